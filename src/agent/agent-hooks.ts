@@ -180,7 +180,7 @@ export class AgentHooks {
     }
   }
 
-  /** The run; with `writes` it stores the question when it reads the session. A failure is tried again. */
+  /** Opens the run once, retrying after a failure; with `writes` the read also stores the question. */
   #open(state: readonly BaseMessage[], { writes = false }: { readonly writes?: boolean } = {}): Promise<AgentRun> {
     if (this.#run === undefined) {
       const { turn } = this.#policy;

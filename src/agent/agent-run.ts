@@ -85,7 +85,7 @@ export class AgentRun {
   }
 
   /**
-   * Reads the session and sorts out what is new in the state. With `writes`, the question is stored in the same round
+   * Reads the session and finds the new messages of the state. With `writes`, the question is stored in the same round
    * trip as it stands in the state, where that can tell whether it is new.
    */
   static async open(

@@ -9,25 +9,25 @@ import { readRunNames } from "../session/identity.js";
 import { fitJson, fitMessages, fitText } from "./fit-rounds.js";
 import { linesOf } from "./round-format.js";
 
-/** Said before a text of which a part was cut; 62 characters with its trailing space. */
+/** Notice in front of a truncated text; 62 characters with the trailing space. */
 export const defaultTruncationNotice = "Notice: Chat history truncated due to maximum context window. ";
 
-/** The shapes in which rounds can be retrieved. */
+/** Output formats of a retrieval. */
 export type RoundFormat = "text" | "json" | "messages";
 
-/** Anything that can give its last rounds: a `RedisChatMessageHistory`. */
+/** Structural type of a history with `getRounds`, such as `RedisChatMessageHistory`. */
 export interface RoundSource {
   /** The last rounds, oldest first. */
   getRounds(count: number): Promise<Round[]>;
 }
 
-/** What can differ from one retrieval to the next. */
+/** Options of one retrieval; missing ones are the module's. */
 export interface RetrieveOptions<F extends RoundFormat = RoundFormat> {
-  /** The session, where the module was made with a `memory`. @default `configurable.sessionId` of the run */
+  /** The session id, for a module with a `memory`. @default `configurable.sessionId` of the run */
   readonly sessionId?: string;
-  /** How many rounds at most; a round is a human message and all up to the next. @default 3 */
+  /** Maximum number of rounds; a round is a human message and all up to the next. @default 3 */
   readonly nRounds?: number;
-  /** Unicode code points of the whole result, notice included. @default 10000 */
+  /** Maximum size of the result in Unicode code points, notice included. @default 10000 */
   readonly maxContext?: number;
   /**
    * `text`: `<name or role>: <content>` lines; `json`: an array of `{ role, name?, content }`; `messages`: the messages
@@ -35,12 +35,9 @@ export interface RetrieveOptions<F extends RoundFormat = RoundFormat> {
    * @default "text"
    */
   readonly format?: F;
-  /** Put in front when `maxContext` cut something. @default `Notice: Chat history truncated …` */
+  /** Notice in front of a result truncated by `maxContext`. @default `Notice: Chat history truncated …` */
   readonly truncationNotice?: string;
-  /**
-   * The text if there are no messages (`json` returns `[]` unless this is set, `messages` an empty array).
-   * @default ""
-   */
+  /** Result without messages (`json`: `[]` unless this is set; `messages`: always an empty array). @default "" */
   readonly noHistoryMessage?: string;
   /** Show tool results, as `tool(<name>)`. @default false */
   readonly includeTools?: boolean;
@@ -55,11 +52,11 @@ export interface ChatMemoryModuleOptions extends Omit<RetrieveOptions, "sessionI
   readonly history?: RoundSource;
   /** The memory to retrieve from; each retrieval then names its session. Give this or `history`, not both. */
   readonly memory?: {
-    /** The history of a session, for an owner where the run names one. */
+    /** The history of a session; bound to an owner if the run names one. */
     history(
       sessionId: string,
       identity?: {
-        /** Who asks. */
+        /** Owner to whom the history is bound. */
         readonly owner?: string;
       },
     ): RoundSource;
@@ -98,12 +95,12 @@ const defaults = {
 } as const;
 
 /**
- * The last rounds of a conversation as text for a prompt, as JSON or as messages, bounded in rounds and in characters.
+ * Retrieves the last rounds of a conversation as prompt text, JSON or messages, bounded in rounds and in characters.
  *
  * `[...result].length <= maxContext` always holds. If the rounds are longer, the oldest rounds are dropped first, then
  * the oldest messages of the last round, then the front of the last message, never inside a grapheme. The notice says
- * so; it is left out if it alone would fill `maxContext`. Reads the transcript, so rounds that left the view are
- * included, and only the rounds that it returns: one round trip.
+ * so; it is omitted if it alone would fill `maxContext`. Reads the transcript, so rounds that left the view are
+ * included. One round trip, which reads only the requested rounds.
  *
  * @example
  * import { ChatMemoryModule, RedisChatMessageHistory } from "langchain-redis-memory";
@@ -127,7 +124,7 @@ export class ChatMemoryModule<F extends RoundFormat = "text"> extends Runnable<
   /** @throws ConfigurationError naming the option. */
   constructor(
     options: ChatMemoryModuleOptions & {
-      /** The form of what is retrieved. @default "text" */
+      /** Default output format. @default "text" */
       readonly format?: F;
     },
   ) {
@@ -140,7 +137,7 @@ export class ChatMemoryModule<F extends RoundFormat = "text"> extends Runnable<
   }
 
   /**
-   * The last rounds.
+   * Returns the last rounds in the given format.
    *
    * @throws ConfigurationError naming the parameter; StoreError.
    */

@@ -2,14 +2,14 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { keepLastCharacters, lengthOf } from "../base/graphemes.js";
 import { jsonLine, textLine, type Line } from "./round-format.js";
 
-/** How much of the rounds may be shown. */
+/** Size limit of a result. */
 export interface FitOptions {
-  /** Code points of the whole result, notice included. */
+  /** Maximum code points of the result, notice included. */
   readonly maxContext: number;
   readonly truncationNotice: string;
 }
 
-/** What one format adds around messages, in code points. */
+/** Overhead of one format around messages, in code points. */
 interface Measure {
   readonly of: (line: Line) => number;
   readonly betweenMessages: number;
@@ -44,7 +44,7 @@ export function fitText(rounds: readonly Line[][], { maxContext, truncationNotic
   return truncationNotice + keepLastCharacters(joinText(kept), budget);
 }
 
-/** The same messages as `fitText` would show, whole ones only, at least the last. */
+/** The messages that `fitText` would show, never truncated, at least the last. */
 export function fitMessages(rounds: readonly Line[][], { maxContext, truncationNotice }: FitOptions): BaseMessage[] {
   const whole = keepRounds({ rounds, budget: maxContext, measure: textMeasure });
   const noticeLength = lengthOf(truncationNotice);
@@ -114,7 +114,7 @@ function joinText(rounds: readonly Line[][]): string {
   return rounds.map((round) => round.map(textLine).join("\n")).join("\n\n");
 }
 
-/** One element whose content is cut from the front until it fits; none where not even an empty content fits. */
+/** One element with its content truncated at the front; none if not even empty content fits. */
 function shortenJson(line: Line, budget: number): ReturnType<typeof jsonLine>[] {
   const lengthWith = (content: string) => lengthOf(JSON.stringify(jsonLine({ ...line, content })));
   if (lengthWith(line.content) <= budget) {

@@ -14,7 +14,7 @@ import { MemorySessions } from "../sessions/memory-sessions.js";
 import { takeTurn } from "../session/hold/take-hold.js";
 import { turnOptions, type WithTurnOptions } from "../session/hold/hold-options.js";
 
-/** The options of a memory of this copy of the package; undefined for an object that only looks like one. */
+/** The context of a memory of this copy of the package; undefined for a look-alike. */
 export function contextOf(owner: object): MemoryContext | undefined {
   return RedisChatMemory["contextOf"](owner);
 }
@@ -37,7 +37,7 @@ export class RedisChatMemory implements AsyncDisposable {
   /** Lists of sessions by owner, titles, export, erasure and re-encryption. */
   readonly sessions: MemorySessions;
 
-  // A method and no static block, which bundlers would keep with all that it needs.
+  // A method, not a static block: bundlers would keep that with its dependencies.
   private static contextOf(memory: object): MemoryContext | undefined {
     return #context in memory ? memory.#context : undefined;
   }
@@ -49,8 +49,8 @@ export class RedisChatMemory implements AsyncDisposable {
   }
 
   /**
-   * The history of a session. Cheap: it makes no connection and reads nothing. With an owner, everything that is done
-   * with it is done for this owner: a session of another one is refused.
+   * Returns the history of a session, without any I/O. With an owner, every call is made on behalf of this owner: a
+   * session of another owner is refused.
    *
    * @throws ConfigurationError `owner`, `title`, `metadata`.
    */
@@ -59,25 +59,24 @@ export class RedisChatMemory implements AsyncDisposable {
   }
 
   /**
-   * For `RunnableWithMessageHistory`: a history whose first read stays the same until it changes something itself (a
-   * write, `rewind`, `clear`, …), because that class reads twice and takes the difference in length for what is
-   * new. It is an arrow function because it is called without its object.
+   * For `RunnableWithMessageHistory`: a history with a repeatable read, which lasts until its own next change (a write,
+   * `rewind`, `clear`, …), because that class reads twice and takes the difference in length for new messages. An arrow
+   * function, because it is called without its object.
    */
   readonly getMessageHistory = (sessionId: string, identity: HistoryIdentity = {}): RedisChatMessageHistory =>
     new RunScopedHistory(optionsFor(callerOf(sessionId, identity, this.#context), this.#context));
 
   /**
-   * Runs a function with the session for itself: one turn of a session at a time, across all processes, first come,
-   * first served. The turn is held while the function runs and given back when it returns or throws.
+   * Runs a function under a hold, an exclusive lock on writing to the session, across all processes and in FIFO order.
+   * The hold is released when the function returns or throws.
    *
-   * What is written through the given history carries a fence: a process that was paused for longer than `holdMs`
-   * cannot write once another turn has begun (ConflictError `fenced`), or the session was cleared by others or expired
-   * (`epoch`). Two round trips besides those of the function, while nobody else waits. A turn of the same session
-   * within the function, also one of a chain or agent with `oneTurnAtATime`, would wait for itself and is refused at
-   * once: use the history that is given.
+   * Writes through the given history carry a fencing token: a process that was paused for longer than `holdMs` cannot
+   * write once another turn has begun (ConflictError `fenced`), or the session was cleared by others or expired
+   * (`epoch`). Two additional round trips while nobody else waits. A nested turn of the same session, also of a chain
+   * or agent with `oneTurnAtATime`, would deadlock and is refused at once: use the given history.
    *
    * @throws ConflictError `busy` (retryable) if the session is not free within `waitMs`, `nested_turn`, and
-   *   `other_owner`; what the function throws.
+   *   `other_owner`; errors of the function.
    * @example
    * import { HumanMessage } from "@langchain/core/messages";
    * import { ChatOpenAI } from "@langchain/openai";
@@ -108,29 +107,26 @@ export class RedisChatMemory implements AsyncDisposable {
     }
   }
 
-  /**
-   * Resolves when no reduction is under way in the background and lists are up to date; call it before the process
-   * ends.
-   */
+  /** Resolves when background reductions have ended and lists are up to date; call it before the process exits. */
   drain(): Promise<void> {
     return drainContext(this.#context);
   }
 
-  /** Waits for background reductions and closes the connection, if this memory opened one. */
+  /** Drains, and closes the connection if this memory opened it. */
   async close(): Promise<void> {
     await this.drain();
     await (this.#context.ownsStore ? this.#context.store.close?.() : undefined);
   }
 
-  /** The same as `close`, for `await using`. */
+  /** `close` for `await using`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
 }
 
 /**
- * A history for one run: both reads of the run agree, whatever other writers do meanwhile. What this history itself
- * changes shows at once; what others change shows after its next change, or in the next history.
+ * A history for one run with repeatable reads: both reads of the run agree despite concurrent writers. Its own changes
+ * are visible at once; changes of others after its next change, or in the next history.
  */
 class RunScopedHistory extends RedisChatMessageHistory {
   #pinned: Promise<BaseMessage[]> | undefined;
@@ -166,7 +162,7 @@ class RunScopedHistory extends RedisChatMessageHistory {
     return this.#change(() => super.clear());
   }
 
-  /** Reads anew after a change, also where it fails: it may have happened. */
+  /** Invalidates the read after a change, also a failed one, which may have happened. */
   async #change<Result>(change: () => Promise<Result>): Promise<Result> {
     try {
       return await change();

@@ -25,16 +25,16 @@ import { replaceFrom, type Replacement } from "../session/replace-from.js";
 import type { SessionRef } from "../store/session-ref.js";
 import { ConfigurationError } from "../base/errors.js";
 
-/** Options of {@link RedisChatMessageHistory}: those of the memory, and the session. */
+/** Options of {@link RedisChatMessageHistory}: those of the memory, and the session id. */
 export type RedisChatMessageHistoryOptions = RedisChatMemoryOptions & {
   /**
-   * The session: any string of 1 to 512 bytes. Treat it as a secret if it comes from a client: anyone who knows it can
-   * read the session.
+   * The session id, 1 to 512 bytes. Treat it as a secret if it comes from a client: anyone who knows it can read the
+   * session.
    */
   readonly sessionId: string;
 };
 
-/** What a memory constructs its histories with: a session of its own, in place of options. */
+/** Private constructor argument: a memory's own session in place of options. */
 class SessionOptions {
   readonly session: ConversationSession;
 
@@ -43,17 +43,17 @@ class SessionOptions {
   }
 }
 
-/** The session behind a history of this copy of the package; undefined for what only looks like one. */
+/** The session of a history of this copy of the package; undefined for a look-alike. */
 export function sessionIn(owner: object): ConversationSession | undefined {
   return RedisChatMessageHistory["sessionIn"](owner);
 }
 
 /**
- * The messages of one session in Redis, for everything in LangChain that takes a chat message history.
+ * Chat message history of one session in Redis.
  *
  * Drop-in for the histories of @langchain/redis and @langchain/community: same options, same methods. Reads and writes
- * are one round trip each, a write is atomic and idempotent by message id, and a configured reducer keeps what the
- * model sees small while the transcript stays whole.
+ * are one round trip each, a write is atomic and idempotent by message id, and a configured reducer bounds the view
+ * while the transcript stays complete.
  *
  * @example
  * import { AIMessage, HumanMessage } from "@langchain/core/messages";
@@ -71,7 +71,7 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
   readonly #session: ConversationSession;
   readonly #ownsContext: boolean;
 
-  // A method and no static block, which bundlers would keep with all that it needs.
+  // A method, not a static block: bundlers would keep that with its dependencies.
   private static sessionIn(history: object): ConversationSession | undefined {
     return #session in history ? history.#session : undefined;
   }
@@ -91,7 +91,9 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
     return this.#session.sessionId;
   }
 
-  /** What the model sees, oldest first: the view. The same as the transcript where no reducer is configured. */
+  /**
+   * Returns the view (the messages for the model), oldest first: the transcript, unless it was reduced. One round trip.
+   */
   override getMessages(): Promise<BaseMessage[]> {
     return this.#session.readView();
   }
@@ -102,8 +104,8 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
   }
 
   /**
-   * Adds a turn: all messages or none, with no other writer's between them; messages whose id is stored already are not
-   * added again.
+   * Adds a turn atomically and contiguously. Idempotent: messages whose id is stored already are not added again. One
+   * round trip; one more for a reduction.
    *
    * @throws ConflictError if an id is stored with other content; RecordError for a message that cannot be stored;
    *   StoreError.
@@ -113,34 +115,34 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
   }
 
   /**
-   * Adds a turn as `addMessages` does and returns what was done. With `turnId` a retry is safe also for messages
-   * without ids.
+   * {@link addMessages} with options and an outcome. With `turnId`, retries are idempotent also for messages without
+   * ids.
    */
   append(messages: readonly BaseMessage[], options?: AppendOptions): Promise<AppendOutcome> {
     return this.#session.append(messages, options);
   }
 
   /**
-   * Every message ever stored, or a page of them, oldest first: `from` is a position (0 is the first message), `limit`
-   * a number of messages.
+   * Returns the transcript (every stored message) or a page of it, oldest first: `from` is a position (0 is the first
+   * message), `limit` a number of messages.
    */
   getTranscript(options?: {
-    /** Position of the first message; 0 or more. @default the oldest that is kept */
+    /** Position of the first message; 0 or more. @default the oldest stored message */
     readonly from?: number;
-    /** Messages at most; 1 or more. @default all */
+    /** Maximum number of messages; 1 or more. @default all */
     readonly limit?: number;
   }): Promise<BaseMessage[]> {
     return this.#session.transcript(options);
   }
 
-  /** The last `count` rounds of the transcript, oldest first. Reads only these. */
+  /** Returns the last `count` rounds of the transcript, oldest first; reads only these. */
   getRounds(count: number): Promise<Round[]> {
     return this.#session.rounds(count);
   }
 
   /**
-   * A page of the transcript for a screen, oldest first; the newest by default. Positions do not move while others
-   * write. One round trip, whatever the length of the session.
+   * Returns a page of the transcript for a user interface, oldest first; the newest page by default. Positions are
+   * stable under concurrent writes. One round trip, whatever the length of the session.
    *
    * @throws ConfigurationError; ConflictError `unknown_message` if no message has the id `around`; StoreError.
    */
@@ -148,28 +150,28 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
     return readMessagePage(this.#session, options);
   }
 
-  /** Figures of the session: messages, rounds, tokens, times. One round trip that reads no message. */
+  /** Returns statistics of the session: messages, rounds, tokens, times. One round trip that reads no message. */
   stats(): Promise<HistoryStats> {
     return readHistoryStats(this.#session);
   }
 
-  /** The last 100 reductions, oldest first: when the view became smaller, and from where it began then. */
+  /** Returns the last 100 reductions, oldest first: time and new start of the view. */
   getReductions(): Promise<StoredReduction[]> {
     return readLastReductions(this.#session);
   }
 
   /**
-   * Runs the reducer now and stores the smaller view; the transcript stays.
+   * Runs the reducer now and stores the reduced view; the transcript stays.
    *
    * @throws ConfigurationError without a reducer; ConflictError `stale` while another process reduces the session, or
-   *   if others kept changing the view; what the reducer throws.
+   *   if others kept changing the view; errors of the reducer.
    */
   reduceView(config?: RunnableConfig): Promise<ReductionOutcome> {
     return this.#session.reduceView(config);
   }
 
   /**
-   * Removes the message and everything after it, from the transcript too.
+   * Removes the message and everything after it from view and transcript.
    *
    * @throws ConflictError `unknown_message` if it is not stored.
    */
@@ -178,11 +180,11 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
   }
 
   /**
-   * Replaces the message and everything after it, in one step: an edit or a new answer. An edited message may keep its
-   * id. Everything else of the session stays, also where its first message is replaced, and where the write is refused.
-   * One read of the end of the log, and one write.
+   * Atomically replaces the message and everything after it: an edit or a regenerated answer. An edited message may
+   * keep its id. The rest of the session stays, also if its first message is replaced. One read of the end of the log,
+   * and one write.
    *
-   * @throws ConflictError `unknown_message` if it is not stored; `stale` if others kept writing; what `append` throws.
+   * @throws ConflictError `unknown_message` if it is not stored; `stale` if others kept writing; errors of `append`.
    */
   replaceFrom(
     messageId: string,
@@ -194,10 +196,10 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
   }
 
   /**
-   * Copies the session, or its first `at` messages, under a new id, and returns its history. The copy appears at once
-   * when it is complete; it is of one moment, whatever others write meanwhile. From the view's start on it has the same
-   * view; an earlier copy shows all of its messages, and the next write reduces it. Takes a few round trips for every
-   * 500 messages; a call that failed goes on where it stopped.
+   * Copies the session, or its first `at` messages, under a new id, and returns the copy's history. The copy is a
+   * consistent snapshot that becomes visible when it is complete. If `at` lies behind the view's start it has the same
+   * view; otherwise its view is all of its messages, and the next write reduces it. A few round trips per 500 messages;
+   * resumable after a failure.
    *
    * @throws ConflictError `exists` if there is a session of that id; `unknown_session` if this one does not exist;
    *   `position` if it has fewer than `at` messages, or discarded later ones; `stale` if others kept removing messages
@@ -211,28 +213,28 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
   }
 
   /**
-   * Repairs a session that lost a part in Redis (evicted or deleted keys): everything that is kept about the
-   * log is derived from the log. Owner, title and metadata come back from what is left, or from the owner's list. Where
-   * nothing says whose the session is, `owner` does; a history that is bound to an owner cannot take such a session. An
-   * encrypted record that was changed in Redis stays, and is reported (`record_skipped`): reads that reach it fail.
+   * Repairs a session that lost keys in Redis (evicted or deleted) by deriving the index and state from the log. Owner,
+   * title and metadata are restored from the remaining keys or the owner's list. If neither names an owner, `owner`
+   * does; a history bound to an owner cannot claim such a session. An encrypted record that was changed in Redis stays,
+   * and is reported (`record_skipped`): reads that reach it fail.
    *
-   * @throws StoreError `damaged` where the owner's name is lost; ConflictError `other_owner`.
+   * @throws StoreError `damaged` if the owner's name is lost; ConflictError `other_owner`.
    */
   rebuild(
     options: {
-      /** Whose the session is. */
+      /** Owner of the session. */
       readonly owner?: string;
     } = {},
   ): Promise<void> {
     return this.#session.rebuild(options);
   }
 
-  /** Forgets the session: messages, view and side data. */
+  /** Deletes the session: messages, view and side data. */
   override clear(): Promise<void> {
     return this.#session.clear();
   }
 
-  /** Waits for background reductions and closes the connection, if this history opened one. */
+  /** Drains, and closes the connection if this history opened it. */
   async close(): Promise<void> {
     if (this.#ownsContext) {
       await drainContext(this.#session.context);
@@ -240,7 +242,7 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
     }
   }
 
-  /** The same as `close`, for `await using`. */
+  /** `close` for `await using`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
@@ -251,13 +253,13 @@ export function optionsFor(caller: Omit<SessionRef, "hold">, context: MemoryCont
   return new SessionOptions(new ConversationSession(caller, context)) as unknown as RedisChatMessageHistoryOptions;
 }
 
-/** The methods of a history that write what it is given. */
+/** The writing methods of a history. */
 type Writer = Pick<RedisChatMessageHistory, "append" | "addMessages">;
 
 /**
- * The session behind a history, for features that write no messages.
+ * The session of a history, for features that write no messages.
  *
- * @throws ConfigurationError `history` for an object that only looks like a history.
+ * @throws ConfigurationError `history` for a look-alike.
  */
 export function historySession(owner: string, history: object): ConversationSession {
   const session = sessionIn(history);
@@ -277,11 +279,11 @@ export function overridesAppend(history: RedisChatMessageHistory): boolean {
 }
 
 /**
- * The session behind a history that messages are written to, always by the history's own `append`, which a subclass may
+ * The session of a history that messages are written to through the history's own `append`, which a subclass may
  * override.
  *
- * @throws ConfigurationError `history` for an object that only looks like a history, and for one that overrides
- *   `addMessages` only: what it changes would not be what is stored.
+ * @throws ConfigurationError `history` for a look-alike, and for a subclass that overrides `addMessages` only, because
+ *   its changes would be bypassed.
  */
 export function sessionOf(owner: string, history: object): ConversationSession {
   const session = historySession(owner, history);

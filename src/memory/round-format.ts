@@ -4,20 +4,17 @@ import { answeredId } from "../messages/calls.js";
 import { roleOf, speakerOf } from "../messages/roles.js";
 import type { Round } from "../messages/rounds.js";
 
-/** A message as it is shown: who speaks, and what. */
+/** A message for display: speaker and content. */
 export interface Line {
   readonly message: BaseMessage;
   readonly role: string;
   readonly name: string | undefined;
-  /** What stands before the colon. */
+  /** Label before the colon. */
   readonly speaker: string;
   readonly content: string;
 }
 
-/**
- * The messages of each round that have text, without tool results unless asked for; rounds of which nothing is left are
- * left out.
- */
+/** The messages of each round that have text, tool results only on request; empty rounds are omitted. */
 export function linesOf(rounds: readonly Round[], includeTools: boolean): Line[][] {
   return rounds
     .map(({ messages }) => messages.filter((message) => includeTools || roleOf(message) !== "tool").map(lineOf))
@@ -30,7 +27,7 @@ export function textLine({ speaker, content }: Line): string {
   return `${speaker}: ${content}`;
 }
 
-/** What the JSON form holds of a message; key order as shown. */
+/** The JSON element of a message, in this key order. */
 export function jsonLine({ role, name, content }: Line): { role: string; name?: string; content: string } {
   return name === undefined ? { role, content } : { role, name, content };
 }
@@ -41,7 +38,7 @@ function lineOf(message: BaseMessage): Line {
   return { message, role, name, speaker: shownSpeaker({ message, role, name }), content: textOf(message) };
 }
 
-/** A summary is shown as the system's, and what no role is known of as the assistant's. */
+/** Display role: summaries are the system's, unknown roles the assistant's. */
 function shownRole(message: BaseMessage): string {
   if (roleOf(message) === "summary") {
     return "system";

@@ -1,4 +1,4 @@
-/** Commands that are sent together, in one round trip. */
+/** A batch of commands for one round trip. */
 export interface CommandBatch {
   /** Sends the commands; a result for each, in order. */
   exec(): Promise<[error: Error | null, result: unknown][] | null>;
@@ -17,7 +17,7 @@ export interface CommandBatch {
  * const memory = new RedisChatMemory({ client });
  */
 export interface RedisClient {
-  /** The options of the client; only looked at. */
+  /** Options of the client; read only. */
   readonly options?: unknown;
   /** Sends one command. */
   call(command: string, args: (string | Buffer | number)[]): Promise<unknown>;
@@ -33,8 +33,8 @@ export function isRedisClient(value: unknown): value is RedisClient {
 }
 
 /**
- * Where a client connects to: host and port, the path of a socket, the Sentinels of a master, the first nodes of a
- * Cluster. Never a user or password. Undefined where the client does not say it.
+ * Address of a client, for errors: host and port, socket path, Sentinels of a master, or first nodes of a Cluster.
+ * Never a user or password. Undefined if the client does not expose it.
  */
 export function serverOf(client: RedisClient): string | undefined {
   const { path, host, port, sentinels, name } = (client.options ?? {}) as Readonly<Record<string, unknown>>;

@@ -9,7 +9,7 @@ const sentinelUrl = /^(rediss?)\+sentinel:\/\/(?:([^@/?#]*)@)?([^@/?#]+)\/([^/?#
 /** The parts of a URL that an error may name. The URL itself is never shown, because it may hold a password. */
 interface NamedUrl {
   readonly url: unknown;
-  /** Where the URL was given, for example `url` or `config.url`. */
+  /** Path of the option with the URL, such as `url` or `config.url`. */
   readonly option: string;
   /** Begins the error messages. */
   readonly owner: string;

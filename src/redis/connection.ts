@@ -136,7 +136,7 @@ async function connect({ url, options }: ConnectionOptions): Promise<OwnClient> 
   // ioredis before 5.1 does not export the name Redis; there the module is the class.
   const module: Partial<Pick<typeof import("ioredis"), "Redis">> & { default: unknown } = await import("ioredis");
   const Redis = module.Redis ?? (module.default as (typeof import("ioredis"))["Redis"]);
-  // Where URL and options disagree, the URL wins: ioredis prefers its first argument.
+  // The URL takes precedence over options: ioredis prefers its first argument.
   const client = (url === undefined ? new Redis(options) : new Redis(url, options)) as unknown as OwnClient;
   // Each call reports the failure that it meets; without a listener ioredis would print every failed reconnect.
   ConnectionWatch.ofOwn(client);
@@ -170,7 +170,7 @@ interface ObservableClient extends RedisClient {
   reconnectTimeout?: NodeJS.Timeout | null;
 }
 
-/** A failure that is younger says how the connection is; another attempt at once would say the same. */
+/** Milliseconds for which a failure counts as current, without another attempt. */
 const freshMs = 100;
 
 const watches = new WeakMap<RedisClient, ConnectionWatch>();
@@ -253,8 +253,8 @@ export class ConnectionWatch {
   }
 
   /**
-   * True where an attempt to open the connection is under way. Where the client pauses before its next one, and the
-   * last failure is not of this moment, the attempt is made at once.
+   * True while an attempt to connect is under way. If the client is in a reconnect pause, and the last failure is not
+   * current, starts the attempt at once.
    */
   triesToOpen(): boolean {
     const { status, reconnectTimeout } = this.#client;
@@ -266,7 +266,7 @@ export class ConnectionWatch {
     }
     clearTimeout(reconnectTimeout);
     this.#client.reconnectTimeout = null;
-    // Its failure is heard as that of any attempt.
+    // Its failure is reported by the `error` event.
     this.#client.connect().catch(() => undefined);
     return true;
   }

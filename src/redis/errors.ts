@@ -11,7 +11,7 @@ export interface CallName {
   readonly owner?: string;
 }
 
-/** What is known of a call beside its name. */
+/** Context of a call for its errors. */
 export interface CallSetting {
   /** True if the call may have changed something: only then an error speaks of what was written. @default true */
   readonly writes?: boolean;
@@ -36,7 +36,7 @@ interface Cause {
   readonly retryable: boolean;
   /** `%s` stands for the server. */
   readonly sentence: string;
-  /** What became of a write. */
+  /** Outcome of a write, for the error message. */
   readonly ofWrite?: string;
   readonly advice?: string;
 }

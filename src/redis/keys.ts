@@ -67,7 +67,7 @@ export function forkKeys(
   return { log: part("records"), ids: part("known"), state: part("progress") };
 }
 
-/** What is wrong with a key prefix, as the end of a sentence; undefined for a good one. */
+/** Error text for an invalid key prefix, as the end of a sentence; undefined for a valid one. */
 export function keyPrefixIssue(keyPrefix: string): string | undefined {
   if (keyPrefix === "") {
     return "must not be empty";

@@ -5,7 +5,7 @@ import { defaultMaxAppendBytes, defaultMaxMessageBytes } from "../store/request-
 import { defaultKeyPrefix, keyPrefixIssue } from "./keys.js";
 import type { RedisClient } from "./client.js";
 
-/** Where Redis is. */
+/** Connection to Redis. */
 export interface ConnectionSource {
   /** Your own ioredis `Redis` or `Cluster` (5 or 6); it is never closed and gets no new methods. */
   readonly client?: RedisClient;

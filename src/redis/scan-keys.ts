@@ -7,26 +7,26 @@ import type { ScriptRunner } from "./script-runner.js";
 const pageLength = 1_000;
 const name: CallName = { operation: "scan", sessionId: "" };
 
-/** Keys to look through. */
+/** Scope of a scan. */
 export interface KeyScan {
   readonly runner: ScriptRunner;
   readonly keyPrefix: string;
 }
 
-/** A session that was found, and the owner that its keys name. */
+/** A session found by a scan, and the owner that its keys name. */
 export interface FoundSession {
   readonly sessionId: string;
   readonly owner: string | undefined;
-  /** Where only records are left of it: the marks of owners at both ends of the log. */
+  /** Owner marks at both ends of the log, if only records are left of the session. */
   readonly marks?: readonly string[];
 }
 
-/** True for a session of the owner, as far as what is left of it says. */
+/** True if the remaining keys of the session name the owner. */
 export function isOwnedBy({ owner, marks = [] }: FoundSession, name: string): boolean {
   return owner === undefined ? marks.length > 0 && marks.every((mark) => mark === ownerMark(name)) : owner === name;
 }
 
-/** A copy that is not complete yet, of a session or of an import, with the id of the session that it becomes. */
+/** An incomplete copy (of a fork or an import), with the id of its future session. */
 export interface FoundCopy {
   readonly sessionId: string;
   readonly tag: string;
@@ -34,7 +34,7 @@ export interface FoundCopy {
   readonly owner: string | undefined;
 }
 
-/** What a page of a scan found: sessions, copies that are not complete yet, and owners that have an index. */
+/** A page of a scan: sessions, incomplete copies, and owners with lists. */
 export interface FoundPage {
   readonly copies: readonly FoundCopy[];
   readonly sessions: readonly FoundSession[];
@@ -47,8 +47,8 @@ export interface Node extends Pick<RedisClient, "call"> {
 }
 
 /**
- * All sessions and indexes on all masters, page by page; one may come more than once. Keys that are moved from one node
- * to another meanwhile may be missed.
+ * All sessions and lists on all masters, in pages, possibly with duplicates. May miss keys that migrate between nodes
+ * during the scan.
  */
 export async function* scanKeys({ runner, keyPrefix }: KeyScan): AsyncGenerator<FoundPage> {
   const { nodes, prefix } = await runner.send(name, async (client) => mastersOf(client));
@@ -118,7 +118,7 @@ async function pageOf(
   return { sessions, copies, owners };
 }
 
-/** What keys are by their names: of owners' lists, hashes of sessions and copies, and other parts of sessions. */
+/** Classifies keys by name: owners' lists, states of sessions and copies, other parts of sessions. */
 function sortKeys(keys: readonly string[], start: number, own: number) {
   const owners: string[] = [];
   const hashes: { readonly sessionId: string; readonly key: string; readonly tag: string | undefined }[] = [];
@@ -136,7 +136,7 @@ function sortKeys(keys: readonly string[], start: number, own: number) {
   return { owners, hashes, parts };
 }
 
-/** Sessions that lost their state, as their other keys show: whose they are say the ids, or else the records. */
+/** Sessions that lost their state, from their other keys: the owner is named by the ids, else by the records. */
 async function withoutState(
   runner: ScriptRunner,
   node: Node,
@@ -163,7 +163,7 @@ async function withoutState(
   );
 }
 
-/** A session, and what the names of its keys begin with. */
+/** A session and the common prefix of its keys. */
 interface SessionStem {
   readonly sessionId: string;
   readonly session: string;
@@ -173,10 +173,10 @@ function keyOfSession(stateKey: string): string {
   return stateKey.slice(0, -"state".length);
 }
 
-/** What follows the prefix in a key's name: the encoded session or owner, the part, and the tag of a copy. */
+/** Suffix of a key's name: the encoded session or owner, the part, and the tag of a copy. */
 const partOf = /^(.*)\}:(state|log|ids|sessions|staged:([^:]+):progress)$/s;
 
-/** The masters behind a client, and what the client puts before the names of keys. */
+/** The masters of a client, and its key prefix. */
 export function mastersOf(client: RedisClient): { readonly nodes: readonly Node[]; readonly prefix: string } {
   const { nodes } = client as { nodes?: unknown };
   const { keyPrefix } = (client.options ?? {}) as { keyPrefix?: unknown };

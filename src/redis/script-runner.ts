@@ -21,7 +21,7 @@ export interface ScriptRunnerOptions extends RoundTripOptions {
   readonly waitReplicas: number | undefined;
 }
 
-/** For each client the hashes of the scripts that were sent through it; stores that share a client share them. */
+/** Hashes of the scripts sent through each client, shared by all stores of the client. */
 const sentScripts = new WeakMap<RedisClient, Set<string>>();
 
 /**
@@ -65,15 +65,14 @@ export class ScriptRunner {
     return this.send(name, (client) => sendAlone(client, command));
   }
 
-  /** Lets `send` ask the client itself, within the time of one call; it changes nothing. */
+  /** Runs a read of `send` on the client itself, within the command timeout. */
   async send<T>(name: CallName, send: (client: RedisClient) => Promise<T>): Promise<T> {
     return this.#attempt(this.#deadline(name, false), send);
   }
 
   /**
-   * Runs commands that change nothing in one MULTI and returns their replies, all of one moment. A plain pipeline would
-   * not do: a cluster
-   * client may send it to a replica that lags.
+   * Runs read commands in one MULTI and returns their replies, a consistent snapshot. Not a plain pipeline: a cluster
+   * client may send that to a lagging replica.
    */
   async transaction(name: CallName, commands: readonly Command[]): Promise<unknown[]> {
     const replies = await this.#attempt(this.#deadline(name, false), (client) => sendTogether(client, commands));
@@ -143,7 +142,7 @@ function asHash({ script, keys, args, writes }: ScriptCall): Sending {
  * Runs a script on a session and returns its reply, a list that begins with a word; a text where an append took its
  * short path.
  *
- * @throws what the reply refuses, see {@link refusalFrom}.
+ * @throws the error of a refusal, see {@link refusalFrom}.
  */
 export async function runOnSession(runner: ScriptRunner, name: CallName, call: ScriptCall): Promise<unknown> {
   const reply = await runner.run(name, call);
@@ -229,11 +228,10 @@ export async function sendTogether(client: RedisClient, commands: readonly Comma
 }
 
 /**
- * Sends a batch and takes everything from it when it has its replies.
+ * Sends a batch and empties it once it has its replies.
  *
- * The constructor of ioredis's batches defines a property with a getter of its own. By that V8 keeps each batch, and
- * the replies in it, until it collects all memory; what young objects they hold is copied until then. Of a read of 20
- * messages that was a quarter of the time.
+ * The constructor of ioredis's batches defines an own getter, so that V8 keeps each batch and its replies until a full
+ * garbage collection, and copies the young objects in it until then: a quarter of the time of a read of 20 messages.
  */
 async function exec(sent: CommandBatch): ReturnType<CommandBatch["exec"]> {
   try {
@@ -265,9 +263,8 @@ function pipelinesByItself({ options }: RedisClient): boolean {
 }
 
 /**
- * A session as scripts are told of it: who asks, what a new session is called, in which hold the caller writes, and
- * with
- * which keys. The only place where a {@link SessionRef} becomes a part of a script's request, which the gate checks.
+ * The part of a script's request that the gate checks: owner, label of a new session, hold, and encryption keys. The
+ * only place that converts a {@link SessionRef} for scripts.
  */
 export function askOf({ owner, label, hold, keys }: SessionRef) {
   return {
@@ -280,7 +277,7 @@ export function askOf({ owner, label, hold, keys }: SessionRef) {
   };
 }
 
-/** The request of a script that is told nothing else in it. */
+/** The request of a script without further fields. */
 export function askText(session: SessionRef): string {
   return JSON.stringify(askOf(session));
 }

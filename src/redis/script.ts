@@ -16,8 +16,8 @@ export interface Script {
 }
 
 /**
- * A script of these parts. Text and hash are made when they are first needed: the hashes of all scripts take longer
- * than most of what an import of this package runs, and most programs send few of them.
+ * A script of these parts. Text and hash are computed on first use: hashing all scripts would dominate the import time,
+ * and most programs send few.
  */
 export function script(parts: readonly ScriptPart[]): Script {
   return {
@@ -31,7 +31,7 @@ export function script(parts: readonly ScriptPart[]): Script {
   };
 }
 
-/** Puts a value in the place of the getter that made it. */
+/** Replaces a getter by its value. */
 function keep(made: Script, field: "source" | "sha", value: string): string {
   Object.defineProperty(made, field, { value });
   return value;

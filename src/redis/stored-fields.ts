@@ -1,4 +1,4 @@
-// What TypeScript and the Lua scripts have to agree on: each can name these constants by `@const`.
+// Constants shared with the Lua scripts, which name them by `@const`.
 
 /**
  * Characters that stand for an id: 84 bits of its SHA-256, enough that ten million messages of one session share none
@@ -66,5 +66,5 @@ export const mostOwnMarks = 32;
 /** Bytes of a shared field from which on it is divided. */
 export const longestSharedMarks = 800;
 
-/** How often a shared field can be divided. */
+/** Maximum number of divisions of a shared field. */
 export const mostMarkDigits = 6;

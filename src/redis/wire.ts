@@ -2,7 +2,7 @@ import { tracingChannel } from "node:diagnostics_channel";
 import type { Command, Redis } from "ioredis";
 import type { RedisClient } from "./client.js";
 
-/** The parts of an ioredis client that its types name and its guide does not. */
+/** Undocumented but typed parts of an ioredis client. */
 type Wire = Pick<Redis, "options" | "sendCommand" | "status" | "stream">;
 
 type CommandClass = new (...args: ConstructorParameters<typeof Command>) => Command;
@@ -24,8 +24,7 @@ const { nextTick } = process;
 const corked = new WeakSet<object>();
 
 /**
- * Keeps what is written to the client's socket until the tick ends, so that calls of one tick share one system call.
- * The order stays as it is.
+ * Corks the client's socket until the tick ends, so that calls of one tick share one system call. Preserves the order.
  */
 export function corkForTick(client: RedisClient): void {
   const { status, stream } = client as Partial<Wire>;
@@ -41,11 +40,11 @@ export function corkForTick(client: RedisClient): void {
 }
 
 /**
- * Sends commands that change nothing in one MULTI, each written by the client itself but without its batch, which takes
- * longer than all the rest of a read. Returns undefined, and sends nothing, where only the batch does the same.
+ * Sends read commands in one MULTI, bypassing the client's batch, which would take most of the time of a read. Returns
+ * undefined, and sends nothing, if only the batch is equivalent.
  *
- * The promise resolves with undefined where the reply is none of this transaction, as after a WATCH of the
- * application's: then the batch is to ask again.
+ * The promise resolves with undefined if the reply is not of this transaction, as after a WATCH of the application:
+ * then retry with the batch.
  */
 export function sendTransaction(
   client: RedisClient,
@@ -89,7 +88,7 @@ function replyTo(client: RedisClient, commands: readonly Command[]): Promise<unk
       const isLast = index === commands.length - 1;
       command.resolve = isLast ? finish : settle;
       command.reject = fail;
-      // By these a client knows after a reconnect what it may send again, and what it has to give up.
+      // After a reconnect the client decides by this flag which commands to resend.
       command.inTransaction = !isLast;
       command.pipelineIndex = index;
       (client as unknown as Wire).sendCommand(command);
@@ -110,8 +109,8 @@ function resultsOf(parts: readonly Command[], replies: unknown): unknown[] | und
 }
 
 /**
- * True for a ready client of one server that changes commands in no way. Friendly stacks, prefixes of keys, timeouts of
- * commands and traces of batches are made by the batch, or by promises that nobody has here.
+ * True for a ready client of one server that does not transform commands. Friendly stacks, key prefixes, command
+ * timeouts and batch traces are implemented by the batch, or by promises that are bypassed here.
  */
 function isPlain({ status, stream, options }: Partial<Wire>): boolean {
   return (
