@@ -4,7 +4,7 @@ import { lazy } from "../base/options.js";
 import type { ModelUsage, SessionDetails, SessionSummary } from "../store/lists.js";
 import { firstScore } from "../redis/stored-fields.js";
 
-/** A session as it was read for its index. */
+/** A session as read for its list entry. */
 export interface DescribedSession {
   readonly details: SessionDetails;
   /** The time at which it was read, in microseconds of the clock of its server. */
@@ -14,9 +14,9 @@ export interface DescribedSession {
 /** An entry of an owner's index. */
 export interface IndexEntry {
   readonly sessionId: string;
-  /** What its value begins with: each write of the entry changes it. */
+  /** Prefix of the value that each write changes: the version for compare-and-set. */
   readonly stamp: string;
-  /** Undefined where the entry was only announced, or cannot be read: the session itself has to be looked at. */
+  /** Undefined for an announced or unreadable entry: read the session itself. */
   readonly summary: SessionSummary | undefined;
 }
 
@@ -51,7 +51,7 @@ export function describedFrom(sessionId: string, reply: unknown): DescribedSessi
       ...(isText(listed) && { listed }),
     },
     labelVersion: label ?? "",
-    // A session that an older release began has no time of its beginning.
+    // Sessions of older releases have no creation time.
     createdAt: Number(created ?? updatedAt),
     updatedAt,
     messages: amountOf(amountOf(next) - amountOf(base)),
@@ -64,13 +64,13 @@ export function describedFrom(sessionId: string, reply: unknown): DescribedSessi
   return { details, version };
 }
 
-/** A number of 0 or more, whatever stands in a session that is damaged. */
+/** A number of 0 or more, also from a damaged session. */
 function amountOf(value: string | number | null | undefined): number {
   const number = Number(value ?? 0);
   return number >= 0 && number < Infinity ? number : 0;
 }
 
-/** The value of an entry, and what the index orders and expires it by; as the script that writes entries takes them. */
+/** Arguments of the script that writes entries: value, score and expiry. */
 export function entryArguments({ details, version }: DescribedSession): string[] {
   const { label, createdAt, updatedAt, messages, rounds, tokens, usage, expiresAt, sessionId } = details;
   const value = JSON.stringify({
@@ -90,12 +90,12 @@ export function entryArguments({ details, version }: DescribedSession): string[]
   return [encodedMember(sessionId), String(version), String(expiresAt ?? ""), String(place), `${version} ${value}`];
 }
 
-/** An entry that only says that there may be a session. */
+/** An announced entry, without a summary: the session may exist. */
 export function announcement(sessionId: string, expiresAt: number | undefined): string[] {
   return [encodedMember(sessionId), "0", String(expiresAt ?? ""), "0", ""];
 }
 
-/** What a value begins with, as the scripts compare it. */
+/** Stamp of a value, as compared by the scripts. */
 export function stampOf(value: string): string {
   return /^\??\d*/.exec(value)![0];
 }
@@ -109,7 +109,7 @@ export function entriesFrom(reply: readonly unknown[], first: number): IndexEntr
   });
 }
 
-/** The name of a session in an index, as in the names of its keys. */
+/** The session id encoded as in the names of its keys. */
 export function encodedMember(sessionId: string): string {
   return encodeSessionId(sessionId);
 }
@@ -139,7 +139,7 @@ function parsedJson(text: string): unknown {
   }
 }
 
-/** The sums that the field `usage` holds. */
+/** Parses the field `usage`. */
 export function usageFrom(text: string): ModelUsage[] {
   const lines = text.split("\n").filter((line) => line !== "");
   return lines.map((line) => {
@@ -148,7 +148,7 @@ export function usageFrom(text: string): ModelUsage[] {
   });
 }
 
-/** The field `usage`: a line for each model. */
+/** Serializes the field `usage`: one line per model. */
 export function usageText(usage: readonly ModelUsage[]): string {
   return usage.map(({ model, input, output, total }) => [model, input, output, total].join("\t")).join("\n");
 }

@@ -9,7 +9,7 @@ import { runOnSession } from "../redis/script-runner.js";
 import { eraseSessionScript } from "../redis/lua/scripts.js";
 
 const pageLength = 100;
-/** What an erasure works with. */
+/** Context of an erasure. */
 export interface Erasure extends KeyScan {
   readonly owners: OwnerLists;
 }
@@ -21,7 +21,7 @@ export interface OwnerErasure extends Erasure {
   readonly onProgress: ((progress: ListsProgress) => void) | undefined;
 }
 
-/** What a session was that has been erased: whether there was one, and its owner, or `""`. */
+/** An erased session: whether it existed, and its owner, or `""`. */
 export interface ErasedSession {
   readonly existed: boolean;
   readonly owner: string;
@@ -49,16 +49,16 @@ export async function eraseSession(
   if (word === "KEPT") {
     return { existed: false, owner: "" };
   }
-  // Keys of their own, of which most are missing: a cluster that moves the slot would refuse a script that names them.
-  // The keys of LangGraph's thread of this id all exist, or none does.
+  // One command per key, since most are missing: a cluster refuses a script that names missing keys of a migrating
+  // slot. The keys of LangGraph's thread of this id all exist, or none does.
   const groups = [...Object.values(others).map((key) => [key]), Object.values(threadKeys(keyPrefix, sessionId))];
   await Promise.all(groups.map((keys) => runner.command(name, { verb: "unlink", args: [...keys] }, keys)));
   return { existed: existed === "1", owner: found ?? "" };
 }
 
 /**
- * Erases what an owner's index names, then what only the sessions themselves say to be the owner's, and then what began
- * meanwhile. A crash leaves entries whose sessions are gone, never sessions that the next run would not find.
+ * Erases the sessions in an owner's list, then unlisted sessions that name the owner, then those begun meanwhile.
+ * Resumable: a crash leaves entries without sessions, never sessions that the next run would miss.
  */
 export async function eraseOwner(erasure: OwnerErasure): Promise<number> {
   const { owner, guardMs, onProgress, owners } = erasure;
@@ -92,7 +92,7 @@ export async function eraseOwner(erasure: OwnerErasure): Promise<number> {
   }
 }
 
-/** Removes what is there of a copy that is not complete yet. */
+/** Removes an incomplete copy. */
 export async function dropCopy(
   { runner, keyPrefix }: KeyScan,
   { sessionId, tag }: Pick<FoundCopy, "sessionId" | "tag">,
@@ -107,7 +107,7 @@ async function erasePage(erasure: OwnerErasure, page: readonly Pick<SeenEntry, "
   return erased.filter((session) => session?.existed === true).length;
 }
 
-/** Erases a session of the owner; one of another owner stays. Where nothing else says whose it is, the list counts. */
+/** Erases a session unless it belongs to another owner. The list decides if the session names no owner. */
 async function eraseOwn(erasure: OwnerErasure, sessionId: string): Promise<ErasedSession | undefined> {
   const { owner, guardMs, owners } = erasure;
   const request = { owner, guardMs, strict: true };

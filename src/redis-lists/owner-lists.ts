@@ -21,24 +21,24 @@ import type { Script } from "../redis/script.js";
 import type { SessionSummary } from "../store/lists.js";
 import { SessionDescriber } from "./session-describer.js";
 
-/** How entries are written: see {@link putEntriesScript}. */
+/** Mode of a write of entries, see `put-entries.lua`. */
 export type PutMode = "announce" | "front" | "place" | "keep";
 
-/** A session in an index, and its entry's stamp when it was read there. */
+/** A listed session and the stamp of its entry as read. */
 export type SeenEntry = Pick<IndexEntry, "sessionId" | "stamp">;
 
 /** The end of an erasure. */
 export interface OwnerRelease {
   readonly mark: string;
-  /** How long the mark stays. */
+  /** Expiry of the mark. */
   readonly milliseconds: number;
-  /** What was just erased. */
+  /** Entries just erased. */
   readonly erased: readonly SeenEntry[];
-  /** True to end it although other sessions were announced meanwhile. */
+  /** True to end the erasure despite newly announced sessions. */
   readonly inAnyCase: boolean;
 }
 
-/** The index of each owner: each method is one command or script on the two keys in the owner's slot. */
+/** Owners' lists: each method is one command or script on the two keys in the owner's slot. */
 export class OwnerLists {
   readonly #runner: ScriptRunner;
   readonly #keyPrefix: string;
@@ -71,11 +71,10 @@ export class OwnerLists {
   }
 
   /**
-   * Writes entries; `mark` is that of the last erasure of this owner, as far as it is known. Where it was another one,
-   * nothing is written, and that one's mark comes back.
+   * Writes entries, if `mark` is the owner's last erasure; else writes nothing and returns the mark of that erasure.
    *
-   * Sessions that were not listed, or only announced, are looked at again: who ended one after it was described found
-   * no entry that could be removed.
+   * Reads sessions again that were unlisted or only announced: whoever removed one after it was described found no
+   * entry to remove.
    */
   async put(
     owner: string,
@@ -98,22 +97,22 @@ export class OwnerLists {
   }
 
   /**
-   * Announces a session, with an entry as {@link announcement} makes it. Returns the announcement's stamp; undefined
-   * where it took the place of another one than `own`, whose writer may still be at work.
+   * Announces a session by an {@link announcement}. Returns its stamp; undefined if it replaced another announcement
+   * than `own`, whose writer may still be active.
    */
   async announce(owner: string, entry: readonly string[], own: string | undefined): Promise<string | undefined> {
     const [, stamp = ""] = await this.#put(owner, { mode: "announce", own }, entry);
     return stamp === "" ? undefined : stamp;
   }
 
-  /** Removes entries that nobody has written since; those that were announced only after `graceMs`. */
+  /** Removes unchanged entries (compare-and-delete by stamp); announced ones only after `graceMs`. */
   async drop(owner: string, sessions: readonly SeenEntry[], graceMs: number): Promise<number> {
     const pairs = sessions.flatMap(({ sessionId, stamp }) => [encodedMember(sessionId), stamp]);
     const call = { script: dropEntriesScript, args: [String(graceMs), ...pairs], writes: true };
     return sessions.length === 0 ? 0 : Number(await this.#run("unlistSession", owner, call));
   }
 
-  /** What the owner's list last showed of a session, also while it is announced anew; undefined for one not listed. */
+  /** The last summary of a session in the owner's list, also while it is announced again; undefined if not listed. */
   async summary(owner: string, sessionId: string): Promise<SessionSummary | undefined> {
     const { summaries } = ownerKeys(this.#keyPrefix, owner);
     const member = encodedMember(sessionId);
@@ -121,7 +120,7 @@ export class OwnerLists {
     return typeof value === "string" ? entriesFrom([member, value.replace(/^\?\d+ /, "")], 0)[0]!.summary : undefined;
   }
 
-  /** The stamp of a session's entry; undefined where it is not listed. */
+  /** The stamp of a session's entry; undefined if not listed. */
   async stamp(owner: string, sessionId: string): Promise<string | undefined> {
     const { summaries } = ownerKeys(this.#keyPrefix, owner);
     const command = { verb: "hget", args: [summaries, encodedMember(sessionId)] };
@@ -165,7 +164,7 @@ export class OwnerLists {
   }
 }
 
-/** What the script that writes entries is asked. */
+/** Request of the script that writes entries. */
 interface PutRequest {
   readonly mode: PutMode;
   readonly mark?: string | undefined;

@@ -6,7 +6,7 @@ import type { SessionDescriber } from "./session-describer.js";
 
 const pageLength = 100;
 
-/** What a reindexing works with. */
+/** Context of a reindexing. */
 export interface Reindexing {
   readonly scan: KeyScan;
   readonly owners: OwnerLists;
@@ -15,10 +15,7 @@ export interface Reindexing {
   readonly onProgress: ((progress: ListsProgress) => void) | undefined;
 }
 
-/**
- * Lists every session under its owner, and takes from the lists what is no session of theirs. Returns the number of
- * sessions with an owner.
- */
+/** Lists every session under its owner, and removes stale entries. Returns the number of sessions with an owner. */
 export async function reindexSessions({ scan, owners, describer, graceMs, onProgress }: Reindexing): Promise<number> {
   const seen = new Set<string>();
   const indexed = new Set<string>();
@@ -48,7 +45,7 @@ async function putByOwner(owners: OwnerLists, all: readonly (DescribedSession | 
       byOwner.get(owner)!.push(described!);
     }
   }
-  // An owner who is being erased, or was a moment ago, is left alone: the touches of writers follow.
+  // Skips owners whose erasure is under way or recent: the touches of writers follow.
   await Promise.all([...byOwner].map(([owner, sessions]) => owners.put(owner, sessions, { mode: "keep" })));
 }
 

@@ -5,7 +5,7 @@ import type { ScriptRunner } from "../redis/script-runner.js";
 import { runOnSession } from "../redis/script-runner.js";
 import { describeSessionScript } from "../redis/lua/scripts.js";
 
-/** Reads what is kept about sessions, one round trip each. */
+/** Reads the details of sessions, one round trip each. */
 export class SessionDescriber {
   readonly #runner: ScriptRunner;
   readonly #keyPrefix: string;
@@ -16,7 +16,7 @@ export class SessionDescriber {
   }
 
   /**
-   * The session; undefined for one that does not exist. `full` gives the metadata also where lists show less of it.
+   * The session; undefined if it does not exist. `full` returns the whole metadata, also if lists show less.
    *
    * @throws ConflictError `other_owner`.
    */
@@ -32,7 +32,7 @@ export class SessionDescriber {
   }
 
   /**
-   * The session if it belongs to the owner, `"damaged"` where it lost its state and may be the owner's; else undefined.
+   * The session if it belongs to the owner, `"damaged"` if it lost its state and may be the owner's; else undefined.
    */
   async describeOf(owner: string, sessionId: string): Promise<DescribedSession | "damaged" | undefined> {
     try {

@@ -24,14 +24,14 @@ import { relabelSessionScript } from "../redis/lua/scripts.js";
 import { SessionDescriber } from "./session-describer.js";
 import { announcedGraceMs } from "./unlist-session.js";
 
-/** A write that the index follows. */
+/** A write followed by an update of the list. */
 export interface FollowedWrite<T> {
   readonly owner?: string | undefined;
   readonly ttlMs?: number | undefined;
   write(): Promise<T>;
   /** False for a result that says that nothing was written. @default true */
   readonly wrote?: (result: T) => boolean;
-  /** Where its list shows the session: in front, or by the time of its last write. @default "front" */
+  /** Place of the session in the list: in front, or by the time of its last write. @default "front" */
   readonly listed?: () => "front" | "place";
 }
 
@@ -45,7 +45,7 @@ export class RedisLists implements SessionLists {
   readonly #owners: OwnerLists;
   readonly #describer: SessionDescriber;
   readonly #touches: ListTouches;
-  /** Work under way that nobody waits for but `flush`. */
+  /** Background work, awaited by `flush` only. */
   readonly #aside = new Set<Promise<unknown>>();
 
   constructor(runner: ScriptRunner, keyPrefix: string) {
@@ -97,7 +97,7 @@ export class RedisLists implements SessionLists {
     return (await this.#describer.describe(id, { owner, full: true }))?.details;
   }
 
-  /** Gives a session that lost its state the title and metadata back that the owner's list shows. */
+  /** Restores title and metadata of a session that lost its state from the owner's list. */
   async restoreLabel(sessionId: string, owner: string): Promise<void> {
     const summary = await this.#owners.summary(owner, sessionId);
     if (summary !== undefined && Object.keys(summary.label).length > 0) {
@@ -157,7 +157,7 @@ export class RedisLists implements SessionLists {
     await Promise.all(this.#aside);
   }
 
-  /** Makes a write and lets the index follow it: a session that is new to this process is announced before. */
+  /** Writes, then updates the list; first announces a session that is new to this process. */
   async follow<T>(sessionId: string, { owner, ttlMs, write, wrote }: FollowedWrite<T>): Promise<T> {
     const ended = this.#touches.begin(sessionId, owner);
     if (owner !== undefined) {
@@ -166,7 +166,7 @@ export class RedisLists implements SessionLists {
     return this.#followed(sessionId, { owner, write, ...(wrote && { wrote }) }, ended);
   }
 
-  /** The same for a write that must not begin before the session is announced: it waits for that. */
+  /** {@link follow} for a write that must wait for the announcement. */
   async followAnnounced<T>(sessionId: string, followed: FollowedWrite<T>): Promise<T> {
     const { owner, ttlMs } = followed;
     const ended = this.#touches.begin(sessionId, owner);
@@ -191,30 +191,30 @@ export class RedisLists implements SessionLists {
     }
   }
 
-  /** Notes the owner that a reply named, so that later writes without an owner are followed too. */
+  /** Caches the owner in a reply, so that later writes without an owner update the list too. */
   noteOwner(sessionId: string, owner: unknown): void {
     this.#touches.noteOwner(sessionId, owner);
   }
 
-  /** Lets the list follow a session that lives longer than it was to. */
+  /** Updates the list after an extended expiry. */
   extended(sessionId: string, owner: string): void {
     if (owner !== "") {
       this.#touches.touch(sessionId, { owner, mode: "keep" });
     }
   }
 
-  /** Takes a session that ended from the list of the owner that it had. Never fails: `flush` tries again. */
+  /** Removes an ended session from its owner's list. Never fails: `flush` retries. */
   async ended(sessionId: string, owner: string): Promise<void> {
     await (owner === "" ? undefined : this.#touches.settle(sessionId, owner));
   }
 
-  /** Lets work go on that nobody waits for but `flush`; its failure is nobody's. */
+  /** Runs background work, awaited by `flush` only; ignores its failure. */
   aside(work: Promise<unknown>): void {
     const tracked: Promise<unknown> = work.catch(() => undefined).finally(() => this.#aside.delete(tracked));
     this.#aside.add(tracked);
   }
 
-  /** Sends what waits, and stops what goes on by itself. */
+  /** Flushes, and stops the timers. */
   async close(): Promise<void> {
     await this.flush();
     this.#touches.close();
@@ -229,7 +229,7 @@ export class RedisLists implements SessionLists {
   }
 }
 
-/** Times of expiry are compared by the second: the same one is computed anew with each look at a session. */
+/** Compares expiries by the second, because each read computes them anew. */
 function differs(known: SessionSummary, current: SessionSummary): boolean {
   const inSeconds = ({ expiresAt, ...rest }: SessionSummary) => ({
     ...rest,

@@ -5,25 +5,23 @@ import type { OwnerLists, PutMode } from "./owner-lists.js";
 import type { SessionDescriber } from "./session-describer.js";
 import { unlistSession, type LeavingSession } from "./unlist-session.js";
 
-/** Milliseconds between two touches of a session by one process. */
+/** Debounce of touches of a session by one process, in milliseconds. */
 const interval = 1_000;
-/** The longest pause before a touch that failed is tried again. */
+/** Maximum backoff after a failed touch, in milliseconds. */
 const longestPause = 30_000;
-/**
- * An announcement is repeated after this share of the time to live, so that the entry does not expire much too early.
- */
+/** Share of the time to live after which an announcement is repeated, so that the entry does not expire early. */
 const shareOfTtl = 0.1;
 const capacity = 10_000;
 
-/** How an entry follows its session. */
+/** Mode of an entry's update. */
 type TouchMode = Exclude<PutMode, "announce">;
 
-/** A session whose entry has to be written. */
+/** A pending update of a session's entry. */
 interface Touch extends LeavingSession {
   mode: TouchMode;
   /** Resolves when the last announcement has ended; never rejects. */
   announced: Promise<void>;
-  /** True if the session was written since the last sending began. */
+  /** True if the session was written since the last update began. */
   isDue: boolean;
   failures: number;
   running: Promise<void> | undefined;
@@ -31,11 +29,11 @@ interface Touch extends LeavingSession {
 }
 
 /**
- * Lets the indexes of owners follow the sessions that this process writes, while no write waits for it.
+ * Updates owners' lists asynchronously after this process's writes (debounced write-behind).
  *
  * A session that is new to this process is announced before its first write, in the same tick; a process that is killed
- * afterwards leaves an entry that readers check. After a write the session is read and its entry written: at once, or a
- * second after the last time. What failed is tried again, for as long as the process lives.
+ * afterwards leaves an entry that readers verify. After a write the session is read and its entry written: at once, or
+ * a second after the last update. Failed updates are retried for the life of the process.
  */
 export class ListTouches {
   readonly #index: OwnerLists;
@@ -43,7 +41,7 @@ export class ListTouches {
   readonly #touches = new Map<string, Touch>();
   /** When a session was last announced or touched. */
   readonly #seen = new BoundedMap<string, number>(capacity);
-  /** The owners of sessions, as replies named them. */
+  /** Owners of sessions, from replies. */
   readonly #owners = new BoundedMap<string, string>(capacity);
   /** The mark of each owner's last erasure. */
   readonly #marks = new BoundedMap<string, string>(capacity);
@@ -53,19 +51,19 @@ export class ListTouches {
     this.#describer = describer;
   }
 
-  /** Notes the owner that a reply named, if it named one. */
+  /** Caches the owner in a reply, if there is one. */
   noteOwner(sessionId: string, owner: unknown): void {
     if (typeof owner === "string" && owner !== "") {
       this.#owners.set(sessionId, owner);
     }
   }
 
-  /** The owner that a reply named, or `""`. */
+  /** The cached owner, or `""`. */
   ownerOf(sessionId: string): string {
     return this.#owners.get(sessionId) ?? "";
   }
 
-  /** Before a write with an owner: sends an entry if the session is new to this process. Never fails. */
+  /** Before a write with an owner: announces the session if it is new to this process. Never fails. */
   announce(sessionId: string, owner: string, ttlMs: number | undefined): void {
     const key = keyOf(owner, sessionId);
     const age = Date.now() - (this.#seen.get(key) ?? -Infinity);
@@ -75,7 +73,7 @@ export class ListTouches {
     this.announceNow(sessionId, owner, ttlMs).catch(() => undefined);
   }
 
-  /** Sends an entry in any case, and resolves when it is written. */
+  /** Announces the session unconditionally, and resolves when the entry is written. */
   async announceNow(sessionId: string, owner: string, ttlMs: number | undefined): Promise<void> {
     const key = keyOf(owner, sessionId);
     this.#seen.set(key, Date.now());
@@ -89,7 +87,7 @@ export class ListTouches {
     await sending;
   }
 
-  /** Before a write is announced; what it returns is to be called when the write has ended, before `touch`. */
+  /** Call before announcing a write; call the returned function when the write has ended, before `touch`. */
   begin(sessionId: string, owner: string | undefined): () => void {
     if (owner === undefined) {
       return () => undefined;
@@ -101,8 +99,7 @@ export class ListTouches {
   }
 
   /**
-   * After a write, also after one that failed: lets the entry follow, to where `mode` says. Does nothing for a session
-   * without an owner.
+   * Call after a write, also a failed one: schedules the update of the entry, placed by `mode`. No-op without an owner.
    */
   touch(
     sessionId: string,
@@ -119,19 +116,19 @@ export class ListTouches {
     }
   }
 
-  /** Lets the entry agree with the session, now and in its place. */
+  /** Updates the entry now, without moving it. */
   async settle(sessionId: string, owner: string): Promise<void> {
     const touch = this.#touchOf(sessionId, owner);
     touch.isDue = true;
     await this.#sendNow(touch);
   }
 
-  /** Sends what is due, and resolves when lists show it. What fails is tried again later. */
+  /** Sends pending updates, and resolves when lists show them. Failed ones are retried later. */
   async flush(): Promise<void> {
     await Promise.all([...this.#touches.values()].map((touch) => this.#sendNow(touch)));
   }
 
-  /** Stops; what was not sent is left. */
+  /** Stops, and drops pending updates. */
   close(): void {
     this.#touches.forEach(({ timer }) => clearTimeout(timer));
     this.#touches.clear();
@@ -159,7 +156,7 @@ export class ListTouches {
     );
   }
 
-  /** The next sending waits, so that a session that is written all the time is touched once a second. */
+  /** Schedules the next update, so that a busy session is touched once a second. */
   #after(touch: Touch, { failed }: { readonly failed: boolean }): void {
     touch.running = undefined;
     touch.failures = failed ? touch.failures + 1 : 0;
@@ -172,7 +169,7 @@ export class ListTouches {
         this.#touches.delete(keyOf(touch.owner, touch.sessionId));
       }
     }, pause);
-    // A program that ends without `drain` or `close` is not held up; its sessions are listed, with older figures.
+    // Does not keep a process alive that exits without `drain` or `close`; its lists show older figures.
     touch.timer.unref();
   }
 
@@ -196,7 +193,7 @@ export class ListTouches {
     throw new Error("The owner is being erased.");
   }
 
-  /** False if the owner was erased since this process knows: the session has to be read again. */
+  /** False if the owner was erased since the last known mark: read the session again. */
   async #put(owner: string, described: DescribedSession, mode: PutMode): Promise<boolean> {
     const mark = await this.#index.put(owner, [described], { mode, mark: this.#marks.get(owner) });
     if (mark !== undefined) {
@@ -218,7 +215,7 @@ export class ListTouches {
   }
 }
 
-/** A write moves an entry to the front, whatever else happens meanwhile. */
+/** The stronger of two modes: moving to the front wins. */
 function stronger(a: TouchMode, b: TouchMode): TouchMode {
   const order: readonly TouchMode[] = ["keep", "place", "front"];
   return order.indexOf(a) > order.indexOf(b) ? a : b;

@@ -2,14 +2,14 @@ import { maxTries } from "../base/tries.js";
 import type { OwnerLists } from "./owner-lists.js";
 import type { SessionDescriber } from "./session-describer.js";
 
-/** Milliseconds for which an announced session stays listed although it is missing: longer than a write may take. */
+/** Grace period of announced but missing sessions, in milliseconds: longer than any write. */
 export const announcedGraceMs = 60_000;
 
-/** A session that was found missing, and what this process did about it. */
+/** A missing session, and the state of this process's announcements. */
 export interface LeavingSession {
   readonly owner: string;
   readonly sessionId: string;
-  /** The stamp of this process's last announcement; undefined where that took the place of another process's. */
+  /** The stamp of this process's last announcement; undefined if that replaced another process's. */
   stamp: string | undefined;
   /** Writes under way: their announcement stays, although the session may not be there yet. */
   writes: number;
@@ -18,11 +18,11 @@ export interface LeavingSession {
 }
 
 /**
- * Takes a session that does not exist from its owner's list.
+ * Removes a missing session from its owner's list.
  *
- * The entry is read before the session: one that is written or announced in between is not removed, but looked at
- * again. Where this process writes meanwhile the entry stays: by the announcement of a write an erasure of the owner
- * finds what the write begins. Each write looks at the session afterwards.
+ * Reads the entry before the session, so that an entry written or announced in between is not removed, but checked
+ * again. The entry stays during this process's writes, because an erasure of the owner finds new sessions by their
+ * announcements. Each write checks the session afterwards.
  */
 export async function unlistSession(
   { owners, describer }: { readonly owners: OwnerLists; readonly describer: SessionDescriber },

@@ -11,18 +11,18 @@ import { namesIn } from "../session/session-labels.js";
 import { LogReader, refuseSealedState } from "./read-log.js";
 import { concernsOneSession, leaveOut, type ProblemListeners } from "./session-problems.js";
 
-/** A session that is read. */
+/** A session to export. */
 interface Source {
   readonly store: StoreWith<"copies">;
   readonly session: SessionRef;
 }
 
 /**
- * All that is stored of a session, of one moment, as lines of JSON: the session itself, its head, side data, reductions
- * and records, and an end. Nothing for a session that does not exist. Reads page by page, the first one before it gives
- * a line: of a session whose key is missing there is none.
+ * Exports a consistent snapshot of a session as JSON lines: the session, its head, side data, reductions and records,
+ * and an end. Yields nothing for a missing session. Reads in pages, the first before the first line, so that a session
+ * without its key yields no line.
  *
- * @throws ConflictError `stale` if records that the export was to hold were removed meanwhile.
+ * @throws ConflictError `stale` if records of the snapshot were removed meanwhile.
  */
 export async function* exportSession(store: StoreWith<"copies">, session: SessionRef): AsyncGenerator<string> {
   const { id: sessionId } = session;
@@ -63,10 +63,10 @@ export interface OwnerExport extends ProblemListeners {
 }
 
 /**
- * The same of all sessions of an owner. One that cannot be read is named, and the others follow; one that cannot be
- * read to its end is closed by a line that says so.
+ * Exports all sessions of an owner. Reports and skips a session that cannot be read; a partly read one ends with a
+ * `broken` line.
  *
- * @throws the first error of a session that was left out, when the others are written, unless `onProblem` heard of it.
+ * @throws the error of the first skipped session, after the others, unless `onProblem` received it.
  */
 export async function* exportOwnerSessions({ lists, store, owner, ...listeners }: OwnerExport): AsyncGenerator<string> {
   let first: MemoryError | undefined;
@@ -93,12 +93,12 @@ export async function* exportOwnerSessions({ lists, store, owner, ...listeners }
   }
 }
 
-/** The line that closes a session that was not exported to its end: an import leaves out what stands before it. */
+/** The last line of a partly exported session, which an import skips. */
 export function brokenOff(sessionId: string): string {
   return JSON.stringify({ type: "broken off", sessionId });
 }
 
-/** The state of a damaged session, with what its log says where that differs: what an import can take. */
+/** The state of a damaged session, corrected by its log, so that it can be imported. */
 async function whatIsLeft(source: Source, state: WholeState): Promise<WholeState> {
   let [next, rounds] = [state.base, 0];
   for await (const page of pagesOf(source, { ...state, next: Infinity })) {
@@ -131,7 +131,7 @@ function* stateLines(sessionId: string, state: WholeState): Generator<string> {
   }
 }
 
-/** The records that the session held at first, page by page. */
+/** The records of the snapshot, in pages. */
 async function* pagesOf({ store, session }: Source, state: WholeState): AsyncGenerator<readonly string[]> {
   const sessionId = session.id;
   const reader = new LogReader(store, session);
@@ -152,7 +152,7 @@ async function* pagesOf({ store, session }: Source, state: WholeState): AsyncGen
   }
 }
 
-/** The mark of the turn of each record of a page. */
+/** The turn marks of a page's records. */
 async function marksIn(
   { store, session }: Source,
   records: readonly string[],
@@ -163,12 +163,12 @@ async function marksIn(
   return (record) => marks.get(metaOf(record).turn ?? "");
 }
 
-/** A mark with its fields in one order, so that equal sessions have equal lines. */
+/** A mark with canonical field order, so that equal sessions have equal lines. */
 function markLine({ name, done, count, first }: NamedMark): NamedMark {
   return { name, done, count, first };
 }
 
-/** Each record of the head; where they would not read back to the same text, the text. */
+/** The records of the head; the raw text if they would not round-trip. */
 function headLines(head: string): { readonly record?: unknown; readonly text?: string }[] {
   try {
     const records = decodeHead(head);
@@ -178,7 +178,7 @@ function headLines(head: string): { readonly record?: unknown; readonly text?: s
   }
 }
 
-/** A text as the object that it writes, unless that would be written in another way: then as it is. */
+/** The parsed JSON of a text if it round-trips; else the text. */
 function asJson(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);

@@ -5,34 +5,34 @@ import type { StoreWith } from "../store/groups.js";
 import { sealedParts } from "../sealed/sealed-session-store.js";
 import { importSessions } from "./import-sessions.js";
 
-/** A session of an export that was not imported. */
+/** A session of an export that could not be imported. */
 export interface SessionImportProblem {
-  /** The line that is wrong, or at which it showed; counted from 1. */
+  /** Number of the line at which the problem was found, from 1. */
   readonly line: number;
-  /** `""` where a line is wrong before it names a session. */
+  /** `""` for an invalid line before any session. */
   readonly sessionId: string;
-  /** Why it was not imported. */
+  /** The reason. */
   readonly error: MemoryError;
 }
 
-/** How far an import has come; at its end, what it did. */
+/** Progress of an import; at its end, the result. */
 export interface SessionImportSummary {
-  /** Sessions that were imported, and their messages. */
+  /** Imported sessions. */
   readonly sessions: number;
-  /** Messages of the sessions that were imported. */
+  /** Messages of the imported sessions. */
   readonly messages: number;
-  /** Sessions that were there already. */
+  /** Sessions that existed with equal content. */
   readonly unchanged: number;
-  /** Sessions that were left out, because the time at which they expire has passed. */
+  /** Skipped sessions whose expiry has passed. */
   readonly expired: number;
-  /** Sessions that were imported and are encrypted. */
+  /** Imported sessions that are encrypted. */
   readonly sealed: number;
-  /** Sessions that were passed to `onProblem`. */
+  /** Sessions passed to `onProblem`. */
   readonly failed: number;
 }
 
 /**
- * How to import sessions.
+ * Options of `memory.sessions.import`.
  * @example
  * import { createReadStream } from "node:fs";
  * import { createInterface } from "node:readline";
@@ -46,16 +46,16 @@ export interface SessionImportSummary {
  * console.log(`${sessions} sessions imported, ${failed} not`);
  */
 export interface SessionImportOptions {
-  /** Seconds after which the sessions expire, in the place of the times in the export. @default as exported */
+  /** Time to live of the sessions in seconds, instead of the exported expiries. @default as exported */
   readonly sessionTTL?: number;
   /**
-   * Which sessions are encrypted: all (`seal`), none (`plain`), or those that were so where they were exported
-   * (`keep`), which is refused without a key. @default `seal` with the memory's option `encryption`, else `keep`
+   * Sessions to encrypt: all (`seal`), none (`plain`), or those that were encrypted when exported (`keep`; refused
+   * without a key). @default `seal` with the memory's option `encryption`, else `keep`
    */
   readonly encryption?: "keep" | "seal" | "plain";
-  /** Is told of a session that cannot be imported; the others are imported. @default the import throws */
+  /** Receives each session that cannot be imported; the others are imported. @default the import throws */
   readonly onProblem?: (problem: SessionImportProblem) => void;
-  /** Is told after each session. */
+  /** Called after each session. */
   readonly onProgress?: (progress: SessionImportSummary) => void;
 }
 
@@ -68,7 +68,7 @@ const schema = lazy(() =>
   }),
 );
 
-/** A memory that encrypts what it writes encrypts what it imports. */
+/** `seal` for a memory that encrypts, else `keep`. */
 async function defaultEncryption(store: StoreWith<"copies">): Promise<"keep" | "seal"> {
   return (await sealedParts(store)?.ring.current("")) === undefined ? "keep" : "seal";
 }

@@ -12,37 +12,37 @@ import { badLine, fieldsOf, parseLine, requireText, StateLines, type ExportLine 
 const pageRecords = 500;
 const pageBytes = 1_000_000;
 
-/** What became of a session of an export. */
+/** Outcome of one session of an export. */
 export interface SessionImport {
-  /** `""` where a line is wrong before it names a session. */
+  /** `""` for an invalid line before any session. */
   readonly sessionId: string;
   /**
-   * `unchanged`: the session is there already, with just this content. `expired`: its time to live is over. `partial`:
-   * the export says that it holds only a part of it.
+   * `unchanged`: the session exists with equal content. `expired`: its expiry has passed. `partial`: the export is
+   * marked as incomplete.
    */
   readonly outcome: "imported" | "unchanged" | "expired" | "failed" | "partial";
-  /** True for one that was imported and is encrypted now. */
+  /** True for an imported session that is encrypted. */
   readonly sealed: boolean;
   readonly messages: number;
-  /** The line with which it ended, or that is wrong; counted from 1. */
+  /** Number of the session's last or invalid line, from 1. */
   readonly line: number;
-  /** Where it failed, or is partial. */
+  /** Set for `failed` and `partial`. */
   readonly error?: MemoryError;
 }
 
-/** How to import. */
+/** Settings of an import. */
 export interface ImportSetting {
-  /** Replaces the expiry that the export names: milliseconds from now, or undefined for what the export says. */
+  /** Time to live in milliseconds; undefined for the exported expiry. */
   readonly ttlMs: number | undefined;
-  /** `keep`: sessions are encrypted that were so where they were exported; `seal` and `plain`: all, and none. */
+  /** `keep`: encrypts sessions that were encrypted when exported; `seal`: all; `plain`: none. */
   readonly encryption: "keep" | "seal" | "plain";
 }
 
 /**
- * Brings the sessions of an export back, one after the other, and says what became of each. A session becomes visible
- * when its last line was read.
+ * Imports sessions one by one and yields each outcome. A session becomes visible, atomically, after its last line.
  *
- * @throws what may pass by itself, such as a StoreError `unavailable`; what is wrong with a session is an outcome.
+ * @throws errors that concern the whole import, such as a StoreError `unavailable`; a session's own error is an
+ *   outcome.
  */
 export async function* importSessions(
   store: StoreWith<"copies">,
@@ -72,7 +72,7 @@ export async function* importSessions(
       const line = reader.number;
       const outcome = error instanceof BrokenOff ? "partial" : "failed";
       yield { sessionId: started?.sessionId ?? "", outcome, messages: 0, sealed: false, line, error };
-      // Only now: whoever stops at the first failure need not wait until all of it is read.
+      // After the yield: a caller that stops at the first failure need not read the rest of the session.
       await reader.skipSession(from === 0 ? line : from);
     }
   }
@@ -120,7 +120,7 @@ async function importSession(
   return { outcome: "imported", messages: records.count, sealed: target.seals };
 }
 
-/** Where a session is created: sealed with the current key, or as plain text. */
+/** Store that creates the session: sealed with the current key, or plain. */
 async function targetFor(
   store: StoreWith<"copies">,
   { sessionId, wasSealed }: StateLines,
@@ -138,7 +138,7 @@ async function targetFor(
   return { seals, create: copies!.create.bind(copies) };
 }
 
-/** The records of a session, from a line on to the line of its end. */
+/** Reader of a session's records, up to its end line. */
 class RecordLines {
   readonly #reader: LineReader;
   readonly #base: number;
@@ -209,10 +209,10 @@ function identityOf(line: ExportLine, record: string): CopiedRecord["identity"] 
 }
 
 /**
- * Reads a session that exists beside its lines, and returns the number of its messages. What may change without a
- * write, and what only counts the view, is not compared.
+ * Compares an existing session with its lines, and returns the number of its messages. Ignores fields that may change
+ * without a write, and counts of the view.
  *
- * @throws ConflictError `exists` where they differ.
+ * @throws ConflictError `exists` if they differ.
  */
 async function compareSession(
   { store, reader }: Pick<Import, "store" | "reader">,
@@ -235,7 +235,7 @@ async function compareSession(
   throw differs(sessionId, line.number);
 }
 
-/** Fields that are not compared; the times of a damaged session may be lost, and are those of its import then. */
+/** Fields that are not compared; the times of a damaged session may be lost, and are then those of its import. */
 const kept = ["expiresAt", "tokens", "counter", "damaged", "sealed"];
 const ignored = { none: new Set<string>(), kept: new Set(kept), lost: new Set([...kept, "createdAt", "updatedAt"]) };
 

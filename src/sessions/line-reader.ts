@@ -1,14 +1,14 @@
 import { RecordError } from "../base/errors.js";
 import { badLine, parseLine, type ExportLine } from "./session-lines.js";
 
-/** The export itself says that it does not hold all of a session. */
+/** The export is marked as incomplete for a session. */
 export class BrokenOff extends RecordError {
   constructor(number: number) {
     super(`The export could not read the session to its end, at line ${number}; export it again.`, { code: "corrupt" });
   }
 }
 
-/** The lines of an export one by one, of which the last can be given back. */
+/** Reader of an export's lines with one line of pushback. */
 export class LineReader {
   readonly #lines: AsyncIterator<string> | Iterator<string>;
   #number = 0;
@@ -19,7 +19,7 @@ export class LineReader {
     this.#lines = Symbol.asyncIterator in lines ? lines[Symbol.asyncIterator]() : lines[Symbol.iterator]();
   }
 
-  /** The number of the line that was read last. */
+  /** Number of the last line read. */
   get number(): number {
     return this.#number;
   }
@@ -49,7 +49,7 @@ export class LineReader {
     return text === undefined ? undefined : parseLine(this.#number, text);
   }
 
-  /** The same of a session that has not ended. @throws RecordError `corrupt` at the end of the export. */
+  /** The next line inside a session. @throws RecordError `corrupt` at the end of the export. */
   async required(): Promise<ExportLine> {
     const line = await this.line();
     if (line === undefined) {
@@ -61,7 +61,7 @@ export class LineReader {
     return line;
   }
 
-  /** Reads on to the next line that begins a session; `from` is the number of the line that began this one. */
+  /** Skips to the next session; `from` is the number of this session's first line. */
   async skipSession(from: number): Promise<void> {
     const isNext = this.#number > from && this.#back === undefined;
     let text = isNext ? this.#last : await this.text();

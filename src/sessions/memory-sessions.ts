@@ -60,17 +60,18 @@ export class MemorySessions {
   readonly #store: SessionStore;
   readonly #onEvent: MemoryEventHandler | undefined;
 
-  /** The memory makes it: `memory.sessions`. */
+  /** Constructed by the memory: `memory.sessions`. */
   constructor(store: SessionStore, onEvent?: MemoryEventHandler) {
     this.#store = store;
     this.#onEvent = onEvent;
   }
 
   /**
-   * A page of an owner's sessions, newest first by their last write: 30 by default, at most 1,000. One round trip,
-   * however many sessions there are. No session comes twice in one walk; one that is written meanwhile moves to the
-   * front. What another process wrote may be missing for a second; `verify: true` looks at each session of the page
-   * (one more wait) and repairs what disagrees. A session whose key this process lacks is listed as `locked`.
+   * Returns a page of an owner's sessions, by last write, newest first: 30 by default, at most 1,000. One round trip,
+   * however many sessions there are. Cursor pagination without duplicates; a session written meanwhile moves to the
+   * front. Eventually consistent: writes of other processes may be missing for a second; `verify: true` reads each
+   * session of the page (one more round trip) and repairs the list. A session whose encryption key is missing is
+   * `locked`.
    *
    * @throws ConfigurationError `owner`, `limit`, `cursor`; StoreError.
    */
@@ -90,7 +91,7 @@ export class MemorySessions {
     return { sessions: page.sessions.map(listedSession), next };
   }
 
-  /** The number of an owner's sessions. One round trip. */
+  /** Returns the number of an owner's sessions. One round trip. */
   async count(options: Pick<SessionListOptions, "owner">): Promise<number> {
     const { owner } = parseOptions("sessions.count", accessSchema(), options);
     checkOwnerName("sessions.count", owner);
@@ -98,9 +99,9 @@ export class MemorySessions {
   }
 
   /**
-   * A session with all of its metadata; undefined for one that does not exist. One round trip.
+   * Returns a session with all of its metadata; undefined if it does not exist. One round trip.
    *
-   * @throws EncryptionError where title or metadata are encrypted with a key that this process does not have.
+   * @throws EncryptionError if title or metadata are encrypted with a key that this process lacks.
    */
   async get(sessionId: string, options: SessionAccess = {}): Promise<StoredSession | undefined> {
     const details = await this.#lists("get").describe({ id: sessionId, ...accessOf("sessions.get", options) });
@@ -112,12 +113,12 @@ export class MemorySessions {
   }
 
   /**
-   * Changes title and metadata: what is given replaces, keys of metadata that are `undefined` go, an empty title
-   * removes it. Compare-and-set: two updates at once both happen. Returns the session; undefined for one that does not
+   * Merges title and metadata: given keys replace, metadata keys that are `undefined` are removed, an empty title
+   * removes the title. Compare-and-set: no concurrent update is lost. Returns the session; undefined if it does not
    * exist.
    *
    * @throws ConfigurationError `title`, `metadata`; ConflictError `other_owner`, or `stale` if others kept changing it;
-   *   EncryptionError where they are encrypted with a key that this process does not have.
+   *   EncryptionError if they are encrypted with a key that this process lacks.
    */
   async update(
     sessionId: string,
@@ -168,9 +169,9 @@ export class MemorySessions {
   }
 
   /**
-   * Erases all that is stored of an owner's sessions, while writers go on, and returns their number. For `guardMs` (ten
-   * minutes by default; it must outlast this call and the longest turn) nobody brings one of them back. New sessions of
-   * the owner are allowed when it has ended. Safe to call again after a failure. Looks through all keys of Redis.
+   * Erases all data of an owner's sessions, beside concurrent writers, and returns their number. For `guardMs` (ten
+   * minutes by default; it must outlast this call and the longest turn) late writers cannot recreate them. New sessions
+   * of the owner are allowed afterwards. Idempotent and resumable. Scans all keys of Redis.
    */
   async deleteOwner(owner: string, options: SessionErasureOptions = {}): Promise<number> {
     checkOwnerName("sessions.deleteOwner", owner);
@@ -179,11 +180,10 @@ export class MemorySessions {
   }
 
   /**
-   * All that is stored of a session, of one moment, as lines of JSON, read page by page. Nothing for one that does not
-   * exist. What is encrypted is opened.
+   * Exports a consistent snapshot of a session as JSON lines, read in pages and decrypted. Yields nothing for a missing
+   * session.
    *
-   * @throws EncryptionError where something is encrypted with a key that this process does not have; ConflictError
-   *   `stale` where messages are removed meanwhile.
+   * @throws EncryptionError if a key is missing; ConflictError `stale` if messages are removed meanwhile.
    */
   export(sessionId: string, options: SessionAccess = {}): AsyncIterable<string> {
     const session = { id: sessionId, ...accessOf("sessions.export", options) };
@@ -191,10 +191,10 @@ export class MemorySessions {
   }
 
   /**
-   * All that is stored of all sessions of an owner, as lines of JSON. Looks through all keys of Redis. A session that
-   * cannot be read (its key is missing) stops none of the others; it is an event `session_skipped`.
+   * Exports all sessions of an owner as JSON lines. Scans all keys of Redis. A session that cannot be read (its key is
+   * missing) is skipped with an event `session_skipped`.
    *
-   * @throws the first such session's error when all others were given; not with `onProblem`, which is told of each.
+   * @throws the error of the first skipped session, after the others; not with `onProblem`, which receives each.
    */
   exportOwner(owner: string, options: OwnerExportOptions = {}): AsyncIterable<string> {
     checkOwnerName("sessions.exportOwner", owner);
@@ -205,14 +205,13 @@ export class MemorySessions {
   }
 
   /**
-   * Brings back what `export` and `exportOwner` wrote, one line an element, with ids, times, reductions, titles, sums
-   * of usage and owners. A session becomes visible when its last line was read, whole. One that is there already with
-   * the same content is left as it is, so the same import again adds nothing. Holds a page of 500 messages in memory.
-   * `beforeStore` is not called.
+   * Imports the lines of `export` and `exportOwner` with ids, times, reductions, titles, usage and owners. A session
+   * becomes visible, atomically, after its last line. Idempotent: a session that exists with equal content is not
+   * changed. Buffers at most 500 messages. Does not call `beforeStore`.
    *
-   * @throws RecordError `corrupt` with the number of a line that no export wrote; ConflictError `exists` for a session
-   *   that is there with other content; StoreError, also `erased`. With `onProblem`, what is wrong with one session is
-   *   passed to it, and the others are imported.
+   * @throws RecordError `corrupt` with the number of an invalid line; ConflictError `exists` for a session that exists
+   *   with other content; StoreError, also `erased`. With `onProblem`, errors of single sessions are passed to it, and
+   *   the others are imported.
    */
   async import(
     lines: AsyncIterable<string> | Iterable<string>,
@@ -222,8 +221,8 @@ export class MemorySessions {
   }
 
   /**
-   * Makes all lists agree with the sessions, by looking through all keys of Redis, and returns the number of sessions
-   * with an owner. Writers go on meanwhile.
+   * Rebuilds all lists by scanning all keys of Redis, beside concurrent writers, and returns the number of sessions
+   * with an owner.
    */
   async reindex(options: ReindexOptions = {}): Promise<number> {
     const { onProgress } = parseOptions("sessions.reindex", erasureSchema(), options);
@@ -231,9 +230,10 @@ export class MemorySessions {
   }
 
   /**
-   * Encrypts all sessions anew with the current key, beside writers: what other keys sealed, and what is plain. Looks
-   * through all keys of Redis. A session that cannot be opened stays as it is: it is counted in `failed`, an event
-   * `session_skipped`, and passed to `onProblem`. Repeat it while the result names `incomplete` or `failed` sessions.
+   * Re-encrypts all sessions with the current key (data of other keys and plain text), beside concurrent writers. Scans
+   * all keys of Redis. A session that cannot be decrypted is not changed: it is counted in `failed`, reported by an
+   * event `session_skipped`, and passed to `onProblem`. Repeat it while the result has `incomplete` or `failed`
+   * sessions.
    *
    * @throws ConfigurationError without the option `encryption`; StoreError.
    */

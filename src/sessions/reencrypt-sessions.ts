@@ -5,19 +5,21 @@ import { sealedParts } from "../sealed/sealed-session-store.js";
 import type { SessionStore } from "../store/session-store.js";
 import { concernsOneSession, leaveOut, type ProblemListeners } from "./session-problems.js";
 
-/** How far a re-encryption has come. */
+/** Progress of a re-encryption. */
 export interface ReencryptProgress {
-  /** Sessions that were looked at. */
+  /** Sessions visited. */
   readonly sessions: number;
-  /** Records, heads and side fields that were sealed with the current key. */
+  /** Records, heads and side fields re-encrypted with the current key. */
   readonly sealed: number;
-  /** Sessions that still need another key, because writers with it kept writing: call it again when they are gone. */
+  /**
+   * Sessions that still need another key, because writers with it kept writing: repeat the call when these are gone.
+   */
   readonly incomplete: number;
-  /** Sessions that were left out, because a key of theirs is missing or a part of them. */
+  /** Skipped sessions: a key, or a part of the session, is missing. */
   readonly failed: number;
 }
 
-/** Which sessions to encrypt anew. */
+/** The sessions to re-encrypt. */
 export interface ReencryptRequest extends ProblemListeners {
   readonly sessionIds: AsyncIterable<string> | Iterable<string>;
   /** Called after each session. */
@@ -25,10 +27,10 @@ export interface ReencryptRequest extends ProblemListeners {
 }
 
 /**
- * Seals what is stored of sessions with the current key, beside writers: what other keys sealed, and what is plain.
- * Safe to repeat after a failure. A session that cannot be opened is named and left as it is, and the others follow.
+ * Re-encrypts sessions with the current key (data of other keys and plain text), beside concurrent writers. Idempotent
+ * and resumable. A session that cannot be decrypted is reported and skipped.
  *
- * @throws ConfigurationError without the option `encryption`; what may pass by itself, such as a StoreError.
+ * @throws ConfigurationError without the option `encryption`; errors that concern all sessions, such as a StoreError.
  */
 export async function reencryptSessions(
   store: SessionStore,

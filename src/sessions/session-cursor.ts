@@ -1,14 +1,14 @@
 import { ConfigurationError } from "../base/errors.js";
 
-/** A place in an owner's list as a text to pass on. */
+/** Encodes a place in an owner's list as an opaque cursor. */
 export function cursorText(place: number): string {
   return Buffer.from(`after:${place}`).toString("base64url");
 }
 
 /**
- * The place that a cursor stands for.
+ * Decodes a cursor.
  *
- * @throws ConfigurationError `cursor` for a text that no list has returned.
+ * @throws ConfigurationError `cursor` for any other text.
  */
 export function placeIn(cursor: unknown): number {
   const text = typeof cursor === "string" && cursor.length <= 64 ? Buffer.from(cursor, "base64url").toString() : "";

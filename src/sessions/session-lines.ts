@@ -17,7 +17,7 @@ export interface ExportLine {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** The error for a line that is not as an export writes it. */
+/** The error for an invalid line of an export. */
 export function badLine(number: number, reason: string): RecordError {
   return new RecordError(`Line ${number} of the export cannot be imported: ${reason}.`, { code: "corrupt" });
 }
@@ -25,7 +25,7 @@ export function badLine(number: number, reason: string): RecordError {
 /**
  * Parses a line.
  *
- * @throws RecordError `corrupt` for what is no JSON object with a `type`; never with a part of the line.
+ * @throws RecordError `corrupt` for anything but a JSON object with a `type`; never quotes the line.
  */
 export function parseLine(number: number, text: string): ExportLine {
   let value: unknown;
@@ -41,7 +41,7 @@ export function parseLine(number: number, text: string): ExportLine {
   return { number, type: type as string, fields };
 }
 
-/** Scripts read larger positions as damage. */
+/** Scripts treat larger positions as damage. */
 const position = lazy(() => nonNegativeInteger().check(z.maximum(10_000_000_000_000, "is too large")));
 const time = position;
 const text = lazy(() => z.string("must be a string"));
@@ -95,7 +95,7 @@ type Schemas = typeof schemas;
 /**
  * The fields of a line of a type.
  *
- * @throws RecordError `corrupt`, naming the field; never with its value.
+ * @throws RecordError `corrupt`, naming the field; never quotes its value.
  */
 export function fieldsOf<T extends keyof Schemas>(type: T, line: ExportLine): z.output<ReturnType<Schemas[T]>> {
   const result = schemas[type]().safeParse(line.fields);
@@ -109,7 +109,7 @@ export function fieldsOf<T extends keyof Schemas>(type: T, line: ExportLine): z.
   return result.data as z.output<ReturnType<Schemas[T]>>;
 }
 
-/** A text that an export wrote as an object, or as it is. */
+/** The text of a value exported as an object or verbatim. */
 export function textOf(value: unknown): string | undefined {
   return typeof value === "string"
     ? value
@@ -118,10 +118,10 @@ export function textOf(value: unknown): string | undefined {
       : undefined;
 }
 
-/** What the lines before a session's records say, collected line by line. */
+/** Collects the state of a session from the lines before its records. */
 export class StateLines {
   readonly sessionId: string;
-  /** True for a session that was encrypted where it was exported. */
+  /** True if the session was encrypted when exported. */
   readonly wasSealed: boolean;
   readonly #state: Omit<KeptState, "head" | "headCount" | "side" | "reductions" | "discardedTurns">;
   readonly #head: string[] = [];
@@ -171,7 +171,7 @@ export class StateLines {
     }
   }
 
-  /** @throws RecordError `corrupt` for a head that is none. */
+  /** @throws RecordError `corrupt` for an invalid head. */
   state(number: number): KeptState {
     const head = this.#headText ?? orBadLine(number, () => encodeHead(this.#head));
     return {
@@ -194,7 +194,7 @@ export class StateLines {
   }
 }
 
-/** The text of a field. @throws RecordError `corrupt` where it is none. */
+/** The text of a field. @throws RecordError `corrupt` for another value. */
 export function requireText(line: ExportLine, field: string, value: unknown): string {
   const found = textOf(value);
   if (found === undefined) {

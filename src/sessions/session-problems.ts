@@ -1,23 +1,23 @@
 import { ConfigurationError, ConflictError, MemoryError } from "../base/errors.js";
 import { report, type MemoryEventHandler } from "../base/events.js";
 
-/** A session that was left out of work on many sessions. */
+/** A session that a batch operation skipped. */
 export interface SessionProblem {
-  /** The session that was left out. */
+  /** The skipped session. */
   readonly sessionId: string;
-  /** Why, such as an EncryptionError `unknown_key`. */
+  /** The reason, such as an EncryptionError `unknown_key`. */
   readonly error: MemoryError;
 }
 
-/** Where sessions that are left out are named. */
+/** Receivers of skipped sessions. */
 export interface ProblemListeners {
   readonly onProblem?: ((problem: SessionProblem) => void) | undefined;
   readonly onEvent?: MemoryEventHandler | undefined;
 }
 
 /**
- * True for what is wrong with one session, so that work on many goes on with the next. Not for a wrong option, and not
- * for what the next session would meet too, such as a server that does not answer.
+ * True for an error of one session, so that a batch operation continues with the next. False for an invalid option, and
+ * for errors that the next session would meet too, such as a server that does not answer.
  */
 export function concernsOneSession(error: unknown): error is MemoryError {
   return (
@@ -27,7 +27,7 @@ export function concernsOneSession(error: unknown): error is MemoryError {
   );
 }
 
-/** Names a session that is left out: by an event, and to the caller. */
+/** Reports a skipped session by an event, and to the caller. */
 export function leaveOut(
   { onProblem, onEvent }: ProblemListeners,
   { operation, ...problem }: SessionProblem & { readonly operation: string },

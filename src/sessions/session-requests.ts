@@ -3,36 +3,36 @@ import type { ReencryptProgress } from "./reencrypt-sessions.js";
 import type { SessionProblem } from "./session-problems.js";
 import type { ListedSession } from "./stored-sessions.js";
 
-/** Which sessions to list. */
+/** Options of `memory.sessions.list`. */
 export interface SessionListOptions {
-  /** Whose sessions. */
+  /** Owner of the sessions. */
   readonly owner: string;
-  /** Sessions of one page, 1 to 1,000. @default 30 */
+  /** Page size, 1 to 1,000. @default 30 */
   readonly limit?: number;
-  /** The `next` of the page before: an empty page for null. @default the first page */
+  /** Cursor: the `next` of the previous page; null returns an empty page. @default the first page */
   readonly cursor?: string | null | undefined;
-  /** True to look at each session of the page and to repair what disagrees; costs one more wait. @default false */
+  /** True to read each session of the page and to repair the list; one more round trip. @default false */
   readonly verify?: boolean;
 }
 
 /** A page of an owner's sessions. */
 export interface SessionList {
-  /** The sessions of the page, those written last first. */
+  /** The sessions of the page, by last write, newest first. */
   readonly sessions: readonly ListedSession[];
-  /** Pass it as `cursor` for the next page; null on the last one. */
+  /** Cursor of the next page; null on the last. */
   readonly next: string | null;
 }
 
-/** How to erase an owner's sessions. */
+/** Options of `memory.sessions.deleteOwner`. */
 export interface SessionErasureOptions {
-  /** Milliseconds for which late writers are refused, so that none of them brings a session back. @default 600,000 */
+  /** Milliseconds for which guards refuse late writers. @default 600,000 */
   readonly guardMs?: number;
-  /** Is told after each step how many sessions were erased. */
+  /** Called after each step with the number of erased sessions. */
   readonly onProgress?: (progress: ListsProgress) => void;
 }
 
 /**
- * How to make the lists anew.
+ * Options of `memory.sessions.reindex`.
  * @example
  * import { RedisChatMemory } from "langchain-redis-memory";
  *
@@ -40,20 +40,20 @@ export interface SessionErasureOptions {
  * await memory.sessions.reindex({ onProgress: ({ sessions }) => console.log(`${sessions} sessions so far`) });
  */
 export interface ReindexOptions {
-  /** Is told after each step how many sessions were looked at. */
+  /** Called after each step with the number of visited sessions. */
   readonly onProgress?: (progress: ListsProgress) => void;
 }
 
-/** How to encrypt sessions anew. */
+/** Options of `memory.sessions.reencrypt`. */
 export interface ReencryptOptions {
-  /** Is told after each session how far the work has come. */
+  /** Called after each session with the progress. */
   readonly onProgress?: (progress: ReencryptProgress) => void;
-  /** Is told of a session that cannot be opened; the others are encrypted. @default counted in `failed` */
+  /** Receives each session that cannot be decrypted; the others are encrypted. @default counted in `failed` */
   readonly onProblem?: (problem: SessionProblem) => void;
 }
 
 /**
- * How to export an owner's sessions.
+ * Options of `memory.sessions.exportOwner`.
  * @example
  * import { RedisChatMemory } from "langchain-redis-memory";
  * import type { SessionProblem } from "langchain-redis-memory/sessions";
@@ -67,8 +67,8 @@ export interface ReencryptOptions {
  */
 export interface OwnerExportOptions {
   /**
-   * Is told of a session that cannot be read; the others are exported. @default the export throws the first one's error
-   * when all others are written
+   * Receives each session that cannot be read; the others are exported. @default the export throws the first session's
+   * error after the others
    */
   readonly onProblem?: (problem: SessionProblem) => void;
 }

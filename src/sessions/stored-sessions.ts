@@ -2,7 +2,7 @@ import type { SessionDetails, SessionSummary } from "../store/lists.js";
 import { isLocked, namesIn, type SessionMetadata } from "../session/session-labels.js";
 
 /**
- * Tokens that stored answers of a model took.
+ * Sum of a model's token usage over stored answers.
  * @example
  * import { RedisChatMemory } from "langchain-redis-memory";
  *
@@ -17,7 +17,7 @@ export interface UsageSum {
   readonly input_tokens: number;
   /** Tokens of the answers. */
   readonly output_tokens: number;
-  /** Both, as the provider adds them up. */
+  /** Total, as the provider counts it. */
   readonly total_tokens: number;
 }
 
@@ -25,40 +25,40 @@ export interface UsageSum {
 export interface ListedSession {
   /** The session's id. */
   readonly sessionId: string;
-  /** What people call the session; left out where it has no title. */
+  /** Title of the session, if it has one. */
   readonly title?: string;
-  /** In a list the first keys that fit into 1 kB. */
+  /** Metadata; in a list the first keys that fit into 1 kB. */
   readonly metadata: SessionMetadata;
-  /** Set where title and metadata are encrypted with a key that this process does not have; they are left out. */
+  /** Set if title and metadata are omitted, because this process lacks their encryption key. */
   readonly locked?: true;
-  /** When the session was created; where an older release did, the time of the last write. */
+  /** Time of creation; for sessions of older releases, of the last write. */
   readonly createdAt: number;
-  /** When it was last written. */
+  /** Time of the last write. */
   readonly updatedAt: number;
   /** Messages of the transcript. */
   readonly messages: number;
   /** Rounds that have begun. */
   readonly rounds: number;
-  /** Tokens of the view, where they are known. */
+  /** Tokens of the view, if known. */
   readonly tokens?: number;
-  /** By model, with `trackUsage`. */
+  /** Token usage by model, with `trackUsage`. */
   readonly usage?: Readonly<Record<string, UsageSum>>;
-  /** When it expires; left out for a session that does not. */
+  /** Time of expiry, if it expires. */
   readonly expiresAt?: number;
 }
 
 /** A session with its owner. */
 export interface StoredSession extends ListedSession {
-  /** Whose session it is; left out where it has no owner. */
+  /** Owner of the session, if it has one. */
   readonly owner?: string;
 }
 
-/** A session as `get` shows it. */
+/** The result of `get`. */
 export function storedSession(details: SessionDetails): StoredSession {
   return { ...listedSession(details), ...(details.owner !== undefined && { owner: details.owner }) };
 }
 
-/** A session as a list shows it. */
+/** An element of a list. */
 export function listedSession({ sessionId, label, usage, tokens, expiresAt, ...rest }: SessionSummary): ListedSession {
   const { createdAt, updatedAt, messages, rounds } = rest;
   const sums = usage?.map(({ model, input, output, total }): [string, UsageSum] => [
