@@ -1,4 +1,4 @@
--- Appends a turn, all of it or nothing; with `cut`, in the place of the end of the log.
+-- Appends a turn atomically; with `cut`, after truncating the log.
 --
 -- KEYS: log, ids, state.
 -- ARGV: the request as JSON { epoch, count, at, rounds, sets, keep, counter?, tokens?, total?, expectedNext?,
@@ -6,18 +6,19 @@
 --   labelVersion?, usage?, turn?: { name, stored, done }, cut?: { epoch, rev, next, newRev, to, hashes, marks },
 --   keys?: { current?, known, compare? }, take?: { ticket, holdMs, graceMs }, giveBack?: ticket }; `count` pairs of an id's hash and the digest with the position that the
 --   record gets if the log ends before `at`; `sets` pairs of field and value; `removes` fields; `count` records, of
---   which `rounds` begin one.
+--   which `rounds` begin a round.
 -- Replies: OK appended duplicates conflicts next epoch [view or ""] [time] [owner or ""] | those of the gate | TURN
 --   done count first next epoch records [view] (the claim does not fit the turn's mark; done is 2 where this append
 --   was made before) | DIFFERS next epoch indexes records digests (an empty record where it was discarded) | POSITION
 --   next | STALE | RANGE (of the cut) | CONFLICT index | WAITS number-ahead next epoch (nothing is written) | TOOK
 --   fence epoch milliseconds-to-live reply (an OK or TURN, with the hold).
 --
--- A request of nothing but records begins with numbers, and `plain-append` mostly answers it, with a text.
+-- A request with records only begins with numbers, and mostly takes the short path, `plain-append`, which replies with
+-- a text.
 --
--- Where all is new and the log ends where the caller thinks, which is almost always, arguments are passed on as they
--- are: what Lua does for each record would take most of the time. The first write is an HSET, which a full server
--- refuses: then nothing has changed (an UNLINK first would let all later writes pass).
+-- In the common case (all records are new, and the log ends at `at`) arguments are passed on unchanged, because Lua
+-- work per record would dominate the cost. The first write is an HSET, which a full server refuses before anything has
+-- changed (an UNLINK first would let all later writes pass).
 --
 -- twin: model/append.ts
 --

@@ -1,4 +1,4 @@
--- Begins a pass that replaces texts, and notes the key that they get and a mark.
+-- Begins a re-encryption pass: stores the new key and the pass's mark.
 --
 -- KEYS: log, ids, state.
 -- ARGV: the request as JSON { keys }; the mark.

@@ -1,9 +1,9 @@
--- Removes a session; a guard stays.
+-- Deletes a session; keeps the guard (tombstone) of an erasure.
 --
 -- KEYS: log, ids, state.
 -- ARGV: the request as JSON { owner? }; the epoch that the session had.
--- Replies: CLEARED and the session's owner or "" | those of the gate. A session in another life was cleared meanwhile,
---   perhaps by the same call, and begun anew: it stays.
+-- Replies: CLEARED and the session's owner or "" | those of the gate. A session of another epoch was cleared
+--   and recreated meanwhile, perhaps after a lost reply of this call: it stays.
 --
 -- twin: model/in-memory-session-store.ts
 --

@@ -1,4 +1,4 @@
--- Moves the start and replaces the head if the session is as it was read.
+-- Moves the start and replaces the head, if the session is unchanged since the read (compare-and-set).
 --
 -- KEYS: log, ids, state.
 -- ARGV: the request as JSON { epoch, rev, next, last?, newRev, start, headCount, discard, remember?: { count, seconds
@@ -6,8 +6,7 @@
 --   ids to forget; packed names of the turns of which nothing is left.
 -- Replies: COMMITTED owner | those of the gate | STALE | RANGE (the start lies before the base).
 --
--- A repetition of the same call, sent because its reply was lost, finds its own `newRev` and is answered as the first
--- was.
+-- Idempotent: a retry after a lost reply finds its own `newRev` and gets the same reply.
 --
 -- twin: model/session.ts
 --

@@ -1,4 +1,4 @@
--- What is kept about a session besides its messages and side data.
+-- The details of a session: owner, label, times and counts.
 --
 -- KEYS: state.
 -- ARGV: the request as JSON { owner?, full }; `full` for the metadata even if a list would show less of it.

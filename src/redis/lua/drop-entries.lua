@@ -1,7 +1,7 @@
--- Removes entries of an owner's index whose sessions are gone, if nobody has written them since.
+-- Removes entries of ended sessions from an owner's list (compare-and-delete by stamp).
 --
 -- KEYS: sessions, summaries.
--- ARGV: milliseconds for which an announced entry stays, because its session may be about to be written; session and
+-- ARGV: grace period of announced entries in milliseconds, whose sessions may be about to be written; session and
 --   stamp of each entry.
 -- Replies: the number of entries that were removed.
 --

@@ -1,13 +1,13 @@
--- Removes a session and puts a guard without content in its place.
+-- Erases a session and leaves a guard, a tombstone without content that expires.
 --
 -- KEYS: log, ids, state.
 -- ARGV: the request as JSON { owner?, guardMs, strict, call }: how long the guard stays, true to keep sessions that
 --   exist and have no owner, a random name of the call.
 -- Replies: GONE, the session's owner or "", "1" if there was a session | those of the gate | KEPT.
 --
--- The guard is `state` with a `next` that no log agrees with: releases that do not know it find the session damaged,
+-- The guard is `state` with an impossible `next`: releases that do not know it find the session damaged,
 -- and refuse to write too. It names the call that removed something: the same call, sent again because its reply was
--- lost, says so too (and no longer knows whose the session was).
+-- lost, says so too (but no longer knows the owner).
 --
 -- twin: model/lists.ts
 --

@@ -1,4 +1,4 @@
--- Lets a session that has an expiry live so much longer from now. The guard of an erasure ends when it was to end.
+-- Extends the expiry of a session that has one, from now. Does not extend the guard of an erasure.
 --
 -- KEYS: log, ids, state.
 -- ARGV: the request as JSON { owner?, ttl }.

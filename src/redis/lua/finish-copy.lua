@@ -7,7 +7,7 @@
 --   records.
 -- Replies: FORKED | those of the gate | EXISTS (there is such a session) | LOST (the copy has expired).
 --
--- A new session has no owner who could be asked for: only the guard of an erasure closes its gate.
+-- A new session has no owner to check: only the guard of an erasure closes its gate.
 --
 -- twin: model/copies.ts
 --

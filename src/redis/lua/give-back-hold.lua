@@ -1,11 +1,11 @@
--- Gives back the turn or the place in the queue. A session in which nothing was written but what taking the turn wrote
--- (epoch, rev, created, updated and fence) ends: its epoch goes, so no late write of the turn passes.
+-- Releases a hold, or leaves the queue. A session that holds only the fields written by taking the hold (epoch, rev,
+-- created, updated and fence) is deleted; without its epoch, no late write of the turn passes.
 --
 -- KEYS: state.
 -- ARGV: ticket.
 -- Replies: LEFT.
 --
--- No gate: the ticket, which only its holder knows, says who may; nothing of the session is shown.
+-- No gate: the ticket, known to its holder only, authorizes the call; the reply reveals nothing of the session.
 --
 -- twin: model/holds.ts
 --

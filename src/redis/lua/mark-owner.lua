@@ -4,8 +4,8 @@
 -- ARGV: milliseconds that the mark stays, how many entries.
 -- Replies: session and stamp of each.
 --
--- While the mark stands, nobody writes summaries; announcements are let through, so that a session that begins
--- meanwhile is found and erased too.
+-- While the mark exists, summaries are refused; announcements are accepted, so that a session that begins meanwhile is
+-- found and erased too.
 --
 -- twin: model/lists.ts
 --

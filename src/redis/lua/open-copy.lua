@@ -1,4 +1,4 @@
--- Where a copy stands.
+-- The progress of a copy.
 --
 -- KEYS: log, ids, state of the new session; state of the copy.
 -- ARGV: none.

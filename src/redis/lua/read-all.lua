@@ -1,4 +1,4 @@
--- A part of the log, and what a rebuild must find unchanged, also where `state` is no hash.
+-- A part of the log, and the fields that a rebuild compares, also if `state` is not a hash.
 --
 -- KEYS: log, ids, state.
 -- ARGV: the request as JSON { owner? }; index of the first and of the last record.

@@ -1,4 +1,4 @@
--- All that is kept about a session besides its log.
+-- The whole state of a session, without its log.
 --
 -- KEYS: log, ids, state.
 -- ARGV: the request as JSON { owner? }.

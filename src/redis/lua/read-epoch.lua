@@ -1,4 +1,4 @@
--- Which life a session is in. A script, because a cluster may send a plain read to a replica that does not know it yet.
+-- The epoch of a session. A script, because a cluster may send a plain read to a replica that lags.
 --
 -- KEYS: state.
 -- ARGV: the request as JSON { owner? }.

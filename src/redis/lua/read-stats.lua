@@ -1,4 +1,4 @@
--- Figures of a session.
+-- Statistics of a session.
 --
 -- KEYS: log, ids, state.
 -- ARGV: the request as JSON { owner? }.

@@ -1,4 +1,4 @@
--- What is stored of a turn.
+-- The stored records of a turn.
 --
 -- KEYS: log, ids, state.
 -- ARGV: the request as JSON { owner? }; the turn's name.

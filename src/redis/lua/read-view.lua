@@ -1,4 +1,4 @@
--- The view, where this process does not know the start yet, and what `ids` holds for some fields.
+-- The view, for a process that does not know the start yet, and the values of some fields of `ids`.
 --
 -- KEYS: log, ids, state.
 -- ARGV: the request as JSON { owner? }; fields of `ids`.

@@ -1,5 +1,5 @@
--- Writes `ids` anew and makes `state` agree with the log, if the session is as it was read. Keys `ids` and `state` of
--- another type count as lost.
+-- Rebuilds `ids` and `state` from the log, if the session is unchanged since the read (compare-and-set). Keys `ids` and
+-- `state` of another type count as lost.
 --
 -- KEYS: log, ids, state.
 -- ARGV: what was read, as JSON { length, fields: [epoch, rev, base, next] }, with { newEpoch, newRev, rounds,

@@ -1,11 +1,11 @@
--- Replaces title and metadata, if they are as they were read.
+-- Replaces title and metadata, if they are unchanged since the read (compare-and-set).
 --
 -- KEYS: state.
 -- ARGV: the request as JSON { owner?, version, newVersion }; title, metadata and the metadata for lists, each as "1"
 --   and the text, or "0" and "".
 -- Replies: CHANGED | those of the gate | STALE | NONE.
 --
--- A repetition of the same call, sent because its reply was lost, finds its own `newVersion`.
+-- Idempotent: a retry after a lost reply finds its own `newVersion`.
 --
 -- twin: model/lists.ts
 --

@@ -1,4 +1,4 @@
--- Gives a lease back if the token still holds it.
+-- Releases a lease, if the token still holds it.
 --
 -- KEYS: lease.
 -- ARGV: token.

@@ -1,10 +1,10 @@
--- Extends the hold of its holder.
+-- Renews a hold.
 --
 -- KEYS: state.
 -- ARGV: ticket, milliseconds.
 -- Replies: HELD milliseconds-to-live | LOST.
 --
--- No gate: the ticket, which only its holder knows, says who may; nothing of the session is shown.
+-- No gate: the ticket, known to its holder only, authorizes the call; the reply reveals nothing of the session.
 --
 -- twin: model/holds.ts
 --

@@ -1,10 +1,10 @@
--- Clears a session within a turn: what belongs to the turn stays, and the session begins a new life.
+-- Clears a session under a hold: the hold stays, and the session gets a new epoch.
 --
 -- KEYS: log, ids, state.
 -- ARGV: the request as JSON { fencingToken, expectedEpoch, newEpoch, owner? }.
 -- Replies: CLEARED and the session's owner or "" | those of the gate.
 --
--- A repetition of the same call, sent because its reply was lost, finds its own `newEpoch`.
+-- Idempotent: a retry after a lost reply finds its own `newEpoch`.
 --
 -- twin: model/holds.ts
 --

@@ -1,5 +1,5 @@
--- Removes the end of the log if the session is as it was read; a session ends of which neither record nor head, owner,
--- title nor discarded id is left, unless a turn holds it.
+-- Truncates the log, if the session is unchanged since the read (compare-and-set). Deletes a session that is left
+-- without record, head, owner, title and discarded id, unless it is held.
 --
 -- KEYS: log, ids, state.
 -- ARGV: the request as JSON { epoch, rev, next, last?, newRev, to, owner?, fencingToken? }; packed hashes of the ids

@@ -347,9 +347,9 @@ return nil, mark, known, duplicates, fresh, conflicts, repeats, atEnd
 end`,
 };
 
-const asReadAt7: ScriptPart = {
+const asReadAt6: ScriptPart = {
   file: "includes/as-read.lua",
-  line: 7,
+  line: 6,
   text: `\
 local function isAsRead(s, request)
 if s.epoch == '' or s.epoch ~= request.epoch or s.rev ~= request.rev then return false end
@@ -504,9 +504,9 @@ s.length, s.next, s.tokens = kept, to, nil
 end`,
 };
 
-const nameOwnerAt6: ScriptPart = {
+const nameOwnerAt5: ScriptPart = {
   file: "includes/name-owner.lua",
-  line: 6,
+  line: 5,
   text: `\
 local function nameOwner(s)
 if s.owner and s.length > 0 then redis.call('HSET', KEYS[2], '[owner]', s.owner) end
@@ -678,9 +678,9 @@ if ticket and holderOf(redis.call('HGET', KEYS[3], 'holder')) == ticket then red
 end`,
 };
 
-const appendAt46: ScriptPart = {
+const appendAt47: ScriptPart = {
   file: "append.lua",
-  line: 46,
+  line: 47,
   text: `\
 local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
 local request, s = cjson.decode(at and ARGV[1]:sub(from) or ARGV[1]), loadSession(state, log, ids)
@@ -898,9 +898,9 @@ redis.call('HSET', KEYS[3], 'turns', all:sub(surplus + 1))
 end`,
 };
 
-const commitReductionAt22: ScriptPart = {
+const commitReductionAt21: ScriptPart = {
   file: "commit-reduction.lua",
-  line: 22,
+  line: 21,
   text: `\
 local log, state = KEYS[1], KEYS[3]
 local request, s = cjson.decode(ARGV[1]), loadSession(state, log, KEYS[2])
@@ -1840,14 +1840,14 @@ export const appendScript = script([
   exceedsAt4,
   viewAt7,
   repeatedAppendAt16,
-  asReadAt7,
+  asReadAt6,
   beginsRoundAt3,
   nowAt3,
   inChunksAt3,
   forgetAt8,
   writeMarkAt8,
   truncateAt16,
-  nameOwnerAt6,
+  nameOwnerAt5,
   claimAt6,
   noteKeyAt4,
   changeSideAt6,
@@ -1858,7 +1858,7 @@ export const appendScript = script([
   holderAt4,
   seekHoldAt7,
   appendHoldAt8,
-  appendAt46,
+  appendAt47,
 ]);
 
 export const beginSwapsScript = script([
@@ -1882,7 +1882,7 @@ export const commitReductionScript = script([
   ownerLeftAt8,
   loadSessionAt11,
   gateAt17,
-  asReadAt7,
+  asReadAt6,
   nowAt3,
   rememberReductionAt6,
   noteKeyAt4,
@@ -1894,7 +1894,7 @@ export const commitReductionScript = script([
   sharedMarksAt8,
   writeMarkAt8,
   rememberTurnsAt8,
-  commitReductionAt22,
+  commitReductionAt21,
 ]);
 
 export const countEntriesScript = script([
@@ -2148,7 +2148,7 @@ export const rewindScript = script([
   ownerLeftAt8,
   loadSessionAt11,
   gateAt17,
-  asReadAt7,
+  asReadAt6,
   beginsRoundAt3,
   nowAt3,
   inChunksAt3,
@@ -2222,7 +2222,7 @@ export const writeSideScript = script([
   loadSessionAt11,
   gateAt17,
   nowAt3,
-  nameOwnerAt6,
+  nameOwnerAt5,
   claimAt6,
   noteKeyAt4,
   inChunksAt3,

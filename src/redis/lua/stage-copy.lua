@@ -1,4 +1,4 @@
--- Adds a page to the copy of a session that is not complete yet.
+-- Appends a page to an incomplete copy of a session. Idempotent.
 --
 -- KEYS: log, ids and state of the copy.
 -- ARGV: the request as JSON { from, base, count, turns, ttl, owner, before? }; for each of `count` records the hash of
@@ -9,7 +9,7 @@
 --   another: a failover brought an older log of the source back, which others have gone on with. A page that another
 --   process has added already changes nothing.
 --
--- No gate: the keys are of a copy, which is no session yet.
+-- No gate: the keys are of an incomplete copy, which is not a session yet.
 --
 -- twin: model/copies.ts
 --

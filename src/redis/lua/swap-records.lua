@@ -1,4 +1,4 @@
--- Replaces the texts that are as they were read.
+-- Replaces texts that are unchanged since the read (compare-and-set by hash).
 --
 -- KEYS: log, ids, state.
 -- ARGV: the request as JSON { epoch, records: [{ position, was, hash?, digest? }], fields: [{ name, was }] }, where

@@ -1,11 +1,11 @@
--- Takes the hold and raises the fence, or takes a place in the line.
+-- Acquires the hold and increments the fence, or joins the FIFO queue.
 --
 -- KEYS: state.
 -- ARGV: the request as JSON { ticket, holdMs, graceMs, epoch, ttlMs?, owner? }.
 -- Replies: HELD fence epoch milliseconds-to-live | WAITS number-ahead | those of the gate.
 --
--- Holder and waiters are fields of `state`, not keys of their own: so one script of one key takes the hold and
--- announces it, and none names a key that may be missing while a slot moves.
+-- Holder and waiters are fields of `state`, not separate keys, so that one script of one key acquires the hold, and no
+-- script names a key that may be missing while a slot migrates.
 --
 -- twin: model/holds.ts
 --

@@ -1,4 +1,4 @@
--- Ends an erasure, unless entries are left besides those that were just erased.
+-- Ends an erasure, unless other entries than those just erased are left.
 --
 -- KEYS: sessions, summaries.
 -- ARGV: the mark that stays, for how many milliseconds; "1" to end it in any case; sessions that were just erased.

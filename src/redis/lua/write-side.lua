@@ -1,4 +1,4 @@
--- Changes side fields, if all expected values are the stored ones.
+-- Changes side fields, if all expected values match (compare-and-set).
 --
 -- KEYS: log, ids, state.
 -- ARGV: the request as JSON { epoch, expects, sets, ttl?, bound?, owner?, label?, labelVersion?, expectedEpoch?,
@@ -6,7 +6,7 @@
 --   `removes` fields.
 -- Replies: OK and the session's owner or "" | those of the gate | CONFLICT.
 --
--- A session that begins here has no `next` yet: by that its first append knows that no log is missing.
+-- A session created here has no `next` yet, which tells its first append that no log is missing.
 --
 -- twin: model/beside.ts
 --

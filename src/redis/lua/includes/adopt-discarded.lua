@@ -1,4 +1,4 @@
--- `adoptDiscarded(packed)` takes over entries of the source, but for those whose message the copy holds.
+-- `adoptDiscarded(packed)` copies entries of the source, except those whose message the copy holds.
 --
 --- @include write-discarded
 --- @const digestLength

@@ -1,6 +1,5 @@
--- `isAsRead(s, request)` is true where the session is as a request says that it was read, but for its length: of the
--- same life and revision, and with the id whose hash is `last` at the end of what was read. Without a `last` that is
--- not compared.
+-- `isAsRead(s, request)` is true if the session is unchanged since the read, except for appends: same epoch, same
+-- revision, and the id with the hash `last` at the end of the range read. Without `last`, the id is not compared.
 --
 --- @const digestLength
 

@@ -1,5 +1,5 @@
--- `changeSide(state, from, to, bound)` removes the side fields that ARGV names from one index to another, and keeps to
--- a bound. Names are compared byte by byte, because Lua's `<` follows the server's locale.
+-- `changeSide(state, from, to, bound)` removes the side fields named in a range of ARGV, and enforces a maximum number.
+-- Names are compared bytewise, because Lua's `<` depends on the server's locale.
 --
 --- @include in-chunks
 

@@ -1,5 +1,5 @@
--- `claim(request, s, set)` gives a session without an owner the one who writes, and a session that never had a label
--- the one of the request.
+-- `claim(request, s, set)` sets the owner of a session without one to the writer's, and the label of a session that
+-- never had one to that of the request.
 --
 --- @include name-owner
 

@@ -1,5 +1,5 @@
--- `expireAll(at)` lets all keys that the script was given expire at one millisecond of server time. The only place
--- that sets an expiry of a session, but for the short path of an append.
+-- `expireAll(at)` sets the same expiry, in milliseconds of server time, on all keys of the script. The only place
+-- that sets an expiry of a session, except the short path of an append.
 
 local function expireAll(at)
   local text = string.format('%.0f', at)

@@ -1,5 +1,5 @@
--- `expireIndex()` lets both keys expire with the last of their sessions, and keeps them while one of these has no
--- expiry.
+-- `expireIndex()` sets the expiry of both keys to that of the last of their sessions, and none while a session has
+-- none.
 --
 --- @const firstScore
 

@@ -1,6 +1,6 @@
 -- `gate(ask, s, checks, repeated)` returns a reply, a list that begins with a word, if the session `s`, which
--- `loadSession` returned, is closed to the one who asks; else nothing. Every script that touches a session passes it
--- before it reads or writes anything.
+-- `loadSession` returned, is closed to the caller; else nothing. Every script that touches a session calls it before it
+-- reads or writes anything.
 --
 -- The checks come in one order, whatever the script: erased, owner, damaged, key, epoch, fence. `checks` names those
 -- that concern a script, all if it is left out; the owner is checked in any case. What follows is the script's own:
@@ -13,7 +13,7 @@
 --- @include load-session
 --- @const ownerMarkLength
 
--- A session that lost its `state` is closed to who names an owner, unless what is left of it says that it is theirs.
+-- A session that lost its `state` is closed to callers with an owner, unless its remaining keys name that owner.
 local function refusesOwner(ask, s)
   if not ask.owner then return nil end
   if s.owner then return s.owner ~= ask.owner and { 'OWNER' } or nil end

@@ -1,5 +1,5 @@
--- `holderOf(field)` takes the field `holder` of `state` apart: the ticket, the time at which its turn ends, and its
--- fence; nothing where nobody holds the turn.
+-- `holderOf(field)` parses the field `holder` of `state`: ticket, expiry and fence of the hold; nothing if there is
+-- none.
 
 local function holderOf(field)
   return (field or ''):match('^(%S+) (%d+) (%d+)$')

@@ -1,8 +1,8 @@
--- `mend(length, roundsInLog)` makes the numbers in `state` agree with a log of that length, and returns its base.
--- Numbers that can be read and that fit stay.
+-- `mend(length, roundsInLog)` repairs the numbers in `state` for a log of that length, and returns its base. Valid
+-- numbers stay.
 --
--- A lost log leaves nothing to show: positions go on from `next`, so that none is given twice, and the head stays.
--- Where the start cannot be read, the view is the whole log behind the head.
+-- After the loss of the log, positions continue from `next`, so that none is assigned twice, and the head stays. With
+-- an unreadable start, the view is the head and the whole log.
 --
 --- @include numbers
 

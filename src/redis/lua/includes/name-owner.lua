@@ -1,5 +1,4 @@
--- `nameOwner(s)` keeps the owner's name in `ids` too, where the session has records: whoever loses `state` still knows
--- whose they are.
+-- `nameOwner(s)` stores the owner's name in `ids` too, if the session has records: it survives the loss of `state`.
 --
 --- @const ownerField
 

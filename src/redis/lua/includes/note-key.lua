@@ -1,5 +1,5 @@
--- `noteKey(request, stored, set)` sets the field `key` where a writer seals with another key than the last one. A mark
--- goes, so that the pass of re-encryption knows of this write.
+-- `noteKey(request, stored, set)` sets the field `key` if the writer's encryption key differs from the last one.
+-- Removes the mark, which tells the pass of re-encryption of this write.
 
 local function noteKey(request, stored, set)
   local current = request.keys and request.keys.current

@@ -1,4 +1,4 @@
--- `ownerLeft(state)`: whose a session is that lost its `state`, as far as its other keys say: { name } as `ids` names
+-- `ownerLeft(state)`: the owner of a session that lost its `state`, by its other keys: { name } as `ids` names
 -- the owner, or { marks } as records at both ends of the log bear them; nothing where neither key is left. The names of
 -- the keys follow from that of `state`: scripts that are given no other key ask too. `ownerMarkIn` of
 -- src/store/record-text.ts reads the same mark.

@@ -1,5 +1,5 @@
--- `prune(limit)` removes entries past their expiry, the oldest first. Never fails: a server that refuses writes leaves
--- them, and readers pass over them.
+-- `prune(limit)` removes entries past their expiry, the oldest first. Never fails: if the server
+-- refuses writes they stay, and readers skip them.
 --
 --- @include list-time
 

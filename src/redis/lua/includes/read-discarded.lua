@@ -1,4 +1,4 @@
--- what is written of discarded ids, and the entries for those that are discarded now.
+-- reads the stored entries of discarded ids, and makes those for newly discarded ones.
 --
 --- @include now
 --- @const digestLength

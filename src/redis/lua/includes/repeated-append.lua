@@ -1,11 +1,11 @@
--- `repeatedAppend(request, s)` returns the reply to an append that was made before. Else nothing, and what the log
--- holds of the append: the mark of its turn, which records are known, the number of duplicates and of fresh records,
--- the conflicts, whether the append repeats only what is stored, and whether the log ends where a cut expects it.
+-- `repeatedAppend(request, s)` returns the reply to a repeated append. Else nothing, and how the append relates to the
+-- log: the mark of its turn, the known records, the number of duplicates and of fresh records, the conflicts, whether
+-- all is stored already, and whether the log ends where a cut expects it.
 --
--- The turn is open and the same (2 in place of `done`) where its count is as this append would leave it and all ids
--- are known, also as discarded. A cut that is sent again finds its own `newRev` and is answered as the first was. An
--- append that began the session, all of which is stored, is not refused for the epoch that it gave the session. A
--- writer who compares is given what is stored under other digests: only he can say whether it is the same.
+-- The turn is open and the same (2 in place of `done`) where its count is as this append would leave it and all ids are
+-- known, also as discarded. A cut that is sent again finds its own `newRev` and is answered as the first was. An append
+-- that began the session, all of which is stored, is not refused for the epoch that it gave the session. A writer who
+-- compares gets the stored records with other digests, because only the writer can decrypt them.
 --
 --- @include sort-out
 --- @include compare-keys

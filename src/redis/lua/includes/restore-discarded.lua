@@ -1,5 +1,5 @@
--- `restoreDiscarded()` puts the discarded ids into `ids` again, with a position that is before every log, and writes
--- the fields that hold them anew, without what cannot be read.
+-- `restoreDiscarded()` restores the discarded ids in `ids`, with a position before every log, and rewrites the fields
+-- that hold them, without unreadable entries.
 --
 --- @include in-chunks
 --- @const digestLength
