@@ -21,7 +21,7 @@ import { newSession, nextPosition, roundsOf, type InMemorySession } from "./sess
 import type { InMemorySessions } from "./sessions.js";
 import { storedTurn } from "./turns.js";
 
-/** What is kept of sessions in memory beside their logs. */
+/** In-memory data of sessions beside their logs. */
 export class InMemoryBeside implements SessionBeside {
   readonly #sessions: InMemorySessions;
   readonly #holds: InMemoryHolds;

@@ -2,7 +2,7 @@ import { refusalFrom } from "../store/refusals.js";
 import type { SessionRef } from "../store/session-ref.js";
 import { keyNames } from "../store/writer-keys.js";
 
-/** What closes a session to a caller, in the order in which it is checked; the owner is checked in any case. */
+/** Checks of the gate in their order; the owner is always checked. */
 export type Check = "erased" | "key" | "epoch" | "fence";
 
 /** A session as its gate sees it. */

@@ -4,7 +4,7 @@ import type { SessionRef } from "../store/session-ref.js";
 import type { NewRecord } from "../store/session-writes.js";
 import type { InMemorySession } from "./session.js";
 
-/** What a session knows about whose it is, and what it is called. */
+/** Owner and label of a session. */
 export interface InMemoryOwnership {
   owner: string | undefined;
   label: SessionLabel;
@@ -50,7 +50,7 @@ export function countUsage({ ownership }: InMemorySession, fresh: readonly NewRe
   }
 }
 
-/** All that is kept about a session besides its messages and side data. */
+/** The details of a session. */
 export function detailsOf(sessionId: string, session: InMemorySession): SessionDetails {
   const { owner, label, labelVersion, usage } = session.ownership;
   const { created: createdAt = 0, updated: updatedAt = createdAt } = session;

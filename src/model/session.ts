@@ -81,7 +81,7 @@ export function nextPosition({ base, log }: InMemorySession): number {
   return base + log.length;
 }
 
-/** What a session holds of the ids and the turn that a read asks for. */
+/** Looks up the ids and the turn of a read. */
 export function lookUp(
   session: InMemorySession,
   { ids, turn }: ReadViewOptions,

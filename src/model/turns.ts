@@ -8,7 +8,7 @@ import {
   type TurnRemainder,
 } from "../store/turns.js";
 
-/** What is remembered of the turns of a session. */
+/** Marks of the turns of a session. */
 export interface InMemoryTurns {
   readonly marks: Map<string, TurnMark>;
   /** Names of turns whose records are gone, oldest first. */

@@ -173,7 +173,7 @@ interface Refusal {
   readonly plan: AppendPlan;
 }
 
-/** What an append itself refuses, behind the gate. */
+/** The error of an append's own refusals, after the gate. */
 function refusal(sessionId: string, { word, detail, request, plan }: Refusal): Error {
   switch (word) {
     case "POSITION":
@@ -216,7 +216,7 @@ export function isPlain(
   return areWhole && count > 0 && count <= mostPlain && rest.maxTokens === undefined;
 }
 
-/** What the script's short path reads in place of the request. */
+/** The start of the request that the script's short path reads. */
 export function plainStart(request: PlainRequest): string {
   const { at, count, rounds, ttl = "", maxMessages = "", maxFromStart = "", usage } = request;
   return `${at} ${at + count} ${rounds} ${ttl} ${maxMessages} ${maxFromStart} ${usage === undefined ? "" : 1} `;

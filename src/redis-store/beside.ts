@@ -35,7 +35,7 @@ import { roundsFrom } from "./reads.js";
 import { readSide, writeSide } from "./side.js";
 import { turnFrom } from "./turn-marks.js";
 
-/** What is kept of sessions in Redis beside their logs: fields of `state`, but for the lease, a key of its own. */
+/** Data of sessions in Redis beside their logs: fields of `state`, and the lease, a separate key. */
 export class RedisBeside implements SessionBeside {
   readonly #calls: RedisCalls;
 

@@ -141,7 +141,7 @@ export interface ViewReply {
   readonly records: readonly string[];
   readonly ids: number;
   readonly index: number;
-  /** What `ids` holds for the fields that were asked for. */
+  /** Values of the requested fields of `ids`. */
   readonly found: readonly (string | null)[];
 }
 

@@ -13,7 +13,7 @@ import { sizesOf } from "./turn-marks.js";
 import type { CallName } from "../redis/errors.js";
 
 const pageLength = 1_000;
-/** What a rebuild works with. */
+/** Context of a rebuild. */
 export interface Rebuild {
   readonly session: SessionRef;
   /** True to take the owner that `session` names, where what is left does not say whose it is. */

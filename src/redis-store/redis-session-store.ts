@@ -258,7 +258,7 @@ export interface SeenSession {
   readonly next: number;
 }
 
-/** What this process saw last of up to 10,000 sessions; evicts the one that has not changed for longest. */
+/** Cache of the last seen place of up to 10,000 sessions; evicts the one unchanged for longest. */
 export class SessionCache {
   readonly #sessions = new BoundedMap<string, SeenSession>(capacity);
 

@@ -34,7 +34,7 @@ export function markFrom(value: string | null | undefined): TurnMark | undefined
   return flag === undefined ? undefined : { done: flag === "T", count: Number(count), first: Number(first) };
 }
 
-/** What a read found for the ids and the turn that it was asked for, in that order. */
+/** The looked-up ids and the turn of a read, in that order. */
 export function lookedUp(
   { base, next }: SessionView,
   found: readonly (string | null)[],

@@ -51,7 +51,7 @@ export function codeJson(json: string): string | undefined {
   return json.search(anyCode) < 0 ? json.replace(anyText, (text) => codeOf.get(text)!) : undefined;
 }
 
-/** What {@link codeJson} was given. JSON without codes stays as it is. */
+/** Inverse of {@link codeJson}. Returns JSON without codes unchanged. */
 export function decodeJson(coded: string): string {
   return coded.replace(anyCode, (code) => textOf.get(code)!);
 }

@@ -24,7 +24,7 @@ export interface Reencryption {
   readonly identify: IdentifyRecord;
 }
 
-/** What was done for a session. */
+/** Result of re-encrypting a session. */
 export interface Reencrypted {
   /** Records, heads and side fields that were sealed with the current key. */
   readonly sealed: number;

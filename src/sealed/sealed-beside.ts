@@ -14,7 +14,7 @@ const maxSeenLength = 64;
 type Fields = Readonly<Record<string, string>>;
 type Expected = Readonly<Record<string, string | undefined>>;
 
-/** What a store keeps beside the log, with sealed side fields; records of turns, rounds and pages are opened. */
+/** Data beside the log: seals side fields; opens records of turns, rounds and pages. */
 export function sealedBeside(beside: SessionBeside, writes: (session: SessionRef) => SealedWrites): SessionBeside {
   const side = new SealedSide(beside);
   return {

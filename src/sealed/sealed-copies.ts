@@ -32,7 +32,7 @@ export function sealedCopies(inner: SessionStore, copies: SessionCopies, ring: K
       const caller = key === undefined ? session : { ...session, keys: { current: key.tag, known: [key.tag] } };
       return copies.create(caller, {
         ...request,
-        // What another key sealed is no beginning of this.
+        // An attempt sealed with another key cannot be resumed.
         ...(request.tag !== undefined && key !== undefined && { tag: `${request.tag}-${key.tag.slice(-8)}` }),
         pages: (from) => sealedPages(key, request.pages(from)),
         finish: async (next) => {
@@ -53,7 +53,7 @@ async function openState(opener: SessionOpener, state: WholeState): Promise<Whol
   return { ...state, label, head: await opener.field(headField, state.head), side: Object.fromEntries(side) };
 }
 
-/** Where Redis lost which keys a session needs, its first record tells. */
+/** Key name of the first record, for a session that lost its list of keys. */
 async function keyOfLog(
   store: Pick<SessionStore, "readLog">,
   session: SessionRef,

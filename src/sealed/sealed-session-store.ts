@@ -11,7 +11,7 @@ import { sealedLists } from "./sealed-lists.js";
 import { SealedWrites } from "./sealed-writes.js";
 import { headField } from "./session-opener.js";
 
-/** What a sealed store is made of, for what replaces sealed texts. */
+/** Parts of a sealed store, for re-encryption. */
 export interface SealedParts {
   /** The store underneath. */
   readonly store: StoreWith<"edits">;

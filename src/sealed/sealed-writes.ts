@@ -80,7 +80,7 @@ export class SealedWrites {
     return result === "stale" ? result : ((await this.#openedResult(result)) as Result);
   }
 
-  /** What was read, with its records opened. */
+  /** The read with its records decrypted. */
   async opened<Read extends { readonly records: readonly string[] }>(read: Read): Promise<Read> {
     return { ...read, records: await this.opener.records(read.records) };
   }

@@ -10,7 +10,7 @@ import type { SideChanges } from "../store/side-fields.js";
 import type { StoredTurn } from "../store/turns.js";
 
 /**
- * What an append takes besides the messages.
+ * Options of an append.
  * @example
  * import type { BaseMessage } from "@langchain/core/messages";
  * import { RedisChatMessageHistory, type AppendOptions } from "langchain-redis-memory";
@@ -50,7 +50,7 @@ export interface TurnWrite {
 }
 declare const opaque: unique symbol;
 
-/** What an append did. */
+/** Result of an append. */
 export interface AppendOutcome {
   /** Messages that were stored. */
   readonly appended: number;

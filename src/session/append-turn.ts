@@ -16,13 +16,13 @@ import { replacedTail, answerStart, messagesOfTurn, wholeTurn } from "./turn-mes
 /** Appends, and rebuilds a damaged session where the options say so. */
 export type Write = (request: AppendRequest) => Promise<AppendResult>;
 
-/** What one try of an append did. */
+/** Result of one attempt of an append. */
 interface Written {
   readonly result: AppendResult;
   readonly records: readonly NewRecord[];
 }
 
-/** What is still to be stored of a turn, and where. */
+/** Remaining messages of a turn, and their place. */
 interface Rest {
   readonly messages: readonly CopiedMessage[];
   readonly stored: number;
@@ -31,7 +31,7 @@ interface Rest {
   readonly cut: RewindRequest | undefined;
 }
 
-/** What the writer of a turn knows and wants, as far as it decides how a reply is taken. */
+/** State of a turn's writer that decides how a reply is handled. */
 export interface WriterState {
   /** True where the caller writes the turn in several steps, so that it wants to know the stored part. */
   readonly isTurn: boolean;
@@ -185,7 +185,7 @@ async function tryAppend(
   return { result, records };
 }
 
-/** What a store is asked to append, stamped with the server's time. */
+/** The append request, stamped with the server's time. */
 function requestOf({ ref, context }: SessionOfMemory, rest: Rest, options: TurnAppendOptions): AppendRequest {
   const { turnId, expectedNext, side, turn } = options;
   const { store, clock, tokenCounter, reducer, autoReduce, ttlMs } = context;
@@ -226,7 +226,7 @@ function isOwnWrite({ records }: StoredTurn, own: readonly NewRecord[]): boolean
   return own.length > 0 && stored.length === own.length && own.every(isSame);
 }
 
-/** What a retry that begins anew has to add to a turn of which a part is stored. */
+/** The messages that a retry adds to a partly stored turn. */
 async function restOf(
   { ref, context }: SessionOfMemory,
   { messages, turn, turnId }: { messages: readonly CopiedMessage[]; turn: StoredTurn; turnId: string },

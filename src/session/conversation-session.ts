@@ -133,7 +133,7 @@ export class ConversationSession implements SessionOfMemory {
     this.#hold = { ...this.#hold, epoch: await beside.restart(this.ref) };
   }
 
-  /** What the model sees. One round trip. */
+  /** The messages of the view. One round trip. */
   async readView(): Promise<BaseMessage[]> {
     const { store, reducer } = this.context;
     if (reducer !== undefined) {

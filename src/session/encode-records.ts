@@ -26,7 +26,7 @@ export interface CopiedMessage {
   readonly id: string | undefined;
   /** Tokens under the counter in use, as soon as they are counted. */
   tokens?: number;
-  /** What the model took for it, where the message says so. */
+  /** Token usage of the model call, if the message has it. */
   readonly usage?: ModelUsage | undefined;
 }
 
@@ -71,7 +71,7 @@ export function messageOf({ content, id = "" }: CopiedMessage): BaseMessage {
   return decodeRecord(recordOf(content, { id }).record).message;
 }
 
-/** What records are made with. */
+/** Context for making records. */
 export interface RecordContext {
   /** Id of the counter that made the counts. */
   readonly counterId: string | undefined;

@@ -68,7 +68,7 @@ export function checkOwnerName(user: string, owner: unknown): asserts owner is s
   }
 }
 
-/** What a run can be told about its session and its turn: the fields of `configurable` that every door reads. */
+/** Fields of `configurable` for a run's session and turn, read by chain and agent. */
 export interface SessionFields extends HistoryIdentity {
   /** The session. @default `configurable.thread_id` */
   readonly sessionId?: string;
@@ -118,7 +118,7 @@ export function sessionConfig(fields: SessionFields): SessionConfig {
   return { configurable: given };
 }
 
-/** What a run says of its turn and its session. */
+/** Turn id and session identity of a run. */
 export interface RunNames {
   readonly turnId: string | undefined;
   readonly owner: { readonly owner?: string };
@@ -126,8 +126,8 @@ export interface RunNames {
 }
 
 /**
- * What `configurable` says besides the session's id. `user` is the door; `namesSession` is true where the door is told
- * its session otherwise, so that a field that looks like `sessionId` is the application's own.
+ * Reads the fields of `configurable` besides the session id. `user` is the calling class or function; `namesSession` is
+ * true if the session id comes from elsewhere, so that a field similar to `sessionId` is the application's own.
  *
  * @throws ConfigurationError for a value that cannot be used, and for a field that is one letter or the case of its
  *   letters away from one that is read: its value would be ignored.

@@ -29,7 +29,7 @@ export interface MemorySettings {
    */
   readonly refreshTTLOnRead?: boolean;
   /**
-   * What makes the view smaller: a `ChatHistoryReducer`, or any Runnable from messages to messages such as
+   * Reducer of the view: a `ChatHistoryReducer`, or any Runnable from messages to messages such as
    * `trimMessages(options)`.
    * @default none
    */
@@ -58,13 +58,13 @@ export interface MemorySettings {
   /** Counts each message once when it is written, so that token reducers need not. @default the reducer's counter */
   readonly tokenCounter?: TokenCounter;
   /**
-   * What to do with a message whose id is stored with other content: refuse the write, or keep the first and tell
-   * `onEvent`.
+   * Policy for a message whose id is stored with other content: refuse the write (`error`), or keep the first and
+   * report it to `onEvent`.
    * @default "error"
    */
   readonly onConflict?: "error" | "keep";
   /**
-   * What a write does if a part of the session is missing in Redis: fail, or rebuild it from the log and go on.
+   * Policy for writes to a session that lost a part in Redis: fail, or rebuild it from the log and continue.
    * @default "error"
    */
   readonly onDamage?: "error" | "rebuild";
@@ -79,8 +79,8 @@ export interface MemorySettings {
    */
   readonly trackUsage?: boolean;
   /**
-   * What the model accepts: a profile of the structure rules. Every door repairs what it sends to a model for it; what
-   * is stored stays as it is. @default "langchain"
+   * Profile of the structure rules. Model requests are repaired for it; stored messages are not changed. @default
+   * "langchain"
    */
   readonly profile?: BuiltInProfile | StructureProfile;
   /**
@@ -97,7 +97,7 @@ export interface MemorySettings {
  */
 export type RedisChatMemoryOptions = StoreOptions & MemorySettings;
 
-/** What all histories of one memory share. */
+/** State shared by all histories of a memory. */
 export interface MemoryContext {
   /** The store with what this memory puts around it. */
   readonly store: SessionStore;
@@ -124,7 +124,7 @@ export interface MemoryContext {
   readonly recounts: Recounts | undefined;
   /** Reductions under way in the background. */
   readonly pending: Set<Promise<unknown>>;
-  /** What is stored in the place of each message; undefined where messages are stored as they are. */
+  /** Forms made by `beforeStore`; undefined without that option. */
   readonly forms: StoredForms | undefined;
 }
 
@@ -156,7 +156,7 @@ const memoryFields = lazy(() => ({
   beforeStore: z.optional(z.custom<BeforeStore>((value) => typeof value === "function", "must be a function")),
 }));
 
-/** What can own a context, and the options of each. */
+/** Option schemas by owner of a context. */
 const schemas = {
   RedisChatMemory: lazy(() => z.strictObject(memoryFields())),
   RedisChatMessageHistory: lazy(() => z.strictObject({ ...memoryFields(), sessionId: z.unknown() })),
@@ -207,7 +207,7 @@ export function createMemoryContext(owner: keyof typeof schemas, options: RedisC
 
 /** Resolves when no reduction is under way in the background, and lists show what this process has written. */
 export async function drainContext(context: MemoryContext): Promise<void> {
-  // What is waited for may stand behind timers that keep no process alive; this one does.
+  // Keeps the process alive: the awaited work may depend on unref'd timers.
   const awake = setInterval(() => undefined, 60_000);
   try {
     while (context.pending.size > 0) {

@@ -58,7 +58,7 @@ export async function reportUnopened({ context: { store, onEvent }, ref, session
   }
 }
 
-/** What was opened, or the error of what its key does not open. */
+/** The decrypted value, or the `wrong_key` error. */
 async function unlessChanged<Opened>(opening: Promise<Opened>): Promise<Opened | EncryptionError> {
   try {
     return await opening;

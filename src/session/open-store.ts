@@ -15,7 +15,7 @@ import {
   type RedisStoreSettings,
 } from "../redis/redis-store-options.js";
 
-/** Where sessions are kept. */
+/** Store of the sessions. */
 export interface StoreSource extends ConnectionSource {
   /** A store of your own or an `InMemorySessionStore`, in place of a connection. It is never closed. */
   readonly store?: SessionStore;
@@ -30,7 +30,7 @@ export interface EncryptionSetting {
   readonly encryption?: EncryptionOptions;
 }
 
-/** Where sessions are kept: exactly one of `client`, `url`, `config` and `store`, and settings. */
+/** Store of the sessions: exactly one of `client`, `url`, `config` and `store`, and settings. */
 export type StoreOptions = RedisStoreSettings & EncryptionSetting & ExactlyOne<StoreSource>;
 
 /** The same as fields of a schema. */

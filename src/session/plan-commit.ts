@@ -19,7 +19,7 @@ export interface CommitPlan {
   readonly counter: string | undefined;
 }
 
-/** What a head is made with. */
+/** Context for building a head. */
 export type HeadContext = Pick<MemoryContext, "tokenCounter" | "forms">;
 
 /**

@@ -56,7 +56,7 @@ export async function replaceFrom(replacement: Replacement): Promise<AppendOutco
   throw new ConflictError(message, { code: "stale", sessionId });
 }
 
-/** What a write has to remove: all records of the page, which ends where the log does. */
+/** The cut of all records of the page, which ends with the log. */
 function cutOf({ epoch, rev, next, from, records }: StoredPage): RewindRequest {
   const removed = new Map<string, number>();
   for (const record of records) {

@@ -47,7 +47,7 @@ export async function rewindTo({ sessionId, ref, context }: SessionOfMemory, mes
   });
 }
 
-/** What is left of each turn that loses a record where the log is cut before a position. Linear. */
+/** Remainder of each turn that loses records by a cut before a position. Linear. */
 function turnsCutAt({ records, from }: Pick<LogPage, "records" | "from">, to: number): TurnRemainder[] {
   const names = records.map((record) => metaOf(record).turn);
   const remainders = new Map<string, { count: number; first: number }>();

@@ -54,9 +54,9 @@ export interface MessagePage {
   readonly items: PageItem[];
   /** Messages that are stored. */
   readonly total: number;
-  /** What to pass as `before` for the page of older messages; null where there are none. */
+  /** Cursor `before` of the page of older messages; null if there are none. */
   readonly previous: number | null;
-  /** What to pass as `after` for the page of newer messages; null where there are none. */
+  /** Cursor `after` of the page of newer messages; null if there are none. */
   readonly next: number | null;
 }
 
@@ -74,7 +74,7 @@ export interface HistoryStats {
   readonly messages: number;
   /** Rounds that have begun. */
   readonly rounds: number;
-  /** What the model sees; `tokens` where a token counter counted all of it. */
+  /** The view; `tokens` if a token counter counted all of it. */
   readonly view: {
     /** Messages of the view. */
     readonly messages: number;

@@ -2,14 +2,14 @@ import { refuseSealedFields, sealedFieldParts } from "../sealed/keys/sealed-fiel
 import { ConfigurationError } from "../base/errors.js";
 import type { SessionLabel } from "../store/lists.js";
 
-/** What an application notes about a session: an object of JSON values. */
+/** Metadata of a session: an object of JSON values. */
 export type SessionMetadata = Readonly<Record<string, unknown>>;
 
-/** What people call a session, and what an application notes about it. */
+/** Title and metadata of a session. */
 export interface SessionNames {
-  /** What people call the session; at most 1,000 bytes. @default none */
+  /** Title of the session; at most 1,000 bytes. @default none */
   readonly title?: string;
-  /** Notes of the application; at most 65,536 bytes as JSON. @default none */
+  /** Metadata of the application; at most 65,536 bytes as JSON. @default none */
   readonly metadata?: SessionMetadata;
 }
 

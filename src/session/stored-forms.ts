@@ -21,7 +21,7 @@ import { changeMessage } from "../messages/change-message.js";
 export type BeforeStore = (message: BaseMessage) => BaseMessage | Promise<BaseMessage>;
 
 interface KnownForm {
-  /** Of the content that the form was made of: the caller may change its message. */
+  /** Digest of the form's source content, to detect later changes of the message. */
   readonly digest: string;
   readonly form: Promise<BaseMessage>;
 }
@@ -32,7 +32,7 @@ interface Copied {
   readonly digest: string;
 }
 
-/** What is stored in the place of each message. A form is made once for a message object. */
+/** The stored form of each message, made by `beforeStore` once per message object. */
 export class StoredForms {
   readonly #beforeStore: BeforeStore;
   readonly #known = new WeakMap<BaseMessage, KnownForm>();
@@ -86,8 +86,8 @@ export class StoredForms {
 }
 
 /**
- * What to compare with stored texts in the place of each message. A message that may not be stored is its own form: it
- * is refused when it is to be stored.
+ * The forms to compare with stored messages. A message that `beforeStore` refuses is its own form: the write refuses
+ * it.
  */
 export async function comparableForms(
   messages: readonly BaseMessage[],

@@ -45,7 +45,7 @@ export async function wholeTurn(
 /** The messages of a turn that came back from an append: records of other turns may stand between its own. */
 export function messagesOfTurn({ records, first, count, positions }: FoundTurn, turnId: string): StoredEntry[] {
   const name = turnNameOf(turnId);
-  // Those that retention has discarded are missing at the beginning.
+  // Messages discarded by retention are missing at the beginning.
   const from = first + count - records.length;
   return records.flatMap((record, index) => {
     const isOwn = metaOf(record).turn === name;

@@ -8,10 +8,10 @@ import { checkOptional, notNegative, positive } from "../store/request-checks.js
 import { checkSessionId, type SessionRef } from "../store/session-ref.js";
 import { LogReader, refuseSealedState } from "./read-log.js";
 
-/** What to copy. Tokens of the view, fences, reductions and usage begin anew. */
+/** Source, range and target of a copy. Tokens of the view, fences, reductions and usage are not copied. */
 export interface CopyRequest {
   readonly session: SessionRef;
-  /** The new session: its id, and the owner and texts of the label that stand in the place of the source's. */
+  /** The new session: its id, and the owner and label that replace the source's. */
   readonly target: SessionRef;
   /** Copies the records before this position. @default all */
   readonly at?: number;
@@ -108,7 +108,7 @@ class SessionCopy {
     return this.#hasLog ? this.#source.base : 0;
   }
 
-  /** What is copied to where, and as what: an earlier try of the same goes on. */
+  /** Deterministic tag of source, range and target, by which a retry resumes an earlier attempt. */
   tag(): string {
     const { session, target, at } = this.#request;
     const { epoch, cut, base } = this.#source;
@@ -135,7 +135,7 @@ class SessionCopy {
     }
   }
 
-  /** What the copy keeps; undefined where the source is not as it was. */
+  /** State of the copy; undefined if the source has changed. */
   async finish(next: number): Promise<NewState | undefined> {
     const { session } = this.#request;
     const state = await this.#store.copies.read(session);

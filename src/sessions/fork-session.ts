@@ -9,7 +9,7 @@ import { withOwnerMark } from "../store/record-text.js";
 import type { SessionRef } from "../store/session-ref.js";
 import { copySession } from "./copy-session.js";
 
-/** What a fork copies, and whose the new session is. */
+/** Range of a fork, and owner of the new session. */
 export interface ForkOptions {
   /**
    * Number of messages to copy, counted from the first that was ever stored: the position of the first message that the

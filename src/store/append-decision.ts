@@ -9,11 +9,11 @@ export interface PlannedAppend {
   readonly session: SessionRef;
   /** The request as it was made. */
   readonly request: AppendRequest;
-  /** What `planAppend` returned for the request. */
+  /** The result of `planAppend` for the request. */
   readonly plan: AppendPlan;
 }
 
-/** What an append depends on of a session that exists. */
+/** State of an existing session that an append depends on. */
 export interface AppendTarget {
   /** The session's epoch. */
   readonly epoch: string;

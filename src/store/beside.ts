@@ -6,10 +6,10 @@ import type { SideWrite } from "./side-fields.js";
 import type { StoredTurn } from "./turns.js";
 
 /**
- * What a store keeps of a session beside its log and its view. It belongs together because all of it lives and ends
- * with the session, and is written in the same step as the log: side fields, the marks of turns, who holds the session
- * and who waits for it, leases, the expiry, and the counts and positions from which rounds, pages and figures are read.
- * A store with this group honours `AppendRequest.turn`, `AppendRequest.side`, and `hold` in every write.
+ * Data of a session beside its log and its view. It belongs together because it shares the session's lifetime, and is
+ * written atomically with the log: side fields, the marks of turns, who holds the session and who waits for it, leases,
+ * the expiry, and the counts and positions from which rounds, pages and figures are read. A store with this group
+ * honours `AppendRequest.turn`, `AppendRequest.side`, and `hold` in every write.
  * @example
  * import { InMemorySessionStore } from "langchain-redis-memory/store";
  *
@@ -33,7 +33,7 @@ export interface SessionBeside {
   readSide(session: SessionRef, prefix: string): Promise<Readonly<Record<string, string>>>;
   /** Writes side fields in one step and creates the session if needed; false if an expected value is not stored. */
   writeSide(session: SessionRef, changes: SideWrite): Promise<boolean>;
-  /** What is stored of a turn; undefined for an unknown turn. */
+  /** The stored records of a turn; undefined for an unknown turn. */
   readTurn(session: SessionRef, name: string): Promise<StoredTurn | undefined>;
   /** The last `count` rounds of the log, whole, even if they lie before the start; fewer if the log has fewer. */
   readRounds(session: SessionRef, count: number): Promise<StoredRounds>;

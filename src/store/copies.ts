@@ -28,26 +28,26 @@ import type { TurnMark } from "./turns.js";
  */
 export interface SessionCopies {
   /**
-   * All that is kept about a session besides its log, of one moment; undefined for one that does not exist. Of a
-   * session whose other keys are lost it says what is left, `damaged` and without an epoch.
+   * Reads a consistent snapshot of a session's state without its log; undefined if it does not exist. For a session
+   * that lost other keys, the remaining state, `damaged` and without an epoch.
    */
   read(session: SessionRef): Promise<WholeState | undefined>;
-  /** What a session knows of turns and of message ids, in the order of the request; undefined for an unknown one. */
+  /** Looks up turns and message ids, in the order of the request; undefined for an unknown one. */
   readMarks(session: SessionRef, request: MarksRequest): Promise<KnownMarks>;
   /**
-   * Creates a session of pages of records and a state. It appears at once when all is there; before, nothing can be
-   * read of it. Undefined, and no session, where `finish` returns no state, or the pages do not follow on what is kept
-   * of an earlier try. Where `pages` throws, so does this, and there is no session.
+   * Creates a session from pages of records and a state. It becomes visible atomically when it is complete. Returns
+   * undefined, without a session, if `finish` returns no state, or the pages do not continue an earlier attempt.
+   * Rejects, without a session, if `pages` throws.
    *
-   * Nothing of a session that never becomes complete stays for longer than ten minutes, or beyond the erasure of one
-   * of its `owners`; and none becomes complete after an erasure that its `finish` came before.
+   * Nothing of a session that never becomes complete stays for longer than ten minutes, or beyond the erasure of one of
+   * its `owners`; and none becomes complete after an erasure that its `finish` came before.
    *
    * @throws ConflictError `exists`; StoreError, also `erased` where the id was erased a short time ago.
    */
   create(session: SessionRef, request: CreateRequest): Promise<CreatedSession | undefined>;
 }
 
-/** What is kept about a session besides its log. Times are milliseconds since 1970. */
+/** State of a session without its log. Times are milliseconds since 1970. */
 export interface KeptState {
   /** Position of the first record. */
   readonly base: number;
@@ -131,7 +131,7 @@ export interface MarksRequest {
   readonly ids?: readonly string[];
 }
 
-/** What a session knows of turns and messages. */
+/** Result of a lookup of turns and message ids. */
 export interface KnownMarks {
   /** Their marks. */
   readonly turns: readonly (TurnMark | undefined)[];
@@ -149,7 +149,7 @@ export interface NamedMark extends TurnMark {
 export interface CopiedRecord {
   /** The record's text in the new session. */
   readonly record: string;
-  /** What `rebuild` would know of it; undefined for a record that cannot be read. */
+  /** Identity of the record, as for `rebuild`; undefined for an unreadable one. */
   readonly identity: IdentifiedRecord | undefined;
 }
 
@@ -182,8 +182,8 @@ export interface CreateRequest {
   /** The records from a position on, in pages, in the order of the log. Asked for again where another try went on. */
   pages(from: number): AsyncIterable<CopyPage>;
   /**
-   * What is kept beside the log, asked for when all records are there and the session is announced to its owners;
-   * undefined where they are not those of one moment any more. `next` is the position behind the last.
+   * Returns the state, called once all records are staged and the session is announced to its owners; undefined if the
+   * records are no longer a consistent snapshot. `next` is the position behind the last.
    */
   finish(next: number): Promise<NewState | undefined>;
   /** Whose data it holds: the first is that of the source. An erasure of any finds the session. @default nobody's */

@@ -58,9 +58,9 @@ export interface RebuildOptions {
 export interface SwapPass {
   /** The session's epoch when the pass began. */
   readonly epoch: string;
-  /** What was noted of keys, with the pass's mark. */
+  /** The stored key names, with the pass's mark. */
   readonly mark: string;
-  /** What stands beside the log when the pass begins, by name: `head`, and side fields as `side:<name>`. */
+  /** Texts beside the log at the beginning of the pass, by name: `head`, and side fields as `side:<name>`. */
   readonly fields: Readonly<Record<string, string>>;
 }
 

@@ -21,7 +21,7 @@ export type HoldPlace =
   | {
       /** The ticket holds the session. */
       readonly isHeld: true;
-      /** What the writes of the holder carry, in their {@link SessionRef}. */
+      /** Epoch and fencing token for the holder's writes, in their {@link SessionRef}. */
       readonly hold: Required<SessionHold>;
     }
   | {

@@ -7,15 +7,15 @@ export interface SessionAccess {
 }
 
 /**
- * What people call a session, and what an application notes about it: opaque texts, which the store keeps and gives
- * back. `listed` stands for `metadata` in lists where that is too long for them.
+ * Label of a session: title and metadata, texts that are opaque to the store. `listed` replaces `metadata` in lists if
+ * that is too long.
  */
 export interface SessionLabel {
-  /** What people call it. */
+  /** Title of the session. */
   readonly title?: string;
-  /** What the application notes about it. */
+  /** Metadata of the application. */
   readonly metadata?: string;
-  /** What a list shows in the place of `metadata`. */
+  /** Shorter form of `metadata` for lists. */
   readonly listed?: string;
 }
 
@@ -31,7 +31,7 @@ export interface ModelUsage {
   readonly total: number;
 }
 
-/** What a list says of a session. Times are milliseconds since 1970, server time. */
+/** A list's summary of a session. Times are milliseconds since 1970, server time. */
 export interface SessionSummary {
   /** The session's id. */
   readonly sessionId: string;
@@ -53,9 +53,9 @@ export interface SessionSummary {
   readonly expiresAt?: number;
 }
 
-/** All that is kept about a session besides its messages and side data. */
+/** Details of a session: summary, owner and label version. */
 export interface SessionDetails extends SessionSummary {
-  /** Whose session it is; undefined where it has no owner. */
+  /** Owner of the session, if it has one. */
   readonly owner?: string;
   /** A token that is new with each change of the label; `""` for a session that never had one. */
   readonly labelVersion: string;
@@ -163,7 +163,7 @@ export interface SessionLists {
   flush(): Promise<void>;
 }
 
-/** What a list shows of a session: the shorter form of its metadata, and nothing that all of its sessions share. */
+/** The list's summary of a session: with the shorter metadata, and without the owner. */
 export function listedSummary(details: SessionDetails): SessionSummary {
   const { sessionId, label, createdAt, updatedAt, messages, rounds, tokens, usage, expiresAt } = details;
   const { title, metadata, listed } = label;

@@ -36,8 +36,8 @@ export interface SessionRef {
 }
 
 /**
- * What a write relies on: the life of the session that its caller knows, and the fence of the hold under which it
- * writes. No write passes once that life has ended, or a later hold has begun.
+ * Preconditions of a write: the session's epoch as the caller knows it, and the fencing token of its hold. No write
+ * passes once that epoch has ended, or a later hold has begun.
  */
 export interface SessionHold {
   /** A write is refused with `epoch` unless this is the session's epoch; `""` means that it must not exist. */

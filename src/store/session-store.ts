@@ -8,8 +8,8 @@ import type { AppendRequest, AppendResult, CommitRequest } from "./session-write
 import type { SizeLimits } from "./request-checks.js";
 
 /**
- * Where conversations are kept: the methods that every store has. This is the contract in prose; `sessionStoreContract`
- * in the entry `./testing` is the same contract as tests.
+ * A store of conversations: the methods that every store has. This is the contract in prose; `sessionStoreContract` in
+ * the entry `./testing` is the same contract as tests.
  *
  * A session is a *log* of records (opaque strings, oldest first, numbered by *position* from 0 without gaps, never
  * changed), a *start* (the position from which the model sees the log as it is) and a *head* (an opaque string that
@@ -21,8 +21,8 @@ import type { SizeLimits } from "./request-checks.js";
  * - A session exists from its first append or side write until `clear`, expiry, or a rewind to nothing. Each time it is
  *   created it gets a new `epoch`.
  * - `rev` is a random token that is new after each reduction, rewind and rebuild; `next` only falls by a rewind.
- * - A method that fails with a `StoreError` `timeout` or `unavailable` may or may not have happened; repeating it
- *   is safe.
+ * - A method that fails with a `StoreError` `timeout` or `unavailable` may or may not have happened; repeating it is
+ *   safe.
  * - A call that is refused changes nothing.
  * - Every method takes the session as its caller may touch it, a {@link SessionRef}. What that refuses is checked
  *   first.
@@ -56,8 +56,8 @@ export interface SessionStoreGroups {
    */
   readonly edits: SessionEdits;
   /**
-   * What a store keeps of a session beside its log and its view: side fields, turns, holds, leases, the expiry, and the
-   * counts from which rounds, pages and figures are read.
+   * Data of a session beside its log and its view: side fields, turns, holds, leases, the expiry, and the counts from
+   * which rounds, pages and figures are read.
    *
    * Missing: side data, `withTurn` and `oneTurnAtATime`, `refreshTTLOnRead`, `getPage()`, `stats()` and
    * `getReductions()` throw a ConfigurationError; a repeated turn is recognized by message ids only, two processes may

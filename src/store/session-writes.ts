@@ -18,13 +18,13 @@ import type { ComparedResult, KeyedRecord } from "./writer-keys.js";
  */
 export type IdentifyRecord = (record: string, position: number) => IdentifiedRecord | undefined;
 
-/** What `rebuild` must know of a record; `turn` is left out where it carries none. */
+/** Identity of a record for `rebuild`; `turn` is undefined if it has none. */
 export interface IdentifiedRecord extends RecordIdentity, KeyedRecord {
   /** The turn that the record was stored for. */
   readonly turn?: TurnOfRecord;
 }
 
-/** What a store must know of a record besides its text: the message's id and a digest (8 characters of base64url). */
+/** Identity of a record: the message's id and a digest (8 characters of base64url). */
 export interface RecordIdentity {
   /** The message's id; not empty. */
   readonly id: string;
@@ -70,7 +70,7 @@ export interface AppendRequest {
   readonly records: readonly NewRecord[];
   /** Refuse with `position` unless the log ends before this position. */
   readonly expectedNext?: number;
-  /** What to do when an id is stored with another digest: refuse all (default), or keep the first and go on. */
+  /** Policy for an id stored with another digest: refuse all (default), or keep the first and continue. */
   readonly onConflict?: "error" | "keep";
   /**
    * All keys of the session expire this many milliseconds from now, server time; left out, the expiry stays as it is.
@@ -99,13 +99,13 @@ export interface AppendRequest {
 
 /** An append that replaces the end of the log. `records` must not be empty. */
 export interface ReplaceTailRequest extends AppendRequest {
-  /** What to remove. Ids of removed records count as not stored. */
+  /** Records to remove. Their ids count as not stored. */
   readonly cut: RewindRequest;
 }
 
 /**
- * What an append did. `conflicts` are indexes of records that were left out because their id holds other content
- * (`onConflict: "keep"`).
+ * Result of an append. `conflicts` are indexes of records that were skipped because their id is stored with other
+ * content (`onConflict: "keep"`).
  */
 export interface AppendResult extends ComparedResult {
   /** Records that were added. */
@@ -200,7 +200,7 @@ export interface DiscardedIds {
 /** The digest of a discarded message whose own is not known: of a copy that is sealed with another key. */
 export const anyDigest = "--------";
 
-/** What a reduction removes for good. */
+/** Records that a reduction deletes permanently. */
 export interface Discard {
   /** Ids of the removed records, oldest first: they are forgotten, or, with `remember`, those beyond that bound. */
   readonly forget: readonly string[];

@@ -36,7 +36,7 @@ export interface SideChanges {
  * console.log(await store.beside.readSide({ id: "chat-7" }, "count")); // { counter: '1' }
  */
 export interface SideWrite extends SideChanges {
-  /** What each field must hold for the write to happen. @default anything */
+  /** Expected values by field (compare-and-set): the write happens only if all match. @default none */
   readonly expected?: Readonly<Record<string, string | undefined>>;
   /** All keys of the session expire this many milliseconds from now; left out, the expiry stays as it is. */
   readonly ttlMs?: number;

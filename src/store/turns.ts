@@ -13,7 +13,7 @@ export interface TurnClaim {
   readonly done: boolean;
 }
 
-/** What a store remembers of a turn. */
+/** Mark of a turn in a store. */
 export interface TurnMark {
   /** True if the turn has ended: every later append to it is a repetition. */
   readonly done: boolean;
@@ -72,9 +72,7 @@ export type TurnRemainder =
       readonly count?: undefined;
     };
 
-/**
- * What `rebuild` reads from a record about its turn.
- */
+/** Turn of a record, for `rebuild`. */
 export interface TurnOfRecord {
   /** The turn's name, see `TurnClaim.name`. */
   readonly name: string;

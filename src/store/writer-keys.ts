@@ -29,7 +29,7 @@ export interface ComparedResult {
   readonly differing?: readonly DifferingRecord[];
 }
 
-/** What `rebuild` must know of a record that is encrypted. */
+/** Key of an encrypted record, for `rebuild`. */
 export interface KeyedRecord {
   /** The name of its key. */
   readonly key?: string;
@@ -40,7 +40,7 @@ export function keyNames(stored: string): string[] {
   return stored.split(" ").filter((name) => name !== "" && !name.startsWith("*"));
 }
 
-/** What is kept of keys after a write: the one that it used first. */
+/** The stored key names after a write: the writer's key first. */
 export function withKey(stored: string, current: string | undefined): string {
   const names = stored === "" ? [] : stored.split(" ");
   return current === undefined || names[0] === current
@@ -48,7 +48,7 @@ export function withKey(stored: string, current: string | undefined): string {
     : [current, ...keyNames(stored).filter((name) => name !== current)].join(" ");
 }
 
-/** What is stored under an id with another digest: the record, or, where that was discarded, its digest. */
+/** The stored record of an id with another digest; of a discarded record, its digest. */
 export type DifferingRecord =
   | {
       /** The record's index in the request. */

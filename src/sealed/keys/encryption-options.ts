@@ -20,7 +20,7 @@ export interface EncryptionKeys {
   readonly previous?: readonly EncryptionKey[];
 }
 
-/** Where keys come from, such as a key management service. */
+/** A source of keys, such as a key management service. */
 export interface EncryptionKeySource {
   /** The id of the key that seals, asked at each write; `null` to write plain text. */
   currentKeyId(): string | null | Promise<string | null>;

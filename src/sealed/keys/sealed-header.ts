@@ -1,7 +1,7 @@
 /** Version of the format of sealed records. */
 export const sealedVersion = 2;
 
-/** What a sealed record says in plain text. */
+/** Plain-text header of a sealed record. */
 export interface SealedHeader {
   readonly type: string;
   readonly data: { readonly id: string };

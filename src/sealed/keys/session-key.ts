@@ -5,11 +5,11 @@ const nonceBytes = 12;
 const tagBytes = 16;
 const poolNonces = 256;
 
-/** What a sealed text belongs to. Texts are opened only in the place for which they were sealed. */
+/** Associated data of a sealed text, which can be opened only in the place for which it was sealed. */
 export interface SealPlace {
-  /** What is sealed, and the version of its format. */
+  /** Kind of the sealed text, and its format version. */
   readonly format: "record 2" | "field 1" | "thread 1";
-  /** The type of a record's message; empty for a field. Of a thread, what the text is. */
+  /** The type of a record's message; empty for a field; of a thread, the kind of text. */
   readonly type: string;
   /** The id of a record's message, the name of a field, or the checkpoint of a thread. */
   readonly name: string;

@@ -11,7 +11,7 @@ const partCharacters = blocksAtOnce * blockCharacters;
 const low = 0x7f7f7f7f;
 const high = 0x80808080;
 
-/** Where the blocks are made; nothing here waits, so one place serves all. */
+/** Shared buffer for the blocks; safe, because nothing here is asynchronous. */
 const wordsOfBytes = new Uint32Array(blocksAtOnce * 7);
 const wordsOfText = new Uint32Array(blocksAtOnce * 8);
 const bytesOfWords = Buffer.from(wordsOfBytes.buffer);
@@ -31,7 +31,7 @@ export function toSevenBitText(bytes: Uint8Array): string {
     fillText(blocks);
     const rest = part.length % blockBytes;
     const begin = (blocks - 1) * blockCharacters;
-    // Of the last block only what its bytes need.
+    // The last block is truncated to its bytes.
     const end = rest === 0 ? begin + blockCharacters : begin + rest + Math.min(rest, 4);
     textOfWords.copyWithin(begin + (rest === 0 ? blockBytes : rest), begin + blockBytes, begin + blockCharacters);
     text += textOfWords.toString("latin1", 0, end);

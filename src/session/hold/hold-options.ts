@@ -28,7 +28,7 @@ export function withDefaultTimes<Options extends HoldTimes>(options: Options): O
   return { ...options, waitMs, holdMs };
 }
 
-/** What a timer takes. */
+/** Maximum delay of a timer. */
 const maxMs = 2 ** 31 - 1;
 
 const times = lazy(() => ({

@@ -5,7 +5,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 
 /** A turn that this process holds. */
 export interface LocalHolder {
-  /** What took it: the first words of an error. */
+  /** The holder, which begins error messages. */
   readonly owner: string;
   /** True where the code that asks is a part of the run that holds the turn, and would wait for itself. */
   readonly isCaller: () => boolean;

@@ -16,7 +16,7 @@ const graceMs = 2_000;
 
 /** How to take a turn. */
 export interface TakeTurnOptions extends Required<HoldTimes> {
-  /** What needs the turn: the first words of an error. */
+  /** Caller, which begins error messages. */
   readonly owner: string;
   /** Milliseconds without a sign of life after which the turn is no longer renewed. @default never */
   readonly longestMs?: number;
@@ -157,7 +157,7 @@ function refuseNested(session: ConversationSession, owner: string): void {
   }
 }
 
-/** Where the calling code stands within a turn of the session; undefined where it does not. */
+/** Place of the caller inside a turn of the session; undefined outside of one. */
 function placeWithin({ sessionId, context }: ConversationSession): string | undefined {
   const around = context.holds.around(sessionId);
   if (around !== undefined) {
@@ -249,7 +249,7 @@ function busy({ session, waitMs, isHeldHere }: Waiting): ConflictError {
   return new ConflictError(message, { code: "busy", sessionId: session.id });
 }
 
-/** What a turn that was taken needs to stay and to be given back. */
+/** Parts of an acquired hold, for its renewal and release. */
 export interface HeldTurnParts {
   readonly beside: SessionBeside;
   /** The store, as all users of the session know it. */
