@@ -27,17 +27,17 @@ import type { StoredTurn } from "../store/turns.js";
  */
 export interface AppendOptions {
   /**
-   * Names the turn. A turn is stored once: a second append with the same name adds nothing, even with other ids and
-   * texts, for as long as the session lives. Messages without an id get `<turnId>-<index>`.
+   * Idempotency key of the turn: a second append with the same id adds nothing, even with other ids and texts, for as
+   * long as the session lives. Messages without an id get `<turnId>-<index>`.
    */
   readonly turnId?: string;
   /**
-   * Refuses the write unless the session's next message gets this position (the `next` of an earlier append): a
-   * ConflictError `position`, whose `next` is where the log ends now. Messages that are all stored already are a
-   * repetition and not refused. @default the write is not refused
+   * Compare-and-set: refuses the write unless the session's next message gets this position (the `next` of an earlier
+   * append), with a ConflictError `position`, whose `next` is the current end of the log. A repetition of stored
+   * messages is not refused. @default no check
    */
   readonly expectedNext?: number;
-  /** Side data that is written in the same step. */
+  /** Side data, written atomically with the messages. */
   readonly side?: SideChanges;
   /** How a chain or an agent writes its turn. A subclass that overrides `append` passes it on as it is. */
   readonly turn?: TurnWrite;
@@ -52,11 +52,11 @@ declare const opaque: unique symbol;
 
 /** Result of an append. */
 export interface AppendOutcome {
-  /** Messages that were stored. */
+  /** Number of messages stored by this append. */
   readonly appended: number;
-  /** Messages that were already stored. */
+  /** Number of messages that were stored already. */
   readonly duplicates: number;
-  /** The position that the next message will get. */
+  /** Position of the session's next message. */
   readonly next: number;
   /** True if the turn was already stored; nothing was written. */
   readonly repeated: boolean;

@@ -129,7 +129,7 @@ export async function appendTurn(
     }
     rest = await restOf(target, { messages, turn: step.turn, turnId: options.turnId! });
   }
-  const message = "append: other processes kept writing to this turn; try again.";
+  const message = `append: other processes wrote to this turn during each of ${maxTries.write} tries; try again.`;
   throw new ConflictError(message, { code: "stale", sessionId: target.sessionId });
 }
 

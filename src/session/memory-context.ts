@@ -20,11 +20,11 @@ import { StoredForms, type BeforeStore } from "./stored-forms.js";
 
 /** Options of {@link RedisChatMemory} besides the store. */
 export interface MemorySettings {
-  /** Seconds after its last write at which a session expires, at least 1. @default never */
+  /** Time to live of a session after its last write, in seconds, at least 1. @default no expiry */
   readonly sessionTTL?: number;
   /**
-   * Reads keep a session alive, too: they extend its expiry to `sessionTTL` from now, without waiting for it, at most
-   * once a second for each session and process. A session without an expiry gets none. Needs `sessionTTL`.
+   * Whether reads also extend the expiry to `sessionTTL` from now, asynchronously, at most once a second per session
+   * and process. A session without an expiry gets none. Requires `sessionTTL`.
    * @default false
    */
   readonly refreshTTLOnRead?: boolean;
@@ -35,27 +35,27 @@ export interface MemorySettings {
    */
   readonly reducer?: ReducerLike;
   /**
-   * When the reducer runs: after each write that exceeds its limit (`true`), the same without the write waiting for it
+   * When the reducer runs: after each write that exceeds its limit, awaited by the write (`true`) or not
    * (`"background"`, see `drain`), or only by `reduceView()` (`false`). @default true
    */
   readonly autoReduce?: boolean | "background";
   /**
-   * `keep` removes nothing from Redis; `discard` removes messages from the transcript when they leave the view.
+   * Retention of messages that leave the view: `keep` leaves them in the transcript; `discard` deletes them from Redis.
    * @default "keep"
    */
   readonly retention?: "keep" | "discard";
   /**
-   * With `retention: "discard"`, how many ids of discarded messages a session remembers, and for how many seconds: a
-   * message or turn that is sent again late adds nothing. About 110 bytes of Redis for each.
+   * With `retention: "discard"`, the ids of discarded messages that a session keeps, so that late retries stay
+   * idempotent. About 110 bytes of Redis each.
    * @default 10,000 and a day
    */
   readonly discardedIds?: {
-    /** Ids that are remembered at most; 0 or more. @default 10,000 */
+    /** Maximum number of ids; 0 or more. @default 10,000 */
     readonly count?: number;
-    /** How long each is remembered, in seconds; 1 or more. @default 86,400 */
+    /** Time to live of an id, in seconds; 1 or more. @default 86,400 */
     readonly seconds?: number;
   };
-  /** Counts each message once when it is written, so that token reducers need not. @default the reducer's counter */
+  /** Counter that counts each message once, at its write; reducers reuse the counts. @default the reducer's counter */
   readonly tokenCounter?: TokenCounter;
   /**
    * Policy for a message whose id is stored with other content: refuse the write (`error`), or keep the first and
@@ -68,10 +68,7 @@ export interface MemorySettings {
    * @default "error"
    */
   readonly onDamage?: "error" | "rebuild";
-  /**
-   * Throw on a stored record that cannot be read; without it the record is left out and reported to `onEvent`.
-   * @default false
-   */
+  /** Whether reads throw on an unreadable record instead of skipping it with an event. @default false */
   readonly strict?: boolean;
   /**
    * Sums up the `usage_metadata` of stored AI messages for each session and model, in the write itself;
@@ -84,9 +81,9 @@ export interface MemorySettings {
    */
   readonly profile?: BuiltInProfile | StructureProfile;
   /**
-   * Is called for each message before it is stored, also for a summary; returns the message to store, for products that
-   * must not store card numbers. The caller and the run that is under way keep the message as it is; later turns see
-   * what is stored. If it throws, nothing of the turn is stored (RecordError `refused`). @default none
+   * Hook that maps each message, also a summary, to the message to store, for redaction of card numbers, for example.
+   * The current run keeps the original message; later turns see the stored one. If it throws, nothing of the turn is
+   * stored (RecordError `refused`). @default none
    */
   readonly beforeStore?: BeforeStore;
 }
@@ -99,9 +96,9 @@ export type RedisChatMemoryOptions = StoreOptions & MemorySettings;
 
 /** State shared by all histories of a memory. */
 export interface MemoryContext {
-  /** The store with what this memory puts around it. */
+  /** The store with this memory's wrappers. */
   readonly store: SessionStore;
-  /** The store itself, for what reads sessions that nobody looks at. */
+  /** The bare store, for reads in batch operations. */
   readonly source: SessionStore;
   /** The clock of the store's server. */
   readonly clock: ServerClock;

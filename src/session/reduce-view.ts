@@ -37,10 +37,13 @@ export async function reduceAndCommit(target: SessionOfMemory, config?: Runnable
     });
   }
   if (result === "stale") {
-    throw new ConflictError("Other processes reduced or rewound this session during each of three tries; try again.", {
-      code: "stale",
-      sessionId,
-    });
+    throw new ConflictError(
+      `Other processes reduced or rewound this session during each of ${maxTries.edit} tries; try again.`,
+      {
+        code: "stale",
+        sessionId,
+      },
+    );
   }
   return result;
 }

@@ -52,7 +52,7 @@ export async function replaceFrom(replacement: Replacement): Promise<AppendOutco
       return { appended, duplicates, next, repeated };
     }
   }
-  const message = "replaceFrom(): other processes kept changing the session; try again.";
+  const message = `replaceFrom(): other processes changed the session during each of ${maxTries.edit} tries; call it again.`;
   throw new ConflictError(message, { code: "stale", sessionId });
 }
 

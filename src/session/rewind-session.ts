@@ -41,10 +41,13 @@ export async function rewindTo({ sessionId, ref, context }: SessionOfMemory, mes
       return;
     }
   }
-  throw new ConflictError("rewind(): other processes kept changing the session; try again.", {
-    code: "stale",
-    sessionId,
-  });
+  throw new ConflictError(
+    `rewind(): other processes changed the session during each of ${maxTries.edit} tries; call it again.`,
+    {
+      code: "stale",
+      sessionId,
+    },
+  );
 }
 
 /** Remainder of each turn that loses records by a cut before a position. Linear. */

@@ -154,10 +154,9 @@ export class MemorySessions {
   }
 
   /**
-   * Removes a session with all that is kept about it, and LangGraph's thread of the same id; false if there was no
-   * session. For `guardMs` (ten minutes by default)
-   * late writers are refused with a StoreError `erased`, so that a run under way does not bring it back.
-   * `history.clear()` empties a session and leaves no guard.
+   * Deletes a session with all its data, and LangGraph's thread of the same id; returns false if there was no session.
+   * For `guardMs` (ten minutes by default) a guard (a tombstone that expires) refuses late writers with a StoreError
+   * `erased`, so that a run under way does not recreate it. `history.clear()` leaves no guard.
    */
   async delete(
     sessionId: string,

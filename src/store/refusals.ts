@@ -2,13 +2,13 @@ import { ConfigurationError, ConflictError, StoreError, EncryptionError } from "
 import { encodeSessionId, type SessionRef } from "./session-ref.js";
 import { keyNames } from "./writer-keys.js";
 
-/** Names a session in an error: encoded, so that it cannot break a log line, and at most 80 characters of it. */
+/** The session id for error messages: encoded, so that it cannot break a log line, and truncated to 80 characters. */
 export function sessionLabel(sessionId: string): string {
   const encoded = encodeSessionId(sessionId);
   return encoded.length > 80 ? `session ${encoded.slice(0, 80)}…` : `session ${encoded}`;
 }
 
-/** A call that a session refused: what it was, and about which session. */
+/** A refused call. */
 export interface RefusedCall {
   /** The name of the call. */
   readonly operation: string;
@@ -17,9 +17,9 @@ export interface RefusedCall {
 }
 
 /**
- * The error for a word with which a session's gate refuses a call, and for what comes with it; undefined for another
- * word. This is the order of the checks, the same in every store: a session that refuses a call for several reasons
- * names the first. Behind them come those of the call itself: position, stale, content.
+ * The error of a gate's refusal, by its word and detail; undefined for another word. The cases are in the order of the
+ * gate's checks, the same in every store: of several reasons the first is reported. The call's own checks follow:
+ * position, stale, content.
  */
 export function refusalFrom(word: unknown, detail: unknown, { operation, sessionId }: RefusedCall): Error | undefined {
   switch (word) {
@@ -101,7 +101,7 @@ export function alreadyExists(sessionId: string): ConflictError {
   );
 }
 
-/** The error for a session that lost its state, and of which no more than the mark of its owner is left. */
+/** The error for a session that lost its state, and whose remaining keys hold only a mark of its owner. */
 export function ownerLost(sessionId: string): StoreError {
   return new StoreError(
     `${capitalized(sessionLabel(sessionId))} belongs to an owner whose name is lost with its state; nothing was ` +
@@ -110,7 +110,7 @@ export function ownerLost(sessionId: string): StoreError {
   );
 }
 
-/** The error for a session of which others kept removing messages while it was copied. */
+/** The error for a source whose messages were removed during each attempt of a copy. */
 export function forkConflict(sessionId: string): ConflictError {
   return new ConflictError(`${capitalized(sessionLabel(sessionId))} kept changing during fork(); call it again.`, {
     code: "stale",
@@ -118,11 +118,11 @@ export function forkConflict(sessionId: string): ConflictError {
   });
 }
 
-/** The error for a session of which Redis lost the beginning while it was created. */
+/** The error for staged records that expired before the import finished. */
 export function transferLost(sessionId: string): ConflictError {
   return new ConflictError(
-    `What was written of ${sessionLabel(sessionId)} is gone, because more than ten minutes passed without a further ` +
-      "page; nothing was created. Try again.",
+    `The staged records of ${sessionLabel(sessionId)} expired, because more than ten minutes passed between two ` +
+      "pages; nothing was created. Try again.",
     { code: "stale", sessionId },
   );
 }
@@ -153,7 +153,7 @@ export function refuseFenced(
   }
 }
 
-/** The error for a write to a session of which a part is missing. */
+/** The error for a write to a damaged session. */
 export function damaged(operation: string, sessionId: string): StoreError {
   return new StoreError(
     `A part of ${sessionLabel(sessionId)} is missing in Redis (evicted or deleted); nothing was written. ` +
@@ -162,7 +162,7 @@ export function damaged(operation: string, sessionId: string): StoreError {
   );
 }
 
-/** The error for a write to a session that needs keys which the writer does not name; `stored` names them. */
+/** The error for a writer that lacks encryption keys of the session; `stored` names them. */
 export function keysNeeded(sessionId: string, stored: string): EncryptionError {
   const keys = keyNames(stored);
   const [first = ""] = keys;
@@ -185,7 +185,7 @@ export function otherOwner(sessionId: string): ConflictError {
   );
 }
 
-/** Refuses a session to those who name another owner than the stored one; one without an owner is anybody's. */
+/** Refuses callers with another owner than the stored one; a session without an owner is open to all. */
 export function refuseOwner({ id, owner }: SessionRef, stored: string | null | undefined): void {
   if (owner !== undefined && (stored ?? "") !== "" && stored !== owner) {
     throw otherOwner(id);
@@ -223,7 +223,7 @@ function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** The error for what was sealed with a key that this process does not have. */
+/** The error for data sealed with a key that this process lacks. */
 export function unknownKey(
   sessionId: string | undefined,
   keyId: string,
@@ -236,10 +236,10 @@ export function unknownKey(
   );
 }
 
-/** The error for what cannot be opened with the key that it names. */
+/** The error for data that its named key does not decrypt. */
 export function wrongKey(sessionId: string, keyId: string): EncryptionError {
   return new EncryptionError(
-    `What this session holds under the key "${keyId}" cannot be opened: this process has another key under that id, ` +
+    `Data of this session under the key "${keyId}" cannot be opened: this process has another key under that id, ` +
       "or the data was changed or moved in Redis. Nothing was read or written.",
     { code: "wrong_key", sessionId, keyId },
   );
