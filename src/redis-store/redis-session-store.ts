@@ -156,7 +156,7 @@ export class RedisSessionStore implements CompleteSessionStore {
       taken,
     }: { readonly request: AppendRequest; readonly result: AppendResult; readonly taken: TakenHold },
   ): AppendResult {
-    // What was written has set the expiry.
+    // The write has set the expiry.
     const left = result.turn === undefined && ttlMs !== undefined ? Infinity : taken.left;
     keepAlive(this.#calls(), session, { held: take!, left });
     return { ...result, place: taken.place };

@@ -52,7 +52,7 @@ export interface SessionView {
   readonly positions?: readonly (number | undefined)[];
   /** The mark of the turn that was asked for; undefined for an unknown turn. */
   readonly turn?: TurnMark;
-  /** What came of `take`: the hold, or the place in the line; left out where none was needed. */
+  /** Result of `take`: the hold, or the place in the queue; undefined if none was needed. */
   readonly place?: HoldPlace;
 }
 

@@ -122,7 +122,7 @@ export interface AppendResult extends ComparedResult {
   readonly view?: SessionView;
   /** Set if the request's `turn` did not fit what is stored of it: nothing was written. */
   readonly turn?: StoredTurn;
-  /** What came of `take`: the hold, or the place in the line; left out where none was needed. */
+  /** Result of `take`: the hold, or the place in the queue; undefined if none was needed. */
   readonly place?: HoldPlace;
   /** The store's time of the write, in milliseconds since 1970; left out by a store that does not know it. */
   readonly time?: number;
