@@ -42,7 +42,7 @@ describe("the demo", () => {
     expect(exitCode).toBe(0);
   });
 
-  it("plays recorded conversations with valid model input, two round trips per turn, three if it reduces", async () => {
+  it("plays recorded conversations with valid model input, two round trips per turn, one more to reduce", async () => {
     const file = existsSync(recorded) ? recorded : join(__dirname, "../../examples/data/recorded-conversations.jsonl");
     const { exitCode, output } = await runDemo({
       args: ["--file", file],

@@ -153,26 +153,46 @@ describe("A server whose clock jumps", () => {
   // The question is gone with its session; the answer alone would be no conversation.
   const nothing = { stored: [], told: ["turn_not_stored"] };
 
-  it.each([
+  const turns = [
     ["turn", wholeTurn],
     ["step", nothing],
-  ] as const)("stores the whole turn of a chain or none, and says so (persist: %s)", async (persist, expected) => {
+  ] as const;
+
+  it.each(turns)("stores the whole turn of a chain or none, and says so (persist: %s)", async (persist, expected) => {
     const found = await runPastExpiry(async (memory, question) => {
-      const chain = withRedisMemory(afterExpiry("s"), { memory, persist });
+      const chain = withRedisMemory(afterExpiry("s"), { memory, persist, oneTurnAtATime: false });
       expect((await chain.invoke([question], config)).text).toBe("answer");
     });
     expect(found).toEqual(expected);
   });
 
-  it.each([
-    ["turn", wholeTurn],
-    ["step", nothing],
-  ] as const)("stores the whole turn of an agent or none, and says so (persist: %s)", async (persist, expected) => {
+  it.each(turns)("stores the whole turn of an agent or none, and says so (persist: %s)", async (persist, expected) => {
     const found = await runPastExpiry(async (memory, question) => {
-      const middleware = [redisMemoryMiddleware({ memory, persist })];
+      const middleware = [redisMemoryMiddleware({ memory, persist, oneTurnAtATime: false })];
       await createAgent({ model: afterExpiry("s"), tools: [], middleware }).invoke({ messages: [question] }, config);
     });
     expect(found).toEqual(expected);
+  });
+
+  it.each([
+    ["chain", (memory: RedisChatMemory) => withRedisMemory(afterExpiry("s"), { memory, persist: "turn" })],
+    [
+      "agent",
+      (memory: RedisChatMemory) =>
+        createAgent({
+          model: afterExpiry("s"),
+          tools: [],
+          middleware: [redisMemoryMiddleware({ memory, persist: "turn" })],
+        }),
+    ],
+  ] as const)("stores nothing of a turn of a held %s whose session expired, and rejects", async (_, door) => {
+    const found = await runPastExpiry(async (memory, question) => {
+      const input = { messages: [question] };
+      const isRun = door(memory);
+      const run = "graph" in isRun ? isRun.invoke(input, config) : isRun.invoke([question], config);
+      await expect(run).rejects.toThrow(/expired/);
+    });
+    expect(found.stored).toEqual([]);
   });
 
   it("on a replica that is promoted with an old clock: sessions go on, and expire as a whole", async () => {

@@ -46,7 +46,9 @@ export async function playConversation(
     const reduced = events.filter(({ type }) => type === "reduced").length;
     reductions += reduced;
     roundTrips += commands;
-    if (commands !== 2 + reduced || reduced > 1) {
+    // The session is read first where an input of several messages could hold stored ones: here a system message.
+    const expected = (turn.input.length > 1 ? 3 : 2) + reduced;
+    if (commands !== expected || reduced > 1) {
       problems.push(`${id}: turn ${index + 1} made ${commands} round trips and ${reduced} reductions`);
     }
   }

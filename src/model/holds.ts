@@ -21,17 +21,7 @@ export class InMemoryHolds {
 
   async take(session: SessionRef, entry: HoldRequest): Promise<HoldPlace> {
     checkHoldRequest(entry);
-    return this.#sessions.call("takeHold", session, () => {
-      const found = this.#sessions.writable("takeHold", session, ["erased"]);
-      const stored = found ?? newSession();
-      const place = placeIn(stored, entry, this.#sessions.now());
-      if (found === undefined) {
-        this.#sessions.keep(session.id, stored, entry.ttlMs);
-      } else if (place.isHeld) {
-        this.#keepAlive(stored, entry);
-      }
-      return place;
-    });
+    return this.#sessions.call("takeHold", session, () => takeHold(this.#sessions, session, entry));
   }
 
   async renew({ id }: SessionRef, { ticket, holdMs, ttlMs }: HeldTicket): Promise<boolean> {
@@ -42,7 +32,7 @@ export class InMemoryHolds {
         return false;
       }
       session.queue.holder = { ...session.queue.holder, endsAt: this.#sessions.now() + holdMs };
-      this.#keepAlive(session, { holdMs, ttlMs });
+      keepAlive(this.#sessions, session, { holdMs, ttlMs });
       return true;
     });
   }
@@ -74,13 +64,30 @@ export class InMemoryHolds {
       }
     });
   }
+}
 
-  #keepAlive(session: InMemorySession, { holdMs, ttlMs }: Pick<HeldTicket, "holdMs" | "ttlMs">): void {
-    const left = (session.expiresAt ?? Infinity) - this.#sessions.now();
-    if (ttlMs !== undefined && left < Math.min(2 * holdMs, ttlMs / 2)) {
-      this.#sessions.refresh(session, ttlMs);
-    }
+function keepAlive(
+  sessions: InMemorySessions,
+  session: InMemorySession,
+  { holdMs, ttlMs }: Pick<HeldTicket, "holdMs" | "ttlMs">,
+): void {
+  const left = (session.expiresAt ?? Infinity) - sessions.now();
+  if (ttlMs !== undefined && left < Math.min(2 * holdMs, ttlMs / 2)) {
+    sessions.refresh(session, ttlMs);
   }
+}
+
+/** Takes a session's hold within a call, or a place in its line; creates the session where there is none. */
+export function takeHold(sessions: InMemorySessions, session: SessionRef, entry: HoldRequest): HoldPlace {
+  const found = sessions.writable("takeHold", session, ["erased"]);
+  const stored = found ?? newSession();
+  const place = placeIn(stored, entry, sessions.now());
+  if (found === undefined) {
+    sessions.keep(session.id, stored, entry.ttlMs);
+  } else if (place.isHeld) {
+    keepAlive(sessions, stored, entry);
+  }
+  return place;
 }
 
 /** Takes the hold, or keeps the ticket's place in the line. */

@@ -13,7 +13,7 @@ import {
   type SessionView,
 } from "../store/session-reads.js";
 import type { SessionLists } from "../store/lists.js";
-import { checkCommit, checkPage, type SizeLimits } from "../store/request-checks.js";
+import { checkCommit, checkHoldRequest, checkPage, type SizeLimits } from "../store/request-checks.js";
 import type { SessionRef } from "../store/session-ref.js";
 import type { CompleteSessionStore } from "../store/session-store.js";
 import type { AppendRequest, AppendResult, CommitRequest } from "../store/session-writes.js";
@@ -21,9 +21,10 @@ import { appendTo, keptAppend } from "./append.js";
 import { InMemoryBeside, InMemoryLeases } from "./beside.js";
 import { InMemoryCopies } from "./copies.js";
 import { InMemoryEdits } from "./edits.js";
+import { takeHold } from "./holds.js";
 import { InMemoryLists } from "./lists.js";
 import { inMemoryStoreSchema, type InMemorySessionStoreOptions } from "./in-memory-store-options.js";
-import { commitTo, lookUp, newSession, pageOf, viewOf, type InMemorySession } from "./session.js";
+import { commitTo, lookUp, newSession, pageOf, viewOf } from "./session.js";
 import { InMemorySessions } from "./sessions.js";
 
 /**
@@ -64,12 +65,12 @@ export class InMemorySessionStore implements CompleteSessionStore {
   }
 
   async readView(session: SessionRef, options: ReadViewOptions = {}): Promise<SessionView> {
-    if (options.take !== undefined) {
-      return this.#takeAndRead(session, options, options.take);
+    const { take } = options;
+    if (take === undefined) {
+      return this.#sessions.call("readView", session, () => this.#viewOf(session, options));
     }
-    const found = (stored: InMemorySession) => ({ ...viewOf(stored), ...lookUp(stored, options) });
-    const missing = () => ({ ...emptyView(), ...lookUp(newSession(), options) });
-    return this.#sessions.read("readView", session, { found, missing });
+    checkHoldRequest(take);
+    return this.#sessions.call("takeHold", session, () => this.#takeAndRead(session, options, take));
   }
 
   async readLog(session: SessionRef, { from, limit }: ReadLogOptions = {}): Promise<LogPage> {
@@ -100,15 +101,18 @@ export class InMemorySessionStore implements CompleteSessionStore {
   }
 
   /** Takes the hold, unless the turn is stored with its answer, and reads the view in the same step. */
-  async #takeAndRead(session: SessionRef, options: ReadViewOptions, take: HoldRequest): Promise<SessionView> {
-    const { ids, turn = "" } = options;
-    const mark = this.#sessions.find(session)?.turns.marks.get(turn);
-    const place = mark?.done === true ? undefined : await this.beside.takeHold(session, take);
+  #takeAndRead(session: SessionRef, options: ReadViewOptions, take: HoldRequest): SessionView {
+    const mark = this.#sessions.find(session)?.turns.marks.get(options.turn ?? "");
+    const place = mark?.done === true ? undefined : takeHold(this.#sessions, session, take);
     if (place?.isHeld === false) {
       return { ...emptyView(), place };
     }
-    const view = await this.readView(session, { ...(ids && { ids }), ...(turn !== "" && { turn }) });
-    return { ...view, ...(place && { place }) };
+    return { ...this.#viewOf(session, options), ...(place && { place }) };
+  }
+
+  #viewOf(session: SessionRef, options: ReadViewOptions): SessionView {
+    const stored = this.#sessions.find(session);
+    return { ...(stored ? viewOf(stored) : emptyView()), ...lookUp(stored ?? newSession(), options) };
   }
 
   async close(): Promise<void> {
