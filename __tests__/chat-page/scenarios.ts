@@ -230,7 +230,7 @@ export const chatPageScenarios: readonly ChatPageScenario[] = [
         ["POST", "", message(own, "another text")],
         ["GET", `?id=${own}`],
       ] as const;
-      // With the same text it is a retry, and gets the stored answer; an edited text must not get the answer to the old.
+      // With the same text it is a retry, and gets the stored answer; an edited text must not get that of the old.
       assert.deepEqual(await statuses(url, twice), [200, 200, 409, 200]);
     },
   },

@@ -3,9 +3,9 @@ import ts from "typescript";
 import { exportsOf, withoutAlias } from "./source-program.js";
 
 /**
- * The gaps in the public signatures below `root`, each as a sentence: types that a signature names and no entry exports,
- * and signatures whose type is not written out, so that this check could not read it. Types that are `inner` may stay
- * unexported; what they name is checked as if they were, and one that no signature names is a gap too.
+ * The gaps in the public signatures below `root`, each as a sentence: types that a signature names and no entry
+ * exports, and signatures whose type is not written out, so that this check could not read it. Types that are `inner`
+ * may stay unexported; what they name is checked as if they were, and one that no signature names is a gap too.
  */
 export function signatureGaps(
   program: ts.Program,

@@ -10,7 +10,7 @@ import { StopListener, stopSignal } from "../turns/stop.js";
 const longestMs = 5 * 60_000;
 
 /**
- * The hold of an agent's run on its session: from its first model call to its end, tools included. Released when the run
+ * The hold of an agent's run on its session, from its first model call to its end, tools included. Released if the run
  * ends, fails, is stopped or interrupted; acquired again when it resumes.
  */
 export class RunTurn {

@@ -2,7 +2,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import { ConfigurationError } from "../base/errors.js";
 import { checkSessionId } from "../store/session-ref.js";
 
-/** Where a checkpoint is. */
+/** The place of a checkpoint. */
 export interface CheckpointPlace {
   readonly threadId: string;
   /** Empty for the root graph. */

@@ -22,7 +22,7 @@ export interface ListRequest {
   readonly filter: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** What lists of checkpoints are made with. */
+/** The parts of a list of checkpoints. */
 export interface ListSetting {
   readonly store: ThreadStore;
   readonly readerOf: (threadId: string) => ThreadReader;

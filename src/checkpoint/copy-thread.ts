@@ -4,7 +4,7 @@ import { damagedThread, threadLabel } from "./thread-errors.js";
 import { recordHead, writeRecords } from "./thread-records.js";
 import type { ThreadStore, WholeThread } from "./thread-store.js";
 
-/** What threads are copied with. */
+/** The parts of a copy of threads. */
 export interface CopySetting {
   readonly store: ThreadStore;
   readonly sealed: SealedTexts;

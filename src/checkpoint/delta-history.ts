@@ -8,7 +8,7 @@ const pageLength = 128;
 const mostTries = 5;
 
 /**
- * What one channel got along the ancestors of a checkpoint.
+ * The writes of one channel along the ancestors of a checkpoint.
  * @example
  * import { RedisSaver, type ChannelHistory } from "langchain-redis-memory/checkpoint";
  *
@@ -19,13 +19,13 @@ const mostTries = 5;
  * console.log(history?.writes.length);
  */
 export interface ChannelHistory {
-  /** What tasks wrote, oldest first. */
+  /** The writes of tasks, oldest first. */
   writes: CheckpointPendingWrite[];
   /** The value that the nearest ancestor holds which has one. */
   seed?: unknown;
 }
 
-/** Where the walk begins. */
+/** The start of the walk. */
 export interface HistoryRequest {
   readonly threadId: string;
   readonly ns: string;
@@ -34,15 +34,15 @@ export interface HistoryRequest {
   readonly channels: readonly string[];
 }
 
-/** What the walk is made with. */
+/** The parts of the walk. */
 export interface HistorySetting {
   readonly store: ThreadStore;
   readonly reader: ThreadReader;
 }
 
 /**
- * What channels got along the ancestors of a checkpoint, up to the nearest one that holds their value: two round trips
- * for up to 128 ancestors.
+ * The writes of channels along the ancestors of a checkpoint, up to the nearest one that holds their value: two round
+ * trips for up to 128 ancestors.
  */
 export async function channelHistories(
   request: HistoryRequest,

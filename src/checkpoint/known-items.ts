@@ -7,7 +7,7 @@ const mostThreads = 500;
 /** The position of the first item that a write brings: a thread begins with an empty one. */
 const firstOfAll = 1;
 
-/** What a process knows of the items of a thread, for as long as the thread has this token. */
+/** The items of a thread that a process knows, valid as long as the thread has this token. */
 export interface KnownThread {
   /** Empty for a thread that is not stored. */
   readonly token: string;
@@ -15,7 +15,7 @@ export interface KnownThread {
   readonly positions: Map<string, number>;
 }
 
-/** What a write changed. */
+/** The changes of a write. */
 export interface WrittenItems {
   readonly base: number;
   /** The thread's token before and after the write. */
@@ -33,7 +33,7 @@ export interface WrittenItems {
 export class KnownItems {
   readonly #threads = new BoundedMap<string, KnownThread>(mostThreads);
 
-  /** What is known of a thread; undefined if nothing is. */
+  /** The known items of a thread; undefined if there are none. */
   of(threadId: string): KnownThread | undefined {
     const known = this.#threads.get(threadId);
     if (known !== undefined) {

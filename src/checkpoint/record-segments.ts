@@ -35,7 +35,7 @@ export async function checkpointSegments(
   return [`{"c":${fields},"d":{`, ...named, '},"m":', ...about, "}"];
 }
 
-/** What one task wrote, by segments. All values are taken before the first pause. */
+/** The writes of one task, by segments. All values are taken before the first pause. */
 export async function writesSegments(
   {
     writes,

@@ -190,7 +190,7 @@ export class RedisSaver extends BaseCheckpointSaver {
     await this.#store.remove(threadId);
   }
 
-  /** What channels got along the ancestors of a checkpoint: what LangGraph builds a `DeltaChannel` from. */
+  /** The writes of channels along the ancestors of a checkpoint, from which LangGraph builds a `DeltaChannel`. */
   override async getDeltaChannelHistory(options: {
     /** Names the checkpoint; without an id, the newest. */
     config: RunnableConfig;

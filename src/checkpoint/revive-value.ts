@@ -6,7 +6,7 @@ import { referenceKey } from "./split-value.js";
 type Fields = Record<string, unknown>;
 type Place = (value: unknown) => void;
 
-/** Where values are read from. */
+/** The source of values. */
 export interface ValueSource {
   readonly serde: SerializerProtocol;
   /** The text of the item at a position. */
@@ -37,7 +37,7 @@ class ValueReader {
   async read(json: unknown): Promise<unknown> {
     let read: unknown;
     this.#revive(json, true, (value) => (read = value));
-    // What has to be waited for may hold more of the kind.
+    // A value that is awaited may hold more of the kind.
     for (const waiting of this.#waiting) {
       await waiting;
     }

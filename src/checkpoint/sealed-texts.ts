@@ -2,7 +2,7 @@ import { wrongKey, unknownKey } from "../store/refusals.js";
 import type { KeyRing } from "../sealed/keys/key-ring.js";
 import type { SealPlace, SessionKey } from "../sealed/keys/session-key.js";
 
-/** What a text of a thread is: an item, or the record of a checkpoint or of writes of the named one. */
+/** The kind of a thread's text: an item, or the record of a checkpoint or of writes of the named one. */
 export type TextKind = "item" | "checkpoint" | "writes";
 
 const sealedText = /^~([\w.:/@-]{1,64}) ([\w-]*)$/;

@@ -15,7 +15,7 @@ const leastElement = 64;
 /** The text of a value, or the segments of one of which a part is stored in items. */
 type Part = { readonly text: string; readonly stays: boolean } | { readonly segments: readonly Segment[] };
 
-/** Where a value comes from. */
+/** The origin of a value. */
 export interface SplitSetting {
   /** True for what a task wrote: a message in it may lack the id that it gets in the state, and stays in the record. */
   readonly isWrite: boolean;

@@ -7,7 +7,7 @@ import { parseRecord, placeOf, writeRecords } from "./thread-records.js";
 import { corruptCheckpoint, damagedThread } from "./thread-errors.js";
 import type { Items, StoredCheckpoint } from "./thread-store.js";
 
-/** What stands in the record of a checkpoint. */
+/** The content of a checkpoint's record. */
 export interface CheckpointJson {
   /** Version, time, versions of channels. */
   readonly c: Pick<CheckpointTuple["checkpoint"], "v" | "ts" | "channel_versions" | "versions_seen">;
@@ -130,7 +130,7 @@ export class ThreadReader {
     return (await this.value(opened.json.m, opened, items)) as CheckpointMetadata;
   }
 
-  /** What tasks wrote beside a checkpoint, in order; of some channels, or of all. */
+  /** The writes of tasks beside a checkpoint, in order; of some channels, or of all. */
   async pendingWrites(opened: OpenedCheckpoint, items: Items, channels?: ReadonlySet<string>) {
     const { member } = opened;
     const wanted = writesInOrder(opened.writes).filter(({ channel }) => channels?.has(channel) ?? true);

@@ -9,7 +9,7 @@ export interface StoredRecord {
   readonly text: string;
 }
 
-/** What a record says in plain besides its positions. */
+/** The plain fields of a record besides its positions. */
 export interface RecordHeader {
   readonly ranges: string;
   /** How many ancestors hold values that the checkpoint needs. @default none */
@@ -23,7 +23,7 @@ export function recordTail({ ranges, needs = 0, parent = "" }: RecordHeader, tex
   return `${ranges}|${needs === 0 ? "" : needs}|${parent}\0${text}`;
 }
 
-/** What stands in front of a record's text; empty for what is no record. */
+/** The prefix of a record's text; empty for a text that is no record. */
 export function recordHead(stored: string): string {
   return /^\d+\|[^|]*\|\d*\|[^\0]*\0/.exec(stored)?.[0] ?? "";
 }

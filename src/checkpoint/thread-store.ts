@@ -42,7 +42,7 @@ export interface RecordWrite {
   readonly expected: string | undefined;
 }
 
-/** All that is stored of a thread. */
+/** A whole stored thread. */
 export interface WholeThread {
   readonly items: readonly string[];
   /** Names and values of `checkpoints`. */
@@ -148,7 +148,7 @@ export class ThreadStore {
     return word === "NONE" ? 0 : (dropped as number);
   }
 
-  /** All that is stored of a thread at one moment. */
+  /** A whole stored thread at one moment. */
   async readWhole(threadId: string): Promise<WholeThread> {
     const [items, checkpoints, order] = this.#keys(threadId) as [string, string, string];
     const [texts, fields, members] = (await this.#runner.transaction({ operation: "copyThread", sessionId: threadId }, [

@@ -24,7 +24,7 @@ export interface PlannedRecord extends Omit<RecordHeader, "ranges"> {
   readonly serde: SerializerProtocol;
 }
 
-/** What a writer works with. */
+/** The parts of a writer. */
 export interface WriterSetting {
   readonly store: ThreadStore;
   readonly sealed: SealedTexts;
@@ -52,7 +52,7 @@ export class ThreadWriter {
   async write(planned: PlannedRecord): Promise<void> {
     const { threadId, segments } = planned;
     const before = this.#last.get(threadId);
-    // Where it fails while the write before is waited for, nobody listens yet.
+    // If it fails while the write before is awaited, nobody listens yet.
     segments.catch(() => undefined);
     const written = (async () => {
       if (before !== undefined) {
@@ -100,7 +100,7 @@ export class ThreadWriter {
       const write = await this.#sealedWrite(planned, encoded);
       const expected = encoded.namesStored ? thread.token : undefined;
       const written = await store.write({ ...write, expected }).catch((error: unknown) => {
-        // What became of it is not known: another call reads first.
+        // Its outcome is not known: another call reads first.
         known.forget(threadId);
         throw error;
       });

@@ -36,7 +36,7 @@ export interface HeldRead {
   readonly place: HoldPlace | undefined;
 }
 
-/** Takes the hold and reads the view, and `wanted` fields of `ids`. A turn that is stored with its answer takes none. */
+/** Takes the hold and reads the view, and `wanted` fields of `ids`. A turn stored with its answer takes none. */
 export async function takeAndRead(
   calls: RedisCalls,
   session: SessionRef,

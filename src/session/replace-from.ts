@@ -52,7 +52,8 @@ export async function replaceFrom(replacement: Replacement): Promise<AppendOutco
       return { appended, duplicates, next, repeated };
     }
   }
-  const message = `replaceFrom(): other processes changed the session during each of ${maxTries.edit} tries; call it again.`;
+  const tries = maxTries.edit;
+  const message = `replaceFrom(): other processes changed the session during each of ${tries} tries; call it again.`;
   throw new ConflictError(message, { code: "stale", sessionId });
 }
 

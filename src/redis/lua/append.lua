@@ -4,9 +4,9 @@
 -- ARGV: the request as JSON { epoch, count, at, rounds, sets, keep, counter?, tokens?, total?, expectedNext?,
 --   expectedEpoch?, fencingToken?, ttl?, bound?, maxMessages?, maxTokens?, maxFromStart?, owner?, label?,
 --   labelVersion?, usage?, turn?: { name, stored, done }, cut?: { epoch, rev, next, newRev, to, hashes, marks },
---   keys?: { current?, known, compare? }, take?: { ticket, holdMs, graceMs }, giveBack?: ticket }; `count` pairs of an id's hash and the digest with the position that the
---   record gets if the log ends before `at`; `sets` pairs of field and value; `removes` fields; `count` records, of
---   which `rounds` begin a round.
+--   keys?: { current?, known, compare? }, take?: { ticket, holdMs, graceMs }, giveBack?: ticket };
+--   `count` pairs of an id's hash and the digest with the position that the record gets if the log ends before `at`;
+--   `sets` pairs of field and value; `removes` fields; `count` records, of which `rounds` begin a round.
 -- Replies: OK appended duplicates conflicts next epoch [view or ""] [time] [owner or ""] | those of the gate | TURN
 --   done count first next epoch records [view] (the claim does not fit the turn's mark; done is 2 where this append
 --   was made before) | DIFFERS next epoch indexes records digests (an empty record where it was discarded) | POSITION
