@@ -23,6 +23,7 @@ interface Checkpoint {
 
 interface Checkpointer {
   getTuple(config: object): Promise<Checkpoint | undefined>;
+  putWrites: PutWrites;
 }
 
 /** A step of a run, as LangGraph describes it to the hook of a model call. */
@@ -119,10 +120,6 @@ const handled = "__error_source_node__";
 
 type Listener = () => Promise<void>;
 type PutWrites = (config: AgentRuntime, writes: readonly (readonly [string, unknown])[], ...rest: unknown[]) => unknown;
-
-interface Checkpointer {
-  putWrites: PutWrites;
-}
 
 /** Listeners by checkpointer and thread. */
 const observed = new WeakMap<object, Map<string, Set<Listener>>>();
