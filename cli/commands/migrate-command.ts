@@ -61,8 +61,15 @@ interface Tally {
 }
 
 const newTally = (): Tally => ({
-  ...{ sessions: 0, messages: 0, stored: 0, duplicates: 0, skipped: 0, failed: 0, different: 0 },
-  ...{ removed: 0, foreign: 0 },
+  sessions: 0,
+  messages: 0,
+  stored: 0,
+  duplicates: 0,
+  skipped: 0,
+  failed: 0,
+  different: 0,
+  removed: 0,
+  foreign: 0,
 });
 
 async function migrate(context: CommandContext, options: MigrateOptions): Promise<ExitCode> {

@@ -92,7 +92,11 @@ async function foresee(server: Server, sessionId: string, { remains }: Work): Pr
   const { gone, unreadable, changed } = await findLostMessages(server, sessionId, remains);
   const base = remains.base ?? 0;
   return {
-    ...{ sessionId, messages: remains.messages, before: lengthBefore(remains), gone, lost: [] },
+    sessionId,
+    messages: remains.messages,
+    before: lengthBefore(remains),
+    gone,
+    lost: [],
     removed: remains.messages === 0 && remains.missing.has("state"),
     unreadable: unreadable.map((index) => base + index),
     changed: changed.map((index) => base + index),
@@ -107,7 +111,8 @@ async function rebuildFrom(server: Server, sessionId: string, { remains, owner }
   return {
     sessionId,
     messages: after?.messages ?? 0,
-    ...{ before: lengthBefore(remains), gone },
+    before: lengthBefore(remains),
+    gone,
     unreadable: unreadable.map((index) => (after?.base ?? 0) + index),
     changed: changed.map((index) => (after?.base ?? 0) + index),
     removed: after === undefined,

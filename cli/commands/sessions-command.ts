@@ -113,8 +113,14 @@ async function print(screen: Screen, sessions: readonly FoundSession[], matching
     return;
   }
   const rows = sessions.map(({ sessionId, owner = "", messages, rounds, tokens, updatedAt, expiresAt, damaged }) => [
-    ...[sessionId, owner, whole(messages), whole(rounds), tokens === undefined ? "" : whole(tokens)],
-    ...[minute(updatedAt), until(expiresAt, now), damaged ? "damaged" : ""],
+    sessionId,
+    owner,
+    whole(messages),
+    whole(rounds),
+    tokens === undefined ? "" : whole(tokens),
+    minute(updatedAt),
+    until(expiresAt, now),
+    damaged ? "damaged" : "",
   ]);
   await screen.table(columns, rows);
   const more = matching > sessions.length ? "; --limit shows more" : "";

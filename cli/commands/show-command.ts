@@ -162,7 +162,10 @@ class MessageLines {
     await screen.record({
       ...(position !== undefined && { position }),
       ...(at !== undefined && { at }),
-      ...{ kind: kindOf(message), id: message.id, inView, tokens },
+      kind: kindOf(message),
+      id: message.id,
+      inView,
+      tokens,
       ...(this.#withContent && { content: content.join("\n") }),
     });
     const { dim, cyan } = screen.colours;

@@ -63,7 +63,10 @@ async function stats({ screen, env, signal }: CommandContext, options: StatsOpti
     lengths.sort((a, b) => a - b);
     const taken = await memory.figures();
     await print(screen, {
-      ...{ sessions: lengths.length, ...counts, length: distribution(lengths), ...(taken && { memory: taken }) },
+      sessions: lengths.length,
+      ...counts,
+      length: distribution(lengths),
+      ...(taken && { memory: taken }),
       biggest: biggest.map(({ sessionId, messages }) => ({ sessionId, messages })),
     });
     return exitCodes.done;

@@ -85,7 +85,10 @@ async function shortened(
 async function print(screen: Screen, { position, at, message }: PageItem, withContent: boolean): Promise<void> {
   const content = contentOf(message);
   await screen.record({
-    ...{ position, ...(at !== undefined && { at }), kind: kindOf(message), id: message.id },
+    position,
+    ...(at !== undefined && { at }),
+    kind: kindOf(message),
+    id: message.id,
     ...(withContent && { content: content.join("\n") }),
   });
   const time = at === undefined ? "" : `${new Date(at).toISOString().slice(11, 19)}  `;

@@ -7,9 +7,26 @@
  */
 export const leastCommands = {
   always: [
-    ...["eval", "evalsha", "multi", "exec", "time", "unlink", "exists"],
-    ...["hget", "hmget", "hset", "hdel", "hlen", "hkeys", "hexists", "hstrlen"],
-    ...["llen", "lrange", "lindex", "rpush", "ltrim"],
+    "eval",
+    "evalsha",
+    "multi",
+    "exec",
+    "time",
+    "unlink",
+    "exists",
+    "hget",
+    "hmget",
+    "hset",
+    "hdel",
+    "hlen",
+    "hkeys",
+    "hexists",
+    "hstrlen",
+    "llen",
+    "lrange",
+    "lindex",
+    "rpush",
+    "ltrim",
   ],
   /** Sessions that expire. */
   sessionTTL: ["pttl", "pexpireat", "persist"],
@@ -18,10 +35,7 @@ export const leastCommands = {
   /** `waitReplicas`. */
   waitReplicas: ["wait"],
   /** Owners and lists of sessions; looking through everything also needs `scan`. */
-  owners: [
-    ...["zadd", "zrem", "zcount", "zscore", "zmscore", "zrangebyscore", "zrevrangebyscore", "zrevrange"],
-    ...["scan"],
-  ],
+  owners: ["zadd", "zrem", "zcount", "zscore", "zmscore", "zrangebyscore", "zrevrangebyscore", "zrevrange", "scan"],
   /** Forks of sessions. */
   forks: ["hgetall", "hincrby", "rename"],
   /** `rebuild` of some damage, and keys of encryption that are exchanged. */

@@ -33,7 +33,8 @@ export async function storeConversation(
     const isSame = named.slice(from, from + pageSize).every((message, index) => isEqual(message, page[index]));
     if (stored !== named.length || !isSame) {
       throw new ConflictError("The session exists with other messages; delete it first, or use another --prefix.", {
-        ...{ code: "exists", sessionId },
+        code: "exists",
+        sessionId,
       });
     }
   }

@@ -63,7 +63,10 @@ interface OpenFile {
 
 function sessionOf(sessionId: string, documents: Documents, source: OpenFile): SourceSession {
   return {
-    ...{ sessionId, place: `${source.path} (${sessionId})`, ttl: undefined, remove: undefined },
+    sessionId,
+    place: `${source.path} (${sessionId})`,
+    ttl: undefined,
+    remove: undefined,
     pages: async function* (onSkipped) {
       for (let first = 0; first < documents.count; first += pageSize) {
         const page: BaseMessage[] = [];

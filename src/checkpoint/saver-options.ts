@@ -39,7 +39,12 @@ export const saverSchema = lazy(() => {
   const { client, url, config, keyPrefix, commandTimeout, onEvent } = redisStoreFields();
   return z
     .strictObject({
-      ...{ client, url, config, keyPrefix, commandTimeout, onEvent },
+      client,
+      url,
+      config,
+      keyPrefix,
+      commandTimeout,
+      onEvent,
       threadTTL: z.optional(positiveInteger()),
       refreshTTLOnRead: z._default(z.boolean("must be true or false"), false),
       keep: z.optional(positiveInteger()),

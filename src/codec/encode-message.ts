@@ -294,7 +294,11 @@ function extrasOf(message: BaseMessage): string {
 
 const knownArguments: ReadonlySet<string> = new Set([
   ...[...fieldsByType.values()].flatMap((fields) => fields.map(([field]) => field)),
-  ...["id", "type", "contentBlocks", "content_blocks", "tool_call_chunks"],
+  "id",
+  "type",
+  "contentBlocks",
+  "content_blocks",
+  "tool_call_chunks",
 ]);
 
 function unsupportedField(field: string, { problem }: Walk, error: unknown): RecordError {

@@ -183,17 +183,15 @@ function tagForeignInstance(value: object, walk: Walk): unknown {
 
 /** Built-in objects with internal state. */
 const unsupportedKinds: ReadonlySet<string> = new Set([
-  ...[
-    "RegExp",
-    "Promise",
-    "WeakMap",
-    "WeakSet",
-    "WeakRef",
-    "DataView",
-    "SharedArrayBuffer",
-    "Generator",
-    "AsyncGenerator",
-  ],
+  "RegExp",
+  "Promise",
+  "WeakMap",
+  "WeakSet",
+  "WeakRef",
+  "DataView",
+  "SharedArrayBuffer",
+  "Generator",
+  "AsyncGenerator",
 ]);
 
 function isPlain(value: object): boolean {

@@ -45,18 +45,17 @@ function untag(tag: unknown): unknown {
 }
 
 const typedArrays = [
-  ...[
-    Int8Array,
-    Uint8Array,
-    Uint8ClampedArray,
-    Int16Array,
-    Uint16Array,
-    Int32Array,
-    Uint32Array,
-    Float32Array,
-    Float64Array,
-  ],
-  ...[BigInt64Array, BigUint64Array],
+  Int8Array,
+  Uint8Array,
+  Uint8ClampedArray,
+  Int16Array,
+  Uint16Array,
+  Int32Array,
+  Uint32Array,
+  Float32Array,
+  Float64Array,
+  BigInt64Array,
+  BigUint64Array,
 ];
 
 const revivers: ReadonlyMap<string, (payload: unknown) => unknown> = new Map<string, (payload: unknown) => unknown>([

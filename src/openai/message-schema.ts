@@ -179,7 +179,14 @@ export function isContentPart(value: unknown): boolean {
 
 /** The fields that the API accepts as input. */
 const requestKeys = [
-  ...["role", "content", "name", "tool_calls", "tool_call_id", "refusal", "audio", "function_call"],
+  "role",
+  "content",
+  "name",
+  "tool_calls",
+  "tool_call_id",
+  "refusal",
+  "audio",
+  "function_call",
 ] as const;
 /** Fields of the API's answers that it refuses as input. */
 const answerKeys = ["reasoning_content", "annotations"] as const;

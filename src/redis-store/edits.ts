@@ -71,7 +71,8 @@ export class RedisEdits implements SessionEdits {
       ...askOf(session),
       epoch,
       records: records.map(({ position, was, identity }) => ({
-        ...{ position, was: sha1(was) },
+        position,
+        was: sha1(was),
         ...(identity && { hash: idHash(identity.id), digest: identity.digest }),
       })),
       fields: fields.map(({ name, was }) => ({ name, was: sha1(was) })),

@@ -83,7 +83,11 @@ class ReducerPipeline extends ChatHistoryReducer {
     const result = outcomes[outcomes.length - 1]!.messages;
     const summary = outcomes.findLast((outcome) => outcome.summary !== undefined)?.summary;
     return {
-      ...{ messages: result, changed: true, reason: "reduced", overBudgetBy, before },
+      messages: result,
+      changed: true,
+      reason: "reduced",
+      overBudgetBy,
+      before,
       removed: removedMessages(messages, result),
       after: await viewSize(result, this.tokenCounter),
       ...(summary && { summary }),

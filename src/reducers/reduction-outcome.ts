@@ -66,7 +66,13 @@ export function unchanged(
   const { reason, tokens, overBudgetBy = 0, error } = details;
   const size: ViewSize = { messages: messages.length, ...(tokens !== undefined && { tokens }) };
   return {
-    ...{ messages: [...messages], changed: false, reason, removed: [], before: size, after: size, overBudgetBy },
+    messages: [...messages],
+    changed: false,
+    reason,
+    removed: [],
+    before: size,
+    after: size,
+    overBudgetBy,
     ...(error && { error }),
   };
 }

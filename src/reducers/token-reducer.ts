@@ -110,7 +110,11 @@ export class ChatHistoryTokenReducer extends ChatHistoryReducer {
       return unchanged(messages, { reason: "nothing_removable", tokens: before, overBudgetBy });
     }
     return {
-      ...{ messages: [...result], changed: true, reason: "reduced", removed, overBudgetBy },
+      messages: [...result],
+      changed: true,
+      reason: "reduced",
+      removed,
+      overBudgetBy,
       before: { messages: messages.length, tokens: before },
       after: { messages: result.length, tokens: after },
     };

@@ -74,7 +74,10 @@ export class ChatHistoryTruncationReducer extends ChatHistoryReducer {
     const result = kept.map((index) => messages[index]!);
     const stays = new Set(kept);
     return {
-      ...{ messages: result, changed: true, reason: "reduced", overBudgetBy: 0 },
+      messages: result,
+      changed: true,
+      reason: "reduced",
+      overBudgetBy: 0,
       removed: messages.filter((_, index) => !stays.has(index)),
       before: { messages: messages.length },
       after: { messages: result.length },

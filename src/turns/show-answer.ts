@@ -47,7 +47,10 @@ function chunkOf({ id, name, content, additional_kwargs, response_metadata, ...r
     return { type: "tool_call_chunk" as const, ...(callId && { id: callId }), name: tool, args: jsonText(args), index };
   });
   return new AIMessageChunk({
-    ...{ content, additional_kwargs, response_metadata, tool_call_chunks: chunks },
+    content,
+    additional_kwargs,
+    response_metadata,
+    tool_call_chunks: chunks,
     ...(id !== undefined && { id }),
     ...(name !== undefined && { name }),
   });

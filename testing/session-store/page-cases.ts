@@ -82,15 +82,25 @@ export const pageCases: readonly StoreCase[] = [
       const before = (await store.beside.readStats(session))!;
       const { createdAt, updatedAt, expiresAt, ...figures } = before;
       assert.deepEqual(figures, {
-        ...{ messages: 4, rounds: 2, viewMessages: 4, viewTokens: 20, counter: "c" },
-        ...{ isWhole: true, reductions: 0, damaged: false },
+        messages: 4,
+        rounds: 2,
+        viewMessages: 4,
+        viewTokens: 20,
+        counter: "c",
+        isWhole: true,
+        reductions: 0,
+        damaged: false,
       });
       assert.equal(createdAt, updatedAt);
       assert.ok(Math.abs(expiresAt! - (updatedAt! + 60_000)) <= 1);
       await wait(5);
       await store.commitReduction(session, {
         ...asRead(view),
-        ...{ start: 2, head: "h", headCount: 1, tokens: 11, counter: "c" },
+        start: 2,
+        head: "h",
+        headCount: 1,
+        tokens: 11,
+        counter: "c",
       });
       const after = (await store.beside.readStats(session))!;
       assert.deepEqual(
@@ -128,7 +138,11 @@ export const pageCases: readonly StoreCase[] = [
       view = await store.readView(session);
       await store.commitReduction(session, {
         ...asRead(view),
-        ...{ start: 5, head: "", headCount: 0, tokens: 2.5, counter: "c" },
+        start: 5,
+        head: "",
+        headCount: 0,
+        tokens: 2.5,
+        counter: "c",
       });
       const [, second] = await store.beside.readReductions(session);
       assert.deepEqual([second!.before, second!.after], [{ messages: 4 }, { messages: 0, tokens: 2.5 }]);

@@ -83,8 +83,10 @@ export const turnCases: readonly StoreCase[] = [
       const again = await store.append(
         { ...session, hold: { epoch: "another" } },
         {
-          ...{ records: [{ ...answer, digest: "other-01" }], expectedNext: 0 },
-          ...{ side: { set: { a: "b" } }, ...claim() },
+          records: [{ ...answer, digest: "other-01" }],
+          expectedNext: 0,
+          side: { set: { a: "b" } },
+          ...claim(),
         },
       );
       assert.equal(again.turn?.done, true);
@@ -158,7 +160,10 @@ export const turnCases: readonly StoreCase[] = [
       );
       assert.equal(await store.beside.readTurn(session, other), undefined);
       assert.deepEqual(await store.beside.readTurn(session, name), {
-        ...{ done: false, count: 1, first: 0, records: texts([question]) },
+        done: false,
+        count: 1,
+        first: 0,
+        records: texts([question]),
       });
       const rest = await store.append(session, { records: [record("a2")], ...claim({ stored: 1 }) });
       assert.equal(rest.appended, 1);
@@ -178,7 +183,10 @@ export const turnCases: readonly StoreCase[] = [
         return { id, digest, turn: { name, ends: id === "a" } };
       });
       assert.deepEqual(await store.beside.readTurn(session, name), {
-        ...{ done: true, count: 2, first: 1, records: texts([question, answer]) },
+        done: true,
+        count: 2,
+        first: 1,
+        records: texts([question, answer]),
       });
       assert.equal((await store.beside.readTurn(session, other))?.done, true);
     },
@@ -204,7 +212,10 @@ export const turnCases: readonly StoreCase[] = [
       assert.notEqual(result, "stale");
       assert.deepEqual((await store.readLog(session)).records, texts([question, better]));
       assert.deepEqual(await store.beside.readTurn(session, name), {
-        ...{ done: true, count: 2, first: 0, records: texts([question, better]) },
+        done: true,
+        count: 2,
+        first: 0,
+        records: texts([question, better]),
       });
       assert.notEqual((await store.readView(session)).rev, view.rev);
     },

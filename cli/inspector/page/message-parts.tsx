@@ -17,7 +17,7 @@ export function MessageParts({ model, message, place }: MessagePartsProps) {
       {problem !== undefined && <p class="problem">{problem}</p>}
       {parts.length === 0 && calls.length === 0 && problem === undefined && <p class="quiet">No content.</p>}
       {parts.map((part, index) => (
-        <Part key={index} {...{ model, part, index, place }} />
+        <Part key={index} model={model} part={part} index={index} place={place} />
       ))}
     </div>
   );

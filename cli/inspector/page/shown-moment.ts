@@ -84,8 +84,11 @@ function viewSize({
   const inFront = knowsHead && front > 0 ? session.head.reduce((sum, { message }) => sum + message.tokens, 0) : 0;
   const uncounted = knowsHead ? 0 : front;
   return {
-    ...{ messages: front + end - start, tokens: inLog + inFront, uncounted },
-    ...{ start, hasFront: knowsHead && front > 0 },
+    messages: front + end - start,
+    tokens: inLog + inFront,
+    uncounted,
+    start,
+    hasFront: knowsHead && front > 0,
   };
 }
 

@@ -28,7 +28,7 @@ export function StepCard(props: StepProps) {
           {results.length === 0 ? position : `${position} to ${results.at(-1)}`}
           {entry.at !== undefined && ` · ${secondOf(entry.at)}`}
         </span>
-        <TokenBar {...{ tokens, moment, budget }} />
+        <TokenBar tokens={tokens} moment={moment} budget={budget} />
         <span class={`state state-${state}`}>{label}</span>
         {whatIf && <WhatIfMark seen={isSeenIn(whatIf, position)} />}
       </header>
@@ -62,7 +62,10 @@ function StepCalls({ model, results, message }: StepProps & { readonly message: 
       {message.calls.map((call, index) => (
         <CallCard
           key={index}
-          {...{ model, message, call, index }}
+          model={model}
+          message={message}
+          call={call}
+          index={index}
           results={answers.filter((at) => at.answers === call.id)}
         />
       ))}
@@ -90,7 +93,10 @@ function CallCard({ model, message, call, index, results }: CallCardProps) {
         {!call.readable && <span class="state state-left">arguments are no object</span>}
       </p>
       <LongText
-        {...{ model, text: call.args, length: call.length, isCode: true }}
+        model={model}
+        text={call.args}
+        length={call.length}
+        isCode={true}
         source={{ position: place, of: "call", index }}
       />
       {results.length === 0 ? (

@@ -42,11 +42,12 @@ export function TestCaseDialog({ moment: { session, end, view } }: { moment: Sho
         <fieldset class="choices">
           <legend>Which messages</legend>
           <WhatChoice
-            {...{ what, make }}
+            what={what}
+            make={make}
             value="view"
             words={isNow ? "What the model sees" : `What it saw at message ${end}`}
           />
-          <WhatChoice {...{ what, make }} value="transcript" words="All messages" />
+          <WhatChoice what={what} make={make} value="transcript" words="All messages" />
         </fieldset>
         {what === "view" && view.uncounted > 0 && (
           <p role="note">Without {counted(view.uncounted, "message")} at its front that Redis no longer holds.</p>

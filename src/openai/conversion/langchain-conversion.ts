@@ -90,8 +90,22 @@ interface Restoration {
 
 /** The fields that decide whether two messages agree: all that one format reads of the other, or checks. */
 const decisive: ReadonlySet<string> = new Set([
-  ...["type", "role", "content", "name", "tool_calls", "invalid_tool_calls", "tool_call_id", "additional_kwargs"],
-  ...["refusal", "audio", "function_call", "reasoning_content", "annotations", "metadata", "timestamp", "langchain"],
+  "type",
+  "role",
+  "content",
+  "name",
+  "tool_calls",
+  "invalid_tool_calls",
+  "tool_call_id",
+  "additional_kwargs",
+  "refusal",
+  "audio",
+  "function_call",
+  "reasoning_content",
+  "annotations",
+  "metadata",
+  "timestamp",
+  "langchain",
 ]);
 
 /** Merges what was kept into the base; if it no longer agrees (the base was edited), merges only the parts that do. */

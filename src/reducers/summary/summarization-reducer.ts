@@ -156,7 +156,11 @@ export class ChatHistorySummarizationReducer extends ChatHistoryReducer {
       return unchanged(messages, { reason: "nothing_removable", overBudgetBy, ...(await this.#tokens(messages)) });
     }
     return {
-      ...{ messages: [...result], changed: true, reason: "reduced", overBudgetBy, ...(summary && { summary }) },
+      messages: [...result],
+      changed: true,
+      reason: "reduced",
+      overBudgetBy,
+      ...(summary && { summary }),
       removed: removedMessages(messages, result),
       before: await viewSize(messages, this.tokenCounter),
       after: await viewSize(result, this.tokenCounter),

@@ -114,7 +114,9 @@ export class Summarizer {
     const answer: unknown = await this.#options.model.invoke(messages, {
       ...config,
       // These belong to the run that needs the summary.
-      ...{ runId: undefined, runName: undefined, timeout: undefined },
+      runId: undefined,
+      runName: undefined,
+      timeout: undefined,
       tags: [...(config.tags ?? []), ...internalCall.tags],
       metadata: { ...config.metadata, ...internalCall.metadata },
     });

@@ -93,6 +93,9 @@ function storedResult(message: BaseMessage, { id, name }: Call): ToolResult {
     name: message.name ?? name,
     failed: (message as unknown as { readonly status?: string }).status === "error",
     text: textOf(message),
-    ...{ chunks: [], sources: [], reminder: undefined, images: [] },
+    chunks: [],
+    sources: [],
+    reminder: undefined,
+    images: [],
   };
 }

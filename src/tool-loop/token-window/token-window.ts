@@ -126,7 +126,10 @@ export class TokenWindow {
     ];
     const { limit } = this.#limits;
     const outcome = {
-      ...{ limit, tokens, sections, dropped },
+      limit,
+      tokens,
+      sections,
+      dropped,
       overBudgetBy: Math.max(0, tokens - limit),
       repairs: [...content.history.repairs, ...repairs],
     };
