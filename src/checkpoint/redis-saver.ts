@@ -210,7 +210,13 @@ export class RedisSaver extends BaseCheckpointSaver {
    * Drops all but the newest checkpoints of the root graph, with what only they need; returns how many went, those of
    * subgraphs included.
    */
-  async prune(threadId: string, options: { readonly keep: number }): Promise<number> {
+  async prune(
+    threadId: string,
+    options: {
+      /** Number of checkpoints to keep, the newest; 1 or more. */
+      readonly keep: number;
+    },
+  ): Promise<number> {
     checkThreadId(threadId);
     const { keep } = parseOptions("prune", pruneSchema(), options);
     this.#known.forget(threadId);

@@ -12,7 +12,7 @@ import { stepsOf } from "./steps.js";
  */
 export type SystemMessages = "all" | "first" | "latest";
 
-/** Options of {@link sectionsOf}. */
+/** Messages that a reducer keeps besides the newest ones. */
 export interface SectionOptions {
   /** @default "all" */
   readonly systemMessages?: SystemMessages;
