@@ -279,6 +279,18 @@ describe.each(["Redis", "memory"])("an encrypted session in a store in %s", (kin
       expect(await history.getMessages()).toEqual([...turn("1"), ...turn("2"), ...turn("3")]);
     });
 
+    it("counts a write as written where the view that came with it holds a changed record", async () => {
+      const reducer = new ChatHistoryTruncationReducer({ targetCount: 1 });
+      const history = memoryWith(testKeys("k1"), { reducer, autoReduce: false }).history("s");
+      await history.addMessages(turn("1"));
+      const { log } = sessionKeys(prefix, "s");
+      await client.lset(log, 0, `${(await client.lindex(log, 0))!}x`);
+      const reducing = memoryWith(testKeys("k1"), { reducer }).history("s");
+      expect(await reducing.append(turn("2"))).toMatchObject({ appended: 2, next: 4 });
+      await expect(reducing.getMessages()).rejects.toEqual(lost("wrong_key"));
+      expect(await reducing.append(turn("2"))).toMatchObject({ appended: 0, duplicates: 2 });
+    });
+
     it("costs the round trips that a plain one does, and one more for a resend after a change of keys", async () => {
       const events: MemoryEvent[] = [];
       const own = (encryption: EncryptionOptions) =>

@@ -4,6 +4,7 @@ import { parseSealed } from "./keys/sealed-header.js";
 import type { SessionKey } from "./keys/session-key.js";
 import { EncryptionError } from "../base/errors.js";
 import type { AppendRequest, AppendResult, NewRecord } from "../store/session-writes.js";
+import type { SessionView } from "../store/session-reads.js";
 import type { SessionRef } from "../store/session-ref.js";
 import type { SideChanges } from "../store/side-fields.js";
 import type { WriterKeys } from "../store/writer-keys.js";
@@ -114,11 +115,25 @@ export class SealedWrites {
     if (view === undefined && turn === undefined) {
       return result;
     }
+    const { view: _, ...written } = result;
+    const opened = view && (await this.#openedView(view));
     return {
-      ...result,
-      ...(view && { view: await this.opener.view(view) }),
+      ...written,
+      ...(opened && { view: opened }),
       ...(turn && { turn: { ...turn, records: await this.opener.records(turn.records) } }),
     };
+  }
+
+  /** Undefined for a view that cannot be opened: the write has happened, and the next read reports the reason. */
+  async #openedView(view: SessionView): Promise<SessionView | undefined> {
+    try {
+      return await this.opener.view(view);
+    } catch (error) {
+      if (EncryptionError.isInstance(error)) {
+        return undefined;
+      }
+      throw error;
+    }
   }
 }
 
