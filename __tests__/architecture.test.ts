@@ -61,6 +61,10 @@ describe("the source tree", () => {
       expect(names.filter((name) => !isGoodName(name))).toEqual([]);
     },
   );
+
+  it("repeats no folder's name at the front of a file's, unless the file is named after its export", () => {
+    expect(sources.filter(repeatsItsFolder).map(({ path }) => path)).toEqual([]);
+  });
 });
 
 describe("the check of the source tree itself", () => {
@@ -148,6 +152,14 @@ describe("the check of the source tree itself", () => {
     expect(exportListsOf({ path: "a.ts", text: text.join("\n") })).toEqual([{ line: 2, names: ["a"] }, { line: 3 }]);
   });
 
+  it("finds a file that repeats its folder's name", () => {
+    const repeats = (path: string, text: string) => repeatsItsFolder({ path: `src/${path}`, text });
+    expect(repeats("chain/chain-turn.ts", "export const turn = 1;")).toBe(true);
+    expect(repeats("sessions/session-cursor.ts", "export class Cursor {}")).toBe(true);
+    expect(repeats("tokens/token-counter.ts", "export interface TokenCounter {}")).toBe(false);
+    expect(repeats("chain/with-redis-memory.ts", "")).toBe(false);
+  });
+
   it("knows good names from bad ones", () => {
     expect(
       ["session-store.ts", "01-remember-a-chat.ts", "a.redis.test.ts", "README.md"].filter((name) => !isGoodName(name)),
@@ -157,6 +169,16 @@ describe("the check of the source tree itself", () => {
     ).toEqual([]);
   });
 });
+
+/** True for `chain/chain-turn.ts`, but not for `tokens/token-counter.ts`, which exports `TokenCounter`. */
+function repeatsItsFolder({ path, text }: { readonly path: string; readonly text: string }): boolean {
+  const folders = path.split("/").filter((part) => part !== "src");
+  const name = folders.pop()?.replace(/\..*$/, "") ?? "";
+  const ownExport = name.replace(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase());
+  if (new RegExp(`^export (?:abstract )?(?:class|interface|type|function) ${ownExport}\\b`, "m").test(text))
+    return false;
+  return folders.some((folder) => [folder, folder.replace(/s$/, "")].some((room) => name.startsWith(`${room}-`)));
+}
 
 function isGoodName(name: string): boolean {
   return name === "README.md" || (kebabCase.test(name) && !name.split(/[-.]/).some((word) => emptyWords.has(word)));

@@ -1,5 +1,5 @@
 import { EncryptionError, StoreError } from "../src/base/errors.js";
-import { isLocked } from "../src/session/session-labels.js";
+import { isLocked } from "../src/session/labels.js";
 import type { SessionDetails } from "../src/store/lists.js";
 import type { StoredStats } from "../src/store/session-pages.js";
 import { remainsOf } from "./damage.js";

@@ -1,6 +1,6 @@
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
 import { KeyRing } from "../../src/sealed/keys/key-ring.js";
-import { sealedStore } from "../../src/sealed/sealed-session-store.js";
+import { sealedStore } from "../../src/sealed/store.js";
 import { around } from "../../src/store/groups.js";
 import { refreshedOnRead } from "../../src/store/refreshing-store.js";
 import type { CompleteSessionStore } from "../../src/store/session-store.js";

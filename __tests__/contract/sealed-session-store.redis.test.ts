@@ -2,7 +2,7 @@ import { Redis } from "ioredis";
 import { KeyRing } from "../../src/sealed/keys/key-ring.js";
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
-import { sealedStore } from "../../src/sealed/sealed-session-store.js";
+import { sealedStore } from "../../src/sealed/store.js";
 import { sessionKeys } from "../../src/redis/keys.js";
 import type { CompleteSessionStore } from "../../src/store/session-store.js";
 import { sessionStoreContract } from "../../testing/session-store-contract.js";

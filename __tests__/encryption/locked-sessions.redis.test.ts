@@ -1,7 +1,7 @@
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { Redis } from "ioredis";
 import type { MemoryEvent } from "../../src/base/events.js";
-import type { OwnerExportOptions } from "../../src/sessions/session-requests.js";
+import type { OwnerExportOptions } from "../../src/sessions/requests.js";
 import type { EncryptionOptions } from "../../src/sealed/keys/encryption-options.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";

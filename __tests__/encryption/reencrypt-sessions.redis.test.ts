@@ -10,7 +10,7 @@ import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-redu
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
 import { sessionKeys } from "../../src/redis/keys.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
-import { sealedStore } from "../../src/sealed/sealed-session-store.js";
+import { sealedStore } from "../../src/sealed/store.js";
 import type { CompleteSessionStore } from "../../src/store/session-store.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { testKeys } from "../support/test-keys.js";

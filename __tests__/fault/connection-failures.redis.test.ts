@@ -4,7 +4,7 @@ import { Cluster, Redis } from "ioredis";
 import { Redis as Redis5 } from "ioredis5";
 import type { RedisClient } from "../../src/redis/client.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
-import type { RedisSessionStoreOptions } from "../../src/redis/redis-store-options.js";
+import type { RedisSessionStoreOptions } from "../../src/redis/store-options.js";
 import { record } from "../../testing/session-store/store-case.js";
 import { startFaultProxy } from "../../testkit/proxies/fault-proxy.js";
 import { freePort, startRedis, startRedisOn } from "../../testkit/servers/redis-server.js";

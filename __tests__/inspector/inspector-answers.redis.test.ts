@@ -20,8 +20,8 @@ import type {
   TestCase,
   TextPiece,
   WhatIf,
-} from "../../cli/inspector/model/inspector-data.js";
-import { startInspector } from "../../cli/inspector/server/inspector-server.js";
+} from "../../cli/inspector/model/data.js";
+import { startInspector } from "../../cli/inspector/server/server.js";
 import { testCaseOf } from "../../cli/inspector/server/test-case.js";
 import { openServer } from "../../cli/server.js";
 import { RunnableLambda } from "@langchain/core/runnables";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { ChatHistoryTruncationReducer, RedisChatMemory } from "langchain-redis-memory";
 import { InMemorySessionStore } from "langchain-redis-memory/store";
-import type { OutlineEntry, SessionState } from "../../cli/inspector/model/inspector-data.js";
+import type { OutlineEntry, SessionState } from "../../cli/inspector/model/data.js";
 import { rowsOf } from "../../cli/inspector/model/row-model.js";
 import { cutsOf, leftAt, viewAt } from "../../cli/inspector/model/timeline.js";
 import { SeenAt } from "../../cli/inspector/model/why-seen.js";

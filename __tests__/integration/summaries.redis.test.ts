@@ -1,5 +1,5 @@
 import type { MemorySettings } from "../../src/session/memory-context.js";
-import type { RedisStoreSettings } from "../../src/redis/redis-store-options.js";
+import type { RedisStoreSettings } from "../../src/redis/store-options.js";
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";

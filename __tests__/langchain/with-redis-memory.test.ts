@@ -5,7 +5,7 @@ import { StringOutputParser } from "@langchain/core/output_parsers";
 import { ChatPromptTemplate, MessagesPlaceholder } from "@langchain/core/prompts";
 import { RunnableLambda } from "@langchain/core/runnables";
 import { inspect } from "node:util";
-import type { WithRedisMemoryOptions } from "../../src/chain/chain-options.js";
+import type { WithRedisMemoryOptions } from "../../src/chain/options.js";
 import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";

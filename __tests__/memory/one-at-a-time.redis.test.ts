@@ -17,7 +17,7 @@ import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { sessionOf } from "../../src/memory/redis-chat-message-history.js";
 import { sessionKeys } from "../../src/redis/keys.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
-import type { RedisStoreSettings } from "../../src/redis/redis-store-options.js";
+import type { RedisStoreSettings } from "../../src/redis/store-options.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
 import { ToolModel } from "../support/agents.js";
 import { buildPrograms, type BuiltPrograms } from "../support/built-programs.js";

@@ -1,5 +1,5 @@
 import type { MemorySettings } from "../../src/session/memory-context.js";
-import type { RedisStoreSettings } from "../../src/redis/redis-store-options.js";
+import type { RedisStoreSettings } from "../../src/redis/store-options.js";
 import { AIMessage, HumanMessage, RemoveMessage, type BaseMessage } from "@langchain/core/messages";
 import { Redis } from "ioredis";
 import type { MemoryEvent } from "../../src/base/events.js";

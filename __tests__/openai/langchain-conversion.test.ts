@@ -15,7 +15,7 @@ import type { RecordError } from "../../src/base/errors.js";
 import { ConfigurationError } from "../../src/base/errors.js";
 import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
 import { MessageHistory } from "../../src/openai/message-history.js";
-import type { OpenAIMessage } from "../../src/openai/openai-message.js";
+import type { OpenAIMessage } from "../../src/openai/message.js";
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
 import { ai, human } from "../support/messages.js";
 

@@ -1,6 +1,6 @@
 import { ConfigurationError } from "../../src/base/errors.js";
 import { MessageHistory } from "../../src/openai/message-history.js";
-import type { ContentPart, MessageRole, OpenAIMessage } from "../../src/openai/openai-message.js";
+import type { ContentPart, MessageRole, OpenAIMessage } from "../../src/openai/message.js";
 
 const clock = () => new Date("2026-01-31T12:00:00.000Z");
 const timestamp = "2026-01-31T12:00:00.000Z";

@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { MemoryEvent } from "../../src/base/events.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
-import type { RedisStoreSettings } from "../../src/redis/redis-store-options.js";
+import type { RedisStoreSettings } from "../../src/redis/store-options.js";
 import type { MemorySettings } from "../../src/session/memory-context.js";
 import {
   RedisToolInvocationHistory,

@@ -1,6 +1,6 @@
 import type { ConfigurationError } from "../../src/base/errors.js";
 import { MessageHistory } from "../../src/openai/message-history.js";
-import type { OpenAIMessage } from "../../src/openai/openai-message.js";
+import type { OpenAIMessage } from "../../src/openai/message.js";
 import { parseXml } from "../../src/openai/xml-prompt/xml.js";
 
 const read = (prompt: string) => MessageHistory.fromPrompt(prompt).toList();

@@ -5,7 +5,7 @@ import { createAgent } from "langchain";
 import { redisMemoryMiddleware } from "../../src/agent/middleware.js";
 import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { promptCacheMarks } from "../../src/reducers/prompt-cache/prompt-cache-marks.js";
+import { promptCacheMarks } from "../../src/reducers/prompt-cache/marks.js";
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
 import { lookup, stepsModel } from "../support/agents.js";
 import { orderlyConversation } from "../support/conversations.js";

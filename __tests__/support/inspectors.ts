@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { BaseMessage } from "@langchain/core/messages";
 import { RedisChatMemory, type RedisChatMemoryOptions } from "langchain-redis-memory";
 import { Redis } from "ioredis";
-import { startInspector, type Inspector } from "../../cli/inspector/server/inspector-server.js";
+import { startInspector, type Inspector } from "../../cli/inspector/server/server.js";
 import { openServer } from "../../cli/server.js";
 import { closedAfterEach } from "./closed-after-each.js";
 import { sharedRedisUrl, uniquePrefix } from "./shared-redis.js";

@@ -3,7 +3,7 @@ import type { EncryptionOptions } from "../../src/sealed/keys/encryption-options
 import type { MemoryEvent } from "../../src/base/events.js";
 import type { MemorySettings } from "../../src/session/memory-context.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import type { RedisStoreSettings } from "../../src/redis/redis-store-options.js";
+import type { RedisStoreSettings } from "../../src/redis/store-options.js";
 import { sharedRedisUrl, uniquePrefix } from "./shared-redis.js";
 
 const open: RedisChatMemory[] = [];

@@ -3,7 +3,7 @@ import { basename, extname } from "node:path";
 import { MemoryError } from "../../src/base/errors.js";
 import { isRecord } from "../../src/messages/values.js";
 import { MessageHistory } from "../../src/openai/message-history.js";
-import type { OpenAIMessage } from "../../src/openai/openai-message.js";
+import type { OpenAIMessage } from "../../src/openai/message.js";
 import { DataError } from "../failure.js";
 import { linesOfFile, maxLineBytes } from "../lines-of-file.js";
 import { messagesOfState } from "./langgraph-state.js";

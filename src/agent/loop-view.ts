@@ -8,7 +8,7 @@ import { tracedReduction } from "../session/reduction-trace.js";
 import type { ChatHistoryReducer } from "../reducers/chat-history-reducer.js";
 import type { ViewSize } from "../reducers/reduction-outcome.js";
 import { countMessages } from "../tokens/counted-messages.js";
-import { idsOf } from "./agent-state.js";
+import { idsOf } from "./state.js";
 
 /** A list for a request, and the messages added to it by another middleware. */
 interface SentView {

@@ -8,14 +8,14 @@ import { sessionOf } from "../memory/redis-chat-message-history.js";
 import type { BuiltInProfile } from "../structure/profiles/built-in-profiles.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";
 import { resolveProfile } from "../structure/profiles/resolve-profile.js";
-import { AgentHooks } from "./agent-hooks.js";
-import { mayBeAskedAgain, splitState } from "./agent-state.js";
+import { AgentHooks } from "./hooks.js";
+import { mayBeAskedAgain, splitState } from "./state.js";
 import { movedQuestion } from "./moved-question.js";
 import { RunTurn } from "./run-turn.js";
 import { currentConfig, hasCheckpointer, namespaceOf, placeFinder, type AgentRuntime } from "./run-place.js";
-import type { WithRedisMemoryOptions } from "../chain/chain-options.js";
+import type { WithRedisMemoryOptions } from "../chain/options.js";
 import { sessionIdSchema, type SessionIdOption } from "../session/identity.js";
-import { holdPolicy, turnFields } from "../turns/turn-defaults.js";
+import { holdPolicy, turnFields } from "../turns/defaults.js";
 
 /** Type of an agent's `context` by its schema. */
 export type ContextOf<Schema> = Schema extends ZodObject ? z.infer<Schema> : unknown;

@@ -7,7 +7,7 @@ import {
 import { roleOf } from "../messages/roles.js";
 import { isRecord } from "../messages/values.js";
 import { firstOfBlock } from "../turns/new-input.js";
-import { idsOf, removeAll } from "./agent-state.js";
+import { idsOf, removeAll } from "./state.js";
 import type { StepConfig } from "./end-watch.js";
 import { namespaceOf } from "./run-place.js";
 

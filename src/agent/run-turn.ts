@@ -1,7 +1,7 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { ConversationSession } from "../session/conversation-session.js";
 import { type HeldTurn, holdAgain, holdWithNextCall, mayHold } from "../session/hold/take-hold.js";
-import type { HoldPolicy } from "../turns/turn-defaults.js";
+import type { HoldPolicy } from "../turns/defaults.js";
 import { onEndInCheckpoint, EndWatch, type StepConfig } from "./end-watch.js";
 import { currentConfig, hasCheckpointer, isPartOf } from "./run-place.js";
 import { StopListener, stopSignal } from "../turns/stop.js";

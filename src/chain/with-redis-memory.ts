@@ -10,10 +10,10 @@ import {
 } from "@langchain/core/runnables";
 import { ConfigurationError } from "../base/errors.js";
 import { isRecord } from "../messages/values.js";
-import type { ChainInput } from "./chain-messages.js";
-import { chainOptions, type ChainOptions, type WithRedisMemoryOptions } from "./chain-options.js";
-import { ChainTurn } from "./chain-turn.js";
-import type { AgentLike, MemoryInput } from "./chain-types.js";
+import type { ChainInput } from "./messages.js";
+import { chainOptions, type ChainOptions, type WithRedisMemoryOptions } from "./options.js";
+import { ChainTurn } from "./turn.js";
+import type { AgentLike, MemoryInput } from "./types.js";
 import { JoinedChunks } from "./join-chunks.js";
 import { showAnswer } from "../turns/show-answer.js";
 import { partialOf, SaidSoFar, whenStopped } from "../turns/stop.js";

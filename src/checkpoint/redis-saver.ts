@@ -19,15 +19,8 @@ import { openConnection, type Connection } from "../redis/connection.js";
 import { ScriptRunner } from "../redis/script-runner.js";
 import { checkEncryption } from "../sealed/keys/encryption-options.js";
 import { KeyRing } from "../sealed/keys/key-ring.js";
-import {
-  checkText,
-  checkThreadId,
-  configOf,
-  placeIn,
-  type CheckpointPlace,
-  type KnownPlace,
-} from "./checkpoint-config.js";
-import { listThread } from "./checkpoint-list.js";
+import { checkText, checkThreadId, configOf, placeIn, type CheckpointPlace, type KnownPlace } from "./config.js";
+import { listThread } from "./list.js";
 import { channelHistories, type ChannelHistory } from "./delta-history.js";
 import { copyThread } from "./copy-thread.js";
 import { KnownItems } from "./known-items.js";

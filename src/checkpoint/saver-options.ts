@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import type { MemoryEventHandler } from "../base/events.js";
 import { lazy, positiveInteger } from "../base/options.js";
-import { redisStoreFields, type ConnectionSource, type ExactlyOne } from "../redis/redis-store-options.js";
+import { redisStoreFields, type ConnectionSource, type ExactlyOne } from "../redis/store-options.js";
 import type { EncryptionOptions } from "../sealed/keys/encryption-options.js";
 
 /** Options of `RedisSaver` besides the connection. */

@@ -1,5 +1,5 @@
 import type { CheckpointMetadata, CheckpointTuple, SerializerProtocol } from "@langchain/langgraph-checkpoint";
-import { configOf } from "./checkpoint-config.js";
+import { configOf } from "./config.js";
 import { writesInOrder, type StoredWrite } from "./pending-writes.js";
 import { reviveValue } from "./revive-value.js";
 import type { SealedTexts } from "./sealed-texts.js";

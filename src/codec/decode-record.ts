@@ -8,7 +8,7 @@ import {
   ToolMessage,
 } from "@langchain/core/messages";
 import { unknownKey } from "../store/refusals.js";
-import { parseSealed } from "../sealed/keys/sealed-header.js";
+import { parseSealed } from "../sealed/keys/header.js";
 import { RecordError } from "../base/errors.js";
 import {
   type RecordMeta,

@@ -1,5 +1,5 @@
 import { RecordError } from "../base/errors.js";
-import { refuseSealedFields } from "../sealed/keys/sealed-field.js";
+import { refuseSealedFields } from "../sealed/keys/field.js";
 import { isRecord } from "../messages/values.js";
 
 /**

@@ -26,7 +26,7 @@ export { InMemorySessionStore } from "../model/in-memory-session-store.js";
 export type { InMemorySessionStoreOptions } from "../model/in-memory-store-options.js";
 export type { RedisClient } from "../redis/client.js";
 export { RedisSessionStore } from "../redis-store/redis-session-store.js";
-export type { ConnectionSource, RedisSessionStoreOptions, RedisStoreSettings } from "../redis/redis-store-options.js";
+export type { ConnectionSource, RedisSessionStoreOptions, RedisStoreSettings } from "../redis/store-options.js";
 export type { EncryptionSetting, StoreOptions, StoreSource } from "../session/open-store.js";
 export type { SessionStore } from "../store/session-store.js";
 export type { SideChanges } from "../store/side-fields.js";
@@ -48,12 +48,12 @@ export type { MessagesRunnable, ReducerFunction, ReducerLike } from "../reducers
 export { ChatHistoryReducer, type ReducerInput } from "../reducers/chat-history-reducer.js";
 export type { ReductionOutcome, ReductionReason, ViewSize } from "../reducers/reduction-outcome.js";
 export type { SummaryModel } from "../reducers/summary/summarizer.js";
-export type { SummaryRole } from "../reducers/summary/summary-message.js";
-export { promptCacheMarks, type PromptCacheMarksOptions } from "../reducers/prompt-cache/prompt-cache-marks.js";
+export type { SummaryRole } from "../reducers/summary/message.js";
+export { promptCacheMarks, type PromptCacheMarksOptions } from "../reducers/prompt-cache/marks.js";
 export type { CacheTtl } from "../reducers/prompt-cache/mark-forms.js";
 export type { ChatHistorySummarizationReducerOptions } from "../reducers/summary/summarization-options.js";
 export { ChatHistorySummarizationReducer } from "../reducers/summary/summarization-reducer.js";
-export type { TokenBudgetOptions } from "../reducers/reducer-options.js";
+export type { TokenBudgetOptions } from "../reducers/options.js";
 export { ChatHistoryTokenReducer, type ChatHistoryTokenReducerOptions } from "../reducers/token-reducer.js";
 export {
   ChatHistoryToolResultReducer,
@@ -83,8 +83,8 @@ export {
 export { RedisChatMemory } from "../memory/redis-chat-memory.js";
 export type { HistoryIdentity } from "../session/identity.js";
 export { sessionConfig, type SessionConfig, type SessionFields } from "../session/identity.js";
-export type { SessionMetadata, SessionNames } from "../session/session-labels.js";
-export type { WithTurnOptions } from "../session/hold/hold-options.js";
+export type { SessionMetadata, SessionNames } from "../session/labels.js";
+export type { WithTurnOptions } from "../session/hold/options.js";
 export { RedisChatMessageHistory, type RedisChatMessageHistoryOptions } from "../memory/redis-chat-message-history.js";
 export type { AppendOptions, AppendOutcome, TurnWrite } from "../session/append-options.js";
 export type { ForkOptions } from "../sessions/fork-session.js";
@@ -94,6 +94,6 @@ export type { MemorySettings, RedisChatMemoryOptions } from "../session/memory-c
 export type { BeforeStore } from "../session/stored-forms.js";
 
 export { withRedisMemory } from "../chain/with-redis-memory.js";
-export type { WithRedisMemoryOptions } from "../chain/chain-options.js";
-export type { ChainInput } from "../chain/chain-messages.js";
+export type { WithRedisMemoryOptions } from "../chain/options.js";
+export type { ChainInput } from "../chain/messages.js";
 export type { SessionIdOption } from "../session/identity.js";

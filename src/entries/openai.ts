@@ -13,14 +13,14 @@ export type {
   OpenAIMessage,
   RefusalPart,
   TextPart,
-} from "../openai/openai-message.js";
+} from "../openai/message.js";
 export type {
   OpenAIRequestMessage,
   RequestAssistantMessage,
   RequestInstruction,
   RequestToolMessage,
   RequestUserMessage,
-} from "../openai/openai-request.js";
+} from "../openai/request.js";
 export type { ChatHistoryLike } from "../openai/saved-messages.js";
 export type { SimulatedCall } from "../openai/simulated-calls.js";
 export type { Clock } from "../openai/timestamp.js";

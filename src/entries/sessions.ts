@@ -9,7 +9,7 @@ export type {
   SessionErasureOptions,
   SessionList,
   SessionListOptions,
-} from "../sessions/session-requests.js";
-export type { SessionProblem } from "../sessions/session-problems.js";
+} from "../sessions/requests.js";
+export type { SessionProblem } from "../sessions/problems.js";
 export type { ReencryptProgress } from "../sessions/reencrypt-sessions.js";
 export type { ListedSession, StoredSession, UsageSum } from "../sessions/stored-sessions.js";

@@ -18,5 +18,5 @@ export {
   type StructureSeverity,
 } from "../structure/rules/rules.js";
 export type { CallBlockForm, CallIdForm, NameForm, StructureProfile } from "../structure/profiles/profile.js";
-export type { RepairAction, StructureRepair } from "../structure/repair/repair-session.js";
+export type { RepairAction, StructureRepair } from "../structure/repair/session.js";
 export { conversationGuard, type ConversationGuardOptions } from "../reducers/conversation-guard.js";

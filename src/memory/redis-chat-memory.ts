@@ -12,7 +12,7 @@ import { RedisChatMessageHistory, optionsFor, sessionOf } from "./redis-chat-mes
 import { callerOf, type HistoryIdentity } from "../session/identity.js";
 import { MemorySessions } from "../sessions/memory-sessions.js";
 import { takeTurn } from "../session/hold/take-hold.js";
-import { turnOptions, type WithTurnOptions } from "../session/hold/hold-options.js";
+import { turnOptions, type WithTurnOptions } from "../session/hold/options.js";
 
 /** The context of a memory of this copy of the package; undefined for a look-alike. */
 export function contextOf(owner: object): MemoryContext | undefined {

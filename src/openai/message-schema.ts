@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
 import { anyText, lazy, parseOptions } from "../base/options.js";
 import { copyJson, isPlainObject } from "./json-value.js";
-import type { OpenAIMessage } from "./openai-message.js";
-import type { OpenAIRequestMessage } from "./openai-request.js";
+import type { OpenAIMessage } from "./message.js";
+import type { OpenAIRequestMessage } from "./request.js";
 import { timestampSchema } from "./timestamp.js";
 
 /** Text that is not empty. */

@@ -3,7 +3,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import * as z from "zod/mini";
 import { objectWith, parseOptions } from "../base/options.js";
 import { toLangChain } from "./conversion/langchain-conversion.js";
-import type { OpenAIMessage } from "./openai-message.js";
+import type { OpenAIMessage } from "./message.js";
 
 /**
  * The part of LangChain's chat message histories that loading and saving need.

@@ -3,7 +3,7 @@ import { ConfigurationError } from "../base/errors.js";
 import { lazy, parseOptions } from "../base/options.js";
 import { copyJson, isPlainObject } from "./json-value.js";
 import { nonEmpty } from "./message-schema.js";
-import type { OpenAIMessage } from "./openai-message.js";
+import type { OpenAIMessage } from "./message.js";
 import { parseArguments } from "./conversion/tool-call-conversion.js";
 
 /** A call that no model made, with its result: models trust facts from tools more than facts from a system message. */

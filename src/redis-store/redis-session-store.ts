@@ -12,7 +12,7 @@ import {
   clearSessionScript,
   readEpochScript,
 } from "../redis/lua/scripts.js";
-import { redisStoreSchema, type RedisSessionStoreOptions } from "../redis/redis-store-options.js";
+import { redisStoreSchema, type RedisSessionStoreOptions } from "../redis/store-options.js";
 import { planAppend } from "../store/append-plan.js";
 import type { SessionBeside } from "../store/beside.js";
 import type { SessionCopies } from "../store/copies.js";

@@ -2,7 +2,7 @@ import { ConfigurationError } from "../base/errors.js";
 import { connectionOptions, type ConnectionOptions } from "./connection-options.js";
 import { urlOptions } from "./connection-url.js";
 import { isNodeRedisClient, isRedisClient, type RedisClient } from "./client.js";
-import type { ConnectionSource } from "./redis-store-options.js";
+import type { ConnectionSource } from "./store-options.js";
 
 /** Provides the client that commands go through. */
 export interface Connection {

@@ -6,7 +6,7 @@ import { repairFields, toRepairPlan, type RepairOptions, type RepairPlan } from 
 import { findIssues } from "../structure/rules/find-issues.js";
 import { throwOnErrors } from "../structure/validate.js";
 import type { StructureIssue } from "../structure/rules/rules.js";
-import type { StructureRepair } from "../structure/repair/repair-session.js";
+import type { StructureRepair } from "../structure/repair/session.js";
 import { anyFunction, lazy, parseOptions, type SchemaOutput } from "../base/options.js";
 import { messagesOf, type ReducerInput } from "./chat-history-reducer.js";
 

@@ -6,7 +6,7 @@ import type { Sections } from "../messages/sections.js";
 import { findBoundaries } from "../messages/steps.js";
 import { countEach, countMessages } from "../tokens/counted-messages.js";
 import { clipToolResults } from "./clip-tool-results.js";
-import type { TokenBudget } from "./reducer-options.js";
+import type { TokenBudget } from "./options.js";
 
 /** Returns the indexes of the messages that stay within a budget; keeps `reserve` tokens free for another message. */
 export async function cutToBudget(

@@ -6,7 +6,7 @@ import { lazy, parseOptions, type SchemaOutput } from "../base/options.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 import { ChatHistoryReducer } from "./chat-history-reducer.js";
 import { unchanged, type ReductionOutcome } from "./reduction-outcome.js";
-import { budgetFields, budgetOf, sectionFields, type TokenBudget, type TokenBudgetOptions } from "./reducer-options.js";
+import { budgetFields, budgetOf, sectionFields, type TokenBudget, type TokenBudgetOptions } from "./options.js";
 import { countMessages } from "../tokens/counted-messages.js";
 import { clipToBudget, cutToBudget } from "./token-budget.js";
 

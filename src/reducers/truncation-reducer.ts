@@ -6,7 +6,7 @@ import type { SectionOptions } from "../messages/sections.js";
 import { lazy, nonNegativeInteger, parseOptions, positiveInteger, type SchemaOutput } from "../base/options.js";
 import { ChatHistoryReducer } from "./chat-history-reducer.js";
 import { unchanged, type ReductionOutcome } from "./reduction-outcome.js";
-import { sectionFields } from "./reducer-options.js";
+import { sectionFields } from "./options.js";
 
 /** Options of {@link ChatHistoryTruncationReducer}. */
 export interface ChatHistoryTruncationReducerOptions extends SectionOptions {

@@ -1,6 +1,6 @@
 import { maxTries } from "../base/tries.js";
 import type { KeyRing } from "./keys/key-ring.js";
-import { sealField } from "./keys/sealed-field.js";
+import { sealField } from "./keys/field.js";
 import type { SessionKey } from "./keys/session-key.js";
 import { ConfigurationError } from "../base/errors.js";
 import type { RecordSwap, SwapPass } from "../store/edits.js";
@@ -8,9 +8,9 @@ import { damaged } from "../store/refusals.js";
 import type { SessionRef } from "../store/session-ref.js";
 import type { StoreWith } from "../store/groups.js";
 import type { IdentifyRecord } from "../store/session-writes.js";
-import { needsSeal, openLabel, sealLabel } from "./sealed-lists.js";
-import { sealRecord } from "./sealed-record.js";
-import { SealedWrites } from "./sealed-writes.js";
+import { needsSeal, openLabel, sealLabel } from "./lists.js";
+import { sealRecord } from "./record.js";
+import { SealedWrites } from "./writes.js";
 import type { SessionOpener } from "./session-opener.js";
 
 /** Records that one script replaces; a server is busy with them for three milliseconds. */

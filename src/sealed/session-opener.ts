@@ -1,10 +1,10 @@
 import { wrongKey } from "../store/refusals.js";
 import type { KeyRing } from "./keys/key-ring.js";
-import { openField, sealedFieldParts } from "./keys/sealed-field.js";
-import { parseSealed } from "./keys/sealed-header.js";
+import { openField, sealedFieldParts } from "./keys/field.js";
+import { parseSealed } from "./keys/header.js";
 import type { SessionKey } from "./keys/session-key.js";
 import type { SessionView } from "../store/session-reads.js";
-import { openRecord } from "./sealed-record.js";
+import { openRecord } from "./record.js";
 
 /** Name of the field that holds the head. */
 export const headField = "head";

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { ConfigurationError } from "../base/errors.js";
 import { misspeltName, lazy, parseOptions, withoutUndefined } from "../base/options.js";
-import { labelOf, type SessionNames, type SessionMetadata } from "./session-labels.js";
+import { labelOf, type SessionNames, type SessionMetadata } from "./labels.js";
 import { requireGroup } from "../store/groups.js";
 import type { SessionRef } from "../store/session-ref.js";
 import type { MemoryContext } from "./memory-context.js";

@@ -2,7 +2,7 @@ import { EncryptionError } from "../base/errors.js";
 import { report } from "../base/events.js";
 import { maxTries } from "../base/tries.js";
 import { decodeHead } from "../codec/head.js";
-import { sealedParts } from "../sealed/sealed-session-store.js";
+import { sealedParts } from "../sealed/store.js";
 import { headField, SessionOpener } from "../sealed/session-opener.js";
 import type { SessionView } from "../store/session-reads.js";
 import type { SessionOfMemory } from "./session-of-memory.js";

@@ -4,7 +4,7 @@ import { KeyRing } from "../sealed/keys/key-ring.js";
 import { ConfigurationError } from "../base/errors.js";
 import { lazy } from "../base/options.js";
 import { checkSessionStore, requireGroup } from "../store/groups.js";
-import { sealedStore } from "../sealed/sealed-session-store.js";
+import { sealedStore } from "../sealed/store.js";
 import type { SessionStore } from "../store/session-store.js";
 import { RedisSessionStore } from "../redis-store/redis-session-store.js";
 import {
@@ -13,7 +13,7 @@ import {
   type ExactlyOne,
   type RedisSessionStoreOptions,
   type RedisStoreSettings,
-} from "../redis/redis-store-options.js";
+} from "../redis/store-options.js";
 
 /** Store of the sessions. */
 export interface StoreSource extends ConnectionSource {

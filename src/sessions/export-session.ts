@@ -7,9 +7,9 @@ import { beginsRound } from "../store/record-text.js";
 import type { SessionLists } from "../store/lists.js";
 import type { SessionRef } from "../store/session-ref.js";
 import type { NamedMark, WholeState } from "../store/copies.js";
-import { namesIn } from "../session/session-labels.js";
+import { namesIn } from "../session/labels.js";
 import { LogReader, refuseSealedState } from "./read-log.js";
-import { concernsOneSession, leaveOut, type ProblemListeners } from "./session-problems.js";
+import { concernsOneSession, leaveOut, type ProblemListeners } from "./problems.js";
 
 /** A session to export. */
 interface Source {

@@ -5,9 +5,9 @@ import type { StoreWith } from "../store/groups.js";
 import { sessionLabel, transferLost } from "../store/refusals.js";
 import type { CopiedRecord, CopiedTurn, CopyPage, KeptState } from "../store/copies.js";
 import { exportSession } from "./export-session.js";
-import { sealedParts } from "../sealed/sealed-session-store.js";
+import { sealedParts } from "../sealed/store.js";
 import { BrokenOff, LineReader } from "./line-reader.js";
-import { badLine, fieldsOf, parseLine, requireText, StateLines, type ExportLine } from "./session-lines.js";
+import { badLine, fieldsOf, parseLine, requireText, StateLines, type ExportLine } from "./lines.js";
 
 const pageRecords = 500;
 const pageBytes = 1_000_000;

@@ -1,5 +1,5 @@
 import { RecordError } from "../base/errors.js";
-import { badLine, parseLine, type ExportLine } from "./session-lines.js";
+import { badLine, parseLine, type ExportLine } from "./lines.js";
 
 /** The export is marked as incomplete for a session. */
 export class BrokenOff extends RecordError {

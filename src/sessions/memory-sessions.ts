@@ -10,8 +10,8 @@ import { reencryptSessions, type ReencryptProgress } from "./reencrypt-sessions.
 import { exportOwnerSessions, exportSession } from "./export-session.js";
 import { importLines, type SessionImportOptions, type SessionImportSummary } from "./import-lines.js";
 import { checkOwnerName } from "../session/identity.js";
-import { cursorText, placeIn } from "./session-cursor.js";
-import { labelOf, namesIn, refuseLocked, type SessionMetadata, type SessionNames } from "../session/session-labels.js";
+import { cursorText, placeIn } from "./cursor.js";
+import { labelOf, namesIn, refuseLocked, type SessionMetadata, type SessionNames } from "../session/labels.js";
 import type {
   OwnerExportOptions,
   ReencryptOptions,
@@ -19,8 +19,8 @@ import type {
   SessionErasureOptions,
   SessionList,
   SessionListOptions,
-} from "./session-requests.js";
-import type { SessionProblem } from "./session-problems.js";
+} from "./requests.js";
+import type { SessionProblem } from "./problems.js";
 import { listedSession, storedSession, type StoredSession } from "./stored-sessions.js";
 
 const defaultLimit = 30;

@@ -1,6 +1,6 @@
-import { refuseSealedFields } from "../sealed/keys/sealed-field.js";
-import { parseSealed } from "../sealed/keys/sealed-header.js";
-import { refuseLocked } from "../session/session-labels.js";
+import { refuseSealedFields } from "../sealed/keys/field.js";
+import { parseSealed } from "../sealed/keys/header.js";
+import { refuseLocked } from "../session/labels.js";
 import type { WholeState } from "../store/copies.js";
 import { unknownKey } from "../store/refusals.js";
 import type { SessionRef } from "../store/session-ref.js";

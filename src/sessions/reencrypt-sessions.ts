@@ -1,9 +1,9 @@
 import { identifyRecord } from "../codec/message-ids.js";
 import { ConfigurationError } from "../base/errors.js";
 import { reencryptSession } from "../sealed/reencrypt-session.js";
-import { sealedParts } from "../sealed/sealed-session-store.js";
+import { sealedParts } from "../sealed/store.js";
 import type { SessionStore } from "../store/session-store.js";
-import { concernsOneSession, leaveOut, type ProblemListeners } from "./session-problems.js";
+import { concernsOneSession, leaveOut, type ProblemListeners } from "./problems.js";
 
 /** Progress of a re-encryption. */
 export interface ReencryptProgress {

@@ -1,5 +1,5 @@
 import type { SessionDetails, SessionSummary } from "../store/lists.js";
-import { isLocked, namesIn, type SessionMetadata } from "../session/session-labels.js";
+import { isLocked, namesIn, type SessionMetadata } from "../session/labels.js";
 
 /**
  * Sum of a model's token usage over stored answers.

@@ -1,6 +1,6 @@
 import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
 import * as z from "zod/mini";
-import { refuseSealedFields } from "../sealed/keys/sealed-field.js";
+import { refuseSealedFields } from "../sealed/keys/field.js";
 import { ConfigurationError, RecordError } from "../base/errors.js";
 import { report } from "../base/events.js";
 import { anyFunction, lazy, nonEmptyText, objectWith, parseOptions, positiveInteger } from "../base/options.js";

@@ -15,7 +15,7 @@ import { SourceNumbering, toolCallRequestsSchema, Turn, type ToolCallRequest } f
 import { TokenMeter } from "./token-window/token-meter.js";
 import { TokenWindow, type FittedWindow } from "./token-window/token-window.js";
 import { toolCallResponsesSchema, type ToolCallResponse } from "./turn/tool-results.js";
-import { commitTurn, recordTurn } from "./turn/turn-record.js";
+import { commitTurn, recordTurn } from "./turn/record.js";
 import { uploadedContentsSchema, type UploadedContent } from "./stored/uploads.js";
 import { userVisible, withCurrentTurn } from "./user-visible.js";
 

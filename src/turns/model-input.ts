@@ -2,7 +2,7 @@ import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { report, type MemoryEventHandler } from "../base/events.js";
 import { roleOf } from "../messages/roles.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";
-import { synthesizedKey } from "../structure/repair/repair-session.js";
+import { synthesizedKey } from "../structure/repair/session.js";
 import { resolveRepairOptions, type RepairPlan } from "../structure/options.js";
 import { repairAs } from "../structure/repair/repair.js";
 import { findIssues, isValid } from "../structure/rules/find-issues.js";

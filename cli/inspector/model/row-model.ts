@@ -1,4 +1,4 @@
-import type { OutlineEntry, SessionState } from "./inspector-data.js";
+import type { OutlineEntry, SessionState } from "./data.js";
 import type { Cut } from "./timeline.js";
 
 /** A row of the conversation: a message, a tool step, or a line between messages that says what happened there. */

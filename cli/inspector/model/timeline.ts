@@ -1,4 +1,4 @@
-import type { ReductionRow } from "./inspector-data.js";
+import type { ReductionRow } from "./data.js";
 
 /** A reduction of a session, and where in the log it was made. */
 export interface Cut extends ReductionRow {

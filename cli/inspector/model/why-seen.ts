@@ -1,5 +1,5 @@
 import { counted, secondOf, sizeOf } from "./figures-in-words.js";
-import type { RowRole, SessionState, SummaryRow } from "./inspector-data.js";
+import type { RowRole, SessionState, SummaryRow } from "./data.js";
 import { leftAt, viewAt, type Cut } from "./timeline.js";
 
 /**

@@ -1,4 +1,4 @@
-import type { Problem } from "../model/inspector-data.js";
+import type { Problem } from "../model/data.js";
 
 /** The server refused, or cannot be reached; the message is a sentence for the reader. */
 export class RequestError extends Error {

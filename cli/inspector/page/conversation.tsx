@@ -1,6 +1,6 @@
 import type { VirtualItem } from "@tanstack/virtual-core";
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { WhatIf } from "../model/inspector-data.js";
+import type { WhatIf } from "../model/data.js";
 import type { Row } from "../model/row-model.js";
 import { ConversationRow } from "./conversation-row.js";
 import { OverviewBand } from "./overview-band.js";

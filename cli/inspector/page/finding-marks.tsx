@@ -1,4 +1,4 @@
-import type { Findings } from "../model/inspector-data.js";
+import type { Findings } from "../model/data.js";
 import type { Selection } from "./shown-moment.js";
 
 /** Findings of the structure rules at a message, one a line. */

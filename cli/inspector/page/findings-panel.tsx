@@ -1,5 +1,5 @@
 import { counted } from "../model/figures-in-words.js";
-import type { FindingRow, Findings, RepairRow } from "../model/inspector-data.js";
+import type { FindingRow, Findings, RepairRow } from "../model/data.js";
 import { isAt } from "./finding-marks.js";
 import type { SidePanelProps } from "./side-panel.js";
 import type { Selection } from "./shown-moment.js";

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { getJson } from "./api-client.js";
-import { useAddress, useLiveEvents } from "./page-hooks.js";
+import { useAddress, useLiveEvents } from "./hooks.js";
 import { SessionList } from "./session-list.js";
 import { SessionModel } from "./session-model.js";
 import { SessionView } from "./session-view.js";

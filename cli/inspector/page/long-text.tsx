@@ -1,8 +1,8 @@
 import { useState } from "preact/hooks";
 import { counted, whole } from "../model/figures-in-words.js";
-import type { TextPiece } from "../model/inspector-data.js";
+import type { TextPiece } from "../model/data.js";
 import { getJson } from "./api-client.js";
-import { useKept } from "./page-hooks.js";
+import { useKept } from "./hooks.js";
 import type { SessionModel } from "./session-model.js";
 
 /** Characters of a text that are shown before the reader unfolds it. */

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { counted, secondOf, whole } from "../model/figures-in-words.js";
-import type { OutlineEntry, ShownMessage } from "../model/inspector-data.js";
+import type { OutlineEntry, ShownMessage } from "../model/data.js";
 import type { SeenState } from "../model/why-seen.js";
 import type { ConversationProps } from "./conversation.js";
 import { FindingMarks } from "./finding-marks.js";

@@ -1,5 +1,5 @@
 import { counted, secondOf } from "../model/figures-in-words.js";
-import type { ShownMessage } from "../model/inspector-data.js";
+import type { ShownMessage } from "../model/data.js";
 import { isAt } from "./finding-marks.js";
 import { roleWords } from "./role-words.js";
 import type { SidePanelProps } from "./side-panel.js";

@@ -1,4 +1,4 @@
-import type { ShownMessage, ShownPart } from "../model/inspector-data.js";
+import type { ShownMessage, ShownPart } from "../model/data.js";
 import { LongText } from "./long-text.js";
 import type { SessionModel } from "./session-model.js";
 import type { Selection } from "./shown-moment.js";

@@ -1,5 +1,5 @@
 import { counted, secondOf } from "../model/figures-in-words.js";
-import type { WhatIf } from "../model/inspector-data.js";
+import type { WhatIf } from "../model/data.js";
 import type { ShownMoment } from "./shown-moment.js";
 
 /** A stretch of the session whose messages left the view together, or are in it. */

@@ -1,4 +1,4 @@
-import type { RowRole } from "../model/inspector-data.js";
+import type { RowRole } from "../model/data.js";
 
 /** Who speaks, as the page calls them. */
 export const roleWords: Readonly<Record<RowRole, string>> = {

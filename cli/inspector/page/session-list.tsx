@@ -1,8 +1,8 @@
 import { useEffect, useState } from "preact/hooks";
 import { counted, secondOf, whole } from "../model/figures-in-words.js";
-import type { SessionRow, SessionRows } from "../model/inspector-data.js";
+import type { SessionRow, SessionRows } from "../model/data.js";
 import { getJson } from "./api-client.js";
-import { hashOf } from "./page-hooks.js";
+import { hashOf } from "./hooks.js";
 
 const pageLength = 100;
 

@@ -1,11 +1,4 @@
-import type {
-  Findings,
-  MessagePage,
-  OutlineEntry,
-  OutlinePage,
-  SessionState,
-  ShownMessage,
-} from "../model/inspector-data.js";
+import type { Findings, MessagePage, OutlineEntry, OutlinePage, SessionState, ShownMessage } from "../model/data.js";
 import { getJson } from "./api-client.js";
 
 /** Messages that are fetched together. */

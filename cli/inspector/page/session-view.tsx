@@ -1,9 +1,9 @@
 import { useState } from "preact/hooks";
 import { whole } from "../model/figures-in-words.js";
-import type { WhatIf } from "../model/inspector-data.js";
+import type { WhatIf } from "../model/data.js";
 import { Conversation } from "./conversation.js";
 import { LiveNews } from "./live-news.js";
-import { useChanges } from "./page-hooks.js";
+import { useChanges } from "./hooks.js";
 import { SessionHeading } from "./session-heading.js";
 import type { SessionModel } from "./session-model.js";
 import { useShownMoment, type Selection } from "./shown-moment.js";

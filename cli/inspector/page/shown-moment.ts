@@ -1,5 +1,5 @@
 import { useMemo } from "preact/hooks";
-import type { OutlineEntry, SessionState, WhatIf } from "../model/inspector-data.js";
+import type { OutlineEntry, SessionState, WhatIf } from "../model/data.js";
 import { rowsOf, type Row } from "../model/row-model.js";
 import { cutsOf, viewAt, type Cut } from "../model/timeline.js";
 import { SeenAt } from "../model/why-seen.js";

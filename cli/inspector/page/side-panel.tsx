@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { whole } from "../model/figures-in-words.js";
-import type { WhatIf } from "../model/inspector-data.js";
+import type { WhatIf } from "../model/data.js";
 import type { ConversationProps } from "./conversation.js";
 import { FindingsPanel } from "./findings-panel.js";
 import { MessagePanel } from "./message-panel.js";

@@ -1,11 +1,11 @@
 import { counted, secondOf, whole } from "../model/figures-in-words.js";
-import type { ShownCall, ShownMessage } from "../model/inspector-data.js";
+import type { ShownCall, ShownMessage } from "../model/data.js";
 import type { ConversationProps } from "./conversation.js";
 import { FindingMarks } from "./finding-marks.js";
 import { LongText } from "./long-text.js";
 import { Card, RoleName, TokenBar, WhatIfMark } from "./message-card.js";
 import { MessageParts } from "./message-parts.js";
-import { useKept } from "./page-hooks.js";
+import { useKept } from "./hooks.js";
 import type { SessionModel } from "./session-model.js";
 import { isSeenIn } from "./shown-moment.js";
 

@@ -1,6 +1,6 @@
 import { useRef, useState } from "preact/hooks";
 import { counted } from "../model/figures-in-words.js";
-import type { TestCase } from "../model/inspector-data.js";
+import type { TestCase } from "../model/data.js";
 import { getJson } from "./api-client.js";
 import type { ShownMoment } from "./shown-moment.js";
 

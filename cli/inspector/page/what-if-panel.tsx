@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { counted, whole } from "../model/figures-in-words.js";
-import type { SimulationRow, WhatIf } from "../model/inspector-data.js";
+import type { SimulationRow, WhatIf } from "../model/data.js";
 import { getJson } from "./api-client.js";
 import { NumberField } from "./number-field.js";
 import { reducerKinds, specOf, type ReducerChoice } from "./reducer-choice.js";

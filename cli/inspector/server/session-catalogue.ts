@@ -1,6 +1,6 @@
 import { allSessions } from "../../all-sessions.js";
 import type { Server } from "../../server.js";
-import type { SessionRow, SessionRows } from "../model/inspector-data.js";
+import type { SessionRow, SessionRows } from "../model/data.js";
 import { readableText } from "./readable-text.js";
 
 /** Sessions that are looked through; what lies beyond is opened by its id. */

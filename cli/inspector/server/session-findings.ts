@@ -6,7 +6,7 @@ import { structureRules } from "../../../src/structure/rules/rules.js";
 import { validateConversation } from "../../../src/structure/validate.js";
 import { UsageError } from "../../failure.js";
 import type { Server } from "../../server.js";
-import type { Findings } from "../model/inspector-data.js";
+import type { Findings } from "../model/data.js";
 import { readLog } from "./log-reader.js";
 import { readFront } from "./session-front.js";
 

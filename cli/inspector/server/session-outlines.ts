@@ -7,7 +7,7 @@ import { countOf } from "../../../src/tokens/counted-messages.js";
 import type { TokenCounter } from "../../../src/tokens/token-counter.js";
 import type { StoredPage } from "../../../src/store/session-pages.js";
 import type { Server } from "../../server.js";
-import type { OutlineEntry, OutlinePage } from "../model/inspector-data.js";
+import type { OutlineEntry, OutlinePage } from "../model/data.js";
 import { readableText } from "./readable-text.js";
 import { readLog, readPart, type LogItem } from "./log-reader.js";
 

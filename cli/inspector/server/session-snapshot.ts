@@ -6,7 +6,7 @@ import type { TokenCounter } from "../../../src/tokens/token-counter.js";
 import { describeSession } from "../../all-sessions.js";
 import { damageOf, remainsOf } from "../../damage.js";
 import type { Server } from "../../server.js";
-import type { HeadRow, SessionState, SummaryRow } from "../model/inspector-data.js";
+import type { HeadRow, SessionState, SummaryRow } from "../model/data.js";
 import { readLog, type LogItem } from "./log-reader.js";
 import { readableText } from "./readable-text.js";
 import { NotFoundError } from "./request-problem.js";

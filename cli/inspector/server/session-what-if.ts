@@ -9,7 +9,7 @@ import type { TokenCounter } from "../../../src/tokens/token-counter.js";
 import { UsageError } from "../../failure.js";
 import { reducerOf } from "../../reducer-spec.js";
 import type { Server } from "../../server.js";
-import type { WhatIf } from "../model/inspector-data.js";
+import type { WhatIf } from "../model/data.js";
 import { cutsOf } from "../model/timeline.js";
 import { readLog, type LogItem } from "./log-reader.js";
 import { RecordedReducer, type PlacedMessage, type Recording } from "./recorded-reducer.js";

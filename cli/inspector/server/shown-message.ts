@@ -6,7 +6,7 @@ import { stringIn } from "../../../src/messages/values.js";
 import { jsonText } from "../../../src/base/json-text.js";
 import { countOf } from "../../../src/tokens/counted-messages.js";
 import type { TokenCounter } from "../../../src/tokens/token-counter.js";
-import type { ShownCall, ShownMessage } from "../model/inspector-data.js";
+import type { ShownCall, ShownMessage } from "../model/data.js";
 import type { LogItem } from "./log-reader.js";
 import { cutText, readableText } from "./readable-text.js";
 import { foldedLength, partsOf } from "./shown-parts.js";

@@ -2,7 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { blocksOf, type Block } from "../../../src/messages/content.js";
 import { fieldsOf, stringIn } from "../../../src/messages/values.js";
 import { jsonText } from "../../../src/base/json-text.js";
-import type { ShownPart } from "../model/inspector-data.js";
+import type { ShownPart } from "../model/data.js";
 import { cutText, readableText } from "./readable-text.js";
 
 /** Characters of a text that go to the page at first; the reader asks for the rest. */

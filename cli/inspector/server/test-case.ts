@@ -2,7 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { isRecord } from "../../../src/messages/values.js";
 import { jsonText } from "../../../src/base/json-text.js";
 import { UsageError } from "../../failure.js";
-import type { TestCase } from "../model/inspector-data.js";
+import type { TestCase } from "../model/data.js";
 
 const longestCode = 5_000_000;
 

@@ -1,5 +1,5 @@
 import { isContentPart } from "../message-schema.js";
-import type { ContentPart } from "../openai-message.js";
+import type { ContentPart } from "../message.js";
 
 type Block = Readonly<Record<string, unknown>>;
 

@@ -3,7 +3,7 @@ import { RecordError } from "../../base/errors.js";
 import { isPlainObject, sameJson } from "../json-value.js";
 import { fieldsOf, messageOf, tagged, toFields, toOpenAI, untagged, type Fields } from "./langchain-fields.js";
 import { isMessage } from "../message-schema.js";
-import type { OpenAIMessage } from "../openai-message.js";
+import type { OpenAIMessage } from "../message.js";
 
 /**
  * The key in `additional_kwargs` for what LangChain has no field for: `metadata`, `timestamp`, arguments whose JSON

@@ -7,7 +7,7 @@ import { speakerByType } from "../../messages/roles.js";
 import { partsOfBlocks } from "./content-blocks.js";
 import { isPlainObject } from "../json-value.js";
 import { isMessage, saysOtherwise } from "../message-schema.js";
-import type { MessageRole, OpenAIMessage } from "../openai-message.js";
+import type { MessageRole, OpenAIMessage } from "../message.js";
 import { callsToLangChain, callsToOpenAI } from "./tool-call-conversion.js";
 
 /** A LangChain message's type and fields as the codec stores them: JSON, with tags for values that JSON cannot hold. */

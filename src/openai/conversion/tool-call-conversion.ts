@@ -1,5 +1,5 @@
 import { copyJson, isPlainObject } from "../json-value.js";
-import type { FunctionToolCall, MessageToolCall } from "../openai-message.js";
+import type { FunctionToolCall, MessageToolCall } from "../message.js";
 
 /** LangChain's two lists of calls, without empty lists. */
 export interface LangChainCalls {

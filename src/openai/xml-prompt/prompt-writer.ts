@@ -1,5 +1,5 @@
 import { sameJson } from "../json-value.js";
-import type { ContentPart, FunctionToolCall, OpenAIMessage } from "../openai-message.js";
+import type { ContentPart, FunctionToolCall, OpenAIMessage } from "../message.js";
 import { escapeAttribute, escapeText, hasIllegalCharacters } from "./xml.js";
 
 /**

@@ -2,7 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { SummarizationSettings } from "./summarization-options.js";
 import { Summarizer, type SummaryTask } from "./summarizer.js";
-import { summaryMessage, summaryText } from "./summary-message.js";
+import { summaryMessage, summaryText } from "./message.js";
 import { createHash } from "node:crypto";
 import { BoundedMap } from "../../base/bounded-map.js";
 

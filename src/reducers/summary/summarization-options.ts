@@ -11,10 +11,10 @@ import {
 } from "../../base/options.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
 import type { SummaryModel } from "./summarizer.js";
-import { countMeasure, tokenMeasure, type SummaryMeasure } from "./summary-measure.js";
-import type { SummaryRole } from "./summary-message.js";
-import { defaultInstructions } from "./summary-prompt.js";
-import { budgetFields, budgetOf, sectionFields } from "../reducer-options.js";
+import { countMeasure, tokenMeasure, type SummaryMeasure } from "./measure.js";
+import type { SummaryRole } from "./message.js";
+import { defaultInstructions } from "./prompt.js";
+import { budgetFields, budgetOf, sectionFields } from "../options.js";
 
 /** Options of {@link ChatHistorySummarizationReducer}. Either `targetCount` or `maxTokens` is required. */
 export interface ChatHistorySummarizationReducerOptions {

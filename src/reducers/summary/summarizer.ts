@@ -4,9 +4,9 @@ import { SummaryError } from "../../base/errors.js";
 import { tiktokenCounter } from "../../tokens/counters/tiktoken-counter.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
 import { callWithin } from "./call-within.js";
-import { chunkEntries } from "./summary-chunks.js";
-import { summaryText, type SummarySource } from "./summary-message.js";
-import { summaryRequest, transcriptEntries, type SummaryRequest, type TranscriptOptions } from "./summary-prompt.js";
+import { chunkEntries } from "./chunks.js";
+import { summaryText, type SummarySource } from "./message.js";
+import { summaryRequest, transcriptEntries, type SummaryRequest, type TranscriptOptions } from "./prompt.js";
 
 /** A chat model, an LLM, or any Runnable from messages to text or a message. */
 export interface SummaryModel {

@@ -7,7 +7,7 @@ import type { SessionBeside } from "../../store/beside.js";
 import type { HoldPlace, HoldRequest } from "../../store/holds.js";
 import type { SessionHold, SessionRef } from "../../store/session-ref.js";
 import type { ConversationSession, TakingCall } from "../conversation-session.js";
-import type { HoldTimes } from "./hold-options.js";
+import type { HoldTimes } from "./options.js";
 import { isWithin, type LinePlace, RunningTurn, type SpentTickets } from "./local-holds.js";
 
 const [shortestPauseMs, longestPauseMs] = [15, 500];

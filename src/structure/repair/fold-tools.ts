@@ -5,7 +5,7 @@ import { type Call, callsOf } from "../../messages/calls.js";
 import { type Block, blocksOf } from "../../messages/content.js";
 import { speakerOf } from "../../messages/roles.js";
 import { without } from "../../messages/values.js";
-import { mustHold, type Entry, type RepairSession } from "./repair-session.js";
+import { mustHold, type Entry, type RepairSession } from "./session.js";
 
 /**
  * Turns calls and results into text if no tools are declared (S28): calls into text of their AI message, results into

@@ -3,11 +3,11 @@ import { noDoubledCalls, orderInMessage } from "../rules/content-rules.js";
 import { earlyRules, isValid, lateRules, readStructure } from "../rules/find-issues.js";
 import type { MessagePlace, MessageRule } from "../rules/rules.js";
 import { foldTools } from "./fold-tools.js";
-import { repairCallIds } from "./repair-call-ids.js";
+import { repairCallIds } from "./call-ids.js";
 import { resolveRepairOptions, type RepairOptions, type RepairPlan } from "../options.js";
-import { mergeRuns, repairSystemMessages, repairTurns } from "./repair-order.js";
-import { mustHold, type Entry, type RepairSession, type StructureRepair } from "./repair-session.js";
-import { repairTools } from "./repair-tools.js";
+import { mergeRuns, repairSystemMessages, repairTurns } from "./order.js";
+import { mustHold, type Entry, type RepairSession, type StructureRepair } from "./session.js";
+import { repairTools } from "./tools.js";
 
 /** A repaired conversation and the list of changes. */
 export interface RepairedConversation {

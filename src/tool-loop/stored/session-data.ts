@@ -1,5 +1,5 @@
 import { maxTries } from "../../base/tries.js";
-import { refuseSealedFields } from "../../sealed/keys/sealed-field.js";
+import { refuseSealedFields } from "../../sealed/keys/field.js";
 import { ConflictError } from "../../base/errors.js";
 import type { ConversationSession } from "../../session/conversation-session.js";
 import { requireGroup, type StoreWith } from "../../store/groups.js";

@@ -3,11 +3,11 @@ import { report } from "../../base/events.js";
 import type { ConversationSession } from "../../session/conversation-session.js";
 import { comparableForms } from "../../session/stored-forms.js";
 import { textOf } from "../../messages/content.js";
-import type { StructureRepair } from "../../structure/repair/repair-session.js";
+import type { StructureRepair } from "../../structure/repair/session.js";
 import type { OpenTurn } from "../../turns/open-turn.js";
 import type { ReferenceManager } from "./reference-manager.js";
 import type { SessionData, Snapshot } from "./session-data.js";
-import { readStoredHistory, type StoredHistory } from "./stored-history.js";
+import { readStoredHistory, type StoredHistory } from "./history.js";
 
 interface SortedTurn {
   readonly turn: OpenTurn;

@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import type { StoredHistory } from "../stored/stored-history.js";
+import type { StoredHistory } from "../stored/history.js";
 import type { TokenMeter } from "./token-meter.js";
 import type { DroppedPart } from "./window-outcome.js";
 

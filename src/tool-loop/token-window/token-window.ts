@@ -6,7 +6,7 @@ import { fitHistory } from "./fit-history.js";
 import { LoopReduction, type ShownResult } from "./loop-reduction.js";
 import { MessageAssembly, ownMessages } from "./message-assembly.js";
 import { shrinkToFit, type Shrunk } from "./shrink-to-fit.js";
-import type { StoredHistory } from "../stored/stored-history.js";
+import type { StoredHistory } from "../stored/history.js";
 import type { TokenMeter } from "./token-meter.js";
 import type { LoopStep } from "../turn/turn.js";
 import { UploadParts, type ShownUpload } from "./upload-parts.js";

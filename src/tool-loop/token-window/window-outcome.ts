@@ -1,4 +1,4 @@
-import type { StructureRepair } from "../../structure/repair/repair-session.js";
+import type { StructureRepair } from "../../structure/repair/session.js";
 
 /**
  * The sections that share the context window, in order of precedence. `tools` holds the tool definitions and the fixed

@@ -11,7 +11,7 @@ import type { StructureProfile } from "../structure/profiles/profile.js";
 import { modelInput } from "../turns/model-input.js";
 import { canOpenByWriting, openByWriting, openTurn, type OpenTurn } from "../turns/open-turn.js";
 import { interruptedMessage } from "../turns/stop.js";
-import { idsOf, missingIn, turnIdOf, withoutSummaries, type StateParts, correctedState } from "./agent-state.js";
+import { idsOf, missingIn, turnIdOf, withoutSummaries, type StateParts, correctedState } from "./state.js";
 import { commitLoop } from "./commit-loop.js";
 import { LoopView } from "./loop-view.js";
 import type { RunPlace } from "./run-place.js";

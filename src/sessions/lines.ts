@@ -8,7 +8,7 @@ import { maxUsageModels } from "../store/lists.js";
 import type { KeptState, NamedMark } from "../store/copies.js";
 import { maxDiscardedTurns } from "../store/turns.js";
 import { checkOwnerName } from "../session/identity.js";
-import { labelOf, type SessionNames } from "../session/session-labels.js";
+import { labelOf, type SessionNames } from "../session/labels.js";
 
 /** A line of an export, parsed. `number` counts from 1. */
 export interface ExportLine {

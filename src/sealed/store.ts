@@ -2,13 +2,13 @@ import { passedOn, type StoreWith } from "../store/groups.js";
 import type { SessionEdits } from "../store/edits.js";
 import { checkSessionId, type SessionRef } from "../store/session-ref.js";
 import type { SessionStore, SessionStoreCore } from "../store/session-store.js";
-import { sealField } from "./keys/sealed-field.js";
+import { sealField } from "./keys/field.js";
 import type { KeyRing } from "./keys/key-ring.js";
 import { rebuildSealed } from "./rebuild-sealed.js";
-import { sealedBeside } from "./sealed-beside.js";
-import { sealedCopies } from "./sealed-copies.js";
-import { sealedLists } from "./sealed-lists.js";
-import { SealedWrites } from "./sealed-writes.js";
+import { sealedBeside } from "./beside.js";
+import { sealedCopies } from "./copies.js";
+import { sealedLists } from "./lists.js";
+import { SealedWrites } from "./writes.js";
 import { headField } from "./session-opener.js";
 
 /** Parts of a sealed store, for re-encryption. */

@@ -5,7 +5,7 @@ import { tiktokenCounter } from "../../../src/tokens/counters/tiktoken-counter.j
 import type { TokenCounter } from "../../../src/tokens/token-counter.js";
 import { UsageError } from "../../failure.js";
 import type { Server } from "../../server.js";
-import type { MessagePage, ShownMessage, TestCase, TextPiece } from "../model/inspector-data.js";
+import type { MessagePage, ShownMessage, TestCase, TextPiece } from "../model/data.js";
 import { sendEvents } from "./live-events.js";
 import { readLog, type LogItem } from "./log-reader.js";
 import { cutText } from "./readable-text.js";

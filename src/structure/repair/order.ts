@@ -2,7 +2,7 @@ import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messa
 import { callsOf } from "../../messages/calls.js";
 import { speakerOf, summaryKey } from "../../messages/roles.js";
 import { mayBeFirst } from "../rules/find-issues.js";
-import { mustHold, synthesizedKey, type Entry, type RepairSession } from "./repair-session.js";
+import { mustHold, synthesizedKey, type Entry, type RepairSession } from "./session.js";
 import { blocksOf, isStandardContent } from "../../messages/content.js";
 import { recordsIn, without } from "../../messages/values.js";
 import { changeMessage } from "../../messages/change-message.js";

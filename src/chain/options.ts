@@ -5,7 +5,7 @@ import { lazy, nonEmptyText, objectWith, parseOptions } from "../base/options.js
 import type { BuiltInProfile } from "../structure/profiles/built-in-profiles.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";
 import { resolveProfile } from "../structure/profiles/resolve-profile.js";
-import { holdPolicy, turnFields } from "../turns/turn-defaults.js";
+import { holdPolicy, turnFields } from "../turns/defaults.js";
 import { sessionIdSchema, type SessionIdOption } from "../session/identity.js";
 
 /** Options of `withRedisMemory`; the keys mean the same as in `RunnableWithMessageHistory`. */

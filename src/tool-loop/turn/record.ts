@@ -1,7 +1,7 @@
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { throwOnErrors, validateConversation } from "../../structure/validate.js";
 import type { TurnData } from "../stored/session-data.js";
-import type { StoredHistory } from "../stored/stored-history.js";
+import type { StoredHistory } from "../stored/history.js";
 import { keptSources, resultMessage, storedBody } from "./tool-results.js";
 import type { Turn } from "./turn.js";
 import { writeTurn, type TurnOutcome, type TurnSettings } from "../../session/append-options.js";

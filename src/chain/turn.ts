@@ -21,9 +21,9 @@ import {
   newMessages,
   type ChainInput,
   runnableInput,
-} from "./chain-messages.js";
-import { markedInput } from "../reducers/prompt-cache/prompt-cache-marks.js";
-import type { ChainOptions } from "./chain-options.js";
+} from "./messages.js";
+import { markedInput } from "../reducers/prompt-cache/marks.js";
+import type { ChainOptions } from "./options.js";
 
 const sessionHint =
   'pass { configurable: { sessionId: "…" } } as the second argument, or give withRedisMemory the option "sessionId"';

@@ -1,4 +1,4 @@
-import { sealedVersion, type SealedRecord } from "./keys/sealed-header.js";
+import { sealedVersion, type SealedRecord } from "./keys/header.js";
 import type { SessionKey } from "./keys/session-key.js";
 import { fromSevenBitText, toSevenBitText } from "./keys/seven-bit-text.js";
 import { codeJson, decodeJson } from "./coded-json.js";

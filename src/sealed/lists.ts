@@ -1,5 +1,5 @@
 import type { KeyRing } from "./keys/key-ring.js";
-import { sealField, sealedFieldParts } from "./keys/sealed-field.js";
+import { sealField, sealedFieldParts } from "./keys/field.js";
 import type { SessionKey } from "./keys/session-key.js";
 import { EncryptionError } from "../base/errors.js";
 import { passedOn } from "../store/groups.js";

@@ -4,13 +4,13 @@ import { passedOn } from "../store/groups.js";
 import { checkSessionId, type SessionRef } from "../store/session-ref.js";
 import type { SessionStore } from "../store/session-store.js";
 import type { KeyRing } from "./keys/key-ring.js";
-import { sealField } from "./keys/sealed-field.js";
-import { parseSealed } from "./keys/sealed-header.js";
+import { sealField } from "./keys/field.js";
+import { parseSealed } from "./keys/header.js";
 import type { SessionKey } from "./keys/session-key.js";
-import { sealText } from "./sealed-beside.js";
-import { openLabel, sealLabel } from "./sealed-lists.js";
-import { sealRecord } from "./sealed-record.js";
-import { sideField } from "./sealed-writes.js";
+import { sealText } from "./beside.js";
+import { openLabel, sealLabel } from "./lists.js";
+import { sealRecord } from "./record.js";
+import { sideField } from "./writes.js";
 import { headField, SessionOpener } from "./session-opener.js";
 
 /** Whole sessions, opened on their way out and sealed with the current key on their way in. */

@@ -5,13 +5,13 @@ import { changeMessage } from "../messages/change-message.js";
 import { roleOf } from "../messages/roles.js";
 import { report } from "../base/events.js";
 import { showAnswer } from "../turns/show-answer.js";
-import { AgentRun, type RunSetting } from "./agent-run.js";
-import { turnIdOf } from "./agent-state.js";
+import { AgentRun, type RunSetting } from "./run.js";
+import { turnIdOf } from "./state.js";
 import { SaidSoFar, StopListener, stopSignal } from "../turns/stop.js";
 import { currentConfig } from "./run-place.js";
 import type { RunTurn } from "./run-turn.js";
 import { asAnswer, isStructured, structuredAnswer, type ResponseFormat } from "./structured-answer.js";
-import { withCacheMarks } from "../reducers/prompt-cache/prompt-cache-marks.js";
+import { withCacheMarks } from "../reducers/prompt-cache/marks.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";
 
 /** Store policy: when messages are stored, and what a stopped run leaves. */

@@ -1,6 +1,6 @@
 import type { ListsProgress } from "../store/lists.js";
 import type { ReencryptProgress } from "./reencrypt-sessions.js";
-import type { SessionProblem } from "./session-problems.js";
+import type { SessionProblem } from "./problems.js";
 import type { ListedSession } from "./stored-sessions.js";
 
 /** Options of `memory.sessions.list`. */

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { lazy } from "../base/options.js";
-import { oneTurnSchema, withDefaultTimes, type HoldTimes } from "../session/hold/hold-options.js";
+import { oneTurnSchema, withDefaultTimes, type HoldTimes } from "../session/hold/options.js";
 import { requireGroup } from "../store/groups.js";
 import type { SessionStore } from "../store/session-store.js";
 

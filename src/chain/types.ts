@@ -1,5 +1,5 @@
 import type { BaseMessage, BaseMessageLike } from "@langchain/core/messages";
-import type { ChainInput } from "./chain-messages.js";
+import type { ChainInput } from "./messages.js";
 
 /** Structural type of an agent of `createAgent`, which is not a Runnable. */
 export interface AgentLike<Output> {

@@ -1,11 +1,11 @@
 import { BoundedMap } from "../base/bounded-map.js";
-import { sealField } from "./keys/sealed-field.js";
+import { sealField } from "./keys/field.js";
 import type { SessionKey } from "./keys/session-key.js";
 import type { SessionBeside } from "../store/beside.js";
 import { passedOn } from "../store/groups.js";
 import type { SideWrite } from "../store/side-fields.js";
 import type { SessionRef } from "../store/session-ref.js";
-import { sealSide, sideField, type SealedWrites } from "./sealed-writes.js";
+import { sealSide, sideField, type SealedWrites } from "./writes.js";
 
 const maxSeen = 10_000;
 /** Values that are expected are short, such as numbers. */

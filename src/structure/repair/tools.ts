@@ -4,7 +4,7 @@ import { changeCalls } from "../../messages/change-message.js";
 import { readStructure } from "../rules/find-issues.js";
 import type { StructureContext, StructureRule } from "../rules/rules.js";
 import { saysNothing } from "../../messages/content.js";
-import { isSynthesized, mustHold, synthesizedKey, type Entry, type RepairSession } from "./repair-session.js";
+import { isSynthesized, mustHold, synthesizedKey, type Entry, type RepairSession } from "./session.js";
 
 /** Leaves one result directly after each call and removes orphan results: rules S07 to S10, S12 and S30. Linear. */
 export function repairTools(entries: readonly Entry[], session: RepairSession): readonly Entry[] {

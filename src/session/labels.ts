@@ -1,4 +1,4 @@
-import { refuseSealedFields, sealedFieldParts } from "../sealed/keys/sealed-field.js";
+import { refuseSealedFields, sealedFieldParts } from "../sealed/keys/field.js";
 import { ConfigurationError } from "../base/errors.js";
 import type { SessionLabel } from "../store/lists.js";
 

@@ -1,6 +1,6 @@
 import type { KeyRing } from "./keys/key-ring.js";
-import { sealField } from "./keys/sealed-field.js";
-import { parseSealed } from "./keys/sealed-header.js";
+import { sealField } from "./keys/field.js";
+import { parseSealed } from "./keys/header.js";
 import type { SessionKey } from "./keys/session-key.js";
 import { EncryptionError } from "../base/errors.js";
 import type { AppendRequest, AppendResult, NewRecord } from "../store/session-writes.js";
@@ -8,8 +8,8 @@ import type { SessionView } from "../store/session-reads.js";
 import type { SessionRef } from "../store/session-ref.js";
 import type { SideChanges } from "../store/side-fields.js";
 import type { WriterKeys } from "../store/writer-keys.js";
-import { sealRecord } from "./sealed-record.js";
-import { sealLabel } from "./sealed-lists.js";
+import { sealRecord } from "./record.js";
+import { sealLabel } from "./lists.js";
 import { SessionOpener } from "./session-opener.js";
 
 /** Name of a side field, apart from what a store keeps about the session. */

@@ -1,4 +1,4 @@
-import type { AudioPart, FilePart, ImagePart, MessageToolCall, RefusalPart, TextPart } from "./openai-message.js";
+import type { AudioPart, FilePart, ImagePart, MessageToolCall, RefusalPart, TextPart } from "./message.js";
 
 /** A message as OpenAI's API accepts it, discriminated by `role`. */
 export type OpenAIRequestMessage =

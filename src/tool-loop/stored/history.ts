@@ -5,7 +5,7 @@ import { answeredId, callsOf, type Call } from "../../messages/calls.js";
 import { textOf } from "../../messages/content.js";
 import { roleOf, speakerOf } from "../../messages/roles.js";
 import { repairConversation } from "../../structure/repair/repair.js";
-import type { StructureRepair } from "../../structure/repair/repair-session.js";
+import type { StructureRepair } from "../../structure/repair/session.js";
 import { answerStart } from "../../session/turn-messages.js";
 import type { OpenTurn } from "../../turns/open-turn.js";
 import { isQuestion } from "../turn/rendered-question.js";

@@ -9,7 +9,7 @@ import { digestMessage, type TurnOutput } from "../codec/encode-message.js";
 import { toMessage, isRecord } from "../messages/values.js";
 import { ConfigurationError } from "../base/errors.js";
 import type { ModelInput } from "../turns/model-input.js";
-import type { ChainOptions } from "./chain-options.js";
+import type { ChainOptions } from "./options.js";
 import { metaOf } from "../codec/decode-record.js";
 import { textOf } from "../messages/content.js";
 import { roleOf } from "../messages/roles.js";

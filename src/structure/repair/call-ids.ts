@@ -3,7 +3,7 @@ import { type LinkedCall, answeredId, callsOf, showId } from "../../messages/cal
 import { changeCalls, changeMessage } from "../../messages/change-message.js";
 import { readStructure } from "../rules/find-issues.js";
 import { speakerOf } from "../../messages/roles.js";
-import { mustHold, type Entry, type RepairSession } from "./repair-session.js";
+import { mustHold, type Entry, type RepairSession } from "./session.js";
 import { createHash } from "node:crypto";
 import { ConfigurationError } from "../../base/errors.js";
 import { alphanumerics, fitsForm } from "../profiles/identifiers.js";

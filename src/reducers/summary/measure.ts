@@ -3,7 +3,7 @@ import { cutByCount, type CountTarget, type NoCut } from "../../messages/cut-by-
 import type { Sections } from "../../messages/sections.js";
 import { countMessages, countTotal } from "../../tokens/counted-messages.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
-import type { TokenBudget } from "../reducer-options.js";
+import type { TokenBudget } from "../options.js";
 import { clipToBudget, cutToBudget } from "../token-budget.js";
 
 /** Summaries to check, with the messages before and after the reduction. */
