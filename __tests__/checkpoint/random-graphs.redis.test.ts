@@ -12,6 +12,7 @@ import {
 import fc from "fast-check";
 import { randomUUID } from "node:crypto";
 import { RedisSaver } from "../../src/checkpoint/redis-saver.js";
+import { propertyRuns } from "../support/property-runs.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { all, ComparedSaver } from "./compared-saver.js";
 
@@ -158,7 +159,7 @@ describe("Any graph on RedisSaver", () => {
       interrupted += tasks.filter(({ interrupts }) => interrupts.length > 0).length;
       compared += await checkpointer.compareAll(threadId);
     });
-    await fc.assert(property, { numRuns: 30 });
+    await fc.assert(property, { numRuns: propertyRuns(30) });
     expect(compared).toBeGreaterThan(100);
     expect(interrupted).toBeGreaterThan(0);
   }, 120_000);
