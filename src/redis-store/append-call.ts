@@ -5,6 +5,7 @@ import { idHash, lastHash } from "../redis/keys.js";
 import { unknownReply } from "../redis/errors.js";
 import { beginsRound } from "../store/record-text.js";
 import { randomToken } from "../base/ids.js";
+import { logSum } from "./log-sum.js";
 import { viewFrom, viewReply } from "./reads.js";
 import type { AppendPlan } from "../store/append-plan.js";
 import type { AppendRequest, AppendResult, ReplaceTailRequest } from "../store/session-writes.js";
@@ -55,6 +56,7 @@ export function appendArguments(
     count: texts.length,
     at,
     rounds,
+    sum: logSum(texts),
     keep: request.onConflict === "keep",
     counter: request.counter,
     tokens,
@@ -218,14 +220,15 @@ export function isPlain(
 
 /** The start of the request that the script's short path reads. */
 export function plainStart(request: PlainRequest): string {
-  const { at, count, rounds, ttl = "", maxMessages = "", maxFromStart = "", usage } = request;
-  return `${at} ${at + count} ${rounds} ${ttl} ${maxMessages} ${maxFromStart} ${usage === undefined ? "" : 1} `;
+  const { at, count, rounds, sum, ttl = "", maxMessages = "", maxFromStart = "", usage } = request;
+  return `${at} ${at + count} ${rounds} ${sum} ${ttl} ${maxMessages} ${maxFromStart} ${usage === undefined ? "" : 1} `;
 }
 
 interface PlainRequest {
   readonly at: number;
   readonly count: number;
   readonly rounds: number;
+  readonly sum: number;
   readonly ttl: number | undefined;
   readonly maxMessages: number | undefined;
   readonly maxFromStart: number | undefined;

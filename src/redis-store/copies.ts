@@ -27,6 +27,7 @@ import {
 import { randomToken } from "../base/ids.js";
 import type { SessionRef } from "../store/session-ref.js";
 import type { RedisCalls } from "./calls.js";
+import { logSum } from "./log-sum.js";
 import { markFrom } from "./turn-marks.js";
 import { packedIds, stateFields, wholeStateFrom } from "./whole-state.js";
 
@@ -186,8 +187,9 @@ function pageArguments(
     String(doneAt),
   ]);
   const known = before && identityOf(before, from - 1);
-  const request = { ...place, count: records.length, turns: turns.length, before: known };
-  return [JSON.stringify(request), ...identities, ...marks, ...records.map(({ record }) => record)];
+  const texts = records.map(({ record }) => record);
+  const request = { ...place, count: records.length, sum: logSum(texts), turns: turns.length, before: known };
+  return [JSON.stringify(request), ...identities, ...marks, ...texts];
 }
 
 /** The hash of a record's id, another one to take where that is known already, and the value of both in `ids`. */

@@ -70,6 +70,7 @@ export class RedisEdits implements SessionEdits {
     const request = {
       ...askOf(session),
       epoch,
+      token: randomToken(),
       records: records.map(({ position, was, identity }) => ({
         position,
         was: sha1(was),

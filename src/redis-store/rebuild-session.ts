@@ -9,6 +9,7 @@ import { beginsRound } from "../store/record-text.js";
 import { readAllScript, rebuildScript } from "../redis/lua/scripts.js";
 import type { IdentifiedRecord } from "../store/session-writes.js";
 import { marksIn } from "../store/turns.js";
+import { logSum } from "./log-sum.js";
 import { sizesOf } from "./turn-marks.js";
 import type { CallName } from "../redis/errors.js";
 
@@ -29,6 +30,7 @@ interface LogReading {
   /** Epoch, rev, base and next, as they stand in `state`. */
   readonly fields: readonly string[];
   readonly rounds: number;
+  readonly sum: number;
   readonly identities: string;
   /** Names of the keys that records need. */
   readonly recordKeys: readonly string[];
@@ -74,6 +76,7 @@ async function readWholeLog({ runner, session, assigns, name, keys, identify }: 
   const identities: string[] = [];
   const identified: (IdentifiedRecord | undefined)[] = [];
   let rounds = 0;
+  let sum = 0;
   for (;;) {
     const args = [
       JSON.stringify({ ...askOf(session), assigns }),
@@ -83,6 +86,7 @@ async function readWholeLog({ runner, session, assigns, name, keys, identify }: 
     const call = { script: readAllScript, keys: [keys.log, keys.ids, keys.state], args, writes: false };
     const [, records, fields] = (await runOnSession(runner, name, call)) as [string, string[], string[]];
     const base = /^\d{1,14}$/.test(fields[2]!) ? Number(fields[2]) : 0;
+    sum = logSum(records, sum);
     for (const record of records) {
       const position = base + identified.length;
       const identity = identify(record, position);
@@ -95,6 +99,7 @@ async function readWholeLog({ runner, session, assigns, name, keys, identify }: 
         length: identified.length,
         fields,
         rounds,
+        sum,
         identities: identities.join(""),
         recordKeys: [...new Set(identified.flatMap((identity) => identity?.key ?? []))],
         turns: [...marksIn(identified)].flatMap(([turn, mark]) => [turn, sizesOf(mark), String(mark.first)]),

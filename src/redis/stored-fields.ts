@@ -9,6 +9,10 @@ export const idHashLength = 14;
 /** Characters of a digest, which begins each value of `ids`. */
 export const digestLength = 8;
 
+/** The checksum of a log is a number below the modulus, multiplied by the factor for each further record. */
+export const sumFactor = 33;
+export const sumModulus = 2 ** 47 - 115;
+
 /** Fields of `state` that make up a view, in the order in which every read returns them. */
 export const viewFields = [
   "epoch",
@@ -22,6 +26,7 @@ export const viewFields = [
   "counter",
   "owner",
   "erased",
+  "sum",
 ] as const;
 
 /**

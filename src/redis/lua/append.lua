@@ -1,7 +1,7 @@
 -- Appends a turn atomically; with `cut`, after truncating the log.
 --
 -- KEYS: log, ids, state.
--- ARGV: the request as JSON { epoch, count, at, rounds, sets, keep, counter?, tokens?, total?, expectedNext?,
+-- ARGV: the request as JSON { epoch, count, at, rounds, sum, sets, keep, counter?, tokens?, total?, expectedNext?,
 --   expectedEpoch?, fencingToken?, ttl?, bound?, maxMessages?, maxTokens?, maxFromStart?, owner?, label?,
 --   labelVersion?, usage?, turn?: { name, stored, done }, cut?: { epoch, rev, next, newRev, to, hashes, marks },
 --   keys?: { current?, known, compare? }, take?: { ticket, holdMs, graceMs }, giveBack?: ticket };
@@ -31,6 +31,7 @@
 --- @include begins-round
 --- @include now
 --- @include claim
+--- @include log-fields
 --- @include note-key
 --- @include in-chunks
 --- @include change-side
@@ -58,7 +59,7 @@ if cut and not (atEnd and isAsRead(s, cut)) then return { 'STALE' } end
 if cut and cut.to < s.base then return { 'RANGE' } end
 if #conflicts > 0 and not request.keep then return { 'CONFLICT', conflicts[1] } end
 if s.epoch == '' and fresh == 0 and request.sets == 0 then return { 'OK', 0, duplicates, conflicts, 0, '' } end
-if cut then truncate(s, cut.to, cut.hashes, cut.marks, 1) end
+if cut then truncate(s, cut.to, cut.newRev, cut.hashes, cut.marks, 1) end
 if cut and turn then mark = readMark(turn.name) end
 local total, counter = s.tokens, s.counter
 if fresh > 0 then
@@ -79,7 +80,7 @@ for i = asPlanned and count + 1 or 1, count do
   end
 end
 local time, nextPosition = now(), s.next + fresh
-local fields = fresh > 0 and { 'updated', time, 'next', nextPosition, 'rounds', s.rounds } or { 'updated', time }
+local fields = { 'updated', time, unpack(logFields(s, request, fresh, entries)) }
 local function set(name, value) fields[#fields + 1] = name; fields[#fields + 1] = value end
 if s.epoch == '' then s.epoch = request.epoch; set('epoch', s.epoch); set('rev', s.epoch); set('created', time) end
 claim(request, s, set)

@@ -28,13 +28,14 @@ local s = loadSession(state, nil, nil, redis.pcall)
 local refusal = gate({}, s, 'erased', function() return s.epoch == request.epoch and { 'FORKED' } end)
 if refusal then return refusal end
 if redis.call('EXISTS', log, ids, state) > 0 then return { 'EXISTS' } end
-local staged, hasRecords = redis.call('HMGET', KEYS[6], 'next', 'rounds'), request.next > request.base
+local staged, hasRecords = redis.call('HMGET', KEYS[6], 'next', 'rounds', 'sum'), request.next > request.base
 if hasRecords and tonumber(staged[1] or -1) ~= request.next then return { 'LOST' } end
 local time = now()
 local fields = { 'epoch', request.epoch, 'rev', request.epoch, 'created', time, 'updated', time }
 local hasLog = request.next > 0
 if hasLog then
-  for _, value in ipairs({ 'base', request.base, 'next', request.next, 'rounds', hasRecords and staged[2] or 0 }) do
+  local rounds, sum = unpack(hasRecords and { staged[2], staged[3] } or { 0, 0 })
+  for _, value in ipairs({ 'base', request.base, 'next', request.next, 'rounds', rounds, 'sum', sum }) do
     fields[#fields + 1] = value
   end
 end

@@ -2,7 +2,7 @@
 -- `state` of another type count as lost.
 --
 -- KEYS: log, ids, state.
--- ARGV: what was read, as JSON { length, fields: [epoch, rev, base, next] }, with { newEpoch, newRev, rounds,
+-- ARGV: what was read, as JSON { length, fields: [epoch, rev, base, next] }, with { newEpoch, newRev, rounds, sum,
 --   recordKeys, owner? }; hash and digest of each record of the log, one after the other; for each turn its name, the
 --   beginning of its mark and the index in the log of its first record.
 -- Replies: REBUILT owner | those of the gate | OWNED (it has an owner, whose name is lost) | CHANGED.
@@ -18,6 +18,7 @@
 --- @include restore-turns
 --- @include restore-discarded
 --- @include in-chunks
+--- @include log-sum
 --- @const digestLength
 --- @const ownerField
 --- @const idHashLength
@@ -42,6 +43,8 @@ if length == 0 and (not isHash or redis.call('HLEN', state) == 0) then
 end
 if request.fields[1] == '' then redis.call('HSET', state, 'epoch', request.newEpoch) end
 redis.call('HSET', state, 'rev', request.newRev, 'cut', request.newRev, 'updated', now())
+local sum = newSum(request.sum, request.newRev .. (s.sum or '') .. table.concat(redis.call('TIME'), ' '))
+redis.call('HSET', state, 'sum', sumText(sum))
 local key = redis.call('HGET', state, 'key') or ''
 for _, name in ipairs(request.recordKeys) do
   if not (' ' .. key .. ' '):find(' ' .. name .. ' ', 1, true) then key = key .. ' ' .. name end

@@ -26,6 +26,6 @@ if request.to == s.base and headless and not stays then
   redis.call('UNLINK', KEYS[1], KEYS[2], KEYS[3])
   return { 'REWOUND', s.owner or '' }
 end
-truncate(s, request.to, ARGV[2], ARGV, 3)
+truncate(s, request.to, request.newRev, ARGV[2], ARGV, 3)
 redis.call('HSET', KEYS[3], 'rev', request.newRev, 'cut', request.newRev)
 return { 'REWOUND', s.owner or '' }

@@ -2,20 +2,20 @@
 
 import { script, type ScriptPart } from "../script.js";
 
-const plainAppendAt14: ScriptPart = {
+const plainAppendAt17: ScriptPart = {
   file: "includes/plain-append.lua",
-  line: 14,
+  line: 17,
   text: `\
-local at, next, begun, ttl, most, mostFromStart, used, from =
-ARGV[1]:match('^(%d+) (%d+) (%d+) (%d*) (%d*) (%d*) (%d*) ()')
+local at, next, begun, added, ttl, most, mostFromStart, used, from =
+ARGV[1]:match('^(%d+) (%d+) (%d+) (%d+) (%d*) (%d*) (%d*) (%d*) ()')
 if at then
 local call = redis.call
 local field = call('HMGET', KEYS[3], 'next', 'rounds', 'epoch', 'owner', 'base', 'start', 'headCount',
-'tokens', 'fence', 'key', 'erased')
+'tokens', 'fence', 'key', 'erased', 'sum')
 local expected = field[1] == at and (field[3] or ''):find('^%S+$')
 and not (field[8] or field[9] or field[10] or field[11])
-local rounds, base, start, head = ((field[2] or 0) .. ' ' .. (field[5] or 0) .. ' ' .. (field[6] or 0) .. ' '
-.. (field[7] or 0)):match('^(%d+) (%d+) (%d+) (%d+)$')
+local rounds, base, start, head, sum = ((field[2] or 0) .. ' ' .. (field[5] or 0) .. ' ' .. (field[6] or 0) .. ' '
+.. (field[7] or 0) .. ' ' .. (field[12] or '')):match('^(%d+) (%d+) (%d+) (%d+) (%d+)$')
 if expected and rounds then
 rounds, base, start, head = rounds + 0, base + 0, start + 0, head + 0
 local last, length, known, count = at + 0, call('LLEN', KEYS[1]), call('HLEN', KEYS[2]), (#ARGV - 1) / 3
@@ -31,7 +31,9 @@ end
 if expected and rounds then
 local count, time = (#ARGV - 1) / 3, call('TIME')
 local updated = string.format('%s%03d', time[1], time[2] / 1000)
-call('HSET', KEYS[3], 'updated', updated, 'next', next, 'rounds', string.format('%.0f', rounds + begun))
+for _ = 1, count do sum = sum * 33 % 140737488355213 end
+call('HSET', KEYS[3], 'updated', updated, 'next', next, 'rounds', string.format('%.0f', rounds + begun),
+'sum', string.format('%.0f', (sum + added) % 140737488355213))
 call('HSET', KEYS[2], unpack(ARGV, 2, 2 * count + 1))
 call('RPUSH', KEYS[1], unpack(ARGV, 2 * count + 2))
 if used ~= '' then`,
@@ -66,9 +68,9 @@ if #lines > 0 then redis.call('HSET', KEYS[3], 'usage', table.concat(lines, '\\n
 end`,
 };
 
-const plainAppendAt44: ScriptPart = {
+const plainAppendAt49: ScriptPart = {
   file: "includes/plain-append.lua",
-  line: 44,
+  line: 49,
   text: `\
 countUsage(cjson.decode(ARGV[1]:sub(from)).usage, {})
 end
@@ -118,13 +120,13 @@ return isLeft and { marks = marks } or nil
 end`,
 };
 
-const loadSessionAt11: ScriptPart = {
+const loadSessionAt12: ScriptPart = {
   file: "includes/load-session.lua",
-  line: 11,
+  line: 12,
   text: `\
 local function loadSession(state, log, ids, read)
 local field = (read or redis.call)('HMGET', state, 'epoch', 'rev', 'base', 'start', 'next', 'headCount', 'tokens',
-'counter', 'rounds', 'fence', 'key', 'owner', 'erased', 'label')
+'counter', 'rounds', 'fence', 'key', 'owner', 'erased', 'label', 'sum')
 local isHash, sound = not field.err, true
 if not isHash then field = {} end
 local function whole(text, most)
@@ -138,6 +140,7 @@ next = whole(field[5]), begun = field[5] and true or false, headCount = whole(fi
 tokens = amountFrom(field[7]), counter = field[8] or '',
 rounds = whole(field[9]), fence = whole(field[10], 2 ^ 53), key = field[11] or '',
 owner = field[12] or nil, erased = field[13], label = field[14], isHash = isHash,
+sum = wholeFrom(field[15] or not field[5] and '0' or nil, 140737488355213),
 last = 0, length = 0, known = 0, damaged = false
 }
 sound = sound and (not field[7] or s.tokens ~= nil)
@@ -306,7 +309,7 @@ const viewAt7: ScriptPart = {
   line: 7,
   text: `\
 local function view()
-local field = redis.call('HMGET', KEYS[3], 'epoch', 'rev', 'base', 'start', 'next', 'head', 'headCount', 'tokens', 'counter', 'owner', 'erased')
+local field = redis.call('HMGET', KEYS[3], 'epoch', 'rev', 'base', 'start', 'next', 'head', 'headCount', 'tokens', 'counter', 'owner', 'erased', 'sum')
 local base, start, next = wholeFrom(field[3] or '0'), wholeFrom(field[4] or '0'), wholeFrom(field[5] or nil)
 local sound = base and start and next and base <= start and start <= next
 sound = sound and wholeFrom(field[7] or '0') and amountFrom(field[8] or '0')
@@ -414,6 +417,21 @@ return count
 end`,
 };
 
+const logSumAt11: ScriptPart = {
+  file: "includes/log-sum.lua",
+  line: 11,
+  text: `\
+local function extendSum(sum, count, added)
+if not sum then return nil end
+for _ = 1, count do sum = sum * 33 % 140737488355213 end
+return (sum + added) % 140737488355213
+end
+local function newSum(sum, token)
+return sum and tonumber(redis.sha1hex(string.format('%.0f ', sum) .. token):sub(1, 11), 16)
+end
+local function sumText(sum) return string.format('%.0f', sum) end`,
+};
+
 const writeMarkAt8: ScriptPart = {
   file: "includes/write-mark.lua",
   line: 8,
@@ -466,11 +484,11 @@ end
 end`,
 };
 
-const truncateAt16: ScriptPart = {
+const truncateAt17: ScriptPart = {
   file: "includes/truncate.lua",
-  line: 16,
+  line: 17,
   text: `\
-local function truncate(s, to, hashes, marks, from)
+local function truncate(s, to, token, hashes, marks, from)
 local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
 local kept = to - s.base
 for first = kept, s.length - 1, 64 do
@@ -500,7 +518,8 @@ kind = count > 0 and 't' or nil
 end
 writeMark(name, kind, count, first)
 end
-s.length, s.next, s.tokens = kept, to, nil
+s.length, s.next, s.tokens, s.sum = kept, to, nil, newSum(s.sum, token)
+if s.sum then redis.call('HSET', state, 'sum', sumText(s.sum)) end
 end`,
 };
 
@@ -527,6 +546,23 @@ if request.label and not s.label then
 set('label', request.labelVersion)
 for name, text in pairs(request.label) do set(name, text) end
 end
+end`,
+};
+
+const logFieldsAt6: ScriptPart = {
+  file: "includes/log-fields.lua",
+  line: 6,
+  text: `\
+local function logFields(s, request, fresh, entries)
+if fresh == 0 then return {} end
+local fields = { 'next', s.next + fresh, 'rounds', s.rounds }
+local sum = fresh == request.count and extendSum(s.sum, fresh, request.sum)
+or newSum(s.sum, request.epoch .. table.concat(entries))
+if sum then
+fields[5] = 'sum'
+fields[6] = sumText(sum)
+end
+return fields
 end`,
 };
 
@@ -678,9 +714,9 @@ if ticket and holderOf(redis.call('HGET', KEYS[3], 'holder')) == ticket then red
 end`,
 };
 
-const appendAt47: ScriptPart = {
+const appendAt48: ScriptPart = {
   file: "append.lua",
-  line: 47,
+  line: 48,
   text: `\
 local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
 local request, s = cjson.decode(at and ARGV[1]:sub(from) or ARGV[1]), loadSession(state, log, ids)
@@ -696,7 +732,7 @@ if cut and not (atEnd and isAsRead(s, cut)) then return { 'STALE' } end
 if cut and cut.to < s.base then return { 'RANGE' } end
 if #conflicts > 0 and not request.keep then return { 'CONFLICT', conflicts[1] } end
 if s.epoch == '' and fresh == 0 and request.sets == 0 then return { 'OK', 0, duplicates, conflicts, 0, '' } end
-if cut then truncate(s, cut.to, cut.hashes, cut.marks, 1) end
+if cut then truncate(s, cut.to, cut.newRev, cut.hashes, cut.marks, 1) end
 if cut and turn then mark = readMark(turn.name) end
 local total, counter = s.tokens, s.counter
 if fresh > 0 then
@@ -717,7 +753,7 @@ total = total and total + request.tokens[i]
 end
 end
 local time, nextPosition = now(), s.next + fresh
-local fields = fresh > 0 and { 'updated', time, 'next', nextPosition, 'rounds', s.rounds } or { 'updated', time }
+local fields = { 'updated', time, unpack(logFields(s, request, fresh, entries)) }
 local function set(name, value) fields[#fields + 1] = name; fields[#fields + 1] = value end
 if s.epoch == '' then s.epoch = request.epoch; set('epoch', s.epoch); set('rev', s.epoch); set('created', time) end
 claim(request, s, set)
@@ -1074,13 +1110,14 @@ local s = loadSession(state, nil, nil, redis.pcall)
 local refusal = gate({}, s, 'erased', function() return s.epoch == request.epoch and { 'FORKED' } end)
 if refusal then return refusal end
 if redis.call('EXISTS', log, ids, state) > 0 then return { 'EXISTS' } end
-local staged, hasRecords = redis.call('HMGET', KEYS[6], 'next', 'rounds'), request.next > request.base
+local staged, hasRecords = redis.call('HMGET', KEYS[6], 'next', 'rounds', 'sum'), request.next > request.base
 if hasRecords and tonumber(staged[1] or -1) ~= request.next then return { 'LOST' } end
 local time = now()
 local fields = { 'epoch', request.epoch, 'rev', request.epoch, 'created', time, 'updated', time }
 local hasLog = request.next > 0
 if hasLog then
-for _, value in ipairs({ 'base', request.base, 'next', request.next, 'rounds', hasRecords and staged[2] or 0 }) do
+local rounds, sum = unpack(hasRecords and { staged[2], staged[3] } or { 0, 0 })
+for _, value in ipairs({ 'base', request.base, 'next', request.next, 'rounds', rounds, 'sum', sum }) do
 fields[#fields + 1] = value
 end
 end
@@ -1315,7 +1352,7 @@ const readPageAt12: ScriptPart = {
   text: `\
 local refusal = gate(cjson.decode(ARGV[1]), loadSession(KEYS[3]), 'owner')
 if refusal then return refusal end
-local field = redis.call('HMGET', KEYS[3], 'epoch', 'rev', 'base', 'start', 'next', 'head', 'headCount', 'tokens', 'counter', 'owner', 'erased')
+local field = redis.call('HMGET', KEYS[3], 'epoch', 'rev', 'base', 'start', 'next', 'head', 'headCount', 'tokens', 'counter', 'owner', 'erased', 'sum')
 local records = redis.call('LRANGE', KEYS[1], ARGV[2], ARGV[3])
 return { 'PAGE', field, records, redis.call('LLEN', KEYS[1]), redis.call('HLEN', KEYS[2]) }`,
 };
@@ -1529,9 +1566,9 @@ if last > 0 then redis.call('HSET', KEYS[3], 'discarded', '1 ' .. last .. ' ' ..
 end`,
 };
 
-const rebuildAt25: ScriptPart = {
+const rebuildAt26: ScriptPart = {
   file: "rebuild.lua",
-  line: 25,
+  line: 26,
   text: `\
 local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
 local request, length = cjson.decode(ARGV[1]), redis.call('LLEN', log)
@@ -1553,6 +1590,8 @@ return { 'REBUILT', redis.call('HGET', state, 'owner') or '' }
 end
 if request.fields[1] == '' then redis.call('HSET', state, 'epoch', request.newEpoch) end
 redis.call('HSET', state, 'rev', request.newRev, 'cut', request.newRev, 'updated', now())
+local sum = newSum(request.sum, request.newRev .. (s.sum or '') .. table.concat(redis.call('TIME'), ' '))
+redis.call('HSET', state, 'sum', sumText(sum))
 local key = redis.call('HGET', state, 'key') or ''
 for _, name in ipairs(request.recordKeys) do
 if not (' ' .. key .. ' '):find(' ' .. name .. ' ', 1, true) then key = key .. ' ' .. name end
@@ -1657,14 +1696,14 @@ if request.to == s.base and headless and not stays then
 redis.call('UNLINK', KEYS[1], KEYS[2], KEYS[3])
 return { 'REWOUND', s.owner or '' }
 end
-truncate(s, request.to, ARGV[2], ARGV, 3)
+truncate(s, request.to, request.newRev, ARGV[2], ARGV, 3)
 redis.call('HSET', KEYS[3], 'rev', request.newRev, 'cut', request.newRev)
 return { 'REWOUND', s.owner or '' }`,
 };
 
-const stageCopyAt24: ScriptPart = {
+const stageCopyAt25: ScriptPart = {
   file: "stage-copy.lua",
-  line: 24,
+  line: 25,
   text: `\
 local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
 local request, rounds = cjson.decode(ARGV[1]), 0
@@ -1689,15 +1728,16 @@ writeMark(ARGV[at], total == tonumber(ARGV[at + 3]) and 'T' or 't', total, mark 
 end
 inChunks('RPUSH', log, ARGV, firstRecord + 1)
 local next = string.format('%.0f', request.from + count)
-redis.call('HSET', state, 'next', next, 'owner', request.owner)
+local sum = extendSum(tonumber(redis.call('HGET', state, 'sum') or 0), count, request.sum)
+redis.call('HSET', state, 'next', next, 'owner', request.owner, 'sum', sumText(sum))
 redis.call('HINCRBY', state, 'rounds', rounds)
 expireAll(now() + request.ttl)
 return { 'STAGED', next }`,
 };
 
-const swapRecordsAt13: ScriptPart = {
+const swapRecordsAt14: ScriptPart = {
   file: "swap-records.lua",
-  line: 13,
+  line: 14,
   text: `\
 local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
 local request, s = cjson.decode(ARGV[1]), loadSession(state, log, ids)
@@ -1717,6 +1757,8 @@ end
 swapped = swapped + 1
 end
 end
+local sum = swapped > 0 and newSum(s.sum, request.token)
+if sum then redis.call('HSET', state, 'sum', sumText(sum)) end
 for i, swap in ipairs(request.fields) do
 local stored = redis.call('HGET', state, swap.name)
 if stored and redis.sha1hex(stored) == swap.was then
@@ -1825,12 +1867,12 @@ return { 'OK', s.owner or '' }`,
 };
 
 export const appendScript = script([
-  plainAppendAt14,
+  plainAppendAt17,
   countUsageAt7,
-  plainAppendAt44,
+  plainAppendAt49,
   numbersAt5,
   ownerLeftAt8,
-  loadSessionAt11,
+  loadSessionAt12,
   gateAt17,
   sortOutAt7,
   compareKeysAt6,
@@ -1845,10 +1887,12 @@ export const appendScript = script([
   nowAt3,
   inChunksAt3,
   forgetAt8,
+  logSumAt11,
   writeMarkAt8,
-  truncateAt16,
+  truncateAt17,
   nameOwnerAt5,
   claimAt6,
+  logFieldsAt6,
   noteKeyAt4,
   changeSideAt6,
   explainIdsAt8,
@@ -1858,13 +1902,13 @@ export const appendScript = script([
   holderAt4,
   seekHoldAt7,
   appendHoldAt8,
-  appendAt47,
+  appendAt48,
 ]);
 
 export const beginSwapsScript = script([
   numbersAt5,
   ownerLeftAt8,
-  loadSessionAt11,
+  loadSessionAt12,
   gateAt17,
   beginSwapsAt12,
 ]);
@@ -1872,7 +1916,7 @@ export const beginSwapsScript = script([
 export const clearSessionScript = script([
   numbersAt5,
   ownerLeftAt8,
-  loadSessionAt11,
+  loadSessionAt12,
   gateAt17,
   clearSessionAt12,
 ]);
@@ -1880,7 +1924,7 @@ export const clearSessionScript = script([
 export const commitReductionScript = script([
   numbersAt5,
   ownerLeftAt8,
-  loadSessionAt11,
+  loadSessionAt12,
   gateAt17,
   asReadAt6,
   nowAt3,
@@ -1905,7 +1949,7 @@ export const countEntriesScript = script([
 export const describeSessionScript = script([
   numbersAt5,
   ownerLeftAt8,
-  loadSessionAt11,
+  loadSessionAt12,
   gateAt17,
   describeSessionAt13,
 ]);
@@ -1920,7 +1964,7 @@ export const dropEntriesScript = script([
 export const eraseSessionScript = script([
   numbersAt5,
   ownerLeftAt8,
-  loadSessionAt11,
+  loadSessionAt12,
   gateAt17,
   expireAllAt4,
   nowAt3,
@@ -1930,7 +1974,7 @@ export const eraseSessionScript = script([
 export const extendExpiryScript = script([
   numbersAt5,
   ownerLeftAt8,
-  loadSessionAt11,
+  loadSessionAt12,
   gateAt17,
   expireAllAt4,
   nowAt3,
@@ -1940,7 +1984,7 @@ export const extendExpiryScript = script([
 export const finishCopyScript = script([
   numbersAt5,
   ownerLeftAt8,
-  loadSessionAt11,
+  loadSessionAt12,
   gateAt17,
   nowAt3,
   inChunksAt3,
@@ -1958,7 +2002,7 @@ export const finishCopyScript = script([
 export const finishSwapsScript = script([
   numbersAt5,
   ownerLeftAt8,
-  loadSessionAt11,
+  loadSessionAt12,
   gateAt17,
   finishSwapsAt11,
 ]);
@@ -1984,7 +2028,7 @@ export const markOwnerScript = script([
 export const openCopyScript = script([
   numbersAt5,
   ownerLeftAt8,
-  loadSessionAt11,
+  loadSessionAt12,
   gateAt17,
   openCopyAt12,
 ]);
@@ -2001,7 +2045,7 @@ export const putEntriesScript = script([
 export const readAllScript = script([
   numbersAt5,
   ownerLeftAt8,
-  loadSessionAt11,
+  loadSessionAt12,
   gateAt17,
   readAllAt11,
 ]);
@@ -2009,7 +2053,7 @@ export const readAllScript = script([
 export const readCopyScript = script([
   numbersAt5,
   ownerLeftAt8,
-  loadSessionAt11,
+  loadSessionAt12,
   gateAt17,
   nowAt3,
   sharedMarksAt8,
@@ -2020,7 +2064,7 @@ export const readCopyScript = script([
 export const readEpochScript = script([
   numbersAt5,
   ownerLeftAt8,
-  loadSessionAt11,
+  loadSessionAt12,
   gateAt17,
   readEpochAt11,
 ]);
@@ -2028,7 +2072,7 @@ export const readEpochScript = script([
 export const readMarksScript = script([
   numbersAt5,
   ownerLeftAt8,
-  loadSessionAt11,
+  loadSessionAt12,
   gateAt17,
   sharedMarksAt8,
   readMarkAt6,
@@ -2038,7 +2082,7 @@ export const readMarksScript = script([
 export const readPageScript = script([
   numbersAt5,
   ownerLeftAt8,
-  loadSessionAt11,
+  loadSessionAt12,
   gateAt17,
   readPageAt12,
 ]);
@@ -2046,7 +2090,7 @@ export const readPageScript = script([
 export const readRoundsScript = script([
   numbersAt5,
   ownerLeftAt8,
-  loadSessionAt11,
+  loadSessionAt12,
   gateAt17,
   beginsRoundAt3,
   readRoundsAt13,
@@ -2055,7 +2099,7 @@ export const readRoundsScript = script([
 export const readSideScript = script([
   numbersAt5,
   ownerLeftAt8,
-  loadSessionAt11,
+  loadSessionAt12,
   gateAt17,
   readSideAt11,
 ]);
@@ -2063,7 +2107,7 @@ export const readSideScript = script([
 export const readStatsScript = script([
   numbersAt5,
   ownerLeftAt8,
-  loadSessionAt11,
+  loadSessionAt12,
   gateAt17,
   nowAt3,
   readStatsAt14,
@@ -2072,7 +2116,7 @@ export const readStatsScript = script([
 export const readTurnScript = script([
   numbersAt5,
   ownerLeftAt8,
-  loadSessionAt11,
+  loadSessionAt12,
   gateAt17,
   sharedMarksAt8,
   readMarkAt6,
@@ -2083,7 +2127,7 @@ export const readTurnScript = script([
 export const readViewScript = script([
   numbersAt5,
   ownerLeftAt8,
-  loadSessionAt11,
+  loadSessionAt12,
   gateAt17,
   viewAt7,
   readViewAt12,
@@ -2092,7 +2136,7 @@ export const readViewScript = script([
 export const readWindowScript = script([
   numbersAt5,
   ownerLeftAt8,
-  loadSessionAt11,
+  loadSessionAt12,
   gateAt17,
   readWindowAt14,
 ]);
@@ -2100,7 +2144,7 @@ export const readWindowScript = script([
 export const rebuildScript = script([
   numbersAt5,
   ownerLeftAt8,
-  loadSessionAt11,
+  loadSessionAt12,
   gateAt17,
   expireAllAt4,
   keepAllAt3,
@@ -2112,13 +2156,14 @@ export const rebuildScript = script([
   restoreTurnsAt8,
   inChunksAt3,
   restoreDiscardedAt9,
-  rebuildAt25,
+  logSumAt11,
+  rebuildAt26,
 ]);
 
 export const relabelSessionScript = script([
   numbersAt5,
   ownerLeftAt8,
-  loadSessionAt11,
+  loadSessionAt12,
   gateAt17,
   relabelSessionAt14,
 ]);
@@ -2136,7 +2181,7 @@ export const renewHoldScript = script([
 export const restartSessionScript = script([
   numbersAt5,
   ownerLeftAt8,
-  loadSessionAt11,
+  loadSessionAt12,
   gateAt17,
   expireAllAt4,
   nowAt3,
@@ -2146,17 +2191,18 @@ export const restartSessionScript = script([
 export const rewindScript = script([
   numbersAt5,
   ownerLeftAt8,
-  loadSessionAt11,
+  loadSessionAt12,
   gateAt17,
   asReadAt6,
   beginsRoundAt3,
   nowAt3,
   inChunksAt3,
   forgetAt8,
+  logSumAt11,
   sharedMarksAt8,
   writeMarkAt8,
   readMarkAt6,
-  truncateAt16,
+  truncateAt17,
   rewindAt15,
 ]);
 
@@ -2170,21 +2216,23 @@ export const stageCopyScript = script([
   readMarkAt6,
   writeMarkAt8,
   inChunksAt3,
-  stageCopyAt24,
+  logSumAt11,
+  stageCopyAt25,
 ]);
 
 export const swapRecordsScript = script([
   numbersAt5,
   ownerLeftAt8,
-  loadSessionAt11,
+  loadSessionAt12,
   gateAt17,
-  swapRecordsAt13,
+  logSumAt11,
+  swapRecordsAt14,
 ]);
 
 export const takeAndReadScript = script([
   numbersAt5,
   ownerLeftAt8,
-  loadSessionAt11,
+  loadSessionAt12,
   gateAt17,
   holderAt4,
   seekHoldAt7,
@@ -2200,7 +2248,7 @@ export const takeAndReadScript = script([
 export const takeHoldScript = script([
   numbersAt5,
   ownerLeftAt8,
-  loadSessionAt11,
+  loadSessionAt12,
   gateAt17,
   holderAt4,
   seekHoldAt7,
@@ -2219,7 +2267,7 @@ export const unmarkOwnerScript = script([
 export const writeSideScript = script([
   numbersAt5,
   ownerLeftAt8,
-  loadSessionAt11,
+  loadSessionAt12,
   gateAt17,
   nowAt3,
   nameOwnerAt5,

@@ -1,10 +1,10 @@
 -- Appends a page to an incomplete copy of a session. Idempotent.
 --
 -- KEYS: log, ids and state of the copy.
--- ARGV: the request as JSON { from, base, count, turns, ttl, owner, before? }; for each of `count` records the hash of
---   its id, another hash to take where that is known already, and digest and position; for each of `turns` turns its
---   name, its records on this page, the position of the first, and the number of records that it has when it is done,
---   or 0; the records. `before` is the same of the record before the page.
+-- ARGV: the request as JSON { from, base, count, sum, turns, ttl, owner, before? }; for each of `count` records the
+--   hash of its id, another hash to take where that is known already, and digest and position; for each of `turns`
+--   turns its name, its records on this page, the position of the first, and the number of records that it has when it
+--   is done, or 0; the records. `sum` is their checksum, `before` the same of the record before the page.
 -- Replies: STAGED and the position that the next record gets, or "" where the copy has expired or its last record is
 --   another: a failover brought an older log of the source back, which others have gone on with. A page that another
 --   process has added already changes nothing.
@@ -20,6 +20,7 @@
 --- @include read-mark
 --- @include write-mark
 --- @include in-chunks
+--- @include log-sum
 
 local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
 local request, rounds = cjson.decode(ARGV[1]), 0
@@ -44,7 +45,8 @@ for at = 3 * count + 2, 3 * count + 1 + 4 * request.turns, 4 do
 end
 inChunks('RPUSH', log, ARGV, firstRecord + 1)
 local next = string.format('%.0f', request.from + count)
-redis.call('HSET', state, 'next', next, 'owner', request.owner)
+local sum = extendSum(tonumber(redis.call('HGET', state, 'sum') or 0), count, request.sum)
+redis.call('HSET', state, 'next', next, 'owner', request.owner, 'sum', sumText(sum))
 redis.call('HINCRBY', state, 'rounds', rounds)
 expireAll(now() + request.ttl)
 return { 'STAGED', next }

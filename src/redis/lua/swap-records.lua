@@ -1,13 +1,14 @@
 -- Replaces texts that are unchanged since the read (compare-and-set by hash).
 --
 -- KEYS: log, ids, state.
--- ARGV: the request as JSON { epoch, records: [{ position, was, hash?, digest? }], fields: [{ name, was }] }, where
---   `was` is the SHA-1 of a text; the new texts of the records, then of the fields.
+-- ARGV: the request as JSON { epoch, token, records: [{ position, was, hash?, digest? }], fields: [{ name, was }] },
+--   where `was` is the SHA-1 of a text; the new texts of the records, then of the fields.
 -- Replies: how many were replaced.
 --
 -- twin: model/edits.ts
 --
 --- @include gate
+--- @include log-sum
 --- @const digestLength
 
 local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
@@ -28,6 +29,8 @@ for i, swap in ipairs(request.records) do
     swapped = swapped + 1
   end
 end
+local sum = swapped > 0 and newSum(s.sum, request.token)
+if sum then redis.call('HSET', state, 'sum', sumText(sum)) end
 for i, swap in ipairs(request.fields) do
   local stored = redis.call('HGET', state, swap.name)
   if stored and redis.sha1hex(stored) == swap.was then

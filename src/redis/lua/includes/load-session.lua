@@ -7,10 +7,11 @@
 --
 --- @include numbers
 --- @include owner-left
+--- @const sumModulus
 
 local function loadSession(state, log, ids, read)
   local field = (read or redis.call)('HMGET', state, 'epoch', 'rev', 'base', 'start', 'next', 'headCount', 'tokens',
-    'counter', 'rounds', 'fence', 'key', 'owner', 'erased', 'label')
+    'counter', 'rounds', 'fence', 'key', 'owner', 'erased', 'label', 'sum')
   local isHash, sound = not field.err, true
   if not isHash then field = {} end
   local function whole(text, most)
@@ -24,6 +25,7 @@ local function loadSession(state, log, ids, read)
     tokens = amountFrom(field[7]), counter = field[8] or '',
     rounds = whole(field[9]), fence = whole(field[10], 2 ^ 53), key = field[11] or '',
     owner = field[12] or nil, erased = field[13], label = field[14], isHash = isHash,
+    sum = wholeFrom(field[15] or not field[5] and '0' or nil, sumModulus),
     last = 0, length = 0, known = 0, damaged = false
   }
   sound = sound and (not field[7] or s.tokens ~= nil)

@@ -1,7 +1,8 @@
 -- the short path of an append of records only, to a session unchanged since the caller's last call. The request begins
--- with `at next rounds ttl maxMessages maxFromStart usage`, each empty if there is none: the end of the log before and
--- after, the rounds that begin, the time to live, the limits of the view and from its start, and 1 if records carry
--- token usage. The request as JSON follows, from the character `from` on, for the full path (with `at` set).
+-- with `at next rounds sum ttl maxMessages maxFromStart usage`, each empty if there is none: the end of the log before
+-- and after, the rounds that begin, the records' checksum, the time to live, the limits of the view and from its start,
+-- and 1 if records carry token usage. The request as JSON follows, from the character `from` on, for the full path
+-- (with `at` set).
 --
 -- Replies with the end of the log, the time, the epoch and the owner. Any exception (a known id, an invalid number, a
 -- view that becomes too large) falls through to the full path: nothing is written until all is checked, by the rules of
@@ -10,17 +11,19 @@
 -- without any check takes 168,000.
 --
 --- @const mostCompact
+--- @const sumFactor
+--- @const sumModulus
 
-local at, next, begun, ttl, most, mostFromStart, used, from =
-  ARGV[1]:match('^(%d+) (%d+) (%d+) (%d*) (%d*) (%d*) (%d*) ()')
+local at, next, begun, added, ttl, most, mostFromStart, used, from =
+  ARGV[1]:match('^(%d+) (%d+) (%d+) (%d+) (%d*) (%d*) (%d*) (%d*) ()')
 if at then
   local call = redis.call
   local field = call('HMGET', KEYS[3], 'next', 'rounds', 'epoch', 'owner', 'base', 'start', 'headCount',
-    'tokens', 'fence', 'key', 'erased')
+    'tokens', 'fence', 'key', 'erased', 'sum')
   local expected = field[1] == at and (field[3] or ''):find('^%S+$')
     and not (field[8] or field[9] or field[10] or field[11])
-  local rounds, base, start, head = ((field[2] or 0) .. ' ' .. (field[5] or 0) .. ' ' .. (field[6] or 0) .. ' '
-    .. (field[7] or 0)):match('^(%d+) (%d+) (%d+) (%d+)$')
+  local rounds, base, start, head, sum = ((field[2] or 0) .. ' ' .. (field[5] or 0) .. ' ' .. (field[6] or 0) .. ' '
+    .. (field[7] or 0) .. ' ' .. (field[12] or '')):match('^(%d+) (%d+) (%d+) (%d+) (%d+)$')
   if expected and rounds then
     rounds, base, start, head = rounds + 0, base + 0, start + 0, head + 0
     local last, length, known, count = at + 0, call('LLEN', KEYS[1]), call('HLEN', KEYS[2]), (#ARGV - 1) / 3
@@ -36,7 +39,9 @@ if at then
   if expected and rounds then
     local count, time = (#ARGV - 1) / 3, call('TIME')
     local updated = string.format('%s%03d', time[1], time[2] / 1000)
-    call('HSET', KEYS[3], 'updated', updated, 'next', next, 'rounds', string.format('%.0f', rounds + begun))
+    for _ = 1, count do sum = sum * sumFactor % sumModulus end
+    call('HSET', KEYS[3], 'updated', updated, 'next', next, 'rounds', string.format('%.0f', rounds + begun),
+      'sum', string.format('%.0f', (sum + added) % sumModulus))
     call('HSET', KEYS[2], unpack(ARGV, 2, 2 * count + 1))
     call('RPUSH', KEYS[1], unpack(ARGV, 2 * count + 2))
     if used ~= '' then

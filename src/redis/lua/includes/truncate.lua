@@ -1,6 +1,6 @@
--- `truncate(s, to, hashes, marks, from)` removes all records from a position on. `hashes` are those of their ids,
--- packed; `marks` holds, from an index on, pairs of a turn's name and its new mark: empty for a turn of which nothing
--- is left, `-` and a number for one that loses so many records.
+-- `truncate(s, to, token, hashes, marks, from)` removes all records from a position on. `token` is of this change only;
+-- `hashes` are those of their ids, packed; `marks` holds, from an index on, pairs of a turn's name and its new mark:
+-- empty for a turn of which nothing is left, `-` and a number for one that loses so many records.
 --
 -- The log is cut first: a full server refuses other writes, but none behind that one, so that a rewind can make room.
 -- The view begins with the log again where it would else begin behind its end, with no head that stands for it. Where
@@ -10,10 +10,11 @@
 --- @include begins-round
 --- @include now
 --- @include forget
+--- @include log-sum
 --- @include write-mark
 --- @include read-mark
 
-local function truncate(s, to, hashes, marks, from)
+local function truncate(s, to, token, hashes, marks, from)
   local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
   local kept = to - s.base
   for first = kept, s.length - 1, 64 do
@@ -43,5 +44,6 @@ local function truncate(s, to, hashes, marks, from)
     end
     writeMark(name, kind, count, first)
   end
-  s.length, s.next, s.tokens = kept, to, nil
+  s.length, s.next, s.tokens, s.sum = kept, to, nil, newSum(s.sum, token)
+  if s.sum then redis.call('HSET', state, 'sum', sumText(s.sum)) end
 end
