@@ -4,7 +4,7 @@ import { isTouched } from "./failover-windows.js";
 import type { Finding } from "./finding.js";
 import { mayBeRemoved, type SessionCase, type TurnCalls } from "./session-case.js";
 
-/** A read with the newest position that it showed; -1 for none. */
+/** A read with the newest position that it showed, late answers aside; -1 for none. */
 interface DatedRead {
   readonly call: Call;
   readonly tokens: readonly Token[];
@@ -28,8 +28,12 @@ export function checkReads(session: SessionCase): Finding[] {
   ];
 }
 
-function newestOf(tokens: readonly Token[], { positions }: SessionCase): number {
-  return tokens.reduce((newest, token) => Math.max(newest, positions.get(tokenText(token)) ?? -1), -1);
+/** A late answer is as old as its question, with which a view shows it, and with which it leaves the view. */
+function newestOf(tokens: readonly Token[], { positions, late }: SessionCase): number {
+  return tokens.reduce((newest, token) => {
+    const text = tokenText(token);
+    return late.has(text) ? newest : Math.max(newest, positions.get(text) ?? -1);
+  }, -1);
 }
 
 /** Views, and what models were sent, that break a rule. */
@@ -106,11 +110,14 @@ function settledAt({ ok, told }: Call): number {
 }
 
 /** The same by positions, in sessions where nothing was removed: the greatest so far is enough. */
-function behindByPosition({ final, turns, positions }: SessionCase, reads: readonly DatedRead[]): Finding[] {
+function behindByPosition(session: SessionCase, reads: readonly DatedRead[]): Finding[] {
+  const { final, turns, positions } = session;
   const acknowledged = [...turns.values()]
     .flatMap(({ turn, count, calls }) => {
-      const position = positions.get(tokenText({ turn, index: count - 1 }));
-      return position === undefined ? [] : calls.filter(({ ok }) => ok).map((call) => ({ call, turn, position }));
+      const own = Array.from({ length: count }, (_, index) => ({ turn, index }));
+      const position = newestOf(own, session);
+      const isWhole = positions.has(tokenText(own.at(-1)!));
+      return isWhole ? calls.filter(({ ok }) => ok).map((call) => ({ call, turn, position })) : [];
     })
     .sort((a, b) => a.call.told - b.call.told);
   let at = 0;

@@ -1,6 +1,6 @@
 import { addCoverage, coverageIn, coverageOf, nothing, sameCoverage, type Coverage } from "../journal/coverage.js";
 import type { Call } from "../journal/read-journals.js";
-import { readRuns, tokenText, type Token } from "../journal/runs.js";
+import { readRuns, tokenText } from "../journal/runs.js";
 import { isTouched } from "./failover-windows.js";
 import type { Finding } from "./finding.js";
 import type { SessionCase } from "./session-case.js";
@@ -26,34 +26,40 @@ function lastView({ final }: SessionCase): Finding[] {
   return sameCoverage(said, coverageOf(left)) ? [] : [wrong(final.id, "the last view", said, left.length)];
 }
 
-/** The same for views that clients read, in sessions where nothing was removed. */
-function views({ final, reads, removals, windows, positions }: SessionCase): Finding[] {
+/**
+ * The same for views that clients read, in sessions where nothing was removed: summaries and messages stand for the
+ * log up to some message, each once, and for all that was acknowledged. Where the view starts is not asked: a late
+ * answer stands with its question, and copies in front of the start look like the rest.
+ */
+function views(session: SessionCase): Finding[] {
+  const { final, reads, removals, windows } = session;
   if (removals.length > 0 || (final.discarded ?? 0) > 0) {
     return [];
   }
+  const log = final.log.filter((token) => token !== undefined);
   return reads.flatMap((call) => {
     const summaries = call.answer.covered ?? [];
-    const tokens = readRuns(call.answer.runs ?? "");
     if (summaries.length === 0 || isTouched(windows, call.asked, Infinity)) {
       return [];
     }
-    const { head, start } = splitView(tokens, positions);
-    const left = final.log.slice(0, start).filter((token) => token !== undefined);
     const covered = summaries.map(coverageIn).reduce(addCoverage, nothing);
-    const said = addCoverage(covered, coverageOf(head));
+    const said = addCoverage(covered, coverageOf(readRuns(call.answer.runs ?? "")));
+    const least = lengthAt(session, call.asked);
+    const isSound = said.count >= least && sameCoverage(said, coverageOf(log.slice(0, said.count)));
     const name = `the view of client ${call.client} at ${call.asked}`;
-    return sameCoverage(said, coverageOf(left)) ? [] : [wrong(final.id, name, said, left.length)];
+    const says = `${name} stands for ${said.count} messages, but not for the first ones or not for ${least}`;
+    return isSound ? [] : [{ figure: "wrongSummaries", session: final.id, amount: 1, says } as const];
   });
 }
 
-/** The messages before the contiguous end of a view, and the position of that end. */
-function splitView(tokens: readonly Token[], positions: ReadonlyMap<string, number>) {
-  const places = tokens.map((token) => positions.get(tokenText(token)) ?? -1);
-  let first = places.length - 1;
-  while (first > 0 && places[first - 1] === places[first]! - 1) {
-    first -= 1;
+/** How many messages of the log had been acknowledged by a time at least; 0 where a failover may have lost some. */
+function lengthAt({ turns, positions, windows }: SessionCase, time: number): number {
+  let length = 0;
+  for (const { turn, count, calls } of windows.length > 0 ? [] : turns.values()) {
+    const isThere = calls.some(({ ok, told }) => ok && told < time);
+    length = isThere ? Math.max(length, (positions.get(tokenText({ turn, index: count - 1 })) ?? -1) + 1) : length;
   }
-  return { head: tokens.slice(0, Math.max(0, first)), start: places[first] ?? 0 };
+  return length;
 }
 
 function wrong(session: string, name: string, { count }: Coverage, left: number): Finding {

@@ -61,6 +61,8 @@ export interface SessionCase {
   readonly windows: readonly FailoverWindow[];
   /** Position of each token in the final log; of the first where there are several. */
   readonly positions: ReadonlyMap<string, number>;
+  /** Tokens that stand behind others' messages, while their turn begins before those; views show them with it. */
+  readonly late: ReadonlySet<string>;
 }
 
 /** True for a question that stores a turn. */
@@ -81,10 +83,26 @@ export function sessionCase(
     }
   });
   return {
-    ...{ final, turns, windows, positions },
+    ...{ final, turns, windows, positions, late: lateIn(turns, positions) },
     reads: calls.filter((call) => call.ok && (call.do === "view" || call.do === "transcript")),
     removals: calls.flatMap((call) => removalOf(call, turns, calls) ?? []),
   };
+}
+
+function lateIn(turns: ReadonlyMap<string, TurnCalls>, positions: ReadonlyMap<string, number>): Set<string> {
+  const late = new Set<string>();
+  for (const { turn, count, steps } of turns.values()) {
+    let offset: number | undefined;
+    for (let index = 0; steps && index < count; index += 1) {
+      const text = tokenText({ turn, index });
+      const position = positions.get(text);
+      offset ??= position === undefined ? undefined : position - index;
+      if (position !== undefined && position - index !== offset) {
+        late.add(text);
+      }
+    }
+  }
+  return late;
 }
 
 /** True if a removal may have taken effect in a time and concern what was stored by its end. */
