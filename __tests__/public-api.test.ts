@@ -294,9 +294,19 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
     },
     "src/entries/otel.ts": { values: ["openTelemetryHandler"], types: ["OpenTelemetryHandlerOptions"] },
     "testing/index.ts": {
-      values: ["checkChatCompletionRequest", "sessionStoreContract", "startOpenAIServer"],
+      values: [
+        "ProviderMemory",
+        "captureWire",
+        "checkChatCompletionRequest",
+        "checkWire",
+        "sessionStoreContract",
+        "startOpenAIServer",
+      ],
       types: [
+        "CaptureWireOptions",
+        "CapturedWire",
         "ChatCompletionRefusal",
+        "CheckWireOptions",
         "ContractCase",
         "OpenAIServer",
         "OpenAIServerOptions",
@@ -304,6 +314,9 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
         "ScriptedCall",
         "ScriptedReply",
         "StoreSetup",
+        "WireKind",
+        "WireModel",
+        "WireViolation",
       ],
     },
   };

@@ -9,3 +9,7 @@ export type { ScriptedCall, ScriptedReply } from "./openai-server/completion.js"
 export type { ChatCompletionRefusal } from "./openai-server/refusal.js";
 export { sessionStoreContract, type ContractCase } from "./session-store-contract.js";
 export type { StoreSetup } from "./session-store/store-case.js";
+export { captureWire, type CapturedWire, type CaptureWireOptions, type WireModel } from "./wire/capture-wire.js";
+export { checkWire, type CheckWireOptions } from "./wire/check-wire.js";
+export type { WireKind, WireViolation } from "./wire/findings.js";
+export { ProviderMemory } from "./wire/provider-memory.js";
