@@ -152,7 +152,8 @@ describe("repairConversation", () => {
     expect(result.tool_call_id).toBe(id);
     expect(changed.content).toContainEqual({ type: "tool_use", id, name: "lookup", input: {} });
     expect(changed.additional_kwargs).toEqual({
-      __gemini_function_call_thought_signatures__: { "a|b": "signed", [id]: "signed" },
+      __gemini_function_call_thought_signatures__: { [id]: "signed" },
+      tool_calls: [{ id, type: "function", function: { name: "lookup", arguments: "{}" } }],
     });
   });
 

@@ -1,4 +1,8 @@
 export type { Speaker } from "../messages/roles.js";
+export type { Call } from "../messages/calls.js";
+export { editMessage, type MessageEdit } from "../messages/copies/edit-message.js";
+export type { CallChange } from "../messages/copies/edits.js";
+export { redact, type Redaction } from "../messages/copies/redact.js";
 export { assertConversation, validateConversation } from "../structure/validate.js";
 export type { StructureOptions } from "../structure/options.js";
 export { builtInProfiles, type BuiltInProfile } from "../structure/profiles/built-in-profiles.js";

@@ -23,6 +23,11 @@ function toBlock(element: unknown): Block {
   return typeof element === "string" ? { type: "text", text: element } : { type: "unknown" };
 }
 
+/** The blocks as content: an empty text if there are none, because providers reject an empty list. */
+export function contentOf(blocks: readonly Block[]): string | Block[] {
+  return blocks.length === 0 ? "" : [...blocks];
+}
+
 /** The text of a message: its string content, or its text parts joined. Calls, images and reasoning are not text. */
 export function textOf({ content }: Pick<BaseMessage, "content">): string {
   return contentText(content);
@@ -36,13 +41,13 @@ export function contentText(content: MessageContent): string {
   return Array.isArray(content) ? content.map(blockText).join("") : "";
 }
 
-/** The text of one part of content, which some stored messages hold as a string; empty for other types of parts. */
+/** The text of one part of content, which some stored messages hold as a string; empty for thoughts and other parts. */
 export function blockText(block: unknown): string {
   if (typeof block === "string") {
     return block;
   }
-  const { type, text } = fieldsOf(block);
-  return type === "text" ? (stringIn(text) ?? "") : "";
+  const { type, text, thought } = fieldsOf(block);
+  return type === "text" && thought !== true ? (stringIn(text) ?? "") : "";
 }
 
 /**

@@ -3,7 +3,7 @@ import * as z from "zod/mini";
 import { jsonText } from "../base/json-text.js";
 import { saysNothing } from "../messages/content.js";
 import { roleOf } from "../messages/roles.js";
-import { changeMessage } from "../messages/change-message.js";
+import { changeContent } from "../messages/copies/change-content.js";
 import { anyFunction, lazy } from "../base/options.js";
 
 /** Returns a text without the parts that the model did not write (follow-up questions, for example). */
@@ -54,7 +54,7 @@ export class TextCleaner {
     if (copy !== undefined && json !== undefined && jsonText(copy.content) === json) {
       return copy;
     }
-    const changed = changeMessage(message, { content });
+    const changed = changeContent(message, content);
     this.#copies.set(message, changed);
     return changed;
   }

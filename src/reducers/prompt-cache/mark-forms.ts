@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { callsOf } from "../../messages/calls.js";
-import { changeMessage } from "../../messages/change-message.js";
+import { changeContent } from "../../messages/copies/change-content.js";
 import { blocksOf, isBlankText, isStandardContent, type Block } from "../../messages/content.js";
 import type { StructureProfile } from "../../structure/profiles/profile.js";
 
@@ -43,7 +43,7 @@ function cacheControl(ttl: CacheTtl | undefined): MarkForm {
       const blocks = blocksOf(message);
       const place = hasOwnBlocks(message) ? blocks.findLastIndex(canCarry) : -1;
       const marked = blocks.map((block, index) => (index === place ? { ...block, cache_control: value } : block));
-      return place < 0 ? undefined : changeMessage(message, { content: marked });
+      return place < 0 ? undefined : changeContent(message, marked);
     },
   };
 }
@@ -58,7 +58,7 @@ function cachePoint(ttl: CacheTtl | undefined): MarkForm {
       const blocks = blocksOf(message);
       const last = blocks.at(-1);
       return hasOwnBlocks(message) && last !== undefined && canCarry(last)
-        ? changeMessage(message, { content: [...blocks, { cachePoint: { type: "default", ...(ttl && { ttl }) } }] })
+        ? changeContent(message, [...blocks, { cachePoint: { type: "default", ...(ttl && { ttl }) } }])
         : undefined;
     },
   };

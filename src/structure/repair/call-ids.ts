@@ -1,6 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { type LinkedCall, answeredId, callsOf, showId } from "../../messages/calls.js";
-import { changeCalls, changeMessage } from "../../messages/change-message.js";
+import { changeMessage } from "../../messages/change-message.js";
+import { editMessage } from "../../messages/copies/edit-message.js";
 import { readStructure } from "../rules/find-issues.js";
 import { speakerOf } from "../../messages/roles.js";
 import { mustHold, type Entry, type RepairSession } from "./session.js";
@@ -21,10 +22,7 @@ export function repairCallIds(entries: readonly Entry[], session: RepairSession)
   links.callsAt.forEach((calls, index) => {
     const ids = calls.map((call) => newIds.get(keyOf(call)));
     if (ids.some((id) => id !== undefined)) {
-      renamed.set(
-        index,
-        changeCalls(messages[index]!, (_, place) => (ids[place] === undefined ? undefined : { id: ids[place].id })),
-      );
+      renamed.set(index, editMessage(messages[index]!, { calls: (_, place) => ids[place] && { id: ids[place].id } }));
     }
     calls.forEach((call, place) => call.results.forEach((result) => renameResult(result, ids[place]?.id)));
     ids.forEach((id, place) => {

@@ -1,10 +1,10 @@
 import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { jsonText } from "../../base/json-text.js";
-import { changeMessage, isCallBlock } from "../../messages/change-message.js";
+import { changeContent } from "../../messages/copies/change-content.js";
+import { editMessage } from "../../messages/copies/edit-message.js";
 import { type Call, callsOf } from "../../messages/calls.js";
 import { type Block, blocksOf } from "../../messages/content.js";
 import { speakerOf } from "../../messages/roles.js";
-import { without } from "../../messages/values.js";
 import { mustHold, type Entry, type RepairSession } from "./session.js";
 
 /**
@@ -28,17 +28,14 @@ export function foldTools(entries: readonly Entry[], session: RepairSession): re
 
 function foldCalls(message: BaseMessage): BaseMessage {
   const told = callsOf(message).map(tellCall).join("\n");
-  const rest = blocksOf(message).filter((block) => !isCallBlock(block));
-  return changeMessage(message, {
-    content:
-      typeof message.content === "string"
-        ? [message.content, told].filter(Boolean).join("\n")
-        : [...rest, textBlock(told)],
-    tool_calls: [],
-    invalid_tool_calls: [],
-    ...((message as { tool_call_chunks?: unknown[] }).tool_call_chunks === undefined ? {} : { tool_call_chunks: [] }),
-    additional_kwargs: without(message.additional_kwargs, "tool_calls"),
-  });
+  const silent = editMessage(message, { calls: () => "remove" });
+  const { content } = silent as { content: unknown };
+  return changeContent(
+    silent,
+    typeof message.content === "string"
+      ? [message.content, told].filter(Boolean).join("\n")
+      : [...(Array.isArray(content) ? blocksOf(silent) : []), textBlock(told)],
+  );
 }
 
 function tellCall({ name, args }: Call): string {

@@ -1,11 +1,9 @@
-import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
+import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { callsOf } from "../../messages/calls.js";
-import { speakerOf, summaryKey } from "../../messages/roles.js";
+import { mergeMessages } from "../../messages/copies/merge-messages.js";
+import { speakerOf } from "../../messages/roles.js";
 import { mayBeFirst } from "../rules/find-issues.js";
 import { mustHold, synthesizedKey, type Entry, type RepairSession } from "./session.js";
-import { blocksOf, isStandardContent } from "../../messages/content.js";
-import { recordsIn, without } from "../../messages/values.js";
-import { changeMessage } from "../../messages/change-message.js";
 
 const missingQuestion = "(The conversation begins with the assistant.)";
 const missingAnswer = "(no answer to the tool results)";
@@ -191,37 +189,4 @@ function isSystem({ message }: Entry): boolean {
 
 function indexesOf({ index, merged = [] }: Entry): readonly number[] {
   return [...merged, index];
-}
-
-/**
- * Merges messages of one speaker in their order, texts separated by a blank line. Other fields are those of the first
- * message, or, of AI messages, of the last, whose calls the next messages answer. Linear.
- */
-export function mergeMessages(messages: readonly BaseMessage[]): BaseMessage {
-  const isModel = speakerOf(messages[0]!) === "assistant";
-  const base = messages.at(isModel ? -1 : 0)!;
-  const sameName = messages.every(({ name }) => name === base.name);
-  return changeMessage(base, {
-    content: mergeContent(messages),
-    additional_kwargs: without(base.additional_kwargs, summaryKey),
-    ...(messages.some(isStandardContent)
-      ? { response_metadata: { ...base.response_metadata, output_version: "v1" } }
-      : {}),
-    ...(sameName ? {} : { name: undefined }),
-    ...(isModel ? mergeCalls(messages as AIMessage[]) : {}),
-  });
-}
-
-function mergeContent(messages: readonly BaseMessage[]): unknown {
-  if (messages.every(({ content }) => typeof content === "string")) {
-    return messages.flatMap(({ content }) => (content === "" ? [] : [content])).join("\n\n");
-  }
-  return messages.flatMap((message) => [...blocksOf(message)]);
-}
-
-function mergeCalls(messages: readonly AIMessage[]): Record<string, unknown> {
-  return {
-    tool_calls: messages.flatMap(({ tool_calls: calls }) => recordsIn(calls)),
-    invalid_tool_calls: messages.flatMap(({ invalid_tool_calls: calls }) => recordsIn(calls)),
-  };
 }

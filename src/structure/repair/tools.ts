@@ -1,6 +1,6 @@
 import { ToolMessage } from "@langchain/core/messages";
 import { type LinkedCall, showId } from "../../messages/calls.js";
-import { changeCalls } from "../../messages/change-message.js";
+import { editMessage } from "../../messages/copies/edit-message.js";
 import { readStructure } from "../rules/find-issues.js";
 import type { StructureContext, StructureRule } from "../rules/rules.js";
 import { saysNothing } from "../../messages/content.js";
@@ -166,7 +166,7 @@ class ToolRepair {
     readonly rule: StructureRule;
   }): Entry[] {
     const places = new Set(missing.map(({ place }) => place));
-    const message = changeCalls(entry.message, (_, place) => (places.has(place) ? "remove" : undefined));
+    const message = editMessage(entry.message, { calls: (_, place) => (places.has(place) ? "remove" : undefined) });
     const isEmpty = saysNothing(message);
     const done = isEmpty ? "Removed a message whose calls have no results." : "Removed calls without results.";
     this.#session.repairs.push({ rule, index: entry.index, action: isEmpty ? "removed" : "changed", message: done });

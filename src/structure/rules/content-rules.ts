@@ -1,7 +1,17 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { changeMessage, contentOf, dropKwarg, isCallBlock } from "../../messages/change-message.js";
+import { dropKwarg } from "../../messages/change-message.js";
+import { isCallBlock } from "../../messages/copies/call-places.js";
+import { changeContent, plainAnswer } from "../../messages/copies/change-content.js";
+import { editAll } from "../../messages/copies/edit-message.js";
 import { callsOf } from "../../messages/calls.js";
-import { type Block, blocksOf, isBlankText, isStandardContent, saysNothing } from "../../messages/content.js";
+import {
+  type Block,
+  blocksOf,
+  contentOf,
+  isBlankText,
+  isStandardContent,
+  saysNothing,
+} from "../../messages/content.js";
 import { type Speaker, speakerOf } from "../../messages/roles.js";
 import type { MessageRule } from "./rules.js";
 import type { StructureProfile } from "../profiles/profile.js";
@@ -28,9 +38,10 @@ export const orderInMessage: MessageRule = {
   },
   repair(message) {
     const isLast = speakerOf(message) === "assistant" ? isCallBlock : isNotResult;
-    const blocks = blocksOf(message);
-    const content = [...blocks.filter((block) => !isLast(block)), ...blocks.filter(isLast)];
-    return { message: changeMessage(message, { content }), done: "Put the blocks of the message in order." };
+    const changed = editAll(message, {
+      blocks: (blocks) => [...blocks.filter((block) => !isLast(block)), ...blocks.filter(isLast)],
+    });
+    return { message: changed, done: "Put the blocks of the message in order." };
   },
 };
 
@@ -64,23 +75,26 @@ export const noBlankText: MessageRule = {
     return refusesBlank && blocksOf(message).some(isBlankText) ? "A text block is empty or blank." : undefined;
   },
   repair(message, { choices: { emptyMessages } }) {
-    const blocks = blocksOf(message).filter((block) => !isBlankText(block));
+    const isBlank = blocksOf(message).every(isBlankText);
     const speaker = speakerOf(message);
-    if (blocks.length > 0) {
-      return { message: changeMessage(message, { content: blocks }), done: "Removed blank text." };
-    }
-    if (speaker === "assistant" && callsOf(message).length > 0) {
-      return { message: changeMessage(message, { content: "" }), done: "Removed blank text beside tool calls." };
+    if (!isBlank || (speaker === "assistant" && callsOf(message).length > 0)) {
+      const done = isBlank ? "Removed blank text beside tool calls." : "Removed blank text.";
+      return { message: withoutBlankText(message), done };
     }
     if (speaker === "system" || (speaker === "assistant" && emptyMessages === "drop")) {
       return { done: "Removed an empty message." };
     }
-    return {
-      message: changeMessage(message, { content: fillers[speaker] }),
-      done: "Replaced empty content by a placeholder.",
-    };
+    const filled = speaker === "assistant" ? plainAnswer : changeContent;
+    return { message: filled(message, fillers[speaker]), done: "Replaced empty content by a placeholder." };
   },
 };
+
+function withoutBlankText(message: BaseMessage): BaseMessage {
+  return editAll(message, {
+    pieces: (pieces) => pieces.map((text) => (text.trim() === "" ? undefined : text)),
+    blocks: (blocks) => blocks.filter((block) => !isBlankText(block)),
+  });
+}
 
 /** S16: the model says something or calls a tool. */
 export const noEmptyAnswer: MessageRule = {
@@ -105,7 +119,7 @@ export const noEmptyAnswer: MessageRule = {
     }
     const clean = holdsForgottenCalls(message) ? dropKwarg(message, "tool_calls") : message;
     return {
-      message: changeMessage(clean, { content: fillers.assistant }),
+      message: plainAnswer(clean, fillers.assistant),
       done: "Replaced empty content by a placeholder.",
     };
   },
@@ -130,18 +144,12 @@ export const noTrailingSpace: MessageRule = {
       : undefined;
   },
   repair(message) {
-    const { content } = message as { content: string | Block[] };
-    const trimmed =
-      typeof content === "string"
-        ? content.trimEnd()
-        : content.map((block, index) => (index === content.length - 1 ? trimEnd(block) : block));
-    return { message: changeMessage(message, { content: trimmed }), done: "Removed white space at the end." };
+    const changed = editAll(message, {
+      pieces: (pieces) => pieces.map((text, place) => (place === pieces.length - 1 ? text.trimEnd() : text)),
+    });
+    return { message: changed, done: "Removed white space at the end." };
   },
 };
-
-function trimEnd(block: Block): Block {
-  return { ...block, text: String(block["text"]).trimEnd() } as Block;
-}
 
 /** S18: no text beside calls. */
 export const noTextBesideCalls: MessageRule = {
@@ -151,8 +159,11 @@ export const noTextBesideCalls: MessageRule = {
     return hasText && callsOf(message).length > 0 ? "The message has text beside its tool calls." : undefined;
   },
   repair(message) {
-    const content = contentOf(blocksOf(message).filter((block) => block.type !== "text"));
-    return { message: changeMessage(message, { content }), done: "Removed the text beside tool calls." };
+    const changed = editAll(message, {
+      pieces: (pieces) => pieces.map(() => undefined),
+      blocks: (blocks) => blocks.filter((block) => block.type !== "text"),
+    });
+    return { message: changed, done: "Removed the text beside tool calls." };
   },
 };
 
@@ -187,7 +198,7 @@ export const noForeignBlocks: MessageRule = {
         : [];
     });
     return {
-      message: changeMessage(message, { content: contentOf(blocks) }),
+      message: changeContent(message, contentOf(blocks)),
       done: "Removed content that the provider rejects.",
     };
   },
@@ -237,7 +248,7 @@ export const noDoubledCalls: MessageRule = {
       : [];
     const content = rest.length === 0 ? "" : [...rest, ...repeated];
     return {
-      message: changeMessage(message, { content }),
+      message: changeContent(message, content),
       done: "Made the content hold each tool call as the provider expects.",
     };
   },

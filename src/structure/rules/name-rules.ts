@@ -1,5 +1,6 @@
 import { AIMessage, HumanMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
-import { changeCalls, changeMessage } from "../../messages/change-message.js";
+import { changeMessage } from "../../messages/change-message.js";
+import { editMessage } from "../../messages/copies/edit-message.js";
 import { callsOf } from "../../messages/calls.js";
 import { roleNameOf, speakerOf } from "../../messages/roles.js";
 import { isRecord } from "../../messages/values.js";
@@ -18,9 +19,9 @@ export const readableCalls: MessageRule = {
       : "The arguments of a tool call are not an object.";
   },
   repair(message) {
-    const changed = changeCalls(message, ({ readable, args, name }) =>
-      readable ? undefined : { name: name || unnamedTool, args: objectOf(args) },
-    );
+    const changed = editMessage(message, {
+      calls: ({ readable, args, name }) => (readable ? undefined : { name: name || unnamedTool, args: objectOf(args) }),
+    });
     return { message: changed, done: "Wrapped the arguments of a tool call in an object." };
   },
 };
@@ -70,7 +71,9 @@ export const wellFormedNames: MessageRule = {
   repair(message, { context }) {
     const form = context.profile.names!;
     const called = callsOf(message).some(({ name }) => !fits(name, form))
-      ? changeCalls(message, ({ name }) => (fits(name, form) ? undefined : { name: fit(name, form) || unnamedTool }))
+      ? editMessage(message, {
+          calls: ({ name }) => (fits(name, form) ? undefined : { name: fit(name, form) || unnamedTool }),
+        })
       : message;
     return { message: renameSpeaker(called, form), done: "Changed a name to the form that the provider accepts." };
   },

@@ -1,10 +1,13 @@
-import type { AIMessage, BaseMessage } from "@langchain/core/messages";
-import { changeMessage, contentOf, dropKwarg, signaturesKey } from "../../messages/change-message.js";
+import type { BaseMessage } from "@langchain/core/messages";
+import { dropKwarg, setKwarg } from "../../messages/change-message.js";
+import { signaturesKey } from "../../messages/copies/answer-fields.js";
+import { editAll } from "../../messages/copies/edit-message.js";
+import { outputItems } from "../../messages/copies/output-items.js";
 import type { MessagePlace, MessageRule } from "./rules.js";
 import { callsOf } from "../../messages/calls.js";
 import { type Block, blocksOf, isBlankText } from "../../messages/content.js";
 import { speakerOf } from "../../messages/roles.js";
-import { isRecord } from "../../messages/values.js";
+import { type Fields, fieldsOf, isRecord } from "../../messages/values.js";
 
 /** S21: thinking blocks carry the signature of the provider that they go to, and do not end a message. */
 export const signedThinking: MessageRule = {
@@ -21,10 +24,14 @@ export const signedThinking: MessageRule = {
     return endsOnThought ? "The message ends in a thinking block." : undefined;
   },
   repair(message, place) {
-    const blocks = blocksOf(message).filter((block) => !isThinking(block) || isUsable(block, message, place));
-    const last = blocks.findLastIndex((block) => !isThinking(block));
-    const content = contentOf(callsOf(message).length === 0 ? blocks.slice(0, last + 1) : blocks);
-    return { message: changeMessage(message, { content }), done: "Removed thinking that the provider rejects." };
+    const mayEndOnThought = callsOf(message).length > 0;
+    const changed = editAll(message, {
+      thoughts: ({ text, block }) =>
+        isThinking(block as Block) && !isUsable(block as Block, message, place) ? undefined : text,
+      blocks: (blocks) =>
+        mayEndOnThought ? blocks : blocks.slice(0, blocks.findLastIndex((block) => !isThinking(block)) + 1),
+    });
+    return { message: changed, done: "Removed thinking that the provider rejects." };
   },
 };
 
@@ -58,22 +65,23 @@ export const followedReasoning: MessageRule = {
       : undefined;
   },
   repair(message) {
-    const blocks = blocksOf(message).filter((block) => !isReasoningItem(block));
-    const hadBlocks = blocks.length < blocksOf(message).length;
-    const changed = hadBlocks ? changeMessage(message, { content: contentOf(blocks) }) : message;
-    return { message: dropKwarg(changed, "reasoning"), done: "Removed a reasoning item." };
+    const changed = editAll(message, {
+      thoughts: ({ text, block }) => (isReasoningItem(block) ? undefined : text),
+    });
+    return { message: changed, done: "Removed a reasoning item." };
   },
 };
 
 function hasReasoningItem(message: BaseMessage, test: (item: Record<string, unknown>) => boolean): boolean {
   const own = (message.additional_kwargs as Record<string, unknown>)?.["reasoning"];
-  return [own, ...blocksOf(message).filter(isReasoningItem)].some(
+  const items = outputItems(fieldsOf(message.response_metadata)["output"]) ?? [];
+  return [own, ...items.filter(isReasoningItem), ...blocksOf(message).filter(isReasoningItem)].some(
     (item) => isRecord(item) && isReasoningId(item["id"]) && test(item),
   );
 }
 
-function isReasoningItem(block: Block): boolean {
-  return block.type === "reasoning" && isReasoningId(block["id"]);
+function isReasoningItem(block: Fields): boolean {
+  return block["type"] === "reasoning" && isReasoningId(block["id"]);
 }
 
 function isReasoningId(id: unknown): boolean {
@@ -96,8 +104,10 @@ export const signedCalls: MessageRule = {
     const id = callsOf(message)[0]?.id ?? "";
     const kwargs = message.additional_kwargs as Record<string, unknown>;
     const signatures = { ...(kwargs[signaturesKey] as object | undefined), [id]: uncheckedSignature };
-    const changed = changeMessage(message, { additional_kwargs: { ...kwargs, [signaturesKey]: signatures } });
-    return { message: changed, done: "Told the provider not to check the thought signature of a call." };
+    return {
+      message: setKwarg(message, signaturesKey, signatures),
+      done: "Told the provider not to check the thought signature of a call.",
+    };
   },
 };
 
@@ -130,9 +140,8 @@ export const returnedReasoning: MessageRule = {
     if (context.profile.reasoningText !== "required") {
       return { message: dropKwarg(message, reasoningKey), done: "Removed the reasoning text." };
     }
-    const kwargs = { ...message.additional_kwargs, [reasoningKey]: "(the reasoning was not kept)" };
     return {
-      message: changeMessage(message as AIMessage, { additional_kwargs: kwargs }),
+      message: setKwarg(message, reasoningKey, "(the reasoning was not kept)"),
       done: "Added a placeholder for the reasoning text.",
     };
   },

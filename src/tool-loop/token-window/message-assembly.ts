@@ -1,5 +1,5 @@
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
-import { changeMessage } from "../../messages/change-message.js";
+import { changeContent } from "../../messages/copies/change-content.js";
 import type { FittedHistory } from "./fit-history.js";
 import type { ShownResult } from "./loop-reduction.js";
 import type { ContentPart } from "./token-meter.js";
@@ -66,7 +66,7 @@ export class MessageAssembly {
     }
     const { content } = message;
     const own = typeof content === "string" ? (content === "" ? [] : [textPart(content)]) : content;
-    const carrier = changeMessage(message, { content: [...own, ...parts] });
+    const carrier = changeContent(message, [...own, ...parts]);
     this.#carriers.set(message, { parts, carrier });
     return carrier;
   }

@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { blockText, type Block } from "../../messages/content.js";
-import { changeMessage } from "../../messages/change-message.js";
+import { changeContent } from "../../messages/copies/change-content.js";
 import { roleOf } from "../../messages/roles.js";
 import { textPart } from "../token-window/upload-parts.js";
 
@@ -25,12 +25,12 @@ export function renderQuestion(
   const { content } = message;
   const rest = withoutOriginal(content, original);
   if (typeof content === "string") {
-    return changeMessage(message, { content: rendered + (rest === undefined ? "" : rest.text) });
+    return changeContent(message, rendered + (rest === undefined ? "" : rest.text));
   }
   const parts = rest?.parts ?? content.filter((part) => !isText(part));
   const place = rest?.place ?? 0;
   const replaced = textPart(rendered + (rest?.text ?? ""));
-  return changeMessage(message, { content: [...parts.slice(0, place), replaced, ...parts.slice(place)] });
+  return changeContent(message, [...parts.slice(0, place), replaced, ...parts.slice(place)]);
 }
 
 /** The rest behind the original text: the text that follows it in its part, and the other parts. */

@@ -1,0 +1,76 @@
+import type { Call } from "../calls.js";
+import type { Fields } from "../values.js";
+
+/**
+ * Change of a call: new values, `remove`, or none (undefined). An object as arguments makes an unreadable call
+ * readable; a text replaces the text of unreadable arguments.
+ */
+export type CallChange =
+  | {
+      /** New id. Rename the tool message that answers the call too. */
+      readonly id?: string;
+      /** New name of the tool. */
+      readonly name?: string;
+      /** New arguments. */
+      readonly args?: Record<string, unknown> | string;
+    }
+  | "remove"
+  | undefined;
+
+/** A thought in one of the forms that adapters give it. */
+export interface Thought {
+  readonly text: string;
+  /** True if a provider signed it or keeps it: it may be left out, but not changed. */
+  readonly isSigned: boolean;
+  /** The block or item that holds it. */
+  readonly block: Fields;
+}
+
+/** A message's calls with the change of each. */
+export interface ChangedCalls {
+  readonly calls: readonly Call[];
+  readonly changes: readonly CallChange[];
+}
+
+/** New pieces of text, in their places; undefined removes a piece. */
+export type PiecesEdit = (pieces: readonly string[]) => readonly (string | undefined)[];
+
+/** New text of a thought; undefined removes it. */
+export type ThoughtEdit = (thought: Thought) => string | undefined;
+
+/** An edit in the form in which every copy takes it. */
+export interface Edits {
+  readonly calls: ChangedCalls | undefined;
+  readonly pieces: PiecesEdit | undefined;
+  readonly thoughts: ThoughtEdit | undefined;
+  /** True if the signatures of calls go too. */
+  readonly dropsSignatures: boolean;
+}
+
+/** A list with each element changed, removed (none) or multiplied; the same list if all stay the same. */
+export function mapSame<T>(list: readonly T[], change: (element: T, index: number) => readonly T[]): readonly T[] {
+  let isSame = true;
+  const changed = list.flatMap((element, index) => {
+    const made = change(element, index);
+    isSame &&= made.length === 1 && made[0] === element;
+    return made;
+  });
+  return isSame ? list : changed;
+}
+
+/** The record with other values, or itself if they are the same; undefined removes a key. */
+export function withFields<T extends Fields>(record: T, values: Fields): T {
+  const changed = Object.entries(values).filter(([key, value]) => record[key] !== value);
+  if (changed.length === 0) {
+    return record;
+  }
+  const copy: Record<string, unknown> = { ...record };
+  for (const [key, value] of changed) {
+    if (value === undefined) {
+      delete copy[key];
+    } else {
+      copy[key] = value;
+    }
+  }
+  return copy as T;
+}
