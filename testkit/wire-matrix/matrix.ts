@@ -1,0 +1,107 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { repairConversation, type RepairOptions } from "../../src/entries/structure.js";
+import { captureWire } from "../../testing/wire/capture-wire.js";
+import { checkWire } from "../../testing/wire/check-wire.js";
+import { type Source, sources, type Target, targets } from "./adapters.js";
+import { makeConversation } from "./conversations.js";
+import { type Operation, operations } from "./operations.js";
+
+/** How the messages are made ready: with the default profile, or with the target's named. */
+export const arms = ["default", "named"] as const;
+
+/** One of {@link arms}. */
+export type Arm = (typeof arms)[number];
+
+/** A cell whose requests are not all valid, with the first cause. */
+export interface FailingCell {
+  readonly arm: Arm;
+  readonly source: string;
+  readonly target: string;
+  readonly operation: string;
+  readonly cause: string;
+}
+
+/** What the matrix found. */
+export interface MatrixReport {
+  /** Cells of one arm. */
+  readonly cells: number;
+  readonly failing: readonly FailingCell[];
+}
+
+const tool = {
+  type: "function",
+  function: {
+    name: "lookup",
+    description: "Looks something up.",
+    parameters: { type: "object", properties: { q: { type: "string" } }, required: ["q"] },
+  },
+};
+
+/** Sends the answers of every source, changed by every operation, to every target. The same seeds, the same report. */
+export async function runMatrix({ conversations }: { readonly conversations: number }): Promise<MatrixReport> {
+  const failing: FailingCell[] = [];
+  const all = targets();
+  for (const source of sources()) {
+    for (const operation of operations) {
+      const lists = await changedLists(source, { operation, conversations });
+      for (const arm of arms) {
+        for (const target of all) {
+          const cause = await causeOf(lists, { arm, operation, target });
+          if (cause !== undefined) {
+            failing.push({ arm, source: source.name, target: target.name, operation: operation.name, cause });
+          }
+        }
+      }
+    }
+  }
+  return { cells: sources().length * all.length * operations.length, failing };
+}
+
+async function changedLists(
+  source: Source,
+  { operation, conversations }: { readonly operation: Operation; readonly conversations: number },
+): Promise<BaseMessage[][]> {
+  const lists: BaseMessage[][] = [];
+  for (let seed = 1; seed <= conversations; seed += 1) {
+    const messages = await makeConversation(source, { seed, oddIds: operation.oddIds === true });
+    lists.push(await operation.apply(messages));
+  }
+  return lists;
+}
+
+interface Cell {
+  readonly arm: Arm;
+  readonly operation: Operation;
+  readonly target: Target;
+}
+
+/** The first thing that is wrong with the requests of a cell. */
+async function causeOf(lists: readonly BaseMessage[][], { arm, operation, target }: Cell): Promise<string | undefined> {
+  const options: RepairOptions = {
+    ...operation.choices,
+    ...(arm === "named" && {
+      profile: target.profile,
+      hasTools: true,
+      storesReasoning: target.name !== "responses-zdr",
+    }),
+    purpose: "model-input",
+  };
+  for (const list of lists) {
+    const cause = await send(repairConversation(list, options).messages, target);
+    if (cause !== undefined) {
+      return cause;
+    }
+  }
+  return undefined;
+}
+
+async function send(messages: readonly BaseMessage[], { model, memory }: Target): Promise<string | undefined> {
+  try {
+    const wire = await captureWire(model, messages, { tools: [tool] });
+    const [violation] = checkWire(wire.kind, wire.body, { model: wire.model, memory });
+    return violation?.rule;
+  } catch (error) {
+    const { message } = error as Error;
+    return `throws: ${message.split(/[\n.:{"]/)[0]!.slice(0, 60)}`;
+  }
+}

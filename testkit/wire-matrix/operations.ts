@@ -1,0 +1,81 @@
+import { HumanMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
+import { FakeListChatModel } from "@langchain/core/utils/testing";
+import {
+  approximateCounter,
+  ChatHistorySummarizationReducer,
+  ChatHistoryTokenReducer,
+  ChatHistoryToolResultReducer,
+  ChatHistoryTruncationReducer,
+} from "../../src/entries/index.js";
+import { sanitizeConversation, type RepairChoices } from "../../src/entries/structure.js";
+
+/** A change of a conversation between the store and the model. */
+export interface Operation {
+  readonly name: string;
+  /** Whether the conversation's call ids are such as no provider gives. */
+  readonly oddIds?: boolean;
+  readonly choices?: Partial<RepairChoices>;
+  apply(messages: BaseMessage[]): Promise<BaseMessage[]> | BaseMessage[];
+}
+
+const tokenCounter = approximateCounter();
+const question = () => new HumanMessage("And now?");
+
+/** Operations of the measured table, and those after it. */
+export const operations: readonly Operation[] = [
+  { name: "none", apply: (messages) => messages },
+  { name: "truncation", apply: (messages) => new ChatHistoryTruncationReducer({ targetCount: 5 }).invoke(messages) },
+  {
+    name: "tokens",
+    apply: (messages) => new ChatHistoryTokenReducer({ maxTokens: 220, tokenCounter }).invoke(messages),
+  },
+  { name: "summary", apply: summarize },
+  {
+    name: "clip",
+    apply: (messages) => new ChatHistoryToolResultReducer({ keepLast: 1, maxCharacters: 60 }).invoke(messages),
+  },
+  { name: "repair, dropped", choices: { missingResults: "drop" }, apply: withoutOneResult },
+  { name: "repair, filled", apply: withoutOneResult },
+  { name: "rename", oddIds: true, apply: (messages) => messages },
+  { name: "merge", apply: withoutQuestionInside },
+  { name: "sanitize", apply: (messages) => sanitizeConversation(messages, { isKnownResult: () => true }).messages },
+  { name: "interrupted", apply: interrupt },
+  { name: "recalled", apply: recall },
+  { name: "rewind", apply: (messages) => [...messages.slice(0, lastQuestion(messages) - 1), question()] },
+];
+
+/** The number of operations at the front that the first measured table had. */
+export const measuredBefore = 11;
+
+function summarize(messages: BaseMessage[]): Promise<BaseMessage[]> {
+  const model = new FakeListChatModel({ responses: ["A summary."] });
+  return new ChatHistorySummarizationReducer({ model, targetCount: 5, tokenCounter }).invoke(messages);
+}
+
+function withoutOneResult(messages: BaseMessage[]): BaseMessage[] {
+  const result = messages.findLastIndex((message) => message.getType() === "tool");
+  return messages.filter((_, index) => index !== result);
+}
+
+/** Two answers in a row, as where a question was not stored. */
+function withoutQuestionInside(messages: BaseMessage[]): BaseMessage[] {
+  const questions = messages.flatMap((message, index) => (message.getType() === "human" ? [index] : []));
+  return messages.filter((_, index) => index !== questions[1]);
+}
+
+/** A turn that ended between its calls and their results, and a question after it. */
+function interrupt(messages: BaseMessage[]): BaseMessage[] {
+  const call = messages.findLastIndex(
+    (message) => ((message as { tool_calls?: unknown[] }).tool_calls ?? []).length > 0,
+  );
+  return call < 0 ? messages : [...messages.slice(0, call + 1), question()];
+}
+
+function recall(messages: BaseMessage[]): BaseMessage[] {
+  const last = lastQuestion(messages);
+  return [...messages.slice(0, last), new SystemMessage("The user likes tea."), ...messages.slice(last)];
+}
+
+function lastQuestion(messages: readonly BaseMessage[]): number {
+  return messages.findLastIndex((message) => message.getType() === "human");
+}
