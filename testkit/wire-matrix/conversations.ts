@@ -78,7 +78,7 @@ interface Answering {
   readonly isStopped: boolean;
 }
 
-/** The message that the adapter itself makes of the provider's answer, streamed or not; a stopped one as it is stored. */
+/** The message that the adapter makes of the provider's answer, streamed or not; a stopped one as it is stored. */
 async function answer(source: Source, { reply, random, isStopped }: Answering): Promise<BaseMessage> {
   const { model } = source;
   const isStreamed = isStopped || random.chance(0.5);
