@@ -31,6 +31,13 @@ describe("ChatHistoryToolResultReducer", () => {
     ).toBeNull();
   });
 
+  it("leaves a computer's screenshot whole, because OpenAI takes any text for the address of an image", async () => {
+    const content = [{ type: "input_image", image_url: `data:image/png;base64,${"A".repeat(500)}` }];
+    const additional_kwargs = { type: "computer_call_output" };
+    const message = new ToolMessage({ content: content as never, tool_call_id: "a", additional_kwargs });
+    expect(await new ChatHistoryToolResultReducer({ keepLast: 0 }).reduce([aiCalls("a"), message])).toBeNull();
+  });
+
   it("converts content blocks to one line that names blocks other than text", async () => {
     const content = [
       { type: "text", text: "a cat:" },

@@ -8,6 +8,13 @@ import { sketch } from "../support/sketch-message.js";
 
 const profiles = Object.keys(builtInProfiles) as BuiltInProfile[];
 
+it("leaves the marks that a user sets for Bedrock's cache, and removes them for others", () => {
+  const content = [{ type: "text", text: "a long document" }, { cachePoint: { type: "default" } }];
+  const messages = [new HumanMessage({ content: content as never })];
+  expect(repairConversation(messages, { profile: "bedrock" }).messages[0]).toBe(messages[0]);
+  expect(repairConversation(messages, { profile: "openai" }).messages[0]!.content).toEqual(content.slice(0, 1));
+});
+
 /**
  * A conversation that every provider accepts: system, parallel calls, repeated steps, a picture, and a question at the
  * end.

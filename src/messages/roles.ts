@@ -51,6 +51,11 @@ export function speakerByType(type: unknown, role: unknown): Speaker {
   return type === "tool" ? "tool" : (speakers.get(type === "generic" ? role : type) ?? "other");
 }
 
+/** True for a result that shows a computer's screen: OpenAI takes only a whole image, and any text for its address. */
+export function isScreenshot(message: BaseMessage): boolean {
+  return message.additional_kwargs?.["type"] === "computer_call_output";
+}
+
 /** The role of a message. */
 export function roleOf(message: BaseMessage): Role {
   return summaryMarkOf(message) === undefined ? roles[speakerOf(message)] : "summary";

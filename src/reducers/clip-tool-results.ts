@@ -1,5 +1,6 @@
 import type { BaseMessage, MessageContent, ToolMessage } from "@langchain/core/messages";
 import { graphemeBoundary } from "../base/graphemes.js";
+import { isScreenshot } from "../messages/roles.js";
 import { blockText, contentText, textOf } from "../messages/content.js";
 import { breather, countOf } from "../tokens/counted-messages.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
@@ -48,7 +49,7 @@ async function clipToTokens(
   { allowed, counter }: { readonly allowed: number; readonly counter: TokenCounter },
 ): Promise<ToolMessage | undefined> {
   const length = textOf(message).length;
-  if (length === 0) {
+  if (length === 0 || isScreenshot(message)) {
     return undefined;
   }
   const smallest = withTextUpTo(message, 0);

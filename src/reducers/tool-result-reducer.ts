@@ -3,7 +3,7 @@ import * as z from "zod/mini";
 import { graphemeBoundary } from "../base/graphemes.js";
 import { jsonText } from "../base/json-text.js";
 import { partsInWords } from "../messages/content.js";
-import { roleOf } from "../messages/roles.js";
+import { isScreenshot, roleOf } from "../messages/roles.js";
 import { stepsOf } from "../messages/steps.js";
 import { lazy, nonNegativeInteger, parseOptions, positiveInteger } from "../base/options.js";
 import { ChatHistoryReducer } from "./chat-history-reducer.js";
@@ -111,7 +111,7 @@ export class ChatHistoryToolResultReducer extends ChatHistoryReducer {
 /** Shortens a result to one line; returns the message itself if that would not be shorter. */
 function shortened(message: ToolMessage, maxCharacters: number): ToolMessage {
   const { content } = message as { readonly content: unknown };
-  if (typeof content !== "string" && !Array.isArray(content)) {
+  if ((typeof content !== "string" && !Array.isArray(content)) || isScreenshot(message)) {
     return message;
   }
   const line = lineOf(message, maxCharacters);

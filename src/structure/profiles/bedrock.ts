@@ -25,8 +25,8 @@ export const bedrock: StructureProfile = {
   callIds: { characters: identifiers, minLength: 1, maxLength: 64, reuse: "error" },
   names: { characters: identifiers, maxLength: 64 },
   blocks: {
-    system: ["text"],
-    user: ["text", "image_url", "image", "document", "file", "video"],
+    system: ["text", "cachePoint"],
+    user: ["text", "image_url", "image", "document", "file", "video", "cachePoint"],
     assistant: ["text", "reasoning_content"],
   },
 };

@@ -213,7 +213,12 @@ function isLeftOut(message: BaseMessage): boolean {
 function isForeign(block: Block, message: BaseMessage, { blocks }: StructureProfile): boolean {
   const speaker = speakerOf(message);
   const types = blocks?.[speaker];
-  return types !== undefined && !types.includes(block.type) && !(speaker === "assistant" && isCallBlock(block));
+  return types !== undefined && !types.includes(typeOf(block)) && !(speaker === "assistant" && isCallBlock(block));
+}
+
+/** Bedrock's marks for its cache are blocks without a type. */
+function typeOf(block: Block): string {
+  return (block as Partial<Block>).type ?? ("cachePoint" in block ? "cachePoint" : "unknown");
 }
 
 /** S29: a call is given once. */
