@@ -13,7 +13,7 @@ const store = new InMemorySessionStore();
 const history = new RedisChatMessageHistory({ store, sessionId: "s" });
 const connection = ["client", "url", "config", "keyPrefix", "commandTimeout", "maxMessageBytes", "maxAppendBytes"];
 const memory = ["sessionTTL", "reducer", "autoReduce", "retention", "tokenCounter", "onConflict", "onDamage", "strict"];
-const shared = [...connection, "waitReplicas", "onEvent", "store"];
+const shared = [...connection, "waitReplicas", "viewCacheBytes", "onEvent", "store"];
 
 interface Owner {
   readonly name: string;

@@ -1,6 +1,6 @@
 import { Redis } from "ioredis";
 import { sessionKeys } from "../../src/redis/keys.js";
-import { logSum } from "../../src/redis-store/log-sum.js";
+import { logSum } from "../../src/redis/keys.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import { asRead, human, record, texts } from "../../testing/session-store/store-case.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";

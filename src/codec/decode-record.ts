@@ -41,9 +41,9 @@ export interface DecodedRecord {
  *   EncryptionError `unknown_key` for an encrypted one.
  */
 export function decodeRecord(record: string, position?: number): DecodedRecord {
-  const own = readOwnRecord(record, position);
+  const own = parseOwnRecord(record);
   if (own !== undefined) {
-    return own;
+    return messageOf(own, position);
   }
   const sealed = parseSealed(record);
   if (sealed !== undefined) {
@@ -79,18 +79,28 @@ for (const type of fieldsByType.keys()) {
   beginnings[type.charCodeAt(0)] = { type, text: `{"type":"${type}","data":{` };
 }
 const typeAt = '{"type":"'.length;
+/** How `meta` begins. */
 const metaStart = `,"meta":{"v":${recordVersion}`;
-const plainMeta = `${metaStart}}}`;
+/** A `meta` that holds nothing but the version, and the end of the record. */
+export const plainMeta = `${metaStart}}}`;
 const timedStart = `${metaStart},"at":`;
 const timeDigits = 13;
 const timedLength = timedStart.length + timeDigits + "}}".length;
 
+/** A record of this format, parsed: what its messages are made of. */
+export interface ParsedRecord {
+  readonly type: string;
+  readonly data: Record<string, unknown>;
+  /** True if the data may hold tagged values. */
+  readonly isTagged: boolean;
+  readonly tokens: Readonly<Record<string, number>>;
+}
+
 /**
- * Fast path, in two thirds of the time of parsing the whole text: parses only the parts that differ between records.
- * Undefined for any text not exactly as `encodeMessage` writes it. If the parts are JSON, so is the whole,
- * unambiguously.
+ * Parses only the parts that differ between records, in two thirds of the time of parsing the whole text. Undefined for
+ * any text not exactly as `encodeMessage` writes it. If the parts are JSON, so is the whole, unambiguously.
  */
-function readOwnRecord(record: string, position: number | undefined): DecodedRecord | undefined {
+export function parseOwnRecord(record: string): ParsedRecord | undefined {
   const beginning = beginnings[record.charCodeAt(typeAt)];
   // Same as startsWith and endsWith, which take three times as long.
   if (beginning === undefined || record.lastIndexOf(beginning.text, 0) !== 0) {
@@ -100,15 +110,35 @@ function readOwnRecord(record: string, position: number | undefined): DecodedRec
   const end = plainEnd ?? record.lastIndexOf(metaStart);
   const data = parsed(record.slice(beginning.text.length - 1, end));
   const tokens = plainEnd === undefined ? tokensAt(record, end) : noTokens;
-  if (data === undefined || tokens === undefined) {
-    return undefined;
+  return data === undefined || tokens === undefined
+    ? undefined
+    : { type: beginning.type, data, isTagged: record.includes(tagEnd), tokens };
+}
+
+/**
+ * The same with data of its own.
+ */
+export function copyOf(record: ParsedRecord): ParsedRecord {
+  return { ...record, data: copyOfValue(record.data) as Record<string, unknown> };
+}
+
+/** A deep copy of a value that was parsed. */
+function copyOfValue(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) {
+    return value;
   }
-  try {
-    const message = revive(beginning.type, data, record.includes(tagEnd));
-    return { message, id: message.id, tokens };
-  } catch (error) {
-    throw corruptBy(error, position);
+  if (Array.isArray(value)) {
+    return value.map(copyOfValue);
   }
+  // The spread makes each key an own one, `__proto__` too, so that no assignment sets a prototype.
+  const copy: Record<string, unknown> = { ...value };
+  for (const key of Object.keys(copy)) {
+    const inner = copy[key];
+    if (typeof inner === "object" && inner !== null) {
+      copy[key] = copyOfValue(inner);
+    }
+  }
+  return copy;
 }
 
 /** Index at which the data ends, for a record whose `meta` holds only version and time; else undefined. */
@@ -145,6 +175,32 @@ function tokensAt(record: string, start: number): Readonly<Record<string, number
   const end = parsed(`{${record.slice(start + 1)}`);
   const meta = end?.["meta"];
   return isRecord(meta) && meta["v"] === recordVersion && Object.keys(end!).length === 1 ? tokensOf(meta) : undefined;
+}
+
+/** Shared value of records without counts. */
+export const noTokens: Readonly<Record<string, number>> = Object.freeze({});
+
+function tokensOf(meta: unknown): Readonly<Record<string, number>> {
+  const tokens = isRecord(meta) ? meta["tokens"] : undefined;
+  return isRecord(tokens)
+    ? (Object.fromEntries(
+        Object.entries(tokens).filter(([, count]) => typeof count === "number" && count >= 0),
+      ) as Record<string, number>)
+    : noTokens;
+}
+
+/**
+ * The message of a parsed record. Takes ownership of its data.
+ *
+ * @throws RecordError `corrupt`.
+ */
+export function messageOf({ type, data, isTagged, tokens }: ParsedRecord, position?: number): DecodedRecord {
+  try {
+    const message = revive(type, data, isTagged);
+    return { message, id: message.id, tokens };
+  } catch (error) {
+    throw corruptBy(error, position);
+  }
 }
 
 function decodeStored(
@@ -213,18 +269,6 @@ function untagFields(data: Record<string, unknown>): void {
       writable: true,
     });
   }
-}
-
-/** Shared value of records without counts. */
-export const noTokens: Readonly<Record<string, number>> = Object.freeze({});
-
-function tokensOf(meta: unknown): Readonly<Record<string, number>> {
-  const tokens = isRecord(meta) ? meta["tokens"] : undefined;
-  return isRecord(tokens)
-    ? (Object.fromEntries(
-        Object.entries(tokens).filter(([, count]) => typeof count === "number" && count >= 0),
-      ) as Record<string, number>)
-    : noTokens;
 }
 
 /** Without a cause: the errors of JSON.parse quote what they read. */

@@ -5,7 +5,7 @@ import { idHash, lastHash } from "../redis/keys.js";
 import { unknownReply } from "../redis/errors.js";
 import { beginsRound } from "../store/record-text.js";
 import { randomToken } from "../base/ids.js";
-import { logSum } from "./log-sum.js";
+import { logSum } from "../redis/keys.js";
 import { viewFrom, viewReply } from "./reads.js";
 import type { AppendPlan } from "../store/append-plan.js";
 import type { AppendRequest, AppendResult, ReplaceTailRequest } from "../store/session-writes.js";

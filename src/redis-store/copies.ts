@@ -27,7 +27,7 @@ import {
 import { randomToken } from "../base/ids.js";
 import type { SessionRef } from "../store/session-ref.js";
 import type { RedisCalls } from "./calls.js";
-import { logSum } from "./log-sum.js";
+import { logSum } from "../redis/keys.js";
 import { markFrom } from "./turn-marks.js";
 import { packedIds, stateFields, wholeStateFrom } from "./whole-state.js";
 

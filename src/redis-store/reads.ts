@@ -238,7 +238,9 @@ export function pageFrom(
  */
 export function checkOwner(session: SessionRef, fields: ViewReply["fields"]): string {
   const stored = fields[ownerIndex] ?? "";
-  refuseOwner(session, stored);
+  if (session.owner !== undefined) {
+    refuseOwner(session, stored);
+  }
   return stored;
 }
 
@@ -281,10 +283,15 @@ function stateFrom(fields: readonly (string | null | undefined)[]) {
   };
 }
 
+/** Positions of the oldest kept record and of the first one in the view; undefined if they cannot be read. */
+export function placeFrom(fields: ViewReply["fields"]): { readonly base: number; readonly start: number } | undefined {
+  const { begun, sound, base, start } = stateFrom(fields);
+  return begun && sound ? { base, start } : undefined;
+}
+
 /** The position where the log begins, as `state` says it; 0 if that cannot be read. */
 export function baseFrom(fields: readonly (string | null)[]): number {
-  const { begun, sound, base } = stateFrom(fields);
-  return begun && sound ? base : 0;
+  return placeFrom(fields)?.base ?? 0;
 }
 
 /** The number that a field holds, 0 if it is missing; NaN unless the scripts can read it too. */

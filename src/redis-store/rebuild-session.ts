@@ -9,7 +9,7 @@ import { beginsRound } from "../store/record-text.js";
 import { readAllScript, rebuildScript } from "../redis/lua/scripts.js";
 import type { IdentifiedRecord } from "../store/session-writes.js";
 import { marksIn } from "../store/turns.js";
-import { logSum } from "./log-sum.js";
+import { logSum } from "../redis/keys.js";
 import { sizesOf } from "./turn-marks.js";
 import type { CallName } from "../redis/errors.js";
 

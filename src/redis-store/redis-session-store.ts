@@ -37,7 +37,17 @@ import { commitArguments } from "./commit-call.js";
 import { RedisCopies } from "./copies.js";
 import { RedisEdits } from "./edits.js";
 import { keepAlive, takeAndRead, type TakenHold } from "./holds.js";
-import { checkOwner, readLogPage, readTail, viewFrom, viewReply, type ViewReply } from "./reads.js";
+import { continuedReply, indexAfter, KeptViews, type KeptView } from "./kept-views.js";
+import {
+  checkOwner,
+  readLogPage,
+  placeFrom,
+  readTail,
+  viewFrom,
+  viewReply,
+  type Read,
+  type ViewReply,
+} from "./reads.js";
 
 /**
  * Sessions in Redis 6.2 or later, or a cluster of it: three keys per session in one hash slot, each change one script.
@@ -50,6 +60,7 @@ export class RedisSessionStore implements CompleteSessionStore {
   readonly #connection: Connection;
   readonly #runner: ScriptRunner;
   readonly #seen = new SessionCache();
+  readonly #views: KeptViews;
   /** The sessions of which a reply named an owner. */
   readonly #owned = new BoundedMap<string, true>(10_000);
   readonly #lists: RedisLists;
@@ -64,6 +75,7 @@ export class RedisSessionStore implements CompleteSessionStore {
     this.#options = parseOptions(owner, redisStoreSchema(), options);
     const { commandTimeout, waitReplicas, onEvent, maxMessageBytes, maxAppendBytes } = this.#options;
     this.limits = { maxMessageBytes, maxAppendBytes };
+    this.#views = new KeptViews(this.#options.viewCacheBytes);
     this.#connection = openConnection(owner, options, commandTimeout);
     this.#runner = new ScriptRunner({ connection: this.#connection, commandTimeout, waitReplicas, onEvent });
     this.#lists = new RedisLists(this.#runner, this.#options.keyPrefix);
@@ -87,9 +99,11 @@ export class RedisSessionStore implements CompleteSessionStore {
     if (place?.isHeld === false) {
       return { ...emptyView(), place };
     }
-    const { reply, view } = wholeView(taken?.reply) ?? (await this.#readTail(session, options, wanted));
+    const read = wholeView(taken?.reply) ?? (await this.#readTail(session, options, wanted));
+    const { reply, view } = read;
     this.#noteOwner(session.id, checkOwner(session, reply.fields));
     this.#seen.note(session.id, view.next, view);
+    this.#views.keep(session.id, { fields: reply.fields, view }, read.known);
     const asked = options.ids !== undefined || turn !== undefined;
     return { ...view, ...(asked && lookedUp(view, reply.found, options)), ...(place && { place }) };
   }
@@ -115,7 +129,7 @@ export class RedisSessionStore implements CompleteSessionStore {
   async clear(session: SessionRef): Promise<void> {
     const { id, owner = "" } = session;
     const ended = await clearSession(this.#session(session));
-    this.#seen.delete(id);
+    this.#forget(id);
     await this.#lists.ended(id, ended || owner);
   }
 
@@ -162,12 +176,26 @@ export class RedisSessionStore implements CompleteSessionStore {
     return { ...result, place: taken.place };
   }
 
-  /** Reads from where the view began last, or by a script where this process does not know it or it moved back. */
+  /** Reads what is new behind the view that is kept, or all of it. */
   async #readTail(session: SessionRef, { neverReduced = false }: ReadViewOptions, wanted: string[]): Promise<ReadView> {
-    const known = this.#seen.get(session.id)?.view ?? (neverReduced ? { base: 0, start: 0 } : undefined);
-    const name = { operation: "readView", sessionId: session.id };
-    const read = known && { ...this.#session(session), name, index: known.start - known.base };
-    const reply = read && (await readTail(read, wanted));
+    const known = this.#views.get(session.id);
+    if (known !== undefined) {
+      const reply = await readTail(this.#readFrom(session, indexAfter(known)), wanted);
+      const continued = continuedReply(known, reply);
+      const view = viewFrom(continued ?? reply);
+      if (view !== undefined) {
+        return { reply, view, ...(continued && { known }) };
+      }
+      this.#views.delete(session.id);
+      return this.#readWhole(session, placeFrom(reply.fields), wanted);
+    }
+    const seen = this.#seen.get(session.id)?.view ?? (neverReduced ? { base: 0, start: 0 } : undefined);
+    return this.#readWhole(session, seen, wanted);
+  }
+
+  /** Reads from where the view begins as far as is known, or by a script where that is not known or it moved back. */
+  async #readWhole(session: SessionRef, known: SeenSession["view"], wanted: string[]): Promise<ReadView> {
+    const reply = known && (await readTail(this.#readFrom(session, known.start - known.base), wanted));
     const view = reply && viewFrom(reply);
     if (view !== undefined) {
       return { reply: reply!, view };
@@ -175,6 +203,15 @@ export class RedisSessionStore implements CompleteSessionStore {
     const call = { script: readViewScript, args: [askText(session), ...wanted], writes: false };
     const [, ...found] = (await this.#script("readView", session, call)) as unknown[];
     return wholeView(viewReply(found))!;
+  }
+
+  #readFrom(session: SessionRef, index: number): Read {
+    return { ...this.#session(session), name: { operation: "readView", sessionId: session.id }, index };
+  }
+
+  #forget(sessionId: string): void {
+    this.#seen.delete(sessionId);
+    this.#views.delete(sessionId);
   }
 
   #calls(): RedisCalls {
@@ -189,7 +226,7 @@ export class RedisSessionStore implements CompleteSessionStore {
       append: (operation, session, planned) => this.#append(operation, session, planned),
       follow: (sessionId, followed) => this.#follow(sessionId, followed),
       noteOwner: (sessionId, owner) => this.#noteOwner(sessionId, owner),
-      forget: (sessionId) => this.#seen.delete(sessionId),
+      forget: (sessionId) => this.#forget(sessionId),
     };
   }
 
@@ -234,10 +271,11 @@ export class RedisSessionStore implements CompleteSessionStore {
   }
 }
 
-/** A view, and the reply that it was made of. */
+/** A view, the reply that it was made of, and the kept view that the reply continues. */
 interface ReadView {
   readonly reply: ViewReply;
   readonly view: SessionView;
+  readonly known?: KeptView;
 }
 
 /** The view in the reply of a script, which says itself where it begins. */

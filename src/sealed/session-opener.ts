@@ -5,9 +5,19 @@ import { parseSealed } from "./keys/header.js";
 import type { SessionKey } from "./keys/session-key.js";
 import type { SessionView } from "../store/session-reads.js";
 import { openRecord } from "./record.js";
+import { keptRecords, refuseKept, type KeptRecord, type KeptRecords } from "../store/kept-records.js";
 
 /** Name of the field that holds the head. */
 export const headField = "head";
+
+/** The plain text of a record that the store underneath keeps. */
+interface KeptPlain {
+  readonly text: string;
+  readonly kept: KeptRecord;
+}
+
+/** By the keys that opened them: who has not the keys gets nothing that was opened with them. */
+const keptBy = new WeakMap<KeyRing, WeakMap<KeptRecord, KeptPlain>>();
 
 /** A record as it was before it was sealed, and its key; without one, it was never sealed. */
 export interface OpenedRecord {
@@ -30,12 +40,41 @@ export class SessionOpener {
   }
 
   async records(stored: readonly string[]): Promise<string[]> {
+    const texts = keptRecords.get(stored);
+    return texts === undefined ? this.#open(stored) : this.#keptOf(stored, texts);
+  }
+
+  async #open(stored: readonly string[]): Promise<string[]> {
     const opened: string[] = [];
     for (const record of stored) {
       const now = this.recordNow(record);
       opened.push("plain" in now ? now.plain : (await this.record(record)).plain);
     }
     return opened;
+  }
+
+  /** The same of records that the store underneath keeps: each is opened once with these keys. */
+  async #keptOf(stored: readonly string[], sealed: KeptRecords): Promise<string[]> {
+    const known = keptBy.get(this.#ring) ?? new WeakMap<KeptRecord, KeptPlain>();
+    keptBy.set(this.#ring, known);
+    const { list } = sealed;
+    const plain = list.map((record) => known.get(record));
+    const missing = stored.filter((_, index) => plain[index] === undefined);
+    const opened = await this.#open(missing).catch((error: unknown) => {
+      refuseKept(sealed);
+      throw error;
+    });
+    for (let index = 0, next = 0; index < plain.length; index += 1) {
+      if (plain[index] === undefined) {
+        plain[index] = { text: opened[next]!, kept: { made: undefined, isReadOften: list[index]!.isReadOften } };
+        known.set(list[index]!, plain[index]!);
+        next += 1;
+      }
+    }
+    const texts = plain.map((each) => each!.text);
+    const kept = plain.map((each) => each!.kept);
+    keptRecords.set(texts, { list: kept, source: sealed, isRefused: false });
+    return texts;
   }
 
   async record(stored: string): Promise<OpenedRecord> {

@@ -4,6 +4,7 @@ import { maxTries } from "../base/tries.js";
 import { decodeHead } from "../codec/head.js";
 import { sealedParts } from "../sealed/store.js";
 import { headField, SessionOpener } from "../sealed/session-opener.js";
+import { keptRecords, refuseKept } from "../store/kept-records.js";
 import type { SessionView } from "../store/session-reads.js";
 import type { SessionOfMemory } from "./session-of-memory.js";
 
@@ -17,6 +18,8 @@ export async function mendHead(session: SessionOfMemory): Promise<void> {
   const { store } = session.context;
   for (let attempt = 1; attempt <= maxTries.edit; attempt += 1) {
     const view = await viewWithHead(session);
+    // Nobody has read its records: who mends a session by hand may not be done with them.
+    refuseKept(keptRecords.get(view.records));
     const { epoch, rev, next } = view;
     const mended = mendedHead(view);
     if (

@@ -1,6 +1,16 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { decodeHead } from "../codec/head.js";
-import { decodeRecord, noTokens, turnIn } from "../codec/decode-record.js";
+import {
+  copyOf,
+  decodeRecord,
+  messageOf,
+  noTokens,
+  parseOwnRecord,
+  turnIn,
+  type DecodedRecord,
+  type ParsedRecord,
+} from "../codec/decode-record.js";
+import { keptRecords, refuseKept, type KeptRecord, type KeptRecords } from "../store/kept-records.js";
 import { answeredId, findOrphanResults } from "../messages/calls.js";
 import { unknownKey } from "../store/refusals.js";
 import { EncryptionError, MemoryError } from "../base/errors.js";
@@ -61,8 +71,10 @@ export function decodeView(stored: SessionView, options: DecodeOptions): Decoded
 /** Returns the messages of consecutive records of the log from position `from` on; without `from`, of a head. */
 export function decodeMessages(records: readonly string[], options: DecodeOptions, from?: number): BaseMessage[] {
   const messages: BaseMessage[] = [];
+  const kept = keptRecords.get(records);
   for (let index = 0; index < records.length; index += 1) {
-    const message = decodeOrSkip(records[index]!, from === undefined ? undefined : from + index, options);
+    const position = from === undefined ? undefined : from + index;
+    const message = decodeOrSkip({ record: records[index]!, kept: kept?.list[index], position }, options, kept);
     if (message !== undefined) {
       messages.push(message);
     }
@@ -73,10 +85,11 @@ export function decodeMessages(records: readonly string[], options: DecodeOption
 /** Returns the same messages, each with its record and position. */
 export function decodeEntries(records: readonly string[], options: DecodeOptions, from?: number): StoredEntry[] {
   const entries: StoredEntry[] = [];
+  const kept = keptRecords.get(records);
   for (let index = 0; index < records.length; index += 1) {
     const record = records[index]!;
     const position = from === undefined ? undefined : from + index;
-    const message = decodeOrSkip(record, position, options);
+    const message = decodeOrSkip({ record, kept: kept?.list[index], position }, options, kept);
     if (message !== undefined) {
       entries.push({ message, record, position });
     }
@@ -84,11 +97,19 @@ export function decodeEntries(records: readonly string[], options: DecodeOptions
   return entries;
 }
 
-function decodeOrSkip(record: string, position: number | undefined, options: DecodeOptions): BaseMessage | undefined {
+/** A record to decode; `position` is undefined for one of a head, and `kept` where the store does not keep it. */
+interface Stored {
+  readonly record: string;
+  readonly kept: KeptRecord | undefined;
+  readonly position: number | undefined;
+}
+
+function decodeOrSkip(stored: Stored, options: DecodeOptions, view: KeptRecords | undefined): BaseMessage | undefined {
   try {
-    return decodeCounted(record, position);
+    return decodeCounted(stored);
   } catch (error) {
-    reportSkipped(error, { ...options, position });
+    refuseKept(view);
+    reportSkipped(error, { ...options, position: stored.position });
     return undefined;
   }
 }
@@ -117,14 +138,33 @@ function reportDamage({ damaged }: SessionView, { onEvent, sessionId }: DecodeOp
   }
 }
 
-function decodeCounted(record: string, position: number | undefined): BaseMessage {
-  const { message, tokens } = decodeRecord(record, position);
+function decodeCounted({ record, kept, position }: Stored): BaseMessage {
+  const { message, tokens } = kept === undefined ? decodeRecord(record, position) : decodeKept(kept, record, position);
   if (tokens !== noTokens) {
     for (const counterId in tokens) {
       rememberTokens(message, counterId, tokens[counterId]!);
     }
   }
   return message;
+}
+
+/** Noted of a record that was read once. */
+const readOnce = Symbol("read once");
+
+/**
+ * The message of a kept record, made of a copy of its parsed form. The first read of a session makes none, so that it
+ * takes no longer than without.
+ */
+function decodeKept(kept: KeptRecord, record: string, position: number | undefined): DecodedRecord {
+  if (kept.made === readOnce || (kept.made === undefined && kept.isReadOften)) {
+    kept.made = parseOwnRecord(record);
+  } else if (kept.made === undefined) {
+    kept.made = readOnce;
+    return decodeRecord(record, position);
+  }
+  return kept.made === undefined
+    ? decodeRecord(record, position)
+    : messageOf(copyOf(kept.made as ParsedRecord), position);
 }
 
 function headRecords(head: string, options: DecodeOptions): string[] {

@@ -2,7 +2,7 @@
 -- reader compares it to know that the log is the one that it has read. A session that lost it has none until `rebuild`.
 --
 -- `extendSum(sum, count, added)` is that of a log behind `count` more records, whose own checksum is `added`; readers
--- calculate the same by `logSum` of src/redis-store/log-sum.ts. `newSum(sum, token)` is that of a log that was changed
+-- calculate the same by `logSum` of src/redis/keys.ts. `newSum(sum, token)` is that of a log that was changed
 -- in another way; `token` is of this change only. `sumText(sum)` is its text.
 --
 --- @const sumFactor

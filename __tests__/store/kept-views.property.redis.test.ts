@@ -1,0 +1,182 @@
+import fc from "fast-check";
+import { Redis } from "ioredis";
+import { KeptViews } from "../../src/redis-store/kept-views.js";
+import { sessionKeys } from "../../src/redis/keys.js";
+import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
+import { human, record, records, texts } from "../../testing/session-store/store-case.js";
+import { SlowProcesses } from "../../testkit/proxies/slow-network.js";
+import { propertyRuns } from "../support/property-runs.js";
+import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { outcome, session, storeCommand, type StoreCommand, type StoreUnderTest } from "../support/store-commands.js";
+
+/** Takes a copy of a session as it lies in Redis, and returns a function that brings it back, as a failover does. */
+async function copyOf(client: Redis, keyPrefix: string): Promise<() => Promise<void>> {
+  const { log, ids, state } = sessionKeys(keyPrefix, session);
+  const keys = [log, ids, state];
+  const dumps = await Promise.all(keys.map((key) => client.dumpBuffer(key)));
+  return async () => {
+    const restore = client.multi().del(...keys);
+    for (const [index, key] of keys.entries()) {
+      const dump = dumps[index];
+      if (dump !== null && dump !== undefined) {
+        restore.restore(key, 0, dump);
+      }
+    }
+    await restore.exec();
+  };
+}
+
+/** A command of the others, or the session's way back to what it was before so many commands. */
+type Step = { readonly command: StoreCommand; readonly instance: number } | { readonly back: number };
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ command: storeCommand, instance: fc.nat(2) }) },
+  { weight: 1, arbitrary: fc.record({ back: fc.nat(6) }) },
+);
+
+describe("A view that is kept", () => {
+  const client = new Redis(sharedRedisUrl());
+  afterAll(() => client.disconnect());
+
+  /** A store that keeps views, one that keeps none, and the writers, on sessions of their own. */
+  function stores() {
+    const keyPrefix = uniquePrefix();
+    const fresh = new RedisSessionStore({ client, keyPrefix, viewCacheBytes: 0 });
+    const writers = [0, 1, 2].map(() => new RedisSessionStore({ client, keyPrefix }));
+    return { keyPrefix, fresh, writers, keeping: writers[0]! };
+  }
+
+  it("is the log's where a record of an older log is followed by one that a lost log had too", async () => {
+    const { keyPrefix, fresh, keeping, writers } = stores();
+    const append = (id: string) => writers[1]!.append({ id: session }, { records: [human(id)] });
+    await append("one");
+    const failOver = await copyOf(client, keyPrefix);
+    await append("four");
+    await append("five");
+    await keeping.readView({ id: session });
+    await failOver();
+    await append("nine");
+    await append("five");
+    const view = await keeping.readView({ id: session });
+    expect(view.records).toEqual(texts(["one", "nine", "five"].map(human)));
+    expect(view).toEqual(await fresh.readView({ id: session }));
+  });
+
+  it("is the log's after any commands of three processes, failovers to older logs and resent commands", async () => {
+    const property = fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 40, size: "max" }), async (steps) => {
+      const { keyPrefix, fresh, writers } = stores();
+      const unders: StoreUnderTest[] = writers.map((store) => ({ store, views: [], tokens: new Map() }));
+      const older: (() => Promise<void>)[] = [];
+      for (const each of steps) {
+        older.push(await copyOf(client, keyPrefix));
+        if ("back" in each) {
+          await older[Math.max(0, older.length - 1 - each.back)]!();
+        } else {
+          await outcome(each.command, unders[each.instance]!);
+        }
+        const expected = await fresh.readView({ id: session });
+        for (const writer of writers) {
+          expect(await writer.readView({ id: session })).toEqual(expected);
+        }
+      }
+    });
+    await fc.assert(property, { numRuns: propertyRuns(60) });
+  });
+
+  it("is asked for from its last record on, in one round trip", async () => {
+    const { keeping, writers } = stores();
+    await writers[1]!.append({ id: session }, { records: records("m", 20) });
+    const sent: unknown[][] = [];
+    await keeping.readView({ id: session });
+    await writers[1]!.append({ id: session }, { records: [human("q"), record("a")] });
+    const watcher = new Redis(sharedRedisUrl());
+    const monitor = await watcher.monitor();
+    monitor.on("monitor", (_, args: string[]) => sent.push(args));
+    const { records: read } = await keeping.readView({ id: session });
+    await client.ping("end of the read");
+    while (!sent.some((args) => args[1] === "end of the read")) {
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    monitor.disconnect();
+    watcher.disconnect();
+    expect(read).toHaveLength(22);
+    const own = sent.filter((args) => args[0] !== "ping");
+    expect(own.map(([verb]) => verb!.toString().toLowerCase())).toEqual(["multi", "hmget", "lrange", "hlen", "exec"]);
+    expect(own[2]!.slice(2)).toEqual(["19", "-1"]);
+  });
+
+  it("is not given to who asks for another owner", async () => {
+    const { keeping } = stores();
+    await keeping.append({ id: session, owner: "ann" }, { records: records("m", 3) });
+    expect((await keeping.readView({ id: session, owner: "ann" })).records).toHaveLength(3);
+    expect((await keeping.readView({ id: session, owner: "ann" })).records).toHaveLength(3);
+    const other = keeping.readView({ id: session, owner: "bob" });
+    await expect(other).rejects.toMatchObject({ code: "other_owner" });
+  });
+});
+
+describe("Whatever the order in which commands of three processes and replies arrive, a view that is kept", () => {
+  const processes = new SlowProcesses();
+
+  it("is the log's in the end", async () => {
+    const commands = fc.array(fc.record({ command: storeCommand, instance: fc.nat(2) }), {
+      ...{ minLength: 3, maxLength: 16, size: "max" as const },
+    });
+    const property = fc.asyncProperty(commands, fc.integer(), async (list, seed) => {
+      const { client, clients, network } = processes;
+      await client.flushall();
+      const fresh = new RedisSessionStore({ client, viewCacheBytes: 0 });
+      const unders: StoreUnderTest[] = clients.map((each) => ({
+        store: new RedisSessionStore({ client: each, commandTimeout: 60_000 }),
+        views: [],
+        tokens: new Map(),
+      }));
+      await fresh.append({ id: session }, { records: records("m", 4) });
+      const failOver = await copyOf(client, "lcmem");
+      const busy = () =>
+        network.during(seed, () =>
+          Promise.all(
+            list.flatMap(({ command, instance }) => [
+              outcome(command, unders[instance]!),
+              unders[instance]!.store.readView({ id: session }),
+            ]),
+          ),
+        );
+      for (const between of [busy, failOver, busy]) {
+        await between();
+        const expected = await fresh.readView({ id: session });
+        for (const { store } of unders) {
+          expect(await store.readView({ id: session })).toEqual(expected);
+        }
+      }
+    });
+    await fc.assert(property, { numRuns: propertyRuns(60), endOnFailure: true });
+  });
+});
+
+describe("The memory for views", () => {
+  const fields = ["epoch", "rev", "0", "0", "2", null, null, null, null, null, null, "7"];
+  const view = (length: number) => ({
+    ...{ epoch: "epoch", rev: "rev", base: 0, start: 0, next: 2, head: "", headCount: 0, tokens: undefined },
+    ...{ counter: "", records: ["x".repeat(length), "y".repeat(length)], damaged: false },
+  });
+
+  it("is bounded, and holds those that were read last", () => {
+    const views = new KeptViews(10_000);
+    views.keep("a", { fields, view: view(400) });
+    views.keep("b", { fields, view: view(400) });
+    expect(views.bytes).toBe(2 * (2 * 400 * 4 + 800));
+    views.get("a");
+    views.keep("c", { fields, view: view(400) });
+    expect(["a", "b", "c"].map((id) => views.get(id) !== undefined)).toEqual([true, false, true]);
+    views.keep("d", { fields, view: view(4_000) });
+    expect(["a", "b", "c", "d"].map((id) => views.get(id) !== undefined)).toEqual([false, false, false, false]);
+    expect(views.bytes).toBe(0);
+  });
+
+  it("of 0 bytes holds nothing", () => {
+    const views = new KeptViews(0);
+    views.keep("a", { fields, view: view(1) });
+    expect(views.get("a")).toBeUndefined();
+  });
+});

@@ -1,0 +1,28 @@
+/**
+ * A record that a store keeps in memory: the same object for as long as the record stays in the log. Readers of the
+ * same text note here what they made of it, and hand out copies only.
+ */
+export interface KeptRecord {
+  made: unknown;
+  /** True where the session was read more than once, so that it will probably be read again. */
+  readonly isReadOften: boolean;
+}
+
+/** The kept records of a view. */
+export interface KeptRecords {
+  readonly list: readonly KeptRecord[];
+  /** Those that these were made of, in a store underneath. */
+  readonly source?: KeptRecords;
+  /** True if a record could not be read: the store asks for all again, so that a repair by hand is seen. */
+  isRefused: boolean;
+}
+
+/** The kept records of texts that a read returned, in the same order, by the list of texts; not all are kept. */
+export const keptRecords = new WeakMap<readonly string[], KeptRecords>();
+
+/** Says that a record could not be read. */
+export function refuseKept(kept: KeptRecords | undefined): void {
+  for (let each = kept; each !== undefined; each = each.source) {
+    each.isRefused = true;
+  }
+}
