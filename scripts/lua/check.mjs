@@ -12,6 +12,7 @@ const given = new Set([
   "cjson",
   "math",
   "string",
+  "struct",
   "table",
   "tonumber",
   "type",

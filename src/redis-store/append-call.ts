@@ -37,14 +37,14 @@ function usageItems(records: AppendPlan["records"]) {
 export function appendArguments(
   session: SessionRef,
   request: AppendRequest & Partial<Pick<ReplaceTailRequest, "cut">>,
-  { plan: { records, counter }, at }: { readonly plan: AppendPlan; readonly at: number },
+  { plan, at }: { readonly plan: AppendPlan; readonly at: number },
 ): string[] {
   const side = sideArguments(request.side);
-  const tokens = counter === undefined ? undefined : records.map((record) => record.tokens!);
+  const tokens = plan.counter === undefined ? undefined : plan.records.map((record) => record.tokens!);
   const identities: string[] = [];
   const texts: string[] = [];
   let rounds = 0;
-  for (const { id, digest, record } of records) {
+  for (const { id, digest, record } of plan.records) {
     identities.push(idHash(id), digest + String(at + texts.length));
     texts.push(record);
     rounds += beginsRound(record) ? 1 : 0;
@@ -65,13 +65,13 @@ export function appendArguments(
     ttl: request.ttlMs,
     ...limitFields(request),
     ...askOf(session),
-    usage: usageItems(records),
+    usage: usageItems(plan.records),
     turn: request.turn,
     take: request.take && { ...request.take, ttlMs: undefined },
     giveBack: request.giveBack,
     cut: request.cut && cutRequest(request.cut),
   };
-  const start = isPlain(session, request, scriptRequest) ? plainStart(scriptRequest) : "";
+  const start = plainStart({ session, request, plan, at, rounds, sum: scriptRequest.sum, tokens: scriptRequest.total });
   return [start + JSON.stringify(scriptRequest), ...identities, ...side.args, ...texts];
 }
 
@@ -82,8 +82,13 @@ function cutRequest({ epoch, rev, next, lastId, to, forget, turns }: ReplaceTail
 
 /** The reply of the append script; that of its short path in the form of the others. */
 export function fullReply(reply: unknown, { records }: AppendPlan): unknown {
-  const [, next, time, epoch, owner] = (typeof reply === "string" && /^(\d+) (\d+) (\S+) (.*)$/s.exec(reply)) || [];
-  return next === undefined ? reply : ["OK", records.length, 0, [], next, epoch, "", time, owner];
+  const [text, view = "", fence, left] = (Array.isArray(reply) ? reply : [reply]) as unknown[];
+  const [, next, time, epoch, owner] = (typeof text === "string" && /^(\d+) (\d+) (\S+) (.*)$/s.exec(text)) || [];
+  if (next === undefined) {
+    return reply;
+  }
+  const full = ["OK", records.length, 0, [], next, epoch, view, time, owner];
+  return fence === undefined ? full : ["TOOK", fence, epoch, left, full];
 }
 
 /** Returns the result of the append script, or throws the error that its reply stands for. */
@@ -193,45 +198,82 @@ function refusal(sessionId: string, { word, detail, request, plan }: Refusal): E
 const mostPlain = 1_000;
 /** Numbers up to which Lua and JavaScript write them with digits alone. */
 const mostWhole = 5e13;
-/** All else that a plain request may name: it becomes a number for the script, or is said by the records. */
-const plainFields = new Set(["records", "ttlMs", "viewLimit", "onConflict"]);
+/** The parts of a request that the short path knows. */
+const plainParts = new Set([
+  "records",
+  "ttlMs",
+  "viewLimit",
+  "onConflict",
+  "counter",
+  "expectedNext",
+  "turn",
+  "take",
+  "giveBack",
+]);
+
+/** An append as its script is asked for it. */
+export interface PlainAppend {
+  readonly session: SessionRef;
+  readonly request: AppendRequest;
+  readonly plan: AppendPlan;
+  /** Where the log is thought to end. */
+  readonly at: number;
+  /** Rounds that begin. */
+  readonly rounds: number;
+  /** The records' checksum. */
+  readonly sum: number;
+  /** Tokens of the records, where they are counted. */
+  readonly tokens: number | undefined;
+}
 
 /**
- * True for a request of nothing but records by a caller of whom nothing but the id is said: the short path takes it.
+ * The start of a request that the script's short path reads, `plain-append.lua`; empty for a request that it does not
+ * know. Each text ends with a zero.
  */
-export function isPlain(
-  { owner, label, hold, keys }: SessionRef,
-  request: AppendRequest,
-  { at, count, ttl, maxMessages, ...rest }: PlainRequest,
-): boolean {
-  if ([owner, label, hold, keys].some((part) => part !== undefined)) {
-    return false;
-  }
+export function plainStart(append: PlainAppend): string {
+  const { at, rounds, sum, plan, request } = append;
+  const { ttlMs, viewLimit } = request;
+  const claims = claimsOf(append);
+  const texts = [at, at + plan.records.length, rounds, sum, ttlMs, viewLimit?.messages, viewLimit?.fromStart];
+  const usage = plan.records.some((record) => record.usage !== undefined);
+  const parts = [...texts, usage ? 1 : "", claims.some((claim) => claim !== undefined) ? 1 : ""];
+  const all = parts[8] === "" ? parts : [...parts, ...claims];
+  return isPlain(append) && !all.some((part) => typeof part === "string" && part.includes("\0"))
+    ? all.map((part) => `${part ?? ""}\0`).join("")
+    : "";
+}
+
+/** What a caller claims or names, besides records, as `plain-claims.lua` reads it. */
+function claimsOf({ session, request, tokens }: PlainAppend): (string | number | undefined)[] {
+  const { owner, keys, hold, label } = session;
+  const { counter, viewLimit, turn, take, giveBack } = request;
+  return [
+    ...[counter, counter === undefined ? undefined : tokens, viewLimit?.tokens],
+    ...[owner, keys?.current, hold?.epoch, hold?.token],
+    ...[turn?.name, turn?.stored, turn && (turn.done ? "T" : "t")],
+    ...[take?.ticket, take?.holdMs, giveBack, label && 1],
+  ];
+}
+
+function isPlain({ session, request, plan, at }: PlainAppend): boolean {
+  const { keys, hold } = session;
+  const { viewLimit, ttlMs, counter, expectedNext, take, giveBack } = request;
   for (const field in request) {
-    if (!plainFields.has(field) && request[field as keyof AppendRequest] !== undefined) {
+    if (!plainParts.has(field) && request[field as keyof AppendRequest] !== undefined) {
       return false;
     }
   }
-  const areWhole = [at, ttl, maxMessages, rest.maxFromStart].every(
-    (amount = 0) => amount <= mostWhole && amount % 1 === 0,
+  const amounts = [at, ttlMs, viewLimit?.messages, viewLimit?.fromStart, take?.holdMs];
+  const count = plan.records.length;
+  return (
+    amounts.every((amount = 0) => amount <= mostWhole && amount % 1 === 0) &&
+    count > 0 &&
+    count <= mostPlain &&
+    counter === plan.counter &&
+    (viewLimit?.tokens === undefined || counter !== undefined) &&
+    (expectedNext === undefined || expectedNext === at) &&
+    (take === undefined || giveBack === undefined) &&
+    hold?.epoch !== "" &&
+    (keys?.current === undefined || keys.known.includes(keys.current))
   );
-  return areWhole && count > 0 && count <= mostPlain && rest.maxTokens === undefined;
-}
-
-/** The start of the request that the script's short path reads. */
-export function plainStart(request: PlainRequest): string {
-  const { at, count, rounds, sum, ttl = "", maxMessages = "", maxFromStart = "", usage } = request;
-  return `${at} ${at + count} ${rounds} ${sum} ${ttl} ${maxMessages} ${maxFromStart} ${usage === undefined ? "" : 1} `;
-}
-
-interface PlainRequest {
-  readonly at: number;
-  readonly count: number;
-  readonly rounds: number;
-  readonly sum: number;
-  readonly ttl: number | undefined;
-  readonly maxMessages: number | undefined;
-  readonly maxFromStart: number | undefined;
-  readonly maxTokens: number | undefined;
-  readonly usage: unknown;
 }

@@ -11,6 +11,7 @@ export const digestLength = 8;
 
 /** The checksum of a log is a number below the modulus, multiplied by the factor for each further record. */
 export const sumFactor = 33;
+/** See {@link sumFactor}. */
 export const sumModulus = 2 ** 47 - 115;
 
 /** Fields of `state` that make up a view, in the order in which every read returns them. */
@@ -46,6 +47,25 @@ export const describedFields = [
   "title",
   "listed",
 ] as const;
+
+/** Fields of `state` that every short path of an append checks. */
+export const plainFields = [
+  "next",
+  "rounds",
+  "epoch",
+  "owner",
+  "base",
+  "start",
+  "headCount",
+  "tokens",
+  "fence",
+  "key",
+  "erased",
+  "sum",
+] as const;
+
+/** Those that it checks besides for what a caller claims. */
+export const claimFields = ["counter", "holder", "waiters", "label"] as const;
 
 /** Fields of `ids` up to which Redis may keep it in its compact form. */
 export const mostCompact = 32;

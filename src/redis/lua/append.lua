@@ -13,8 +13,7 @@
 --   next | STALE | RANGE (of the cut) | CONFLICT index | WAITS number-ahead next epoch (nothing is written) | TOOK
 --   fence epoch milliseconds-to-live reply (an OK or TURN, with the hold).
 --
--- A request with records only begins with numbers, and mostly takes the short path, `plain-append`, which replies with
--- a text.
+-- A request with records only does not begin with JSON, and mostly takes the short path, `plain-append`.
 --
 -- In the common case (all records are new, and the log ends at `at`) arguments are passed on unchanged, because Lua
 -- work per record would dominate the cost. The first write is an HSET, which a full server refuses before anything has
@@ -95,7 +94,7 @@ changeHold(hold, request.giveBack)
 if not s.begun and s.known > 0 and fresh > 0 then redis.call('UNLINK', ids) end
 if not total and s.tokens then redis.call('HDEL', state, 'tokens', 'counter') end
 changeSide(state, firstSide + 2 * request.sets, firstRecord, request.bound)
-if fresh > 0 then explainIds(s.begun and s.known or 0, fresh, s.length == 0) end
+if fresh > 0 then explainIds(s.begun and s.known or 0, fresh + (turn and not mark and 1 or 0), s.length == 0) end
 if fresh > 0 and s.length == 0 and s.owner then redis.call('HSET', ids, ownerField, s.owner) end
 if asPlanned then inChunks('HSET', ids, ARGV, 2, firstSide - 1) else inChunks('HSET', ids, entries) end
 if asPlanned then inChunks('RPUSH', log, ARGV, firstRecord + 1) else inChunks('RPUSH', log, added) end

@@ -6,36 +6,121 @@ const plainAppendAt17: ScriptPart = {
   file: "includes/plain-append.lua",
   line: 17,
   text: `\
-local at, next, begun, added, ttl, most, mostFromStart, used, from =
-ARGV[1]:match('^(%d+) (%d+) (%d+) (%d+) (%d*) (%d*) (%d*) (%d*) ()')
+local at, next, begun, addedSum, ttl, most, mostFromStart, used, claims, from
+local counter, added, mostTokens, owner, key, epoch, token = '', '', '', '', '', '', ''
+local turn, stored, kind, ticket, holdMs, back, label = '', '', '', '', '', '', ''
+if ARGV[1]:byte() ~= 123 then
+at, next, begun, addedSum, ttl, most, mostFromStart, used, claims, from = struct.unpack('sssssssss', ARGV[1])
+end
 if at then
-local call = redis.call
-local field = call('HMGET', KEYS[3], 'next', 'rounds', 'epoch', 'owner', 'base', 'start', 'headCount',
-'tokens', 'fence', 'key', 'erased', 'sum')
-local expected = field[1] == at and (field[3] or ''):find('^%S+$')
-and not (field[8] or field[9] or field[10] or field[11])
+local call, log, ids, state = redis.call, KEYS[1], KEYS[2], KEYS[3]
+local field
+if claims == '' then
+field = call('HMGET', state, 'next', 'rounds', 'epoch', 'owner', 'base', 'start', 'headCount', 'tokens', 'fence', 'key', 'erased', 'sum')
+else
+counter, added, mostTokens, owner, key, epoch, token, turn, stored, kind, ticket, holdMs, back, label, from =
+struct.unpack('ssssssssssssss', ARGV[1], from)
+field = call('HMGET', state, 'next', 'rounds', 'epoch', 'owner', 'base', 'start', 'headCount', 'tokens', 'fence', 'key', 'erased', 'sum', 'counter', 'holder', 'waiters', 'label')
+end
+local count, last, shows, length, known, total, found = (#ARGV - 1) / 3, at + 0, false
 local rounds, base, start, head, sum = ((field[2] or 0) .. ' ' .. (field[5] or 0) .. ' ' .. (field[6] or 0) .. ' '
-.. (field[7] or 0) .. ' ' .. (field[12] or '')):match('^(%d+) (%d+) (%d+) (%d+) (%d+)$')
+.. (field[7] or 0) .. ' ' .. (field[12] or '')):match('^(%d+) (%d+) (%d+) (%d+) (%d+)$')`,
+};
+
+const plainClaimsAt7: ScriptPart = {
+  file: "includes/plain-claims.lua",
+  line: 7,
+  text: `\
+local expected = field[1] == at and (field[3] or ''):find('^%S+$') and not field[11] and (field[10] or '') == key
+and (not field[9] or field[9]:find('^%d+$') and field[9] + 0 <= 2 ^ 53)
+and (owner == '' or owner == field[4]) and (epoch == '' or epoch == field[3]) and (token == '' or token == field[9])
+and (label == '' or field[16]) and (ticket == '' or not (field[14] or field[15]))
+and (back == '' or (field[14] or ''):match('^(%S+) %d+ %d+$') == back)
+if field[8] then
+total = counter ~= '' and counter == field[13] and field[8]:find('^%d[%d.e+-]*$') and field[8] + added
+expected = expected and total and total < math.huge
+else
+expected = expected and mostTokens == ''
+end`,
+};
+
+const plainAppendAt37: ScriptPart = {
+  file: "includes/plain-append.lua",
+  line: 37,
+  text: `\
 if expected and rounds then
 rounds, base, start, head = rounds + 0, base + 0, start + 0, head + 0
-local last, length, known, count = at + 0, call('LLEN', KEYS[1]), call('HLEN', KEYS[2]), (#ARGV - 1) / 3
+shows = most ~= '' and head + next - start > most + 0 or mostFromStart ~= '' and next - start > mostFromStart + 0
+or mostTokens ~= '' and total > mostTokens + 0
+length, known = call('LLEN', log), call('HLEN', ids)
 expected = rounds <= last and base <= start and start <= last and head <= 5e13
 and length > 0 and length == last - base and known > length
-and (known > 32 or known + count <= 32)
-and (most == '' or head + next - start <= most + 0) and (mostFromStart == '' or next - start <= mostFromStart + 0)
-local hashes = {}
-for i = 1, expected and count or 0 do hashes[i] = ARGV[2 * i] end
-local found = expected and call('HMGET', KEYS[2], unpack(hashes)) or hashes
-for i = 1, #found do expected = expected and not found[i] end
-end
+and (known > 32 or known + count + (stored == '0' and 1 or 0) <= 32)
+end`,
+};
+
+const plainMarksAt9: ScriptPart = {
+  file: "includes/plain-marks.lua",
+  line: 9,
+  text: `\
+local markField, mark
 if expected and rounds then
-local count, time = (#ARGV - 1) / 3, call('TIME')
+local fields, first = {}, 0
+if turn ~= '' then fields[1], fields[2], first = turn, '[turns:' .. string.rep('.', 6) .. ']', 2 end
+for i = 1, count do fields[first + i] = ARGV[2 * i] end
+found = call('HMGET', ids, unpack(fields))
+for i = first + 1, #found do expected = expected and not found[i] end
+if turn ~= '' then
+local own, text, digits, size, place, ends = found[1], found[2] or '', '', '0', at
+while not own and text == '/' and #digits < 6 do
+digits = digits .. turn:byte(#digits + 1) % 8
+text = call('HGET', ids, '[turns:' .. digits .. string.rep('.', 6 - #digits) .. ']') or ''
+end
+local begins = not own and text:find(turn .. ':', 1, true)
+if own then size, place = own:match('^t(%d%d%d%d%d%d%d)(%d+)$') end
+if begins then size, place, ends = text:match('^t(%d+)@(%d+) ()', begins + #turn + 1) end
+expected = expected and size and size + 0 == stored + 0
+if expected and (own or not begins and known + count <= 32) then
+markField, mark = turn, string.format('%s%07d%s', kind, stored + count, place)
+elseif expected then
+if begins then text = text:sub(1, begins - 1) .. text:sub(ends) end
+mark = text .. string.format('%s:%s%d@%s ', turn, kind, stored + count, place)
+markField = '[turns:' .. digits .. string.rep('.', 6 - #digits) .. ']'
+expected = text ~= '/' and #mark <= 800
+end
+end
+end`,
+};
+
+const plainAppendAt47: ScriptPart = {
+  file: "includes/plain-append.lua",
+  line: 47,
+  text: `\
+if expected and rounds then`,
+};
+
+const plainWritesAt7: ScriptPart = {
+  file: "includes/plain-writes.lua",
+  line: 7,
+  text: `\
+local time, set, fence = call('TIME'), {}
 local updated = string.format('%s%03d', time[1], time[2] / 1000)
+if total then set = { 'tokens', string.format('%.17g', total) } end
+if ticket ~= '' then
+fence = string.format('%.0f', math.max(time[1] * 1000000 + time[2], (field[9] or 0) + 1))
+local holder = string.format('%s %.0f %s', ticket, updated + holdMs, fence)
+set[#set + 1], set[#set + 2], set[#set + 3], set[#set + 4] = 'fence', fence, 'holder', holder
+end
 for _ = 1, count do sum = sum * 33 % 140737488355213 end
-call('HSET', KEYS[3], 'updated', updated, 'next', next, 'rounds', string.format('%.0f', rounds + begun),
-'sum', string.format('%.0f', (sum + added) % 140737488355213))
-call('HSET', KEYS[2], unpack(ARGV, 2, 2 * count + 1))
-call('RPUSH', KEYS[1], unpack(ARGV, 2 * count + 2))
+call('HSET', state, 'updated', updated, 'next', next, 'rounds', string.format('%.0f', rounds + begun), 'sum',
+string.format('%.0f', (sum + addedSum) % 140737488355213), unpack(set))
+if back ~= '' then call('HDEL', state, 'holder') end
+if mark then
+call('HSET', ids, markField, mark, unpack(ARGV, 2, 2 * count + 1))
+else
+call('HSET', ids, unpack(ARGV, 2, 2 * count + 1))
+end
+call('RPUSH', log, unpack(ARGV, 2 * count + 2))
 if used ~= '' then`,
 };
 
@@ -68,21 +153,26 @@ if #lines > 0 then redis.call('HSET', KEYS[3], 'usage', table.concat(lines, '\\n
 end`,
 };
 
-const plainAppendAt49: ScriptPart = {
-  file: "includes/plain-append.lua",
-  line: 49,
+const plainWritesAt27: ScriptPart = {
+  file: "includes/plain-writes.lua",
+  line: 27,
   text: `\
 countUsage(cjson.decode(ARGV[1]:sub(from)).usage, {})
 end
 if ttl ~= '' then
 local expiry = string.format('%.0f', updated + ttl)
-call('PEXPIREAT', KEYS[1], expiry)
-call('PEXPIREAT', KEYS[2], expiry)
-call('PEXPIREAT', KEYS[3], expiry)
-end
-return next .. ' ' .. updated .. ' ' .. field[3] .. ' ' .. (field[4] or '')
-end
+call('PEXPIREAT', log, expiry)
+call('PEXPIREAT', ids, expiry)
+call('PEXPIREAT', state, expiry)
 end`,
+};
+
+const plainAppendAt49: ScriptPart = {
+  file: "includes/plain-append.lua",
+  line: 49,
+  text: `\
+local reply = next .. ' ' .. updated .. ' ' .. field[3] .. ' ' .. (field[4] or '')
+if shows then`,
 };
 
 const numbersAt5: ScriptPart = {
@@ -96,6 +186,39 @@ end
 local function amountFrom(text)
 local number = text and text:match('^%d[%d.e+-]*$') and tonumber(text)
 return number and number < math.huge and number or nil
+end`,
+};
+
+const plainAppendAt52: ScriptPart = {
+  file: "includes/plain-append.lua",
+  line: 52,
+  text: `\
+`,
+};
+
+const viewAt7: ScriptPart = {
+  file: "includes/view.lua",
+  line: 7,
+  text: `\
+local function view()
+local field = redis.call('HMGET', KEYS[3], 'epoch', 'rev', 'base', 'start', 'next', 'head', 'headCount', 'tokens', 'counter', 'owner', 'erased', 'sum')
+local base, start, next = wholeFrom(field[3] or '0'), wholeFrom(field[4] or '0'), wholeFrom(field[5] or nil)
+local sound = base and start and next and base <= start and start <= next
+sound = sound and wholeFrom(field[7] or '0') and amountFrom(field[8] or '0')
+local first = sound and start - base or 0
+return { field, redis.call('LRANGE', KEYS[1], first, -1), redis.call('HLEN', KEYS[2]), first }
+end`,
+};
+
+const plainAppendAt53: ScriptPart = {
+  file: "includes/plain-append.lua",
+  line: 53,
+  text: `\
+shows = view()
+end
+if ticket == '' then return shows and { reply, shows } or reply end
+return { reply, shows or '', fence, ttl ~= '' and ttl or call('PTTL', state) }
+end
 end`,
 };
 
@@ -301,20 +424,6 @@ local function exceeds(request, s, next, total, counter)
 if request.maxMessages and s.headCount + next - s.start > request.maxMessages then return true end
 if request.maxFromStart and next - s.start > request.maxFromStart then return true end
 return request.maxTokens and (not total or counter ~= request.counter or total > request.maxTokens) or false
-end`,
-};
-
-const viewAt7: ScriptPart = {
-  file: "includes/view.lua",
-  line: 7,
-  text: `\
-local function view()
-local field = redis.call('HMGET', KEYS[3], 'epoch', 'rev', 'base', 'start', 'next', 'head', 'headCount', 'tokens', 'counter', 'owner', 'erased', 'sum')
-local base, start, next = wholeFrom(field[3] or '0'), wholeFrom(field[4] or '0'), wholeFrom(field[5] or nil)
-local sound = base and start and next and base <= start and start <= next
-sound = sound and wholeFrom(field[7] or '0') and amountFrom(field[8] or '0')
-local first = sound and start - base or 0
-return { field, redis.call('LRANGE', KEYS[1], first, -1), redis.call('HLEN', KEYS[2]), first }
 end`,
 };
 
@@ -714,9 +823,9 @@ if ticket and holderOf(redis.call('HGET', KEYS[3], 'holder')) == ticket then red
 end`,
 };
 
-const appendAt48: ScriptPart = {
+const appendAt47: ScriptPart = {
   file: "append.lua",
-  line: 48,
+  line: 47,
   text: `\
 local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
 local request, s = cjson.decode(at and ARGV[1]:sub(from) or ARGV[1]), loadSession(state, log, ids)
@@ -768,7 +877,7 @@ changeHold(hold, request.giveBack)
 if not s.begun and s.known > 0 and fresh > 0 then redis.call('UNLINK', ids) end
 if not total and s.tokens then redis.call('HDEL', state, 'tokens', 'counter') end
 changeSide(state, firstSide + 2 * request.sets, firstRecord, request.bound)
-if fresh > 0 then explainIds(s.begun and s.known or 0, fresh, s.length == 0) end
+if fresh > 0 then explainIds(s.begun and s.known or 0, fresh + (turn and not mark and 1 or 0), s.length == 0) end
 if fresh > 0 and s.length == 0 and s.owner then redis.call('HSET', ids, '[owner]', s.owner) end
 if asPlanned then inChunks('HSET', ids, ARGV, 2, firstSide - 1) else inChunks('HSET', ids, entries) end
 if asPlanned then inChunks('RPUSH', log, ARGV, firstRecord + 1) else inChunks('RPUSH', log, added) end
@@ -1868,8 +1977,18 @@ return { 'OK', s.owner or '' }`,
 
 export const appendScript = script([
   plainAppendAt17,
+  plainClaimsAt7,
+  plainAppendAt37,
+  plainMarksAt9,
+  plainAppendAt47,
+  plainWritesAt7,
   countUsageAt7,
+  plainWritesAt27,
   plainAppendAt49,
+  numbersAt5,
+  plainAppendAt52,
+  viewAt7,
+  plainAppendAt53,
   numbersAt5,
   ownerLeftAt8,
   loadSessionAt12,
@@ -1902,7 +2021,7 @@ export const appendScript = script([
   holderAt4,
   seekHoldAt7,
   appendHoldAt8,
-  appendAt48,
+  appendAt47,
 ]);
 
 export const beginSwapsScript = script([
