@@ -77,6 +77,27 @@ describe("an answer that was stored behind later turns", () => {
   );
 });
 
+describe("an answer whose question a reduction kept as a copy", () => {
+  it.each(["keep", "discard"] as const)("stands with it, with retention %s", async (retention) => {
+    const reducer = new ChatHistoryTruncationReducer({ targetCount: 1 });
+    const history = newMemory({ reducer, autoReduce: false, retention }).history("s");
+    const write = (turnId: string, messages: BaseMessage[], done: boolean, stored = 0) =>
+      writeTurn(history, messages, { turnId, turn: { done, stored } });
+    await write("job-1", [human("K1", "k1")], false);
+    await write("job-2", [human("K2", "k2")], false);
+    // It stands behind K2, so K2 is in the view only as a copy in front of the start.
+    await write("job-1", [ai("answer K1", { id: "a1" })], true, 1);
+    expect(texts((await history.reduceView()).messages)).toEqual(["K2"]);
+    await write("job-3", [human("K3", "k3"), ai("answer K3", { id: "a3" })], true);
+    await write("job-2", [ai("answer K2", { id: "a2" })], true, 1);
+    const expected = ["K2", "answer K2", "K3", "answer K3"];
+    expect(texts(await history.getMessages())).toEqual(expected);
+    const { messages } = await history.reduceView();
+    expect(expected.slice(-texts(messages).length)).toEqual(texts(messages));
+    expect(texts(await history.getMessages())).toEqual(texts(messages));
+  });
+});
+
 describe("clients that send their whole history without ids", () => {
   it("ask two questions at once, and again: each is stored once, and the history is not stored again", async () => {
     const memory = newMemory();

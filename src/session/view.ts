@@ -18,7 +18,7 @@ import { report, type MemoryEventHandler } from "../base/events.js";
 import type { SessionView } from "../store/session-reads.js";
 import { rememberTokens } from "../tokens/counted-messages.js";
 import { turnNameOf } from "../codec/encode-message.js";
-import { roleOf } from "../messages/roles.js";
+import { roleOf, summaryMarkOf } from "../messages/roles.js";
 import { splitRounds, type Round } from "../messages/rounds.js";
 
 /** A stored message with its record; `position` is its place in the log, undefined for one in the head. */
@@ -46,12 +46,13 @@ export interface DecodeOptions {
  * results whose call is not in the view and records that cannot be read, and reports both.
  */
 export function viewMessages(stored: SessionView, options: DecodeOptions): BaseMessage[] {
-  if (!isInTurnOrder(stored.records)) {
-    return decodeView(stored, options).entries.map(({ message }) => message);
-  }
   reportDamage(stored, options);
+  const head = headRecords(stored.head, options);
+  if (!isInTurnOrder(head.length === 0 ? stored.records : [...head, ...stored.records])) {
+    return shownEntries(stored, head, options).map(({ message }) => message);
+  }
   const log = decodeMessages(stored.records, options, stored.start);
-  const messages = stored.head === "" ? log : [...decodeMessages(headRecords(stored.head, options), options), ...log];
+  const messages = head.length === 0 ? log : [...decodeMessages(head, options), ...log];
   const orphans = orphanResults(messages, options);
   return orphans === undefined ? messages : messages.filter((_, index) => !orphans.has(index));
 }
@@ -59,13 +60,17 @@ export function viewMessages(stored: SessionView, options: DecodeOptions): BaseM
 /** Returns the same messages, each with its record. */
 export function decodeView(stored: SessionView, options: DecodeOptions): DecodedView {
   reportDamage(stored, options);
-  const log = inTurnOrder(decodeEntries(stored.records, options, stored.start));
-  const all = stored.head === "" ? log : [...decodeEntries(headRecords(stored.head, options), options), ...log];
+  return { stored, entries: shownEntries(stored, headRecords(stored.head, options), options) };
+}
+
+function shownEntries(stored: SessionView, head: readonly string[], options: DecodeOptions): readonly StoredEntry[] {
+  const inHead = decodeEntries(head, options);
+  const all = inTurnOrder([...inHead, ...decodeEntries(stored.records, options, stored.start)], inHead.length);
   const orphans = orphanResults(
     all.map(({ message }) => message),
     options,
   );
-  return { stored, entries: orphans === undefined ? all : all.filter((_, index) => !orphans.has(index)) };
+  return orphans === undefined ? all : all.filter((_, index) => !orphans.has(index));
 }
 
 /** Returns the messages of consecutive records of the log from position `from` on; without `from`, of a head. */
@@ -167,7 +172,10 @@ function decodeKept(kept: KeptRecord, record: string, position: number | undefin
     : messageOf(copyOf(kept.made as ParsedRecord), position);
 }
 
-function headRecords(head: string, options: DecodeOptions): string[] {
+function headRecords(head: string, options: DecodeOptions): readonly string[] {
+  if (head === "") {
+    return [];
+  }
   try {
     return decodeHead(head);
   } catch (error) {
@@ -210,9 +218,12 @@ interface Group<E> {
  * Messages that carry the name of a turn stand where its first message stands. A turn is named by its question's id
  * where it has no other name, so that an answer also finds a question that was stored by itself. An answer whose
  * question is not in the list stays where it is. The same list where nothing has to move. Linear.
+ *
+ * The first `inHead` entries are a view's head. They stay where they are, and answers in the log behind it stand with
+ * their questions there.
  */
-export function inTurnOrder<E extends Entry>(entries: readonly E[]): readonly E[] {
-  return isInTurnOrder(entries.map(({ record }) => record)) ? entries : grouped(entries).groups.flat();
+export function inTurnOrder<E extends Entry>(entries: readonly E[], inHead = 0): readonly E[] {
+  return isInTurnOrder(entries.map(({ record }) => record)) ? entries : grouped(entries, inHead).groups.flat();
 }
 
 /** True for records whose order {@link inTurnOrder} keeps; false also for some others of these. Decodes nothing. */
@@ -253,17 +264,18 @@ interface Grouped<E> {
   readonly withoutQuestion: ReadonlySet<string>;
 }
 
-function grouped<E extends Entry>(entries: readonly E[]): Grouped<E> {
+function grouped<E extends Entry>(entries: readonly E[], inHead = 0): Grouped<E> {
   const groups: Group<E>[] = [];
   const withoutQuestion = new Set<string>();
   const byName = new Map<string, Group<E>>();
   let current: Group<E> | undefined;
-  for (const entry of entries) {
+  for (const [index, entry] of entries.entries()) {
     const { message, record } = entry;
     const name = turnIn(record);
     const last = groups.at(-1);
-    let group = name === undefined ? undefined : byName.get(name);
-    if (group === undefined && !isInput(message)) {
+    const isHead = index < inHead;
+    let group = name === undefined || isHead ? undefined : byName.get(name);
+    if (group === undefined && !isHead && !isInput(message)) {
       if (name !== undefined) {
         withoutQuestion.add(name);
       }
@@ -276,14 +288,22 @@ function grouped<E extends Entry>(entries: readonly E[]): Grouped<E> {
       groups.push(group);
     }
     group.entries.push(entry);
+    current = group;
+    if (isHead && isInFront(message)) {
+      continue;
+    }
     group.isOpen = name === undefined && roleOf(message) === "human";
     const known = name ?? (group.isOpen && message.id !== undefined ? turnNameOf(message.id) : undefined);
     if (known !== undefined) {
       byName.set(known, group);
     }
-    current = group;
   }
   return { groups: groups.map(({ entries: own }) => own), withoutQuestion };
+}
+
+/** True for what a reduction moves in front of a view: no answer belongs to it there. */
+function isInFront(message: BaseMessage): boolean {
+  return roleOf(message) === "system" || summaryMarkOf(message) !== undefined;
 }
 
 /** True for what begins a turn. */
