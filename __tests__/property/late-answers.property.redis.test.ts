@@ -25,7 +25,7 @@ describe("a session with late answers that is reduced, rewound and copied", () =
     const property = fc.asyncProperty(anyScene, async (scene) => {
       await seenIn(scene, new InMemorySessionStore());
     });
-    await fc.assert(property, { numRuns: propertyRuns(150) });
+    await fc.assert(property, { numRuns: propertyRuns(60) });
   });
 
   it("shows the same in Redis", async () => {
@@ -33,6 +33,6 @@ describe("a session with late answers that is reduced, rewound and copied", () =
       const store = new RedisSessionStore({ client, keyPrefix: uniquePrefix() });
       expect(await seenIn(scene, store)).toEqual(await seenIn(scene, new InMemorySessionStore()));
     });
-    await fc.assert(property, { numRuns: propertyRuns(25) });
+    await fc.assert(property, { numRuns: propertyRuns(15) });
   });
 });
