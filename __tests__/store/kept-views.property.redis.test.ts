@@ -26,13 +26,22 @@ async function copyOf(client: Redis, keyPrefix: string): Promise<() => Promise<v
   };
 }
 
-/** A command of the others, or the session's way back to what it was before so many commands. */
-type Step = { readonly command: StoreCommand; readonly instance: number } | { readonly back: number };
+/** A command of one of the processes, or the session's way back to what it was before so many steps, or a read of all. */
+type Step =
+  { readonly command: StoreCommand; readonly instance: number } | { readonly back: number } | { readonly reads: true };
 
+const instance = fc.nat(2);
 const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 6, arbitrary: fc.record({ command: storeCommand, instance: fc.nat(2) }) },
-  { weight: 1, arbitrary: fc.record({ back: fc.nat(6) }) },
+  { weight: 7, arbitrary: fc.record({ command: storeCommand, instance }) },
+  { weight: 2, arbitrary: fc.record({ back: fc.nat(4) }) },
+  { weight: 2, arbitrary: fc.constant({ reads: true as const }) },
 );
+
+/** A failover to the log's first records, as many as `kept`, and what is appended then. */
+const failover = fc.record({
+  kept: fc.nat(3),
+  ids: fc.shuffledSubarray(["p", "q", "r", "s"], { minLength: 1 }),
+});
 
 describe("A view that is kept", () => {
   const client = new Redis(sharedRedisUrl());
@@ -62,25 +71,50 @@ describe("A view that is kept", () => {
     expect(view).toEqual(await fresh.readView({ id: session }));
   });
 
-  it("is the log's after any commands of three processes, failovers to older logs and resent commands", async () => {
+  it("is the log's where records are sent again, byte for byte, after failovers to older logs", async () => {
+    const failovers = fc.array(failover, { minLength: 2, maxLength: 5 });
+    const property = fc.asyncProperty(failovers, async (list) => {
+      const { keyPrefix, fresh, keeping, writers } = stores();
+      const logs = [await copyOf(client, keyPrefix)];
+      for (const { kept, ids } of list) {
+        logs.length = Math.min(kept + 1, logs.length);
+        await logs.at(-1)!();
+        for (const id of ids) {
+          await writers[1]!.append({ id: session }, { records: [human(id)] });
+          logs.push(await copyOf(client, keyPrefix));
+        }
+        expect(await keeping.readView({ id: session })).toEqual(await fresh.readView({ id: session }));
+      }
+    });
+    await fc.assert(property, { numRuns: propertyRuns(100) });
+  });
+
+  it("is the log's after any commands of three processes, and failovers to older logs", async () => {
     const property = fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 40, size: "max" }), async (steps) => {
       const { keyPrefix, fresh, writers } = stores();
       const unders: StoreUnderTest[] = writers.map((store) => ({ store, views: [], tokens: new Map() }));
       const older: (() => Promise<void>)[] = [];
+      const expectSame = async () => {
+        const expected = await fresh.readView({ id: session });
+        for (const writer of writers) {
+          expect(await writer.readView({ id: session })).toEqual(expected);
+        }
+      };
       for (const each of steps) {
+        if ("reads" in each) {
+          await expectSame();
+          continue;
+        }
         older.push(await copyOf(client, keyPrefix));
         if ("back" in each) {
           await older[Math.max(0, older.length - 1 - each.back)]!();
         } else {
           await outcome(each.command, unders[each.instance]!);
         }
-        const expected = await fresh.readView({ id: session });
-        for (const writer of writers) {
-          expect(await writer.readView({ id: session })).toEqual(expected);
-        }
       }
+      await expectSame();
     });
-    await fc.assert(property, { numRuns: propertyRuns(60) });
+    await fc.assert(property, { numRuns: propertyRuns(80) });
   });
 
   it("is asked for from its last record on, in one round trip", async () => {
