@@ -26,7 +26,7 @@ async function copyOf(client: Redis, keyPrefix: string): Promise<() => Promise<v
   };
 }
 
-/** A command of one of the processes, or the session's way back to what it was before so many steps, or a read of all. */
+/** A command of one of the processes, the session's way back to what it was before so many steps, or a read by all. */
 type Step =
   { readonly command: StoreCommand; readonly instance: number } | { readonly back: number } | { readonly reads: true };
 

@@ -130,12 +130,16 @@ function copyOfValue(value: unknown): unknown {
   if (Array.isArray(value)) {
     return value.map(copyOfValue);
   }
-  // The spread makes each key an own one, `__proto__` too, so that no assignment sets a prototype.
-  const copy: Record<string, unknown> = { ...value };
-  for (const key of Object.keys(copy)) {
-    const inner = copy[key];
-    if (typeof inner === "object" && inner !== null) {
-      copy[key] = copyOfValue(inner);
+  // Not by a spread: LangChain's constructors, which add fields, take twenty times as long on what one made.
+  const copy: Record<string, unknown> = {};
+  for (const key in value) {
+    const inner = (value as Record<string, unknown>)[key];
+    const own = typeof inner === "object" && inner !== null ? copyOfValue(inner) : inner;
+    if (key === "__proto__") {
+      // An assignment would set the prototype.
+      Object.defineProperty(copy, key, { value: own, enumerable: true, configurable: true, writable: true });
+    } else {
+      copy[key] = own;
     }
   }
   return copy;
