@@ -355,6 +355,47 @@ describe("a turn that ends while Redis is away", () => {
   });
 });
 
+describe("a memory that is closed while a turn is under way", () => {
+  it("gives the turn back, so that nobody waits for it", async () => {
+    const keyPrefix = uniquePrefix();
+    const [closed, other] = [newMemory({ keyPrefix }), newMemory({ keyPrefix })];
+    let end!: () => void;
+    const work = new Promise<void>((resolve) => (end = resolve));
+    let turn: Promise<void> | undefined;
+    await new Promise<void>((resolve) => {
+      turn = closed.withTurn("s", () => {
+        resolve();
+        return work;
+      });
+    });
+    await closed.close();
+    expect(await other.withTurn("s", () => "at once", { waitMs: 0 })).toBe("at once");
+    end();
+    await turn;
+  });
+
+  it("gives back what a chain holds", async () => {
+    const keyPrefix = uniquePrefix();
+    const [closed, other] = [newMemory({ keyPrefix }), newMemory({ keyPrefix })];
+    const config = { configurable: { sessionId: "s" } };
+    let end!: () => void;
+    const work = new Promise<void>((resolve) => (end = resolve));
+    let called!: () => void;
+    const calls = new Promise<void>((resolve) => (called = resolve));
+    const runnable = RunnableLambda.from(async () => {
+      called();
+      await work;
+      return ai("late");
+    });
+    const run = withRedisMemory(runnable, { memory: closed }).invoke([human("q")], config);
+    await calls;
+    await closed.close();
+    expect(await other.withTurn("s", () => "at once", { waitMs: 0 })).toBe("at once");
+    end();
+    await expect(run).rejects.toMatchObject({ code: "closed" });
+  });
+});
+
 describe("the option oneTurnAtATime with times", () => {
   it.each(["a chain", "an agent"])("has %s wait so long, and tells that it waits", async (door) => {
     const keyPrefix = uniquePrefix();

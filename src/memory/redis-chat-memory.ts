@@ -112,9 +112,10 @@ export class RedisChatMemory implements AsyncDisposable {
     return drainContext(this.#context);
   }
 
-  /** Drains, and closes the connection if this memory opened it. */
+  /** Drains, gives back the holds of runs under way, and closes the connection if this memory opened it. */
   async close(): Promise<void> {
     await this.drain();
+    await this.#context.holds.releaseAll();
     await (this.#context.ownsStore ? this.#context.store.close?.() : undefined);
   }
 

@@ -9,6 +9,8 @@ export interface LocalHolder {
   readonly owner: string;
   /** True where the code that asks is a part of the run that holds the turn, and would wait for itself. */
   readonly isCaller: () => boolean;
+  /** Gives the hold back. Never rejects. */
+  readonly release: () => Promise<void>;
 }
 
 /** A place in a line of this process. */
@@ -43,6 +45,11 @@ export class LocalHolds {
   /** The hold of the session that the calling code is a part of. */
   around(sessionId: string): LocalHolder | undefined {
     return [...(this.#held.get(sessionId) ?? [])].find((holder) => holder.isCaller());
+  }
+
+  /** Gives all holds back, for a memory that is closed while runs are under way: nobody waits for them. */
+  async releaseAll(): Promise<void> {
+    await Promise.all([...this.#held.values()].flatMap((holders) => [...holders]).map(({ release }) => release()));
   }
 
   /** True while this process holds the session, as far as it knows. */

@@ -9,7 +9,7 @@ export interface WithTurnOptions extends HistoryIdentity {
   readonly waitMs?: number;
   /**
    * How long a process that died or was paused keeps the others from the session, at least 100. A turn is renewed after
-   * each third of it. @default 30_000
+   * each third of it. @default 10_000
    */
   readonly holdMs?: number;
 }
@@ -20,7 +20,7 @@ type CheckedTurnOptions = HistoryIdentity & Required<Pick<WithTurnOptions, "wait
 /** How long a turn is waited for, and held by a process that shows no life, in milliseconds. */
 export type HoldTimes = Pick<WithTurnOptions, "waitMs" | "holdMs">;
 
-const defaults: Required<HoldTimes> = { waitMs: 60_000, holdMs: 30_000 };
+const defaults: Required<HoldTimes> = { waitMs: 60_000, holdMs: 10_000 };
 
 /** The same options, with the times for those that are not given. */
 export function withDefaultTimes<Options extends HoldTimes>(options: Options): Options & Required<HoldTimes> {

@@ -140,13 +140,14 @@ async function take<Result extends { readonly place?: HoldPlace }>(
     return { ...(result && { result }) };
   }
   const giveBack = session.writeWithin(hold);
-  const forget = holds.note(sessionId, { owner, isCaller });
+  const forget = holds.note(sessionId, { owner, isCaller, release: () => turn.release() });
   const onRelease = () => {
     giveBack();
     forget();
   };
   const parts = { beside, store: source, session: ref, ticket, holdMs, ttlMs, longestMs, spent, onRelease };
-  return { held: new HeldTurn(parts), ...(result && { result }) };
+  const turn = new HeldTurn(parts);
+  return { held: turn, ...(result && { result }) };
 }
 
 /** Refuses a turn that would wait for the code that waits for it. */
@@ -282,7 +283,7 @@ export class HeldTurn {
     const { store, session, holdMs, ttlMs = Infinity } = parts;
     this.#running = new RunningTurn(store, session.id);
     this.#span = Math.min(holdMs, ttlMs);
-    this.#renewIn(1 / 2);
+    this.#renewIn(1 / 3);
   }
 
   /** The ticket, for the write with which the turn is given back. */
@@ -322,7 +323,7 @@ export class HeldTurn {
     this.#parts.onRelease();
   }
 
-  /** Renews the turn once a share of its time is over: a half costs a short turn nothing. */
+  /** Renews the turn once a share of its time is over: a third costs a short turn nothing. */
   #renewIn(share: number): void {
     if (!this.#isOver) {
       this.#timer = setTimeout(() => this.#renew(), Math.max(1, Math.floor(this.#span * share)));
@@ -335,7 +336,7 @@ export class HeldTurn {
     if (this.#isWorking || performance.now() - this.#lastSign <= longestMs) {
       const turn = { ticket, holdMs, ...(ttlMs !== undefined && { ttlMs }) };
       beside.renewHold(session, turn).then(
-        (isHeld) => isHeld && this.#renewIn(1 / 2),
+        (isHeld) => isHeld && this.#renewIn(1 / 3),
         // The connection may be back in time.
         () => this.#renewIn(1 / 8),
       );
