@@ -97,13 +97,13 @@ export class StoreError extends MemoryError {
 /**
  * The session is not in the state that the caller expected; nothing was written.
  *
- * `content`: a message of this id is stored with other content. `position`: the log does not end where `expectedNext`
- * says, and `next` is where it does; or not with the interrupted answer that was to be replaced. `epoch`: the session
- * was cleared, expired or recreated. `stale`: another writer changed the view first. `busy`: other turns of the session
- * did not end in time. `nested_turn`: the turn would wait for the one within which it was to begin. `fenced`: another
- * turn has begun since. `unknown_message`: no message of this id is stored. `other_owner`: the session belongs to
- * another owner, for reads too. `exists`: there is a session of the id that a copy was to get. `unknown_session`: there
- * is none to copy.
+ * `content`: the message id is stored with other content. `position`: the log does not end where `expectedNext` says,
+ * and `next` is where it does; or it does not end with the interrupted answer that was to be replaced. `epoch`: the
+ * session was cleared, expired or recreated. `stale`: another writer changed the view first (compare-and-set). `busy`:
+ * other turns of the session did not end in time. `nested_turn`: the turn would wait for the turn in which it was
+ * started (a deadlock). `fenced`: a later turn has begun, with a higher fencing token. `unknown_message`: no message of
+ * this id is stored. `other_owner`: the session belongs to another owner; for reads too. `exists`: the id of the copy
+ * is in use. `unknown_session`: the session to copy does not exist.
  */
 export class ConflictError extends MemoryError {
   protected static override readonly brandName = "ConflictError";
@@ -122,12 +122,12 @@ export class ConflictError extends MemoryError {
     | "other_owner";
   /** The session. */
   readonly sessionId: string;
-  /** The message that the conflict is about, where it is about one. */
+  /** The message in conflict; undefined if the conflict concerns no single message. */
   readonly messageId: string | undefined;
   /** With `position`: the position that the session's next message gets. */
   readonly next: number | undefined;
 
-  /** Can be tried again (`retryable`) with the codes `stale` and `busy`. */
+  /** `retryable` is true for the codes `stale` and `busy`. */
   constructor(
     message: string,
     details: Pick<ConflictError, "code" | "sessionId"> & Partial<Pick<ConflictError, "messageId" | "next">>,
@@ -205,7 +205,7 @@ export class SummaryError extends MemoryError {
   override readonly [brand]: readonly string[] = ["MemoryError", "SummaryError"];
   declare readonly code: "failed" | "empty" | "too_long" | "timeout" | "backing_off";
 
-  /** Can always be tried again (`retryable`). */
+  /** `retryable` is always true. */
   constructor(message: string, details: Pick<SummaryError, "code"> & Partial<Pick<SummaryError, "cause">>) {
     super(message, { ...details, retryable: true });
     this.name = "SummaryError";

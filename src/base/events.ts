@@ -46,7 +46,7 @@ export type MemoryEvent =
       readonly type: "record_skipped";
       /** The session, or the Redis key of a list that another package wrote. */
       readonly sessionId: string;
-      /** The record's place in the log; undefined where it stands elsewhere. */
+      /** Position in the log; undefined for a record outside the log. */
       readonly position: number | undefined;
       /** Why it could not be read: a `RecordError`; in a rebuild also an `EncryptionError`, with which reads fail. */
       readonly error: Error;
@@ -70,11 +70,11 @@ export type MemoryEvent =
       readonly operation: string;
     }
   | {
-      /** A message id came again with other content, and the first was kept. */
+      /** A message id was written again with other content; the first content was kept. */
       readonly type: "conflict_kept";
       /** The session that it is about. */
       readonly sessionId: string;
-      /** The id that came twice. */
+      /** The id that was written twice. */
       readonly messageId: string;
     }
   | {
@@ -110,15 +110,15 @@ export type MemoryEvent =
       readonly overBudgetBy: number;
     }
   | {
-      /** A turn has to wait for another one of its session; told once for each. */
+      /** A turn waits, because another turn holds the session; reported once per turn. */
       readonly type: "turn_waits";
       /** The session that it is about. */
       readonly sessionId: string;
-      /** True where the turn that holds the session is one of this process. */
+      /** True if the holder is a turn of this process. */
       readonly isHeldHere: boolean;
     }
   | {
-      /** A turn that is already stored came again; nothing was written. */
+      /** An already stored turn was sent again; nothing was written. */
       readonly type: "turn_repeated";
       /** The session that it is about. */
       readonly sessionId: string;
@@ -132,9 +132,9 @@ export type MemoryEvent =
       readonly sessionId: string;
       /** The turn's id, where the caller gave one. */
       readonly turnId: string | undefined;
-      /** Why it was not stored; the words are explained above. */
+      /** The reason; {@link MemoryEvent} explains the words. */
       readonly reason: "forgotten" | "overtaken" | "skipped" | "failed";
-      /** Why it failed. */
+      /** The error, with the reason `failed`. */
       readonly error?: unknown;
     }
   | {

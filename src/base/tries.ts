@@ -1,13 +1,10 @@
-/**
- * How often something is done again where others are in its way, at most. What was tried in vain is refused as `stale`,
- * and its caller decides.
- */
+/** Limits of retries under contention. After the last try a call is refused as `stale`. */
 export const maxTries = {
-  /** Compare-and-set of one who edits a session: rewinds, replacements, forks, reductions, heads that are mended. */
+  /** Compare-and-set edits of one session: rewinds, replacements, forks, reductions, repairs of the head. */
   edit: 3,
-  /** Appends, labels, rebuilds and passes of re-encryption: many writers of one session are usual there. */
+  /** Appends, labels, rebuilds and re-encryption passes, where contention is usual. */
   write: 5,
-  /** Source numbers, which several instances of one session reserve at the same time. */
+  /** Reservations of source numbers, which several instances make concurrently. */
   numbers: 16,
   /** Entries of owners' lists, and the last rounds of an owner's erasure. */
   lists: 3,

@@ -20,7 +20,7 @@ interface Append extends PlannedAppend {
   readonly now: number;
 }
 
-/** The session that results, and what the append did. */
+/** The resulting session and the result of the append. */
 export interface Appended<Result> {
   readonly session: InMemorySession | undefined;
   readonly result: Result;
@@ -64,7 +64,7 @@ export function appendTo(append: Append): Appended<AppendResult> {
   return { session, result: { ...resultOf(session, append, counts), ...(place && { place }) } };
 }
 
-/** The result of an append that has to wait for the hold; undefined where it goes on. */
+/** The result of an append whose ticket is queued; undefined if it has the hold or needs none. */
 function waitingPlace({ stored, request, now }: Append, repeated: AppendResult | undefined): AppendResult | undefined {
   const isDone = repeated?.turn?.done === true;
   const ahead = stored === undefined || isDone ? undefined : request.take && aheadIn(stored, request.take, now);
@@ -74,13 +74,13 @@ function waitingPlace({ stored, request, now }: Append, repeated: AppendResult |
     : { ...counts, next: nextPosition(stored!), epoch: stored!.epoch, place: { isHeld: false, ahead } };
 }
 
-/** The hold of a writer whose turn is open. */
+/** Acquires the hold for a writer whose turn is open. */
 function openedPlace({ stored, request, now }: Append, { turn }: AppendResult): Pick<AppendResult, "place"> {
   const isOpen = stored !== undefined && turn?.done === false;
   return isOpen && request.take ? { place: takeIn(stored, request.take, now) } : {};
 }
 
-/** Appends in the place of the end of the log; `stale` if the session is not as it was read. */
+/** Replaces the tail of the log; `stale` if the session has changed since it was read. */
 export function replaceTailOf(
   append: Append & { readonly request: ReplaceTailRequest },
 ): Appended<AppendResult | "stale"> {
@@ -100,7 +100,7 @@ export function replaceTailOf(
   return appendTo(append);
 }
 
-/** Keeps what an append made of a session; one that found its turn stored wrote nothing. */
+/** Stores the session after an append; an append that found its turn stored wrote nothing. */
 export function keptAppend(
   sessions: InMemorySessions,
   { session: { id }, request }: Pick<Append, "session" | "request">,
@@ -113,7 +113,7 @@ export function keptAppend(
   return session === undefined ? result : { ...result, time: sessions.now() };
 }
 
-/** Records whose id is stored with another digest, where the writer asks for them. */
+/** Records whose id is stored with another digest, if the writer asks for them. */
 function differingRecords({ session: { keys }, stored: session, plan }: Append, target: AppendTarget | undefined) {
   if (session === undefined || keys?.compare !== true) {
     return [];
@@ -140,7 +140,7 @@ function repeatedTurn(append: Append): AppendResult | undefined {
   return { ...result, epoch: append.stored?.epoch ?? "", turn: found };
 }
 
-/** True where the turn is open and this append was made before. */
+/** True if the turn is open and already has the records of this append. */
 function isSame(session: InMemorySession, { request, plan }: Append, turn: StoredTurn): boolean {
   const { digestOf } = targetOf(session, undefined);
   const isCount = !turn.done && turn.count === request.turn!.stored + plan.records.length;
@@ -181,7 +181,7 @@ function addRecords(
   applySide(session.side, request.side);
 }
 
-/** `to` is where the append cuts the log. */
+/** `to` is the position at which the append cuts the log. */
 function targetOf(session: InMemorySession, to: number | undefined): AppendTarget {
   const { epoch, fence, ids } = session;
   const next = to ?? nextPosition(session);

@@ -134,7 +134,7 @@ export class InMemoryBeside implements SessionBeside {
 export class InMemoryLeases {
   readonly #leases = new Map<string, { readonly token: string; readonly expiresAt: number }>();
 
-  /** Takes a session's lease and returns its token; undefined while another holds it. */
+  /** Acquires a session's lease and returns its token; undefined while another token owns it. */
   acquire(sessionId: string, { now, ttlMs }: { readonly now: number; readonly ttlMs: number }): string | undefined {
     const lease = this.#leases.get(sessionId);
     if (lease !== undefined && lease.expiresAt >= now) {
@@ -145,14 +145,14 @@ export class InMemoryLeases {
     return token;
   }
 
-  /** Gives the lease back if the token still holds it. */
+  /** Releases the lease if the token still owns it. */
   release(sessionId: string, token: string): void {
     if (this.#leases.get(sessionId)?.token === token) {
       this.#leases.delete(sessionId);
     }
   }
 
-  /** Removes the leases that ended before this time; by default all. */
+  /** Removes the leases that expired before this time; by default all. */
   clear(now = Infinity): void {
     this.#leases.forEach(({ expiresAt }, sessionId) => expiresAt < now && this.#leases.delete(sessionId));
   }

@@ -20,7 +20,7 @@ import type { TurnMark } from "../store/turns.js";
 import { newSession, nextPosition, type InMemorySession } from "./session.js";
 import type { InMemorySessions } from "./sessions.js";
 
-/** Whole sessions out of memory and into it. */
+/** Snapshots of whole sessions in memory. */
 export class InMemoryCopies implements SessionCopies {
   readonly #sessions: InMemorySessions;
 
@@ -52,7 +52,7 @@ export class InMemoryCopies implements SessionCopies {
       pages.push(page);
     }
     const records = pages.flatMap((page) => page.records);
-    // An erasure that comes before the state is read has erased the source; a later one finds what is announced.
+    // An erasure before the state is read also erases the source; a later one finds the announcement.
     const forget = this.#sessions.announce(id, request.owners ?? []);
     try {
       const state = await request.finish(base + records.length);
@@ -162,7 +162,7 @@ function markTurns({ turns: { marks } }: InMemorySession, pages: readonly CopyPa
   }
 }
 
-/** Messages that count as stored without a record; an id that a record has is not among them. */
+/** Adds ids that count as stored without a record; skips ids of stored records. */
 function knowDiscarded(session: InMemorySession, { discardedIds = [], knownIds = [] }: NewState): void {
   const note = (id: string, digest: string) => {
     const isNew = !session.ids.has(id);

@@ -1,7 +1,7 @@
 import type { CommitRequest } from "../store/session-writes.js";
 import type { InMemorySession } from "./session.js";
 
-/** An id whose message was discarded, and the second in which it was, counted from 1970. */
+/** The id of a discarded message, and the time of the discard in seconds since 1970. */
 export interface DiscardedId {
   readonly id: string;
   readonly second: number;

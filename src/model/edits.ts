@@ -11,7 +11,7 @@ import type { InMemorySessions } from "./sessions.js";
 
 const sidePrefix = "side:";
 
-/** Changes of what the log of a session in memory holds. */
+/** Changes of stored records of sessions in memory. */
 export class InMemoryEdits implements SessionEdits {
   readonly #sessions: InMemorySessions;
   readonly #limits: SizeLimits;

@@ -5,7 +5,7 @@ import { keyNames } from "../store/writer-keys.js";
 /** Checks of the gate in their order; the owner is always checked. */
 export type Check = "erased" | "key" | "epoch" | "fence";
 
-/** A session as its gate sees it. */
+/** The fields of a session that the gate checks. */
 export interface Gated {
   readonly epoch: string;
   readonly fence: number;
@@ -17,9 +17,8 @@ export interface Gated {
 export const everyCheck: readonly Check[] = ["erased", "key", "epoch", "fence"];
 
 /**
- * Throws the error of the first check that closes a session to the caller. The order is that of gate.lua: erased,
- * owner, (damaged, which a session in memory never is,) key, epoch, fence. What follows is the call's own: position,
- * stale, content.
+ * Throws the error of the first check that fails. The order is that of gate.lua: erased, owner, key, epoch, fence; a
+ * session in memory is never damaged. The call's own checks follow: position, stale, content.
  */
 export function passGate(
   operation: string,

@@ -4,14 +4,14 @@ import type { HeldTicket, HoldRequest, HoldPlace } from "../store/holds.js";
 import { newSession, type InMemorySession } from "./session.js";
 import type { InMemorySessions } from "./sessions.js";
 
-/** Who holds a session's turn and who waits for it; times in milliseconds of the store's clock. */
+/** The holder of a session and its queue; times in milliseconds of the store's clock. */
 export interface InMemoryHold {
   holder: { readonly ticket: string; readonly endsAt: number; readonly token: number } | undefined;
-  /** When each waiter was seen last, in the order in which they came. */
+  /** Time of each waiter's last poll, in FIFO order. */
   readonly waiters: Map<string, number>;
 }
 
-/** The queues for the turns of sessions in memory. */
+/** The holds of sessions in memory. */
 export class InMemoryHolds {
   readonly #sessions: InMemorySessions;
 
@@ -77,7 +77,7 @@ function keepAlive(
   }
 }
 
-/** Takes a session's hold within a call, or a place in its line; creates the session where there is none. */
+/** Acquires a session's hold, or a place in its queue; creates the session if needed. */
 export function takeHold(sessions: InMemorySessions, session: SessionRef, entry: HoldRequest): HoldPlace {
   const found = sessions.writable("takeHold", session, ["erased"]);
   const stored = found ?? newSession();
@@ -90,13 +90,13 @@ export function takeHold(sessions: InMemorySessions, session: SessionRef, entry:
   return place;
 }
 
-/** Takes the hold, or keeps the ticket's place in the line. */
+/** Acquires the hold, or keeps the ticket's place in the queue. */
 export function placeIn(session: InMemorySession, request: HoldRequest, now: number): HoldPlace {
   const ahead = aheadIn(session, request, now);
   return ahead === undefined ? takeIn(session, request, now) : { isHeld: false, ahead };
 }
 
-/** How many wait before the ticket, whose place in the line is kept; undefined where it can take the hold. */
+/** Number of waiters ahead of the ticket, which keeps its place in the queue; undefined if it can acquire the hold. */
 export function aheadIn({ queue }: InMemorySession, { ticket, graceMs }: HoldRequest, now: number): number | undefined {
   if (queue.holder?.ticket === ticket) {
     return undefined;
@@ -111,7 +111,7 @@ export function aheadIn({ queue }: InMemorySession, { ticket, graceMs }: HoldReq
   return ahead > 0 || (queue.holder !== undefined && queue.holder.endsAt >= now) ? ahead : undefined;
 }
 
-/** Takes the hold for a ticket before which nobody waits. */
+/** Acquires the hold for the first ticket of the queue. */
 export function takeIn(session: InMemorySession, { ticket, holdMs }: HoldRequest, now: number): HoldPlace {
   const { queue, epoch } = session;
   const isOwn = queue.holder?.ticket === ticket;
@@ -122,7 +122,7 @@ export function takeIn(session: InMemorySession, { ticket, holdMs }: HoldRequest
   return { isHeld: true, hold: { token, epoch } };
 }
 
-/** True where nothing was ever written to a session. */
+/** True if nothing was ever written to a session. */
 function isUntouched({ epoch, rev, base, log, side, total, ownership }: InMemorySession): boolean {
   const isNamed = ownership.owner !== undefined || ownership.labelVersion !== "";
   return epoch === rev && base === 0 && log.length === 0 && side.size === 0 && total === undefined && !isNamed;

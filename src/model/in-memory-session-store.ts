@@ -28,7 +28,8 @@ import { commitTo, lookUp, newSession, pageOf, viewOf } from "./session.js";
 import { InMemorySessions } from "./sessions.js";
 
 /**
- * Keeps sessions in memory: for tests, demos and programs of one process. Other stores are tested against it.
+ * Keeps sessions in memory, for tests, demos and programs of one process. The reference implementation that other
+ * stores are tested against.
  *
  * Implements all of {@link SessionStore}, including expiry and limits. Sessions are lost when the process ends.
  */
@@ -100,7 +101,7 @@ export class InMemorySessionStore implements CompleteSessionStore {
     });
   }
 
-  /** Takes the hold, unless the turn is stored with its answer, and reads the view in the same step. */
+  /** Acquires the hold, unless the turn is stored with its answer, and reads the view in the same step. */
   #takeAndRead(session: SessionRef, options: ReadViewOptions, take: HoldRequest): SessionView {
     const mark = this.#sessions.find(session)?.turns.marks.get(options.turn ?? "");
     const place = mark?.done === true ? undefined : takeHold(this.#sessions, session, take);

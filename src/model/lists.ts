@@ -13,7 +13,7 @@ import { detailsOf, setLabel } from "./owners.js";
 import type { InMemorySession } from "./session.js";
 import type { InMemorySessions } from "./sessions.js";
 
-/** Lists of the sessions in memory: made anew for each call, so that they are always exact. */
+/** Lists of the sessions in memory, computed for each call and so always exact. */
 export class InMemoryLists implements SessionLists {
   readonly #sessions: InMemorySessions;
 
@@ -106,7 +106,7 @@ export class InMemoryLists implements SessionLists {
   }
 
   async flush(): Promise<void> {
-    // Nothing waits here.
+    // Lists are computed for each call: nothing is pending.
   }
 
   #of(owner: string): [string, InMemorySession][] {

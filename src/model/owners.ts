@@ -14,12 +14,12 @@ export interface InMemoryOwnership {
   readonly usage: Map<string, ModelUsage>;
 }
 
-/** That of a session in which nothing has happened. */
+/** The ownership of a new session. */
 export function newOwnership(): InMemoryOwnership {
   return { owner: undefined, label: {}, labelVersion: "", place: 0, usage: new Map() };
 }
 
-/** Gives a session without an owner the one who writes, and a session that never had a label the one of the request. */
+/** Sets the writer as owner of a session without one, and the request's label for a session that never had one. */
 export function claimSession({ ownership }: InMemorySession, { owner, label }: SessionRef): void {
   ownership.owner ??= owner;
   if (label !== undefined && ownership.labelVersion === "") {
@@ -33,7 +33,7 @@ export function setLabel(ownership: InMemoryOwnership, label: SessionLabel): voi
   ownership.labelVersion = randomToken();
 }
 
-/** Adds the tokens of new records to those of their models. */
+/** Adds the usage of new records to the totals of their models. */
 export function countUsage({ ownership }: InMemorySession, fresh: readonly NewRecord[]): void {
   const { usage } = ownership;
   for (const { usage: added } of fresh) {

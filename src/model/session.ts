@@ -22,13 +22,13 @@ import { discardIds, type DiscardedId } from "./discards.js";
 import type { InMemoryHold } from "./holds.js";
 import { discardTurns, reopenTurns, restoreTurns, type InMemoryTurns } from "./turns.js";
 
-/** Everything that is kept about a session, as plain data. The Redis store's scripts do the same to their keys. */
+/** The state of a session as plain data; the counterpart of the three keys in Redis. */
 export interface InMemorySession {
   readonly epoch: string;
   rev: string;
-  /** A random token, new when records are removed from the end; `""` before. */
+  /** A random token, new when records are removed from the tail; `""` until then. */
   cut: string;
-  /** Times of the first and the last write; undefined until the session is kept. */
+  /** Times of the first and the last write; undefined until the session is stored. */
   created: number | undefined;
   updated: number | undefined;
   /** The last reductions, and the number of all. */
@@ -55,7 +55,7 @@ export interface InMemorySession {
   readonly queue: InMemoryHold;
 }
 
-/** A session in which nothing has happened. */
+/** A new session. */
 export function newSession(): InMemorySession {
   const empty = {
     base: 0,
@@ -117,7 +117,7 @@ export function pageOf(session: InMemorySession, options: ReadLogOptions): LogPa
   return { records: log.slice(from - base, to - base), from, base, next, damaged: false };
 }
 
-/** Moves the start and replaces the head; false if the session is not as it was read. */
+/** Moves the start and replaces the head by compare-and-set; false if the session has changed since it was read. */
 export function commitTo(
   session: InMemorySession | undefined,
   caller: SessionRef,
@@ -153,7 +153,7 @@ function viewSize(session: InMemorySession): ReductionSize {
   return tokens === undefined ? { messages } : { messages, tokens };
 }
 
-/** Removes the records from a position on; `"ended"` where neither record nor head, owner nor title is left. */
+/** Removes the records from a position on; `"ended"` if neither record, head, owner nor title is left. */
 export function rewindTo(session: InMemorySession | undefined, request: RewindRequest): "rewound" | "stale" | "ended" {
   if (session === undefined || !isAsRead(session, request)) {
     return "stale";
@@ -179,18 +179,18 @@ function commitTarget(session: InMemorySession): CommitTarget {
   return { epoch, rev, base, next: nextPosition(session), ...total, positionOf };
 }
 
-/** Removes the records from a position on, and what is known of them. */
+/** Removes the records from a position on, with their ids and turns. */
 export function truncate(session: InMemorySession, { to, turns }: RewindRequest): void {
   const removed = session.log.splice(to - session.base);
   session.rounds -= removed.filter(beginsRound).length;
-  // The request's list is for stores that would have to search for these ids.
+  // The request lists these ids only for stores that cannot look them up.
   for (const [id, { position }] of session.ids) {
     if (position >= to) {
       session.ids.delete(id);
     }
   }
   reopenTurns(session.turns, { to, turns });
-  // At the start itself too, if no head stands for what lies before it: the view would be empty.
+  // At the start itself too, if there is no head: the view would be empty.
   if (to < session.start || (to === session.start && session.headCount === 0)) {
     Object.assign(session, { head: "", headCount: 0, start: session.base });
   }

@@ -17,7 +17,7 @@ export interface InMemorySessionsOptions {
 export class InMemorySessions {
   readonly #options: InMemorySessionsOptions;
   readonly #sessions = new Map<string, InMemorySession>();
-  /** Until when sessions that were erased cannot be written. */
+  /** Tombstones of erased sessions: the time at which each expires. */
   readonly #guards = new Map<string, number>();
   readonly #announced = new Set<{ readonly sessionId: string; readonly owners: readonly string[] }>();
   readonly #places = new InMemoryPlaces();
@@ -33,13 +33,13 @@ export class InMemorySessions {
     return this.#options.now();
   }
 
-  /** Does a call's work and reports it, as a round trip to Redis would be. */
+  /** Runs a call and reports it, as a round trip to Redis is reported. */
   call<T>(operation: string, { id }: SessionRef, work: () => T): T {
     checkSessionId(id);
     return this.#call(operation, id, work);
   }
 
-  /** The same for a call that concerns an owner, or all sessions. */
+  /** As {@link call}, for a call that concerns an owner or all sessions. */
   callOfAll<T>(operation: string, work: () => T): T {
     return this.#call(operation, "", work);
   }
@@ -56,7 +56,7 @@ export class InMemorySessions {
     }
   }
 
-  /** A call that reads a session. */
+  /** Runs a call that reads a session. */
   read<T>(
     operation: string,
     session: SessionRef,
@@ -68,12 +68,12 @@ export class InMemorySessions {
     });
   }
 
-  /** A session that has not expired; refused to those who name another owner. */
+  /** Returns a session that has not expired; refuses another owner. */
   find(session: SessionRef): InMemorySession | undefined {
     return this.#admit("", session, []);
   }
 
-  /** The same for a call that writes, which is refused by these checks of the gate. */
+  /** As {@link find}, for a call that writes: applies these checks of the gate. */
   writable(operation: string, session: SessionRef, checks: readonly Check[] = everyCheck): InMemorySession | undefined {
     return this.#admit(operation, session, checks);
   }
@@ -93,13 +93,13 @@ export class InMemorySessions {
     return session;
   }
 
-  /** Removes a session, and refuses writes to it for some time; a longer guard stays. */
+  /** Removes a session and leaves a tombstone, which refuses writes until it expires; a longer-lived one stays. */
   guard(sessionId: string, guardMs: number): void {
     this.#sessions.delete(sessionId);
     this.#guards.set(sessionId, Math.max(this.#guards.get(sessionId) ?? 0, this.now() + guardMs));
   }
 
-  /** Notes whose data a session will hold that is being created; returns a function that forgets it. */
+  /** Announces a session that is being created to the owners of its data; returns a function that withdraws it. */
   announce(sessionId: string, owners: readonly string[]): () => void {
     const announced = { sessionId, owners };
     this.#announced.add(announced);
@@ -122,7 +122,7 @@ export class InMemorySessions {
     }
   }
 
-  /** Stores a session that was written to, and sets its expiry where one is given. */
+  /** Stores a session that was written, and sets its expiry if one is given. */
   keep(sessionId: string, session: InMemorySession | undefined, ttlMs: number | undefined): void {
     if (session === undefined) {
       return;
@@ -137,12 +137,12 @@ export class InMemorySessions {
     }
   }
 
-  /** Puts a session into its place in lists by the time of its last write, instead of in front. */
+  /** Places a session in lists by the time of its last write instead of in front. */
   placeByTime({ updated = 0, ownership }: InMemorySession): void {
     ownership.place = this.#places.at(Math.min(updated, this.now()));
   }
 
-  /** Lets a session expire this many milliseconds from now; undefined leaves its expiry as it is. */
+  /** Sets the expiry of a session to this many milliseconds from now; undefined keeps it. */
   refresh(session: InMemorySession | undefined, ttlMs: number | undefined): void {
     if (session !== undefined && ttlMs !== undefined) {
       session.expiresAt = this.now() + ttlMs;

@@ -11,7 +11,7 @@ import {
 /** Marks of the turns of a session. */
 export interface InMemoryTurns {
   readonly marks: Map<string, TurnMark>;
-  /** Names of turns whose records are gone, oldest first. */
+  /** Names of turns whose records were discarded, oldest first. */
   readonly discarded: string[];
 }
 
@@ -72,7 +72,7 @@ function lessened(stored: TurnMark | undefined, removed: number): Pick<TurnMark,
   return { count: (stored?.count ?? 0) - removed, first: stored?.first ?? 0 };
 }
 
-/** Remembers turns whose records are gone, and forgets the oldest beyond the limit. */
+/** Remembers turns whose records were discarded, and forgets the oldest beyond the limit. */
 export function discardTurns({ marks, discarded }: InMemoryTurns, names: readonly string[] = []): void {
   discarded.push(...names);
   for (const name of discarded.splice(0, Math.max(0, discarded.length - maxDiscardedTurns))) {
@@ -80,7 +80,7 @@ export function discardTurns({ marks, discarded }: InMemoryTurns, names: readonl
   }
 }
 
-/** Derives the marks anew from what the records say, and keeps those of turns whose records are gone. */
+/** Rebuilds the marks from the records, and keeps those of turns whose records were discarded. */
 export function restoreTurns({ turns, base }: TurnLog, records: readonly (IdentifiedRecord | undefined)[]): void {
   turns.marks.clear();
   for (const name of turns.discarded) {

@@ -7,7 +7,7 @@ import { firstScore } from "../redis/stored-fields.js";
 /** A session as read for its list entry. */
 export interface DescribedSession {
   readonly details: SessionDetails;
-  /** The time at which it was read, in microseconds of the clock of its server. */
+  /** Server time of the read, in microseconds. */
   readonly version: number;
 }
 
@@ -84,8 +84,8 @@ export function entryArguments({ details, version }: DescribedSession): string[]
     T: label.title,
     M: label.listed ?? label.metadata,
   });
-  // Sessions of one millisecond get different places, so that few places are taken. An import may name any time: none
-  // is placed in the future, or among the members below the sessions.
+  // The microseconds separate sessions of one millisecond. An import may name any time: clamped, so that none is placed
+  // in the future, or among the members below the sessions.
   const place = Math.max(Number(firstScore), Math.min(updatedAt * 1_000 + (version % 1_000), version));
   return [encodedMember(sessionId), String(version), String(expiresAt ?? ""), String(place), `${version} ${value}`];
 }

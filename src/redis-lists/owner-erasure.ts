@@ -14,7 +14,7 @@ export interface Erasure extends KeyScan {
   readonly owners: OwnerLists;
 }
 
-/** The erasure of all that an owner has. */
+/** The erasure of all sessions of an owner. */
 export interface OwnerErasure extends Erasure {
   readonly owner: string;
   readonly guardMs: number;
@@ -28,8 +28,8 @@ export interface ErasedSession {
 }
 
 /**
- * Removes a session, with the thread of LangGraph of the same id, and leaves a guard. `strict` keeps a session without
- * an owner.
+ * Removes a session, and the LangGraph thread of the same id, and leaves a tombstone (the guard). `strict` keeps a
+ * session without an owner.
  */
 export async function eraseSession(
   { runner, keyPrefix }: Erasure,
@@ -68,7 +68,7 @@ export async function eraseOwner(erasure: OwnerErasure): Promise<number> {
     onProgress?.({ sessions });
   };
   for (let left = pageLength; left === pageLength;) {
-    // The oldest come first, so that announcements of writers who go on do not keep this from ending.
+    // The oldest come first, so that announcements of active writers do not keep this from ending.
     const page = await owners.mark(owner, guardMs, pageLength);
     note(await erasePage(erasure, page));
     await owners.drop(owner, page, 0);
@@ -83,7 +83,7 @@ export async function eraseOwner(erasure: OwnerErasure): Promise<number> {
   for (let round = 1; ; round += 1) {
     const page = await owners.mark(owner, guardMs, pageLength);
     note(await erasePage(erasure, page));
-    // Writers that go on announce sessions all the time: those that are erased already, and some that are new.
+    // Active writers keep announcing sessions, erased and new ones.
     const release = { mark: randomToken(), milliseconds: guardMs, erased: page, inAnyCase: round >= maxTries.lists };
     if (await owners.unmark(owner, release)) {
       return sessions;

@@ -20,12 +20,12 @@ export function sideArguments({ set = {}, remove = [], bound }: SideChanges = {}
   return { request: { sets: pairs.length / 2, bound }, args: [...pairs, ...removed] };
 }
 
-/** The size from which on the script returns the view. */
+/** The limits of the view beyond which the script returns it. */
 function limitFields({ viewLimit }: AppendRequest) {
   return { maxMessages: viewLimit?.messages, maxTokens: viewLimit?.tokens, maxFromStart: viewLimit?.fromStart };
 }
 
-/** The tokens that records were paid with: number of the record, model, and tokens of input, output and both. */
+/** Token usage of records: number of the record, model, and input, output and total tokens. */
 function usageItems(records: AppendPlan["records"]) {
   const items = records.flatMap(({ usage }, index) =>
     usage === undefined ? [] : [[index + 1, usage.model, usage.input, usage.output, usage.total]],
@@ -33,7 +33,7 @@ function usageItems(records: AppendPlan["records"]) {
   return items.length === 0 ? undefined : items;
 }
 
-/** The arguments of the append script; `at` is where the log is thought to end. */
+/** The arguments of the append script; `at` is the expected end of the log. */
 export function appendArguments(
   session: SessionRef,
   request: AppendRequest & Partial<Pick<ReplaceTailRequest, "cut">>,
@@ -80,7 +80,7 @@ function cutRequest({ epoch, rev, next, lastId, to, forget, turns }: ReplaceTail
   return { ...read, to, newRev: randomToken(), hashes: hashesOf(forget), marks: marksOf(turns) };
 }
 
-/** The reply of the append script; that of its short path in the form of the others. */
+/** The reply of the append script; expands that of the short path. */
 export function fullReply(reply: unknown, { records }: AppendPlan): unknown {
   const [text, view = "", fence, left] = (Array.isArray(reply) ? reply : [reply]) as unknown[];
   const [, next, time, epoch, owner] = (typeof text === "string" && /^(\d+) (\d+) (\S+) (.*)$/s.exec(text)) || [];
@@ -91,7 +91,7 @@ export function fullReply(reply: unknown, { records }: AppendPlan): unknown {
   return fence === undefined ? full : ["TOOK", fence, epoch, left, full];
 }
 
-/** Returns the result of the append script, or throws the error that its reply stands for. */
+/** Converts the reply of the append script to a result, or throws the error of a refusal. */
 export function appendResult(
   sessionId: string,
   { reply, request, plan }: { reply: unknown; request: AppendRequest; plan: AppendPlan },
@@ -138,18 +138,18 @@ function withView(result: AppendResult, view: unknown): AppendResult {
   return complete === undefined ? result : { ...result, view: complete };
 }
 
-/** A reply of the append script without the hold that was taken with it, and the hold. */
+/** Splits a reply of the append script from the hold that was acquired with it. */
 export function heldReply(reply: unknown): { readonly reply: unknown; readonly taken?: TakenHold } {
   const [word, fence, epoch, left, inner] = (Array.isArray(reply) ? reply : []) as unknown[];
   return word === "TOOK" ? { reply: inner, taken: takenHold(fence, epoch, left) } : { reply };
 }
 
-/** The owner that a reply of the append script names; `""` where the session has none. */
+/** The owner in a reply of the append script; `""` if the session has none. */
 export function ownerIn(reply: unknown): unknown {
   return Array.isArray(reply) && reply[0] === "OK" ? reply[8] : undefined;
 }
 
-/** The result of an append that has to wait for the hold. */
+/** The result of an append whose ticket is queued. */
 function waitingResult([ahead, next, epoch]: readonly unknown[]): AppendResult {
   const counts = { appended: 0, duplicates: 0, conflicts: [], next: Number(next), epoch: String(epoch) };
   return { ...counts, place: { isHeld: false, ahead: Number(ahead) } };
@@ -194,9 +194,9 @@ function refusal(sessionId: string, { word, detail, request, plan }: Refusal): E
   }
 }
 
-/** Records of a request that the script's short path takes; each is three arguments on Lua's stack. */
+/** Maximum number of records for the script's short path; each takes three slots of Lua's stack. */
 const mostPlain = 1_000;
-/** Numbers up to which Lua and JavaScript write them with digits alone. */
+/** Largest number that both Lua and JavaScript print without an exponent. */
 const mostWhole = 5e13;
 /** The parts of a request that the short path knows. */
 const plainParts = new Set([
@@ -216,7 +216,7 @@ export interface PlainAppend {
   readonly session: SessionRef;
   readonly request: AppendRequest;
   readonly plan: AppendPlan;
-  /** Where the log is thought to end. */
+  /** Expected end of the log. */
   readonly at: number;
   /** Rounds that begin. */
   readonly rounds: number;
@@ -243,7 +243,7 @@ export function plainStart(append: PlainAppend): string {
     : "";
 }
 
-/** What a caller claims or names, besides records, as `plain-claims.lua` reads it. */
+/** Claims and names of a caller, in the order of `plain-claims.lua`. */
 function claimsOf({ session, request, tokens }: PlainAppend): (string | number | undefined)[] {
   const { owner, keys, hold, label } = session;
   const { counter, viewLimit, turn, take, giveBack } = request;

@@ -9,20 +9,20 @@ import type { SizeLimits } from "../store/request-checks.js";
 /** A call of a script with all keys of the session. */
 export type SessionCall = Omit<ScriptCall, "keys">;
 
-/** A session in Redis, for what reads or writes it by calls of its own. */
+/** A session's keys in Redis, for code that sends its own commands. */
 export interface SessionPlace {
   readonly runner: ScriptRunner;
   readonly session: SessionRef;
   readonly keys: SessionKeys;
 }
 
-/** An append to send, or one that replaces the end of the log. */
+/** An append to send, or a replacement of the tail. */
 export interface PlannedRequest {
   readonly request: AppendRequest | ReplaceTailRequest;
   readonly plan: AppendPlan;
 }
 
-/** How the groups of the store in Redis reach sessions; the store itself has it. */
+/** Access to sessions for the groups of the Redis store, implemented by the store. */
 export interface RedisCalls {
   readonly runner: ScriptRunner;
   readonly keyPrefix: string;
@@ -31,13 +31,13 @@ export interface RedisCalls {
   placeOf(session: SessionRef): SessionPlace;
   /** Runs a script on a session. */
   script(operation: string, session: SessionRef, call: SessionCall): Promise<unknown>;
-  /** The same for one that writes, whose reply is a word and the owner: the owner's lists follow. */
+  /** Runs a script that writes and replies a word and the owner; updates the owner's lists. */
   write(operation: string, session: SessionRef, call: Omit<SessionCall, "writes">): Promise<unknown>;
   append(operation: string, session: SessionRef, planned: PlannedRequest): Promise<AppendResult | "stale">;
-  /** Makes a write; the owners' lists follow it where the session has an owner. */
+  /** Makes a write, then updates the owner's lists if the session has an owner. */
   follow<T>(sessionId: string, followed: FollowedWrite<T>): Promise<T>;
-  /** Notes the owner that a reply named. */
+  /** Caches the owner in a reply. */
   noteOwner(sessionId: string, owner: unknown): void;
-  /** Forgets where the session's view began. */
+  /** Drops the cached positions of the session. */
   forget(sessionId: string): void;
 }

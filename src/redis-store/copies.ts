@@ -31,22 +31,22 @@ import { logSum } from "../redis/keys.js";
 import { markFrom } from "./turn-marks.js";
 import { packedIds, stateFields, wholeStateFrom } from "./whole-state.js";
 
-/** Milliseconds for which a part of a session is kept that is created without a tag, and of one with a tag. */
+/** Time to live of staged records after the last page in milliseconds, without and with a tag. */
 const stagingMs = { untagged: 600_000, tagged: 300_000 };
 
-/** A session under way. */
+/** A session that is being created. */
 interface Creation {
   readonly session: SessionRef;
   readonly request: CreateRequest;
   readonly tag: string;
-  /** Names of its keys, and of those that hold what is there of it. */
+  /** Names of its final keys, and of the staging keys. */
   readonly target: readonly string[];
   readonly staging: readonly string[];
 }
 
 /**
- * Whole sessions out of Redis and into it. A session that is created grows page by page under keys that no session has,
- * in its own slot, and becomes a session by being renamed.
+ * Snapshots of whole sessions in Redis. A new session is staged page by page under keys of its own in the same slot;
+ * one script renames them when it is complete.
  */
 export class RedisCopies implements SessionCopies {
   readonly #calls: RedisCalls;
@@ -88,7 +88,9 @@ export class RedisCopies implements SessionCopies {
     return this.#announced(creation, () => this.#finish(creation, next));
   }
 
-  /** Adds the pages from a position on, and returns the position behind the last; undefined where one does not fit. */
+  /**
+   * Stages the pages from a position on, and returns the position behind the last; undefined if one does not continue.
+   */
   async #stagePages({ session, request, tag, staging }: Creation, from: number): Promise<number | undefined> {
     const { base, owners: [owner = ""] = [] } = request;
     const ttl = tag === request.tag ? stagingMs.tagged : stagingMs.untagged;
@@ -102,7 +104,7 @@ export class RedisCopies implements SessionCopies {
         if (reached === "") {
           return undefined;
         }
-        // Another process may be copying the same, and be further.
+        // Another process may have staged more of the same copy.
         isWhole = Number(reached) === position + page.records.length;
         position = Number(reached);
         if (!isWhole) {
@@ -114,8 +116,8 @@ export class RedisCopies implements SessionCopies {
   }
 
   /**
-   * Announces the session to all whose data it will hold, and finishes it. Only then the source is read for the last
-   * time: an erasure that the source has outlived until then finds the copy, and puts its guard in the copy's place.
+   * Announces the session to the owners of its data, then finishes it. The source is read last, after the announcement:
+   * an erasure before that read erases the source, and a later one finds the copy and leaves its tombstone there.
    */
   #announced(
     { session, request: { owners = [], ttlMs } }: Creation,
@@ -147,7 +149,7 @@ export class RedisCopies implements SessionCopies {
     const epoch = randomToken();
     const args = finishArguments(state, { session, request, epoch, next });
     const [word] = await this.#run(session, finishCopyScript, [...target, ...staging], args).catch(async (error) => {
-      // Nobody can go on with it where its place is taken.
+      // If its id is taken, no retry can resume it.
       await (MemoryError.isInstance(error) && /^(erased|exists)$/.test(String((error as { code?: unknown }).code))
         ? this.#drop(creation)
         : undefined);
@@ -192,7 +194,7 @@ function pageArguments(
   return [JSON.stringify(request), ...identities, ...marks, ...texts];
 }
 
-/** The hash of a record's id, another one to take where that is known already, and the value of both in `ids`. */
+/** The hash of a record's id, a substitute if that hash is taken, and the value of both in `ids`. */
 function identityOf({ identity }: CopiedRecord, position: number): [string, string, string] {
   const unknown = idHash(`\u0000unreadable\u0000${position}`);
   const hash = identity === undefined ? unknown : idHash(identity.id);
@@ -204,7 +206,7 @@ interface Finish extends Pick<Creation, "session" | "request"> {
   readonly next: number;
 }
 
-/** The arguments of the script that makes the session of what is there. */
+/** The arguments of the script that turns the staged keys into the session. */
 function finishArguments(state: NewState, { session, request, epoch, next }: Finish): string[] {
   const { base, ttlMs: ttl } = request;
   const { expiresAt, discardedTurns, knownIds = [], discardedIds = [] } = state;

@@ -14,7 +14,7 @@ import type { RedisCalls } from "./calls.js";
 import { rewindArguments } from "./commit-call.js";
 import { rebuildSession } from "./rebuild-session.js";
 
-/** Changes of what the logs in Redis hold. */
+/** Changes of stored records in Redis. */
 export class RedisEdits implements SessionEdits {
   readonly #calls: RedisCalls;
 

@@ -8,18 +8,18 @@ import type { SessionRef } from "../store/session-ref.js";
 import type { RedisCalls } from "./calls.js";
 import { viewReply, type ViewReply } from "./reads.js";
 
-/** A hold as a script tells of it, and how long its session still lives, in milliseconds. */
+/** A hold in a script's reply, and the session's remaining time to live in milliseconds. */
 export interface TakenHold {
   readonly place: HoldPlace & { readonly isHeld: true };
   readonly left: number;
 }
 
-/** The hold that a script names by its fence, the epoch and the time that the session still lives. */
+/** Converts a script's fencing token, epoch and remaining time to live. */
 export function takenHold(fence: unknown, epoch: unknown, left: unknown): TakenHold {
   return { place: { isHeld: true, hold: { token: Number(fence), epoch: String(epoch) } }, left: Number(left) };
 }
 
-/** Lets a session live while it is held. Not waited for: a hold is renewed long before its session ends. */
+/** Extends the expiry of a held session. Not awaited: a hold is renewed long before its session expires. */
 export function keepAlive(
   calls: RedisCalls,
   { id }: SessionRef,
@@ -30,13 +30,13 @@ export function keepAlive(
   }
 }
 
-/** A view that was read in the step that took the hold; no reply where the ticket has to wait. */
+/** A view that was read while acquiring the hold; no reply if the ticket is queued. */
 export interface HeldRead {
   readonly reply: ViewReply | undefined;
   readonly place: HoldPlace | undefined;
 }
 
-/** Takes the hold and reads the view, and `wanted` fields of `ids`. A turn stored with its answer takes none. */
+/** Acquires the hold and reads the view and `wanted` fields of `ids`. A turn stored with its answer acquires none. */
 export async function takeAndRead(
   calls: RedisCalls,
   session: SessionRef,
@@ -59,7 +59,7 @@ export async function takeAndRead(
   return { reply, place: taken.place };
 }
 
-/** Lets a session that expires live so much longer from now; false for another one, and where there is none. */
+/** Sets the expiry of an expiring session to `ttlMs` from now; false for any other session. */
 export async function extendExpiry(calls: RedisCalls, session: SessionRef, ttlMs: number): Promise<boolean> {
   checkInteger("ttlMs", ttlMs, 1);
   const args = [JSON.stringify({ ...askOf(session), ttl: ttlMs })];

@@ -26,7 +26,7 @@ export interface Read {
   readonly index: number;
 }
 
-/** Reads the records from the index on, the state, the number of ids and `wanted` fields of `ids`, at one moment. */
+/** Reads the records from the index on, the state, the number of ids and `wanted` fields of `ids`, as one snapshot. */
 export async function readTail({ index, ...read }: Read, wanted: readonly string[]): Promise<ViewReply> {
   const { log, ids } = read.keys;
   const commands: Command[] = [
@@ -38,7 +38,7 @@ export async function readTail({ index, ...read }: Read, wanted: readonly string
     commands.push({ verb: "hmget", args: [ids, ...wanted] });
   }
   const reply = await atOnce(read, commands, { script: readViewScript, args: [...wanted] });
-  // Only the script replies with the index where it began to read.
+  // Only the script's reply holds the index of its first record.
   const isScript = reply[3] !== undefined && !Array.isArray(reply[3]);
   const [fields, records, known] = reply;
   return viewReply([fields, records, known, isScript ? reply[3] : index, isScript ? reply[4] : reply[3]]);
@@ -46,7 +46,7 @@ export async function readTail({ index, ...read }: Read, wanted: readonly string
 
 /**
  * Reads at most `limit` records from the index on (default: all), the state, and the lengths of the log and of its
- * index of ids, all at one moment.
+ * index of ids, as one snapshot.
  */
 async function readPage({ index, ...read }: Read, limit: number | undefined): Promise<PageReply> {
   const { log, ids } = read.keys;
@@ -71,7 +71,7 @@ async function readPage({ index, ...read }: Read, limit: number | undefined): Pr
 }
 
 /**
- * Reads a page of the log; `base` is where the log was last seen to begin. With it comes the session's owner, or `""`.
+ * Reads a page of the log; `base` is the last known beginning of the log. Also returns the session's owner, or `""`.
  */
 export async function readLogPage(
   {
@@ -124,7 +124,7 @@ async function atOnce(
   }
 }
 
-/** True if records or ids are left of a session whose state is gone: only the gate can tell whose it is. */
+/** True if a session lost its state but has records or ids: only the gate can identify its owner. */
 function hasLostState([fields, records, ...counts]: readonly unknown[]): boolean {
   const state = fields as (string | null)[];
   const isGone = [state[viewFields.indexOf("next")], state[viewFields.indexOf("owner")]].every(
@@ -152,7 +152,8 @@ export function viewReply(reply: unknown): ViewReply {
 }
 
 /**
- * Returns the view, or undefined if the records begin too late, because the start moved back since it was last seen.
+ * Returns the view, or undefined if the records begin too late, because the start moved back since this process read it
+ * last.
  *
  * The first record has the position base + index; records before the start are dropped. If `state` is missing, or holds
  * side fields only, the view is the whole log.
@@ -188,8 +189,8 @@ export function viewFrom({ fields, records, ids, index }: ViewReply): SessionVie
 }
 
 /**
- * True where the numbers of `state` cannot be read or do not fit each other, the log or the index of ids, which has a
- * field for each record and one that describes the format. `loadSession` of load-session.lua says the same to scripts.
+ * True if the numbers of `state` are invalid, or inconsistent with each other, the log or the index of ids, which has a
+ * field for each record and one that describes the format. Twin: `loadSession` of load-session.lua.
  */
 function isDamaged(
   { begun, sound, epoch, base, next }: ReturnType<typeof stateFrom>,
@@ -209,9 +210,7 @@ export interface PageReply {
   readonly index: number;
 }
 
-/**
- * Returns the page, or undefined if the base moved since it was last seen, so that the records are not those asked for.
- */
+/** Returns the page, or undefined if the base moved since this process read it last, so that the records are others. */
 export function pageFrom(
   { fields, records, length, ids, index }: PageReply,
   from: number | undefined,
@@ -231,8 +230,7 @@ export function pageFrom(
 }
 
 /**
- * Refuses what was read of a session if it belongs to another owner than the one who asks. Returns the session's owner;
- * `""` where it has none.
+ * Refuses a read of a session of another owner. Returns the session's owner; `""` if it has none.
  *
  * @throws ConflictError `other_owner`.
  */
@@ -289,18 +287,18 @@ export function placeFrom(fields: ViewReply["fields"]): { readonly base: number;
   return begun && sound ? { base, start } : undefined;
 }
 
-/** The position where the log begins, as `state` says it; 0 if that cannot be read. */
+/** The position of the log's first record, from `state`; 0 if it is unreadable. */
 export function baseFrom(fields: readonly (string | null)[]): number {
   return placeFrom(fields)?.base ?? 0;
 }
 
-/** The number that a field holds, 0 if it is missing; NaN unless the scripts can read it too. */
+/** The number in a field, 0 if it is missing; NaN unless the scripts accept it too. */
 function wholeFrom(text: string | null | undefined): number {
   const number = text === null || text === undefined ? 0 : /^\d+$/.test(text) ? Number(text) : NaN;
   return number <= 5e13 ? number : NaN;
 }
 
-/** An amount, undefined if it is missing; NaN if it is none. */
+/** The amount in a field, undefined if it is missing; NaN if it is invalid. */
 function amountFrom(text: string | null | undefined): number | undefined {
   if (text === null || text === undefined) {
     return undefined;

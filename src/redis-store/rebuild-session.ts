@@ -17,7 +17,7 @@ const pageLength = 1_000;
 /** Context of a rebuild. */
 export interface Rebuild {
   readonly session: SessionRef;
-  /** True to take the owner that `session` names, where what is left does not say whose it is. */
+  /** True to assign the owner of `session` if the owner is lost. */
   readonly assigns: boolean;
   readonly runner: ScriptRunner;
   readonly name: CallName;
@@ -27,7 +27,7 @@ export interface Rebuild {
 
 interface LogReading {
   readonly length: number;
-  /** Epoch, rev, base and next, as they stand in `state`. */
+  /** Epoch, rev, base and next, as stored in `state`. */
   readonly fields: readonly string[];
   readonly rounds: number;
   readonly sum: number;
@@ -47,11 +47,10 @@ export interface RebuiltSession {
 }
 
 /**
- * Derives `ids` and `state` from the log, page by page, and writes them in one step if the session is still the
- * one that was read.
+ * Derives `ids` and `state` from the log, page by page, and writes them by compare-and-set.
  *
- * @throws ConflictError `stale` if it changed each time it was tried, `other_owner`; StoreError `erased`, and `damaged`
- *   where nothing that is left says whose it is.
+ * @throws ConflictError `stale` if it changed during each try, `other_owner`; StoreError `erased`, and `damaged` if its
+ *   owner is lost.
  */
 export async function rebuildSession(rebuild: Rebuild): Promise<RebuiltSession> {
   const { runner, name, keys, session, assigns } = rebuild;
@@ -108,8 +107,8 @@ async function readWholeLog({ runner, session, assigns, name, keys, identify }: 
   }
 }
 
-// Every record needs an entry, or the session would still count as damaged: a record without an id of its own gets one
-// that no message has.
+// Every record needs an entry, or the session would still count as damaged: a record without an id gets one that no
+// message has.
 function packedIdentity(
   identity: IdentifiedRecord | undefined,
   { position, seen }: { readonly position: number; readonly seen: Set<string> },

@@ -50,7 +50,8 @@ import {
 } from "./reads.js";
 
 /**
- * Sessions in Redis 6.2 or later, or a cluster of it: three keys per session in one hash slot, each change one script.
+ * Keeps sessions in Redis 6.2 or later, or a cluster of it: three keys per session in one hash slot; each write is one
+ * script.
  *
  * Reads of a session of which a part was evicted or deleted return what is left, marked `damaged`; without `state`,
  * that is the whole log, from position 0, with epoch `""`. Writes to it are refused until `rebuild` or `clear`.
@@ -61,7 +62,7 @@ export class RedisSessionStore implements CompleteSessionStore {
   readonly #runner: ScriptRunner;
   readonly #seen = new SessionCache();
   readonly #views: KeptViews;
-  /** The sessions of which a reply named an owner. */
+  /** Sessions whose replies named an owner. */
   readonly #owned = new BoundedMap<string, true>(10_000);
   readonly #lists: RedisLists;
   readonly limits: SizeLimits;
@@ -70,7 +71,7 @@ export class RedisSessionStore implements CompleteSessionStore {
   readonly lists: SessionLists;
   readonly copies: SessionCopies;
 
-  /** `owner` is what errors about the options name: the class that the user constructs. */
+  /** `owner` names the class that the user constructs, for errors about the options. */
   constructor(options: RedisSessionStoreOptions, owner = "RedisSessionStore") {
     this.#options = parseOptions(owner, redisStoreSchema(), options);
     const { commandTimeout, waitReplicas, onEvent, maxMessageBytes, maxAppendBytes } = this.#options;
@@ -170,7 +171,7 @@ export class RedisSessionStore implements CompleteSessionStore {
       taken,
     }: { readonly request: AppendRequest; readonly result: AppendResult; readonly taken: TakenHold },
   ): AppendResult {
-    // The write has set the expiry.
+    // The write itself sets the expiry.
     const left = result.turn === undefined && ttlMs !== undefined ? Infinity : taken.left;
     keepAlive(this.#calls(), session, { held: take!, left });
     return { ...result, place: taken.place };
@@ -278,17 +279,14 @@ interface ReadView {
   readonly known?: KeptView;
 }
 
-/** The view in the reply of a script, which says itself where it begins. */
+/** The view in the reply of a script, which begins at the start. */
 function wholeView(reply: ViewReply | undefined): ReadView | undefined {
   return reply && { reply, view: viewFrom(reply) ?? viewFrom({ ...reply, index: 0 })! };
 }
 
 const capacity = 10_000;
 
-/**
- * Positions of a session as this process saw them last. Other processes may have moved them since; they only say where
- * to look first.
- */
+/** The last known positions of a session. Only a hint: other processes may have moved them. */
 export interface SeenSession {
   /** Positions of the oldest kept record and of the first one in the view; undefined if only the end was seen. */
   readonly view: { readonly base: number; readonly start: number } | undefined;
@@ -321,8 +319,8 @@ export class SessionCache {
 /**
  * Removes a session, and returns its owner or `""`.
  *
- * Two round trips: a client sends a command again whose reply was lost, and what others wrote in between must stay. So
- * the session is removed only in the life that it had when the call began.
+ * Two round trips, a read of the epoch and a removal under that epoch: a client resends a command whose reply was lost,
+ * and that must not remove records that others wrote in between.
  *
  * @throws ConflictError `other_owner`.
  */

@@ -26,7 +26,10 @@ export async function readSide(
   return sideWithPrefix(sideFrom(reply), "");
 }
 
-/** Writes side fields; undefined if an expected value is not stored, else the session's owner, or `""`. */
+/**
+ * Writes side fields by compare-and-set. Returns the session's owner, or `""`; undefined if an expected value is not
+ * stored.
+ */
 export async function writeSide(
   { runner, session, keys: { log, ids, state } }: SessionPlace,
   changes: SideWrite,

@@ -3,14 +3,14 @@ import type { StoredTurn, TurnMark, TurnRemainder } from "../store/turns.js";
 import { digestLength, mostMarkDigits } from "../redis/stored-fields.js";
 import { idHash } from "../redis/keys.js";
 
-/** Hashes of ids, one behind the other, as scripts take them. */
+/** The concatenated hashes of ids, as scripts take them. */
 export function hashesOf(ids: readonly string[]): string {
   return ids.map(idHash).join("");
 }
 
 /**
- * Name and new mark of each turn, as scripts take them: an empty mark where nothing is left of the turn, `-` and a
- * number where it loses that many records.
+ * Name and new mark of each turn, as scripts take them: empty for a turn without records, `-` and the number of lost
+ * records for a turn that loses some.
  */
 export function marksOf(turns: readonly TurnRemainder[] | undefined = []): string[] {
   return turns.flatMap((turn) => [turn.name, markOf(turn)]);
@@ -23,12 +23,12 @@ function markOf(turn: TurnRemainder): string {
   return turn.count === 0 ? "" : `${sizesOf({ done: false, count: turn.count })}${turn.first}`;
 }
 
-/** The beginning of a mark, before the position: `T` where the turn is done, else `t`, and the number of messages. */
+/** The beginning of a mark, before the position: `T` if the turn is done, else `t`, and the number of messages. */
 export function sizesOf({ done, count }: Pick<TurnMark, "done" | "count">): string {
   return (done ? "T" : "t") + String(count).padStart(digestLength - 1, "0");
 }
 
-/** The mark that a field of `ids` holds; undefined if it holds none. */
+/** Parses a field of `ids` as a mark; undefined if it is none. */
 export function markFrom(value: string | null | undefined): TurnMark | undefined {
   const [, flag, count, first] = /^([Tt])(\d{7})(\d+)$/.exec(value ?? "") ?? [];
   return flag === undefined ? undefined : { done: flag === "T", count: Number(count), first: Number(first) };
@@ -68,7 +68,7 @@ function sharedField(digits: string): string {
   return `[turns:${digits.padEnd(mostMarkDigits, ".")}]`;
 }
 
-/** The mark, as {@link markFields} were found to hold it: in the form that a field of its own has. */
+/** The mark in the values of {@link markFields}, in the form of a field of its own. */
 export function markAmong(name: string, [own, ...shared]: readonly (string | null | undefined)[]): string | undefined {
   const text = shared.find((each) => each !== "/") ?? "";
   const from = text.indexOf(`${name}:`);

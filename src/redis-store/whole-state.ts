@@ -9,7 +9,7 @@ import { usageFrom, usageText } from "../redis-lists/entries.js";
 
 const sidePrefix = "side:";
 
-/** The state of a session from the reply of the script that reads it. */
+/** Converts the reply of the script that reads a session's state. */
 export function wholeStateFrom([, epoch, length, isDamaged, expires, list, marks]: readonly unknown[]): WholeState {
   const fields = fieldPairs(list as readonly string[]);
   const base = numberIn(fields.get("base")) ?? 0;
@@ -33,7 +33,7 @@ export function wholeStateFrom([, epoch, length, isDamaged, expires, list, marks
   };
 }
 
-/** Fields and values of `state` for a session that is created, besides its epoch. */
+/** Fields and values of `state` for a new session, without its epoch. */
 export function stateFields(
   state: NewState,
   { key, ...ends }: { readonly key: string | undefined; readonly base: number; readonly next: number },
@@ -81,7 +81,7 @@ function discardedIn(fields: Fields, marks: readonly string[]): NamedMark[] {
   return names.map((name, index) => ({ name, ...(markFrom(marks[index]) ?? { done: true, count: 0, first: 0 }) }));
 }
 
-/** Ids of discarded messages from the fields that hold them, in order; none from one that cannot be taken apart. */
+/** Parses the fields with ids of discarded messages, in order; skips an invalid field. */
 function rememberedIn(fields: Fields): RememberedId[] {
   const chunks = [...fields].flatMap(([name, chunk]) => {
     const number = /^discarded:(\d+)$/.exec(name)?.[1];
@@ -99,7 +99,7 @@ function rememberedIn(fields: Fields): RememberedId[] {
 
 const entry = new RegExp(`.{${discardedEntryLength}}`, "g");
 
-/** The same as one text, for a session that is created. */
+/** Packs the ids of discarded messages into one text, for a new session. */
 export function packedIds(ids: readonly RememberedId[]): string {
   const secondLength = discardedEntryLength - idHashLength - digestLength;
   return ids.map(({ mark, digest, second }) => mark + digest + String(second).padStart(secondLength, "0")).join("");
@@ -130,7 +130,7 @@ function viewTokensIn(fields: Fields): Pick<KeptState, "tokens" | "counter"> {
   return tokens === undefined ? {} : { tokens, counter: fields.get("counter") ?? "" };
 }
 
-/** Undefined for what is no number, in a session that is damaged. */
+/** Undefined for an invalid number, in a damaged session. */
 function numberIn(text: string | undefined): number | undefined {
   const number = Number(text ?? NaN);
   return Number.isFinite(number) && number >= 0 ? number : undefined;
@@ -146,7 +146,7 @@ function reductionsIn(lines = ""): StoredReduction[] {
   });
 }
 
-/** Fields and their values, from a list in which each field stands in front of its value, as HGETALL replies. */
+/** Fields and values from an alternating list, as HGETALL replies. */
 export function fieldPairs(list: readonly string[]): Map<string, string> {
   return new Map(list.flatMap((name, index) => (index % 2 === 0 ? [[name, list[index + 1]!]] : [])));
 }

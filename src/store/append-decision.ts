@@ -27,9 +27,9 @@ export interface AppendTarget {
 
 /** Which records an append adds, and the counts for the others. */
 export interface AppendDecision {
-  /** To be added, in this order. */
+  /** Records to add, in this order. */
   readonly fresh: readonly NewRecord[];
-  /** How many records are left out because they are stored already. */
+  /** Number of records that are left out, because they are stored already. */
   readonly duplicates: number;
   /** Indexes in the request, ascending, of records that are left out because their id holds other content. */
   readonly conflicts: readonly number[];
@@ -70,8 +70,8 @@ function sortOut({ plan }: PlannedAppend, target: AppendTarget | undefined) {
 }
 
 /**
- * Refuses an append by the hold in which it is made, and by the position that it expects: what every store checks
- * before it compares a cut, and before content.
+ * Refuses an append whose hold is over or whose expected position is wrong. Every store checks this before a cut and
+ * before content.
  *
  * @throws ConflictError `epoch`, `fenced` or `position`.
  */

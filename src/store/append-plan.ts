@@ -55,12 +55,12 @@ export function planAppend(
   return withoutRepetitions(session.id, request);
 }
 
-/** A writer who holds the session cannot take it again. */
+/** Refuses to acquire a hold for a session that is already held by the caller. */
 function checkHolding({ hold }: SessionRef, { take, giveBack }: AppendRequest): void {
   if (take !== undefined) {
     checkHoldRequest(take);
     if (hold !== undefined) {
-      throw new ConfigurationError("take", "append: a session that is held cannot be taken again.");
+      throw new ConfigurationError("take", 'append: the session has a "hold" already; leave out "take".');
     }
   }
   if (giveBack !== undefined) {
@@ -68,7 +68,7 @@ function checkHolding({ hold }: SessionRef, { take, giveBack }: AppendRequest): 
   }
 }
 
-/** The same for an append that takes the place of the end of the log. */
+/** As {@link planAppend}, for an append that replaces the tail of the log. */
 export function planReplaceTail(session: SessionRef, request: ReplaceTailRequest, limits: SizeLimits): AppendPlan {
   checkRewind(session, request.cut);
   if (request.records.length === 0) {

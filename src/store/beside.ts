@@ -6,10 +6,10 @@ import type { SideWrite } from "./side-fields.js";
 import type { StoredTurn } from "./turns.js";
 
 /**
- * Data of a session beside its log and its view. It belongs together because it shares the session's lifetime, and is
- * written atomically with the log: side fields, the marks of turns, who holds the session and who waits for it, leases,
- * the expiry, and the counts and positions from which rounds, pages and figures are read. A store with this group
- * honours `AppendRequest.turn`, `AppendRequest.side`, and `hold` in every write.
+ * Data of a session beside its log and its view. One group, because all of it shares the session's lifetime and is
+ * written atomically with the log: side fields, marks of turns, the hold and its queue, leases, the expiry, and the
+ * counters from which rounds, pages and statistics are read. A store with this group honours `AppendRequest.turn`,
+ * `AppendRequest.side`, and `hold` in every write.
  * @example
  * import { InMemorySessionStore } from "langchain-redis-memory/store";
  *
@@ -37,42 +37,40 @@ export interface SessionBeside {
   readTurn(session: SessionRef, name: string): Promise<StoredTurn | undefined>;
   /** The last `count` rounds of the log, whole, even if they lie before the start; fewer if the log has fewer. */
   readRounds(session: SessionRef, count: number): Promise<StoredRounds>;
-  /** A page of the log with what a screen needs to know of the session; undefined if `around` is not in the log. */
+  /** A page of the log with the session's bounds and head; undefined if `around` is not in the log. */
   readPage(session: SessionRef, request: StoredPageRequest): Promise<StoredPage | undefined>;
-  /** The figures of a session; undefined if it does not exist. */
+  /** Statistics of a session; undefined if it does not exist. */
   readStats(session: SessionRef): Promise<StoredStats | undefined>;
   /** The last reductions, oldest first, at most `maxReductions`. */
   readReductions(session: SessionRef): Promise<readonly StoredReduction[]>;
   /**
-   * Takes the hold, the right to write: one holder at a time, first come, first served. Takes it if nobody holds the
-   * session and nobody waits before this ticket; else keeps the ticket's place in the line. Taking it raises the
-   * session's fence above all earlier ones, in the same step, and creates the session if needed. Called again by the
-   * holder, it extends the hold and gives the same fence.
-   *
-   * A hold belongs to a ticket for a limited time, which its holder extends while it works. Whoever wants the next one
-   * repeats this call to be seen: a waiter that is not seen for `graceMs` loses its place. The line belongs to the
-   * session: `clear` and expiry end it. The fence keeps a holder whose time ran out from writing behind a later one.
+   * Acquires the hold, the exclusive right to write: a lease with a fencing token, granted in FIFO order. The ticket
+   * gets it if nobody holds the session and no earlier ticket waits; otherwise the ticket is queued. In the same step
+   * the fencing token rises above all earlier ones, and the session is created if needed. Called again by the holder,
+   * it renews the lease and returns the same token. A waiter polls by repeating this call: one that is not seen for
+   * `graceMs` loses its place. `clear` and expiry end the queue with the session. The fencing token keeps a holder
+   * whose lease ran out from writing after a later one.
    *
    * @throws ConflictError `other_owner`; StoreError `erased`.
    */
   takeHold(session: SessionRef, request: HoldRequest): Promise<HoldPlace>;
-  /** Extends a hold; false if the ticket no longer has it. */
+  /** Renews a hold; false if the ticket no longer has it. */
   renewHold(session: SessionRef, held: HeldTicket): Promise<boolean>;
-  /** Gives the hold, or the place in the line, back. A session that only the hold created ends with it. */
+  /** Releases the hold, or the place in the queue. A session that exists only because of the hold is removed. */
   giveBackHold(session: SessionRef, ticket: string): Promise<void>;
   /**
-   * Clears the session of a hold, but for its line and its fence, so that the hold goes on. Returns the new epoch.
+   * Clears the session but keeps its queue and fencing token, so that the hold continues. Returns the new epoch.
    *
    * @throws ConflictError `fenced`, `epoch` or `other_owner`; StoreError `erased`.
    */
   restart(session: SessionRef): Promise<string>;
-  /** Takes a session's lease; returns its token, or undefined while another holds it. */
+  /** Acquires a session's lease; returns its token, or undefined while another token owns it. */
   acquireLease(session: SessionRef, ttlMs: number): Promise<string | undefined>;
-  /** Gives the lease back if `token` still holds it. */
+  /** Releases the lease if `token` still owns it. */
   releaseLease(session: SessionRef, token: string): Promise<void>;
   /**
-   * Lets a session that expires live for `ttlMs` from now; its place in lists follows. Nothing changes, and the result
-   * is false, for a session that does not expire or does not exist, and for the guard of an erased one.
+   * Sets the expiry of an expiring session to `ttlMs` from now, in lists too. Returns false and changes nothing for a
+   * session that does not expire, does not exist or was erased.
    */
   extendExpiry(session: SessionRef, ttlMs: number): Promise<boolean>;
 }

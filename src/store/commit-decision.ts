@@ -15,7 +15,7 @@ export interface CommitTarget extends TokenTotal, Pick<SessionView, "epoch" | "r
 export type CommitDecision = TokenTotal & Pick<SessionView, "base" | "start" | "head" | "headCount">;
 
 /**
- * Decides whether a reduction fits a session, which is undefined if it does not exist, and returns the new values of
+ * Decides a compare-and-set of a reduction; the session is undefined if it does not exist. Returns the new values of
  * its fields. Changes nothing; the store gives the session a new `rev`.
  *
  * @throws ConfigurationError naming the part of the request.

@@ -7,8 +7,7 @@ import type { IdentifiedRecord, RecordIdentity } from "./session-writes.js";
 import type { TurnMark } from "./turns.js";
 
 /**
- * Whole sessions out of a store and into one: what forks, exports and imports are made of. The records of a session are
- * read by `readLog`.
+ * Snapshots of whole sessions, read and created: the basis of forks, exports and imports. `readLog` reads the records.
  * @example
  * import { InMemorySessionStore } from "langchain-redis-memory/store";
  *
@@ -39,10 +38,10 @@ export interface SessionCopies {
    * undefined, without a session, if `finish` returns no state, or the pages do not continue an earlier attempt.
    * Rejects, without a session, if `pages` throws.
    *
-   * Nothing of a session that never becomes complete stays for longer than ten minutes, or beyond the erasure of one of
-   * its `owners`; and none becomes complete after an erasure that its `finish` came before.
+   * Staged records of an incomplete session expire after ten minutes, or go with the erasure of one of its `owners`. No
+   * session is created if such an erasure follows its `finish`.
    *
-   * @throws ConflictError `exists`; StoreError, also `erased` where the id was erased a short time ago.
+   * @throws ConflictError `exists`; StoreError, also `erased` if the id was erased recently.
    */
   create(session: SessionRef, request: CreateRequest): Promise<CreatedSession | undefined>;
 }
@@ -63,7 +62,7 @@ export interface KeptState {
   readonly tokens?: number;
   /** Id of the token counter. */
   readonly counter?: string;
-  /** Whose session it is. */
+  /** Its owner; left out for a session without one. */
   readonly owner?: string;
   /** Its title and metadata; empty for a session without. */
   readonly label: SessionLabel;
@@ -83,15 +82,15 @@ export interface KeptState {
   readonly usage?: readonly ModelUsage[];
   /** All side fields by name. */
   readonly side: Readonly<Record<string, string>>;
-  /** Turns that are remembered although their records are gone, oldest first. */
+  /** Turns that are remembered after their records were discarded, oldest first. */
   readonly discardedTurns: readonly NamedMark[];
 }
 
 /** The state of a session, as it was read. */
 export interface WholeState extends KeptState {
-  /** The session's epoch; `""` where it is lost. */
+  /** The session's epoch; `""` if it is lost. */
   readonly epoch: string;
-  /** Changes when records are removed from the end; `""` before. */
+  /** A token, new when records are removed from the tail; `""` until then. */
   readonly cut: string;
   /** The position that the next record will get. */
   readonly next: number;
@@ -103,7 +102,7 @@ export interface WholeState extends KeptState {
   readonly discardedIds?: readonly RememberedId[];
 }
 
-/** An id of a discarded message that still counts as stored, as only a store of the same kind understands it. */
+/** An id of a discarded message that still counts as stored, in a form that only stores of the same kind read. */
 export interface RememberedId {
   /** The id, or its hash. */
   readonly mark: string;
@@ -123,7 +122,7 @@ export interface NewState extends Omit<KeptState, "base" | "rounds"> {
   readonly knownIds?: readonly RecordIdentity[];
 }
 
-/** Turns and messages of which a session is asked. */
+/** Turns and message ids to look up in a session. */
 export interface MarksRequest {
   /** Names of turns. @default none */
   readonly turns?: readonly string[];
@@ -153,7 +152,7 @@ export interface CopiedRecord {
   readonly identity: IdentifiedRecord | undefined;
 }
 
-/** Records that a turn has on a page of a session that is created. */
+/** The records of one turn on a page of a session that is being created. */
 export interface CopiedTurn {
   /** The turn's name, see `TurnClaim.name`. */
   readonly name: string;
@@ -165,13 +164,13 @@ export interface CopiedTurn {
   readonly doneAt?: number;
 }
 
-/** A part of the log of a session that is created. */
+/** A page of the log of a session that is being created. */
 export interface CopyPage {
   /** The records, in the order of the log. */
   readonly records: readonly CopiedRecord[];
-  /** The turns of the page. What `identity` says of turns does not count. */
+  /** The turns of the page; `identity.turn` is ignored. */
   readonly turns: readonly CopiedTurn[];
-  /** The record in front of them, for a page that follows on others: another one must not stand there. */
+  /** The record before the page, except for the first page; compared with the last staged one. */
   readonly before?: CopiedRecord | undefined;
 }
 
@@ -179,21 +178,21 @@ export interface CopyPage {
 export interface CreateRequest {
   /** Position of the first record. */
   readonly base: number;
-  /** The records from a position on, in pages, in the order of the log. Asked for again where another try went on. */
+  /**
+   * The records from a position on, in pages, in the order of the log. Called again, from a later position, if another
+   * process has staged more.
+   */
   pages(from: number): AsyncIterable<CopyPage>;
   /**
    * Returns the state, called once all records are staged and the session is announced to its owners; undefined if the
    * records are no longer a consistent snapshot. `next` is the position behind the last.
    */
   finish(next: number): Promise<NewState | undefined>;
-  /** Whose data it holds: the first is that of the source. An erasure of any finds the session. @default nobody's */
+  /** Owners of the data, that of the source first; the erasure of any of them finds the session. @default none */
   readonly owners?: readonly string[];
-  /** All keys expire this many milliseconds from its creation. @default as the state says */
+  /** All keys expire this many milliseconds after its creation. @default the state's expiry */
   readonly ttlMs?: number;
-  /**
-   * Names what is copied: a call that failed can be made again with the same tag, and goes on where it stopped.
-   * @default it begins anew
-   */
+  /** Identifies the copy: a failed call that is repeated with the same tag resumes. @default a new copy */
   readonly tag?: string;
 }
 

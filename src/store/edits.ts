@@ -2,9 +2,9 @@ import type { ReplaceTailRequest, AppendResult, IdentifyRecord, RewindRequest } 
 import type { SessionRef } from "./session-ref.js";
 
 /**
- * Changes of what the log holds already: all else only adds to it. They belong together because they share what has to
- * be kept right when a record goes or becomes another: the index of ids, the turns, the rounds and the names of keys.
- * A store with this group also honours `keys` of a {@link SessionRef} in every write.
+ * Changes of stored records; all other methods only append. One group, because each has to keep the same indexes
+ * consistent: ids, turns, rounds and the names of keys. A store with this group also honours `keys` of a {@link
+ * SessionRef} in every write.
  * @example
  * import { InMemorySessionStore } from "langchain-redis-memory/store";
  *
@@ -30,14 +30,13 @@ export interface SessionEdits {
   /**
    * Derives everything that is kept about a log from the log, so that a damaged session can be written again. Keeps
    * side fields, and start and head where they still fit. `identify` returns a record's id and digest, or undefined for
-   * a record that cannot be read. Owner and label come back from what is left; where nothing says whose the session is,
-   * a call that names an owner is refused as `damaged`, unless it `assigns` that owner, as an operator may.
+   * a record that cannot be read. Owner and label are restored from the remaining data; if the owner is lost, a call
+   * that names an owner is refused as `damaged`, unless it `assigns` that owner, as an operator may.
    */
   rebuild(session: SessionRef, identify: IdentifyRecord, options?: RebuildOptions): Promise<void>;
   /**
-   * Begins a pass that puts other texts in the place of stored ones that say the same, beside writers: what
-   * re-encryption needs. Undefined for a session that does not exist. The caller's `keys.current` counts as a key of
-   * the session from then on.
+   * Begins a re-encryption pass, which replaces stored texts by equivalent ones while writers continue. Undefined for a
+   * session that does not exist. The caller's `keys.current` counts as a key of the session from then on.
    *
    * @throws StoreError `damaged`; EncryptionError if the session needs a key that the caller does not name.
    */
@@ -50,11 +49,11 @@ export interface SessionEdits {
 
 /** How to rebuild a session. */
 export interface RebuildOptions {
-  /** True to take the named owner where nothing says whose it is. @default false */
+  /** True to assign the named owner to a session whose owner is lost. @default false */
   readonly assigns?: boolean;
 }
 
-/** A pass over a session. */
+/** A re-encryption pass over a session. */
 export interface SwapPass {
   /** The session's epoch when the pass began. */
   readonly epoch: string;
@@ -81,7 +80,7 @@ export interface SwapRequest {
   }[];
 }
 
-/** A record to replace; the digest of its id, if `identity` is given, where that id stands at this position. */
+/** A record to replace, by compare-and-set; with `identity` also its digest in the index of ids. */
 export interface RecordSwap {
   /** The record's place in the log. */
   readonly position: number;

@@ -3,7 +3,7 @@ import type { SessionRef } from "./session-ref.js";
 import type { SessionStore, SessionStoreCore, SessionStoreGroups } from "./session-store.js";
 
 /**
- * The name of a group of methods that a store has beyond the core, or has not.
+ * The name of an optional group of methods of a store.
  * @example
  * import { InMemorySessionStore, type StoreGroup } from "langchain-redis-memory/store";
  *
@@ -16,7 +16,7 @@ export type StoreGroup = keyof SessionStoreGroups;
 /** A store that has a group. */
 export type StoreWith<G extends StoreGroup> = SessionStore & Pick<SessionStoreGroups, G>;
 
-/** For each method of an object true where it concerns one session, which it takes first. */
+/** The methods of an interface; true for those whose first argument is a session. */
 type MethodsOf<T> = Readonly<Record<keyof T, boolean>>;
 
 /** Every method of the core. The compiler refuses a missing and a surplus name, here and below. */
@@ -71,9 +71,9 @@ const groupMethods: { readonly [G in StoreGroup]: MethodsOf<SessionStoreGroups[G
 export const storeGroups = Object.keys(groupMethods) as readonly StoreGroup[];
 
 /**
- * The store, as one that has the group.
+ * Returns the store, typed as one with the group.
  *
- * @throws ConfigurationError `store`; `user` is what needs the group, the message's first words.
+ * @throws ConfigurationError `store`; `user` names the feature that needs the group.
  */
 export function requireGroup<G extends StoreGroup>(user: string, store: SessionStore, group: G): StoreWith<G> {
   if (store[group] === undefined) {
@@ -82,7 +82,7 @@ export function requireGroup<G extends StoreGroup>(user: string, store: SessionS
   return store as StoreWith<G>;
 }
 
-/** The methods of a group, each bound to its object: what a store around another one passes on as it is. */
+/** The methods of a group, bound to their object, for a wrapper that passes them on unchanged. */
 export function passedOn<G extends StoreGroup>(group: G, methods: SessionStoreGroups[G]): SessionStoreGroups[G] {
   return wrapped(methods, groupMethods[group], (_, go) => go());
 }
@@ -94,10 +94,10 @@ export interface StoreCall {
   readonly session: SessionRef;
 }
 
-/** Makes a call by `go`, and what belongs around it. */
+/** Wraps a call; `go` makes it. */
 export type Around = (call: StoreCall, go: () => Promise<unknown>) => Promise<unknown>;
 
-/** The same store, each call of which that concerns one session goes through a function. */
+/** Wraps every call of a store that concerns one session. */
 export function around<Store extends SessionStore>(store: Store, wrap: Around): Store {
   const given: SessionStore = store;
   const groups = storeGroups.flatMap((group) => {
@@ -123,7 +123,7 @@ function wrapped<Methods extends object>(methods: Methods, names: MethodsOf<Meth
 }
 
 /**
- * Refuses what is not a session store: without a method of the core, or with a part of a group only.
+ * Rejects a value that lacks a method of the core, or has only a part of a group.
  *
  * @throws ConfigurationError `store`, with the method's name; `user` is what the user constructs.
  */

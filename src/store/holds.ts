@@ -1,10 +1,10 @@
 import type { SessionHold } from "./session-ref.js";
 
-/** A ticket of its holder's own, and how long it holds the session. */
+/** A holder's ticket and the duration of its lease. */
 export interface HeldTicket {
-  /** A random text that its holder chose: 1 to 64 characters of base64url. */
+  /** A random token that the holder chooses: 1 to 64 characters of base64url. */
   readonly ticket: string;
-  /** Milliseconds from now for which the session is held. */
+  /** Duration of the lease from now, in milliseconds. */
   readonly holdMs: number;
   /** The session's time to live: the session does not expire while the hold is taken and renewed in time. */
   readonly ttlMs?: number;
@@ -12,11 +12,11 @@ export interface HeldTicket {
 
 /** A request for the hold of a session. */
 export interface HoldRequest extends HeldTicket {
-  /** Waiters that were not seen for so many milliseconds lose their place. */
+  /** Milliseconds after which a waiter that no longer polls loses its place. */
   readonly graceMs: number;
 }
 
-/** Either the hold, or the number of waiters before the ticket. */
+/** The hold, or the place in the queue. */
 export type HoldPlace =
   | {
       /** The ticket holds the session. */
@@ -27,6 +27,6 @@ export type HoldPlace =
   | {
       /** The ticket waits. */
       readonly isHeld: false;
-      /** Tickets in front of this one: the holder's, if any, is not among them. */
+      /** Waiting tickets ahead of this one, without the holder's. */
       readonly ahead: number;
     };

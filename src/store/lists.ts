@@ -1,8 +1,8 @@
 import type { SessionRef } from "./session-ref.js";
 
-/** Who makes a call. With an owner, a session of another owner is refused. */
+/** The caller of a method. With an owner, a session of another owner is refused. */
 export interface SessionAccess {
-  /** Who calls; left out, the call concerns a session of any owner. */
+  /** The calling owner. @default sessions of any owner */
   readonly owner?: string;
 }
 
@@ -27,7 +27,7 @@ export interface ModelUsage {
   readonly input: number;
   /** Tokens of the answers. */
   readonly output: number;
-  /** Both, as the provider adds them up. */
+  /** Total as the provider reports it. */
   readonly total: number;
 }
 
@@ -35,9 +35,9 @@ export interface ModelUsage {
 export interface SessionSummary {
   /** The session's id. */
   readonly sessionId: string;
-  /** Its title and metadata; empty for a session without. */
+  /** Title and metadata; empty if the session has none. */
   readonly label: SessionLabel;
-  /** When the session was created; where an older release did, the time of the last write. */
+  /** When the session was created; for a session of an older release, the time of the last write. */
   readonly createdAt: number;
   /** When it was last written. */
   readonly updatedAt: number;
@@ -47,7 +47,7 @@ export interface SessionSummary {
   readonly rounds: number;
   /** Tokens of the view; undefined where not known. */
   readonly tokens?: number;
-  /** In order of the first answer of each model; undefined where none was counted. */
+  /** By model, in the order of their first answers; undefined if none was counted. */
   readonly usage?: readonly ModelUsage[];
   /** When it expires; undefined for a session that does not. */
   readonly expiresAt?: number;
@@ -57,7 +57,7 @@ export interface SessionSummary {
 export interface SessionDetails extends SessionSummary {
   /** Owner of the session, if it has one. */
   readonly owner?: string;
-  /** A token that is new with each change of the label; `""` for a session that never had one. */
+  /** A token, new with each change of the label; `""` for a session that never had one. */
   readonly labelVersion: string;
 }
 
@@ -69,22 +69,22 @@ export interface SessionsPage {
   readonly next?: number;
 }
 
-/** How far an erasure or a reindexing has come. */
+/** Progress of an erasure or a reindexing. */
 export interface ListsProgress {
-  /** Sessions that were erased, or looked at. */
+  /** Sessions erased, or read, so far. */
   readonly sessions: number;
 }
 
 /** The most sessions in one page of a list. */
 export const maxListLimit = 1_000;
 
-/** The most models whose usage is kept apart; what comes after them is counted as `other`. */
+/** Cardinality limit of the usage by model; further models are counted as `other`. */
 export const maxUsageModels = 32;
 
 /**
- * Lists of sessions by owner. The owner, the label and the times of a session stand in the session itself, which is the
- * truth; lists are read from a copy that follows it. A store with this group honours `owner` and `label` of a
- * {@link SessionRef}, and `NewRecord.usage`.
+ * Lists of sessions by owner. Owner, label and times are stored in the session, the source of truth; lists are an
+ * eventually consistent index. A store with this group honours `owner` and `label` of a {@link SessionRef}, and
+ * `NewRecord.usage`.
  * @example
  * import { InMemorySessionStore } from "langchain-redis-memory/store";
  *
@@ -100,8 +100,8 @@ export const maxUsageModels = 32;
  */
 export interface SessionLists {
   /**
-   * A page of the sessions of an owner, newest first by their last write. One round trip from the copy; with `verify`
-   * each session of the page is looked at, and what disagrees is repaired.
+   * A page of the sessions of an owner, newest first by their last write. One round trip from the index; with `verify`
+   * each session of the page is read, and stale entries are repaired.
    */
   list(
     owner: string,
@@ -110,15 +110,15 @@ export interface SessionLists {
       readonly limit: number;
       /** The `next` of the page before. @default the first page */
       readonly before?: number;
-      /** True to look at each session of the page. @default false */
+      /** True to read each session of the page. @default false */
       readonly verify?: boolean;
     },
   ): Promise<SessionsPage>;
   /** The number of sessions in the owner's list. One round trip. */
   count(owner: string): Promise<number>;
-  /** The session itself; undefined for one that does not exist. One round trip. */
+  /** The details of a session; undefined if it does not exist. One round trip. */
   describe(session: SessionRef): Promise<SessionDetails | undefined>;
-  /** Replaces the label if its version is as it was read; `missing` for a session that does not exist. */
+  /** Replaces the label by compare-and-set of its version; `missing` if the session does not exist. */
   relabel(
     session: SessionRef,
     request: {
@@ -129,8 +129,8 @@ export interface SessionLists {
     },
   ): Promise<"changed" | "stale" | "missing">;
   /**
-   * Removes a session and all that is kept about it; false if there was none. For `guardMs` every write to it fails
-   * with a StoreError `erased`.
+   * Erases a session and its entries in lists; false if there was none. Leaves a tombstone, by which every write fails
+   * with a StoreError `erased` for `guardMs`.
    */
   erase(
     session: SessionRef,
@@ -140,26 +140,26 @@ export interface SessionLists {
     },
   ): Promise<boolean>;
   /**
-   * Erases every session of an owner, those that the list lost included, while writers go on. Returns their number.
-   * Safe to repeat after a failure: it goes on where it ended.
+   * Erases every session of an owner, also those missing from the list, while writers continue. Returns their number.
+   * Resumable: repeat it after a failure.
    */
   eraseOwner(
     owner: string,
     request: {
       /** Milliseconds for which writes to the erased sessions are refused. */
       readonly guardMs: number;
-      /** Is told after each step how many sessions were erased. */
+      /** Called after each batch with the number of erased sessions. */
       readonly onProgress?: (progress: ListsProgress) => void;
     },
   ): Promise<number>;
-  /** The ids of all sessions, or of those of an owner, each once, in no order; found by looking through all keys. */
+  /** The ids of all sessions, or of those of an owner, each once, in no order; scans all keys. */
   scan(access?: SessionAccess): AsyncIterable<string>;
-  /** Makes every list agree with the sessions. Returns the number of sessions that were looked at. */
+  /** Rebuilds every list from the sessions. Returns the number of sessions that were read. */
   reindex(options?: {
-    /** Is told after each step how many sessions were looked at. */
+    /** Called after each batch with the number of sessions that were read. */
     readonly onProgress?: (progress: ListsProgress) => void;
   }): Promise<number>;
-  /** Resolves when lists show everything that this process has written. */
+  /** Resolves when lists show all writes of this process. */
   flush(): Promise<void>;
 }
 

@@ -7,7 +7,9 @@ import type { AppendResult } from "./session-writes.js";
 
 /** Methods whose reads keep a session alive. */
 const reads = new Set(["readView", "readLog", "readPage", "readRounds", "readSide"]);
-/** Milliseconds in which a session is extended once, or a tenth of its time to live where that is less. */
+/**
+ * Minimum interval between two extensions of a session, in milliseconds; a tenth of its time to live if that is less.
+ */
 const interval = 1_000;
 const capacity = 10_000;
 
@@ -21,8 +23,8 @@ interface Refreshing {
 /**
  * A store whose reads extend the life of sessions, for the option `refreshTTLOnRead`.
  *
- * @throws ConfigurationError `refreshTTLOnRead` without a time to live; `store` for one that cannot; `user` is what the
- *   user constructs.
+ * @throws ConfigurationError `refreshTTLOnRead` without a time to live; `store` for one without `beside`; `user` names
+ *   the class that the user constructs.
  */
 export function refreshedOnRead(
   user: string,
@@ -37,8 +39,8 @@ export function refreshedOnRead(
 }
 
 /**
- * The same store, whose reads of messages and side data extend the life of the session. The extension is sent with the
- * read, which does not wait for it; where it fails, the next read tries again.
+ * Wraps a store so that reads of messages and side data extend the life of the session. The extension is sent with the
+ * read, which does not wait for it; after a failure the next read tries again.
  */
 function refreshingStore(store: StoreWith<"beside">, { ttlMs, pending }: Refreshing): SessionStore {
   const extended = new BoundedMap<string, number>(capacity);
@@ -61,11 +63,11 @@ function refreshingStore(store: StoreWith<"beside">, { ttlMs, pending }: Refresh
   return around(store, async ({ method, session }, go) => {
     const answer = go();
     if (reads.has(method)) {
-      // In one tick, so that both travel together.
+      // In the same tick, so that one write to the socket carries both.
       extend(session);
     }
     const result = await answer;
-    // A write that finds its turn stored is a read of it.
+    // An append that returns the stored turn is a read of it.
     if (method === "append" && (result as AppendResult).turn !== undefined) {
       extend(session);
     }

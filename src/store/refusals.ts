@@ -17,9 +17,9 @@ export interface RefusedCall {
 }
 
 /**
- * The error of a gate's refusal, by its word and detail; undefined for another word. The cases are in the order of the
- * gate's checks, the same in every store: of several reasons the first is reported. The call's own checks follow:
- * position, stale, content.
+ * Maps a refusal of the gate, a word and a detail, to its error; undefined for any other word. The cases are in the
+ * order of the gate's checks, the same in every store: of several reasons the first is reported. The call's own checks
+ * follow: position, stale, content.
  */
 export function refusalFrom(word: unknown, detail: unknown, { operation, sessionId }: RefusedCall): Error | undefined {
   switch (word) {
@@ -130,7 +130,7 @@ export function transferLost(sessionId: string): ConflictError {
 /** The error for a writer whose fencing token is lower than one used before. */
 export function fenced(sessionId: string): ConflictError {
   return new ConflictError(
-    `Another turn of ${sessionLabel(sessionId)} has begun since this one (its fence is higher); nothing was written. ` +
+    `A later turn of ${sessionLabel(sessionId)} has begun (its fencing token is higher); nothing was written. ` +
       "Read the session and run the turn again.",
     { code: "fenced", sessionId },
   );
@@ -180,7 +180,7 @@ export function refuseUnlessKnown({ id, keys }: SessionRef, stored: string): voi
 export function otherOwner(sessionId: string): ConflictError {
   return new ConflictError(
     `${capitalized(sessionLabel(sessionId))} belongs to another owner; nothing was read or written. ` +
-      "Name its own owner, or use another session id.",
+      "Pass the session's owner, or use another session id.",
     { code: "other_owner", sessionId },
   );
 }
@@ -196,12 +196,12 @@ export function refuseOwner({ id, owner }: SessionRef, stored: string | null | u
 export function erased(operation: string, sessionId: string): StoreError {
   return new StoreError(
     `${capitalized(sessionLabel(sessionId))} was erased a short time ago; nothing was written. ` +
-      "Use another session id, or wait until the guard of the erasure has passed.",
+      'Use another session id, or wait until its tombstone has expired ("guardMs", 10 minutes by default).',
     { code: "erased", operation, sessionId },
   );
 }
 
-/** The error for something that exceeds a size limit. */
+/** The error for records that exceed a size limit. */
 export function tooLarge(sessionId: string, sentence: string): StoreError {
   return new StoreError(`${sentence}; nothing was written.`, { code: "too_large", operation: "append", sessionId });
 }

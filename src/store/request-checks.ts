@@ -15,7 +15,7 @@ export function checkSession({ id, hold }: SessionRef): void {
   checkOptional("hold.token", hold?.token, notNegative);
 }
 
-/** The hold of a session that is restarted within it. @throws ConfigurationError where there is none. */
+/** The hold within which a session is restarted. @throws ConfigurationError if there is none. */
 export function heldBy(session: SessionRef): Required<SessionHold> {
   checkSession(session);
   const { epoch, token } = session.hold ?? {};
@@ -148,21 +148,21 @@ export function received(value: unknown): string {
   return typeof value === "number" ? String(value) : value === null ? "null" : `a value of type ${typeof value}`;
 }
 
-/** Rejects a ticket that is no token. */
+/** Rejects a ticket that is not a valid token. */
 export function checkTicketText(ticket: string): void {
   if (typeof ticket !== "string" || !/^[\w-]{1,64}$/.test(ticket)) {
     throw new ConfigurationError("ticket", '"ticket" must be 1 to 64 characters of base64url.');
   }
 }
 
-/** Rejects a ticket that is no token, and times that are no positive integers. */
+/** Rejects an invalid ticket, and durations that are not positive integers. */
 export function checkTicket({ ticket, holdMs, ttlMs }: HeldTicket): void {
   checkTicketText(ticket);
   positive("holdMs", holdMs);
   checkOptional("ttlMs", ttlMs, positive);
 }
 
-/** Rejects a request for a turn with invalid parts. */
+/** Rejects an invalid request for a hold. */
 export function checkHoldRequest(entry: HoldRequest): void {
   checkTicket(entry);
   positive("graceMs", entry.graceMs);
@@ -170,9 +170,9 @@ export function checkHoldRequest(entry: HoldRequest): void {
 
 /** Size limits in bytes of UTF-8. */
 export interface SizeLimits {
-  /** The most bytes of one record. @default 1,000,000 */
+  /** Maximum size of a record. @default 1,000,000 */
   readonly maxMessageBytes: number;
-  /** The most bytes of one append, with its side fields. @default 10,000,000 */
+  /** Maximum size of an append, side fields included. @default 10,000,000 */
   readonly maxAppendBytes: number;
 }
 

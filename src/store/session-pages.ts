@@ -1,17 +1,17 @@
 import { checkInteger, checkOptional } from "./request-checks.js";
 
-/** Reductions of a session that are remembered; the oldest are forgotten first. */
+/** Number of reductions that a session remembers; the oldest are forgotten first. */
 export const maxReductions = 100;
 
 /** Which records a page holds: at most one of `before`, `after`, `around` and `since`; by default the newest. */
 export interface StoredPageRequest {
-  /** The records that end in front of this position. */
+  /** The records before this position. */
   readonly before?: number;
-  /** The records that begin behind this position; -1 for the oldest. */
+  /** The records after this position; -1 for the oldest. */
   readonly after?: number;
-  /** The records around that of this message id. */
+  /** The records around the message of this id. */
   readonly around?: string;
-  /** The records from that of this message id on. */
+  /** The records from the message of this id on. */
   readonly since?: string;
   /** At most this many records. */
   readonly limit: number;
@@ -41,7 +41,7 @@ export interface StoredPage {
   readonly damaged: boolean;
 }
 
-/** Figures of a session; times in milliseconds since 1970. */
+/** Statistics of a session; times in milliseconds since 1970. */
 export interface StoredStats {
   /** Records of the log. */
   readonly messages: number;
@@ -51,7 +51,7 @@ export interface StoredStats {
   readonly viewMessages: number;
   /** Tokens of the view under `counter`; undefined where not known. */
   readonly viewTokens: number | undefined;
-  /** Id of the token counter; `""` where none counted. */
+  /** Id of the token counter; `""` without one. */
   readonly counter: string;
   /** True if the view is the whole log. */
   readonly isWhole: boolean;
@@ -88,9 +88,9 @@ export interface ReductionSize {
 export interface StoredReduction {
   /** When it was stored, in milliseconds since 1970. */
   readonly at: number;
-  /** Position from which the view showed the log as it is from then on. */
+  /** The new start: the position from which the view shows the log as it is. */
   readonly start: number;
-  /** Messages that the view showed in front of it. */
+  /** Number of messages in the new head. */
   readonly head: number;
   /** The view's size before and after it. */
   readonly before: ReductionSize;

@@ -10,8 +10,8 @@ export interface ReadViewOptions {
   /** Name of a turn to look up in the same round trip. */
   readonly turn?: string;
   /**
-   * Take the hold in the same step, as `takeHold` of `beside` does, unless the `turn` is stored with its answer. Where
-   * the ticket has to wait, the view is an empty one, and its `place` says so.
+   * Acquire the hold in the same step, as `takeHold` of `beside` does, unless the `turn` is stored with its answer. If
+   * the ticket is queued, the view is empty and `place` holds its place.
    */
   readonly take?: HoldRequest;
 }
@@ -42,7 +42,7 @@ export interface SessionView {
   readonly headCount: number;
   /** Tokens of head and log from the start under `counter`; undefined if not known. */
   readonly tokens: number | undefined;
-  /** Id of the token counter; `""` where none counted. */
+  /** Id of the token counter; `""` without one. */
   readonly counter: string;
   /** Records from `start` to `next`. If `damaged`, those that are left. */
   readonly records: readonly string[];
@@ -95,7 +95,10 @@ export interface LogPage {
   readonly damaged: boolean;
 }
 
-/** A session as it was read. A write that names it is refused as `stale` where the session has changed since. */
+/**
+ * The version of a session that was read, for compare-and-set: a write that names it is refused as `stale` if the
+ * session has changed since.
+ */
 export interface ReadState {
   /** The `epoch` that was read. */
   readonly epoch: string;
@@ -104,8 +107,8 @@ export interface ReadState {
   /** The `next` that was read. */
   readonly next: number;
   /**
-   * Id of the message at `next - 1`; another one stands there where a failover brought an older log back that others
-   * have gone on with. @default not compared
+   * Id of the message at `next - 1`: it differs if a failover restored an older log to which others have appended.
+   * @default not compared
    */
   readonly lastId?: string;
 }

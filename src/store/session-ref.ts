@@ -3,8 +3,8 @@ import type { WriterKeys } from "./writer-keys.js";
 import { ConfigurationError } from "../base/errors.js";
 
 /**
- * A session as one caller may touch it: its id, who calls, in which hold, and with which keys. Every method of a store
- * that concerns one session takes it first, so a caller says it once and cannot forget it for one call.
+ * A session and the rights of its caller: id, owner, hold and encryption keys. The first argument of every store method
+ * that concerns one session, so that no call can omit a check.
  *
  * A store checks it before everything else, and a call that is refused changes nothing.
  * @example
@@ -20,8 +20,8 @@ export interface SessionRef {
   /** The session's id, 1 to 512 bytes. */
   readonly id: string;
   /**
-   * Who calls. A session of another owner is refused with a ConflictError `other_owner`, for reads and writes alike; a
-   * write claims a session that has no owner. Left out, the call concerns a session of any owner.
+   * The calling owner. A session of another owner is refused with a ConflictError `other_owner`, for reads and writes
+   * alike; a write claims a session that has no owner. @default sessions of any owner
    */
   readonly owner?: string;
   /** The label that a write gives a session that never had one; later it changes by `relabel` only. */
@@ -29,8 +29,8 @@ export interface SessionRef {
   /** The hold within which the call writes. Reads pass without it. */
   readonly hold?: SessionHold;
   /**
-   * The writer's keys; left out by a writer that does not encrypt. A session that needs a key which is not among them
-   * refuses every write with an EncryptionError, also one without `keys`. Reads return what is sealed as it is.
+   * The writer's keys; left out by a writer that does not encrypt. A write to a session that needs a key not among them
+   * is refused with an EncryptionError, also without `keys`. Reads return encrypted text unchanged.
    */
   readonly keys?: WriterKeys;
 }
@@ -43,8 +43,8 @@ export interface SessionHold {
   /** A write is refused with `epoch` unless this is the session's epoch; `""` means that it must not exist. */
   readonly epoch: string;
   /**
-   * The hold's fence, higher than that of every hold before: a write is refused with `fenced` if a higher one was used
-   * before. An append remembers it otherwise. @default only the epoch is compared
+   * Fencing token, higher than that of every earlier hold: a write is refused with `fenced` if a higher one was used
+   * before; an append stores it otherwise. @default only the epoch is compared
    */
   readonly token?: number;
 }

@@ -24,8 +24,7 @@ import type { SizeLimits } from "./request-checks.js";
  * - A method that fails with a `StoreError` `timeout` or `unavailable` may or may not have happened; repeating it is
  *   safe.
  * - A call that is refused changes nothing.
- * - Every method takes the session as its caller may touch it, a {@link SessionRef}. What that refuses is checked
- *   first.
+ * - Every method takes a {@link SessionRef}, whose owner, hold and keys are checked first.
  */
 export interface SessionStoreCore {
   /**
@@ -49,15 +48,15 @@ export interface SessionStoreCore {
 /** The groups beyond the core. Each is there as a whole, with all of its methods, or not at all. */
 export interface SessionStoreGroups {
   /**
-   * Changes of what the log holds already.
+   * Changes of stored records.
    *
    * Missing: `rewind()`, `rebuild()`, `replaceFrom()`, `onDamage: "rebuild"` and `encryption` throw a
    * ConfigurationError, and an interrupted answer is not replaced by that of a retry, which stores nothing.
    */
   readonly edits: SessionEdits;
   /**
-   * Data of a session beside its log and its view: side fields, turns, holds, leases, the expiry, and the counts from
-   * which rounds, pages and figures are read.
+   * Data of a session beside its log and its view: side fields, turns, holds, leases, the expiry, and the counters from
+   * which rounds, pages and statistics are read.
    *
    * Missing: side data, `withTurn` and `oneTurnAtATime`, `refreshTTLOnRead`, `getPage()`, `stats()` and
    * `getReductions()` throw a ConfigurationError; a repeated turn is recognized by message ids only, two processes may
@@ -71,13 +70,15 @@ export interface SessionStoreGroups {
    * ConfigurationError.
    */
   readonly lists: SessionLists;
-  /** Whole sessions out and in. Missing: `fork()`, `export` and `import` throw a ConfigurationError. */
+  /**
+   * Snapshots of whole sessions, read and created. Missing: `fork()`, `export` and `import` throw a ConfigurationError.
+   */
   readonly copies: SessionCopies;
 }
 
-/** A store of sessions: the five methods of the core, and groups of further ones. */
+/** A store of sessions: the five methods of the core, and optional groups of methods. */
 export interface SessionStore extends SessionStoreCore, Partial<SessionStoreGroups> {
-  /** Sizes that the store refuses, for writers to refuse them before they count tokens. Missing: they refuse none. */
+  /** Size limits, which writers check before they count tokens. Missing: writers check none. */
   readonly limits?: SizeLimits;
   /**
    * Closes what this store opened. Later calls fail with a `StoreError` `closed`.

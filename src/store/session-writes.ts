@@ -36,9 +36,9 @@ export interface RecordIdentity {
 export interface NewRecord extends RecordIdentity {
   /** The text to store. */
   readonly record: string;
-  /** The message's tokens; 0 or more. Left out where nothing counts. */
+  /** The message's tokens; 0 or more. Left out without a counter. */
   readonly tokens?: number;
-  /** Added to what is counted for the model, if the record is new. */
+  /** Token usage, added to the model's total if the record is new. */
   readonly usage?: ModelUsage;
 }
 
@@ -88,12 +88,12 @@ export interface AppendRequest {
   /** The turn that the records belong to. Checked before everything but damage. */
   readonly turn?: TurnClaim;
   /**
-   * Take the hold in the same step, as `takeHold` of `beside` does; the result says by `place` what came of it. Where
-   * the ticket has to wait, nothing is appended. A turn that is stored with its answer needs no hold and takes none.
-   * Not for a session with a `hold`.
+   * Acquire the hold in the same step, as `takeHold` of `beside` does; `place` of the result holds the outcome. If the
+   * ticket is queued, nothing is appended. A turn that is stored with its answer acquires no hold. Refused for a
+   * session with a `hold`.
    */
   readonly take?: HoldRequest;
-  /** A ticket whose hold is given back in the same step, where the result has no `turn`. */
+  /** A ticket whose hold is released in the same step, if the result has no `turn`. */
   readonly giveBack?: string;
 }
 
@@ -197,7 +197,7 @@ export interface DiscardedIds {
   readonly seconds: number;
 }
 
-/** The digest of a discarded message whose own is not known: of a copy that is sealed with another key. */
+/** Wildcard digest of a discarded message in a copy that is encrypted with another key. */
 export const anyDigest = "--------";
 
 /** Records that a reduction deletes permanently. */
@@ -206,6 +206,8 @@ export interface Discard {
   readonly forget: readonly string[];
   /** Names of the turns that lose all their records, oldest first; the last thousand are remembered. */
   readonly turns?: readonly string[];
-  /** How many ids go on counting as stored. A store that cannot forgets all: a late resend is then added again. */
+  /**
+   * How many ids go on counting as stored. A store without this ability forgets all: a late resend is then added again.
+   */
   readonly remember?: DiscardedIds;
 }

@@ -1,6 +1,5 @@
 /**
- * Side fields to set and to remove. Their names have a namespace of their own, apart from what the store keeps about
- * the session.
+ * Side fields to set and to remove. Their namespace is separate from the store's own fields.
  * @example
  * import { HumanMessage } from "@langchain/core/messages";
  * import { RedisChatMemory } from "langchain-redis-memory";
@@ -13,12 +12,9 @@ export interface SideChanges {
   readonly set?: Readonly<Record<string, string>>;
   /** Names of fields to remove; removed before `set` is stored. @default none */
   readonly remove?: readonly string[];
-  /**
-   * After the change, of the fields whose names begin with `prefix` only the `keep` last in byte order of their names
-   * stay.
-   */
+  /** After the change, only the last `keep` fields of the `prefix` remain, in byte order of their names. */
   readonly bound?: {
-    /** How the names begin. */
+    /** Prefix of the names. */
     readonly prefix: string;
     /** Fields that stay at most; 0 or more. */
     readonly keep: number;

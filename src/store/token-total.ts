@@ -48,7 +48,7 @@ export function totalAfterCommit(
   if (before.next === next) {
     return { tokens, counter };
   }
-  // Records were appended since the view was read: what they take is the difference between both totals.
+  // The difference of both totals is the size of records that were appended since the view was read.
   return before.tokens === undefined || before.counter !== counter || tokensRead === undefined
     ? unknownTotal
     : { tokens: tokens + (before.tokens - tokensRead), counter };

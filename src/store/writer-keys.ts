@@ -1,6 +1,6 @@
 /**
- * The keys of a writer that encrypts. Each has a name: its id, a dot, and 8 characters that only a holder of the key
- * can make. A store keeps the names of all keys that a session's records, head and side fields need.
+ * The keys of a writer that encrypts. The name of a key is its id, a dot, and 8 characters that prove possession of the
+ * key. A store keeps the names of all keys that a session's records, head and side fields need.
  * @example
  * import { InMemorySessionStore, type WriterKeys } from "langchain-redis-memory/store";
  *
@@ -12,11 +12,11 @@
  * console.log(differing?.[0]?.record === hello.record); // true
  */
 export interface WriterKeys {
-  /** The key that a write is sealed with; left out where it holds plain text. */
+  /** The key of this write; left out for plain text. */
   readonly current?: string;
   /** All keys of the writer. */
   readonly known: readonly string[];
-  /** True for an append to be given the stored records of ids whose digest differs, in place of a decision on them. */
+  /** True to make an append return the stored records of ids whose digest differs, without a decision on them. */
   readonly compare?: boolean;
 }
 
@@ -35,7 +35,7 @@ export interface KeyedRecord {
   readonly key?: string;
 }
 
-/** The names of the keys that a session needs; a mark of a pass of re-encryption is none of them. */
+/** The names of the keys that a session needs, without the mark of a re-encryption pass. */
 export function keyNames(stored: string): string[] {
   return stored.split(" ").filter((name) => name !== "" && !name.startsWith("*"));
 }
@@ -63,6 +63,6 @@ export type DifferingRecord =
       readonly index: number;
       /** The digest that is remembered. */
       readonly digest: string;
-      /** Not there: the record was discarded. */
+      /** Absent: the record was discarded. */
       readonly record?: undefined;
     };
