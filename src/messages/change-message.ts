@@ -8,7 +8,7 @@ export type MessageChanges = Readonly<Record<string, unknown>>;
 export interface OwnChanges {
   readonly id?: string | undefined;
   readonly name?: string | undefined;
-  /** Of a tool message. */
+  /** Tool messages only: the id of the answered call. */
   readonly tool_call_id?: string;
 }
 

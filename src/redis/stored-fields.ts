@@ -64,7 +64,7 @@ export const plainFields = [
   "sum",
 ] as const;
 
-/** Those that it checks besides for what a caller claims. */
+/** Further fields that the short path checks if a caller makes claims. */
 export const claimFields = ["counter", "holder", "waiters", "label"] as const;
 
 /** Fields of `ids` up to which Redis may keep it in its compact form. */

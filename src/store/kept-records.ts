@@ -11,7 +11,7 @@ export interface KeptRecord {
 /** The kept records of a view. */
 export interface KeptRecords {
   readonly list: readonly KeptRecord[];
-  /** Those that these were made of, in a store underneath. */
+  /** The records of the wrapped store from which these were made. */
   readonly source?: KeptRecords;
   /** True if a record could not be read: the store asks for all again, so that a repair by hand is seen. */
   isRefused: boolean;

@@ -124,7 +124,7 @@ async function handleAs(
   };
 }
 
-/** Where models of LangChain and their bindings hold other models and clients. */
+/** Fields in which LangChain's models and their bindings hold other models and clients. */
 const holders = [
   "bound",
   "first",

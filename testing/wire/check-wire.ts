@@ -12,7 +12,7 @@ import type { ProviderMemory } from "./provider-memory.js";
 export interface CheckWireOptions {
   /** The model's name, where it stands in the URL (Gemini, Bedrock). @default the body's `model` */
   readonly model?: string;
-  /** What the provider remembers of its own answers. @default not checked */
+  /** The provider's memory of its own answers. @default not checked */
   readonly memory?: ProviderMemory;
 }
 

@@ -1,7 +1,7 @@
 /**
- * What a provider remembers of its own answers: the proofs of thoughts that it gave out (signatures, encrypted
- * contents), and the items that it stored. `checkWire` finds with it thoughts that the provider did not make, or that
- * stand where they were not made.
+ * A provider's memory of its own answers: the proofs of thoughts that it gave out (signatures, encrypted contents), and
+ * the items that it stored. `checkWire` finds with it thoughts that the provider did not make, or that stand where they
+ * were not made.
  *
  * @example
  * import { checkWire, ProviderMemory } from "langchain-redis-memory/testing";

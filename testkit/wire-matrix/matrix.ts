@@ -21,7 +21,7 @@ export interface FailingCell {
   readonly cause: string;
 }
 
-/** What the matrix found. */
+/** The result of the matrix. */
 export interface MatrixReport {
   /** Cells of one arm. */
   readonly cells: number;

@@ -13,7 +13,7 @@ export const signaturesKey = "__gemini_function_call_thought_signatures__";
 /** Keys of OpenAI's adapter for the ids of items by call id. */
 const itemIdKeys = ["__openai_function_call_ids__", "__openai_custom_tool_call_ids__"] as const;
 
-/** What the raw copies of an answer lose by an edit, and the edit for the other copies. */
+/** The edit of an answer's raw copies, and the edits for its other copies. */
 export interface RawEdit {
   /** The edit, which also leaves out the thoughts that went with their group in the raw copies. */
   readonly edits: Edits;
@@ -139,7 +139,7 @@ function withTexts(kwargs: Fields, pieces: PiecesEdit): Fields {
   });
 }
 
-/** What was said; where its words change, the recording and its id at the provider go. */
+/** The audio with an edited transcript; if its words change, the recording and its id at the provider are removed. */
 function withTranscript(audio: Fields, pieces: PiecesEdit): Fields {
   const { transcript } = audio;
   const changed = typeof transcript === "string" ? editText(transcript, pieces) : transcript;

@@ -1,7 +1,7 @@
 import { type Fields, isRecord, stringIn } from "../values.js";
 import type { CallChange, ChangedCalls } from "./edits.js";
 
-/** What tells which call a copy repeats. */
+/** The fields by which a copy is matched to its call. */
 export interface CallCopy {
   readonly id: string | undefined;
   readonly name: string | undefined;

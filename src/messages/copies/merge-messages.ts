@@ -61,7 +61,7 @@ function mergeRaw(messages: readonly BaseMessage[], merged: BaseMessage): BaseMe
   return copyWith(base, { additional_kwargs: joined });
 }
 
-/** What stands beside raw outputs: ids of items by call id, and the steps of the server. */
+/** The fields beside raw outputs: ids of items by call id, and the steps of the server. */
 function joinedMaps(kwargs: readonly Fields[]): Fields {
   const maps = ["__openai_function_call_ids__", "__openai_custom_tool_call_ids__"].flatMap((key) => {
     const own = kwargs.map((fields) => fields[key]).filter(isRecord);

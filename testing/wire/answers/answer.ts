@@ -6,7 +6,7 @@ import type { ProviderMemory } from "../provider-memory.js";
 export interface ProviderReply extends ScriptedReply {
   /** The model's thought, which is signed in the provider's way. @default none */
   readonly thinking?: string;
-  /** What the model asked a tool of the provider itself; the answer cites what it found. @default nothing */
+  /** A query to a provider-side search tool, whose results the answer cites. @default none */
   readonly search?: string;
   /** A picture that the model made, in Base64. @default none */
   readonly image?: string;

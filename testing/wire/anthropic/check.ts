@@ -6,7 +6,7 @@ import { checkServerTools, checkToolUse } from "./check-tools.js";
 import { bindsThoughts, isThought, placeThoughts } from "./prefix.js";
 import { anthropicSources, type AnthropicFindings } from "./sources.js";
 
-/** What Anthropic's Messages service refuses in the body of a request. */
+/** The refusals of Anthropic's Messages service for the body of a request. */
 export function checkAnthropic(
   body: Fields,
   { memory, model }: { readonly memory: ProviderMemory | undefined; readonly model: string },

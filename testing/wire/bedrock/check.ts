@@ -3,7 +3,7 @@ import { type Fields, fieldsIn, isBlank, isObject, listIn, textIn } from "../jso
 import type { ProviderMemory } from "../provider-memory.js";
 import { bedrockSources, type BedrockFindings } from "./sources.js";
 
-/** What Bedrock's Converse refuses in the body of a request. */
+/** The refusals of Bedrock's Converse for the body of a request. */
 export function checkBedrock(
   body: Fields,
   { memory, model }: { readonly memory: ProviderMemory | undefined; readonly model: string },

@@ -27,7 +27,7 @@ interface Place {
   readonly findings: GeminiFindings;
 }
 
-/** What Gemini's generateContent refuses in the body of a request. */
+/** The refusals of Gemini's generateContent for the body of a request. */
 export function checkGemini(
   body: Fields,
   { memory, model }: { readonly memory: ProviderMemory | undefined; readonly model: string },

@@ -37,7 +37,7 @@ const after: Readonly<Record<string, readonly string[]>> = {
   tool: ["assistant", "tool"],
 };
 
-/** What Mistral's chat completions refuse in the body of a request. */
+/** The refusals of Mistral's chat completions for the body of a request. */
 export function checkMistral(body: Fields): readonly WireViolation[] {
   const findings: MistralFindings = new Findings("mistral", sources);
   const messages = listIn(body["messages"]);

@@ -5,7 +5,7 @@ import { checkItem } from "./check-item.js";
 import { checkThoughts } from "./check-thoughts.js";
 import { responsesSources, type ResponsesFindings } from "./sources.js";
 
-/** What OpenAI's Responses service refuses in the body of a request. */
+/** The refusals of OpenAI's Responses service for the body of a request. */
 export function checkResponses(
   body: Fields,
   { memory }: { readonly memory: ProviderMemory | undefined },
