@@ -1,5 +1,4 @@
-import { StoreError } from "../base/errors.js";
-import type { CallName } from "../redis/errors.js";
+import { unknownReply, type CallName } from "../redis/errors.js";
 import { threadKeys } from "../redis/keys.js";
 import { fieldPairs } from "../redis-store/whole-state.js";
 import type { Script } from "../redis/script.js";
@@ -57,6 +56,11 @@ export interface ThreadSettings {
   readonly threadTTL: number | undefined;
   readonly refreshTTLOnRead: boolean;
   readonly keep: number | undefined;
+}
+
+/** The name of a call that concerns a thread. */
+export function callOf(operation: string, threadId: string): CallName {
+  return { operation, sessionId: threadId, isThread: true };
 }
 
 /** Threads in Redis: three keys each in one hash slot, each change one script. */
@@ -151,7 +155,7 @@ export class ThreadStore {
   /** A whole stored thread at one moment. */
   async readWhole(threadId: string): Promise<WholeThread> {
     const [items, checkpoints, order] = this.#keys(threadId) as [string, string, string];
-    const [texts, fields, members] = (await this.#runner.transaction({ operation: "copyThread", sessionId: threadId }, [
+    const [texts, fields, members] = (await this.#runner.transaction(callOf("copyThread", threadId), [
       { verb: "lrange", args: [items, 0, -1] },
       { verb: "hgetall", args: [checkpoints] },
       { verb: "zrange", args: [order, 0, -1] },
@@ -176,11 +180,7 @@ export class ThreadStore {
   /** Removes a thread, whole or damaged. */
   async remove(threadId: string): Promise<void> {
     const keys = this.#keys(threadId);
-    await this.#runner.command(
-      { operation: "deleteThread", sessionId: threadId },
-      { verb: "unlink", args: [...keys] },
-      keys,
-    );
+    await this.#runner.command(callOf("deleteThread", threadId), { verb: "unlink", args: [...keys] }, keys);
   }
 
   async #run(
@@ -188,17 +188,13 @@ export class ThreadStore {
     threadId: string,
     call: { readonly script: Script; readonly args: readonly (string | number)[]; readonly writes: boolean },
   ): Promise<unknown[]> {
-    const name: CallName = { operation, sessionId: threadId };
+    const name = callOf(operation, threadId);
     const reply = (await this.#runner.run(name, { ...call, keys: this.#keys(threadId) })) as unknown[];
     if (reply[0] === "DAMAGED") {
       throw damagedThread(operation, threadId);
     }
     if (!knownWords.has(reply[0] as string)) {
-      throw new StoreError("Redis gave a reply that this package does not know.", {
-        code: "script_failed",
-        operation,
-        sessionId: threadId,
-      });
+      throw unknownReply(name);
     }
     return reply;
   }

@@ -8,7 +8,7 @@ import type { Segment } from "./split-value.js";
 import { memberOf, recordTail, type RecordHeader } from "./thread-records.js";
 import { changedThread, tooLargeItem } from "./thread-errors.js";
 import type { ThreadReader } from "./thread-reader.js";
-import type { ThreadStore } from "./thread-store.js";
+import { callOf, type ThreadStore } from "./thread-store.js";
 
 const mostTries = 5;
 
@@ -84,7 +84,7 @@ export class ThreadWriter {
     const { commandTimeout } = this.#setting;
     let timer: NodeJS.Timeout | undefined;
     const patience = new Promise<never>((_, reject) => {
-      const name = { operation: kind === "checkpoint" ? "put" : "putWrites", sessionId: threadId };
+      const name = callOf(kind === "checkpoint" ? "put" : "putWrites", threadId);
       timer = setTimeout(() => reject(timeoutError(name, commandTimeout)), commandTimeout);
     });
     await Promise.race([before, patience]).finally(() => clearTimeout(timer));

@@ -9,6 +9,8 @@ export interface CallName {
   /** Empty for a call that concerns an owner, or all sessions. */
   readonly sessionId: string;
   readonly owner?: string;
+  /** True if `sessionId` is the id of a LangGraph thread. */
+  readonly isThread?: boolean;
 }
 
 /** Context of a call for its errors. */
@@ -21,13 +23,13 @@ export interface CallSetting {
   readonly script?: Script | undefined;
 }
 
-/** Begins an error's text with what the call was about. */
-function subjectOf({ sessionId, owner }: CallName): string {
+/** The beginning of an error's text: the session, thread or owner of the call. */
+function subjectOf({ sessionId, owner, isThread }: CallName): string {
   if (sessionId === "" && owner === undefined) {
     return "";
   }
   const label = sessionLabel(sessionId === "" ? owner! : sessionId).replace(/^session/, "");
-  return `${sessionId === "" ? "Owner" : "Session"}${label}: `;
+  return `${sessionId === "" ? "Owner" : isThread === true ? "Thread" : "Session"}${label}: `;
 }
 
 interface Cause {
@@ -110,6 +112,13 @@ const causes: readonly Cause[] = [
   },
 ];
 
+/** A key of a thread with another type: no rebuild restores one. */
+const wrongThreadType: Cause = {
+  ...causes.find(({ code }) => code === "wrong_type")!,
+  sentence: "a key of the thread holds another type of value",
+  advice: "If the key is another program's, use another keyPrefix. Else deleteThread() removes the thread",
+};
+
 const unreachable: Cause = {
   pattern: /./,
   code: "unavailable",
@@ -150,7 +159,7 @@ export function toStoreError(
   }
   const { operation, sessionId } = name;
   const original = rootOf(error);
-  const cause = causeOf(original);
+  const cause = causeOf(original, name);
   const { code, retryable, sentence, ofWrite, advice } = cause;
   const known = server ?? addressIn(original);
   const origin = originIn(original, script);
@@ -182,9 +191,12 @@ function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-function causeOf(error: Error): Cause {
+function causeOf(error: Error, { isThread }: CallName): Cause {
   if (badCertificate.pattern.test(codeOf(error) ?? "")) {
     return badCertificate;
+  }
+  if (isThread === true && wrongThreadType.pattern.test(error.message)) {
+    return wrongThreadType;
   }
   return causes.find(({ pattern }) => pattern.test(error.message)) ?? (isReply(error) ? failed : unreachable);
 }

@@ -230,7 +230,7 @@ export function unknownKey(
   keys: readonly string[] = [],
 ): EncryptionError {
   return new EncryptionError(
-    `This session is encrypted with the key "${keyId}", which this process does not have; nothing was read or ` +
+    `This data is encrypted with the key "${keyId}", which this process does not have; nothing was read or ` +
       'written. Add the key to the option "encryption".',
     { code: "unknown_key", sessionId, keyId, keys },
   );
@@ -239,8 +239,8 @@ export function unknownKey(
 /** The error for data that its named key does not decrypt. */
 export function wrongKey(sessionId: string, keyId: string): EncryptionError {
   return new EncryptionError(
-    `Data of this session under the key "${keyId}" cannot be opened: this process has another key under that id, ` +
-      "or the data was changed or moved in Redis. Nothing was read or written.",
+    `Data under the key "${keyId}" cannot be decrypted: this process has another key of that id, or the data was ` +
+      'changed or moved in Redis; nothing was read or written. Check the key in the option "encryption".',
     { code: "wrong_key", sessionId, keyId },
   );
 }
