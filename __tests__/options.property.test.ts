@@ -11,9 +11,10 @@ import { propertyRuns } from "./support/property-runs.js";
 
 const store = new InMemorySessionStore();
 const history = new RedisChatMessageHistory({ store, sessionId: "s" });
-const connection = ["client", "url", "config", "keyPrefix", "commandTimeout", "maxMessageBytes", "maxAppendBytes"];
-const memory = ["sessionTTL", "reducer", "autoReduce", "retention", "tokenCounter", "onConflict", "onDamage", "strict"];
-const shared = [...connection, "waitReplicas", "viewCacheBytes", "onEvent", "store"];
+const connection = ["client", "url", "config", "store", "redis", "encryption", "onEvent"];
+const views = ["reducer", "autoReduce", "retention", "tokenCounter", "profile", "beforeStore"];
+const policies = ["sessionTTL", "onConflict", "onDamage", "strict", "trackUsage"];
+const memory = [...connection, ...views, ...policies];
 
 interface Owner {
   readonly name: string;
@@ -24,12 +25,12 @@ interface Owner {
 const owners: readonly Owner[] = [
   {
     name: "RedisChatMemory",
-    names: [...shared, ...memory],
+    names: memory,
     make: (surplus) => new RedisChatMemory({ store, ...surplus }),
   },
   {
     name: "RedisChatMessageHistory",
-    names: [...shared, ...memory, "sessionId"],
+    names: [...memory, "sessionId"],
     make: (surplus) => new RedisChatMessageHistory({ store, sessionId: "s", ...surplus }),
   },
   {
@@ -89,6 +90,28 @@ describe("an option with a typo", () => {
     );
   });
 
+  it.each([
+    [{ keyPrefix: "x" }, "keyPrefix", 'did you mean "redis.keyPrefix"?'],
+    [{ waitReplicas: 1 }, "waitReplicas", 'did you mean "redis.waitReplicas"?'],
+    [{ maxAppendBytes: 1 }, "maxAppendBytes", 'did you mean "redis.limits.maxAppendBytes"?'],
+    [{ redis: { keyPrefx: "x" } }, "redis.keyPrefx", 'did you mean "keyPrefix"?'],
+    [{ sessionTTL: { second: 1 } }, "sessionTTL.second", 'did you mean "seconds"?'],
+    [{ retention: { discard: { id: 1 } } }, "retention.discard.id", 'did you mean "ids"?'],
+    [{ refreshTTLOnRead: true }, "refreshTTLOnRead", "remove it or check its spelling."],
+    [{ discardedIds: { count: 1 } }, "discardedIds", "remove it or check its spelling."],
+  ])("or in the wrong object is refused by name: %j", (surplus, option, advice) => {
+    const message = `RedisChatMemory: there is no option "${option}"; ${advice}`;
+    expect(() => new RedisChatMemory({ store, ...(surplus as object) })).toThrow(
+      expect.objectContaining({ code: "invalid_option", option, message }),
+    );
+  });
+
+  it("in a word that one form of an option expects is answered with the word that was meant", () => {
+    expect(() => new RedisChatMemory({ store, retention: "discrad" as never })).toThrow(
+      /"retention" must be "keep", "discard" or \{ discard: .*; got "discrad"; did you mean "discard"\?$/,
+    );
+  });
+
   it("that is in upper or lower case only is recognized", () => {
     expect(nearestName("sessionttl", ["sessionTTL", "sessionId"])).toBe("sessionTTL");
   });
@@ -102,15 +125,20 @@ describe("an option with a typo", () => {
   });
 });
 
+it("a memory has eighteen options", () => {
+  expect(memory).toHaveLength(18);
+});
+
 describe("errors name what the user wrote", () => {
   it.each([
-    [{ url: "redis://localhost", commandTimeout: 0 }, "commandTimeout"],
-    [{ url: "redis://localhost", keyPrefix: "{" }, "keyPrefix"],
+    [{ url: "redis://localhost", redis: { commandTimeout: 0 } }, "redis.commandTimeout"],
+    [{ url: "redis://localhost", redis: { keyPrefix: "{" } }, "redis.keyPrefix"],
     [{ url: "http://localhost" }, "url"],
     [{ client: {} }, "client"],
     [{ config: 7 }, "config"],
     [{}, "client"],
     [{ store, url: "redis://localhost" }, "url"],
+    [{ store, redis: { keyPrefix: "x" } }, "redis"],
     [{ store: {} }, "store"],
   ])("not the store that it makes: %j", (options, option) => {
     const makers = {

@@ -13,7 +13,7 @@ if (node === undefined) {
   const client = new Cluster([{ host: host!, port: Number(port) }], { redisOptions: { socketTimeout: 3_750 } });
   client.on("error", (error) => console.error(error.message));
   const keyPrefix = `example-${randomUUID()}`;
-  const memory = new RedisChatMemory({ client, keyPrefix });
+  const memory = new RedisChatMemory({ client, redis: { keyPrefix } });
 
   const sessions = Array.from({ length: 30 }, (_, index) => `user-${index}`);
   await Promise.all(

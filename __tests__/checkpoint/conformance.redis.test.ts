@@ -34,7 +34,7 @@ function conforms(name: string, open: (keyPrefix: string) => RedisSaver): void {
 
 const forms: readonly (readonly [string, RedisSaverSettings])[] = [
   ["RedisSaver", {}],
-  ["RedisSaver with threadTTL and keep", { threadTTL: 600, refreshTTLOnRead: true, keep: 50 }],
+  ["RedisSaver with threadTTL and keep", { threadTTL: { seconds: 600, refreshOnRead: true }, keep: 50 }],
   ["RedisSaver with encryption", { encryption: testKeys("k2", "k1") }],
 ];
 

@@ -14,7 +14,7 @@ afterAll(() => client.quit().then(() => undefined));
 async function place() {
   count += 1;
   const prefix = `cli-damage-${process.pid}-${count}`;
-  const memory = new RedisChatMemory({ client, keyPrefix: prefix });
+  const memory = new RedisChatMemory({ client, redis: { keyPrefix: prefix } });
   const history = memory.history("trip", { owner: "ann", title: "Oslo" });
   await history.addMessages(
     Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? human(`q${index}`) : ai(`a${index}`))),

@@ -48,7 +48,7 @@ describe.each(names)("the command %s", (name) => {
 describe("a command that is interrupted", () => {
   const client = new Redis(sharedRedisUrl());
   const keyPrefix = `cli-every-${process.pid}`;
-  const history = new RedisChatMemory({ client, keyPrefix }).history("ann");
+  const history = new RedisChatMemory({ client, redis: { keyPrefix } }).history("ann");
   beforeAll(() => history.addMessages([human("Oslo?"), ai("4 °C.")]));
   afterAll(() => client.quit());
 
@@ -78,7 +78,7 @@ describe("the command show", () => {
 
   it("leaves an empty line before the first message, and counts reductions only where there were any", async () => {
     const keyPrefix = `cli-show-${process.pid}`;
-    const memory = new RedisChatMemory({ client, keyPrefix });
+    const memory = new RedisChatMemory({ client, redis: { keyPrefix } });
     await memory.history("ann").addMessages([human("Oslo?"), ai("4 °C."), ai("Sunny.")]);
     const { output } = await run(["show", "ann", "--last", "2", "--url", sharedRedisUrl(), "--prefix", keyPrefix]);
     expect(output).toMatch(/\n {2}model sees {2}3 messages\n/);

@@ -7,7 +7,7 @@ const { client, file, ...places } = commandPlaces("kept");
 
 function place() {
   const { keyPrefix, ...rest } = places.place();
-  const sealed = new RedisChatMemory({ client, keyPrefix, encryption: { current: commandKey } });
+  const sealed = new RedisChatMemory({ client, redis: { keyPrefix }, encryption: { current: commandKey } });
   return { keyPrefix, sealed, ...rest };
 }
 

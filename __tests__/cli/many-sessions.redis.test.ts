@@ -16,7 +16,7 @@ afterAll(() => client.quit().then(() => undefined));
 async function place(encryption?: EncryptionKeys) {
   count += 1;
   const prefix = `cli-many-${process.pid}-${count}`;
-  const memory = new RedisChatMemory({ client, keyPrefix: prefix, ...(encryption && { encryption }) });
+  const memory = new RedisChatMemory({ client, redis: { keyPrefix: prefix }, ...(encryption && { encryption }) });
   for (const [sessionId, owner] of [
     ["a1", "ann"],
     ["a2", "ann"],
@@ -101,7 +101,7 @@ describe("the command reencrypt", () => {
 
   it("names sessions that it cannot open or that lost their state, does the others, and ends with 1", async () => {
     const { prefix, key, command } = await place(testKeys("old"));
-    const stranger = new RedisChatMemory({ client, keyPrefix: prefix, encryption: testKeys("stranger") });
+    const stranger = new RedisChatMemory({ client, redis: { keyPrefix: prefix }, encryption: testKeys("stranger") });
     await stranger.history("s1").addMessages([human("Oslo?")]);
     await client.unlink(key("a1", "state"), key("b1", "ids"));
     const { exitCode, output } = await command(["reencrypt"], testKeys("new", "old"));

@@ -29,7 +29,7 @@ afterAll(() => client.quit().then(() => undefined));
 describe.each(peers)("sessions that %s wrote", (peer) => {
   const from = `peer-${process.pid}-${peers.indexOf(peer)}:`;
   const keyPrefix = `copy-${process.pid}-${peers.indexOf(peer)}`;
-  const memory = new RedisChatMemory({ client, keyPrefix });
+  const memory = new RedisChatMemory({ client, redis: { keyPrefix } });
   const idOf = (key: string) => (key.startsWith(peerPrefix) ? key.slice(peerPrefix.length) : key);
   const migrate = async () => {
     const server = ["--url", sharedRedisUrl(), "--prefix", keyPrefix];

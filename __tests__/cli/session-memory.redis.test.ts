@@ -13,7 +13,7 @@ let truth = 0;
 
 /** Most sessions are short, and few are long. */
 beforeAll(async () => {
-  const memory = new RedisChatMemory({ client, keyPrefix: prefix });
+  const memory = new RedisChatMemory({ client, redis: { keyPrefix: prefix } });
   const write = (index: number, messages: number, size: number) =>
     memory
       .history(`s${index}`, { owner: `owner${index % 7}` })
@@ -56,7 +56,7 @@ describe("The memory that stats says, of sessions whose sizes differ much", () =
   });
 
   it("is measured whole where few messages are as large as all the others", async () => {
-    const memory = new RedisChatMemory({ client, keyPrefix: prefix });
+    const memory = new RedisChatMemory({ client, redis: { keyPrefix: prefix } });
     for (let written = 0; written < truth; written += 900_000) {
       await memory.history("s7", { owner: "owner0" }).addMessages([human("x".repeat(900_000))]);
     }

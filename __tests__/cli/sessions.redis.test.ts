@@ -17,7 +17,7 @@ function place() {
   count += 1;
   const prefix = `cli-sessions-${process.pid}-${count}`;
   const reducer = new ChatHistoryTruncationReducer({ targetCount: 3 });
-  const memory = new RedisChatMemory({ client, keyPrefix: prefix, reducer, sessionTTL: 7_200 });
+  const memory = new RedisChatMemory({ client, redis: { keyPrefix: prefix }, reducer, sessionTTL: 7_200 });
   const server = ["--url", sharedRedisUrl(), "--prefix", prefix];
   const command = (...args: readonly string[]) => run([...args, ...server]);
   return { prefix, memory, command, server };

@@ -58,7 +58,7 @@ describe("the command simulate", () => {
     expect(jsonLines(fromFile.output)[0]).toMatchObject({ requests: 2 });
 
     const prefix = `simulate-${process.pid}`;
-    await using memory = new RedisChatMemory({ url: sharedRedisUrl(), keyPrefix: prefix });
+    await using memory = new RedisChatMemory({ url: sharedRedisUrl(), redis: { keyPrefix: prefix } });
     await memory.history("ann").addMessages([human("hello"), ai("hi"), human("bye"), ai("bye")]);
     const server = ["--url", sharedRedisUrl(), "--prefix", prefix];
     const fromRedis = await run(["simulate", "ann", ...server, "--json", "--reducer", "truncate:1"]);

@@ -12,7 +12,7 @@ describe("the commands export and import", () => {
     const source = place();
     await source.memory.history("ann", { owner: "a", title: "T" }).append(talk, { turnId: "t1" });
     const encryption = { current: commandKey };
-    const sealed = new RedisChatMemory({ client, keyPrefix: source.keyPrefix, encryption });
+    const sealed = new RedisChatMemory({ client, redis: { keyPrefix: source.keyPrefix }, encryption });
     await sealed.history("bob", { title: "secret title" }).addMessages(talk);
     const part = await source.command(["export", "--all"]);
     expect(part.exitCode).toBe(1);
@@ -38,7 +38,7 @@ describe("the commands export and import", () => {
 
   it("say of sealed sessions that a key is missing, in every command, and take no wrong key", async () => {
     const { keyPrefix, command } = place();
-    const sealed = new RedisChatMemory({ client, keyPrefix, encryption: { current: commandKey } });
+    const sealed = new RedisChatMemory({ client, redis: { keyPrefix }, encryption: { current: commandKey } });
     await sealed.history("bob", { title: "secret title" }).addMessages(talk);
     const listed = await command(["sessions", "--json"]);
     expect([listed.exitCode, jsonLines(listed.output)]).toEqual([0, [expect.objectContaining({ locked: true })]]);
@@ -60,7 +60,7 @@ describe("the commands export and import", () => {
 
   it("say once for each key how many sessions need it, and go on with the others", async () => {
     const { keyPrefix, memory, command } = place();
-    const sealed = new RedisChatMemory({ client, keyPrefix, encryption: { current: commandKey } });
+    const sealed = new RedisChatMemory({ client, redis: { keyPrefix }, encryption: { current: commandKey } });
     for (let index = 0; index < 30; index += 1) {
       await sealed.history(`locked-${index}`).addMessages(talk);
     }

@@ -95,7 +95,7 @@ function memoryErrorIn(error: unknown): unknown {
 
 describe.each(Object.entries(doors))("%s with encryption", (_, door) => {
   const use = (keyPrefix: string, encryption: EncryptionOptions | undefined, settings: MemorySettings = {}) => {
-    const memory = newMemory({ keyPrefix, ...settings, ...(encryption && { encryption }) });
+    const memory = newMemory({ redis: { keyPrefix }, ...settings, ...(encryption && { encryption }) });
     return async (turnId: string) => {
       const result = await door(memory, turnId);
       await memory.drain();
@@ -115,7 +115,7 @@ describe.each(Object.entries(doors))("%s with encryption", (_, door) => {
     expect(all).not.toContain(Buffer.from(secret).toString("base64").slice(0, 8));
     const again = await use(keyPrefix, testKeys("k2", "k1"), { reducer: reducer() })("t4");
     expect(JSON.stringify(again)).toContain(secret);
-    const transcript = await newMemory({ keyPrefix, encryption: testKeys("k2", "k1") })
+    const transcript = await newMemory({ redis: { keyPrefix }, encryption: testKeys("k2", "k1") })
       .history("s")
       .getTranscript();
     const questions = texts(transcript).filter((text) => text === `${secret} question`);
@@ -151,7 +151,7 @@ describe.each(Object.entries(doors))("%s with encryption", (_, door) => {
       return message;
     };
     await use(keyPrefix, testKeys("k1"), { beforeStore })("t1");
-    const stored = await newMemory({ keyPrefix, encryption: testKeys("k1") })
+    const stored = await newMemory({ redis: { keyPrefix }, encryption: testKeys("k1") })
       .history("s")
       .getTranscript();
     expect(texts(stored).join(" ")).not.toContain(secret);

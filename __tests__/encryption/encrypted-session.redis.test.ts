@@ -294,7 +294,12 @@ describe.each(["Redis", "memory"])("an encrypted session in a store in %s", (kin
     it("costs the round trips that a plain one does, and one more for a resend after a change of keys", async () => {
       const events: MemoryEvent[] = [];
       const own = (encryption: EncryptionOptions) =>
-        new RedisChatMemory({ client, keyPrefix: prefix, encryption, onEvent: (event) => void events.push(event) });
+        new RedisChatMemory({
+          client,
+          redis: { keyPrefix: prefix },
+          encryption,
+          onEvent: (event) => void events.push(event),
+        });
       const calls = async (work: () => Promise<unknown>) => {
         events.length = 0;
         await work();

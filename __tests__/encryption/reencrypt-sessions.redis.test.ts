@@ -199,7 +199,12 @@ describe.each(["Redis", "memory"])("re-encryption in a store in %s", (kind) => {
 
   if (kind === "Redis") {
     it("keeps the session's expiry, and the index of ids as a rebuild would write it", async () => {
-      const sealed = new RedisChatMemory({ client, keyPrefix, sessionTTL: 1000, encryption: testKeys("k1") });
+      const sealed = new RedisChatMemory({
+        client,
+        redis: { keyPrefix },
+        sessionTTL: 1000,
+        encryption: testKeys("k1"),
+      });
       await sealed.history("s").append(turn("1"), { turnId: "t" });
       const { log, ids, state } = sessionKeys(keyPrefix, "s");
       const expiries = () => Promise.all([log, ids, state].map((key) => client.call("PEXPIRETIME", key)));

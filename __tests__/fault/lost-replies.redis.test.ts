@@ -95,7 +95,7 @@ describe("A write whose reply was lost and that the client sends again", () => {
     };
     const clearing = history.clear();
     await cleared();
-    const other = new RedisChatMessageHistory({ client: direct, keyPrefix: "clear", sessionId: "s" });
+    const other = new RedisChatMessageHistory({ client: direct, redis: { keyPrefix: "clear" }, sessionId: "s" });
     await other.addMessages([human("of another")]);
     send.mockRestore();
     proxy.restoreReplies();
@@ -105,7 +105,7 @@ describe("A write whose reply was lost and that the client sends again", () => {
   });
 
   it("has deleted the session, and says so; the list of its owner no longer names it", async () => {
-    const memory = new RedisChatMemory({ client, keyPrefix: "delete" });
+    const memory = new RedisChatMemory({ client, redis: { keyPrefix: "delete" } });
     const history = memory.history("s", { owner: "ann" });
     await history.addMessages([human("q")]);
     await expect(loseReply("delete", () => memory.sessions.delete("s"))).resolves.toBe(true);

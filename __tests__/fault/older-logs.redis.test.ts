@@ -37,14 +37,14 @@ const turn = (name: string) => [human(`q${name}`, `q${name}`), new AIMessage({ c
 describe("a failover to an older log during a reduction", () => {
   it("leaves no summary of messages that it lost, where others have written as many", async () => {
     const keyPrefix = uniquePrefix();
-    const other = newMemory({ keyPrefix }).history("ann");
+    const other = newMemory({ redis: { keyPrefix } }).history("ann");
     let failOver: (() => Promise<void>) | undefined;
     const reducer = RunnableLambda.from(async (messages: BaseMessage[]) => {
       await failOver?.();
       failOver = undefined;
       return listed(messages);
     });
-    const history = newMemory({ keyPrefix, reducer, autoReduce: false }).history("ann");
+    const history = newMemory({ redis: { keyPrefix }, reducer, autoReduce: false }).history("ann");
     await history.append([...turn("1"), ...turn("2")]);
     const bringBack = await noteKeys(keyPrefix);
     await history.append([...turn("3"), ...turn("4")]);
@@ -58,8 +58,8 @@ describe("a failover to an older log during a reduction", () => {
 
   it("leaves no summary of messages that it lost, where it came during an agent's loop", async () => {
     const keyPrefix = uniquePrefix();
-    const memory = newMemory({ keyPrefix, reducer: RunnableLambda.from(listed) });
-    const plain = newMemory({ keyPrefix }).history("ann");
+    const memory = newMemory({ redis: { keyPrefix }, reducer: RunnableLambda.from(listed) });
+    const plain = newMemory({ redis: { keyPrefix } }).history("ann");
     await plain.append([...turn("1"), ...turn("2")]);
     const bringBack = await noteKeys(keyPrefix);
     await plain.append([...turn("3"), ...turn("4")]);

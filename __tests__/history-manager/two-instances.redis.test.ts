@@ -24,7 +24,7 @@ describe("a session that is served by several instances", () => {
     const history = new RedisChatMessageHistory({
       sessionId: "s",
       client,
-      keyPrefix,
+      redis: { keyPrefix },
       onEvent,
       ...(sessionTTL && { sessionTTL }),
     });
@@ -123,7 +123,7 @@ describe("a session that is served by several instances", () => {
     clients.push(client);
     const make = () =>
       new HistoryManager({
-        history: new RedisChatMessageHistory({ sessionId: "s", client, keyPrefix: prefix }),
+        history: new RedisChatMessageHistory({ sessionId: "s", client, redis: { keyPrefix: prefix } }),
         maxInputTokens: 100_000,
         maxSources: 2,
       });

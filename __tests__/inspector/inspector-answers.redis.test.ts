@@ -162,7 +162,7 @@ describe("the inspector", () => {
     const { ask, memory, client, keyPrefix } = await place();
     const long = "0123456789".repeat(520_000);
     const texts = ["<script>alert(1)</script>", "a\u0000b", "\ud800", "\u202eevil", "שלום"];
-    await memory({ maxMessageBytes: 20_000_000, maxAppendBytes: 40_000_000 })
+    await memory({ redis: { limits: { maxMessageBytes: 20_000_000, maxAppendBytes: 40_000_000 } } })
       .history("s")
       .addMessages([...texts.map((text) => human(text)), human(long)]);
     await client.lset(`${keyPrefix}:{s}:log`, 4, '{"type":"odd","data":{}}');

@@ -160,7 +160,7 @@ describe("the inspector's page", () => {
       human("0123456789".repeat(200_000)),
     ];
     const sessionId = '"><img src=x onerror=alert(5)>';
-    const app = here.memory({ maxMessageBytes: 20_000_000, maxAppendBytes: 40_000_000 });
+    const app = here.memory({ redis: { limits: { maxMessageBytes: 20_000_000, maxAppendBytes: 40_000_000 } } });
     await app.history(sessionId, { owner: "<b>owner</b>", title: "<script>alert(6)</script>" }).addMessages(hostile);
     await app.drain();
     const watched = await open();
@@ -218,7 +218,7 @@ describe("the inspector's page", () => {
 
   it("shows a session of 50,000 messages with few elements and few requests", async () => {
     const here = await place();
-    const history = here.memory({ maxAppendBytes: 40_000_000 }).history("long");
+    const history = here.memory({ redis: { limits: { maxAppendBytes: 40_000_000 } } }).history("long");
     for (let part = 0; part < 10; part += 1) {
       await history.addMessages(Array.from({ length: 5_000 }, (_, index) => human(`message ${part * 5_000 + index}.`)));
     }

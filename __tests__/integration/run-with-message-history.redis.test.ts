@@ -52,8 +52,8 @@ const memories: RedisChatMemory[] = [];
 
 function ours(wrapper: "withRedisMemory" | "getMessageHistory"): Setup {
   const keyPrefix = uniquePrefix();
-  const memory = new RedisChatMemory({ url: sharedRedisUrl(), keyPrefix });
-  const tooSmall = new RedisChatMemory({ url: sharedRedisUrl(), keyPrefix, maxAppendBytes: 1 });
+  const memory = new RedisChatMemory({ url: sharedRedisUrl(), redis: { keyPrefix } });
+  const tooSmall = new RedisChatMemory({ url: sharedRedisUrl(), redis: { keyPrefix, limits: { maxAppendBytes: 1 } } });
   memories.push(memory, tooSmall);
   let failing = false;
   const current = () => (failing ? tooSmall : memory);

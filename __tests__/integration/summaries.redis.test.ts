@@ -1,5 +1,4 @@
 import type { MemorySettings } from "../../src/session/memory-context.js";
-import type { RedisStoreSettings } from "../../src/redis/store-options.js";
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -26,11 +25,11 @@ afterAll(() => client.quit());
 
 const texts = (messages: readonly BaseMessage[]) => messages.map(({ text }) => text);
 
-function newMemory(options: MemorySettings & RedisStoreSettings) {
+function newMemory(options: MemorySettings) {
   const events: MemoryEvent[] = [];
-  const keyPrefix = options.keyPrefix ?? uniquePrefix();
+  const keyPrefix = options.redis?.keyPrefix ?? uniquePrefix();
   return {
-    memory: new RedisChatMemory({ client, onEvent: (event) => events.push(event), ...options, keyPrefix }),
+    memory: new RedisChatMemory({ client, onEvent: (event) => events.push(event), ...options, redis: { keyPrefix } }),
     events,
     keyPrefix,
   };
@@ -53,7 +52,7 @@ function turn(index: number): BaseMessage[] {
 describe("summaries of a session that several processes share", () => {
   it("are paid for once if four processes reach the threshold together, and lose nothing", async () => {
     const keyPrefix = uniquePrefix();
-    const history = newMemory({ keyPrefix }).memory.history("shared");
+    const history = newMemory({ redis: { keyPrefix } }).memory.history("shared");
     await history.addMessages([0, 1, 2, 3, 4].flatMap(turn).concat(human("one more", "more")));
     const meanwhile = [human("while the model works", "meanwhile")];
     const names = ["w1", "w2", "w3", "w4"];
@@ -92,7 +91,7 @@ describe("summaries of a session that several processes share", () => {
     let reductions = 0;
     for (let run = 0; run < 5; run += 1) {
       const { memory, events } = newMemory({
-        keyPrefix,
+        redis: { keyPrefix },
         reducer: new ChatHistorySummarizationReducer({ model, targetCount: 10, thresholdCount: 10 }),
       });
       for (let index = run * 10; index < run * 10 + 10; index += 1) {
@@ -106,7 +105,7 @@ describe("summaries of a session that several processes share", () => {
     for (let index = 0; index < 50; index += 1) {
       expect(told.filter((prompt) => prompt.includes(`question-${index}.`)).length).toBeLessThanOrEqual(1);
     }
-    const view = await newMemory({ keyPrefix }).memory.history("ann").getMessages();
+    const view = await newMemory({ redis: { keyPrefix } }).memory.history("ann").getMessages();
     expect(view[0]!.text).toContain(`summary ${reductions}`);
     const covered = summaryMarkOf(view[0]!)!.count;
     expect(view.length - 1 + covered).toBe(100);

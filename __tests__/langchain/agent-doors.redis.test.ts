@@ -139,11 +139,13 @@ describe("a structured response", () => {
         await (asked === 2 ? release() : bothAsked);
         return new AIMessage({ content: JSON.stringify({ city: name, size: 3 }), id: name });
       });
-      const middleware = [redisMemoryMiddleware({ memory: newMemory({ keyPrefix }), oneTurnAtATime: false })];
+      const middleware = [
+        redisMemoryMiddleware({ memory: newMemory({ redis: { keyPrefix } }), oneTurnAtATime: false }),
+      ];
       return createAgent({ model, tools: [], middleware, responseFormat: providerStrategy(city) });
     });
     const results = await Promise.all(agents.map((agent) => agent.invoke(ask("where?", "q1"), ann)));
-    const stored = (await newMemory({ keyPrefix }).history("ann").getTranscript()).at(-1)!.text;
+    const stored = (await newMemory({ redis: { keyPrefix } }).history("ann").getTranscript()).at(-1)!.text;
     for (const { messages, structuredResponse } of results) {
       expect([messages.at(-1)!.text, JSON.stringify(structuredResponse)]).toEqual([stored, stored]);
     }
@@ -235,7 +237,7 @@ describe("what an agent stores", () => {
   }
 
   it.each(["turn", "step"] as const)("is what a history's own append makes of it (%s)", async (persist) => {
-    const options = { url: sharedRedisUrl(), keyPrefix: uniquePrefix() };
+    const options = { url: sharedRedisUrl(), redis: { keyPrefix: uniquePrefix() } };
     const histories: RedactingHistory[] = [];
     const memory = newMemory(options);
     memory.history = (sessionId) => {
@@ -321,10 +323,10 @@ describe("an agent that is stopped", () => {
   async function proxied(options: { readonly commandTimeout?: number } = {}) {
     const proxy = await startFaultProxy(Number(new URL(sharedRedisUrl()).port));
     const keyPrefix = uniquePrefix();
-    const url = { url: proxy.url, keyPrefix, ...options };
+    const url = { url: proxy.url, redis: { keyPrefix, ...options } };
     const memory = newMemory(url);
     await untilAnswered(() => memory.history("warm").getMessages());
-    return { proxy, memory, direct: newMemory({ keyPrefix }) };
+    return { proxy, memory, direct: newMemory({ redis: { keyPrefix } }) };
   }
 
   it.each(["step", "turn"] as const)(

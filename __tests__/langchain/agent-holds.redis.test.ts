@@ -20,7 +20,7 @@ import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 const open: RedisChatMemory[] = [];
 
 function newMemory(keyPrefix: string): RedisChatMemory {
-  const memory = new RedisChatMemory({ url: sharedRedisUrl(), keyPrefix });
+  const memory = new RedisChatMemory({ url: sharedRedisUrl(), redis: { keyPrefix } });
   open.push(memory);
   return memory;
 }
@@ -49,7 +49,7 @@ describe("an agent with oneTurnAtATime holds its session", () => {
       return reply;
     });
     const keyPrefix = uniquePrefix();
-    const memory = closed(new RedisChatMemory({ client: stopping, keyPrefix }));
+    const memory = closed(new RedisChatMemory({ client: stopping, redis: { keyPrefix } }));
     const middleware = [redisMemoryMiddleware({ memory, oneTurnAtATime: true })];
     const agent = createAgent({ model: model(), tools: [lookup], middleware });
     const config = { configurable: { sessionId: "ann" }, signal: stop.signal };
@@ -154,7 +154,7 @@ describe("an agent with oneTurnAtATime holds its session", () => {
     const [here, there] = [asking(checkpointer, keyPrefix), asking(checkpointer, keyPrefix)];
     const events: MemoryEvent[] = [];
     const other = closed(
-      new RedisChatMemory({ url: sharedRedisUrl(), keyPrefix, onEvent: (event) => events.push(event) }),
+      new RedisChatMemory({ url: sharedRedisUrl(), redis: { keyPrefix }, onEvent: (event) => events.push(event) }),
     );
     const pause = () => new Promise((resolve) => setTimeout(resolve, ms));
     for (const [index, resumer] of [here, there].entries()) {

@@ -74,12 +74,12 @@ describe.each(["step", "turn"] as const)("an agent's turn with persist: %s", (pe
   it("is answered once for the same turnId, by another instance and after reductions", async () => {
     const keyPrefix = uniquePrefix();
     const reducer = new ChatHistoryTruncationReducer({ targetCount: 2 });
-    const memory = newMemory({ keyPrefix, reducer });
+    const memory = newMemory({ redis: { keyPrefix }, reducer });
     const { agent } = newAgent(memory, countingModel(), { persist });
     for (let index = 1; index <= 5; index += 1) {
       await agent.invoke(ask(`q${index}`), named(`job-${index}`));
     }
-    const other = newAgent(newMemory({ keyPrefix, reducer }), countingModel(), { persist });
+    const other = newAgent(newMemory({ redis: { keyPrefix }, reducer }), countingModel(), { persist });
     const again = await other.agent.invoke(ask("q1"), named("job-1"));
     expect(sketch(again.messages)).toEqual(["q1", "answer 1"]);
     expect(other.model.sent).toHaveLength(0);
@@ -88,7 +88,7 @@ describe.each(["step", "turn"] as const)("an agent's turn with persist: %s", (pe
 
   it("is stored once where two instances answer it at the same time, and both give the stored answer", async () => {
     const keyPrefix = uniquePrefix();
-    const memory = newMemory({ keyPrefix });
+    const memory = newMemory({ redis: { keyPrefix } });
     let asked!: () => void;
     const slowIsAsked = new Promise<void>((resolve) => (asked = resolve));
     const fast = new ToolModel(async () => {
@@ -103,7 +103,7 @@ describe.each(["step", "turn"] as const)("an agent's turn with persist: %s", (pe
       return "slow";
     });
     const options = { persist, oneTurnAtATime: false };
-    const agents = [fast, slow].map((model) => newAgent(newMemory({ keyPrefix }), model, options).agent);
+    const agents = [fast, slow].map((model) => newAgent(newMemory({ redis: { keyPrefix } }), model, options).agent);
     const results = await Promise.all(agents.map((agent) => agent.invoke(ask("q", "q1"), ann)));
     expect(results.map(({ messages }) => sketch(messages))).toEqual([
       ["q", "fast"],
@@ -377,7 +377,7 @@ describe("an agent that another middleware ends, pauses or edits", () => {
     const keyPrefix = uniquePrefix();
     const checkpointer = new MemorySaver();
     const build = () => {
-      const memory = newMemory({ keyPrefix });
+      const memory = newMemory({ redis: { keyPrefix } });
       const ask = humanInTheLoopMiddleware({
         interruptOn: { lookup: { allowedDecisions: ["approve", "edit", "reject"] } },
       });

@@ -76,7 +76,7 @@ let memory: RedisChatMemory;
 beforeEach(() => {
   events.length = 0;
   const onEvent = (event: MemoryEvent) => void events.push(event);
-  memory = new RedisChatMemory({ url: sharedRedisUrl(), keyPrefix: uniquePrefix(), onEvent });
+  memory = new RedisChatMemory({ url: sharedRedisUrl(), redis: { keyPrefix: uniquePrefix() }, onEvent });
 });
 
 afterEach(() => memory.close());
@@ -313,7 +313,7 @@ describe("a chain's run that is stopped while the server is slow or silent", () 
     "keeps the question with onAbort keep where the session was still being read, persist %s",
     async (persist) => {
       const proxy = await startFaultProxy(Number(new URL(sharedRedisUrl()).port));
-      await using slow = new RedisChatMemory({ url: proxy.url, keyPrefix: uniquePrefix() });
+      await using slow = new RedisChatMemory({ url: proxy.url, redis: { keyPrefix: uniquePrefix() } });
       await slow.history("ann").getMessages();
       const model = new SlowModel(["unused"]);
       const chain = withRedisMemory(model, { memory: slow, onAbort: "keep", persist });
@@ -333,7 +333,7 @@ describe("a chain's run that is stopped while the server is slow or silent", () 
   it("tells by an event where what was said could not be stored", async () => {
     const proxy = await startFaultProxy(Number(new URL(sharedRedisUrl()).port));
     const onEvent = (event: MemoryEvent) => void events.push(event);
-    const options = { url: proxy.url, keyPrefix: uniquePrefix(), commandTimeout: 1_500, onEvent };
+    const options = { url: proxy.url, redis: { keyPrefix: uniquePrefix(), commandTimeout: 1_500 }, onEvent };
     await using silent = new RedisChatMemory(options);
     await untilAnswered(() => silent.history("warm").getMessages());
     const chain = withRedisMemory(new SlowModel([long]), { memory: silent, onAbort: "keep" });
@@ -383,7 +383,7 @@ describe("a stop that comes while the session is summarized behind a complete an
     const reducer = new ChatHistorySummarizationReducer({ model, targetCount: 4, thresholdCount: 1 });
     const keyPrefix = uniquePrefix();
     const onEvent = (event: MemoryEvent) => void events.push(event);
-    const reduced = closed(new RedisChatMemory({ url: sharedRedisUrl(), keyPrefix, reducer, onEvent }));
+    const reduced = closed(new RedisChatMemory({ url: sharedRedisUrl(), redis: { keyPrefix }, reducer, onEvent }));
     const earlier = [human("a ".repeat(200)), ai("b ".repeat(200)), human("c"), ai("d")];
     await writeTurn(reduced.history("ann"), earlier, { turn: { reduce: false } });
     return { reduced, config: { ...turn, signal: controller.signal }, controller };

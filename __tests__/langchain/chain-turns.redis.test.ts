@@ -110,8 +110,8 @@ describe("a chain's turn that comes again", () => {
   it("is answered from the store by another instance", async () => {
     const keyPrefix = uniquePrefix();
     const [model, other] = [countingModel(), countingModel()];
-    await withRedisMemory(model, { memory: newMemory({ keyPrefix }) }).invoke("q", turn("t"));
-    const answer = await withRedisMemory(other, { memory: newMemory({ keyPrefix }) }).invoke("q", turn("t"));
+    await withRedisMemory(model, { memory: newMemory({ redis: { keyPrefix } }) }).invoke("q", turn("t"));
+    const answer = await withRedisMemory(other, { memory: newMemory({ redis: { keyPrefix } }) }).invoke("q", turn("t"));
     expect([answer.text, other.sent.length]).toEqual(["a1", 0]);
   });
 
@@ -122,7 +122,7 @@ describe("a chain's turn that comes again", () => {
     "is stored once where it runs twice at the same time, and both callers get that answer, %s",
     async (_, q, config) => {
       const keyPrefix = uniquePrefix();
-      const memories = [newMemory({ keyPrefix }), newMemory({ keyPrefix })];
+      const memories = [newMemory({ redis: { keyPrefix } }), newMemory({ redis: { keyPrefix } })];
       let [asked, release] = [0, () => undefined as void];
       const bothAsked = new Promise<void>((resolve) => (release = resolve));
       const model = new ScriptedModel(async () => {
@@ -394,7 +394,7 @@ describe("a history that redacts what is written", () => {
   }
 
   it.each(["turn", "step"] as const)("decides about all that a run stores with persist %s", async (persist) => {
-    const options = { url: sharedRedisUrl(), keyPrefix: uniquePrefix() };
+    const options = { url: sharedRedisUrl(), redis: { keyPrefix: uniquePrefix() } };
     const histories: RedactingHistory[] = [];
     const memory = newMemory(options);
     memory.history = (sessionId) => {

@@ -18,22 +18,32 @@ function errorOf(make: () => unknown): { code?: string; option?: string; message
 const badNumbers = [0, -1, 1.5, "7", Number.NaN, Number.POSITIVE_INFINITY, null, true];
 
 describe("invalid options get a typed error that names the option", () => {
-  it.each(["sessionTTL", "commandTimeout", "maxMessageBytes", "maxAppendBytes", "waitReplicas"])(
-    "%s: zero, negative, fractional, text",
-    (option) => {
-      for (const value of badNumbers) {
-        const connection = option === "sessionTTL" ? { store } : { url };
-        expect(errorOf(() => new RedisChatMemory({ ...connection, [option]: value } as never))).toMatchObject({
-          code: "invalid_option",
-          option,
-        });
-      }
-    },
-  );
+  const numbers: Readonly<Record<string, (value: unknown) => object>> = {
+    sessionTTL: (value) => ({ sessionTTL: value }),
+    "sessionTTL.seconds": (value) => ({ sessionTTL: { seconds: value } }),
+    "redis.commandTimeout": (value) => ({ redis: { commandTimeout: value } }),
+    "redis.waitReplicas": (value) => ({ redis: { waitReplicas: value } }),
+    "redis.limits.maxMessageBytes": (value) => ({ redis: { limits: { maxMessageBytes: value } } }),
+    "redis.limits.maxAppendBytes": (value) => ({ redis: { limits: { maxAppendBytes: value } } }),
+    "retention.discard.seconds": (value) => ({ retention: { discard: { seconds: value } } }),
+  };
+
+  it.each(Object.entries(numbers))("%s: zero, negative, fractional, text", (option, optionsWith) => {
+    for (const value of badNumbers) {
+      expect(errorOf(() => new RedisChatMemory({ url, ...optionsWith(value) } as never))).toMatchObject({
+        code: "invalid_option",
+        option,
+      });
+    }
+  });
 
   it.each([
     [{ autoReduce: "always" }, "autoReduce"],
     [{ retention: "forever" }, "retention"],
+    [{ retention: { keep: true } }, "retention.keep"],
+    [{ retention: { discard: true } }, "retention.discard"],
+    [{ retention: { discard: { count: 1 } } }, "retention.discard.count"],
+    [{ sessionTTL: { seconds: 60, refreshOnRead: "yes" } }, "sessionTTL.refreshOnRead"],
     [{ reducer: {} }, "reducer"],
     [{ reducer: 7 }, "reducer"],
     [{ onEvent: "log" }, "onEvent"],
@@ -53,9 +63,9 @@ describe("invalid options get a typed error that names the option", () => {
   });
 
   it.each(["app{x}", "{", "a}b", "", 7, null])("keyPrefix %j", (keyPrefix) => {
-    expect(errorOf(() => new RedisChatMemory({ url, keyPrefix } as never))).toMatchObject({
+    expect(errorOf(() => new RedisChatMemory({ url, redis: { keyPrefix } } as never))).toMatchObject({
       code: "invalid_option",
-      option: "keyPrefix",
+      option: "redis.keyPrefix",
     });
   });
 
@@ -66,8 +76,9 @@ describe("invalid options get a typed error that names the option", () => {
       code: "invalid_option",
       option: "url",
     });
-    expect(errorOf(() => new RedisChatMemory({ store, keyPrefix: "x" } as never))).toMatchObject({
-      option: "keyPrefix",
+    expect(errorOf(() => new RedisChatMemory({ store, redis: { keyPrefix: "x" } }))).toMatchObject({
+      option: "redis",
+      message: expect.stringMatching(/"redis" cannot be combined with "store"; give it to the store instead\.$/),
     });
     expect(errorOf(() => new RedisChatMemory({ url, config: { host: "127.0.0.1" } } as never)).code).toBe(
       "invalid_option",

@@ -4,7 +4,6 @@ import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
-import type { DiscardedIds } from "../../src/store/session-writes.js";
 import type { SessionStore } from "../../src/store/session-store.js";
 import { asRead, record, records } from "../../testing/session-store/store-case.js";
 import type { EncryptionKeys } from "../../src/sealed/keys/encryption-options.js";
@@ -27,10 +26,10 @@ describe.each(["Redis", "memory"] as const)("messages that retention discarded, 
   });
   afterAll(() => client.disconnect());
 
-  const open = (discardedIds?: Partial<DiscardedIds>, onConflict?: "keep") => {
+  const open = (discard: { ids?: number; seconds?: number } = {}, onConflict?: "keep") => {
     const reducer = new ChatHistoryTruncationReducer({ targetCount: 2 });
-    const options = { store, reducer, retention: "discard" as const, ...(onConflict && { onConflict }) };
-    return new RedisChatMemory({ ...options, ...(discardedIds && { discardedIds }) }).history("s");
+    const options = { store, reducer, retention: { discard }, ...(onConflict && { onConflict }) };
+    return new RedisChatMemory(options).history("s");
   };
   const texts = async (history: ReturnType<typeof open>) => (await history.getTranscript()).map(({ text }) => text);
 
@@ -90,7 +89,7 @@ describe.each(["Redis", "memory"] as const)("messages that retention discarded, 
   });
 
   it("are known up to a count, the newest of them", async () => {
-    const history = open({ count: 4 });
+    const history = open({ ids: 4 });
     for (let index = 0; index < 6; index += 1) {
       await history.append(turn(index));
     }
@@ -98,7 +97,7 @@ describe.each(["Redis", "memory"] as const)("messages that retention discarded, 
       await expect(history.append(turn(known))).resolves.toMatchObject({ appended: 0, duplicates: 2 });
     }
     await expect(history.append(turn(2))).resolves.toMatchObject({ appended: 2, duplicates: 0 });
-    const forgetting = open({ count: 0 });
+    const forgetting = open({ ids: 0 });
     await forgetting.append(turn(7));
     await expect(forgetting.append(turn(2))).resolves.toMatchObject({ appended: 2, duplicates: 0 });
   });
@@ -152,7 +151,7 @@ describe.each(["Redis", "memory"] as const)("messages that retention discarded, 
   });
 
   it("are known in bounds that are checked", () => {
-    for (const bad of [[], 5, { count: -1 }, { count: 1.5 }, { seconds: 0 }, { count: "1" }, { other: 1 }]) {
+    for (const bad of [[], 5, { ids: -1 }, { ids: 1.5 }, { seconds: 0 }, { ids: "1" }, { count: 1 }]) {
       expect(() => open(bad as never)).toThrow(ConfigurationError);
     }
   });

@@ -87,7 +87,7 @@ describe.each(counters)("messages that are changed after the call, with %s", (_,
 describe("a message that is too large", () => {
   it.each(["maxMessageBytes", "maxAppendBytes"])("is refused by %s before its tokens are counted", async (limit) => {
     const tokenCounter = counterOf("at once");
-    const store = new InMemorySessionStore({ [limit]: 10_000 });
+    const store = new InMemorySessionStore({ limits: { [limit]: 10_000 } });
     const history = new RedisChatMemory({ store, tokenCounter }).history("ann");
     const refused = await history.append([human("short"), human("é".repeat(6_000))]).catch((error: unknown) => error);
     expect(refused).toMatchObject({ name: "StoreError", code: "too_large" });

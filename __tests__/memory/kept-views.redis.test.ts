@@ -29,12 +29,14 @@ describe("Messages of a session that was read before", () => {
     ["as they are", undefined],
     ["encrypted", testKeys("k1")],
   ])("are each caller's own, stored %s", async (_, encryption) => {
-    const options = { client, keyPrefix: uniquePrefix(), ...(encryption && { encryption }) };
+    const options = { client, redis: { keyPrefix: uniquePrefix() }, ...(encryption && { encryption }) };
     const history = new RedisChatMemory(options).history("s");
     await history.addMessages(chat());
     for (let read = 0; read < 5; read += 1) {
       const [first, second] = await Promise.all([history.getMessages(), history.getMessages()]);
-      const expected = await new RedisChatMemory({ ...options, viewCacheBytes: 0 }).history("s").getMessages();
+      const expected = await new RedisChatMemory({ ...options, redis: { ...options.redis, viewCacheBytes: 0 } })
+        .history("s")
+        .getMessages();
       expect(first).toEqual(expected);
       expect(second).toEqual(expected);
       expect(Object.hasOwn(first[0]!.additional_kwargs, "__proto__")).toBe(true);
@@ -67,7 +69,7 @@ describe("Messages of a session that was read before", () => {
 
   it("are read anew where one could not be read, so that a repair by hand is seen", async () => {
     const keyPrefix = uniquePrefix();
-    const history = new RedisChatMemory({ client, keyPrefix }).history("s");
+    const history = new RedisChatMemory({ client, redis: { keyPrefix } }).history("s");
     await history.addMessages(chat());
     const { log } = sessionKeys(keyPrefix, "s");
     const record = (await client.lindex(log, 0))!;
@@ -80,7 +82,7 @@ describe("Messages of a session that was read before", () => {
 
   it("are gone where they were cleared, deleted or expired, and others are there where it began anew", async () => {
     const keyPrefix = uniquePrefix();
-    const [one, other] = [0, 1].map(() => new RedisChatMemory({ client, keyPrefix }).history("s"));
+    const [one, other] = [0, 1].map(() => new RedisChatMemory({ client, redis: { keyPrefix } }).history("s"));
     const { log, ids, state } = sessionKeys(keyPrefix, "s");
     const ends = [
       () => other!.clear(),

@@ -17,7 +17,6 @@ import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { sessionOf } from "../../src/memory/redis-chat-message-history.js";
 import { sessionKeys } from "../../src/redis/keys.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
-import type { RedisStoreSettings } from "../../src/redis/store-options.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
 import { ToolModel } from "../support/agents.js";
 import { buildPrograms, type BuiltPrograms } from "../support/built-programs.js";
@@ -32,9 +31,14 @@ const stores: RedisSessionStore[] = [];
 const events: MemoryEvent[] = [];
 let redis: Redis;
 
-function newMemory(options: MemorySettings & RedisStoreSettings & { readonly url?: string } = {}): RedisChatMemory {
+function newMemory(options: MemorySettings & { readonly url?: string } = {}): RedisChatMemory {
   const onEvent = (event: MemoryEvent) => void events.push(event);
-  const memory = new RedisChatMemory({ url: sharedRedisUrl(), keyPrefix: uniquePrefix(), onEvent, ...options });
+  const memory = new RedisChatMemory({
+    url: sharedRedisUrl(),
+    redis: { keyPrefix: uniquePrefix() },
+    onEvent,
+    ...options,
+  });
   open.push(memory);
   return memory;
 }
@@ -92,7 +96,7 @@ describe("one turn of a session at a time", () => {
 
   it("gives the turn back where the function throws, and a turn that wrote nothing leaves no key", async () => {
     const keyPrefix = uniquePrefix();
-    const memory = newMemory({ keyPrefix });
+    const memory = newMemory({ redis: { keyPrefix } });
     const failure = new Error("no");
     await expect(memory.withTurn("ann", () => Promise.reject(failure))).rejects.toBe(failure);
     expect(await redis.keys(`${keyPrefix}*`)).toEqual([]);
@@ -123,14 +127,17 @@ describe("one turn of a session at a time", () => {
     expect(order).toEqual(Array.from({ length: 50 }, (_, index) => index));
     // Each waiter asks at least once; who waits longer asks less often.
     expect(commands("takeHold")).toBeLessThan(50 + milliseconds);
-    expect(await newMemory({ keyPrefix }).history("ann").getTranscript()).toHaveLength(50);
+    expect(await newMemory({ redis: { keyPrefix } }).history("ann").getTranscript()).toHaveLength(50);
   });
 
   it("asks Redis for the first waiter of a process only", async () => {
     const keyPrefix = uniquePrefix();
-    const memory = newMemory({ keyPrefix });
+    const memory = newMemory({ redis: { keyPrefix } });
     let end!: () => void;
-    const first = newMemory({ keyPrefix }).withTurn("ann", () => new Promise<void>((resolve) => (end = resolve)));
+    const first = newMemory({ redis: { keyPrefix } }).withTurn(
+      "ann",
+      () => new Promise<void>((resolve) => (end = resolve)),
+    );
     await until(async () => end !== undefined);
     const order: number[] = [];
     const turns = [1, 2, 3, 4].map((index) => memory.withTurn("ann", () => void order.push(index)));
@@ -143,7 +150,7 @@ describe("one turn of a session at a time", () => {
 
   it("says busy after waitMs, also behind waiters of the same process, and leaves the queue", async () => {
     const keyPrefix = uniquePrefix();
-    const [one, other] = [newMemory({ keyPrefix }), newMemory({ keyPrefix })];
+    const [one, other] = [newMemory({ redis: { keyPrefix } }), newMemory({ redis: { keyPrefix } })];
     await one.withTurn("ann", async () => {
       const waits = [30, 30, 0].map((waitMs) => other.withTurn("ann", () => "never", { waitMs }));
       for (const outcome of await Promise.allSettled(waits)) {
@@ -160,7 +167,7 @@ describe("one turn of a session at a time", () => {
 
   it("holds the turn for as long as the function runs", async () => {
     const keyPrefix = uniquePrefix();
-    const [one, other] = [newMemory({ keyPrefix }), newMemory({ keyPrefix })];
+    const [one, other] = [newMemory({ redis: { keyPrefix } }), newMemory({ redis: { keyPrefix } })];
     const began = performance.now();
     await one.withTurn(
       "ann",
@@ -177,7 +184,7 @@ describe("one turn of a session at a time", () => {
 
   it("passes over a waiter that died at the front", async () => {
     const keyPrefix = uniquePrefix();
-    const memory = newMemory({ keyPrefix });
+    const memory = newMemory({ redis: { keyPrefix } });
     const began = performance.now();
     await memory.withTurn("ann", async () => {
       const [seconds] = await redis.time();
@@ -191,7 +198,7 @@ describe("one turn of a session at a time", () => {
     const proxy = await startFaultProxy(Number(new URL(sharedRedisUrl()).port));
     try {
       const keyPrefix = uniquePrefix();
-      const memory = newMemory({ url: proxy.url, keyPrefix });
+      const memory = newMemory({ url: proxy.url, redis: { keyPrefix } });
       await memory.history("other").getMessages();
       proxy.dropReplies();
       const turn = memory.withTurn("ann", (history) => history.append([human("q")]), { waitMs: 100 });
@@ -250,7 +257,10 @@ describe("what a turn writes through its history", () => {
   it("is refused once another turn has begun, whatever it is", async () => {
     const keyPrefix = uniquePrefix();
     const reducer = new ChatHistoryTruncationReducer({ targetCount: 2 });
-    const [one, other] = [newMemory({ keyPrefix, reducer, autoReduce: false }), newMemory({ keyPrefix })];
+    const [one, other] = [
+      newMemory({ redis: { keyPrefix }, reducer, autoReduce: false }),
+      newMemory({ redis: { keyPrefix } }),
+    ];
     await one.withTurn("ann", async (history) => {
       await history.append([human("q1", "m1"), ai("a1", { id: "m2" }), human("q2", "m3"), ai("a2", { id: "m4" })]);
       await redis.hdel(stateOf(keyPrefix, "ann"), "holder");
@@ -331,7 +341,7 @@ describe("a turn that ends while Redis is away", () => {
       }
       return send();
     });
-    const memory = new RedisChatMemory({ client: broken, keyPrefix });
+    const memory = new RedisChatMemory({ client: broken, redis: { keyPrefix } });
     const turn = memory.withTurn("s", () => void (link.isBroken = true), { holdMs: 600_000 });
     await turn;
     return { memory, link, close: () => memory.close().then(() => client.disconnect()) };
@@ -347,7 +357,7 @@ describe("a turn that ends while Redis is away", () => {
   it("is given back when Redis is back, long before its time is over", async () => {
     const keyPrefix = uniquePrefix();
     const { link, close } = await away(keyPrefix);
-    const other = newMemory({ keyPrefix });
+    const other = newMemory({ redis: { keyPrefix } });
     await expect(other.withTurn("s", () => "never", { waitMs: 0 })).rejects.toMatchObject({ code: "busy" });
     link.isBroken = false;
     expect(await other.withTurn("s", () => "soon")).toBe("soon");
@@ -358,7 +368,7 @@ describe("a turn that ends while Redis is away", () => {
 describe("a memory that is closed while a turn is under way", () => {
   it("gives the turn back, so that nobody waits for it", async () => {
     const keyPrefix = uniquePrefix();
-    const [closed, other] = [newMemory({ keyPrefix }), newMemory({ keyPrefix })];
+    const [closed, other] = [newMemory({ redis: { keyPrefix } }), newMemory({ redis: { keyPrefix } })];
     let end!: () => void;
     const work = new Promise<void>((resolve) => (end = resolve));
     let turn: Promise<void> | undefined;
@@ -376,7 +386,7 @@ describe("a memory that is closed while a turn is under way", () => {
 
   it("gives back what a chain holds", async () => {
     const keyPrefix = uniquePrefix();
-    const [closed, other] = [newMemory({ keyPrefix }), newMemory({ keyPrefix })];
+    const [closed, other] = [newMemory({ redis: { keyPrefix } }), newMemory({ redis: { keyPrefix } })];
     const config = { configurable: { sessionId: "s" } };
     let end!: () => void;
     const work = new Promise<void>((resolve) => (end = resolve));
@@ -399,7 +409,7 @@ describe("a memory that is closed while a turn is under way", () => {
 describe("the option oneTurnAtATime with times", () => {
   it.each(["a chain", "an agent"])("has %s wait so long, and tells that it waits", async (door) => {
     const keyPrefix = uniquePrefix();
-    const [memory, other] = [newMemory({ keyPrefix }), newMemory({ keyPrefix })];
+    const [memory, other] = [newMemory({ redis: { keyPrefix } }), newMemory({ redis: { keyPrefix } })];
     const model = new ToolModel(() => "a");
     const ask = (oneTurnAtATime: { waitMs?: number; holdMs?: number }) => {
       const config = { configurable: { sessionId: "s" } };
@@ -517,7 +527,10 @@ describe("a reduction in the background", () => {
       return messages.slice(-1);
     });
     const keyPrefix = uniquePrefix();
-    const [memory, other] = [newMemory({ keyPrefix, reducer, autoReduce: "background" }), newMemory({ keyPrefix })];
+    const [memory, other] = [
+      newMemory({ redis: { keyPrefix }, reducer, autoReduce: "background" }),
+      newMemory({ redis: { keyPrefix } }),
+    ];
     await memory.withTurn("lost", async (history) => {
       await history.append([human("q1"), ai("a1"), human("q2"), ai("a2")]);
       await redis.hdel(stateOf(keyPrefix, "lost"), "holder");
@@ -549,7 +562,7 @@ describe("a process that is paused past its turn", () => {
 
   it("writes nothing more, whatever the others did meanwhile", async () => {
     const keyPrefix = uniquePrefix();
-    const memory = newMemory({ keyPrefix });
+    const memory = newMemory({ redis: { keyPrefix } });
     for (const session of sessions.filter((name) => name.endsWith("-old"))) {
       await memory.history(session).append([human("before")]);
     }

@@ -21,7 +21,7 @@ describe("pages and branches of a session", () => {
 
   beforeAll(async () => {
     proxy = await startFaultProxy(Number(new URL(sharedRedisUrl()).port));
-    memory = new RedisChatMemory({ url: proxy.url, keyPrefix, sessionTTL: 600 });
+    memory = new RedisChatMemory({ url: proxy.url, redis: { keyPrefix }, sessionTTL: 600 });
     await memory.history("first").getMessages();
   });
   afterAll(async () => {
@@ -96,7 +96,7 @@ describe("pages and branches of a session", () => {
 
   it("shows which messages the model sees, and when and why others left", async () => {
     const reducer = new ChatHistoryTruncationReducer({ targetCount: 2 });
-    const reduced = new RedisChatMemory({ url: proxy.url, keyPrefix, reducer });
+    const reduced = new RedisChatMemory({ url: proxy.url, redis: { keyPrefix }, reducer });
     const history = reduced.history("reduced");
     await history.addMessages([...turn(1), ...turn(2)]);
     const { items } = await history.getPage();

@@ -1,5 +1,4 @@
 import type { MemorySettings } from "../../src/session/memory-context.js";
-import type { RedisStoreSettings } from "../../src/redis/store-options.js";
 import { AIMessage, HumanMessage, RemoveMessage, type BaseMessage } from "@langchain/core/messages";
 import { Redis } from "ioredis";
 import type { MemoryEvent } from "../../src/base/events.js";
@@ -12,13 +11,13 @@ import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 const client = new Redis(sharedRedisUrl());
 afterAll(() => client.quit());
 
-function newHistory(options: MemorySettings & RedisStoreSettings & { readonly sessionId?: string } = {}) {
+function newHistory(options: MemorySettings & { readonly sessionId?: string } = {}) {
   const events: MemoryEvent[] = [];
-  const keyPrefix = options.keyPrefix ?? uniquePrefix();
+  const keyPrefix = options.redis?.keyPrefix ?? uniquePrefix();
   const history = new RedisChatMessageHistory({
     sessionId: "ann",
     client,
-    keyPrefix,
+    redis: { keyPrefix },
     onEvent: (event) => events.push(event),
     ...options,
   });
@@ -66,7 +65,11 @@ describe("RedisChatMessageHistory, as LangChain uses it", () => {
   it("opens and closes its own connection from a url or ioredis options, and never closes the caller's", async () => {
     const url = new URL(sharedRedisUrl());
     for (const connection of [{ url: url.href }, { config: { host: url.hostname, port: Number(url.port) } }]) {
-      const own = new RedisChatMessageHistory({ sessionId: "ann", keyPrefix: uniquePrefix(), ...connection });
+      const own = new RedisChatMessageHistory({
+        sessionId: "ann",
+        redis: { keyPrefix: uniquePrefix() },
+        ...connection,
+      });
       await own.addUserMessage("hello");
       expect(await own.getMessages()).toHaveLength(1);
       await own.close();
@@ -89,7 +92,7 @@ describe("writes", () => {
 
   it("adds nothing when another process writes the same turn", async () => {
     const { history, keyPrefix } = newHistory();
-    const other = newHistory({ keyPrefix }).history;
+    const other = newHistory({ redis: { keyPrefix } }).history;
     await history.append([human("one"), ai("two")], { turnId: "job-1" });
     expect(await other.append([human("one"), ai("two")], { turnId: "job-1" })).toEqual({
       appended: 0,
@@ -107,7 +110,7 @@ describe("writes", () => {
     expect(error).toMatchObject({ name: "ConflictError", code: "content", messageId: "m1", sessionId: "ann" });
     expect(String(error)).not.toContain("SECRET");
     expect(texts(await history.getMessages())).toEqual(["first"]);
-    const keeping = newHistory({ keyPrefix, onConflict: "keep" });
+    const keeping = newHistory({ redis: { keyPrefix }, onConflict: "keep" });
     await keeping.history.addMessages([ai("new"), secret]);
     expect(texts(await history.getMessages())).toEqual(["first", "new"]);
     expect(keeping.events).toContainEqual({ type: "conflict_kept", sessionId: "ann", messageId: "m1" });
@@ -136,7 +139,7 @@ describe("writes", () => {
     const before = await expiries();
     expect(new Set(before).size).toBe(1);
     expect(before[0]).toBeGreaterThan(Date.now());
-    await newHistory({ keyPrefix }).history.addMessage(human("three"));
+    await newHistory({ redis: { keyPrefix } }).history.addMessage(human("three"));
     expect(await expiries()).toEqual(before);
   });
 });
@@ -281,7 +284,7 @@ describe("views", () => {
     for (let turn = 0; turn < 5; turn += 1) {
       await history.addMessages([human(`q${turn}`, `q${turn}`), ai(`a${turn}`)]);
     }
-    const discarding = newHistory({ keyPrefix, reducer, retention: "discard" }).history;
+    const discarding = newHistory({ redis: { keyPrefix }, reducer, retention: "discard" }).history;
     await discarding.addMessages([human("q5"), ai("a5")]);
     expect(texts(await discarding.getTranscript())).toEqual(["q5", "a5"]);
     expect(await discarding.append([human("q0", "q0")])).toMatchObject({ appended: 0, duplicates: 1 });
@@ -309,7 +312,9 @@ describe("views", () => {
     });
     expect(await history.reduceView()).toMatchObject({ changed: false });
     expect(await history.getMessages()).toHaveLength(2);
-    await expect(newHistory({ keyPrefix }).history.reduceView()).rejects.toMatchObject({ option: "reducer" });
+    await expect(newHistory({ redis: { keyPrefix } }).history.reduceView()).rejects.toMatchObject({
+      option: "reducer",
+    });
   });
 
   it("refuses a reduction that splits a step and changes nothing", async () => {
@@ -342,7 +347,7 @@ describe("views", () => {
   it("reduces in the background, and close waits for it", async () => {
     const memory = new RedisChatMemory({
       client,
-      keyPrefix: uniquePrefix(),
+      redis: { keyPrefix: uniquePrefix() },
       autoReduce: "background",
       reducer: async (messages: BaseMessage[]) => {
         await new Promise((resolve) => setTimeout(resolve, 30));
@@ -372,7 +377,7 @@ describe("records that cannot be read", () => {
     );
     await client.lset(`${keyPrefix}:{ann}:log`, 1, '{"type":"ai","data":{"content":"x"},"meta":{"v":99}}');
     expect(texts(await history.getMessages())).toEqual(["one", "three"]);
-    const strict = newHistory({ keyPrefix, strict: true }).history;
+    const strict = newHistory({ redis: { keyPrefix }, strict: true }).history;
     await expect(strict.getMessages()).rejects.toMatchObject({
       name: "RecordError",
       code: "unsupported_version",
@@ -399,7 +404,7 @@ describe("damage", () => {
       repeated: false,
     });
     await client.unlink(`${keyPrefix}:{ann}:state`);
-    const mending = newHistory({ keyPrefix, onDamage: "rebuild" }).history;
+    const mending = newHistory({ redis: { keyPrefix }, onDamage: "rebuild" }).history;
     expect(await mending.append([ai("two", { id: "m2" }), ai("four")])).toEqual({
       appended: 1,
       duplicates: 1,
@@ -416,7 +421,7 @@ describe("a reduction that races writers", () => {
     const reducer = new ChatHistoryTruncationReducer({ targetCount: 6, thresholdCount: 2 });
     const clients = [new Redis(sharedRedisUrl()), new Redis(sharedRedisUrl())];
     const writers = clients.map(
-      (own) => new RedisChatMessageHistory({ sessionId: "ann", client: own, keyPrefix, reducer }),
+      (own) => new RedisChatMessageHistory({ sessionId: "ann", client: own, redis: { keyPrefix }, reducer }),
     );
     const turns = 150;
     await Promise.all(

@@ -15,7 +15,7 @@ import { closeMemories, newMemory } from "../support/memories.js";
 import { ai, human } from "../support/messages.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 
-const longTtl = { sessionTTL: 5_000, refreshTTLOnRead: true };
+const longTtl = { sessionTTL: { seconds: 5_000, refreshOnRead: true } };
 let redis: Redis;
 let keyPrefix: string;
 
@@ -30,7 +30,7 @@ afterEach(closeMemories);
 
 /** Writes a session that expires in 100 seconds. */
 async function writeShort(session: string) {
-  const memory = newMemory({ keyPrefix, sessionTTL: 100 });
+  const memory = newMemory({ redis: { keyPrefix }, sessionTTL: 100 });
   await memory.history(session, { owner: "ann" }).append([human("q"), ai("a")], { turnId: "t1" });
   await memory.drain();
 }
@@ -43,7 +43,7 @@ async function life(session: string): Promise<number> {
   return (await redis.pttl(log)) / 1_000;
 }
 
-describe("refreshTTLOnRead", () => {
+describe("sessionTTL with refreshOnRead", () => {
   const reads: [name: string, read: (memory: RedisChatMemory) => Promise<unknown>][] = [
     ["getMessages", (memory) => memory.history("s").getMessages()],
     ["getPage", (memory) => memory.history("s").getPage()],
@@ -58,7 +58,7 @@ describe("refreshTTLOnRead", () => {
 
   it.each(reads)("lets a session live on that %s reads, and its place in the list", async (_, read) => {
     await writeShort("s");
-    const memory = newMemory({ keyPrefix, ...longTtl });
+    const memory = newMemory({ redis: { keyPrefix }, ...longTtl });
     await read(memory);
     await memory.drain();
     expect(await life("s")).toBeGreaterThan(4_000);
@@ -79,8 +79,8 @@ describe("refreshTTLOnRead", () => {
     ];
     for (const run of runs) {
       keyPrefix = uniquePrefix();
-      await run(newMemory({ keyPrefix, sessionTTL: 100 }));
-      const memory = newMemory({ keyPrefix, ...longTtl });
+      await run(newMemory({ redis: { keyPrefix }, sessionTTL: 100 }));
+      const memory = newMemory({ redis: { keyPrefix }, ...longTtl });
       await run(memory);
       await memory.drain();
       expect(await life("s")).toBeGreaterThan(4_000);
@@ -90,7 +90,7 @@ describe("refreshTTLOnRead", () => {
 
   it("lets an encrypted session live on, and one that a tool log reads", async () => {
     const key = { id: "k1", key: randomBytes(32) };
-    const options = { client: redis, keyPrefix, encryption: { current: key } };
+    const options = { client: redis, redis: { keyPrefix }, encryption: { current: key } };
     const memory = new RedisChatMemory({ ...options, ...longTtl });
     const log = new RedisToolInvocationHistory({ memory, sessionId: "s" });
     await new RedisChatMemory({ ...options, sessionTTL: 100 }).history("s").append([human("q")]);
@@ -108,12 +108,12 @@ describe("refreshTTLOnRead", () => {
     const proxy = await startFaultProxy(Number(new URL(sharedRedisUrl()).port));
     const commands: string[] = [];
     const onEvent = (event: { type: string; operation?: string }) => void commands.push(String(event.operation));
-    const memory = new RedisChatMemory({ url: proxy.url, keyPrefix, onEvent, ...longTtl });
+    const memory = new RedisChatMemory({ url: proxy.url, redis: { keyPrefix }, onEvent, ...longTtl });
     try {
       await memory.history("warm").append([human("q")]);
       await memory.history("warm").getMessages();
       await memory.drain();
-      await newMemory({ keyPrefix, sessionTTL: 100 })
+      await newMemory({ redis: { keyPrefix }, sessionTTL: 100 })
         .history("s")
         .append([human("q")]);
       await memory.history("s").stats();
@@ -134,10 +134,10 @@ describe("refreshTTLOnRead", () => {
 
   it("gives a session without expiry none, and extends neither another owner's nor what an export reads", async () => {
     await writeShort("s");
-    await newMemory({ keyPrefix })
+    await newMemory({ redis: { keyPrefix } })
       .history("lasting")
       .append([human("q")]);
-    const memory = newMemory({ keyPrefix, ...longTtl });
+    const memory = newMemory({ redis: { keyPrefix }, ...longTtl });
     await memory.history("lasting").getMessages();
     await expect(memory.history("s", { owner: "bob" }).getMessages()).rejects.toMatchObject({ code: "other_owner" });
     for await (const line of memory.sessions.export("s")) {
@@ -148,16 +148,19 @@ describe("refreshTTLOnRead", () => {
     expect(await life("s")).toBeLessThan(101);
   });
 
-  it("needs a time to live, and a store that can extend it", () => {
+  it("needs seconds, and a store that can extend it", () => {
     const client = redis;
-    const refused = { name: "ConfigurationError", option: "refreshTTLOnRead" };
-    for (const make of [
-      () => new RedisChatMemory({ client, refreshTTLOnRead: true }),
-      () => new RedisChatMessageHistory({ client, sessionId: "s", refreshTTLOnRead: true }),
-      () => new RedisChatMemory({ client, sessionTTL: 1, refreshTTLOnRead: 1 as never }),
-    ]) {
-      expect(make).toThrow(expect.objectContaining(refused));
+    const refused = (option: string) => expect.objectContaining({ name: "ConfigurationError", option }) as Error;
+    for (const sessionTTL of [{ refreshOnRead: true }, {}, { seconds: 0 }] as never[]) {
+      const [make, makeHistory] = [
+        () => new RedisChatMemory({ client, sessionTTL }),
+        () => new RedisChatMessageHistory({ client, sessionId: "s", sessionTTL }),
+      ];
+      expect(make).toThrow(refused("sessionTTL.seconds"));
+      expect(makeHistory).toThrow(refused("sessionTTL.seconds"));
     }
+    const notBoolean = { seconds: 1, refreshOnRead: 1 as never };
+    expect(() => new RedisChatMemory({ client, sessionTTL: notBoolean })).toThrow(refused("sessionTTL.refreshOnRead"));
     const store = new InMemorySessionStore();
     Object.defineProperty(store, "beside", { value: undefined });
     expect(() => new RedisChatMemory({ store, ...longTtl })).toThrow(/needs a store with "beside"/);

@@ -21,7 +21,7 @@ describe("round trips, counted at the socket", () => {
     history = new RedisChatMessageHistory({
       sessionId: "ann",
       url: proxy.url,
-      keyPrefix: uniquePrefix(),
+      redis: { keyPrefix: uniquePrefix() },
       sessionTTL: 60,
       reducer,
     });
@@ -50,7 +50,7 @@ describe("round trips, counted at the socket", () => {
     const other = new RedisChatMessageHistory({
       sessionId: `writes ${count}`,
       url: proxy.url,
-      keyPrefix: uniquePrefix(),
+      redis: { keyPrefix: uniquePrefix() },
       sessionTTL: 60,
     });
     await other.getMessages();
@@ -76,7 +76,7 @@ describe("round trips, counted at the socket", () => {
 
   describe("with the defaults of chains and agents, the hold of the session included", () => {
     const open = async () => {
-      const memory = new RedisChatMemory({ url: proxy.url, keyPrefix: uniquePrefix(), sessionTTL: 60 });
+      const memory = new RedisChatMemory({ url: proxy.url, redis: { keyPrefix: uniquePrefix() }, sessionTTL: 60 });
       await memory.history("warm").getMessages();
       return memory;
     };

@@ -11,7 +11,7 @@ describe("a session of 20 tool turns with a reducer of tool results", () => {
     let reductions = 0;
     const memory = new RedisChatMemory({
       url: sharedRedisUrl(),
-      keyPrefix: uniquePrefix(),
+      redis: { keyPrefix: uniquePrefix() },
       reducer: pipeReducers(
         new ChatHistoryToolResultReducer({ keepLast: 3 }),
         new ChatHistoryTokenReducer({ maxTokens: 8_000, tokenCounter: approximateCounter() }),

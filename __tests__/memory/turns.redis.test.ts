@@ -47,7 +47,10 @@ describe("a turn with a name, appended to a plain history", () => {
 
   it("is stored once by two instances at the same time", async () => {
     const keyPrefix = uniquePrefix();
-    const histories = [newMemory({ keyPrefix }).history("s"), newMemory({ keyPrefix }).history("s")];
+    const histories = [
+      newMemory({ redis: { keyPrefix } }).history("s"),
+      newMemory({ redis: { keyPrefix } }).history("s"),
+    ];
     const outcomes = await Promise.all(
       histories.map((history, index) => history.append([human("q"), ai(`a${index}`)], { turnId })),
     );

@@ -17,8 +17,8 @@ describe("RedisToolInvocationHistory on Redis", () => {
   afterAll(() => client.quit());
 
   it("has no key of its own: records are fields of the session's state, with the same expiry", async () => {
-    const history = new RedisChatMessageHistory({ sessionId: "s", client, keyPrefix, sessionTTL: 100 });
-    const memory = new RedisChatMemory({ client, keyPrefix, sessionTTL: 200 });
+    const history = new RedisChatMessageHistory({ sessionId: "s", client, redis: { keyPrefix }, sessionTTL: 100 });
+    const memory = new RedisChatMemory({ client, redis: { keyPrefix }, sessionTTL: 200 });
     const log = new RedisToolInvocationHistory({ memory, sessionId: "s" });
     await history.addMessage(new HumanMessage("Hi"));
     const keys = (await client.keys(`${keyPrefix}:*`)).sort();
@@ -37,7 +37,7 @@ describe("RedisToolInvocationHistory on Redis", () => {
       { length: 4 },
       () =>
         new RedisToolInvocationHistory({
-          memory: new RedisChatMemory({ client, keyPrefix }),
+          memory: new RedisChatMemory({ client, redis: { keyPrefix } }),
           sessionId: "many",
           limit: 30,
         }),
@@ -51,7 +51,7 @@ describe("RedisToolInvocationHistory on Redis", () => {
   });
 
   it("works on the connection of its memory, and ends with it", async () => {
-    const memory = new RedisChatMemory({ url: sharedRedisUrl(), keyPrefix });
+    const memory = new RedisChatMemory({ url: sharedRedisUrl(), redis: { keyPrefix } });
     const log = new RedisToolInvocationHistory({ memory, sessionId: "url" });
     await memory.history("url").addMessage(new HumanMessage("Hi"));
     await log.addInvocation(run);

@@ -4,7 +4,6 @@ import { z } from "zod";
 import type { MemoryEvent } from "../../src/base/events.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
-import type { RedisStoreSettings } from "../../src/redis/store-options.js";
 import type { MemorySettings } from "../../src/session/memory-context.js";
 import {
   RedisToolInvocationHistory,
@@ -18,7 +17,7 @@ const run = { name: "search", inputs: { query: "Oslo" }, outputs: "4 °C", statu
 function logIn(
   store: InMemorySessionStore,
   options: Omit<RedisToolInvocationHistoryOptions, "history" | "memory"> = {},
-  settings: MemorySettings & Pick<RedisStoreSettings, "onEvent"> = {},
+  settings: MemorySettings = {},
 ): RedisToolInvocationHistory {
   return new RedisToolInvocationHistory({
     sessionId: "s",

@@ -11,7 +11,7 @@ const ended = trackContext();
 afterAll(ended);
 
 const secret = "my-secret-text";
-const redis = () => ({ url: sharedRedisUrl(), keyPrefix: uniquePrefix() });
+const redis = () => ({ url: sharedRedisUrl(), redis: { keyPrefix: uniquePrefix() } });
 
 describe("openTelemetryHandler", () => {
   it("makes a client span of each command to Redis, below the active span, with its duration", async () => {
@@ -99,7 +99,7 @@ describe("openTelemetryHandler", () => {
     const onEvent = openTelemetryHandler({ tracer, meter });
     // ioredis would keep the process alive for two seconds.
     const config = { host: "127.0.0.1", port: 1, disconnectTimeout: 50 };
-    const memory = new RedisChatMemory({ config, commandTimeout: 5_000, onEvent });
+    const memory = new RedisChatMemory({ config, redis: { commandTimeout: 5_000 }, onEvent });
     const thrown = await memory
       .history("ann")
       .getMessages()

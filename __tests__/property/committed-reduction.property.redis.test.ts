@@ -9,7 +9,7 @@ describe("a committed reduction, in Redis", () => {
 
   it("is read back as the reducer returned it, for our reducers and others, and keeps the transcript", async () => {
     await checkCommittedReductions(
-      () => ({ client, keyPrefix: uniquePrefix(), commandTimeout: 30_000 }),
+      () => ({ client, redis: { keyPrefix: uniquePrefix(), commandTimeout: 30_000 } }),
       propertyRuns(20),
     );
   });

@@ -14,7 +14,7 @@ describe("erasing an owner", () => {
     const client = new Redis({ host: "127.0.0.1", port: server.port });
     try {
       const keyPrefix = uniquePrefix();
-      const memory = new RedisChatMemory({ client, keyPrefix });
+      const memory = new RedisChatMemory({ client, redis: { keyPrefix } });
       const id = (index: number) => `session ${index}`;
       for (let first = 0; first < count; first += 200) {
         const part = Array.from({ length: Math.min(200, count - first) }, (_, index) => first + index);
@@ -29,7 +29,7 @@ describe("erasing an owner", () => {
       let isOver = false;
       let refused = 0;
       const writers = Array.from({ length: 8 }, async (_, writer) => {
-        const own = new RedisChatMemory({ client, keyPrefix });
+        const own = new RedisChatMemory({ client, redis: { keyPrefix } });
         // The guard stands on when the erasure is over: a writer that was not refused yet is then.
         for (let turn = 0; !isOver || refused === 0; turn += 1) {
           const session = id((turn * 8 + writer) % count);

@@ -22,7 +22,12 @@ type Open = (settings?: MemorySettings) => RedisChatMemory;
 const places: Readonly<Record<string, Open>> = {
   Redis: (settings = {}) => newMemory(settings),
   "encrypted Redis": (settings = {}) =>
-    new RedisChatMemory({ ...settings, url: sharedRedisUrl(), keyPrefix: uniquePrefix(), encryption: testKeys("k1") }),
+    new RedisChatMemory({
+      ...settings,
+      url: sharedRedisUrl(),
+      redis: { keyPrefix: uniquePrefix() },
+      encryption: testKeys("k1"),
+    }),
   memory: (settings = {}) => new RedisChatMemory({ ...settings, store: new InMemorySessionStore() }),
 };
 

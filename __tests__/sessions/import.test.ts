@@ -3,7 +3,7 @@ import type { SessionImportOptions, SessionImportProblem } from "../../src/sessi
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
 import { ai, human } from "../support/messages.js";
 
-const open = () => new RedisChatMemory({ store: new InMemorySessionStore({ maxMessageBytes: 20_000 }) });
+const open = () => new RedisChatMemory({ store: new InMemorySessionStore({ limits: { maxMessageBytes: 20_000 } }) });
 
 /** The export of sessions `a`, `b` and `c`, two messages each. */
 async function exported(): Promise<string[]> {

@@ -40,7 +40,7 @@ describe("a process that is killed while it begins sessions", () => {
     const killed = await Promise.all(
       [150, 201, 260].map((least, index) => writtenUntilKilled(keyPrefix, `worker${index}`, least)),
     );
-    const memory = new RedisChatMemory({ url: sharedRedisUrl(), keyPrefix });
+    const memory = new RedisChatMemory({ url: sharedRedisUrl(), redis: { keyPrefix } });
     try {
       const listed = new Set<string>();
       let cursor: string | null | undefined;

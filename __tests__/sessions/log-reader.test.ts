@@ -5,7 +5,7 @@ import { record, texts } from "../../testing/session-store/store-case.js";
 
 /** Reads a log of records of this many bytes to its end, and returns the number of records of each page. */
 async function pagesOf(count: number, bytes: number): Promise<number[]> {
-  const store = new InMemorySessionStore({ maxAppendBytes: 1e9 });
+  const store = new InMemorySessionStore({ limits: { maxAppendBytes: 1e9 } });
   const list = Array.from({ length: count }, (_, index) => record(`a${index}`, { text: "x".repeat(bytes) }));
   await store.append({ id: "s" }, { records: list });
   const pages: number[] = [];

@@ -15,7 +15,7 @@ beforeAll(() => {
 afterAll(() => client.disconnect());
 
 const stores: [string, () => RedisChatMemory][] = [
-  ["Redis", () => new RedisChatMemory({ client, keyPrefix: uniquePrefix(), trackUsage: true })],
+  ["Redis", () => new RedisChatMemory({ client, redis: { keyPrefix: uniquePrefix() }, trackUsage: true })],
   ["memory", () => new RedisChatMemory({ store: new InMemorySessionStore(), trackUsage: true })],
 ];
 
@@ -202,7 +202,7 @@ describe("round trips of sessions with an owner, counted at the socket", () => {
 
   beforeAll(async () => {
     proxy = await startFaultProxy(Number(new URL(sharedRedisUrl()).port));
-    memory = new RedisChatMemory({ url: proxy.url, keyPrefix: uniquePrefix() });
+    memory = new RedisChatMemory({ url: proxy.url, redis: { keyPrefix: uniquePrefix() } });
     // Every script's text is sent once.
     const history = memory.history("first", { owner: "ann" });
     await history.addMessages([human("q")]);
@@ -243,7 +243,7 @@ describe("the places of sessions in a list in Redis", () => {
   beforeEach(() => {
     keyPrefix = uniquePrefix();
   });
-  const open = () => new RedisChatMemory({ client, keyPrefix });
+  const open = () => new RedisChatMemory({ client, redis: { keyPrefix } });
   const order = async (memory: RedisChatMemory) =>
     (await memory.sessions.list({ owner: "ann" })).sessions.map(({ sessionId }) => sessionId);
 

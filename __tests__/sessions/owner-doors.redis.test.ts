@@ -82,7 +82,7 @@ function memoryErrorIn(error: unknown): unknown {
 describe.each(Object.entries(doors))("%s in a session that has an owner", (_, door) => {
   it("is refused to every other owner: no read, no stored answer, no call of the model, no write", async () => {
     const keyPrefix = uniquePrefix();
-    const memory = newMemory({ keyPrefix });
+    const memory = newMemory({ redis: { keyPrefix } });
     await door(memory, { owner: "ann", turnId: "t1" });
     await memory.drain();
     const before = [await storedBytes(client, keyPrefix), answers];
@@ -90,8 +90,8 @@ describe.each(Object.entries(doors))("%s in a session that has an owner", (_, do
     for (const [asked, turnId] of [
       [memory, "t1"],
       [memory, "t2"],
-      [newMemory({ keyPrefix }), "t1"],
-      [newMemory({ keyPrefix }), "t2"],
+      [newMemory({ redis: { keyPrefix } }), "t1"],
+      [newMemory({ redis: { keyPrefix } }), "t2"],
     ] as const) {
       const refusal = await door(asked, { owner: "ben", turnId }).catch(memoryErrorIn);
       expect(refusal).toMatchObject({ name: "ConflictError", code: "other_owner" });

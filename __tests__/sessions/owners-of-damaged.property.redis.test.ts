@@ -76,7 +76,7 @@ describe("a session of which Redis lost one or two keys", () => {
 async function play(scene: Scene): Promise<void> {
   const keyPrefix = uniquePrefix();
   const shared = {
-    keyPrefix,
+    redis: { keyPrefix },
     ...(scene.encrypted && { encryption: testKeys("k1") }),
     ...(scene.discard && { retention: "discard" as const }),
   };

@@ -16,12 +16,12 @@ const gina = { owner: "gina", title: "Letters", metadata: { folder: "a" } };
 /** A session of Gina's that lost keys; `prefix` is that of its memory's keys. */
 async function damaged(...lost: readonly ("log" | "ids" | "state")[]) {
   const keyPrefix = uniquePrefix();
-  const memory = newMemory({ keyPrefix });
+  const memory = newMemory({ redis: { keyPrefix } });
   await memory.history("s", gina).append([human("q"), ai("a")]);
   await memory.drain();
   const keys = sessionKeys(keyPrefix, "s");
   await client.unlink(...lost.map((part) => keys[part]));
-  return { keyPrefix, memory: newMemory({ keyPrefix }) };
+  return { keyPrefix, memory: newMemory({ redis: { keyPrefix } }) };
 }
 
 describe("the rebuild of a session that lost its state", () => {
@@ -55,11 +55,11 @@ describe("the rebuild of a session that lost its state", () => {
 
   it("takes the owner that an operator names where no record says whose it is", async () => {
     const keyPrefix = uniquePrefix();
-    const memory = newMemory({ keyPrefix });
+    const memory = newMemory({ redis: { keyPrefix } });
     await memory.history("s").append([human("q")]);
     const { ids, state } = sessionKeys(keyPrefix, "s");
     await client.unlink(ids, state);
-    const bound = newMemory({ keyPrefix, onDamage: "rebuild" }).history("s", { owner: "mallory" });
+    const bound = newMemory({ redis: { keyPrefix }, onDamage: "rebuild" }).history("s", { owner: "mallory" });
     await expect(bound.append([human("mine")])).rejects.toMatchObject({ code: "damaged" });
     await expect(bound.getMessages()).rejects.toMatchObject({ code: "damaged" });
     await memory.history("s").rebuild({ owner: "gina" });
@@ -92,7 +92,7 @@ describe("what an owner has, of which a part is lost", () => {
 
   it("is a copy of another owner's by its own records", async () => {
     const keyPrefix = uniquePrefix();
-    const memory = newMemory({ keyPrefix });
+    const memory = newMemory({ redis: { keyPrefix } });
     await memory.history("s", gina).append([human("q"), ai("a")]);
     await memory.history("s").fork("copy", { owner: "otto" });
     const { ids, state } = sessionKeys(keyPrefix, "copy");

@@ -35,7 +35,7 @@ describe("InMemorySessionStore", () => {
   });
 
   it("accepts custom limits", async () => {
-    const store = new InMemorySessionStore({ maxMessageBytes: 100, maxAppendBytes: 150 });
+    const store = new InMemorySessionStore({ limits: { maxMessageBytes: 100, maxAppendBytes: 150 } });
     await expect(
       store.append({ id: "s" }, { records: [{ ...record("a"), record: "x".repeat(101) }] }),
     ).rejects.toMatchObject({
@@ -47,15 +47,26 @@ describe("InMemorySessionStore", () => {
   });
 
   it.each([
-    ["maxMessageBytes", 0],
-    ["maxAppendBytes", 1.5],
+    ["limits", 0],
+    ["maxMessageBytes", 100],
     ["now", 5],
     ["onEvent", "log"],
     ["ttl", 5],
-    ["maxMessageBytes", null],
+    ["limits", null],
   ])("refuses the option %s: %j", (option, value) => {
     expect(() => new InMemorySessionStore({ [option]: value })).toThrow(
       expect.objectContaining({ name: "ConfigurationError", option }),
+    );
+  });
+
+  it.each([
+    ["maxMessageBytes", 0],
+    ["maxAppendBytes", 1.5],
+    ["maxMessageBytes", null],
+    ["messageBytes", 100],
+  ])("refuses the limit %s: %j", (limit, value) => {
+    expect(() => new InMemorySessionStore({ limits: { [limit]: value } })).toThrow(
+      expect.objectContaining({ name: "ConfigurationError", option: `limits.${limit}` }),
     );
   });
 });

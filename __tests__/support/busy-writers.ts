@@ -60,7 +60,7 @@ export async function writeWhile(options: BusyWriters, work: () => Promise<unkno
   let working = true;
   const write = async (client: RedisClient, writer: number) => {
     const reducer = new ChatHistoryTruncationReducer({ targetCount: 8, thresholdCount: 6 });
-    const memory = new RedisChatMemory({ client, keyPrefix, reducer, commandTimeout, waitReplicas });
+    const memory = new RedisChatMemory({ client, redis: { keyPrefix, commandTimeout, waitReplicas }, reducer });
     for (let turn = 0; working || turn < atLeast; turn += 1) {
       const entry = newTurn(sessions[(turn + writer) % sessionCount]!, writer, turn);
       log.entries.push(entry);

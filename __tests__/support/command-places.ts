@@ -39,7 +39,7 @@ export function commandPlaces(name: string) {
         [...args, "--url", sharedRedisUrl(), "--prefix", keyPrefix],
         setting,
       );
-    return { keyPrefix, memory: new RedisChatMemory({ client, keyPrefix }), command };
+    return { keyPrefix, memory: new RedisChatMemory({ client, redis: { keyPrefix } }), command };
   }
 
   function file(text: string, fileName = `${(count += 1)}.jsonl`): string {

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { request, type IncomingHttpHeaders } from "node:http";
 import { join } from "node:path";
 import type { BaseMessage } from "@langchain/core/messages";
-import { RedisChatMemory, type RedisChatMemoryOptions } from "langchain-redis-memory";
+import { RedisChatMemory, type MemorySettings } from "langchain-redis-memory";
 import { Redis } from "ioredis";
 import { startInspector, type Inspector } from "../../cli/inspector/server/server.js";
 import { openServer } from "../../cli/server.js";
@@ -17,7 +17,7 @@ export interface InspectedPlace {
   readonly inspector: Inspector;
   readonly keyPrefix: string;
   readonly client: Redis;
-  memory(options?: Partial<RedisChatMemoryOptions>): RedisChatMemory;
+  memory(options?: MemorySettings): RedisChatMemory;
   /** What the inspector answers to the page. */
   ask<T>(path: string, query?: Readonly<Record<string, string | number>>): Promise<T>;
 }
@@ -34,8 +34,8 @@ export function inspectedPlaces(): (env?: Readonly<Record<string, string>>) => P
       inspector,
       keyPrefix,
       client,
-      memory: (options = {}) =>
-        new RedisChatMemory({ client, keyPrefix, ...options } as unknown as RedisChatMemoryOptions),
+      memory: ({ redis, ...options } = {}) =>
+        new RedisChatMemory({ client, redis: { keyPrefix, ...redis }, ...options }),
       ask: async <T>(path: string, query: Readonly<Record<string, string | number>> = {}) => {
         const pairs = Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]);
         const { body } = await get(`${inspector.url}api/${path}?${new URLSearchParams(pairs).toString()}`);

@@ -41,7 +41,7 @@ export const nothingElseBroken: object = { ...nothingBroken, lost: expect.any(Ar
 
 /** Compares what writers were told with what a client that took no part in it reads now. */
 export async function compare(journal: Journal, client: RedisClient): Promise<Comparison> {
-  const memory = new RedisChatMemory({ client, keyPrefix: journal.keyPrefix });
+  const memory = new RedisChatMemory({ client, redis: { keyPrefix: journal.keyPrefix } });
   const found = await Promise.all(journal.sessions.map((session) => compareSession(journal, session, memory)));
   const all = (name: keyof SessionComparison) => found.flatMap((part) => part[name]);
   const acknowledged = journal.entries.filter((entry) => entry.acknowledged).length;

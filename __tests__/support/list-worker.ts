@@ -6,7 +6,7 @@ import { HumanMessage } from "@langchain/core/messages";
 import { RedisChatMemory } from "langchain-redis-memory";
 
 const [url, keyPrefix, name] = process.argv.slice(2) as [string, string, string];
-const memory = new RedisChatMemory({ url, keyPrefix });
+const memory = new RedisChatMemory({ url, redis: { keyPrefix } });
 const lane = async (number: number): Promise<void> => {
   for (let index = 0; ; index += 1) {
     const session = `${name}-${number}-${index}`;

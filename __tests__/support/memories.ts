@@ -1,9 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import type { EncryptionOptions } from "../../src/sealed/keys/encryption-options.js";
 import type { MemoryEvent } from "../../src/base/events.js";
 import type { MemorySettings } from "../../src/session/memory-context.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import type { RedisStoreSettings } from "../../src/redis/store-options.js";
 import { sharedRedisUrl, uniquePrefix } from "./shared-redis.js";
 
 const open: RedisChatMemory[] = [];
@@ -11,12 +9,11 @@ const open: RedisChatMemory[] = [];
 /** What the memories of this test reported. */
 export const events: MemoryEvent[] = [];
 
-type TestSettings = MemorySettings & RedisStoreSettings & { readonly encryption?: EncryptionOptions };
-
 /** A memory on a real server, with sessions of its own unless it shares a `keyPrefix`: then it is another instance. */
-export function newMemory(options: TestSettings = {}): RedisChatMemory {
+export function newMemory({ redis, ...options }: MemorySettings = {}): RedisChatMemory {
   const onEvent = (event: MemoryEvent) => void events.push(event);
-  const memory = new RedisChatMemory({ url: sharedRedisUrl(), keyPrefix: uniquePrefix(), onEvent, ...options });
+  const own = { keyPrefix: uniquePrefix(), ...redis };
+  const memory = new RedisChatMemory({ url: sharedRedisUrl(), redis: own, onEvent, ...options });
   open.push(memory);
   return memory;
 }

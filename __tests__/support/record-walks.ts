@@ -47,7 +47,7 @@ async function main(): Promise<void> {
   await post("Profiler.enable");
   await post("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
   const [url, keyPrefix] = process.argv.slice(2) as [string, string];
-  const memory = new RedisChatMemory({ url, keyPrefix });
+  const memory = new RedisChatMemory({ url, redis: { keyPrefix } });
   const [history, owned, read] = [memory.history("a"), memory.history("o", { owner: "ann" }), memory.history("r")];
   await read.addMessages([1, 2, 3].flatMap((round) => [new HumanMessage(`q${round}`), new AIMessage(`a${round}`)]));
   const model = new ToolModel(() => "answer");

@@ -10,7 +10,7 @@ import { ChatHistorySummarizationReducer, RedisChatMemory } from "langchain-redi
 const [name, url, keyPrefix, baseURL] = process.argv.slice(2) as [string, string, string, string];
 const model = new ChatOpenAI({ apiKey: "none", model: "gpt-4o-mini", configuration: { baseURL }, maxRetries: 0 });
 const reducer = new ChatHistorySummarizationReducer({ model, targetCount: 8, thresholdCount: 4, timeout: 60_000 });
-const memory = new RedisChatMemory({ url, keyPrefix, reducer });
+const memory = new RedisChatMemory({ url, redis: { keyPrefix }, reducer });
 const history = memory.history("shared");
 await history.getMessages();
 process.stdout.write("ready\n");

@@ -7,8 +7,8 @@ import { HumanMessage } from "@langchain/core/messages";
 import { RedisChatMemory } from "langchain-redis-memory";
 
 const [url, keyPrefix, holdMs, ...sessions] = process.argv.slice(2) as [string, string, string, ...string[]];
-const memory = new RedisChatMemory({ url, keyPrefix });
-const expiring = new RedisChatMemory({ url, keyPrefix, sessionTTL: 1 });
+const memory = new RedisChatMemory({ url, redis: { keyPrefix } });
+const expiring = new RedisChatMemory({ url, redis: { keyPrefix }, sessionTTL: 1 });
 const go = once(process.stdin, "data");
 const outcomes: Record<string, string> = {};
 let held = 0;

@@ -99,7 +99,7 @@ describe("A server whose clock jumps", () => {
         return `summary by ${name}`;
       });
       const reducer = new ChatHistorySummarizationReducer({ model, targetCount: 2, thresholdCount: 1 });
-      return new RedisChatMemory({ client, keyPrefix, reducer, autoReduce: false }).history("s");
+      return new RedisChatMemory({ client, redis: { keyPrefix }, reducer, autoReduce: false }).history("s");
     };
     const asleep = summary("sleeper", new Promise<void>((resolve) => (wake = resolve)));
     const awake = summary("other", Promise.resolve());
@@ -141,7 +141,7 @@ describe("A server whose clock jumps", () => {
   const runPastExpiry = async (run: (memory: RedisChatMemory, question: HumanMessage) => Promise<unknown>) => {
     const told: string[] = [];
     const onEvent = (event: MemoryEvent) => void (event.type === "turn_not_stored" && told.push(event.type));
-    const memory = new RedisChatMemory({ client, keyPrefix, sessionTTL: 60, onEvent });
+    const memory = new RedisChatMemory({ client, redis: { keyPrefix }, sessionTTL: 60, onEvent });
     await memory.history("s").addMessages([new HumanMessage("before"), new AIMessage("before")]);
     await run(memory, new HumanMessage({ id: "question", content: "question" }));
     const stored = await memory.history("s").getMessages();

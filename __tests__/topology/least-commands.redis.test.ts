@@ -90,13 +90,13 @@ function operations(client: Redis): Record<string, () => Promise<unknown>> {
   const keyPrefix = uniquePrefix();
   const store = new RedisSessionStore({ client, keyPrefix });
   const reducer = new ChatHistoryTruncationReducer({ targetCount: 2 });
-  const memory = new RedisChatMemory({ client, keyPrefix, sessionTTL: 60, reducer, retention: "discard" });
+  const memory = new RedisChatMemory({ client, redis: { keyPrefix }, sessionTTL: 60, reducer, retention: "discard" });
   const history = memory.history("s");
   const turn = (name: string) => [
     new HumanMessage({ id: `${name}q`, content: "q" }),
     new AIMessage({ id: `${name}a`, content: "a" }),
   ];
-  const lasting = new RedisChatMemory({ client, keyPrefix }).history("lasting");
+  const lasting = new RedisChatMemory({ client, redis: { keyPrefix } }).history("lasting");
   return {
     "connecting (INFO)": () => client.info(),
     append: () => store.append({ id: "plain" }, { records: records("a", 3) }),

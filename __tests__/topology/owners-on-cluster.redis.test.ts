@@ -20,7 +20,7 @@ describe("Sessions of owners in a cluster of three masters", () => {
   }, 60_000);
   beforeEach(async () => {
     keyPrefix = uniquePrefix();
-    memory = new RedisChatMemory({ client, keyPrefix });
+    memory = new RedisChatMemory({ client, redis: { keyPrefix } });
     const write = (index: number) => memory.history(id(index), { owner: "ann" }).addMessages([human(`q${index}`)]);
     await Promise.all(Array.from({ length: count }, (_, index) => write(index)));
     await memory.drain();

@@ -53,7 +53,7 @@ describe("A server that is started again", () => {
     expect(found).toMatchObject({ ...nothingBroken, lost: expect.any(Array) });
     expect(found.lost.length).toBeGreaterThan(0);
     expect(found.lost).toEqual(journal.entries.slice(-found.lost.length).map(({ texts: [first] }) => first));
-    const memory = new RedisChatMemory({ client: direct, keyPrefix: journal.keyPrefix });
+    const memory = new RedisChatMemory({ client: direct, redis: { keyPrefix: journal.keyPrefix } });
     for (const entry of journal.entries.slice(-found.lost.length)) {
       expect((await entry.send(memory)).appended).toBe(entry.texts.length);
     }

@@ -41,7 +41,7 @@ function redactor() {
 describe("beforeStore decides what is stored", () => {
   it("by every method of a history, and changes no message of the caller", async () => {
     const { beforeStore } = redactor();
-    const options = { url: sharedRedisUrl(), keyPrefix: uniquePrefix(), sessionId: "s", beforeStore };
+    const options = { url: sharedRedisUrl(), redis: { keyPrefix: uniquePrefix() }, sessionId: "s", beforeStore };
     await using history = new RedisChatMessageHistory(options);
     const call = lookupCall("card 4111");
     const given = [human("card 4111", "q"), call, new ToolMessage({ content: "4111", tool_call_id: "c", id: "t" })];

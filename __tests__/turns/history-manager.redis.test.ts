@@ -99,7 +99,7 @@ describe("a turn of a HistoryManager that runs again", () => {
 
   it("is recognized by another instance", async () => {
     const keyPrefix = uniquePrefix();
-    const [one, two] = [newMemory({ keyPrefix }), newMemory({ keyPrefix })];
+    const [one, two] = [newMemory({ redis: { keyPrefix } }), newMemory({ redis: { keyPrefix } })];
     await run(managerOf(one), { question: "q1", answer: "a1", turnId });
     expect(await run(managerOf(two), { question: "q1", answer: "a2", turnId })).toEqual(["rendered q1"]);
     expect(await transcript(one)).toEqual(["q1", "a1"]);
@@ -107,7 +107,7 @@ describe("a turn of a HistoryManager that runs again", () => {
 
   it("is stored once where two instances run it at the same time", async () => {
     const keyPrefix = uniquePrefix();
-    const memories = [newMemory({ keyPrefix }), newMemory({ keyPrefix })];
+    const memories = [newMemory({ redis: { keyPrefix } }), newMemory({ redis: { keyPrefix } })];
     const seen = await Promise.all(
       memories.map((memory, index) => run(managerOf(memory), { question: "q1", answer: `a${index}`, turnId })),
     );
@@ -267,7 +267,7 @@ describe("a turn of a HistoryManager that fails or is stopped", () => {
 
   it("stores all or nothing where the commit fails, and all when it is repeated", async () => {
     const keyPrefix = uniquePrefix();
-    const memory = newMemory({ keyPrefix, maxAppendBytes: 2_000 });
+    const memory = newMemory({ redis: { keyPrefix, limits: { maxAppendBytes: 2_000 } } });
     const manager = managerOf(memory);
     await manager.getHistoryForModelCall(asking("q1", { turnId }));
     manager.addAssistantMessage(ai("a".repeat(3_000)));
@@ -425,7 +425,11 @@ class RedactingHistory extends RedisChatMessageHistory {
 
 describe("a turn of a HistoryManager on a history that redacts what it writes", () => {
   it("is stored redacted, once, and shows its question once when it runs again", async () => {
-    const history = new RedactingHistory({ sessionId: "s", url: sharedRedisUrl(), keyPrefix: uniquePrefix() });
+    const history = new RedactingHistory({
+      sessionId: "s",
+      url: sharedRedisUrl(),
+      redis: { keyPrefix: uniquePrefix() },
+    });
     const rest = { question: "card 4111", turnId };
     await run(managerOf(history), { ...rest, answer: "your card 4111" });
     expect(await run(managerOf(history), { ...rest, answer: "again 4111" })).toEqual(["rendered card 4111"]);

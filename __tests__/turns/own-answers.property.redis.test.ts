@@ -73,7 +73,7 @@ describe("questions that several tabs ask at the same time", () => {
     const property = fc.asyncProperty(questions, persist, fc.integer(), async (list, stores, seed) => {
       const { client, clients, network } = processes;
       await client.flushall();
-      const memories = clients.map((each) => new RedisChatMemory({ client: each, commandTimeout: 60_000 }));
+      const memories = clients.map((each) => new RedisChatMemory({ client: each, redis: { commandTimeout: 60_000 } }));
       const asked = list.map((question, index) => ({ ...question, id: `q${index}` }));
       const tabs = memories.map((memory, tab) => ({
         setting: { memory, persist: stores, oneTurnAtATime },
@@ -84,7 +84,7 @@ describe("questions that several tabs ask at the same time", () => {
         await Promise.all(tabs.map((tab) => askAll(ask, { ...tab, network, given })));
         await Promise.all(memories.map((memory) => memory.drain()));
       });
-      const last = new RedisChatMemory({ client, commandTimeout: 60_000 });
+      const last = new RedisChatMemory({ client, redis: { commandTimeout: 60_000 } });
       for (const { id } of asked) {
         const again = await ask({ memory: last, persist: stores, oneTurnAtATime }, id);
         expect(given.get(id) ?? again).toBe(again);

@@ -47,7 +47,10 @@ describe("a turn that is appended again", () => {
 
   it("adds nothing from another instance", async () => {
     const keyPrefix = uniquePrefix();
-    const [one, two] = [newMemory({ keyPrefix }).history("s"), newMemory({ keyPrefix }).history("s")];
+    const [one, two] = [
+      newMemory({ redis: { keyPrefix } }).history("s"),
+      newMemory({ redis: { keyPrefix } }).history("s"),
+    ];
     await one.append(turn("a"), { turnId });
     expect(await two.append(turn("b"), { turnId })).toMatchObject({ appended: 0, repeated: true });
     expect(await stored(two)).toEqual(["q", "a"]);
@@ -55,7 +58,7 @@ describe("a turn that is appended again", () => {
 
   it("is stored once by ten instances at the same time", async () => {
     const keyPrefix = uniquePrefix();
-    const histories = Array.from({ length: 10 }, () => newMemory({ keyPrefix }).history("s"));
+    const histories = Array.from({ length: 10 }, () => newMemory({ redis: { keyPrefix } }).history("s"));
     const outcomes = await Promise.all(histories.map((history, at) => history.append(turn(`a${at}`), { turnId })));
     expect(outcomes.filter(({ repeated }) => !repeated)).toHaveLength(1);
     expect(await stored(histories[0]!)).toHaveLength(2);
@@ -83,7 +86,7 @@ describe("a whole history that is appended with each turn", () => {
 
 describe("a turn that fails or is stopped", () => {
   it("is stored not at all where one of its messages cannot be stored, and whole by the next try", async () => {
-    const history = newMemory({ maxMessageBytes: 1_000 }).history("s");
+    const history = newMemory({ redis: { limits: { maxMessageBytes: 1_000 } } }).history("s");
     await expect(history.append(turn("a".repeat(2_000)), { turnId })).rejects.toMatchObject({ code: "too_large" });
     expect(await stored(history)).toEqual([]);
     expect(await history.append(turn("a"), { turnId })).toMatchObject({ appended: 2, repeated: false });
@@ -102,7 +105,7 @@ describe("a turn that fails or is stopped", () => {
 describe("a turn", () => {
   it("stays together where ten writers store theirs at the same time", async () => {
     const keyPrefix = uniquePrefix();
-    const writers = Array.from({ length: 10 }, () => newMemory({ keyPrefix }).history("s"));
+    const writers = Array.from({ length: 10 }, () => newMemory({ redis: { keyPrefix } }).history("s"));
     await Promise.all(writers.map((history, at) => history.append([human(`q${at}`), ai(`a${at}`)])));
     const all = await stored(writers[0]!);
     expect(all).toHaveLength(20);
@@ -161,7 +164,11 @@ class RedactingHistory extends RedisChatMessageHistory {
 
 describe("a subclass that redacts what it appends", () => {
   it("stores no digit by any method, and a repeated turn once", async () => {
-    const history = new RedactingHistory({ sessionId: "s", url: sharedRedisUrl(), keyPrefix: uniquePrefix() });
+    const history = new RedactingHistory({
+      sessionId: "s",
+      url: sharedRedisUrl(),
+      redis: { keyPrefix: uniquePrefix() },
+    });
     await history.append([human("card 4111"), ai("your card 4111")], { turnId });
     expect((await history.append([human("card 4111"), ai("again")], { turnId })).repeated).toBe(true);
     await history.addUserMessage("and 4112");

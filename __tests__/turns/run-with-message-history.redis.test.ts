@@ -45,7 +45,7 @@ describe("what holds for RunnableWithMessageHistory on memory.getMessageHistory"
   it("stores a question with an id once, whatever the reducer removed and from any instance", async () => {
     const keyPrefix = uniquePrefix();
     const reducer = new ChatHistoryTruncationReducer({ targetCount: 2 });
-    const [one, two] = [newMemory({ keyPrefix, reducer }), newMemory({ keyPrefix, reducer })];
+    const [one, two] = [newMemory({ redis: { keyPrefix }, reducer }), newMemory({ redis: { keyPrefix }, reducer })];
     for (let index = 1; index <= 4; index += 1) {
       await wrapped(countingModel(), one.getMessageHistory).invoke([human(`q${index}`, `q${index}`)], config);
     }
@@ -139,7 +139,7 @@ describe("what holds for RunnableWithMessageHistory on memory.getMessageHistory"
   });
 
   it("honours a subclass that redacts what it appends", async () => {
-    const options = { url: sharedRedisUrl(), keyPrefix: uniquePrefix() };
+    const options = { url: sharedRedisUrl(), redis: { keyPrefix: uniquePrefix() } };
     const opened: RedisChatMessageHistory[] = [];
     const chain = withPrompt(new ScriptedModel(() => "your card 4111"), (sessionId) => {
       const history = new RedactingHistory({ sessionId, ...options });

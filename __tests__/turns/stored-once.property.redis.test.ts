@@ -110,7 +110,7 @@ describe("whatever the order in which commands of three processes and their repl
     const property = fc.asyncProperty(instances, fc.integer(), async (list, seed) => {
       const { client, clients, network } = processes;
       await client.flushall();
-      const memories = clients.map((each) => new RedisChatMemory({ client: each, commandTimeout: 60_000 }));
+      const memories = clients.map((each) => new RedisChatMemory({ client: each, redis: { commandTimeout: 60_000 } }));
       const seen: number[] = [];
       let running = 0;
       const turn = async (history: RedisChatMessageHistory) => {
@@ -133,7 +133,7 @@ describe("whatever the order in which commands of three processes and their repl
       const { client, clients, network } = processes;
       await client.flushall();
       const open = (each: Redis) =>
-        new RedisChatMemory({ client: each, commandTimeout: 60_000, ...given(reducers[reduces]!()) });
+        new RedisChatMemory({ client: each, redis: { commandTimeout: 60_000 }, ...given(reducers[reduces]!()) });
       const memories = clients.map(open);
       const last = open(client);
       const outcomes = await network.during(seed, async () => {

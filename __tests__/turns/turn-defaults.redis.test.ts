@@ -86,9 +86,9 @@ describe.each(Object.keys(doors))("%s without options", (door) => {
         await new Promise((resolve) => setTimeout(resolve, 20));
         return `answer to ${sent.at(-1)!.text} behind ${sent.length - 1}`;
       });
-    const tabs = ["a", "b", "c"].map((text) => ({ text, ask: open(newMemory({ keyPrefix }), model()) }));
+    const tabs = ["a", "b", "c"].map((text) => ({ text, ask: open(newMemory({ redis: { keyPrefix } }), model()) }));
     await Promise.all(tabs.map(({ text, ask }) => ask(text, text)));
-    const transcript = await transcriptOf(newMemory({ keyPrefix }));
+    const transcript = await transcriptOf(newMemory({ redis: { keyPrefix } }));
     expect(transcript.filter((_, index) => index % 2 === 0).sort()).toEqual(["a", "b", "c"]);
     for (const index of [0, 2, 4]) {
       expect(transcript[index + 1]).toBe(`answer to ${transcript[index]} behind ${index}`);
@@ -171,7 +171,7 @@ describe("an agent without options and without a checkpointer", () => {
 
   it("has given its session back soon after it failed behind its tools, which no hook is told", async () => {
     const keyPrefix = uniquePrefix();
-    const [memory, other] = [newMemory({ keyPrefix }), newMemory({ keyPrefix })];
+    const [memory, other] = [newMemory({ redis: { keyPrefix } }), newMemory({ redis: { keyPrefix } })];
     const middleware = [broken, redisMemoryMiddleware({ memory })] as AgentMiddleware[];
     const agent = createAgent({ model: calling(), tools: [lookup], middleware });
     await expect(agent.invoke({ messages: [human("q")] }, session)).rejects.toThrow("broken");
@@ -180,7 +180,7 @@ describe("an agent without options and without a checkpointer", () => {
 
   it("also where the caller has a signal of its own, and streams", async () => {
     const keyPrefix = uniquePrefix();
-    const [memory, other] = [newMemory({ keyPrefix }), newMemory({ keyPrefix })];
+    const [memory, other] = [newMemory({ redis: { keyPrefix } }), newMemory({ redis: { keyPrefix } })];
     const middleware = [broken, redisMemoryMiddleware({ memory })] as AgentMiddleware[];
     const agent = createAgent({ model: calling(), tools: [lookup], middleware });
     const config = { ...session, signal: new AbortController().signal, streamMode: "messages" as const };

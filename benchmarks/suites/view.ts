@@ -18,7 +18,13 @@ export async function viewSuite({ server, quick }: Setting): Promise<Section> {
   const contenders = openContenders(server.url);
   const client = new Redis(server.url);
   const reducer = new ChatHistoryTruncationReducer({ targetCount: windowSize });
-  const memory = new RedisChatMemory({ client, keyPrefix: "window", sessionTTL, reducer, autoReduce: false });
+  const memory = new RedisChatMemory({
+    client,
+    redis: { keyPrefix: "window" },
+    sessionTTL,
+    reducer,
+    autoReduce: false,
+  });
   const lengths = quick ? [10, 100, 1_000] : [10, 100, 1_000, 10_000, 100_000];
   const run = randomUUID();
   const cases: Case[] = [];

@@ -24,7 +24,7 @@ export async function openBackend(counts: { targetCount: number; thresholdCount:
   const keyPrefix = `lcmem-demo-${randomUUID()}`;
   const { url, description, stop } = await findServer();
   const embedded = new InMemorySessionStore({ onEvent: options.onEvent });
-  const connection = url === undefined ? { store: embedded } : { url, keyPrefix };
+  const connection = url === undefined ? { store: embedded } : { url, redis: { keyPrefix } };
   const instances = [
     new RedisChatMemory({ ...options, ...connection }),
     new RedisChatMemory({ ...options, ...connection }),

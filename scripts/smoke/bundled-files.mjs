@@ -47,7 +47,7 @@ assert.ok(Object.values(imported).filter((value) => /^class\b/.test(String(value
 
 const thrown = (() => {
   try {
-    return new imported.InMemorySessionStore({ maxMessageBytes: 0 });
+    return new imported.InMemorySessionStore({ limits: { maxMessageBytes: 0 } });
   } catch (error) {
     return error;
   }

@@ -31,6 +31,37 @@ export const fraction = lazy(() =>
     .check(z.maximum(1, "must be a number from 0 to 1")),
 );
 
+/** Time to live of what is stored, after its last write. */
+export interface TimeToLive {
+  readonly ms: number;
+  /** Whether reads extend it too. */
+  readonly refreshOnRead: boolean;
+}
+
+/** A time to live: seconds, or `{ seconds, refreshOnRead }`. */
+export const timeToLive = lazy(() =>
+  z.pipe(
+    z.union(
+      [
+        positiveInteger(),
+        z.strictObject({
+          seconds: positiveInteger(),
+          refreshOnRead: z._default(z.boolean("must be true or false"), false),
+        }),
+      ],
+      "must be a positive integer, or { seconds, refreshOnRead }",
+    ),
+    z.transform((ttl): TimeToLive => {
+      const { seconds, refreshOnRead } = typeof ttl === "number" ? { seconds: ttl, refreshOnRead: false } : ttl;
+      return { ms: seconds * 1_000, refreshOnRead };
+    }),
+  ),
+);
+
+/** An object of options; `form` says in an error what it must be. */
+export const objectOf = <Shape extends z.core.$ZodShape>(shape: Shape, form: string) =>
+  z.strictObject(shape, { error: ({ code }) => (code === "unrecognized_keys" ? undefined : `must be ${form}`) });
+
 /** Any text. */
 export const anyText = lazy(() => z.string("must be a string"));
 
@@ -66,7 +97,8 @@ export function parseOptions<S extends z.core.$ZodType>(owner: string, schema: S
   if (result.success) {
     return result.data;
   }
-  const issue = firstToMend(result.error.issues, options);
+  const first = firstToMend(result.error.issues, options);
+  const issue = withinUnion(first, valueAt(options, first.path));
   if (issue.code === "unrecognized_keys") {
     const option = [...issue.path, issue.keys[0]!].map(String).join(".");
     throw new ConfigurationError(option, `${owner}: there is no option "${shortened(option)}"; ${issue.message}`);
@@ -82,6 +114,20 @@ function firstToMend(issues: readonly z.core.$ZodIssue[], options: unknown): z.c
   const isMissing = first!.path.length > 0 && valueAt(options, first!.path) === undefined;
   const misnamed = isMissing ? issues.find(({ code }) => code === "unrecognized_keys") : undefined;
   return misnamed ?? first!;
+}
+
+/** The issue inside the form of an option that was meant: it says more than "must be a, b or { c }". */
+function withinUnion(issue: z.core.$ZodIssue, value: unknown): z.core.$ZodIssue {
+  if (issue.code !== "invalid_union") {
+    return issue;
+  }
+  const forms = issue.errors.flatMap((issues) => (issues.length > 0 ? [firstToMend(issues, value)] : []));
+  const inside = forms.find(({ code, path }) => code === "unrecognized_keys" || path.length > 0);
+  if (inside !== undefined) {
+    return { ...withinUnion(inside, valueAt(value, inside.path)), path: [...issue.path, ...inside.path] };
+  }
+  const words = forms.find(({ code }) => code === "invalid_value");
+  return words === undefined ? issue : { ...words, path: issue.path, message: issue.message };
 }
 
 /** Removes undefined options, which would override a default. */
@@ -117,9 +163,32 @@ function adviceOnUnknownKey(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code !== "unrecognized_keys") {
     return undefined;
   }
-  const known = issue.inst instanceof z.ZodMiniObject ? Object.keys(issue.inst.shape) : [];
-  const meant = nearestName(issue.keys[0]!, known);
+  const shape = issue.inst instanceof z.ZodMiniObject ? (issue.inst.shape as Fields) : {};
+  const [written] = issue.keys as [string];
+  const meant = nearestName(written, Object.keys(shape)) ?? placeWithin(shape, written);
   return meant === undefined ? "remove it or check its spelling." : `did you mean "${meant}"?`;
+}
+
+type Fields = Readonly<Record<string, z.core.$ZodType>>;
+
+/** The path of an option of this name in an object among the options. */
+function placeWithin(shape: Fields, name: string): string | undefined {
+  for (const [outer, field] of Object.entries(shape)) {
+    const inner = objectIn(field)?.shape as Fields | undefined;
+    const place = inner && (Object.hasOwn(inner, name) ? name : placeWithin(inner, name));
+    if (place !== undefined) {
+      return `${outer}.${place}`;
+    }
+  }
+  return undefined;
+}
+
+/** The object of an optional field, or of one with a default. */
+function objectIn(field: z.core.$ZodType): z.ZodMiniObject | undefined {
+  if (field instanceof z.ZodMiniOptional || field instanceof z.ZodMiniPrefault) {
+    return objectIn(field.def.innerType);
+  }
+  return field instanceof z.ZodMiniObject ? field : undefined;
 }
 
 /** A user-supplied name, truncated for log lines. */

@@ -66,11 +66,10 @@ export class RedisSaver extends BaseCheckpointSaver {
     super();
     this.#ownSerde = this.serde;
     this.#options = checkedOptions(options);
-    const { commandTimeout, onEvent, encryption, keyPrefix, threadTTL, refreshTTLOnRead, keep, maxItemBytes } =
-      this.#options;
+    const { commandTimeout, onEvent, encryption, keyPrefix, threadTTL, keep, maxItemBytes } = this.#options;
     this.#connection = openConnection("RedisSaver", options, commandTimeout);
     this.#runner = new ScriptRunner({ connection: this.#connection, commandTimeout, waitReplicas: undefined, onEvent });
-    this.#store = new ThreadStore(this.#runner, { keyPrefix, threadTTL, refreshTTLOnRead, keep });
+    this.#store = new ThreadStore(this.#runner, { keyPrefix, threadTTL, keep });
     this.#sealed = new SealedTexts(encryption && KeyRing.of(encryption));
     const readerOf = (threadId: string) => this.#readerOf(threadId);
     const setting = { store: this.#store, sealed: this.#sealed, known: this.#known, readerOf };

@@ -1,17 +1,19 @@
 import * as z from "zod/mini";
 import type { MemoryEventHandler } from "../base/events.js";
-import { lazy, positiveInteger } from "../base/options.js";
-import { redisStoreFields, type ConnectionSource, type ExactlyOne } from "../redis/store-options.js";
+import { anyFunction, lazy, positiveInteger, timeToLive } from "../base/options.js";
+import { connectionFields, redisStoreFields, type ConnectionSource, type ExactlyOne } from "../redis/store-options.js";
 import type { EncryptionOptions } from "../sealed/keys/encryption-options.js";
 
 /** Options of `RedisSaver` besides the connection. */
 export interface RedisSaverSettings {
   /** Begins all keys; without braces and white space. @default "lcmem" */
   readonly keyPrefix?: string;
-  /** Seconds after its last write at which a thread expires, at least 1. @default never */
-  readonly threadTTL?: number;
-  /** Reads of a checkpoint keep its thread alive, too. Needs `threadTTL`. @default false */
-  readonly refreshTTLOnRead?: boolean;
+  /**
+   * Seconds after its last write at which a thread expires, at least 1; with `refreshOnRead`, reads of a checkpoint
+   * keep its thread alive, too.
+   * @default never
+   */
+  readonly threadTTL?: number | { readonly seconds: number; readonly refreshOnRead?: boolean };
   /**
    * Checkpoints of the root graph that a thread keeps, at least 1; old ones go from time to time, a few more stay
    * meanwhile. What a kept checkpoint needs stays. @default all
@@ -36,30 +38,15 @@ export type RedisSaverOptions = RedisSaverSettings & ExactlyOne<ConnectionSource
 
 /** The options as a schema. */
 export const saverSchema = lazy(() => {
-  const { client, url, config, keyPrefix, commandTimeout, onEvent } = redisStoreFields();
-  return z
-    .strictObject({
-      client,
-      url,
-      config,
-      keyPrefix,
-      commandTimeout,
-      onEvent,
-      threadTTL: z.optional(positiveInteger()),
-      refreshTTLOnRead: z._default(z.boolean("must be true or false"), false),
-      keep: z.optional(positiveInteger()),
-      encryption: z.optional(z.custom<EncryptionOptions>()),
-      maxItemBytes: z._default(positiveInteger(), 8_000_000),
-    })
-    .check(
-      z.superRefine(({ refreshTTLOnRead, threadTTL }, context) => {
-        if (refreshTTLOnRead && threadTTL === undefined) {
-          context.addIssue({
-            code: "custom",
-            message: "must not be set without threadTTL",
-            path: ["refreshTTLOnRead"],
-          });
-        }
-      }),
-    );
+  const { keyPrefix, commandTimeout } = redisStoreFields();
+  return z.strictObject({
+    ...connectionFields(),
+    keyPrefix,
+    commandTimeout,
+    onEvent: z.optional(anyFunction<MemoryEventHandler>()),
+    threadTTL: z.optional(timeToLive()),
+    keep: z.optional(positiveInteger()),
+    encryption: z.optional(z.custom<EncryptionOptions>()),
+    maxItemBytes: z._default(positiveInteger(), 8_000_000),
+  });
 });

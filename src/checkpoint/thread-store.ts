@@ -2,6 +2,7 @@ import { unknownReply, type CallName } from "../redis/errors.js";
 import { threadKeys } from "../redis/keys.js";
 import { fieldPairs } from "../redis-store/whole-state.js";
 import type { Script } from "../redis/script.js";
+import type { TimeToLive } from "../base/options.js";
 import type { ScriptRunner } from "../redis/script-runner.js";
 import { randomToken } from "../base/ids.js";
 import {
@@ -52,9 +53,7 @@ export interface WholeThread {
 /** How threads are kept. */
 export interface ThreadSettings {
   readonly keyPrefix: string;
-  /** Seconds. */
-  readonly threadTTL: number | undefined;
-  readonly refreshTTLOnRead: boolean;
+  readonly threadTTL: TimeToLive | undefined;
   readonly keep: number | undefined;
 }
 
@@ -86,7 +85,7 @@ export class ThreadStore {
     const request = {
       token: randomToken(),
       expected,
-      ...(threadTTL !== undefined && { ttl: threadTTL * 1_000 }),
+      ...(threadTTL !== undefined && { ttl: threadTTL.ms }),
       ...(kind === "checkpoint" && keep !== undefined && { keep, most: mostRoots(keep) }),
     };
     const [operation, script] =
@@ -107,8 +106,8 @@ export class ThreadStore {
     ids: readonly string[],
     operation = "getTuple",
   ): Promise<{ readonly token: string; readonly found?: StoredCheckpoint; readonly items: Items }> {
-    const { threadTTL, refreshTTLOnRead } = this.#settings;
-    const ttl = refreshTTLOnRead && threadTTL !== undefined ? threadTTL * 1_000 : "";
+    const { threadTTL } = this.#settings;
+    const ttl = threadTTL?.refreshOnRead ? threadTTL.ms : "";
     const call = { script: readCheckpointScript, args: [ttl, ns, ...ids], writes: ttl !== "" };
     const [word, token, member, record, writes, items] = await this.#run(operation, threadId, call);
     if (word === "NONE") {
@@ -170,7 +169,7 @@ export class ThreadStore {
     const request = {
       items: items.length,
       fields: 2 * fields.length,
-      ...(threadTTL !== undefined && { ttl: threadTTL * 1_000 }),
+      ...(threadTTL !== undefined && { ttl: threadTTL.ms }),
     };
     const args = [JSON.stringify(request), ...items, ...fields.flat(), ...members.flatMap((member) => ["0", member])];
     const [word] = await this.#run("copyThread", threadId, { script: importThreadScript, args, writes: true });

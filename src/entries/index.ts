@@ -27,7 +27,7 @@ export type { InMemorySessionStoreOptions } from "../model/in-memory-store-optio
 export type { RedisClient } from "../redis/client.js";
 export { RedisSessionStore } from "../redis-store/redis-session-store.js";
 export type { ConnectionSource, RedisSessionStoreOptions, RedisStoreSettings } from "../redis/store-options.js";
-export type { EncryptionSetting, StoreOptions, StoreSource } from "../session/open-store.js";
+export type { StoreSettings, StoreSource } from "../session/open-store.js";
 export type { SessionStore } from "../store/session-store.js";
 export type { SideChanges } from "../store/side-fields.js";
 

@@ -46,10 +46,10 @@ export class InMemorySessionStore implements CompleteSessionStore {
   /** @throws ConfigurationError naming the option. */
   constructor(options: InMemorySessionStoreOptions = {}) {
     this.#options = parseOptions("InMemorySessionStore", inMemoryStoreSchema(), options);
-    const { now, onEvent, maxMessageBytes, maxAppendBytes } = this.#options;
+    const { now, onEvent, limits } = this.#options;
     const leases = new InMemoryLeases();
     this.#sessions = new InMemorySessions({ now, onEvent, onSweep: () => leases.clear(now()) });
-    this.limits = { maxMessageBytes, maxAppendBytes };
+    this.limits = limits;
     this.edits = new InMemoryEdits(this.#sessions, this.limits);
     this.beside = new InMemoryBeside(this.#sessions, leases);
     this.lists = new InMemoryLists(this.#sessions);
@@ -57,7 +57,7 @@ export class InMemorySessionStore implements CompleteSessionStore {
   }
 
   async append(session: SessionRef, request: AppendRequest): Promise<AppendResult> {
-    const plan = planAppend(session, request, this.#options);
+    const plan = planAppend(session, request, this.limits);
     return this.#sessions.call("append", session, () => {
       const stored = this.#sessions.writable("append", session, ["erased", "key"]);
       const appended = appendTo({ session, request, plan, stored, now: this.#sessions.now() });

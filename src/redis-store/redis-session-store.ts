@@ -74,8 +74,8 @@ export class RedisSessionStore implements CompleteSessionStore {
   /** `owner` names the class that the user constructs, for errors about the options. */
   constructor(options: RedisSessionStoreOptions, owner = "RedisSessionStore") {
     this.#options = parseOptions(owner, redisStoreSchema(), options);
-    const { commandTimeout, waitReplicas, onEvent, maxMessageBytes, maxAppendBytes } = this.#options;
-    this.limits = { maxMessageBytes, maxAppendBytes };
+    const { commandTimeout, waitReplicas, onEvent, limits } = this.#options;
+    this.limits = limits;
     this.#views = new KeptViews(this.#options.viewCacheBytes);
     this.#connection = openConnection(owner, options, commandTimeout);
     this.#runner = new ScriptRunner({ connection: this.#connection, commandTimeout, waitReplicas, onEvent });
@@ -88,7 +88,7 @@ export class RedisSessionStore implements CompleteSessionStore {
   }
 
   async append(session: SessionRef, request: AppendRequest): Promise<AppendResult> {
-    const plan = planAppend(session, request, this.#options);
+    const plan = planAppend(session, request, this.limits);
     return this.#append("append", session, { request, plan }) as Promise<AppendResult>;
   }
 

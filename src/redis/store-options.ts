@@ -1,7 +1,8 @@
 import * as z from "zod/mini";
 import type { MemoryEventHandler } from "../base/events.js";
 import { anyFunction, lazy, nonNegativeInteger, positiveInteger } from "../base/options.js";
-import { defaultMaxAppendBytes, defaultMaxMessageBytes } from "../store/request-checks.js";
+import type { SizeLimits } from "../store/request-checks.js";
+import { sizeLimits } from "../store/size-limits.js";
 import { defaultKeyPrefix, keyPrefixIssue } from "./keys.js";
 import type { RedisClient } from "./client.js";
 
@@ -23,16 +24,12 @@ export type ExactlyOne<T> = {
   [K in keyof T]-?: Required<Pick<T, K>> & { readonly [Other in Exclude<keyof T, K>]?: undefined };
 }[keyof T];
 
-/** Options of `RedisSessionStore` besides the connection. */
+/** Settings of a store in Redis: of `RedisSessionStore`, and `redis` of a memory. */
 export interface RedisStoreSettings {
   /** Begins all keys; without braces and white space. @default "lcmem" */
   readonly keyPrefix?: string;
   /** Milliseconds that a call may take, at least 1. @default 5000 */
   readonly commandTimeout?: number;
-  /** Largest record in bytes of UTF-8, at least 1. @default 1_000_000 */
-  readonly maxMessageBytes?: number;
-  /** Largest append in bytes of UTF-8, side fields included, at least 1. @default 10_000_000 */
-  readonly maxAppendBytes?: number;
   /**
    * Number of replicas that must acknowledge each write, at least 1; fewer are a StoreError `unavailable`.
    * @default none
@@ -43,18 +40,26 @@ export interface RedisStoreSettings {
    * are 4 bytes a character of a record and 400 a record, about twice what English takes. @default 33_554_432
    */
   readonly viewCacheBytes?: number;
-  /** Receives a `command` event for every round trip. */
-  readonly onEvent?: MemoryEventHandler;
+  /** Largest record and largest append, in bytes of UTF-8. @default 1,000,000 and 10,000,000 */
+  readonly limits?: Partial<SizeLimits>;
 }
 
 /** Options of `RedisSessionStore`: exactly one of `client`, `url` and `config`, and settings. */
-export type RedisSessionStoreOptions = RedisStoreSettings & ExactlyOne<ConnectionSource>;
+export type RedisSessionStoreOptions = RedisStoreSettings &
+  ExactlyOne<ConnectionSource> & {
+    /** Receives a `command` event for every round trip. */
+    readonly onEvent?: MemoryEventHandler;
+  };
 
-/** The options as fields of a schema, for owners that pass them on. */
-export const redisStoreFields = lazy(() => ({
+/** The connection as fields of a schema; `openConnection` checks the values. */
+export const connectionFields = lazy(() => ({
   client: z.optional(z.unknown()),
   url: z.optional(z.unknown()),
   config: z.optional(z.unknown()),
+}));
+
+/** The settings as fields of a schema. */
+export const redisStoreFields = lazy(() => ({
   keyPrefix: z._default(
     z.string("must be a string").check(
       z.superRefine((value, context) => {
@@ -67,12 +72,16 @@ export const redisStoreFields = lazy(() => ({
     defaultKeyPrefix,
   ),
   commandTimeout: z._default(positiveInteger().check(z.maximum(2_147_483_647, "must be at most 2147483647")), 5_000),
-  maxMessageBytes: z._default(positiveInteger(), defaultMaxMessageBytes),
-  maxAppendBytes: z._default(positiveInteger(), defaultMaxAppendBytes),
   waitReplicas: z.optional(positiveInteger()),
   viewCacheBytes: z._default(nonNegativeInteger(), 2 ** 25),
-  onEvent: z.optional(anyFunction<MemoryEventHandler>()),
+  limits: sizeLimits(),
 }));
 
 /** The options of a store by itself. */
-export const redisStoreSchema = lazy(() => z.strictObject(redisStoreFields()));
+export const redisStoreSchema = lazy(() =>
+  z.strictObject({
+    ...connectionFields(),
+    ...redisStoreFields(),
+    onEvent: z.optional(anyFunction<MemoryEventHandler>()),
+  }),
+);

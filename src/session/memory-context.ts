@@ -1,13 +1,22 @@
 import * as z from "zod/mini";
 import { ConfigurationError } from "../base/errors.js";
 import { type MemoryEventHandler } from "../base/events.js";
-import { lazy, nonNegativeInteger, objectWith, parseOptions, positiveInteger } from "../base/options.js";
+import {
+  lazy,
+  nonNegativeInteger,
+  objectOf,
+  objectWith,
+  parseOptions,
+  positiveInteger,
+  timeToLive,
+} from "../base/options.js";
 import type { BuiltInProfile } from "../structure/profiles/built-in-profiles.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";
 import { resolveProfile } from "../structure/profiles/resolve-profile.js";
 import { asReducer, type ReducerLike } from "../reducers/as-reducer.js";
 import type { ChatHistoryReducer } from "../reducers/chat-history-reducer.js";
-import { openStore, storeFields, type StoreOptions } from "./open-store.js";
+import { openStore, storeFields, type StoreSettings, type StoreSource } from "./open-store.js";
+import type { ExactlyOne } from "../redis/store-options.js";
 import { requireGroup } from "../store/groups.js";
 import type { DiscardedIds } from "../store/session-writes.js";
 import { refreshedOnRead } from "../store/refreshing-store.js";
@@ -18,16 +27,15 @@ import { Recounts } from "./recounts.js";
 import { ServerClock } from "./append-turn.js";
 import { StoredForms, type BeforeStore } from "./stored-forms.js";
 
-/** Options of {@link RedisChatMemory} besides the store. */
-export interface MemorySettings {
-  /** Time to live of a session after its last write, in seconds, at least 1. @default no expiry */
-  readonly sessionTTL?: number;
+/** Options of {@link RedisChatMemory} besides the store itself. */
+export interface MemorySettings extends StoreSettings {
   /**
-   * Whether reads also extend the expiry to `sessionTTL` from now, asynchronously, at most once a second per session
-   * and process. A session without an expiry gets none. Requires `sessionTTL`.
-   * @default false
+   * Time to live of a session after its last write, in seconds, at least 1. With `refreshOnRead`, reads also extend the
+   * expiry to `seconds` from now, asynchronously, at most once a second per session and process; a session without an
+   * expiry gets none.
+   * @default no expiry
    */
-  readonly refreshTTLOnRead?: boolean;
+  readonly sessionTTL?: number | { readonly seconds: number; readonly refreshOnRead?: boolean };
   /**
    * Reducer of the view: a `ChatHistoryReducer`, or any Runnable from messages to messages such as
    * `trimMessages(options)`.
@@ -40,21 +48,12 @@ export interface MemorySettings {
    */
   readonly autoReduce?: boolean | "background";
   /**
-   * Retention of messages that leave the view: `keep` leaves them in the transcript; `discard` deletes them from Redis.
+   * Retention of messages that leave the view: `keep` leaves them in the transcript; `discard` deletes them from Redis,
+   * except their ids, so that late retries stay idempotent: the newest `ids` of a session (10,000; about 110 bytes
+   * each), for `seconds` (86,400).
    * @default "keep"
    */
-  readonly retention?: "keep" | "discard";
-  /**
-   * With `retention: "discard"`, the ids of discarded messages that a session keeps, so that late retries stay
-   * idempotent. About 110 bytes of Redis each.
-   * @default 10,000 and a day
-   */
-  readonly discardedIds?: {
-    /** Maximum number of ids; 0 or more. @default 10,000 */
-    readonly count?: number;
-    /** Time to live of an id, in seconds; 1 or more. @default 86,400 */
-    readonly seconds?: number;
-  };
+  readonly retention?: "keep" | "discard" | { readonly discard: { readonly ids?: number; readonly seconds?: number } };
   /** Counter that counts each message once, at its write; reducers reuse the counts. @default the reducer's counter */
   readonly tokenCounter?: TokenCounter;
   /**
@@ -92,7 +91,7 @@ export interface MemorySettings {
  * Options of {@link RedisChatMemory}, and, with a `sessionId`, of {@link RedisChatMessageHistory}: exactly one of
  * `client`, `url`, `config` and `store`, and settings.
  */
-export type RedisChatMemoryOptions = StoreOptions & MemorySettings;
+export type RedisChatMemoryOptions = MemorySettings & ExactlyOne<StoreSource>;
 
 /** State shared by all histories of a memory. */
 export interface MemoryContext {
@@ -108,8 +107,8 @@ export interface MemoryContext {
   readonly ttlMs: number | undefined;
   readonly reducer: ChatHistoryReducer | undefined;
   readonly autoReduce: boolean | "background";
-  readonly retention: "keep" | "discard";
-  readonly discardedIds: DiscardedIds;
+  /** The ids that are kept of messages that leave the view and are discarded; undefined where they stay. */
+  readonly discard: DiscardedIds | undefined;
   readonly tokenCounter: TokenCounter | undefined;
   readonly onConflict: "error" | "keep";
   readonly onDamage: "error" | "rebuild";
@@ -125,10 +124,34 @@ export interface MemoryContext {
   readonly forms: StoredForms | undefined;
 }
 
+/** The option `retention`, as the ids that are kept of discarded messages; undefined where messages are kept. */
+const retention = lazy(() =>
+  z.pipe(
+    z.union(
+      [
+        z.enum(["keep", "discard"]),
+        z.strictObject({
+          discard: objectOf(
+            { ids: z.optional(nonNegativeInteger()), seconds: z.optional(positiveInteger()) },
+            "an object with ids and seconds",
+          ),
+        }),
+      ],
+      'must be "keep", "discard" or { discard: { ids, seconds } }',
+    ),
+    z.transform((given): DiscardedIds | undefined => {
+      if (given === "keep") {
+        return undefined;
+      }
+      const { ids = 10_000, seconds = 86_400 } = given === "discard" ? {} : given.discard;
+      return { count: ids, seconds };
+    }),
+  ),
+);
+
 const memoryFields = lazy(() => ({
   ...storeFields(),
-  sessionTTL: z.optional(positiveInteger()),
-  refreshTTLOnRead: z._default(z.boolean("must be true or false"), false),
+  sessionTTL: z.optional(timeToLive()),
   reducer: z.optional(
     z.custom<ReducerLike>(
       (value) => typeof value === "function" || typeof (value as { invoke?: unknown } | null)?.invoke === "function",
@@ -136,14 +159,7 @@ const memoryFields = lazy(() => ({
     ),
   ),
   autoReduce: z._default(z.union([z.boolean(), z.literal("background")], 'must be true, false or "background"'), true),
-  retention: z._default(z.enum(["keep", "discard"], 'must be "keep" or "discard"'), "keep"),
-  discardedIds: z.prefault(
-    z.strictObject(
-      { count: z._default(nonNegativeInteger(), 10_000), seconds: z._default(positiveInteger(), 86_400) },
-      "must be an object with count and seconds",
-    ),
-    {},
-  ),
+  retention: z.optional(retention()),
   tokenCounter: z.optional(objectWith<TokenCounter>(["countMessage", "countText"], "a TokenCounter")),
   onConflict: z._default(z.enum(["error", "keep"], 'must be "error" or "keep"'), "error"),
   onDamage: z._default(z.enum(["error", "rebuild"], 'must be "error" or "rebuild"'), "error"),
@@ -172,13 +188,13 @@ export function createMemoryContext(owner: keyof typeof schemas, options: RedisC
     );
   }
   const checked = parseOptions(owner, schemas[owner](), options);
-  const { sessionTTL, reducer, autoReduce, retention, discardedIds, onConflict, onDamage, strict, onEvent } = checked;
-  const { trackUsage } = checked;
-  const ttlMs = sessionTTL === undefined ? undefined : sessionTTL * 1000;
+  const { sessionTTL, reducer, autoReduce, onConflict, onDamage, strict, trackUsage, onEvent } = checked;
   const pending = new Set<Promise<unknown>>();
   const opened = openStore(owner, options);
   const { ownsStore } = opened;
-  const store = checked.refreshTTLOnRead ? refreshedOnRead(owner, opened.store, { ttlMs, pending }) : opened.store;
+  const store = sessionTTL?.refreshOnRead
+    ? refreshedOnRead(owner, opened.store, { ttlMs: sessionTTL.ms, pending })
+    : opened.store;
   if (onDamage === "rebuild") {
     requireGroup(`${owner}: onDamage "rebuild"`, store, "edits");
   }
@@ -188,11 +204,12 @@ export function createMemoryContext(owner: keyof typeof schemas, options: RedisC
   const resolved = reducer === undefined ? undefined : asReducer(reducer);
   const tokenCounter = checked.tokenCounter ?? resolved?.tokenCounter;
   return {
-    ...{ store, ownsStore, autoReduce, retention, discardedIds, onConflict, onDamage, strict, trackUsage, onEvent },
+    ...{ store, ownsStore, autoReduce, onConflict, onDamage, strict, trackUsage, onEvent },
     source: opened.store,
     clock: new ServerClock(),
     holds: new LocalHolds(),
-    ttlMs,
+    ttlMs: sessionTTL?.ms,
+    discard: checked.retention,
     reducer: resolved,
     profile: resolveProfile(owner, checked.profile === undefined ? "langchain" : checked.profile),
     tokenCounter,

@@ -2,12 +2,14 @@ import * as z from "zod/mini";
 import { checkEncryption, type EncryptionOptions } from "../sealed/keys/encryption-options.js";
 import { KeyRing } from "../sealed/keys/key-ring.js";
 import { ConfigurationError } from "../base/errors.js";
-import { lazy } from "../base/options.js";
+import type { MemoryEventHandler } from "../base/events.js";
+import { anyFunction, lazy, objectOf, withoutUndefined } from "../base/options.js";
 import { checkSessionStore, requireGroup } from "../store/groups.js";
 import { sealedStore } from "../sealed/store.js";
 import type { SessionStore } from "../store/session-store.js";
 import { RedisSessionStore } from "../redis-store/redis-session-store.js";
 import {
+  connectionFields,
   redisStoreFields,
   type ConnectionSource,
   type ExactlyOne,
@@ -21,22 +23,30 @@ export interface StoreSource extends ConnectionSource {
   readonly store?: SessionStore;
 }
 
-/** How what is kept is protected. */
-export interface EncryptionSetting {
+/** Settings of the store. */
+export interface StoreSettings {
+  /** Keys, time and size on Redis; a `store` of your own takes these itself. */
+  readonly redis?: RedisStoreSettings;
   /**
    * Encrypts messages, summaries and side data with AES-256-GCM before they leave the process. Ids, owners, times,
    * sizes, roles and model names stay plain. See docs/encryption.md. @default stored as plain text
    */
   readonly encryption?: EncryptionOptions;
+  /** Receives the events of the memory, and a `command` event for every round trip. */
+  readonly onEvent?: MemoryEventHandler;
 }
 
 /** Store of the sessions: exactly one of `client`, `url`, `config` and `store`, and settings. */
-export type StoreOptions = RedisStoreSettings & EncryptionSetting & ExactlyOne<StoreSource>;
+export type StoreOptions = StoreSettings & ExactlyOne<StoreSource>;
 
 /** The same as fields of a schema. */
 export const storeFields = lazy(() => ({
-  ...redisStoreFields(),
+  ...connectionFields(),
   store: z.optional(z.custom<SessionStore>()),
+  redis: z.optional(
+    objectOf(redisStoreFields(), "an object with keyPrefix, commandTimeout, waitReplicas, viewCacheBytes and limits"),
+  ),
+  onEvent: z.optional(anyFunction<MemoryEventHandler>()),
   encryption: z.optional(z.custom<EncryptionOptions>()),
 }));
 
@@ -65,15 +75,13 @@ export function openStore(owner: string, options: StoreOptions): OpenedStore {
 }
 
 function openPlainStore(owner: string, options: StoreOptions): OpenedStore {
-  const { store, ...rest } = options;
-  const connection = Object.fromEntries(
-    Object.entries(rest).filter(([name, value]) => Object.hasOwn(redisStoreFields(), name) && value !== undefined),
-  );
+  const { store, client, url, config, redis, onEvent } = options;
   if (store === undefined) {
-    return { store: new RedisSessionStore(connection as unknown as RedisSessionStoreOptions, owner), ownsStore: true };
+    const opened = { ...redis, ...withoutUndefined({ client, url, config, onEvent }) } as RedisSessionStoreOptions;
+    return { store: new RedisSessionStore(opened, owner), ownsStore: true };
   }
   checkSessionStore(owner, store);
-  const surplus = Object.keys(connection).find((name) => name !== "onEvent");
+  const [surplus] = Object.keys(withoutUndefined({ client, url, config, redis }));
   if (surplus !== undefined) {
     throw new ConfigurationError(
       surplus,

@@ -130,7 +130,7 @@ async function commit(target: SessionOfMemory, view: DecodedView, plan: CommitPl
   const { context } = target;
   const { epoch, rev, next, tokens: tokensRead } = view.stored;
   const { start, head, headCount, tokens, counter } = plan;
-  const discard = context.retention === "discard" ? await whatToForget(target, view, plan) : undefined;
+  const discard = context.discard && (await whatToForget(target, view, plan));
   return context.store.commitReduction(target.reductionRef, {
     ...{ epoch, rev, next, start, head, headCount, ...lastIdOf(view.stored.records) },
     ...(tokens !== undefined && counter !== undefined && { tokens, counter }),
@@ -165,5 +165,5 @@ async function whatToForget(
   const staying = new Set(records.slice(plan.start - start).map((record) => metaOf(record).turn));
   const turns = new Set(leaving.map((record) => metaOf(record).turn));
   const gone = [...turns].filter((name) => name !== undefined && !staying.has(name)) as string[];
-  return { forget: [...left, ...forget], turns: gone, remember: context.discardedIds };
+  return { forget: [...left, ...forget], turns: gone, remember: context.discard };
 }

@@ -14,8 +14,7 @@ import {
   received,
   checkNumberOfRecords,
   checkSizes,
-  defaultMaxAppendBytes,
-  defaultMaxMessageBytes,
+  defaultLimits,
   type SizeLimits,
 } from "./request-checks.js";
 import type { SessionRef } from "./session-ref.js";
@@ -45,7 +44,7 @@ export interface AppendPlan {
 export function planAppend(
   session: SessionRef,
   request: AppendRequest,
-  limits: SizeLimits = { maxMessageBytes: defaultMaxMessageBytes, maxAppendBytes: defaultMaxAppendBytes },
+  limits: SizeLimits = defaultLimits,
 ): AppendPlan {
   checkSession(session);
   checkNumbers(request);

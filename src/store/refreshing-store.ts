@@ -1,5 +1,4 @@
 import { BoundedMap } from "../base/bounded-map.js";
-import { ConfigurationError } from "../base/errors.js";
 import { around, requireGroup, type StoreWith } from "./groups.js";
 import type { SessionRef } from "./session-ref.js";
 import type { SessionStore } from "./session-store.js";
@@ -21,21 +20,12 @@ interface Refreshing {
 }
 
 /**
- * A store whose reads extend the life of sessions, for the option `refreshTTLOnRead`.
+ * A store whose reads extend the life of sessions, for the option `sessionTTL.refreshOnRead`.
  *
- * @throws ConfigurationError `refreshTTLOnRead` without a time to live; `store` for one without `beside`; `user` names
- *   the class that the user constructs.
+ * @throws ConfigurationError `store` for one without `beside`; `user` names the class that the user constructs.
  */
-export function refreshedOnRead(
-  user: string,
-  store: SessionStore,
-  { ttlMs, pending }: Pick<Refreshing, "pending"> & { readonly ttlMs: number | undefined },
-): SessionStore {
-  if (ttlMs === undefined) {
-    const reason = 'option "refreshTTLOnRead" needs "sessionTTL", the time that a read gives the session.';
-    throw new ConfigurationError("refreshTTLOnRead", `${user}: ${reason}`);
-  }
-  return refreshingStore(requireGroup(`${user}: refreshTTLOnRead`, store, "beside"), { ttlMs, pending });
+export function refreshedOnRead(user: string, store: SessionStore, refreshing: Refreshing): SessionStore {
+  return refreshingStore(requireGroup(`${user}: sessionTTL.refreshOnRead`, store, "beside"), refreshing);
 }
 
 /**

@@ -176,11 +176,11 @@ export interface SizeLimits {
   readonly maxAppendBytes: number;
 }
 
-/** A megabyte is about 250,000 tokens of English text, more than most models read at once. */
-export const defaultMaxMessageBytes = 1_000_000;
-
-/** Ten megabytes block Redis for about 16 ms. */
-export const defaultMaxAppendBytes = 10_000_000;
+/**
+ * A megabyte is about 250,000 tokens of English text, more than most models read at once. Ten megabytes block Redis for
+ * about 16 ms.
+ */
+export const defaultLimits: SizeLimits = { maxMessageBytes: 1_000_000, maxAppendBytes: 10_000_000 };
 
 /**
  * Maximum number of records in one append. Each takes three arguments of a command; beyond a million arguments Redis
@@ -210,7 +210,7 @@ export function checkSizes(
     if (bytes > maxMessageBytes) {
       throw tooLarge(
         sessionId,
-        `Message ${index} of this append takes ${bytes} bytes; "maxMessageBytes" allows ${maxMessageBytes}`,
+        `Message ${index} of this append takes ${bytes} bytes; "limits.maxMessageBytes" allows ${maxMessageBytes}`,
       );
     }
     total += bytes;
@@ -218,7 +218,8 @@ export function checkSizes(
   if (total > maxAppendBytes) {
     throw tooLarge(
       sessionId,
-      `This append takes ${total} bytes; "maxAppendBytes" allows ${maxAppendBytes}. Split it into several appends`,
+      `This append takes ${total} bytes; "limits.maxAppendBytes" allows ${maxAppendBytes}. ` +
+        "Split it into several appends",
     );
   }
 }

@@ -58,7 +58,7 @@ export interface SessionStoreGroups {
    * Data of a session beside its log and its view: side fields, turns, holds, leases, the expiry, and the counters from
    * which rounds, pages and statistics are read.
    *
-   * Missing: side data, `withTurn` and `oneTurnAtATime`, `refreshTTLOnRead`, `getPage()`, `stats()` and
+   * Missing: side data, `withTurn` and `oneTurnAtATime`, `sessionTTL.refreshOnRead`, `getPage()`, `stats()` and
    * `getReductions()` throw a ConfigurationError; a repeated turn is recognized by message ids only, two processes may
    * pay for two summaries at the same time, and `getRounds()` reads the whole log.
    */

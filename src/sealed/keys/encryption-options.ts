@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { anyFunction, lazy, parseOptions } from "../../base/options.js";
+import { anyFunction, lazy, objectOf, parseOptions } from "../../base/options.js";
 
 /** A key and its id, which stands in Redis beside what the key sealed. */
 export interface EncryptionKey {
@@ -45,12 +45,12 @@ export function isKey(key: unknown): key is Uint8Array {
 }
 
 const keySchema = lazy(() =>
-  z.strictObject(
+  objectOf(
     {
       id: z.custom<string>(isKeyId, "must be 1 to 64 of the characters A-Z a-z 0-9 _ . : / @ -"),
       key: z.custom<Uint8Array>(isKey, `must be a Uint8Array of ${keyBytes} bytes`),
     },
-    "must be an object with id and key",
+    "an object with id and key",
   ),
 );
 

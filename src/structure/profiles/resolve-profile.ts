@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { ConfigurationError } from "../../base/errors.js";
-import { lazy, nonNegativeInteger } from "../../base/options.js";
+import { lazy, nonNegativeInteger, objectOf } from "../../base/options.js";
 import { structureRules } from "../rules/rules.js";
 import { builtInProfiles, type BuiltInProfile } from "./built-in-profiles.js";
 import type { StructureProfile } from "./profile.js";
@@ -34,7 +34,7 @@ const callBlocks = lazy(() =>
 
 /** A strict object whose keys are all optional. */
 const record = <T extends z.ZodMiniType>(keys: readonly string[], value: T) =>
-  z.strictObject(Object.fromEntries(keys.map((key) => [key, value])), "must be an object");
+  objectOf(Object.fromEntries(keys.map((key) => [key, value])), "an object");
 
 const profileSchema = lazy(() =>
   z.strictObject({
