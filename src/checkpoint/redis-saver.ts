@@ -15,21 +15,18 @@ import {
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { ConfigurationError } from "../base/errors.js";
 import { lazy, parseOptions, positiveInteger, withoutUndefined } from "../base/options.js";
-import { openConnection, type Connection } from "../redis/connection.js";
-import { ScriptRunner } from "../redis/script-runner.js";
-import { checkEncryption } from "../sealed/keys/encryption-options.js";
-import { KeyRing } from "../sealed/keys/key-ring.js";
 import { checkText, checkThreadId, configOf, placeIn, type CheckpointPlace, type KnownPlace } from "./config.js";
 import { listThread } from "./list.js";
 import { channelHistories, type ChannelHistory } from "./delta-history.js";
 import { copyThread } from "./copy-thread.js";
 import { KnownItems } from "./known-items.js";
 import { checkpointSegments, writesSegments, type ValueSetting } from "./record-segments.js";
-import { saverSchema, type RedisSaverOptions } from "./saver-options.js";
+import { saverSchema, type RedisSaverOptions, type RedisSaverSettings } from "./saver-options.js";
 import { SealedTexts } from "./sealed-texts.js";
 import { ThreadReader } from "./thread-reader.js";
 import { scanThreads } from "./thread-scan.js";
 import { ThreadStore } from "./thread-store.js";
+import { openWire, type ThreadWire } from "./thread-wire.js";
 import { ThreadWriter } from "./thread-writer.js";
 
 /**
@@ -53,8 +50,7 @@ import { ThreadWriter } from "./thread-writer.js";
  */
 export class RedisSaver extends BaseCheckpointSaver {
   readonly #options: ReturnType<typeof checkedOptions>;
-  readonly #connection: Connection;
-  readonly #runner: ScriptRunner;
+  readonly #wire: ThreadWire;
   readonly #store: ThreadStore;
   readonly #writer: ThreadWriter;
   readonly #known = new KnownItems();
@@ -66,19 +62,19 @@ export class RedisSaver extends BaseCheckpointSaver {
     super();
     this.#ownSerde = this.serde;
     this.#options = checkedOptions(options);
-    const { commandTimeout, onEvent, encryption, keyPrefix, threadTTL, keep, maxItemBytes } = this.#options;
-    this.#connection = openConnection("RedisSaver", options, commandTimeout);
-    this.#runner = new ScriptRunner({ connection: this.#connection, commandTimeout, waitReplicas: undefined, onEvent });
-    this.#store = new ThreadStore(this.#runner, { keyPrefix, threadTTL, keep });
-    this.#sealed = new SealedTexts(encryption && KeyRing.of(encryption));
+    const { threadTTL, keep, maxItemBytes } = this.#options;
+    this.#wire = openWire(options, this.#options);
+    const { runner, keyPrefix, ring, commandTimeout } = this.#wire;
+    this.#store = new ThreadStore(runner, { keyPrefix, threadTTL, keep });
+    this.#sealed = new SealedTexts(ring);
     const readerOf = (threadId: string) => this.#readerOf(threadId);
     const setting = { store: this.#store, sealed: this.#sealed, known: this.#known, readerOf };
     this.#writer = new ThreadWriter({ ...setting, commandTimeout, maxItemBytes });
   }
 
   /** A saver with a connection of its own to the server of the URL. */
-  static fromUrl(url: string, options: Omit<RedisSaverOptions, "client" | "url" | "config"> = {}): RedisSaver {
-    return new RedisSaver({ ...options, url } as RedisSaverOptions);
+  static fromUrl(url: string, options: RedisSaverSettings = {}): RedisSaver {
+    return new RedisSaver({ ...options, url });
   }
 
   /** Reads a checkpoint, or the newest of its namespace; undefined if there is none. */
@@ -105,11 +101,11 @@ export class RedisSaver extends BaseCheckpointSaver {
     const { limit = Infinity, before, filter } = options;
     const fields = config.configurable ?? {};
     const threadId: unknown = fields["thread_id"];
-    const threads = threadId === undefined ? scanThreads(this.#runner, this.#options.keyPrefix) : [threadId];
+    const threads = threadId === undefined ? scanThreads(this.#wire.runner, this.#wire.keyPrefix) : [threadId];
     const setting = {
       store: this.#store,
       readerOf: (thread: string) => this.#readerOf(thread),
-      onEvent: this.#options.onEvent,
+      onEvent: this.#wire.onEvent,
     };
     let left = limit;
     for await (const thread of threads) {
@@ -226,10 +222,9 @@ export class RedisSaver extends BaseCheckpointSaver {
     return copyThread(from, to, { store: this.#store, sealed: this.#sealed });
   }
 
-  /** Closes the connection if it was opened here. */
+  /** Closes the connection if it was opened here; one of a memory stays open, and usable. */
   async close(): Promise<void> {
-    this.#runner.close();
-    await this.#connection.close(this.#options.commandTimeout);
+    await this.#wire.close();
   }
 
   /** The same as `close`, for `await using`. */
@@ -264,11 +259,7 @@ export class RedisSaver extends BaseCheckpointSaver {
 const pruneSchema = lazy(() => z.strictObject({ keep: positiveInteger() }));
 
 function checkedOptions(options: RedisSaverOptions) {
-  const checked = parseOptions("RedisSaver", saverSchema(), withoutUndefined(options));
-  if (checked.encryption !== undefined) {
-    checkEncryption("RedisSaver", checked.encryption);
-  }
-  return checked;
+  return parseOptions("RedisSaver", saverSchema(), withoutUndefined(options));
 }
 
 function checkId(id: CheckpointPlace["id"]): asserts id is KnownPlace["id"] {

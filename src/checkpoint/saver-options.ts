@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import type { MemoryEventHandler } from "../base/events.js";
-import { anyFunction, lazy, positiveInteger, timeToLive } from "../base/options.js";
+import { anyFunction, lazy, objectWith, positiveInteger, timeToLive } from "../base/options.js";
+import type { RedisChatMemory } from "../memory/redis-chat-memory.js";
 import { connectionFields, redisStoreFields, type ConnectionSource, type ExactlyOne } from "../redis/store-options.js";
 import type { EncryptionOptions } from "../sealed/keys/encryption-options.js";
 
@@ -33,14 +34,23 @@ export interface RedisSaverSettings {
   readonly onEvent?: MemoryEventHandler;
 }
 
-/** Options of `RedisSaver`: exactly one of `client`, `url` and `config`, and settings. */
-export type RedisSaverOptions = RedisSaverSettings & ExactlyOne<ConnectionSource>;
+/** Options of `RedisSaver`: exactly one of `client`, `url`, `config` and `memory`, and settings. */
+export type RedisSaverOptions =
+  | (RedisSaverSettings & ExactlyOne<ConnectionSource> & { readonly memory?: undefined })
+  | (Pick<RedisSaverSettings, "threadTTL" | "keep" | "maxItemBytes"> & {
+      /**
+       * The memory's connection, key prefix, timeout, acknowledgements of replicas, encryption and events are used, and
+       * `close()` of the saver leaves the connection open. It must keep its sessions in Redis.
+       */
+      readonly memory: RedisChatMemory;
+    });
 
 /** The options as a schema. */
 export const saverSchema = lazy(() => {
   const { keyPrefix, commandTimeout } = redisStoreFields();
   return z.strictObject({
     ...connectionFields(),
+    memory: z.optional(objectWith<RedisChatMemory>(["history"], "a RedisChatMemory")),
     keyPrefix,
     commandTimeout,
     onEvent: z.optional(anyFunction<MemoryEventHandler>()),

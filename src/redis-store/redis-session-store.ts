@@ -49,6 +49,19 @@ import {
   type ViewReply,
 } from "./reads.js";
 
+/** The connection of a store, for data that lies beside its sessions. */
+export interface RedisWire {
+  readonly runner: ScriptRunner;
+  readonly keyPrefix: string;
+  /** Milliseconds. */
+  readonly commandTimeout: number;
+}
+
+/** The wire of a store in Redis; undefined for any other store. */
+export function wireOf(store: object): RedisWire | undefined {
+  return RedisSessionStore["wireOf"](store);
+}
+
 /**
  * Keeps sessions in Redis 6.2 or later, or a cluster of it: three keys per session in one hash slot; each write is one
  * script.
@@ -70,6 +83,15 @@ export class RedisSessionStore implements CompleteSessionStore {
   readonly beside: SessionBeside;
   readonly lists: SessionLists;
   readonly copies: SessionCopies;
+
+  // A method, not a static block: bundlers would keep that with its dependencies.
+  private static wireOf(store: object): RedisWire | undefined {
+    if (!(#runner in store)) {
+      return undefined;
+    }
+    const { keyPrefix, commandTimeout } = store.#options;
+    return { runner: store.#runner, keyPrefix, commandTimeout };
+  }
 
   /** `owner` names the class that the user constructs, for errors about the options. */
   constructor(options: RedisSessionStoreOptions, owner = "RedisSessionStore") {

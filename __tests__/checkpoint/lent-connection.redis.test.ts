@@ -1,0 +1,106 @@
+import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import { MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
+import { Redis } from "ioredis";
+import { RedisSaver } from "../../src/checkpoint/redis-saver.js";
+import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
+import { threadKeys } from "../../src/redis/keys.js";
+import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
+import { startRedis, type PrivateRedis } from "../../testkit/servers/redis-server.js";
+import { uniquePrefix } from "../support/shared-redis.js";
+import { testKeys } from "../support/test-keys.js";
+
+const marker = "a text that no other message has ".repeat(10);
+
+function answering(checkpointer: RedisSaver) {
+  return new StateGraph(MessagesAnnotation)
+    .addNode("answer", () => ({ messages: [new AIMessage({ content: marker, id: "a1" })] }))
+    .addEdge(START, "answer")
+    .compile({ checkpointer });
+}
+
+describe("A saver on the connection of a memory", () => {
+  // A server of its own: connections are counted.
+  let server: PrivateRedis;
+  let client: Redis;
+  beforeAll(async () => {
+    server = await startRedis();
+    client = new Redis(server.url);
+  });
+  afterAll(async () => {
+    client?.disconnect();
+    await server?.stop();
+  });
+
+  const config = { configurable: { thread_id: "ann-1" } };
+  const stored = async (keyPrefix: string) => {
+    const keys = Object.values(threadKeys(keyPrefix, "ann-1"));
+    const dumps = await Promise.all(keys.map((key) => client.dumpBuffer(key)));
+    return {
+      keys: await client.exists(...keys),
+      text: Buffer.concat(dumps.filter((dump) => dump !== null)).toString("latin1"),
+    };
+  };
+
+  it("opens none of its own, and leaves it open", async () => {
+    const keyPrefix = uniquePrefix();
+    const store = new RedisSessionStore({ url: server.url, keyPrefix });
+    const memory = new RedisChatMemory({ store });
+    const history = memory.history("ann-1");
+    await history.addMessages([new HumanMessage("Hi")]);
+    const clients = async () => String(await client.client("LIST")).split("\n").length;
+    const before = await clients();
+    const saver = new RedisSaver({ memory });
+    await answering(saver).invoke({ messages: [new HumanMessage("Hi")] }, config);
+    expect(await clients()).toBe(before);
+    expect((await stored(keyPrefix)).keys).toBe(3);
+    await saver.close();
+    expect((await history.getMessages()).map(({ text }) => text)).toEqual(["Hi"]);
+    await memory.close();
+    await store.close();
+    await expect(saver.getTuple(config)).rejects.toMatchObject({ code: "closed" });
+  });
+
+  it("seals what it stores with the keys of the memory", async () => {
+    const keyPrefix = uniquePrefix();
+    const store = new RedisSessionStore({ url: server.url, keyPrefix });
+    const memory = new RedisChatMemory({ store, encryption: testKeys("k1") });
+    const saver = new RedisSaver({ memory, keep: 5 });
+    await answering(saver).invoke({ messages: [new HumanMessage("Hi")] }, config);
+    const { keys, text } = await stored(keyPrefix);
+    expect(keys).toBe(3);
+    expect(text).not.toContain("no other message");
+    expect((await answering(saver).getState(config)).values.messages).toHaveLength(2);
+    await memory.sessions.delete("ann-1");
+    expect((await stored(keyPrefix)).keys).toBe(0);
+    await memory.close();
+    await store.close();
+  });
+
+  it("tells the memory's listener of its round trips", async () => {
+    const operations: string[] = [];
+    const memory = new RedisChatMemory({
+      client,
+      onEvent: (event) => void (event.type === "command" && operations.push(event.operation)),
+    });
+    const saver = new RedisSaver({ memory });
+    await saver.getTuple({ configurable: { thread_id: uniquePrefix() } });
+    expect(operations).toEqual(["getTuple"]);
+    await memory.close();
+  });
+
+  it("refuses a memory that keeps its sessions elsewhere, and options that the memory has", () => {
+    const inMemory = new RedisChatMemory({ store: new InMemorySessionStore() });
+    expect(() => new RedisSaver({ memory: inMemory })).toThrow(/must be a RedisChatMemory on Redis/);
+    expect(() => new RedisSaver({ memory: { history: () => undefined } as never })).toThrow(/on Redis/);
+    const memory = new RedisChatMemory({ client });
+    for (const option of [
+      { url: "redis://localhost" },
+      { client },
+      { encryption: testKeys("k1") },
+      { keyPrefix: "x" },
+    ]) {
+      expect(() => new RedisSaver({ memory, ...option } as never)).toThrow(/cannot be combined with "memory"/);
+    }
+  });
+});
