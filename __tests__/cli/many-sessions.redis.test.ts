@@ -151,7 +151,7 @@ describe("the command rebuild", () => {
     await client.unlink(key("a1", "ids"));
     const other = { ...testKeys("current"), current: { id: "current", key: new Uint8Array(32).fill(7) } };
     const { exitCode, errors } = await command(["rebuild", "a1"], other);
-    expect([exitCode, errors]).toEqual([1, expect.stringContaining("cannot be opened")]);
+    expect([exitCode, errors]).toEqual([1, expect.stringContaining("cannot be decrypted")]);
     expect(await client.exists(key("a1", "ids"))).toBe(0);
   });
 });
