@@ -25,7 +25,7 @@ describe("the session that docs/stored-format.md shows", () => {
     const path = join(folder, "session.mts");
     const connected = program.replace(
       'url: "redis://localhost:6379"',
-      `url: "${sharedRedisUrl()}", keyPrefix: "${keyPrefix}"`,
+      `url: "${sharedRedisUrl()}", redis: { keyPrefix: "${keyPrefix}" }`,
     );
     writeFileSync(path, connected);
     const programs = await buildPrograms([path]);

@@ -6,9 +6,11 @@ import { RedisSaver } from "langchain-redis-memory/checkpoint";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 
 describe("The thread of a session", () => {
-  const setting = { client: new Redis(sharedRedisUrl()), keyPrefix: uniquePrefix() };
-  const [memory, saver] = [new RedisChatMemory(setting), new RedisSaver(setting)];
-  afterAll(() => setting.client.disconnect());
+  const client = new Redis(sharedRedisUrl());
+  const keyPrefix = uniquePrefix();
+  const memory = new RedisChatMemory({ client, redis: { keyPrefix } });
+  const saver = new RedisSaver({ client, keyPrefix });
+  afterAll(() => client.disconnect());
 
   const at = (threadId: string) => ({ configurable: { thread_id: threadId } });
   const begin = async (threadId: string, owner?: string) => {
@@ -23,7 +25,7 @@ describe("The thread of a session", () => {
     expect(await saver.getTuple(at("a"))).toBeDefined();
     await memory.sessions.delete("a");
     expect(await saver.getTuple(at("a"))).toBeUndefined();
-    expect(await setting.client.keys(`${setting.keyPrefix}:{a}:*`)).toEqual([`${setting.keyPrefix}:{a}:state`]);
+    expect(await client.keys(`${keyPrefix}:{a}:*`)).toEqual([`${keyPrefix}:{a}:state`]);
     expect(await saver.getTuple(at("a2"))).toBeDefined();
   });
 
