@@ -122,8 +122,7 @@ async function take<Result extends { readonly place?: HoldPlace }>(
   const ticket = randomToken();
   const entry = { ticket, holdMs, graceMs, ...(ttlMs !== undefined && { ttlMs }) };
   const deadline = performance.now() + waitMs;
-  const isHeldHere = () => holds.has(sessionId);
-  const waiting = { session: ref, waitMs, signal, deadline, isHeldHere, waits: onceToldOf(session) };
+  const waiting = { session: ref, waitMs, signal, deadline, ...watching(session) };
   const { hold, result } = await inLine(holds.join(sessionId), waiting, async () => {
     try {
       await spent.giveBackAll(sessionId);
@@ -148,6 +147,12 @@ async function take<Result extends { readonly place?: HoldPlace }>(
   const parts = { beside, store: source, session: ref, ticket, holdMs, ttlMs, longestMs, spent, onRelease };
   const turn = new HeldTurn(parts);
   return { held: turn, ...(result && { result }) };
+}
+
+/** Who waits for a session tells it once, and sees whether this process holds it. */
+function watching(session: ConversationSession) {
+  const isHeldHere = () => session.context.holds.has(session.sessionId);
+  return { isHeldHere, waits: onceToldOf(session) };
 }
 
 /** Refuses a turn that would wait for the code that waits for it. */
