@@ -1,13 +1,13 @@
 import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
 import { createAgent } from "langchain";
-import { Redis } from "ioredis";
 import { z } from "zod";
 import { RedisSaver } from "../../src/checkpoint/redis-saver.js";
 import type { RedisSaverSettings } from "../../src/checkpoint/saver-options.js";
 import { threadKeys } from "../../src/redis/keys.js";
-import { startRedis, type PrivateRedis } from "../../testkit/servers/redis-server.js";
+import { startRedis } from "../../testkit/servers/redis-server.js";
 import { ToolModel } from "../support/agents.js";
+import { ownServer } from "../support/own-server.js";
 
 /** 400 bytes that no other call has. */
 const content = (seed: number) => `${seed} `.padEnd(400, "words of a message that is as long as most are ");
@@ -42,31 +42,22 @@ function earlier(count: number): BaseMessage[] {
 }
 
 describe("A thread on RedisSaver grows by what is new in a step", () => {
-  let server: PrivateRedis;
-  let client: Redis;
-  beforeAll(async () => {
-    server = await startRedis();
-    client = new Redis(server.url);
-  });
-  afterAll(async () => {
-    client?.disconnect();
-    await server?.stop();
-  });
+  const own = ownServer(startRedis);
 
-  const open = (settings: RedisSaverSettings = {}) => new RedisSaver({ client, ...settings });
+  const open = (settings: RedisSaverSettings = {}) => new RedisSaver({ client: own.client, ...settings });
   const thread = (id: string) => ({
     configurable: { thread_id: id },
     recursionLimit: 3_000,
     durability: "sync" as const,
   });
-  const itemsOf = (id: string) => client.llen(threadKeys("lcmem", id).items);
+  const itemsOf = (id: string) => own.client.llen(threadKeys("lcmem", id).items);
   const bytesOf = async (id: string) => {
     const sizes = await Promise.all(
-      Object.values(threadKeys("lcmem", id)).map((key) => client.memory("USAGE", key, "SAMPLES", 0)),
+      Object.values(threadKeys("lcmem", id)).map((key) => own.client.memory("USAGE", key, "SAMPLES", 0)),
     );
     return sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0);
   };
-  const sentBytes = async () => Number(/total_net_input_bytes:(\d+)/.exec(await client.info("stats"))![1]);
+  const sentBytes = async () => Number(/total_net_input_bytes:(\d+)/.exec(await own.client.info("stats"))![1]);
 
   it("stores 200 steps of a tool loop flat, each message once", async () => {
     const checkpointer = open();
@@ -81,7 +72,7 @@ describe("A thread on RedisSaver grows by what is new in a step", () => {
       return stored;
     });
     const agent = createAgent({ model: callingModel(100), tools: [fetchPage], checkpointer });
-    await client.config("RESETSTAT");
+    await own.client.config("RESETSTAT");
     const { messages } = await agent.invoke({ messages: earlier(100) }, thread("loop"));
     const sent = await sentBytes();
     const perStep = (from: number, to: number) => (marks.get(to)! - marks.get(from)!) / (to - from);

@@ -1,14 +1,14 @@
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
-import { Redis } from "ioredis";
 import { RedisSaver } from "../../src/checkpoint/redis-saver.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
 import { threadKeys } from "../../src/redis/keys.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
-import { startRedis, type PrivateRedis } from "../../testkit/servers/redis-server.js";
+import { startRedis } from "../../testkit/servers/redis-server.js";
 import { uniquePrefix } from "../support/shared-redis.js";
 import { testKeys } from "../support/test-keys.js";
+import { ownServer } from "../support/own-server.js";
 
 const marker = "a text that no other message has ".repeat(10);
 
@@ -21,34 +21,25 @@ function answering(checkpointer: RedisSaver) {
 
 describe("A saver on the connection of a memory", () => {
   // A server of its own: connections are counted.
-  let server: PrivateRedis;
-  let client: Redis;
-  beforeAll(async () => {
-    server = await startRedis();
-    client = new Redis(server.url);
-  });
-  afterAll(async () => {
-    client?.disconnect();
-    await server?.stop();
-  });
+  const own = ownServer(startRedis);
 
   const config = { configurable: { thread_id: "ann-1" } };
   const stored = async (keyPrefix: string) => {
     const keys = Object.values(threadKeys(keyPrefix, "ann-1"));
-    const dumps = await Promise.all(keys.map((key) => client.dumpBuffer(key)));
+    const dumps = await Promise.all(keys.map((key) => own.client.dumpBuffer(key)));
     return {
-      keys: await client.exists(...keys),
+      keys: await own.client.exists(...keys),
       text: Buffer.concat(dumps.filter((dump) => dump !== null)).toString("latin1"),
     };
   };
 
   it("opens none of its own, and leaves it open", async () => {
     const keyPrefix = uniquePrefix();
-    const store = new RedisSessionStore({ url: server.url, keyPrefix });
+    const store = new RedisSessionStore({ url: own.server.url, keyPrefix });
     const memory = new RedisChatMemory({ store });
     const history = memory.history("ann-1");
     await history.addMessages([new HumanMessage("Hi")]);
-    const clients = async () => String(await client.client("LIST")).split("\n").length;
+    const clients = async () => String(await own.client.client("LIST")).split("\n").length;
     const before = await clients();
     const saver = new RedisSaver({ memory });
     await answering(saver).invoke({ messages: [new HumanMessage("Hi")] }, config);
@@ -63,7 +54,7 @@ describe("A saver on the connection of a memory", () => {
 
   it("seals what it stores with the keys of the memory", async () => {
     const keyPrefix = uniquePrefix();
-    const store = new RedisSessionStore({ url: server.url, keyPrefix });
+    const store = new RedisSessionStore({ url: own.server.url, keyPrefix });
     const memory = new RedisChatMemory({ store, encryption: testKeys("k1") });
     const saver = new RedisSaver({ memory, keep: 5 });
     await answering(saver).invoke({ messages: [new HumanMessage("Hi")] }, config);
@@ -80,7 +71,7 @@ describe("A saver on the connection of a memory", () => {
   it("tells the memory's listener of its round trips", async () => {
     const operations: string[] = [];
     const memory = new RedisChatMemory({
-      client,
+      client: own.client,
       onEvent: (event) => void (event.type === "command" && operations.push(event.operation)),
     });
     const saver = new RedisSaver({ memory });
@@ -93,10 +84,10 @@ describe("A saver on the connection of a memory", () => {
     const inMemory = new RedisChatMemory({ store: new InMemorySessionStore() });
     expect(() => new RedisSaver({ memory: inMemory })).toThrow(/must be a RedisChatMemory on Redis/);
     expect(() => new RedisSaver({ memory: { history: () => undefined } as never })).toThrow(/on Redis/);
-    const memory = new RedisChatMemory({ client });
+    const memory = new RedisChatMemory({ client: own.client });
     for (const option of [
       { url: "redis://localhost" },
-      { client },
+      { client: own.client },
       { encryption: testKeys("k1") },
       { keyPrefix: "x" },
     ]) {

@@ -1,33 +1,22 @@
-import { Redis } from "ioredis";
 import { serverFindings } from "../../cli/doctor/server-findings.js";
 import type { ServerFacts } from "../../cli/doctor/server-facts.js";
 import { jsonLines, runCommand } from "../support/built-command.js";
 import { hostedCommands } from "../support/hosted-commands.js";
-import { startRedis, type PrivateRedis } from "../../testkit/servers/redis-server.js";
+import { startRedis } from "../../testkit/servers/redis-server.js";
+import { ownServer } from "../support/own-server.js";
 
 const run = hostedCommands();
-let server: PrivateRedis;
-let admin: Redis;
-
-beforeAll(async () => {
-  server = await startRedis();
-  admin = new Redis(server.url);
-});
-
-afterAll(async () => {
-  await admin.quit();
-  await server.stop();
-});
+const own = ownServer(startRedis);
 
 async function doctor(env: Record<string, string> = {}) {
-  const { exitCode, output, errors } = await run(["doctor", "--json", "--url", server.url], { env });
+  const { exitCode, output, errors } = await run(["doctor", "--json", "--url", own.server.url], { env });
   const found = jsonLines(output) as unknown as { check: string; level: string; found: string; advice: string }[];
   return { exitCode, errors, levels: Object.fromEntries(found.map(({ check, level }) => [check, level])), found };
 }
 
 describe("the command doctor", () => {
   it("finds nothing to change in a server that is set up as the guide says", async () => {
-    await admin.config("SET", "maxmemory", "500mb", "maxmemory-policy", "noeviction", "appendonly", "yes");
+    await own.client.config("SET", "maxmemory", "500mb", "maxmemory-policy", "noeviction", "appendonly", "yes");
     const { exitCode, levels, errors } = await doctor();
     expect(errors).toBe("");
     // A single server lacks a replica; all else is as it should be.
@@ -36,11 +25,11 @@ describe("the command doctor", () => {
       ...{ latency: expect.any(String), "slow log": "ok", permissions: "ok" },
     });
     expect(exitCode).toBe(4);
-    expect((await run(["doctor", "--url", server.url])).output).toMatch(/\n0 problems, [12] warnings?\.\n$/);
+    expect((await run(["doctor", "--url", own.server.url])).output).toMatch(/\n0 problems, [12] warnings?\.\n$/);
   });
 
   it("says what is wrong with a server that removes keys and stores nothing", async () => {
-    await admin.config("SET", "maxmemory", "500mb", "maxmemory-policy", "allkeys-lru", "appendonly", "no");
+    await own.client.config("SET", "maxmemory", "500mb", "maxmemory-policy", "allkeys-lru", "appendonly", "no");
     const { exitCode, levels, found } = await doctor();
     expect(levels).toMatchObject({ eviction: "problem", persistence: "warning" });
     expect(found.find(({ check }) => check === "eviction")?.advice).toContain("noeviction");
@@ -48,33 +37,33 @@ describe("the command doctor", () => {
   });
 
   it("names the commands that a user may not run, and writes nothing to find out", async () => {
-    await admin.acl("SETUSER", "worker", "on", ">pw", "~*", "+@all", "-rpush", "-evalsha");
-    const before = await admin.dbsize();
+    await own.client.acl("SETUSER", "worker", "on", ">pw", "~*", "+@all", "-rpush", "-evalsha");
+    const before = await own.client.dbsize();
     const { found } = await doctor({ REDIS_USERNAME: "worker", REDIS_PASSWORD: "pw" });
     const permissions = found.find(({ check }) => check === "permissions")!;
     expect(permissions).toMatchObject({ level: "problem" });
     expect(permissions.found).toBe("worker may not run: evalsha, rpush");
-    expect(await admin.dbsize()).toBe(before);
+    expect(await own.client.dbsize()).toBe(before);
   });
 
   it("says which questions a user may not ask", async () => {
-    await admin.acl("SETUSER", "blind", "on", ">pw", "~*", "+@all", "-info", "-slowlog", "-config");
+    await own.client.acl("SETUSER", "blind", "on", ">pw", "~*", "+@all", "-info", "-slowlog", "-config");
     const env = { REDIS_USERNAME: "blind", REDIS_PASSWORD: "pw" };
-    const { output, errors } = await runCommand(["doctor", "--json", "--url", server.url], { env });
+    const { output, errors } = await runCommand(["doctor", "--json", "--url", own.server.url], { env });
     const levels = Object.fromEntries(jsonLines(output).map(({ check, level }) => [check, level]));
     expect([levels, errors]).toEqual([expect.objectContaining({ server: "note", permissions: "ok" }), ""]);
   });
 
   it("finds slow scripts of this package", async () => {
-    await admin.config("SET", "slowlog-log-slower-than", "0");
-    await admin.eval("return 1", 1, "lcmem:{ann}:log");
-    await admin.config("SET", "slowlog-log-slower-than", "-1");
+    await own.client.config("SET", "slowlog-log-slower-than", "0");
+    await own.client.eval("return 1", 1, "lcmem:{ann}:log");
+    await own.client.config("SET", "slowlog-log-slower-than", "-1");
     const { found } = await doctor();
     expect(found.find(({ check }) => check === "slow log")).toMatchObject({ level: "warning" });
   });
 
   it("fits 80 columns of text where the advice is long, and shows no password", async () => {
-    const { output, errors } = await runCommand(["doctor", "--url", server.url.replace("//", "//default:secret@")]);
+    const { output, errors } = await runCommand(["doctor", "--url", own.server.url.replace("//", "//default:secret@")]);
     expect(output + errors).not.toContain("secret");
     expect(output).toMatch(/^ {2}ok +version +(Redis|Valkey) \d/m);
   });

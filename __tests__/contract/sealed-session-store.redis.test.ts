@@ -1,4 +1,3 @@
-import { Redis } from "ioredis";
 import { KeyRing } from "../../src/sealed/keys/key-ring.js";
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
@@ -8,7 +7,8 @@ import type { CompleteSessionStore } from "../../src/store/session-store.js";
 import { sessionStoreContract } from "../../testing/session-store-contract.js";
 import { uniquePrefix } from "../support/shared-redis.js";
 import { testKeys } from "../support/test-keys.js";
-import { startContractServer, type ContractServer } from "./contract-server.js";
+import { startContractServer } from "./contract-server.js";
+import { ownServer } from "../support/own-server.js";
 
 const sealed = (store: CompleteSessionStore) => sealedStore(store, KeyRing.of(testKeys("k2", "k1")));
 
@@ -30,24 +30,15 @@ describe("a store in memory that is encrypted keeps the contract of session stor
 });
 
 describe("a store in Redis that is encrypted keeps the contract of session stores", () => {
-  let server: ContractServer;
-  let client: Redis;
+  const own = ownServer(startContractServer);
   let keyPrefix: string;
-  beforeAll(async () => {
-    server = await startContractServer();
-    client = new Redis(server.url);
-  });
-  afterAll(async () => {
-    client.disconnect();
-    await server.stop();
-  });
   const cases = sessionStoreContract({
     create: () => {
       keyPrefix = uniquePrefix();
-      return sealed(new RedisSessionStore({ client, keyPrefix }));
+      return sealed(new RedisSessionStore({ client: own.client, keyPrefix }));
     },
-    damage: (_, sessionId) => client.unlink(sessionKeys(keyPrefix, sessionId).ids),
-    wait: (milliseconds) => server.wait(milliseconds),
+    damage: (_, sessionId) => own.client.unlink(sessionKeys(keyPrefix, sessionId).ids),
+    wait: (milliseconds) => own.server.wait(milliseconds),
   });
   for (const { title, run } of cases.filter(isApt)) {
     it(title, run);

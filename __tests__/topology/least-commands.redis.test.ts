@@ -2,7 +2,7 @@ import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { Redis } from "ioredis";
 import { ChatHistoryTruncationReducer, RedisChatMemory } from "langchain-redis-memory";
 import { RedisToolInvocationHistory } from "langchain-redis-memory/openai";
-import { startContractServer, type ContractServer } from "../contract/contract-server.js";
+import { startContractServer } from "../contract/contract-server.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import { sessionStoreContract } from "../../testing/session-store-contract.js";
 import { records } from "../../testing/session-store/store-case.js";
@@ -10,26 +10,27 @@ import { closedAfterEach } from "../support/closed-after-each.js";
 import { allLeastCommands, leastCommands } from "../support/least-commands.js";
 import { refusals } from "../../testkit/servers/least-user.js";
 import { uniquePrefix } from "../support/shared-redis.js";
+import { ownServer } from "../support/own-server.js";
 
 /** Those that one server without replicas never gets, and those that the contract does not meet. */
 const elsewhere: readonly string[] = [...leastCommands.cluster, "exists", ...leastCommands.encryption];
 
 describe("A Redis user with the least commands", () => {
   const closed = closedAfterEach();
-  let server: ContractServer;
-  let admin: Redis;
-  beforeAll(async () => {
-    server = await startContractServer();
-    admin = new Redis(server.url);
-  });
-  afterAll(async () => {
-    admin.disconnect();
-    await server.stop();
-  });
+  const own = ownServer(startContractServer);
 
   const open = async (name: string, commands: readonly string[]) => {
-    await admin.call("ACL", "SETUSER", name, "reset", "on", ">pw", "~*", ...commands.map((command) => `+${command}`));
-    const client = new Redis(server.url, { username: name, password: "pw", enableReadyCheck: false });
+    await own.client.call(
+      "ACL",
+      "SETUSER",
+      name,
+      "reset",
+      "on",
+      ">pw",
+      "~*",
+      ...commands.map((command) => `+${command}`),
+    );
+    const client = new Redis(own.server.url, { username: name, password: "pw", enableReadyCheck: false });
     client.on("error", () => undefined);
     return client;
   };
@@ -42,14 +43,14 @@ describe("A Redis user with the least commands", () => {
     afterAll(() => client.disconnect());
     for (const { title, run } of sessionStoreContract({
       create: () => new RedisSessionStore({ client, keyPrefix: uniquePrefix() }),
-      wait: (milliseconds) => server.wait(milliseconds),
+      wait: (milliseconds) => own.server.wait(milliseconds),
     })) {
       it(title, () => run());
     }
   });
 
   it("needs every one of them: without it an operation that has a name is refused, or the contract", async () => {
-    const counts = await admin.info("commandstats");
+    const counts = await own.client.info("commandstats");
     const inContract = (command: string) => (counts.includes(`cmdstat_${command}:`) ? "the contract" : undefined);
     const isNeeded = async (command: string) => {
       const rest = allLeastCommands.filter((name) => name !== command);
@@ -63,10 +64,10 @@ describe("A Redis user with the least commands", () => {
   });
 
   it("is refused nothing by what the doors do", async () => {
-    await admin.call("ACL", "LOG", "RESET");
+    await own.client.call("ACL", "LOG", "RESET");
     const client = closed(await open("least", allLeastCommands));
     expect(await refusedOperation(client)).toBeUndefined();
-    expect(await refusals(admin)).toEqual([]);
+    expect(await refusals(own.client)).toEqual([]);
   });
 });
 

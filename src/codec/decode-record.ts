@@ -115,9 +115,7 @@ export function parseOwnRecord(record: string): ParsedRecord | undefined {
     : { type: beginning.type, data, isTagged: record.includes(tagEnd), tokens };
 }
 
-/**
- * The same with data of its own.
- */
+/** The same with data of its own. */
 export function copyOf(record: ParsedRecord): ParsedRecord {
   return { ...record, data: copyOfValue(record.data) as Record<string, unknown> };
 }

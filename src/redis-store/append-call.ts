@@ -1,11 +1,10 @@
 import { contentConflict, outOfRange, positionConflict } from "../store/refusals.js";
 import type { SessionRef } from "../store/session-ref.js";
 import { askOf } from "../redis/script-runner.js";
-import { idHash, lastHash } from "../redis/keys.js";
+import { idHash, lastHash, logSum } from "../redis/keys.js";
 import { unknownReply } from "../redis/errors.js";
 import { beginsRound } from "../store/record-text.js";
 import { randomToken } from "../base/ids.js";
-import { logSum } from "../redis/keys.js";
 import { viewFrom, viewReply } from "./reads.js";
 import type { AppendPlan } from "../store/append-plan.js";
 import type { AppendRequest, AppendResult, ReplaceTailRequest } from "../store/session-writes.js";

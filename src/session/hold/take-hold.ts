@@ -149,7 +149,7 @@ async function take<Result extends { readonly place?: HoldPlace }>(
   return { held: turn, ...(result && { result }) };
 }
 
-/** Who waits for a session tells it once, and sees whether this process holds it. */
+/** The event of a wait, raised once, and a check whether this process holds the session. */
 function watching(session: ConversationSession) {
   const isHeldHere = () => session.context.holds.has(session.sessionId);
   return { isHeldHere, waits: onceToldOf(session) };
@@ -288,7 +288,7 @@ export class HeldTurn {
     const { store, session, holdMs, ttlMs = Infinity } = parts;
     this.#running = new RunningTurn(store, session.id);
     this.#span = Math.min(holdMs, ttlMs);
-    this.#renewIn(1 / 3);
+    this.#renewIn();
   }
 
   /** The ticket, for the write with which the turn is given back. */
@@ -329,7 +329,7 @@ export class HeldTurn {
   }
 
   /** Renews the turn once a share of its time is over: a third costs a short turn nothing. */
-  #renewIn(share: number): void {
+  #renewIn(share = 1 / 3): void {
     if (!this.#isOver) {
       this.#timer = setTimeout(() => this.#renew(), Math.max(1, Math.floor(this.#span * share)));
       this.#timer.unref();
@@ -341,7 +341,7 @@ export class HeldTurn {
     if (this.#isWorking || performance.now() - this.#lastSign <= longestMs) {
       const turn = { ticket, holdMs, ...(ttlMs !== undefined && { ttlMs }) };
       beside.renewHold(session, turn).then(
-        (isHeld) => isHeld && this.#renewIn(1 / 3),
+        (isHeld) => isHeld && this.#renewIn(),
         // The connection may be back in time.
         () => this.#renewIn(1 / 8),
       );
