@@ -70,7 +70,7 @@ describe("Two writers and a reducer on one session", () => {
       await store.append({ id: `s${index}` }, { records: turn, ttlMs: 20 + index, side: { set: { field: "x" } } });
     }
     let left = 30;
-    for (const end = performance.now() + 5_000; left > 0 && performance.now() < end;) {
+    while (left > 0) {
       const views = await Promise.all(Array.from({ length: 30 }, (_, index) => store.readView({ id: `s${index}` })));
       for (const view of views) {
         expect([view.damaged, view.records.length, view.epoch === ""]).toEqual([
@@ -81,7 +81,6 @@ describe("Two writers and a reducer on one session", () => {
       }
       left = views.filter(({ epoch }) => epoch !== "").length;
     }
-    expect(left).toBe(0);
     client.disconnect();
   });
 });

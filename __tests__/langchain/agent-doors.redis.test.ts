@@ -339,12 +339,13 @@ describe("an agent that is stopped", () => {
         name: "Stop",
         wrapModelCall: (request, handler) => handler(request),
         beforeModel: () => {
-          proxy.delayReplies(100);
+          proxy.holdReplies();
           setTimeout(() => controller.abort(), 30);
         },
       });
       const agent = agentOf(memory, model, { persist, onAbort: "keep", others: [stop] });
       await expect(agent.invoke(ask("q", "q1"), { ...ann, signal: controller.signal })).rejects.toThrow();
+      proxy.releaseReplies();
       await memory.drain();
       expect(await transcript(direct)).toEqual(["q"]);
       expect(model.sent).toHaveLength(0);

@@ -467,10 +467,11 @@ describe("an agent that is stopped", () => {
       const { agent } = newAgent(memory, model, { onAbort, persist });
       const controller = new AbortController();
       const stream = await agent.stream(ask("q", "q1"), { ...ann, streamMode: "messages", signal: controller.signal });
+      let ended!: () => void;
       model.onWord = (word) => {
         if (word === "two ") {
-          // What comes after it has to wait for the stop.
-          model.pause = new Promise((resolve) => setTimeout(resolve, 300));
+          // The next word waits for the end of the run.
+          model.pause = new Promise<void>((resolve) => (ended = resolve));
           setTimeout(() => void (how === "signal" ? controller.abort() : stream.cancel().catch(() => undefined)), 5);
         }
       };
@@ -480,10 +481,10 @@ describe("an agent that is stopped", () => {
         }
       })();
       await reading.catch(() => undefined);
-      await model.pause;
       while ((await transcript(memory)).length < left.length) {
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
+      ended();
       await memory.drain();
       expect(await transcript(memory)).toEqual(left);
       const stored = await memory.history("ann").getTranscript();

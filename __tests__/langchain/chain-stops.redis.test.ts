@@ -317,13 +317,13 @@ describe("a chain's run that is stopped while the server is slow or silent", () 
       await slow.history("ann").getMessages();
       const model = new SlowModel(["unused"]);
       const chain = withRedisMemory(model, { memory: slow, onAbort: "keep", persist });
-      proxy.delayReplies(100);
+      proxy.holdReplies();
       const controller = new AbortController();
       const running = chain.invoke("q", { ...turn, signal: controller.signal });
       setTimeout(() => controller.abort(), 30);
       await expect(running).rejects.toThrow();
+      proxy.releaseReplies();
       await slow.drain();
-      proxy.restoreReplies();
       expect(texts(await slow.history("ann").getTranscript())).toEqual(["q"]);
       expect(model.sent).toEqual([]);
       await proxy.stop();

@@ -43,13 +43,15 @@ function newMemory(options: MemorySettings & { readonly url?: string } = {}): Re
   return memory;
 }
 
-/** A memory whose waiters keep their places also where this process stands still for seconds. */
+/** A memory whose waiters keep their places, and its holders their holds, also where this process stands still. */
 function patientMemory(keyPrefix: string): RedisChatMemory {
   const onEvent = (event: MemoryEvent) => void events.push(event);
   const store = new RedisSessionStore({ url: sharedRedisUrl(), keyPrefix, onEvent });
   const { beside } = store;
-  const take = beside.takeHold.bind(beside);
-  beside.takeHold = (session, request) => take(session, { ...request, graceMs: 60_000 });
+  const [take, renew] = [beside.takeHold.bind(beside), beside.renewHold.bind(beside)];
+  const long = ({ holdMs }: { readonly holdMs: number }) => 40 * holdMs;
+  beside.takeHold = (session, request) => take(session, { ...request, graceMs: 60_000, holdMs: long(request) });
+  beside.renewHold = (session, request) => renew(session, { ...request, holdMs: long(request) });
   const memory = new RedisChatMemory({ store });
   open.push(memory);
   stores.push(store);
@@ -167,13 +169,16 @@ describe("one turn of a session at a time", () => {
 
   it("holds the turn for as long as the function runs", async () => {
     const keyPrefix = uniquePrefix();
-    const [one, other] = [newMemory({ redis: { keyPrefix } }), newMemory({ redis: { keyPrefix } })];
+    const [one, other] = [patientMemory(keyPrefix), newMemory({ redis: { keyPrefix } })];
+    const heldUntil = async () => Number((await redis.hget(stateOf(keyPrefix, "ann"), "holder"))!.split(" ")[1]);
     const began = performance.now();
     await one.withTurn(
       "ann",
       async () => {
+        const first = await heldUntil();
         // It is renewed three times in the time for which it is held.
         await until(async () => commands("renewHold") > 3);
+        expect(await heldUntil()).toBeGreaterThan(first);
         await expect(other.withTurn("ann", () => "never", { waitMs: 0 })).rejects.toMatchObject({ code: "busy" });
       },
       { holdMs: 1_500 },

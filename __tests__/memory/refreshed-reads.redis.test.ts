@@ -28,9 +28,9 @@ beforeEach(() => {
 });
 afterEach(closeMemories);
 
-/** Writes a session that expires in 100 seconds. */
+/** Writes a session that expires in 1,000 seconds. */
 async function writeShort(session: string) {
-  const memory = newMemory({ redis: { keyPrefix }, sessionTTL: 100 });
+  const memory = newMemory({ redis: { keyPrefix }, sessionTTL: 1_000 });
   await memory.history(session, { owner: "ann" }).append([human("q"), ai("a")], { turnId: "t1" });
   await memory.drain();
 }
@@ -145,7 +145,7 @@ describe("sessionTTL with refreshOnRead", () => {
     }
     await memory.drain();
     expect(await redis.pttl(sessionKeys(keyPrefix, "lasting").log)).toBe(-1);
-    expect(await life("s")).toBeLessThan(101);
+    expect(await life("s")).toBeLessThan(1_001);
   });
 
   it("needs seconds, and a store that can extend it", () => {
