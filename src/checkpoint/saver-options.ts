@@ -14,7 +14,14 @@ export interface RedisSaverSettings {
    * keep its thread alive, too.
    * @default never
    */
-  readonly threadTTL?: number | { readonly seconds: number; readonly refreshOnRead?: boolean };
+  readonly threadTTL?:
+    | number
+    | {
+        /** Seconds to live. */
+        readonly seconds: number;
+        /** Whether reads of a checkpoint extend it, too. @default false */
+        readonly refreshOnRead?: boolean;
+      };
   /**
    * Checkpoints of the root graph that a thread keeps, at least 1; old ones go from time to time, a few more stay
    * meanwhile. What a kept checkpoint needs stays. @default all
@@ -36,7 +43,11 @@ export interface RedisSaverSettings {
 
 /** Options of `RedisSaver`: exactly one of `client`, `url`, `config` and `memory`, and settings. */
 export type RedisSaverOptions =
-  | (RedisSaverSettings & ExactlyOne<ConnectionSource> & { readonly memory?: undefined })
+  | (RedisSaverSettings &
+      ExactlyOne<ConnectionSource> & {
+        /** Not beside a connection. */
+        readonly memory?: undefined;
+      })
   | (Pick<RedisSaverSettings, "threadTTL" | "keep" | "maxItemBytes"> & {
       /**
        * The memory's connection, key prefix, timeout, acknowledgements of replicas, encryption and events are used, and

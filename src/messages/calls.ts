@@ -2,11 +2,15 @@ import type { AIMessage, BaseMessage, ToolMessage } from "@langchain/core/messag
 import { roleOf, speakerOf } from "./roles.js";
 import { isRecord, recordsIn, stringIn } from "./values.js";
 
-/** A call that a message makes. `readable` is false if its arguments are not an object. */
+/** A tool call of a message. */
 export interface Call {
+  /** Id that the tool's result names. */
   readonly id: string | undefined;
+  /** Name of the tool. */
   readonly name: string;
+  /** Arguments; their text where they are not an object. */
   readonly args: unknown;
+  /** False if the arguments are not an object. */
   readonly readable: boolean;
 }
 

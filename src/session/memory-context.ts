@@ -35,7 +35,14 @@ export interface MemorySettings extends StoreSettings {
    * expiry gets none.
    * @default no expiry
    */
-  readonly sessionTTL?: number | { readonly seconds: number; readonly refreshOnRead?: boolean };
+  readonly sessionTTL?:
+    | number
+    | {
+        /** Seconds to live. */
+        readonly seconds: number;
+        /** Whether reads extend it, too. @default false */
+        readonly refreshOnRead?: boolean;
+      };
   /**
    * Reducer of the view: a `ChatHistoryReducer`, or any Runnable from messages to messages such as
    * `trimMessages(options)`.
@@ -53,7 +60,18 @@ export interface MemorySettings extends StoreSettings {
    * each), for `seconds` (86,400).
    * @default "keep"
    */
-  readonly retention?: "keep" | "discard" | { readonly discard: { readonly ids?: number; readonly seconds?: number } };
+  readonly retention?:
+    | "keep"
+    | "discard"
+    | {
+        /** Discards, and sets how long the ids stay. */
+        readonly discard: {
+          /** Ids of a session that stay. @default 10_000 */
+          readonly ids?: number;
+          /** Seconds for which an id stays. @default 86_400 */
+          readonly seconds?: number;
+        };
+      };
   /** Counter that counts each message once, at its write; reducers reuse the counts. @default the reducer's counter */
   readonly tokenCounter?: TokenCounter;
   /**

@@ -5,8 +5,11 @@ import { fieldsIn } from "./json.js";
 
 /** A chat model of LangChain, or a binding of one. */
 export interface WireModel {
+  /** Sends the messages and returns the answer. */
   invoke(messages: BaseMessage[]): Promise<unknown>;
+  /** Sends the messages and streams the answer. */
   stream(messages: BaseMessage[]): Promise<AsyncIterable<unknown>>;
+  /** Returns the model with tools bound. */
   bindTools?(tools: never[]): Omit<WireModel, "bindTools">;
 }
 

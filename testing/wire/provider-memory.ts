@@ -36,9 +36,17 @@ export class ProviderMemory {
     return this.#proofs.get(proof);
   }
 
-  /** Notes an item of an answer; `thought` is the id of the reasoning item that it belongs to. */
-  noteItem(id: string, { isStored, thought }: { readonly isStored: boolean; readonly thought?: string }): void {
-    this.#items.set(id, { isStored, thought });
+  /** Notes an item of an answer. */
+  noteItem(
+    id: string,
+    item: {
+      /** True if the provider can look it up. */
+      readonly isStored: boolean;
+      /** Id of the reasoning item that it belongs to. */
+      readonly thought?: string;
+    },
+  ): void {
+    this.#items.set(id, { isStored: item.isStored, thought: item.thought });
   }
 
   /** True for an item that the provider can look up. */
