@@ -1,5 +1,5 @@
-import { ToolMessage, type BaseMessage } from "@langchain/core/messages";
-import { repairConversation, validateConversation } from "langchain-redis-memory/structure";
+import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
+import { repairConversation, stampAnswer, validateConversation, walkLedger } from "langchain-redis-memory/structure";
 import { compute } from "../measure/compute.js";
 import { chartOf } from "../report/charts.js";
 import { comparisonTable, digits, time, whole } from "../report/format.js";
@@ -33,6 +33,7 @@ export async function structureSuite({ quick }: Setting): Promise<Section> {
       measured: await compute(computations, { turns: quick ? 1 : 4, milliseconds: quick ? 5 : 150 }),
     });
   }
+  const ledger = await ledgerCase(quick);
   const [shorter, longest] = [cases.at(-2)!, cases.at(-1)!];
   const growth =
     Math.max(...[0, 1].map((index) => longest.measured[index]!.median / shorter.measured[index]!.median)) /
@@ -40,8 +41,16 @@ export async function structureSuite({ quick }: Setting): Promise<Section> {
   return {
     title: "Validation and repair",
     about: "None of the peers has the like; the times are to show that they are linear.",
-    tables: [comparisonTable("By number of messages", cases)],
+    tables: [comparisonTable("By number of messages", cases), comparisonTable("Prefix ledger", [ledger])],
     charts: [chartOf("Validation and repair", "messages", { cases, xs: lengths })],
+    targets: [
+      {
+        what: `the walk of the prefix ledger, ${walked} messages that were seen before`,
+        wanted: `≤ ${walkLimit * 1_000} µs`,
+        got: time(ledger.measured[0]!.median),
+        holds: ledger.measured[0]!.median <= walkLimit,
+      },
+    ],
     headlines: [
       {
         what: `validation, and repair, of ${longest.name} messages`,
@@ -54,6 +63,32 @@ export async function structureSuite({ quick }: Setting): Promise<Section> {
       },
     ],
   };
+}
+
+const walked = 60;
+/** Milliseconds. */
+const walkLimit = 0.06;
+
+/** The walk of a conversation whose every answer has a bound thought. */
+async function ledgerCase(quick: boolean): Promise<Case> {
+  const make = () => {
+    const messages: BaseMessage[] = [];
+    for (let turn = 0; turn < walked / 2; turn += 1) {
+      messages.push(new HumanMessage(`Question ${turn}: ${"what is it ".repeat(20)}?`));
+      const thinking = { type: "thinking", thinking: "Let me see. ".repeat(20), signature: `${turn}`.repeat(200) };
+      const answer = new AIMessage({ content: [thinking, { type: "text", text: "It is this. ".repeat(20) }] });
+      messages.push(stampAnswer(answer, walkLedger(messages).prefix));
+    }
+    return messages;
+  };
+  const known = make();
+  const fresh = () => known.map((message) => Object.assign(Object.create(Object.getPrototypeOf(message)), message));
+  const computations = [
+    { name: "seen before", run: () => walkLedger(known) },
+    { name: "read from the store", run: () => walkLedger(fresh() as BaseMessage[]) },
+  ];
+  const measured = await compute(computations, { turns: quick ? 1 : 4, milliseconds: quick ? 5 : 150 });
+  return { name: `${walked} messages`, measured };
 }
 
 function broken(length: number): BaseMessage[] {

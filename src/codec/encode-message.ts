@@ -1,6 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { RecordError } from "../base/errors.js";
 import { shortHash } from "../base/ids.js";
+import { sortKeys } from "../base/json-text.js";
 import { isRecord } from "../messages/values.js";
 import { startWalk, tagValue, type Walk } from "./tagged-values.js";
 
@@ -311,26 +312,6 @@ function unsupportedField(field: string, { problem }: Walk, error: unknown): Rec
 
 function unsupportedMessage(reason: string, cause?: unknown): RecordError {
   return new RecordError(`The message cannot be stored: ${reason}.`, { code: "unsupported_message", cause });
-}
-
-/** Canonical form: the value with the keys of all objects in ascending order. Linear except for the sorting. */
-export function sortKeys(value: unknown): unknown {
-  if (typeof value !== "object" || value === null) {
-    return value;
-  }
-  if (Array.isArray(value)) {
-    return value.map(sortKeys);
-  }
-  const copy: Record<string, unknown> = {};
-  for (const key of Object.keys(value).sort()) {
-    const sorted = sortKeys((value as Record<string, unknown>)[key]);
-    if (key === "__proto__") {
-      Object.defineProperty(copy, key, { value: sorted, enumerable: true });
-    } else {
-      copy[key] = sorted;
-    }
-  }
-  return copy;
 }
 
 /** The name of a turn in Redis: a hash of its id, 14 characters of base64url. */

@@ -24,3 +24,11 @@ export {
 export type { CallBlockForm, CallIdForm, NameForm, StructureProfile } from "../structure/profiles/profile.js";
 export type { RepairAction, StructureRepair } from "../structure/repair/session.js";
 export { conversationGuard, type ConversationGuardOptions } from "../reducers/conversation-guard.js";
+export {
+  stampAnswer,
+  walkLedger,
+  type AnswerPrefix,
+  type DroppedCause,
+  type LedgerWalk,
+  type PrefixParts,
+} from "../structure/ledger/walk-ledger.js";

@@ -5,7 +5,7 @@ import { type Fields, fieldsIn, listIn, textIn } from "../json.js";
 export interface PlacedThought {
   /** Its signature, or the data of a redacted thought; undefined if it has none. */
   readonly proof: string | undefined;
-  /** Digest of system, tools, the messages before it, and the thoughts before it in its message. */
+  /** Digest of system, tools, the messages before it, and the blocks before it in its message. */
   readonly prefix: string;
   readonly path: string;
 }
@@ -36,8 +36,8 @@ export function placeThoughts({ system, tools, messages }: Fields): PlacedThough
       if (isThought(block)) {
         const proof = proofOf(block);
         thoughts.push({ proof, prefix: inside, path: `messages[${index}].content[${place}]` });
-        inside = digestOf(inside, proof);
       }
+      inside = digestOf(inside, block);
     });
     chain = digestOf(chain, { role, blocks });
   });
@@ -47,10 +47,10 @@ export function placeThoughts({ system, tools, messages }: Fields): PlacedThough
 /** Digests of what stands before each thought of an answer to a request that ends at `end`. */
 export function placeAnswer(blocks: readonly Fields[], end: string): readonly Omit<PlacedThought, "path">[] {
   let inside = end;
-  return blocks.filter(isThought).map((block) => {
+  return blocks.flatMap((block) => {
     const placed = { proof: proofOf(block), prefix: inside };
-    inside = digestOf(inside, placed.proof);
-    return placed;
+    inside = digestOf(inside, block);
+    return isThought(block) ? [placed] : [];
   });
 }
 
@@ -63,9 +63,13 @@ function proofOf(block: Fields): string | undefined {
   return textIn(block["type"] === "thinking" ? block["signature"] : block["data"]);
 }
 
-/** Text is the same as one block of it. */
+/** Text is the same as one block of it, also in a tool's result. */
 function contentOf(content: unknown): readonly Fields[] {
-  return typeof content === "string" ? [{ type: "text", text: content }] : listIn(content);
+  return typeof content === "string" ? [{ type: "text", text: content }] : listIn(content).map(withBlocks);
+}
+
+function withBlocks(block: Fields): Fields {
+  return block["type"] === "tool_result" ? { ...block, content: contentOf(block["content"]) } : block;
 }
 
 function digestOf(chain: string, value: unknown): string {

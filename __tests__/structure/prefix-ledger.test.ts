@@ -1,0 +1,131 @@
+import { AIMessage, type BaseMessage, HumanMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
+import { stampAnswer, walkLedger } from "../../src/entries/structure.js";
+import { copyMessage } from "../../src/codec/copy-message.js";
+import { encodeMessage } from "../../src/codec/encode-message.js";
+import { prefixKey } from "../../src/structure/ledger/walk-ledger.js";
+
+const thought = { type: "thinking", thinking: "hm", signature: "EqQBCgIYAh" };
+const text = { type: "text", text: "Hello" };
+const question = new HumanMessage("Hi");
+const next = new HumanMessage("Bye");
+const parts = { system: "Be brief.", tools: [{ name: "a" }] };
+const made = new AIMessage({ content: [thought, text], response_metadata: { model_provider: "anthropic" } });
+const answer = stampAnswer(made, walkLedger([question], parts).prefix);
+const list = [question, answer, next];
+
+it("stamps an answer whose thought is signed, in twelve characters and forty bytes of its record", () => {
+  const stamp = answer.response_metadata[prefixKey] as string;
+  expect(stamp).toMatch(/^[\w-]{12}$/);
+  const sizes = [made, answer].map((message) => encodeMessage(message, { id: "1" }).record.length);
+  expect(sizes[1]! - sizes[0]!).toBeLessThanOrEqual(40);
+  expect(made.response_metadata).toEqual({ model_provider: "anthropic" });
+  const unsigned = new AIMessage({ content: [{ type: "thinking", thinking: "hm" }, text] });
+  expect([new AIMessage("Hi"), unsigned].map((each) => stampAnswer(each, walkLedger([question]).prefix))).toEqual([
+    new AIMessage("Hi"),
+    unsigned,
+  ]);
+});
+
+it.each<[string, BaseMessage[], object, string | undefined]>([
+  ["nothing changed", list, parts, undefined],
+  ["it was stored and read", list.map(copyMessage), parts, undefined],
+  ["the system prompt is a message", list, { ...parts, system: new SystemMessage("Be brief.") }, undefined],
+  [
+    "the system prompt is the first message",
+    [new SystemMessage("Be brief."), ...list],
+    { tools: parts.tools },
+    undefined,
+  ],
+  [
+    "the system prompt has a mark for the cache",
+    [
+      new SystemMessage({ content: [{ type: "text", text: "Be brief.", cache_control: { type: "ephemeral" } }] }),
+      ...list,
+    ],
+    { tools: parts.tools },
+    undefined,
+  ],
+  [
+    "a tool is loaded later",
+    list,
+    { ...parts, tools: [...parts.tools, { name: "b", defer_loading: true }] },
+    undefined,
+  ],
+  [
+    "a mark for the cache moved",
+    [new HumanMessage({ content: [{ type: "text", text: "Hi", cache_control: { type: "ephemeral" } }] }), answer, next],
+    parts,
+    undefined,
+  ],
+  ["the question got a name", [new HumanMessage({ content: "Hi", name: "Ann" }), answer, next], parts, undefined],
+  ["the system prompt changed", list, { ...parts, system: "Be kind." }, "system"],
+  ["there is no system prompt any more", list, { tools: parts.tools }, "system"],
+  ["the tools changed", list, { ...parts, tools: [] }, "tools"],
+  ["the question changed", [new HumanMessage("Ho"), answer, next], parts, "messages"],
+  ["a message went", [answer, next], parts, "messages"],
+  ["a message came", [question, question, answer, next], parts, "messages"],
+  ["nobody stamped it", [question, made, next], parts, "unstamped"],
+])("knows a thought again where %s", (_, messages, frame, cause) => {
+  const walk = walkLedger(messages, frame);
+  expect([walk.cause, walk.sent, walk.dropped]).toEqual(cause === undefined ? [undefined, 1, 0] : [cause, 0, 1]);
+  expect(walk.firstAt).toBe(cause === undefined ? -1 : messages.findIndex((each) => each.getType() === "ai"));
+  expect(JSON.stringify(walk.messages).includes("EqQB")).toBe(cause === undefined);
+  expect(JSON.stringify(messages)).toContain("EqQB");
+});
+
+it("leaves out the same at each later request, says once that it is new, and keeps what the model thinks since", () => {
+  const changed = { ...parts, system: "Be kind." };
+  const first = walkLedger(list, changed);
+  const again = walkLedger(list, changed);
+  expect(again.messages).toEqual(first.messages);
+  expect(again.messages[1]).toBe(first.messages[1]);
+  expect([first.isNew, again.isNew]).toEqual([true, true]);
+  const second = stampAnswer(new AIMessage({ content: [{ ...thought, signature: "Second" }, text] }), first.prefix);
+  const later = walkLedger([...list, second, new HumanMessage("And?")], changed);
+  expect([later.sent, later.dropped, later.isNew, later.cause]).toEqual([1, 1, false, "system"]);
+  expect(later.messages.slice(0, 3)).toEqual(first.messages);
+});
+
+it("leaves out thoughts of an answer that was changed between them, and keeps those of one changed behind", () => {
+  const second = { ...thought, signature: "Second" };
+  const both = new AIMessage({ content: [thought, text, second, { type: "text", text: "Bye" }] });
+  const stamped = stampAnswer(both, walkLedger([question]).prefix);
+  const edited = (place: number) => {
+    const content = (stamped.content as object[]).map((block, at) => (at === place ? { ...block, text: "?" } : block));
+    return new AIMessage({ content: content as never, response_metadata: stamped.response_metadata });
+  };
+  expect([1, 3].map((place) => walkLedger([question, edited(place), next]).sent)).toEqual([0, 2]);
+});
+
+it("tells tools apart whose names are the same, and results from each other", () => {
+  const call = { id: "c1", name: "a", args: { q: { b: 1, a: 2 } } };
+  const step = (content: string) => new ToolMessage({ content, tool_call_id: "c1" });
+  const calling = stampAnswer(
+    new AIMessage({
+      content: [thought, { type: "tool_use", id: "c1", name: "a", input: call.args }],
+      tool_calls: [call],
+    }),
+    walkLedger([question]).prefix,
+  );
+  const after = stampAnswer(made, walkLedger([question, calling, step("cold")]).prefix);
+  const sent = (messages: BaseMessage[]) => walkLedger([...messages, next]).sent;
+  expect(sent([question, calling, step("cold"), after])).toBe(2);
+  expect(sent([question, calling, step("warm"), after])).toBe(1);
+  const reordered = { ...call, args: { q: { a: 2, b: 1 } } };
+  const asText = new AIMessage({
+    content: [thought, { type: "tool_use", id: "c1", name: "a", input: '{"q":{"a":2,"b":1}}', index: 1 }],
+    tool_calls: [reordered],
+    response_metadata: calling.response_metadata,
+  });
+  expect(sent([question, asText, step("cold"), after])).toBe(2);
+  const described = (description: string) => ({ type: "function", function: { name: "a", description } });
+  const stamped = stampAnswer(made, walkLedger([question], { tools: [described("x")] }).prefix);
+  expect(walkLedger([question, stamped], { tools: [described("y")] }).cause).toBe("tools");
+});
+
+it("sees a message that was changed in place", () => {
+  const mutable = new HumanMessage("Hi");
+  const stamped = stampAnswer(made, walkLedger([mutable]).prefix);
+  mutable.content = "Ho";
+  expect(walkLedger([mutable, stamped, next]).cause).toBe("messages");
+});
