@@ -300,8 +300,15 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
       ],
     },
     "src/entries/checkpoint.ts": {
-      values: ["RedisSaver"],
-      types: ["ChannelHistory", "RedisSaverOptions", "RedisSaverSettings"],
+      values: ["RedisSaver", "RedisStore"],
+      types: [
+        "ChannelHistory",
+        "ItemStoreSettings",
+        "ItemTTL",
+        "RedisSaverOptions",
+        "RedisSaverSettings",
+        "RedisStoreOptions",
+      ],
     },
     "src/entries/otel.ts": { values: ["openTelemetryHandler"], types: ["OpenTelemetryHandlerOptions"] },
     "testing/index.ts": {

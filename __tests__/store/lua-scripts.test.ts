@@ -2,12 +2,13 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { toStoreError } from "../../src/redis/errors.js";
 import * as threadScripts from "../../src/checkpoint/lua/scripts.js";
+import * as itemScripts from "../../src/long-term/lua/scripts.js";
 import * as scripts from "../../src/redis/lua/scripts.js";
 import type { Script } from "../../src/redis/script.js";
 import { assemble, luaFolder, luaFolders, moduleFrom, readsFrom } from "../../scripts/lua/assemble.js";
 
 const root = join(__dirname, "../..");
-const all = Object.entries<Script>({ ...scripts, ...threadScripts });
+const all = Object.entries<Script>({ ...scripts, ...threadScripts, ...itemScripts });
 
 const files: Record<string, string> = {
   "sum.lua": "-- Adds.\n--- @include plus\n--- @include minus\n\nreturn plus(minus(1), 2)\n",

@@ -20,7 +20,7 @@ export const packageOwners: Readonly<Record<string, { readonly folders: readonly
   {
     ioredis: { folders: ["redis", "redis-store", "redis-lists", "session", "cli"], lazy: true },
     langchain: { folders: ["agent"], lazy: false },
-    "@langchain/langgraph-checkpoint": { folders: ["checkpoint"], lazy: false },
+    "@langchain/langgraph-checkpoint": { folders: ["checkpoint", "long-term"], lazy: false },
     "@opentelemetry/api": { folders: ["otel"], lazy: false },
   };
 

@@ -17,8 +17,8 @@ import { luaConstants } from "./constants.js";
 /** The folder of the scripts of sessions, from the root of the project. */
 export const luaFolder = "src/redis/lua";
 
-/** All folders of scripts. Those of threads are apart, so that only who uses them loads them. */
-export const luaFolders = [luaFolder, "src/checkpoint/lua"];
+/** All folders of scripts. Those of LangGraph are apart, so that only who uses them loads them. */
+export const luaFolders = [luaFolder, "src/checkpoint/lua", "src/long-term/lua"];
 
 /** The module that holds the assembled scripts of a folder, from the root of the project. */
 export function luaModule(folder: string): string {

@@ -63,7 +63,7 @@ export class RedisSaver extends BaseCheckpointSaver {
     this.#ownSerde = this.serde;
     this.#options = checkedOptions(options);
     const { threadTTL, keep, maxItemBytes } = this.#options;
-    this.#wire = openWire(options, this.#options);
+    this.#wire = openWire("RedisSaver", options, this.#options);
     const { runner, keyPrefix, ring, commandTimeout } = this.#wire;
     this.#store = new ThreadStore(runner, { keyPrefix, threadTTL, keep });
     this.#sealed = new SealedTexts(ring);

@@ -2,25 +2,33 @@ import { wrongKey, unknownKey } from "../store/refusals.js";
 import type { KeyRing } from "../sealed/keys/key-ring.js";
 import type { SealPlace, SessionKey } from "../sealed/keys/session-key.js";
 
-/** The kind of a thread's text: an item, or the record of a checkpoint or of writes of the named one. */
-export type TextKind = "item" | "checkpoint" | "writes";
+/**
+ * The kind of a thread's text: an item, or the record of a checkpoint or of writes of the named one; empty in long-term
+ * memory.
+ */
+export type TextKind = "item" | "checkpoint" | "writes" | "";
 
 const sealedText = /^~([\w.:/@-]{1,64}) ([\w-]*)$/;
 
-/** Seals and opens the texts of threads. JSON never begins like a sealed text, so plain ones are read as they are. */
+/**
+ * Seals and opens the texts of threads, or of long-term memory as those of no thread (""). JSON never begins like a
+ * sealed text, so plain ones are read as they are.
+ */
 export class SealedTexts {
   readonly #ring: KeyRing | undefined;
+  readonly #format: SealPlace["format"];
 
   /** Without a ring, texts stay as they are, and sealed ones are refused. */
-  constructor(ring: KeyRing | undefined) {
+  constructor(ring: KeyRing | undefined, format: SealPlace["format"] = "thread 1") {
     this.#ring = ring;
+    this.#format = format;
   }
 
   /** Seals what is written to a thread; texts stay plain where the current key is `null`. */
   async sealer(threadId: string): Promise<(text: string, kind: TextKind, name: string) => string> {
     const key = await this.#ring?.current(threadId);
     return (text, kind, name) =>
-      key === undefined ? text : `~${key.id} ${key.seal(text, placeOf(kind, name)).toString("base64url")}`;
+      key === undefined ? text : `~${key.id} ${key.seal(text, this.#placeOf(kind, name)).toString("base64url")}`;
   }
 
   /**
@@ -45,12 +53,16 @@ export class SealedTexts {
         return text;
       }
       const bytes = Buffer.from(sealedText.exec(text)?.[2] ?? "", "base64url");
-      const plain = keys.get(keyId)?.open(bytes, placeOf(kind, name));
+      const plain = keys.get(keyId)?.open(bytes, this.#placeOf(kind, name));
       if (plain === undefined) {
         throw wrongKey(threadId, keyId);
       }
       return plain;
     };
+  }
+
+  #placeOf(kind: TextKind, name: string): SealPlace {
+    return { format: this.#format, type: kind, name };
   }
 
   async #key(keyId: string, threadId: string): Promise<SessionKey> {
@@ -63,8 +75,4 @@ export class SealedTexts {
 
 function keyIdOf(text: string): string | undefined {
   return text.startsWith("~") ? text.slice(1, text.indexOf(" ")) : undefined;
-}
-
-function placeOf(kind: TextKind, name: string): SealPlace {
-  return { format: "thread 1", type: kind, name };
 }

@@ -59,7 +59,7 @@ export interface ThreadSettings {
 
 /** The name of a call that concerns a thread. */
 export function callOf(operation: string, threadId: string): CallName {
-  return { operation, sessionId: threadId, isThread: true };
+  return { operation, sessionId: threadId, subject: "thread" };
 }
 
 /** Threads in Redis: three keys each in one hash slot, each change one script. */

@@ -1,16 +1,23 @@
 import { ConfigurationError } from "../base/errors.js";
 import type { MemoryEventHandler } from "../base/events.js";
-import type { SchemaOutput } from "../base/options.js";
-import { contextOf } from "../memory/redis-chat-memory.js";
+import { contextOf, type RedisChatMemory } from "../memory/redis-chat-memory.js";
 import { openConnection } from "../redis/connection.js";
 import { ScriptRunner } from "../redis/script-runner.js";
+import type { ConnectionSource } from "../redis/store-options.js";
 import { wireOf } from "../redis-store/redis-session-store.js";
 import { checkEncryption } from "../sealed/keys/encryption-options.js";
 import { KeyRing } from "../sealed/keys/key-ring.js";
 import { sealedParts } from "../sealed/store.js";
-import type { RedisSaverOptions, saverSchema } from "./saver-options.js";
+import type { RedisSaverSettings } from "./saver-options.js";
 
-/** The connection that threads are written on, and the keys that seal them. */
+/** The options of whoever opens a wire: of a connection of its own, or the memory that lends one. */
+type WireOptions = ConnectionSource & { readonly memory?: RedisChatMemory };
+
+/** The settings of a wire, checked. */
+type WireSettings = Pick<RedisSaverSettings, "encryption" | "onEvent"> &
+  Required<Pick<RedisSaverSettings, "keyPrefix" | "commandTimeout">>;
+
+/** The connection that threads or long-term memory are written on, and the keys that seal them. */
 export interface ThreadWire {
   readonly runner: ScriptRunner;
   readonly keyPrefix: string;
@@ -22,16 +29,16 @@ export interface ThreadWire {
   close(): Promise<void>;
 }
 
-/** The wire of the memory that the options name, or a new one on their connection. */
-export function openWire(options: RedisSaverOptions, checked: SchemaOutput<typeof saverSchema>): ThreadWire {
+/** The wire of the memory that the options of `user` name, or a new one on their connection. */
+export function openWire(user: string, options: WireOptions, checked: WireSettings): ThreadWire {
   if (options.memory !== undefined) {
-    return lentWire(options.memory, options);
+    return lentWire(user, options.memory, options);
   }
   const { encryption, keyPrefix, commandTimeout, onEvent } = checked;
   if (encryption !== undefined) {
-    checkEncryption("RedisSaver", encryption);
+    checkEncryption(user, encryption);
   }
-  const connection = openConnection("RedisSaver", options, commandTimeout);
+  const connection = openConnection(user, options, commandTimeout);
   const runner = new ScriptRunner({ connection, commandTimeout, waitReplicas: undefined, onEvent });
   const ring = encryption && KeyRing.of(encryption);
   const close = async () => {
@@ -41,15 +48,15 @@ export function openWire(options: RedisSaverOptions, checked: SchemaOutput<typeo
   return { runner, keyPrefix, ring, commandTimeout, onEvent, close };
 }
 
-/** Options that a saver takes from the memory that lends its connection. */
+/** Options that come from the memory that lends its connection. */
 const lent = ["client", "url", "config", "keyPrefix", "commandTimeout", "encryption", "onEvent"] as const;
 
-function lentWire(memory: object, options: RedisSaverOptions): ThreadWire {
-  const surplus = lent.find((name) => options[name as keyof typeof options] !== undefined);
+function lentWire(user: string, memory: RedisChatMemory, options: WireOptions): ThreadWire {
+  const surplus = lent.find((name) => (options as Readonly<Record<string, unknown>>)[name] !== undefined);
   if (surplus !== undefined) {
     throw new ConfigurationError(
       surplus,
-      `RedisSaver: option "${surplus}" cannot be combined with "memory"; the saver uses that of the memory.`,
+      `${user}: option "${surplus}" cannot be combined with "memory"; that of the memory is used.`,
     );
   }
   const context = contextOf(memory);
@@ -58,7 +65,7 @@ function lentWire(memory: object, options: RedisSaverOptions): ThreadWire {
   if (wire === undefined) {
     throw new ConfigurationError(
       "memory",
-      'RedisSaver: option "memory" must be a RedisChatMemory on Redis; give "client", "url" or "config" instead.',
+      `${user}: option "memory" must be a RedisChatMemory on Redis; give "client", "url" or "config" instead.`,
     );
   }
   return { ...wire, ring: sealed?.ring, onEvent: context?.onEvent, close: async () => undefined };

@@ -9,8 +9,8 @@ export interface CallName {
   /** Empty for a call that concerns an owner, or all sessions. */
   readonly sessionId: string;
   readonly owner?: string;
-  /** True if `sessionId` is the id of a LangGraph thread. */
-  readonly isThread?: boolean;
+  /** What the call concerns: a LangGraph thread, whose id is `sessionId`, or long-term memory. @default a session */
+  readonly subject?: "thread" | "store";
 }
 
 /** Context of a call for its errors. */
@@ -24,12 +24,12 @@ export interface CallSetting {
 }
 
 /** The beginning of an error's text: the session, thread or owner of the call. */
-function subjectOf({ sessionId, owner, isThread }: CallName): string {
+function subjectOf({ sessionId, owner, subject }: CallName): string {
   if (sessionId === "" && owner === undefined) {
     return "";
   }
   const label = sessionLabel(sessionId === "" ? owner! : sessionId).replace(/^session/, "");
-  return `${sessionId === "" ? "Owner" : isThread === true ? "Thread" : "Session"}${label}: `;
+  return `${sessionId === "" ? "Owner" : subject === "thread" ? "Thread" : "Session"}${label}: `;
 }
 
 interface Cause {
@@ -112,11 +112,20 @@ const causes: readonly Cause[] = [
   },
 ];
 
-/** A key of a thread with another type: no rebuild restores one. */
-const wrongThreadType: Cause = {
-  ...causes.find(({ code }) => code === "wrong_type")!,
-  sentence: "a key of the thread holds another type of value",
-  advice: "If the key is another program's, use another keyPrefix. Else deleteThread() removes the thread",
+const wrongType = causes.find(({ code }) => code === "wrong_type")!;
+
+/** A key with another type, where no rebuild restores one. */
+const wrongTypeOf: Readonly<Record<"thread" | "store", Cause>> = {
+  thread: {
+    ...wrongType,
+    sentence: "a key of the thread holds another type of value",
+    advice: "If the key is another program's, use another keyPrefix. Else deleteThread() removes the thread",
+  },
+  store: {
+    ...wrongType,
+    sentence: "a key of the RedisStore holds another type of value",
+    advice: "If the key is another program's, use another keyPrefix. Else remove the key",
+  },
 };
 
 const unreachable: Cause = {
@@ -191,12 +200,12 @@ function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-function causeOf(error: Error, { isThread }: CallName): Cause {
+function causeOf(error: Error, { subject }: CallName): Cause {
   if (badCertificate.pattern.test(codeOf(error) ?? "")) {
     return badCertificate;
   }
-  if (isThread === true && wrongThreadType.pattern.test(error.message)) {
-    return wrongThreadType;
+  if (subject !== undefined && wrongType.pattern.test(error.message)) {
+    return wrongTypeOf[subject];
   }
   return causes.find(({ pattern }) => pattern.test(error.message)) ?? (isReply(error) ? failed : unreachable);
 }

@@ -55,6 +55,22 @@ export function threadKeys(keyPrefix: string, threadId: string): ThreadKeys {
   return { items: part("items"), checkpoints: part("checkpoints"), order: part("order") };
 }
 
+/** Names of the keys of long-term memory; all lie in one hash slot. */
+export interface ItemKeys {
+  /** HASH: the items by their names: namespace and key. */
+  readonly values: string;
+  /** ZSET: their names in order of text. */
+  readonly names: string;
+  /** ZSET: when those expire that do; and an empty name, so that the key exists. */
+  readonly expiry: string;
+}
+
+/** The keys of long-term memory. No session's key begins like them: an encoded session id holds no colon. */
+export function itemKeys(keyPrefix: string): ItemKeys {
+  const part = (name: string) => `${keyPrefix}:{store:items}:${name}`;
+  return { values: part("values"), names: part("names"), expiry: part("expiry") };
+}
+
 /**
  * The keys of a copy that is not complete yet, in the slot of the session that it becomes. The tag names the source as
  * it was, so that the same fork goes on with the copy, and another one does not. Scans for sessions find them.

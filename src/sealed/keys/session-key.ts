@@ -8,10 +8,10 @@ const poolNonces = 256;
 /** Associated data of a sealed text, which can be opened only in the place for which it was sealed. */
 export interface SealPlace {
   /** Kind of the sealed text, and its format version. */
-  readonly format: "record 2" | "field 1" | "thread 1";
-  /** The type of a record's message; empty for a field; of a thread, the kind of text. */
+  readonly format: "record 2" | "field 1" | "thread 1" | "item 1";
+  /** The type of a record's message; empty for a field and an item; of a thread, the kind of text. */
   readonly type: string;
-  /** The id of a record's message, the name of a field, or the checkpoint of a thread. */
+  /** The id of a record's message, the name of a field or item, or the checkpoint of a thread. */
   readonly name: string;
 }
 

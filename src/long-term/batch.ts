@@ -1,0 +1,159 @@
+import type { Item } from "@langchain/langgraph-checkpoint";
+import { StoreError } from "../base/errors.js";
+import { report, type MemoryEventHandler } from "../base/events.js";
+import type { SealedTexts } from "../checkpoint/sealed-texts.js";
+import { matchesFilter } from "./filters.js";
+import { boundsWithin, labelsOf } from "./item-names.js";
+import { itemOf, parseRecord, type StoredItem } from "./item-records.js";
+import { tooMany, type ItemScripts, type ScriptOperation } from "./item-scripts.js";
+import { namespacesOf, scanOf } from "./namespaces.js";
+import { mostScanned, type CheckedList, type CheckedOperation, type CheckedSearch } from "./operations.js";
+
+/** The parts of a store that a batch needs. */
+export interface BatchSetting {
+  readonly scripts: ItemScripts;
+  readonly sealed: SealedTexts;
+  readonly maxItemBytes: number;
+  readonly onEvent: MemoryEventHandler | undefined;
+}
+
+/** Keys that items are sealed with are those of no session. */
+const noSession = "";
+
+/** Runs checked operations in one round trip; one more where a filtered search found items that reads keep alive. */
+export async function runBatch(operations: readonly CheckedOperation[], setting: BatchSetting): Promise<unknown[]> {
+  const [first] = operations;
+  if (first === undefined) {
+    return [];
+  }
+  const name = operations.every(({ kind }) => kind === first.kind) ? first.kind : "batch";
+  const reads = operations.filter(({ kind }) => !isWrite(kind));
+  const calls = [...reads.map(readCall), ...(await writeCalls(operations, setting))];
+  const replies = await setting.scripts.run(name, calls);
+  const results = new Map<CheckedOperation, unknown>();
+  for (const [index, operation] of reads.entries()) {
+    results.set(operation, await resultOf(operation, replies[index], setting));
+  }
+  return operations.map((operation) => results.get(operation) ?? null);
+}
+
+function isWrite(kind: CheckedOperation["kind"]): boolean {
+  return kind === "put" || kind === "delete";
+}
+
+/** The writes as the script takes them: for each item the last one. */
+async function writeCalls(operations: readonly CheckedOperation[], { sealed, maxItemBytes }: BatchSetting) {
+  const last = new Map<string, ScriptOperation>();
+  const seal = operations.some(({ kind }) => kind === "put") ? await sealed.sealer(noSession) : undefined;
+  for (const operation of operations) {
+    if (operation.kind === "delete") {
+      last.set(operation.name, ["delete", operation.name]);
+    } else if (operation.kind === "put") {
+      const { name, text, ttl } = operation;
+      checkSize(text, maxItemBytes);
+      last.set(name, ["put", name, seal!(text, "", name), ttl?.ms ?? "", ttl?.refreshOnRead ? ttl.ms : ""]);
+    }
+  }
+  return [...last.values()];
+}
+
+function checkSize(text: string, limit: number): void {
+  const bytes = Buffer.byteLength(text);
+  if (bytes > limit) {
+    const message = `The value of an item (${bytes} bytes) exceeds maxItemBytes (${limit}); nothing was written.`;
+    throw new StoreError(message, { code: "too_large", operation: "put" });
+  }
+}
+
+function readCall(operation: CheckedOperation): ScriptOperation {
+  switch (operation.kind) {
+    case "search":
+      return searchCall(operation);
+    case "listNamespaces":
+      return listCall(operation);
+    default:
+      return ["get", operation.name];
+  }
+}
+
+/** A search with a filter reads all that may match, one without only its page. */
+function searchCall({ prefix, filter, limit, offset }: CheckedSearch): ScriptOperation {
+  const isPage = filter === undefined;
+  const skip = isPage ? Math.min(offset, mostScanned) : 0;
+  const count = isPage ? Math.min(Math.max(limit, 1), mostScanned + 1 - skip) : mostScanned + 1;
+  return ["search", ...boundsWithin(prefix), skip, count, mostScanned, isPage && limit > 0 ? "1" : ""];
+}
+
+function listCall(operation: CheckedList): ScriptOperation {
+  const { prefix, depth, isExact } = scanOf(operation);
+  const asked = isExact ? Math.max(operation.offset + operation.limit, 1) : Infinity;
+  return ["list", ...boundsWithin(prefix), depth ?? "", Math.min(asked, mostScanned + 1), mostScanned];
+}
+
+async function resultOf(operation: CheckedOperation, reply: unknown, setting: BatchSetting): Promise<unknown> {
+  if (reply === "MANY") {
+    throw tooMany(operation.kind === "search" ? "search" : "listNamespaces", mostScanned);
+  }
+  if (operation.kind === "search") {
+    return searchResult(operation, reply as string[], setting);
+  }
+  if (operation.kind === "listNamespaces") {
+    return namespacesOf((reply as string[]).map(labelsOf), operation);
+  }
+  return operation.kind === "get" && typeof reply === "string" ? getResult(operation.name, reply, setting) : null;
+}
+
+async function getResult(name: string, record: string, { sealed }: BatchSetting): Promise<Item> {
+  const stored = parseRecord(name, record);
+  const open = await sealed.opener(noSession, [stored.text]);
+  return itemOf(stored, open(stored.text, "", name));
+}
+
+async function searchResult(search: CheckedSearch, reply: readonly string[], setting: BatchSetting): Promise<Item[]> {
+  const { filter, limit, offset } = search;
+  const found: { readonly item: Item; readonly stored: StoredItem }[] = [];
+  const stored = storedItems(reply, setting);
+  const open = await setting.sealed.opener(
+    noSession,
+    stored.map(({ text }) => text),
+  );
+  for (const one of stored) {
+    const item = readable(() => itemOf(one, open(one.text, "", one.name)), setting);
+    if (item !== undefined && matchesFilter(item.value, filter)) {
+      found.push({ item, stored: one });
+    }
+  }
+  if (filter === undefined) {
+    return found.slice(0, limit).map(({ item }) => item);
+  }
+  const page = found.slice(offset, offset + limit);
+  const refreshed = page.filter(({ stored: { isRefreshed } }) => isRefreshed);
+  if (refreshed.length > 0) {
+    await setting.scripts.run(
+      "search",
+      refreshed.map(({ stored: { name } }) => ["touch", name]),
+    );
+  }
+  return page.map(({ item }) => item);
+}
+
+function storedItems(reply: readonly string[], setting: BatchSetting): StoredItem[] {
+  const stored: StoredItem[] = [];
+  for (let index = 0; index < reply.length; index += 2) {
+    const one = readable(() => parseRecord(reply[index]!, reply[index + 1]!), setting);
+    if (one !== undefined) {
+      stored.push(one);
+    }
+  }
+  return stored;
+}
+
+/** What `read` returns; where it throws, the item is reported and left out. */
+function readable<T>(read: () => T, { onEvent }: BatchSetting): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    report(onEvent, { type: "record_skipped", sessionId: "", position: undefined, error: error as Error });
+    return undefined;
+  }
+}

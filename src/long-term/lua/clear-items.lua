@@ -1,0 +1,24 @@
+-- Removes items between two bounds of names, at most as many as are named; all at once, damaged or not, for no bounds.
+--
+-- KEYS: values, names, expiry.
+-- ARGV: lower and upper bound, "-" and "+" for everything; the number.
+-- Replies: OK removed | DAMAGED.
+--
+-- twin: none, LangGraph's InMemoryStore has no such call
+--
+--- @include items
+
+local count, isDamaged = loadStore()
+if ARGV[1] == '-' then
+  call('UNLINK', unpack(KEYS))
+  return { 'OK', count }
+end
+if isDamaged then return { 'DAMAGED' } end
+local found = call('ZRANGEBYLEX', names, ARGV[1], ARGV[2], 'LIMIT', 0, ARGV[3])
+if #found > 0 then
+  call('HDEL', values, unpack(found))
+  call('ZREM', names, unpack(found))
+  call('ZREM', expiry, unpack(found))
+  expireStore()
+end
+return { 'OK', #found }

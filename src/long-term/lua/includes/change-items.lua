@@ -1,0 +1,31 @@
+-- `run.put` and `run.delete`, the writes of `run`. `removeExpired(most)` removes items that have expired.
+--
+--- @include find-items
+
+function run.put(name, text, ttl, ttlAtReads)
+  local stored = isLive(call('ZSCORE', expiry, name)) and call('HGET', values, name)
+  local created = stored and stored:match('^%d+') or string.format('%.0f', time)
+  call('HSET', values, name, created .. '|' .. string.format('%.0f', time) .. '|' .. ttlAtReads .. '|' .. text)
+  call('ZADD', names, 0, name)
+  call('ZADD', expiry, '+inf', '')
+  if ttl == '' then
+    call('ZREM', expiry, name)
+  else
+    call('ZADD', expiry, string.format('%.0f', time + ttl), name)
+  end
+  isChanged = true
+  return 0
+end
+
+function run.delete(name)
+  call('HDEL', values, name)
+  call('ZREM', names, name)
+  call('ZREM', expiry, name)
+  isChanged = true
+  return 0
+end
+
+local function removeExpired(most)
+  local now = string.format('%.0f', time)
+  for _, name in ipairs(call('ZRANGEBYSCORE', expiry, '-inf', now, 'LIMIT', 0, most)) do run.delete(name) end
+end

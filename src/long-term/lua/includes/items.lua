@@ -1,0 +1,53 @@
+-- `loadStore()` is the number of stored items, and whether the three keys do not fit: one was evicted or deleted.
+-- `isLive(expiry)` says whether an item with this score of `expiry` is still there; nil for one that never expires.
+-- `firstLive(lower, upper)` is the first item's name between two bounds. `eachLive(lower, upper, count, visit)` visits
+-- names in order, `count` at a time, until `visit` returns false.
+-- `expireStore()` lets all keys expire with the last item, or never where one never expires.
+--
+--- @include now
+--- @include expire-all
+
+local values, names, expiry = KEYS[1], KEYS[2], KEYS[3]
+local call = redis.call
+local time = now()
+
+local function loadStore()
+  local count, named, mark = call('HLEN', values), call('ZCARD', names), call('ZSCORE', expiry, '')
+  return count, count ~= named or (count > 0) ~= (mark and true or false)
+end
+
+local function isLive(score)
+  return not score or tonumber(score) > time
+end
+
+local function eachLive(lower, upper, count, visit)
+  local found
+  repeat
+    found = call('ZRANGEBYLEX', names, lower, upper, 'LIMIT', 0, count)
+    local scores = #found > 0 and call('ZMSCORE', expiry, unpack(found))
+    for index, name in ipairs(found) do
+      if isLive(scores[index]) and visit(name) == false then return end
+    end
+    lower = '(' .. (found[#found] or '')
+  until #found < count
+end
+
+local function firstLive(lower, upper)
+  local first
+  eachLive(lower, upper, 4, function(name)
+    first = name
+    return false
+  end)
+  return first
+end
+
+local function expireStore()
+  local count = call('HLEN', values)
+  if count == 0 then
+    call('UNLINK', unpack(KEYS))
+  elseif call('ZCARD', expiry) > count then
+    expireAll(tonumber(call('ZREVRANGE', expiry, 1, 1, 'WITHSCORES')[2]))
+  else
+    for _, key in ipairs(KEYS) do call('PERSIST', key) end
+  end
+end

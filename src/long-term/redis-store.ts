@@ -1,0 +1,116 @@
+import {
+  BaseStore,
+  InvalidNamespaceError,
+  type Operation,
+  type OperationResults,
+  type PutOperation,
+} from "@langchain/langgraph-checkpoint";
+import { parseOptions, withoutUndefined } from "../base/options.js";
+import { SealedTexts } from "../checkpoint/sealed-texts.js";
+import { openWire, type ThreadWire } from "../checkpoint/thread-wire.js";
+import { runBatch, type BatchSetting } from "./batch.js";
+import { boundsWithin, checkLabels } from "./item-names.js";
+import { ItemScripts } from "./item-scripts.js";
+import { checkOperation, type ItemPut } from "./operations.js";
+import { itemStoreSchema, type ItemTTL, type RedisStoreOptions, type ItemStoreSettings } from "./store-options.js";
+
+/** Items that one script removes. */
+const removedAtOnce = 1_000;
+
+/**
+ * LangGraph's long-term memory on plain Redis 6.2 or later, Valkey, or a cluster of either: items by namespace and key,
+ * which all threads share.
+ *
+ * Each call is one script and one round trip, also a batch. All items of a key prefix lie in one hash slot, so a batch
+ * is atomic across namespaces.
+ * @example
+ * import { RedisStore } from "langchain-redis-memory/checkpoint";
+ *
+ * const store = RedisStore.fromUrl("redis://localhost:6379", { itemTTL: { seconds: 2_592_000, refreshOnRead: true } });
+ * await store.put(["users", "ann"], "language", { code: "fr", since: 2026 });
+ * const item = await store.get(["users", "ann"], "language");
+ * const recent = await store.search(["users"], { filter: { since: { $gte: 2025 } } });
+ * await store.deleteNamespace(["users", "ann"]);
+ * await store.close();
+ */
+export class RedisStore extends BaseStore {
+  readonly #options: ReturnType<typeof checkedOptions>;
+  readonly #wire: ThreadWire;
+  readonly #batches: BatchSetting;
+
+  /** Nothing is opened before the first call. */
+  constructor(options: RedisStoreOptions) {
+    super();
+    this.#options = checkedOptions(options);
+    this.#wire = openWire("RedisStore", options, this.#options);
+    const { runner, keyPrefix, ring, onEvent } = this.#wire;
+    const { maxItemBytes } = this.#options;
+    const scripts = new ItemScripts(runner, keyPrefix);
+    this.#batches = { scripts, sealed: new SealedTexts(ring, "item 1"), maxItemBytes, onEvent };
+  }
+
+  /** A store with a connection of its own to the server of the URL. */
+  static fromUrl(url: string, options: ItemStoreSettings = {}): RedisStore {
+    return new RedisStore({ ...options, url });
+  }
+
+  /**
+   * Runs operations in one round trip and at one moment. Reads show what was there before the writes; of several writes
+   * of one item the last one counts. Returns a result for each, `null` for writes.
+   */
+  override async batch<Op extends Operation[]>(operations: Op): Promise<OperationResults<Op>> {
+    const checked = operations.map((operation) => checkOperation(operation, this.#options.itemTTL));
+    return (await runBatch(checked, this.#batches)) as OperationResults<Op>;
+  }
+
+  /**
+   * Stores an item, as JSON; for `null` it removes the item. `index` has no effect: there is no index of vectors.
+   *
+   * @param options `itemTTL`: when this item expires; without it, as the store's option says.
+   */
+  override async put(
+    namespace: string[],
+    key: string,
+    value: PutOperation["value"] & object,
+    index?: PutOperation["index"],
+    options: { readonly itemTTL?: ItemTTL } = {},
+  ): Promise<void> {
+    if (namespace[0] === "langgraph") {
+      throw new InvalidNamespaceError('The first label of a namespace cannot be "langgraph".');
+    }
+    const { itemTTL } = options;
+    const operation: ItemPut = { namespace, key, value, ...(index !== undefined && { index }), itemTTL };
+    await this.batch([operation]);
+  }
+
+  /** Removes every item of a namespace and of those below it, all items for no labels; returns how many. */
+  async deleteNamespace(namespacePrefix: readonly string[]): Promise<number> {
+    checkLabels(namespacePrefix);
+    let removed = 0;
+    let last: number;
+    do {
+      last = await this.#batches.scripts.clear(boundsWithin(namespacePrefix), removedAtOnce);
+      removed += last;
+    } while (namespacePrefix.length > 0 && last === removedAtOnce);
+    return removed;
+  }
+
+  /** Closes the connection if it was opened here; one of a memory stays open, and usable. */
+  async close(): Promise<void> {
+    await this.#wire.close();
+  }
+
+  /** The same as `close`. */
+  override stop(): Promise<void> {
+    return this.close();
+  }
+
+  /** The same as `close`, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+function checkedOptions(options: RedisStoreOptions) {
+  return parseOptions("RedisStore", itemStoreSchema(), withoutUndefined(options));
+}

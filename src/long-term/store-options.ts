@@ -1,0 +1,57 @@
+import * as z from "zod/mini";
+import type { MemoryEventHandler } from "../base/events.js";
+import { anyFunction, lazy, objectWith, positiveInteger, timeToLive } from "../base/options.js";
+import type { RedisChatMemory } from "../memory/redis-chat-memory.js";
+import { connectionFields, redisStoreFields, type ConnectionSource, type ExactlyOne } from "../redis/store-options.js";
+import type { EncryptionOptions } from "../sealed/keys/encryption-options.js";
+
+/** Seconds after its last write at which an item expires, at least 1; with `refreshOnRead`, reads keep it alive. */
+export type ItemTTL = number | { readonly seconds: number; readonly refreshOnRead?: boolean };
+
+/** Options of `RedisStore` besides the connection. */
+export interface ItemStoreSettings {
+  /** Begins all keys; without braces and white space. @default "lcmem" */
+  readonly keyPrefix?: string;
+  /** When items expire for which `put` says nothing else. @default never */
+  readonly itemTTL?: ItemTTL;
+  /**
+   * Encrypts the values of items with AES-256-GCM before they leave the process. Namespaces, keys, times and sizes stay
+   * plain. @default stored as plain text
+   */
+  readonly encryption?: EncryptionOptions;
+  /** Milliseconds that a call may take, at least 1. @default 5000 */
+  readonly commandTimeout?: number;
+  /** Largest text of a value in bytes of UTF-8, at least 1. @default 8_000_000 */
+  readonly maxItemBytes?: number;
+  /** Receives a `command` event for every round trip, and `record_skipped` for items that a search leaves out. */
+  readonly onEvent?: MemoryEventHandler;
+}
+
+/** Options of `RedisStore`: exactly one of `client`, `url`, `config` and `memory`, and settings. */
+export type RedisStoreOptions =
+  | (ItemStoreSettings & ExactlyOne<ConnectionSource> & { readonly memory?: undefined })
+  | (Pick<ItemStoreSettings, "itemTTL" | "maxItemBytes"> & {
+      /**
+       * The memory's connection, key prefix, timeout, acknowledgements of replicas, encryption and events are used, and
+       * `close()` of the store leaves the connection open. It must keep its sessions in Redis.
+       */
+      readonly memory: RedisChatMemory;
+    });
+
+/** The options as a schema. */
+export const itemStoreSchema = lazy(() => {
+  const { keyPrefix, commandTimeout } = redisStoreFields();
+  return z.strictObject({
+    ...connectionFields(),
+    memory: z.optional(objectWith<RedisChatMemory>(["history"], "a RedisChatMemory")),
+    keyPrefix,
+    commandTimeout,
+    onEvent: z.optional(anyFunction<MemoryEventHandler>()),
+    itemTTL: z.optional(timeToLive()),
+    encryption: z.optional(z.custom<EncryptionOptions>()),
+    maxItemBytes: z._default(positiveInteger(), 8_000_000),
+  });
+});
+
+/** The option of a single `put` as a schema. */
+export const putSchema = lazy(() => z.strictObject({ itemTTL: z.optional(timeToLive()) }));
