@@ -1,4 +1,11 @@
-import { decideAppend, refuseUnlessExpected, type AppendTarget, type PlannedAppend } from "../store/append-decision.js";
+import {
+  decideRecords,
+  heldAs,
+  refuseOtherPosition,
+  type AppendDecision,
+  type AppendTarget,
+  type PlannedAppend,
+} from "../store/append-decision.js";
 import { anyDigest, type AppendResult, type NewRecord, type ReplaceTailRequest } from "../store/session-writes.js";
 import { outOfRange } from "../store/refusals.js";
 import { beginsRound } from "../store/record-text.js";
@@ -8,66 +15,81 @@ import { exceedsLimit, totalAfterAppend, unknownTotal } from "../store/token-tot
 import { aheadIn, takeIn } from "./holds.js";
 import { claimSession, countUsage } from "./owners.js";
 import { isAsRead, newSession, nextPosition, truncate, viewOf, type InMemorySession } from "./session.js";
+import type { Repetition } from "./gate.js";
 import type { InMemorySessions } from "./sessions.js";
 import { withKey } from "../store/writer-keys.js";
 import { markTurn, storedTurn } from "./turns.js";
 
-interface Append extends PlannedAppend {
+interface PlannedWrite extends PlannedAppend {
   readonly request: PlannedAppend["request"] & Partial<Pick<ReplaceTailRequest, "cut">>;
+}
+
+interface Append extends PlannedWrite {
   /** Undefined if the session does not exist. */
   readonly stored: InMemorySession | undefined;
   /** The store's time. */
   readonly now: number;
 }
 
-/** The resulting session and the result of the append. */
-export interface Appended<Result> {
-  readonly session: InMemorySession | undefined;
-  readonly result: Result;
+/** Appends to a session, behind a cut where the request names one; `stale` if its tail has changed since it was read. */
+export function appendTo(
+  sessions: InMemorySessions,
+  planned: PlannedAppend & { readonly request: ReplaceTailRequest },
+): AppendResult | "stale";
+export function appendTo(sessions: InMemorySessions, planned: PlannedAppend): AppendResult;
+export function appendTo(sessions: InMemorySessions, planned: PlannedWrite): AppendResult | "stale" {
+  const { session: caller, request } = planned;
+  const now = sessions.now();
+  const { stored, answer } = sessions.writableOnce("append", caller, (found) =>
+    repetitionOf({ ...planned, stored: found, now }),
+  );
+  const append = { ...planned, stored, now };
+  const isOpen = answer?.turn?.done === false;
+  const waiting = answer === undefined || isOpen ? waitingPlace(append) : undefined;
+  if (waiting !== undefined || answer !== undefined) {
+    return waiting ?? { ...answer!, ...(isOpen && openedPlace(append)) };
+  }
+  const target = targetOf(append);
+  refuseOtherPosition(append, target);
+  if (request.cut !== undefined && (stored === undefined || !isAsRead(stored, request.cut))) {
+    return "stale";
+  }
+  if (request.cut !== undefined && request.cut.to < stored!.base) {
+    throw outOfRange("to");
+  }
+  return written(sessions, append, decideRecords(append, target));
 }
 
-/**
- * Appends to a session; `stored` is undefined if it does not exist. Returns the session that results (the same one
- * changed, a new one, or undefined if there was nothing to write) and the append's result.
- */
-export function appendTo(append: Append): Appended<AppendResult> {
-  const { request } = append;
-  const repeated = repeatedTurn(append);
-  const waiting = waitingPlace(append, repeated);
-  if (waiting !== undefined) {
-    return { session: append.stored, result: waiting };
-  }
-  if (repeated !== undefined) {
-    return { session: append.stored, result: { ...repeated, ...openedPlace(append, repeated) } };
-  }
-  const target = append.stored && targetOf(append.stored, request.cut?.to);
-  const differing = differingRecords(append, target);
-  if (differing.length > 0) {
-    const counts = { appended: 0, duplicates: 0, conflicts: [] };
-    return { session: append.stored, result: { ...counts, next: target!.next, epoch: target!.epoch, differing } };
-  }
-  const { fresh, duplicates, conflicts } = decideAppend(append, target);
+/** The answer to a repeated append: its turn is stored, or the caller has to compare records that only it can read. */
+function repetitionOf(append: Append): Repetition<AppendResult> {
+  const target = targetOf(append);
+  const answer = repeatedTurn(append) ?? differingRecords(append, target);
+  return answer === undefined ? { hold: heldAs(append, target) } : { answer };
+}
+
+function written(sessions: InMemorySessions, append: Append, { fresh, duplicates, conflicts }: AppendDecision) {
+  const { session: caller, request, stored, now } = append;
   const creates = fresh.length > 0 || Object.keys(request.side?.set ?? {}).length > 0;
-  const session = append.stored ?? (creates ? newSession() : undefined);
+  const session = stored ?? (creates ? newSession() : undefined);
   const counts = { appended: fresh.length, duplicates, conflicts };
   if (session === undefined) {
-    return { session, result: { ...counts, next: 0, epoch: "" } };
+    return { ...counts, next: 0, epoch: "" };
   }
   if (request.cut !== undefined) {
     truncate(session, request.cut);
   }
   addRecords(session, append, fresh);
-  const place = request.take && takeIn(session, request.take, append.now);
+  const place = request.take && takeIn(session, request.take, now);
   if (session.queue.holder?.ticket === request.giveBack) {
     session.queue.holder = undefined;
   }
-  return { session, result: { ...resultOf(session, append, counts), ...(place && { place }) } };
+  sessions.keep(caller.id, session, request.ttlMs);
+  return { ...resultOf(session, append, counts), ...(place && { place }), time: now };
 }
 
 /** The result of an append whose ticket is queued; undefined if it has the hold or needs none. */
-function waitingPlace({ stored, request, now }: Append, repeated: AppendResult | undefined): AppendResult | undefined {
-  const isDone = repeated?.turn?.done === true;
-  const ahead = stored === undefined || isDone ? undefined : request.take && aheadIn(stored, request.take, now);
+function waitingPlace({ stored, request, now }: Append): AppendResult | undefined {
+  const ahead = stored === undefined ? undefined : request.take && aheadIn(stored, request.take, now);
   const counts = { appended: 0, duplicates: 0, conflicts: [] };
   return ahead === undefined
     ? undefined
@@ -75,50 +97,21 @@ function waitingPlace({ stored, request, now }: Append, repeated: AppendResult |
 }
 
 /** Acquires the hold for a writer whose turn is open. */
-function openedPlace({ stored, request, now }: Append, { turn }: AppendResult): Pick<AppendResult, "place"> {
-  const isOpen = stored !== undefined && turn?.done === false;
-  return isOpen && request.take ? { place: takeIn(stored, request.take, now) } : {};
+function openedPlace({ stored, request, now }: Append): Pick<AppendResult, "place"> {
+  return stored !== undefined && request.take ? { place: takeIn(stored, request.take, now) } : {};
 }
 
-/** Replaces the tail of the log; `stale` if the session has changed since it was read. */
-export function replaceTailOf(
-  append: Append & { readonly request: ReplaceTailRequest },
-): Appended<AppendResult | "stale"> {
-  const { stored: session, request } = append;
-  const repeated = repeatedTurn(append);
-  if (repeated === undefined) {
-    // As in append.lua: the hold and the position come before the cut.
-    const nowhere = { epoch: "", fence: 0, next: request.cut.to, digestOf: () => undefined };
-    refuseUnlessExpected(append, session === undefined ? nowhere : targetOf(session, request.cut.to));
-    if (session === undefined || !isAsRead(session, request.cut)) {
-      return { session, result: "stale" };
-    }
-    if (request.cut.to < session.base) {
-      throw outOfRange("to");
-    }
-  }
-  return appendTo(append);
-}
-
-/** Stores the session after an append; an append that found its turn stored wrote nothing. */
-export function keptAppend(
-  sessions: InMemorySessions,
-  { session: { id }, request }: Pick<Append, "session" | "request">,
-  { session, result }: Appended<AppendResult>,
-): AppendResult {
-  if (result.turn !== undefined || result.place?.isHeld === false) {
-    return result;
-  }
-  sessions.keep(id, session, request.ttlMs);
-  return session === undefined ? result : { ...result, time: sessions.now() };
-}
-
-/** Records whose id is stored with another digest, if the writer asks for them. */
-function differingRecords({ session: { keys }, stored: session, plan }: Append, target: AppendTarget | undefined) {
+/** The reply with the records whose id is stored with another digest, if the writer asks for them and there are any. */
+function differingRecords(append: Append, target: AppendTarget | undefined): AppendResult | undefined {
+  const {
+    session: { keys },
+    stored: session,
+    plan,
+  } = append;
   if (session === undefined || keys?.compare !== true) {
-    return [];
+    return undefined;
   }
-  return plan.records.flatMap(({ id, digest }, number) => {
+  const differing = plan.records.flatMap(({ id, digest }, number) => {
     const stored = target!.digestOf(id);
     const record = session.log[(session.ids.get(id)?.position ?? 0) - session.base];
     const index = plan.indexes[number]!;
@@ -126,6 +119,8 @@ function differingRecords({ session: { keys }, stored: session, plan }: Append, 
       ? []
       : [record === undefined ? { index, digest: stored } : { index, record }];
   });
+  const counts = { appended: 0, duplicates: 0, conflicts: [] };
+  return differing.length === 0 ? undefined : { ...counts, next: target!.next, epoch: target!.epoch, differing };
 }
 
 function repeatedTurn(append: Append): AppendResult | undefined {
@@ -142,9 +137,11 @@ function repeatedTurn(append: Append): AppendResult | undefined {
 
 /** True if the turn is open and already has the records of this append. */
 function isSame(session: InMemorySession, { request, plan }: Append, turn: StoredTurn): boolean {
-  const { digestOf } = targetOf(session, undefined);
+  const next = nextPosition(session);
   const isCount = !turn.done && turn.count === request.turn!.stored + plan.records.length;
-  return isCount && plan.records.length > 0 && plan.records.every(({ id, digest }) => digestOf(id) === digest);
+  return (
+    isCount && plan.records.length > 0 && plan.records.every(({ id, digest }) => digestIn(session, id, next) === digest)
+  );
 }
 
 function resultOf(
@@ -181,13 +178,18 @@ function addRecords(
   applySide(session.side, request.side);
 }
 
-/** `to` is the position at which the append cuts the log. */
-function targetOf(session: InMemorySession, to: number | undefined): AppendTarget {
-  const { epoch, fence, ids } = session;
-  const next = to ?? nextPosition(session);
-  const digestOf = (id: string) => {
-    const stored = ids.get(id);
-    return stored !== undefined && stored.position < next ? stored.digest : undefined;
-  };
-  return { epoch, next, fence, digestOf };
+/** The session as the append finds it, behind its cut; undefined if there is neither. */
+function targetOf({ stored, request: { cut } }: Pick<Append, "stored" | "request">): AppendTarget | undefined {
+  if (stored === undefined) {
+    return cut && { epoch: "", fence: 0, next: cut.to, digestOf: () => undefined };
+  }
+  const { epoch, fence } = stored;
+  const next = cut?.to ?? nextPosition(stored);
+  return { epoch, next, fence, digestOf: (id) => digestIn(stored, id, next) };
+}
+
+/** The digest of a message in the log before `next`. */
+function digestIn(session: InMemorySession, id: string, next: number): string | undefined {
+  const stored = session.ids.get(id);
+  return stored !== undefined && stored.position < next ? stored.digest : undefined;
 }

@@ -5,7 +5,7 @@ import { checkRewind, type SizeLimits } from "../store/request-checks.js";
 import type { SessionRef } from "../store/session-ref.js";
 import type { AppendResult, IdentifyRecord, ReplaceTailRequest, RewindRequest } from "../store/session-writes.js";
 import { keyNames, withKey } from "../store/writer-keys.js";
-import { keptAppend, replaceTailOf } from "./append.js";
+import { appendTo } from "./append.js";
 import { reidentify, rewindTo, type InMemorySession } from "./session.js";
 import type { InMemorySessions } from "./sessions.js";
 
@@ -23,13 +23,7 @@ export class InMemoryEdits implements SessionEdits {
 
   async replaceTail(session: SessionRef, request: ReplaceTailRequest): Promise<AppendResult | "stale"> {
     const plan = planReplaceTail(session, request, this.#limits);
-    return this.#sessions.call("replaceTail", session, () => {
-      const stored = this.#sessions.writable("append", session, ["erased", "key"]);
-      const { session: changed, result } = replaceTailOf({ session, request, plan, stored, now: this.#sessions.now() });
-      return result === "stale"
-        ? result
-        : keptAppend(this.#sessions, { session, request }, { session: changed, result });
-    });
+    return this.#sessions.call("replaceTail", session, () => appendTo(this.#sessions, { session, request, plan }));
   }
 
   async rewind(session: SessionRef, request: RewindRequest): Promise<"rewound" | "stale"> {

@@ -18,33 +18,46 @@ export const everyCheck: readonly Check[] = ["erased", "key", "epoch", "fence"];
 
 /**
  * Throws the error of the first check that fails. The order is that of gate.lua: erased, owner, key, epoch, fence; a
- * session in memory is never damaged. The call's own checks follow: position, stale, content.
+ * session in memory is never damaged. The call's own checks follow: position, stale, content. Returns the reply to a
+ * repeated call.
  */
-export function passGate(
+export function passGate<Answer = never>(
   operation: string,
   session: SessionRef,
-  { stored, isErased, checks = everyCheck }: GatedCall,
-): void {
+  { stored, isErased, checks = everyCheck, repeated }: GatedCall<Answer>,
+): Answer | undefined {
   const { epoch = "", fence = 0, key = "", ownership } = stored ?? {};
-  const { owner, keys, hold } = session;
-  const lacks: Readonly<Record<Check | "owner", boolean>> = {
-    erased: isErased,
-    owner: owner !== undefined && (ownership?.owner ?? owner) !== owner,
-    key: !keyNames(key).every((name) => keys?.known.includes(name)),
-    epoch: hold !== undefined && hold.epoch !== epoch,
-    fence: hold?.token !== undefined && hold.token < fence,
+  const { owner, keys } = session;
+  const refuse = (check: Check | "owner", word: string, lacks: boolean) => {
+    if (lacks && (check === "owner" || checks.includes(check))) {
+      throw refusalFrom(word, key, { operation, sessionId: session.id })!;
+    }
   };
-  const words = { erased: "ERASED", owner: "OWNER", key: "KEY", epoch: "EPOCH", fence: "FENCED" } as const;
-  const order = ["erased", "owner", "key", "epoch", "fence"] as const;
-  const first = order.find((check) => lacks[check] && (check === "owner" || checks.includes(check)));
-  if (first !== undefined) {
-    throw refusalFrom(words[first], key, { operation, sessionId: session.id })!;
+  refuse("erased", "ERASED", isErased);
+  refuse("owner", "OWNER", owner !== undefined && (ownership?.owner ?? owner) !== owner);
+  refuse("key", "KEY", !keyNames(key).every((name) => keys?.known.includes(name)));
+  const { answer, hold } = repeated?.() ?? { answer: undefined, hold: session.hold };
+  if (answer !== undefined) {
+    return answer;
   }
+  refuse("epoch", "EPOCH", hold !== undefined && hold.epoch !== epoch);
+  refuse("fence", "FENCED", hold?.token !== undefined && hold.token < fence);
+  return undefined;
 }
 
-interface GatedCall {
+/** What the gate is told of a call that may be a repetition of one whose reply was lost. */
+export interface Repetition<Answer> {
+  /** The reply to the repetition; undefined where the call is not one. */
+  readonly answer?: Answer;
+  /** The hold that the remaining checks compare. */
+  readonly hold?: SessionRef["hold"];
+}
+
+interface GatedCall<Answer> {
   /** Undefined where the session does not exist. */
   readonly stored: Gated | undefined;
   readonly isErased: boolean;
   readonly checks?: readonly Check[];
+  /** Asked behind the checks that say who may know of the first call, before those that it made fail itself. */
+  readonly repeated?: (() => Repetition<Answer>) | undefined;
 }

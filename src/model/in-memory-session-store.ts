@@ -17,7 +17,7 @@ import { checkCommit, checkHoldRequest, checkPage, type SizeLimits } from "../st
 import type { SessionRef } from "../store/session-ref.js";
 import type { CompleteSessionStore } from "../store/session-store.js";
 import type { AppendRequest, AppendResult, CommitRequest } from "../store/session-writes.js";
-import { appendTo, keptAppend } from "./append.js";
+import { appendTo } from "./append.js";
 import { InMemoryBeside, InMemoryLeases } from "./beside.js";
 import { InMemoryCopies } from "./copies.js";
 import { InMemoryEdits } from "./edits.js";
@@ -58,11 +58,7 @@ export class InMemorySessionStore implements CompleteSessionStore {
 
   async append(session: SessionRef, request: AppendRequest): Promise<AppendResult> {
     const plan = planAppend(session, request, this.limits);
-    return this.#sessions.call("append", session, () => {
-      const stored = this.#sessions.writable("append", session, ["erased", "key"]);
-      const appended = appendTo({ session, request, plan, stored, now: this.#sessions.now() });
-      return keptAppend(this.#sessions, { session, request }, appended);
-    });
+    return this.#sessions.call("append", session, () => appendTo(this.#sessions, { session, request, plan }));
   }
 
   async readView(session: SessionRef, options: ReadViewOptions = {}): Promise<SessionView> {

@@ -1,7 +1,7 @@
 import { report, type MemoryEventHandler } from "../base/events.js";
 import { closed } from "../store/refusals.js";
 import { checkSessionId, type SessionRef } from "../store/session-ref.js";
-import { everyCheck, passGate, type Check } from "./gate.js";
+import { everyCheck, passGate, type Check, type Repetition } from "./gate.js";
 import { InMemoryPlaces } from "./places.js";
 import type { InMemorySession } from "./session.js";
 
@@ -11,6 +11,17 @@ export interface InMemorySessionsOptions {
   readonly onEvent: MemoryEventHandler | undefined;
   /** Called when expired sessions are removed. */
   readonly onSweep: () => void;
+}
+
+interface Asked<Answer> {
+  readonly checks?: readonly Check[];
+  readonly repeated?: (stored: InMemorySession | undefined) => Repetition<Answer>;
+}
+
+/** A session that a caller may touch, and the reply to a repeated call. */
+interface Admitted<Answer> {
+  readonly stored: InMemorySession | undefined;
+  readonly answer: Answer | undefined;
 }
 
 /** The sessions of a store in memory, with their expiry. All parts of the store work on them. */
@@ -70,19 +81,32 @@ export class InMemorySessions {
 
   /** Returns a session that has not expired; refuses another owner. */
   find(session: SessionRef): InMemorySession | undefined {
-    return this.#admit("", session, []);
+    return this.#admit("", session, { checks: [] }).stored;
   }
 
   /** As {@link find}, for a call that writes: applies these checks of the gate. */
   writable(operation: string, session: SessionRef, checks: readonly Check[] = everyCheck): InMemorySession | undefined {
-    return this.#admit(operation, session, checks);
+    return this.#admit(operation, session, { checks }).stored;
   }
 
-  #admit(operation: string, session: SessionRef, checks: readonly Check[]): InMemorySession | undefined {
+  /** As {@link writable}, for a call whose first try may have been carried out: with the reply to a repetition. */
+  writableOnce<Answer>(
+    operation: string,
+    session: SessionRef,
+    repeated: (stored: InMemorySession | undefined) => Repetition<Answer>,
+  ): Admitted<Answer> {
+    return this.#admit(operation, session, { repeated });
+  }
+
+  #admit<Answer = never>(
+    operation: string,
+    session: SessionRef,
+    { checks = everyCheck, repeated }: Asked<Answer>,
+  ): Admitted<Answer> {
     const stored = this.#alive(session.id);
     const isErased = (this.#guards.get(session.id) ?? -1) >= this.now();
-    passGate(operation, session, { stored, isErased, checks });
-    return stored;
+    const ask = repeated && (() => repeated(stored));
+    return { stored, answer: passGate(operation, session, { stored, isErased, checks, repeated: ask }) };
   }
 
   #alive(id: string): InMemorySession | undefined {

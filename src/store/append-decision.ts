@@ -41,14 +41,56 @@ export interface AppendDecision {
  * @throws ConflictError `epoch`, `fenced`, `position` or `content`.
  */
 export function decideAppend(append: PlannedAppend, target: AppendTarget | undefined): AppendDecision {
+  refuseFenced({ ...append.session, hold: heldAs(append, target) }, target);
+  refuseOtherPosition(append, target);
+  return decideRecords(append, target);
+}
+
+/**
+ * The hold that an append is checked with. An append that began the session, and all of which is stored, is not refused
+ * for the epoch that it gave the session itself.
+ */
+export function heldAs(append: PlannedAppend, target: AppendTarget | undefined): SessionRef["hold"] {
+  const { hold } = append.session;
+  return hold?.epoch === "" && target !== undefined && isRepetition(append, target)
+    ? { ...hold, epoch: target.epoch }
+    : hold;
+}
+
+/**
+ * Refuses an append that expects the log to end elsewhere. A repeated append is answered, not refused: its first try
+ * itself moved the end of the log.
+ *
+ * @throws ConflictError `position`.
+ */
+export function refuseOtherPosition(append: PlannedAppend, target: AppendTarget | undefined): void {
+  const { session, request } = append;
+  const next = target?.next ?? 0;
+  if (request.expectedNext !== undefined && request.expectedNext !== next && !isRepetition(append, target)) {
+    throw positionConflict(session.id, request.expectedNext, next);
+  }
+}
+
+/**
+ * The records that an append adds, once it is known that it may.
+ *
+ * @throws ConflictError `content`.
+ */
+export function decideRecords(append: PlannedAppend, target: AppendTarget | undefined): AppendDecision {
   const { plan, request, session } = append;
-  refuseUnlessExpected(append, target);
   const { fresh, duplicates, conflicts: found } = sortOut(append, target);
   if (request.onConflict !== "keep" && found.length > 0) {
     throw contentConflict(session.id, request.records[found[0]!]!.id);
   }
   const conflicts = [...plan.conflicts, ...found].sort((a, b) => a - b);
   return { fresh, duplicates: plan.duplicates + duplicates, conflicts };
+}
+
+/** True if everything that the append adds is stored already. */
+function isRepetition(append: PlannedAppend, target: AppendTarget | undefined): boolean {
+  const { fresh, conflicts } = sortOut(append, target);
+  const isKept = conflicts.length === 0 || append.request.onConflict === "keep";
+  return append.plan.records.length > 0 && fresh.length === 0 && isKept;
 }
 
 /** Which records are new, how many are stored already, and the indexes of those whose id holds other content. */
@@ -67,25 +109,4 @@ function sortOut({ plan }: PlannedAppend, target: AppendTarget | undefined) {
     }
   });
   return { fresh, duplicates, conflicts };
-}
-
-/**
- * Refuses an append whose hold is over or whose expected position is wrong. Every store checks this before a cut and
- * before content.
- *
- * @throws ConflictError `epoch`, `fenced` or `position`.
- */
-export function refuseUnlessExpected(append: PlannedAppend, target: AppendTarget | undefined): void {
-  const { session, request, plan } = append;
-  const { expectedNext } = request;
-  const { epoch, next, fence } = target ?? { epoch: "", next: 0, fence: 0 };
-  const { fresh, conflicts } = sortOut(append, target);
-  // A repeated append is answered, not refused: the first try itself moved the session on.
-  const refused = request.onConflict !== "keep" && conflicts.length > 0;
-  const repeats = plan.records.length > 0 && fresh.length === 0 && !refused;
-  const creates = repeats && session.hold?.epoch === "";
-  refuseFenced(creates ? { ...session, hold: { ...session.hold, epoch } } : session, { epoch, fence });
-  if (expectedNext !== undefined && expectedNext !== next && !repeats) {
-    throw positionConflict(session.id, expectedNext, next);
-  }
 }

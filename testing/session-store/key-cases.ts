@@ -68,6 +68,20 @@ export const keyCases: readonly StoreCase[] = [
     },
   },
   {
+    title: "a writer that compares neither waits for the hold nor renews the time to live of what it is given",
+    needs: ["edits", "beside"],
+    async check({ store, session, time, wait }) {
+      await store.append(session, { records: [record("a")], ttlMs: time(400) });
+      await store.beside.takeHold(session, { ticket: "one", holdMs: time(60_000), graceMs: time(60_000) });
+      const take = { ticket: "two", holdMs: time(60_000), graceMs: time(60_000) };
+      const request = { records: [record("a", { text: "other" })], take, ttlMs: time(60_000) };
+      const found = await store.append({ ...session, keys: { ...both, compare: true } }, request);
+      assert.deepEqual([found.differing, found.place], [[{ index: 0, record: record("a").record }], undefined]);
+      await wait(500);
+      assert.equal((await store.readView(session)).epoch, "");
+    },
+  },
+  {
     title: "a swap replaces what is as it was read, with the digest of its id, and nothing else",
     needs,
     check: swapsTexts,
