@@ -319,6 +319,7 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
         "checkWire",
         "sessionStoreContract",
         "startOpenAIServer",
+        "startProviderServer",
       ],
       types: [
         "CaptureWireOptions",
@@ -328,6 +329,10 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
         "ContractCase",
         "OpenAIServer",
         "OpenAIServerOptions",
+        "ProviderReply",
+        "ProviderRequest",
+        "ProviderServer",
+        "ProviderServerOptions",
         "ReceivedRequest",
         "ScriptedCall",
         "ScriptedReply",

@@ -7,6 +7,13 @@ export {
 export { checkChatCompletionRequest } from "./openai-server/check-request.js";
 export type { ScriptedCall, ScriptedReply } from "./openai-server/completion.js";
 export type { ChatCompletionRefusal } from "./openai-server/refusal.js";
+export {
+  startProviderServer,
+  type ProviderRequest,
+  type ProviderServer,
+  type ProviderServerOptions,
+} from "./provider-server.js";
+export type { ProviderReply } from "./wire/answers/answer.js";
 export { sessionStoreContract, type ContractCase } from "./session-store-contract.js";
 export type { StoreSetup } from "./session-store/store-case.js";
 export { captureWire, type CapturedWire, type CaptureWireOptions, type WireModel } from "./wire/capture-wire.js";

@@ -1,5 +1,4 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { ServerResponse } from "node:http";
 import { setTimeout } from "node:timers/promises";
 import { checkChatCompletionRequest } from "./openai-server/check-request.js";
 import {
@@ -10,6 +9,7 @@ import {
   type ScriptedReply,
 } from "./openai-server/completion.js";
 import type { ChatCompletionRefusal } from "./openai-server/refusal.js";
+import { type LocalRequest, sendJson, startLocalServer } from "./local-server.js";
 
 /** A request that the test server received. */
 export interface ReceivedRequest {
@@ -57,36 +57,21 @@ export interface OpenAIServer {
  */
 export async function startOpenAIServer({ reply = () => "ok" }: OpenAIServerOptions = {}): Promise<OpenAIServer> {
   const requests: ReceivedRequest[] = [];
-  const server = createServer((request, response) => {
-    answer({ request, response, requests, reply }).catch((error: unknown) => {
-      sendError(response, {
-        status: 500,
-        error: { message: String(error), type: "server_error", param: null, code: null },
-      });
-    });
-  });
-  await new Promise<void>((resolve, reject) => server.once("error", reject).listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}/v1`, requests, close: () => closeServer(server) };
-}
-
-async function closeServer(server: Server): Promise<void> {
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  server.closeAllConnections();
-  await closed;
+  const { url, close } = await startLocalServer((request, response) => answer({ request, response, requests, reply }));
+  return { url: `${url}/v1`, requests, close };
 }
 
 interface Exchange {
-  readonly request: IncomingMessage;
+  readonly request: LocalRequest;
   readonly response: ServerResponse;
   readonly requests: ReceivedRequest[];
   readonly reply: NonNullable<OpenAIServerOptions["reply"]>;
 }
 
 async function answer({ request, response, requests, reply }: Exchange): Promise<void> {
-  const body = parse(await readAll(request));
-  if (request.method !== "POST" || request.url !== "/v1/chat/completions") {
-    return sendError(response, { status: 404, error: invalid(`Invalid URL (${request.method} ${request.url})`) });
+  const { method, url, body } = request;
+  if (method !== "POST" || url.pathname !== "/v1/chat/completions") {
+    return sendError(response, { status: 404, error: invalid(`Invalid URL (${method} ${url.pathname})`) });
   }
   if (!/^Bearer .+/.test(request.headers.authorization ?? "")) {
     return sendError(response, { status: 401, error: invalid("You didn't provide an API key.") });
@@ -116,8 +101,7 @@ interface Answer {
 
 async function send(response: ServerResponse, { completion, body, chunkDelayMs }: Answer): Promise<void> {
   if (body["stream"] !== true) {
-    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(wholeAnswer(completion)));
-    return;
+    return sendJson(response, 200, wholeAnswer(completion));
   }
   const includeUsage = (body["stream_options"] as { include_usage?: unknown } | undefined)?.include_usage === true;
   response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache" });
@@ -137,25 +121,9 @@ function sendError(
   response: ServerResponse,
   { status, error }: { readonly status: number; readonly error: object },
 ): void {
-  response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify({ error }));
+  sendJson(response, status, { error });
 }
 
 function invalid(message: string): ChatCompletionRefusal {
   return { message, type: "invalid_request_error", param: null, code: null };
-}
-
-async function readAll(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) {
-    chunks.push(chunk as Buffer);
-  }
-  return Buffer.concat(chunks).toString("utf8");
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

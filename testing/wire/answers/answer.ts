@@ -2,7 +2,14 @@ import type { ScriptedReply } from "../../openai-server/completion.js";
 import type { Fields } from "../json.js";
 import type { ProviderMemory } from "../provider-memory.js";
 
-/** An answer of a provider's model; parts that a provider does not have are left out. */
+/**
+ * An answer of a provider's model; parts that a provider does not have are left out.
+ * @example
+ * import { startProviderServer, type ProviderReply } from "langchain-redis-memory/testing";
+ *
+ * const lookup: ProviderReply = { thinking: "I should look.", toolCalls: [{ name: "lookup" }] };
+ * const server = await startProviderServer({ kind: "gemini", reply: (_, count) => (count === 1 ? lookup : "done") });
+ */
 export interface ProviderReply extends ScriptedReply {
   /** The model's thought, which is signed in the provider's way. @default none */
   readonly thinking?: string;
