@@ -80,18 +80,21 @@ export interface EndOfRun {
   readonly missing: readonly BaseMessage[];
 }
 
-/** State update that makes the state equal to the stored turn; undefined if it is. */
+/**
+ * State update that makes the state equal to the stored turn; undefined if it is. Messages of earlier runs, which the
+ * memory holds, leave the state.
+ */
 export function correctedState({ parts, state, answer, missing }: EndOfRun): BaseMessage[] | undefined {
-  if (answer !== undefined) {
-    const kept = new Set([...idsOf(parts.before), ...idsOf(parts.input)]);
-    const own = idsOf(state).filter((id) => !kept.has(id));
-    return [...own.map((id) => new RemoveMessage({ id })), ...answer];
+  const earlier = new Set(idsOf(parts.before));
+  const asked = new Set(idsOf(parts.input));
+  if (answer === undefined && missing.length > 0) {
+    // The steps belong before this run's messages, but the state's reducer only appends.
+    const own = state.filter(({ id }) => id === undefined || !earlier.has(id));
+    const last = parts.input.at(-1)?.id;
+    const at = own.findLastIndex(({ id }) => id === last) + 1;
+    return [new RemoveMessage({ id: removeAll }), ...own.slice(0, at), ...missing, ...own.slice(at)];
   }
-  if (missing.length === 0) {
-    return undefined;
-  }
-  // The steps belong before this run's messages, but the state's reducer only appends.
-  const last = parts.input.at(-1)?.id;
-  const at = state.findLastIndex(({ id }) => id === last) + 1;
-  return [new RemoveMessage({ id: removeAll }), ...state.slice(0, at), ...missing, ...state.slice(at)];
+  const gone = idsOf(state).filter((id) => (answer === undefined ? earlier.has(id) : !asked.has(id)));
+  const update = [...gone.map((id) => new RemoveMessage({ id })), ...(answer ?? [])];
+  return update.length === 0 ? undefined : update;
 }
