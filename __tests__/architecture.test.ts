@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { entries } from "./support/entries.js";
-import { luaFolders, luaModule, moduleFrom, parseLua } from "../scripts/lua/assemble.js";
+import { luaModules, moduleFrom, parseLua } from "../scripts/lua/assemble.js";
 import { importViolations, ranks } from "./support/import-ranks.js";
 import { exportListsOf, importsOf, packageSources, readTree } from "./support/source-tree.js";
 
@@ -48,10 +48,10 @@ describe("the source tree", () => {
     expect(lengths.filter(({ lines }) => lines > maxScriptLines)).toEqual([]);
   });
 
-  it.each(luaFolders)("has the module that the Lua files of %s make (npm run lua)", (folder) => {
-    const committed = sources.find(({ path }) => path === luaModule(folder))?.text;
+  it.each(luaModules)("has %s as the Lua files make it (npm run lua)", (module) => {
+    const committed = sources.find(({ path }) => path === module)?.text;
     // Not toBe: the difference of two long texts takes long to show.
-    expect(committed === moduleFrom(root, folder)).toBe(true);
+    expect(committed === moduleFrom(root, module)).toBe(true);
   });
 
   it.each(["src", "cli", "testing", "__tests__", "examples", "scripts"])(

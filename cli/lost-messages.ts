@@ -2,7 +2,7 @@ import { EncryptionError } from "../src/base/errors.js";
 import { identifyRecord } from "../src/codec/message-ids.js";
 import { digestLength } from "../src/redis/stored-fields.js";
 import { idHash, sessionKeys } from "../src/redis/keys.js";
-import { sealedParts } from "../src/sealed/store.js";
+import { sealedParts } from "../src/sealed/loaded-store.js";
 import { SessionOpener } from "../src/sealed/session-opener.js";
 import { lengthBefore, type Remains } from "./damage.js";
 import type { Server } from "./server.js";

@@ -1,16 +1,16 @@
-// Writes the modules that hold the Lua scripts, scripts.ts in each folder of them. With --check it writes nothing, and
+// Writes the modules that hold the Lua scripts, beside the folders of them. With --check it writes nothing, and
 // ends with 1 if a module is not up to date or a script has a problem. With the name of a script it prints that one,
 // each line with its number and its origin; a number behind it shows the lines around the one that an error of Redis
 // names. Works in the current folder.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { script } from "../src/redis/script.ts";
-import { assemble, luaFolders, luaModule, moduleFrom, readsFrom } from "./lua/assemble.ts";
+import { assemble, luaFolders, luaModules, moduleFrom, readsFrom } from "./lua/assemble.ts";
 
 const root = process.cwd();
 const [argument, line] = process.argv.slice(2);
 
 if (argument === undefined) {
-  luaFolders.forEach((folder) => writeFileSync(luaModule(folder), moduleFrom(root, folder)));
+  luaModules.forEach((module) => writeFileSync(module, moduleFrom(root, module)));
 } else if (argument === "--check") {
   await check();
 } else {
@@ -20,9 +20,9 @@ if (argument === undefined) {
 async function check() {
   const { problemsOf } = await import("./lua/check.mjs");
   const problems = problemsOf(root);
-  for (const folder of luaFolders) {
-    if (readFileSync(luaModule(folder), "utf8") !== moduleFrom(root, folder)) {
-      problems.push(`${luaModule(folder)} is not up to date: run "npm run lua" and commit what it writes.`);
+  for (const module of luaModules) {
+    if (readFileSync(module, "utf8") !== moduleFrom(root, module)) {
+      problems.push(`${module} is not up to date: run "npm run lua" and commit what it writes.`);
     }
   }
   if (problems.length > 0) {

@@ -2,7 +2,7 @@
 // takes long.
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { isAbsolute, join } from "node:path";
+import { isAbsolute, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rollup } from "@rollup/wasm-node";
 import { buildCommand } from "./build-command.mjs";
@@ -14,8 +14,15 @@ const compiled = join(dist, "esm");
 const compile = (project) =>
   execFileSync("npx", ["--no-install", "tsc", "--project", project], { cwd: root, stdio: "inherit" });
 
-/** For each entry, the modules that it needs. */
-let reached;
+/** The chunks of what a history loads when it first uses it, by room. Each imports only those in front of it. */
+const laterChunks = {
+  ...{ base: "scripts", messages: "scripts", store: "scripts", redis: "scripts" },
+  ...{ "redis-lists": "lists", "redis-store": "groups", sealed: "sealed" },
+};
+/** What a history needs at once is a chunk of its own, so that bundles of it hold nothing else. */
+const history = join(compiled, "src/memory/redis-chat-message-history.js");
+/** The modules that the history and each entry need, see {@link modulesFrom}. */
+let needs;
 
 rmSync(dist, { recursive: true, force: true });
 compile("tsconfig.build.json");
@@ -47,7 +54,7 @@ for (const [format, folder] of [
     format,
     dir: join(dist, folder),
     entryFileNames: ({ facadeModuleId }) => `${nameOfEntry(facadeModuleId)}.js`,
-    manualChunks: (file, { getModuleInfo }) => (isShared(file, getModuleInfo) ? "shared" : undefined),
+    manualChunks: (file, { getModuleInfo }) => chunkOf(file, getModuleInfo),
     chunkFileNames: "[name].js",
     generatedCode: "es2015",
     interop: "auto",
@@ -67,20 +74,39 @@ function nameOfEntry(file) {
   return name === "index" && folder !== "entries" ? folder : name;
 }
 
-/** True for a module that more than one entry needs. */
-function isShared(file, getModuleInfo) {
-  reached ??= entries.map((entry) => modulesFrom(entry, getModuleInfo));
-  return !entries.includes(file) && reached.filter((modules) => modules.has(file)).length > 1;
+/**
+ * The chunk of a module: "history"; "shared" for what the main entry needs at once, and another entry or what is loaded
+ * later needs too; and for what a history loads when it first uses it, one of `laterChunks`.
+ */
+function chunkOf(file, getModuleInfo) {
+  needs ??= [history, ...entries].map((entry) => modulesFrom(entry, getModuleInfo));
+  const [ofHistory, main, ...others] = needs;
+  const isNeeded = [...others.map(({ atOnce }) => atOnce), ...needs.map(({ later }) => later)];
+  if (ofHistory.atOnce.has(file)) {
+    return "history";
+  }
+  if (main.atOnce.has(file)) {
+    const isShared = isNeeded.some((modules) => modules.has(file));
+    return isShared && !entries.includes(file) ? "shared" : undefined;
+  }
+  const room = relative(compiled, file).split(sep)[1];
+  return ofHistory.later.has(file) ? (laterChunks[room] ?? "operations") : undefined;
 }
 
-/** A module and all that it imports, at once or later. */
+/** The modules that an entry loads at once, itself included, and those that what it imports later needs. */
 function modulesFrom(entry, getModuleInfo) {
-  const found = new Set([entry]);
-  for (const file of found) {
+  const atOnce = new Set([entry]);
+  const later = new Set();
+  for (const file of atOnce) {
     const { importedIds, dynamicallyImportedIds } = getModuleInfo(file);
-    [...importedIds, ...dynamicallyImportedIds].forEach((imported) => found.add(imported));
+    importedIds.forEach((imported) => atOnce.add(imported));
+    dynamicallyImportedIds.forEach((imported) => later.add(imported));
   }
-  return found;
+  for (const file of later) {
+    const { importedIds, dynamicallyImportedIds } = getModuleInfo(file);
+    [...importedIds, ...dynamicallyImportedIds].forEach((imported) => later.add(imported));
+  }
+  return { atOnce, later };
 }
 
 /** A compiled module. Without a source map: what is published is readable, and a map is larger than its code. */

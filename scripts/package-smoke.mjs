@@ -24,11 +24,14 @@ const examples = join(root, "examples");
 const ownName = JSON.parse(readFileSync(join(root, "package.json"), "utf8")).name;
 const expectedFiles = /^((dist|docs|examples|benchmarks\/results)\/.+(?<!\.map)|[A-Z]+\.md|LICENSE|package\.json)$/;
 const requiredFiles = ["README.md", "CHANGELOG.md", "LICENSE", "docs/getting-started.md"];
-/** What a minified bundle of one export may hold, with its part of zod, in bytes; other packages stay outside. */
+/**
+ * What a minified bundle of one export may load at once, with its part of zod, in bytes; other packages stay outside,
+ * and what is imported when first used lies in chunks beside it.
+ */
 const bundleLimits = {
   ChatHistoryTruncationReducer: 40_000,
   ChatHistoryToolResultReducer: 40_000,
-  RedisChatMessageHistory: 272_000,
+  RedisChatMessageHistory: 192_000,
 };
 /** What the package may take, in bytes. */
 const tarballLimit = 1_800_000;
@@ -142,18 +145,31 @@ function checkInstalled(tarball, name, { peers, skipLibCheck = false }) {
 /** Bundles single exports as a user would: what they do not use is to stay out. */
 function checkBundles(place) {
   const external = ["@langchain/*", "ioredis", "js-tiktoken"];
-  const options = { bundle: true, minify: true, format: "esm", platform: "node", write: false, external };
+  const output = { format: "esm", splitting: true, outdir: place, write: false, metafile: true };
+  const options = { bundle: true, minify: true, platform: "node", external, ...output };
   for (const [name, limit] of Object.entries(bundleLimits)) {
     check(`a bundle of ${name} holds what it uses`, () => {
       const contents = `export { ${name} } from "${ownName}"`;
-      const { outputFiles } = buildSync({ stdin: { contents, resolveDir: place }, ...options });
-      const { length } = outputFiles[0].contents;
-      if (length > limit) {
-        throw new Error(`The bundle has ${length} bytes, ${limit} are allowed; see scripts/mark-pure.mjs.`);
+      const { metafile } = buildSync({ stdin: { contents, resolveDir: place }, ...options });
+      const { atOnce, later } = bundleSizes(metafile);
+      if (atOnce > limit) {
+        throw new Error(`The bundle has ${atOnce} bytes, ${limit} are allowed; see scripts/mark-pure.mjs.`);
       }
-      console.log(`  ${length} bytes`);
+      console.log(`  ${atOnce} bytes, and ${later} in chunks that are loaded when first used`);
     });
   }
+}
+
+/** Bytes of the files that a bundle loads at once, and of those that it imports when they are first used. */
+function bundleSizes({ outputs }) {
+  const atOnce = new Set(Object.keys(outputs).filter((file) => outputs[file].entryPoint === "<stdin>"));
+  for (const file of atOnce) {
+    const imported = outputs[file].imports.filter(({ kind, external }) => kind === "import-statement" && !external);
+    imported.forEach(({ path }) => atOnce.add(path));
+  }
+  const bytes = (files) => files.reduce((sum, file) => sum + outputs[file].bytes, 0);
+  const later = Object.keys(outputs).filter((file) => !atOnce.has(file));
+  return { atOnce: bytes([...atOnce]), later: bytes(later) };
 }
 
 /** Compiles copies of the programs, as .mts and .cts where the extension decides, and as they are for bundlers. */

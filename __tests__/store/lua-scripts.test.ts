@@ -3,12 +3,18 @@ import { join } from "node:path";
 import { toStoreError } from "../../src/redis/errors.js";
 import * as threadScripts from "../../src/checkpoint/lua/scripts.js";
 import * as itemScripts from "../../src/long-term/lua/scripts.js";
+import * as laterScripts from "../../src/redis/lua/later-scripts.js";
 import * as scripts from "../../src/redis/lua/scripts.js";
-import type { Script } from "../../src/redis/script.js";
-import { assemble, luaFolder, luaFolders, moduleFrom, readsFrom } from "../../scripts/lua/assemble.js";
+import type { Script, ScriptPart } from "../../src/redis/script.js";
+import { assemble, luaFolder, luaFolders, luaModules, moduleFrom, readsFrom } from "../../scripts/lua/assemble.js";
 
 const root = join(__dirname, "../..");
-const all = Object.entries<Script>({ ...scripts, ...threadScripts, ...itemScripts });
+const all = Object.entries<Script | ScriptPart>({
+  ...scripts,
+  ...laterScripts,
+  ...threadScripts,
+  ...itemScripts,
+}).filter((entry): entry is [string, Script] => "sha" in entry[1]);
 
 const files: Record<string, string> = {
   "sum.lua": "-- Adds.\n--- @include plus\n--- @include minus\n\nreturn plus(minus(1), 2)\n",
@@ -56,13 +62,14 @@ describe("the Lua scripts put together", () => {
 
   it("are made anew of a file that was changed", () => {
     const read = readsFrom(root);
+    const sessions = luaModules[0]!;
     const changed = moduleFrom(
       root,
-      luaFolder,
+      sessions,
       (path) => `${read(path)}${path.endsWith("/read-epoch.lua") ? "-- end\nlocal x" : ""}`,
     );
-    expect(changed).not.toBe(moduleFrom(root, luaFolder));
-    expect(changed.replace("\n\nlocal x`", "`")).toBe(moduleFrom(root, luaFolder));
+    expect(changed).not.toBe(moduleFrom(root, sessions));
+    expect(changed.replace("\n\nlocal x`", "`")).toBe(moduleFrom(root, sessions));
   });
 });
 
@@ -82,7 +89,7 @@ describe("an error inside a script", () => {
 
   it("names them in the cause only where the message says what to do", () => {
     const error = toStoreError(reply("WRONGTYPE Operation, on @user_script:2."), call, {
-      script: scripts.readTurnScript,
+      script: laterScripts.readTurnScript,
     });
     expect(error.message).not.toContain(".lua");
     expect((error.cause as Error).message).toMatch(/\[includes\/[\w-]+\.lua:\d+\]$/);

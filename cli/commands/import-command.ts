@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { ConfigurationError, MemoryError } from "../../src/base/errors.js";
-import { sealedParts } from "../../src/sealed/store.js";
+import { sealedParts } from "../../src/sealed/loaded-store.js";
 import { importSessions } from "../../src/sessions/import-sessions.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import type { CommandContext, CommandDefinition } from "../command.js";

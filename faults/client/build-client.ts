@@ -1,7 +1,7 @@
 import { build, type Plugin } from "esbuild";
 import { mkdirSync, readFileSync } from "node:fs";
 import { join, relative, sep } from "node:path";
-import { luaFolders, luaModule, moduleFrom } from "../../scripts/lua/assemble.js";
+import { luaModules, moduleFrom } from "../../scripts/lua/assemble.js";
 import { plants, type Plant, type PlantName } from "../plants/plants.js";
 
 /** Packages of the older kind ask for what belongs to Node.js by `require`. */
@@ -38,7 +38,7 @@ export async function buildClient(plant: PlantName | undefined): Promise<string>
   return outfile;
 }
 
-/** Replaces the texts of a plant while the sources are read. The module of Lua scripts is made anew from its files. */
+/** Replaces the texts of a plant while the sources are read. The modules of Lua scripts are made anew from their files. */
 function planting(plant: PlantName, planted: Set<string>): Plugin {
   const read = (file: string) =>
     plants[plant]
@@ -52,8 +52,7 @@ function planting(plant: PlantName, planted: Set<string>): Plugin {
     setup: ({ onLoad }) => {
       onLoad({ filter: /[\\/]src[\\/].*\.ts$/ }, ({ path }) => {
         const file = relative(root, path).split(sep).join("/");
-        const folder = luaFolders.find((place) => luaModule(place) === file);
-        return { contents: folder === undefined ? read(file) : moduleFrom(root, folder, read), loader: "ts" };
+        return { contents: luaModules.includes(file) ? moduleFrom(root, file, read) : read(file), loader: "ts" };
       });
     },
   };

@@ -20,10 +20,13 @@ export const luaFolder = "src/redis/lua";
 /** All folders of scripts. Those of LangGraph are apart, so that only who uses them loads them. */
 export const luaFolders = [luaFolder, "src/checkpoint/lua", "src/long-term/lua"];
 
-/** The module that holds the assembled scripts of a folder, from the root of the project. */
-export function luaModule(folder: string): string {
-  return `${folder}/scripts.ts`;
-}
+/** Scripts that every history sends. The others of sessions are loaded when first used. */
+const firstScripts = ["append", "clear-session", "read-epoch", "read-page", "read-view"];
+
+/** The modules that hold the assembled scripts, from the root of the project. */
+export const luaModules = [...luaFolders.map((folder) => `${folder}/scripts.ts`), `${luaFolder}/later-scripts.ts`];
+
+const isFirst = (name: string): boolean => firstScripts.includes(name);
 
 /** Returns the text of a file of the project, by its path from the root. */
 export type ReadFile = (path: string) => string;
@@ -137,21 +140,27 @@ function valueOf(name: string): string {
         .join(", ");
 }
 
-/** The module of all scripts of a folder. Parts that several of them have stand in it once. */
-function writeModule(scripts: readonly AssembledScript[], folder: string): string {
+/** A module of scripts, and the parts in it by their names; `known` are those of the module that it imports. */
+function writeModule(
+  scripts: readonly AssembledScript[],
+  folder: string,
+  known: ReadonlyMap<string, string> = new Map(),
+): { readonly text: string; readonly names: ReadonlyMap<string, string> } {
   const names = new Map<string, string>();
+  const imported = new Set<string>();
   const declarations: string[] = [];
   const nameOf = (part: ScriptPart): string => {
     const key = `${part.file}:${part.line}`;
-    const known = names.get(key);
-    if (known !== undefined) {
-      return known;
+    const shared = known.get(key);
+    if (shared !== undefined) {
+      imported.add(shared);
+      return shared;
     }
-    const name = `${camelCase(part.file.replace(/^.*\/|\.lua$/g, ""))}At${part.line}`;
-    names.set(key, name);
-    const text = part.text.replaceAll(/[\\`]|\$\{/g, "\\$&");
-    const fields = [`  file: ${JSON.stringify(part.file)},`, `  line: ${part.line},`, "  text: `\\", `${text}\`,`];
-    declarations.push([`const ${name}: ScriptPart = {`, ...fields, "};"].join("\n"));
+    const name = names.get(key) ?? `${camelCase(part.file.replace(/^.*\/|\.lua$/g, ""))}At${part.line}`;
+    if (!names.has(key)) {
+      names.set(key, name);
+      declarations.push(declarationOf(name, part));
+    }
     return name;
   };
   const exported = scripts.map(({ name, parts }) => {
@@ -159,19 +168,44 @@ function writeModule(scripts: readonly AssembledScript[], folder: string): strin
     return `export const ${camelCase(name)}Script = script([\n${list}]);`;
   });
   const script = posix.relative(folder, "src/redis/script.js");
-  const imports = `import { script, type ScriptPart } from "${script}";`;
+  const shared = [...imported].map((name) => `  ${name},\n`).join("");
+  const imports = [
+    `import { script, type ScriptPart } from "${script}";`,
+    ...(shared === "" ? [] : [`import {\n${shared}} from "./scripts.js";`]),
+  ].join("\n");
   const head = ["// Written by `npm run lua` from the .lua files of this folder. Change those.", imports];
-  return `${[...head, ...declarations, ...exported].join("\n\n")}\n`;
+  return { text: `${[...head, ...declarations, ...exported].join("\n\n")}\n`, names };
+}
+
+function declarationOf(name: string, { file, line, text }: ScriptPart): string {
+  const escaped = text.replaceAll(/[\\`]|\$\{/g, "\\$&");
+  const fields = [`  file: ${JSON.stringify(file)},`, `  line: ${line},`, "  text: `\\", `${escaped}\`,`];
+  return [`export const ${name}: ScriptPart = {`, ...fields, "};"].join("\n");
 }
 
 function camelCase(name: string): string {
   return name.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** The text of a folder's module, as the sources make it. */
-export function moduleFrom(root: string, folder: string, read: ReadFile = readsFrom(root)): string {
-  return writeModule(
-    luaNames(root, folder).map((name) => assemble(name, read, folder)),
-    folder,
-  );
+/** The text of a module of scripts, as the sources make it. */
+export function moduleFrom(root: string, module: string, read: ReadFile = readsFrom(root)): string {
+  const folder = posix.dirname(module);
+  const scripts = (wanted: (name: string) => boolean) =>
+    luaNames(root, folder)
+      .filter(wanted)
+      .map((name) => assemble(name, read, folder));
+  if (folder !== luaFolder) {
+    return writeModule(
+      scripts(() => true),
+      folder,
+    ).text;
+  }
+  const first = writeModule(scripts(isFirst), folder);
+  return module === luaModules[0]
+    ? first.text
+    : writeModule(
+        scripts((name) => !isFirst(name)),
+        folder,
+        first.names,
+      ).text;
 }

@@ -7,7 +7,7 @@ import type { ConnectionSource } from "../redis/store-options.js";
 import { wireOf } from "../redis-store/redis-session-store.js";
 import { checkEncryption } from "../sealed/keys/encryption-options.js";
 import { KeyRing } from "../sealed/keys/key-ring.js";
-import { sealedParts } from "../sealed/store.js";
+import { sealedParts } from "../sealed/loaded-store.js";
 import type { RedisSaverSettings } from "./saver-options.js";
 
 /** The options of whoever opens a wire: of a connection of its own, or the memory that lends one. */

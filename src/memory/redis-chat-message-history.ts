@@ -11,19 +11,13 @@ import {
   type MemoryContext,
   type RedisChatMemoryOptions,
 } from "../session/memory-context.js";
-import {
-  readHistoryStats,
-  readLastReductions,
-  readMessagePage,
-  type HistoryStats,
-  type MessagePage,
-  type PageOptions,
-} from "../session/screen-pages.js";
+import type { HistoryStats, MessagePage, PageOptions } from "../session/screen-pages.js";
 import type { StoredReduction } from "../store/session-pages.js";
-import { forkSession, type ForkOptions } from "../sessions/fork-session.js";
-import { replaceFrom, type Replacement } from "../session/replace-from.js";
+import type { ForkOptions } from "../sessions/fork-session.js";
+import type { Replacement } from "../session/replace-from.js";
 import type { SessionRef } from "../store/session-ref.js";
 import { ConfigurationError } from "../base/errors.js";
+import { loadedOnce } from "../base/loaded-once.js";
 
 /** Options of {@link RedisChatMessageHistory}: those of the memory, and the session id. */
 export type RedisChatMessageHistoryOptions = RedisChatMemoryOptions & {
@@ -33,6 +27,8 @@ export type RedisChatMessageHistoryOptions = RedisChatMemoryOptions & {
    */
   readonly sessionId: string;
 };
+
+const screenPages = loadedOnce(() => import("../session/screen-pages.js"));
 
 /** Private constructor argument: a memory's own session in place of options. */
 class SessionOptions {
@@ -146,17 +142,20 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
    *
    * @throws ConfigurationError; ConflictError `unknown_message` if no message has the id `around`; StoreError.
    */
-  getPage(options: PageOptions = {}): Promise<MessagePage> {
+  async getPage(options: PageOptions = {}): Promise<MessagePage> {
+    const { readMessagePage } = await screenPages();
     return readMessagePage(this.#session, options);
   }
 
   /** Returns statistics of the session: messages, rounds, tokens, times. One round trip that reads no message. */
-  stats(): Promise<HistoryStats> {
+  async stats(): Promise<HistoryStats> {
+    const { readHistoryStats } = await screenPages();
     return readHistoryStats(this.#session);
   }
 
   /** Returns the last 100 reductions, oldest first: time and new start of the view. */
-  getReductions(): Promise<StoredReduction[]> {
+  async getReductions(): Promise<StoredReduction[]> {
+    const { readLastReductions } = await screenPages();
     return readLastReductions(this.#session);
   }
 
@@ -186,11 +185,12 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
    *
    * @throws ConflictError `unknown_message` if it is not stored; `stale` if others kept writing; errors of `append`.
    */
-  replaceFrom(
+  async replaceFrom(
     messageId: string,
     messages: readonly BaseMessage[],
     options: Omit<AppendOptions, "turn"> = {},
   ): Promise<AppendOutcome> {
+    const { replaceFrom } = await import("../session/replace-from.js");
     const write: Replacement["write"] = (turnOptions) => writeTurn(this, messages, turnOptions);
     return replaceFrom({ session: this.#session, messageId, messages, options, write });
   }
@@ -207,6 +207,7 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
    */
   async fork(newSessionId: string, options: ForkOptions = {}): Promise<RedisChatMessageHistory> {
     const { ref, context } = this.#session;
+    const { forkSession } = await import("../sessions/fork-session.js");
     await forkSession(this.#session, newSessionId, options);
     const owner = ref.owner === undefined ? {} : { owner: options.owner ?? ref.owner };
     return new RedisChatMessageHistory(optionsFor({ id: newSessionId, ...owner }, context));

@@ -6,7 +6,7 @@ import { forkKeys, sessionKeys, threadKeys } from "../redis/keys.js";
 import type { OwnerLists, SeenEntry } from "./owner-lists.js";
 import { isOwnedBy, scanKeys, type FoundCopy, type KeyScan } from "../redis/scan-keys.js";
 import { runOnSession } from "../redis/script-runner.js";
-import { eraseSessionScript } from "../redis/lua/scripts.js";
+import { eraseSessionScript } from "../redis/lua/later-scripts.js";
 
 const pageLength = 100;
 /** Context of an erasure. */

@@ -16,7 +16,7 @@ import {
   markOwnerScript,
   putEntriesScript,
   unmarkOwnerScript,
-} from "../redis/lua/scripts.js";
+} from "../redis/lua/later-scripts.js";
 import type { Script } from "../redis/script.js";
 import type { SessionSummary } from "../store/lists.js";
 import { SessionDescriber } from "./session-describer.js";

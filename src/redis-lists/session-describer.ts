@@ -3,7 +3,7 @@ import { describedFrom, type DescribedSession } from "./entries.js";
 import { sessionKeys } from "../redis/keys.js";
 import type { ScriptRunner } from "../redis/script-runner.js";
 import { runOnSession } from "../redis/script-runner.js";
-import { describeSessionScript } from "../redis/lua/scripts.js";
+import { describeSessionScript } from "../redis/lua/later-scripts.js";
 
 /** Reads the details of sessions, one round trip each. */
 export class SessionDescriber {

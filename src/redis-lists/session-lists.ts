@@ -20,7 +20,7 @@ import { reindexSessions } from "./reindex-sessions.js";
 import { scanSessions, type KeyScan } from "../redis/scan-keys.js";
 import type { ScriptRunner } from "../redis/script-runner.js";
 import { runOnSession } from "../redis/script-runner.js";
-import { relabelSessionScript } from "../redis/lua/scripts.js";
+import { relabelSessionScript } from "../redis/lua/later-scripts.js";
 import { SessionDescriber } from "./session-describer.js";
 import { announcedGraceMs } from "./unlist-session.js";
 
@@ -48,12 +48,13 @@ export class RedisLists implements SessionLists {
   /** Background work, awaited by `flush` only. */
   readonly #aside = new Set<Promise<unknown>>();
 
-  constructor(runner: ScriptRunner, keyPrefix: string) {
+  /** `ownersOfSessions` holds those that replies named. */
+  constructor(runner: ScriptRunner, keyPrefix: string, ownersOfSessions: ReadonlyMap<string, string> = new Map()) {
     this.#runner = runner;
     this.#keyPrefix = keyPrefix;
     this.#owners = new OwnerLists(runner, keyPrefix);
     this.#describer = new SessionDescriber(runner, keyPrefix);
-    this.#touches = new ListTouches(this.#owners, this.#describer);
+    this.#touches = new ListTouches(this.#owners, this.#describer, ownersOfSessions);
   }
 
   async list(
@@ -78,13 +79,13 @@ export class RedisLists implements SessionLists {
       }
       const current = listedSummary(described.details);
       if (summary === undefined || differs(summary, current)) {
-        this.aside(this.#owners.put(owner, [described], { mode: "keep" }));
+        this.#runAside(this.#owners.put(owner, [described], { mode: "keep" }));
       }
       return current;
     });
     const sessions = (await Promise.all(looked)).filter((session) => session !== undefined);
     if (gone.length > 0) {
-      this.aside(this.#owners.drop(owner, gone, announcedGraceMs));
+      this.#runAside(this.#owners.drop(owner, gone, announcedGraceMs));
     }
     return { sessions, ...(next !== undefined && { next }) };
   }
@@ -191,32 +192,24 @@ export class RedisLists implements SessionLists {
     }
   }
 
-  /** Caches the owner in a reply, so that later writes without an owner update the list too. */
-  noteOwner(sessionId: string, owner: unknown): void {
-    this.#touches.noteOwner(sessionId, owner);
-  }
-
   /** Updates the list after an extended expiry. */
   extended(sessionId: string, owner: string): void {
-    if (owner !== "") {
-      this.#touches.touch(sessionId, { owner, mode: "keep" });
-    }
+    this.#touches.touch(sessionId, { owner, mode: "keep" });
   }
 
-  /** Removes an ended session from its owner's list. Never fails: `flush` retries. */
+  /** Removes an ended session from its owner's list; `""`: of no owner. Never fails: `flush` retries. */
   async ended(sessionId: string, owner: string): Promise<void> {
     await (owner === "" ? undefined : this.#touches.settle(sessionId, owner));
   }
 
   /** Runs background work, awaited by `flush` only; ignores its failure. */
-  aside(work: Promise<unknown>): void {
+  #runAside(work: Promise<unknown>): void {
     const tracked: Promise<unknown> = work.catch(() => undefined).finally(() => this.#aside.delete(tracked));
     this.#aside.add(tracked);
   }
 
-  /** Flushes, and stops the timers. */
-  async close(): Promise<void> {
-    await this.flush();
+  /** Stops the timers. */
+  close(): void {
     this.#touches.close();
   }
 

@@ -41,21 +41,15 @@ export class ListTouches {
   readonly #touches = new Map<string, Touch>();
   /** When a session was last announced or touched. */
   readonly #seen = new BoundedMap<string, number>(capacity);
-  /** Owners of sessions, from replies. */
-  readonly #owners = new BoundedMap<string, string>(capacity);
+  readonly #owners: ReadonlyMap<string, string>;
   /** The mark of each owner's last erasure. */
   readonly #marks = new BoundedMap<string, string>(capacity);
 
-  constructor(index: OwnerLists, describer: SessionDescriber) {
+  /** `owners` holds those of sessions, from replies. */
+  constructor(index: OwnerLists, describer: SessionDescriber, owners: ReadonlyMap<string, string> = new Map()) {
     this.#index = index;
     this.#describer = describer;
-  }
-
-  /** Caches the owner in a reply, if there is one. */
-  noteOwner(sessionId: string, owner: unknown): void {
-    if (typeof owner === "string" && owner !== "") {
-      this.#owners.set(sessionId, owner);
-    }
+    this.#owners = owners;
   }
 
   /** The cached owner, or `""`. */

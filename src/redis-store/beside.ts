@@ -15,7 +15,7 @@ import {
   readTurnScript,
   readWindowScript,
   releaseLeaseScript,
-} from "../redis/lua/scripts.js";
+} from "../redis/lua/later-scripts.js";
 import type { Script } from "../redis/script.js";
 import { idHash } from "../redis/keys.js";
 import type { SessionBeside } from "../store/beside.js";

@@ -1,4 +1,5 @@
-import type { RedisLists, FollowedWrite } from "../redis-lists/session-lists.js";
+import type { FollowedLists } from "../redis-lists/followed-lists.js";
+import type { FollowedWrite } from "../redis-lists/session-lists.js";
 import type { SessionKeys } from "../redis/keys.js";
 import type { ScriptCall, ScriptRunner } from "../redis/script-runner.js";
 import type { SessionRef } from "../store/session-ref.js";
@@ -26,7 +27,7 @@ export interface PlannedRequest {
 export interface RedisCalls {
   readonly runner: ScriptRunner;
   readonly keyPrefix: string;
-  readonly lists: RedisLists;
+  readonly lists: FollowedLists;
   readonly limits: SizeLimits;
   placeOf(session: SessionRef): SessionPlace;
   /** Runs a script on a session. */
@@ -34,9 +35,9 @@ export interface RedisCalls {
   /** Runs a script that writes and replies a word and the owner; updates the owner's lists. */
   write(operation: string, session: SessionRef, call: Omit<SessionCall, "writes">): Promise<unknown>;
   append(operation: string, session: SessionRef, planned: PlannedRequest): Promise<AppendResult | "stale">;
-  /** Makes a write, then updates the owner's lists if the session has an owner. */
+  /** Makes a write, then updates the owner's list if the session has an owner. */
   follow<T>(sessionId: string, followed: FollowedWrite<T>): Promise<T>;
-  /** Caches the owner in a reply. */
+  /** Caches the owner in a reply, if there is one. */
   noteOwner(sessionId: string, owner: unknown): void;
   /** Drops the cached positions of the session. */
   forget(sessionId: string): void;

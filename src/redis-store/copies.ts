@@ -9,7 +9,7 @@ import {
   readCopyScript,
   readMarksScript,
   stageCopyScript,
-} from "../redis/lua/scripts.js";
+} from "../redis/lua/later-scripts.js";
 import type { Script } from "../redis/script.js";
 import {
   checkCreate,

@@ -1,5 +1,5 @@
 import { randomToken } from "../base/ids.js";
-import { extendExpiryScript, takeAndReadScript } from "../redis/lua/scripts.js";
+import { laterScripts } from "../redis/loaded-scripts.js";
 import { askOf } from "../redis/script-runner.js";
 import type { HeldTicket, HoldPlace, HoldRequest } from "../store/holds.js";
 import { checkHoldRequest, checkInteger } from "../store/request-checks.js";
@@ -44,7 +44,8 @@ export async function takeAndRead(
 ): Promise<HeldRead> {
   checkHoldRequest(take);
   const request = JSON.stringify({ ...askOf(session), ...take, turn, epoch: randomToken() });
-  const call = { script: takeAndReadScript, args: [request, ...wanted], writes: true };
+  const { takeAndReadScript: script } = await laterScripts();
+  const call = { script, args: [request, ...wanted], writes: true };
   const [word, first, found, fence, epoch, left] = (await calls.script("takeHold", session, call)) as unknown[];
   if (word === "WAITS") {
     return { reply: undefined, place: { isHeld: false, ahead: Number(first) } };
@@ -63,8 +64,9 @@ export async function takeAndRead(
 export async function extendExpiry(calls: RedisCalls, session: SessionRef, ttlMs: number): Promise<boolean> {
   checkInteger("ttlMs", ttlMs, 1);
   const args = [JSON.stringify({ ...askOf(session), ttl: ttlMs })];
-  const call = { script: extendExpiryScript, args, writes: true };
+  const { extendExpiryScript: script } = await laterScripts();
+  const call = { script, args, writes: true };
   const [word, stored] = (await calls.script("extendExpiry", session, call)) as [string, string?];
-  calls.lists.extended(session.id, stored ?? "");
+  await calls.lists.extended(session.id, stored ?? "");
   return word === "EXTENDED";
 }

@@ -6,7 +6,7 @@ import { askOf, type ScriptRunner, runOnSession } from "../redis/script-runner.j
 import { digestLength } from "../redis/stored-fields.js";
 import { idHash, type SessionKeys } from "../redis/keys.js";
 import { beginsRound } from "../store/record-text.js";
-import { readAllScript, rebuildScript } from "../redis/lua/scripts.js";
+import { readAllScript, rebuildScript } from "../redis/lua/later-scripts.js";
 import type { IdentifiedRecord } from "../store/session-writes.js";
 import { marksIn } from "../store/turns.js";
 import { logSum } from "../redis/keys.js";

@@ -1,22 +1,19 @@
 import { BoundedMap } from "../base/bounded-map.js";
 import { parseOptions, type SchemaOutput } from "../base/options.js";
-import { RedisLists, type FollowedWrite } from "../redis-lists/session-lists.js";
+import { FollowedLists } from "../redis-lists/followed-lists.js";
+import type { FollowedWrite } from "../redis-lists/session-lists.js";
 import { askText, runOnSession, ScriptRunner } from "../redis/script-runner.js";
 import { openConnection, type Connection } from "../redis/connection.js";
 import { idHash, sessionKeys, type SessionKeys } from "../redis/keys.js";
 import { markFields, lookedUp } from "./turn-marks.js";
-import {
-  appendScript,
-  commitReductionScript,
-  readViewScript,
-  clearSessionScript,
-  readEpochScript,
-} from "../redis/lua/scripts.js";
+import { laterScripts } from "../redis/loaded-scripts.js";
+import { appendScript, readViewScript, clearSessionScript, readEpochScript } from "../redis/lua/scripts.js";
 import { redisStoreSchema, type RedisSessionStoreOptions } from "../redis/store-options.js";
 import { planAppend } from "../store/append-plan.js";
 import type { SessionBeside } from "../store/beside.js";
 import type { SessionCopies } from "../store/copies.js";
 import type { SessionEdits } from "../store/edits.js";
+import { groupWhenUsed } from "../store/groups.js";
 import type { SessionLists } from "../store/lists.js";
 import { outOfRange } from "../store/refusals.js";
 import { checkCommit, checkPage, type SizeLimits } from "../store/request-checks.js";
@@ -31,11 +28,8 @@ import type { SessionRef } from "../store/session-ref.js";
 import type { CompleteSessionStore } from "../store/session-store.js";
 import type { AppendRequest, AppendResult, CommitRequest } from "../store/session-writes.js";
 import { appendArguments, appendResult, fullReply, heldReply, ownerIn } from "./append-call.js";
-import { RedisBeside } from "./beside.js";
 import type { PlannedRequest, RedisCalls, SessionCall, SessionPlace } from "./calls.js";
 import { commitArguments } from "./commit-call.js";
-import { RedisCopies } from "./copies.js";
-import { RedisEdits } from "./edits.js";
 import { keepAlive, takeAndRead, type TakenHold } from "./holds.js";
 import { continuedReply, indexAfter, KeptViews, type KeptView } from "./kept-views.js";
 import {
@@ -75,9 +69,9 @@ export class RedisSessionStore implements CompleteSessionStore {
   readonly #runner: ScriptRunner;
   readonly #seen = new SessionCache();
   readonly #views: KeptViews;
-  /** Sessions whose replies named an owner. */
-  readonly #owned = new BoundedMap<string, true>(10_000);
-  readonly #lists: RedisLists;
+  /** Owners of sessions, from replies, so that later writes without an owner update their lists too. */
+  readonly #owners = new BoundedMap<string, string>(10_000);
+  readonly #lists: FollowedLists;
   readonly limits: SizeLimits;
   readonly edits: SessionEdits;
   readonly beside: SessionBeside;
@@ -101,12 +95,12 @@ export class RedisSessionStore implements CompleteSessionStore {
     this.#views = new KeptViews(this.#options.viewCacheBytes);
     this.#connection = openConnection(owner, options, commandTimeout);
     this.#runner = new ScriptRunner({ connection: this.#connection, commandTimeout, waitReplicas, onEvent });
-    this.#lists = new RedisLists(this.#runner, this.#options.keyPrefix);
+    this.#lists = new FollowedLists(this.#runner, this.#options.keyPrefix, this.#owners);
     const calls = this.#calls();
-    this.edits = new RedisEdits(calls);
-    this.beside = new RedisBeside(calls);
-    this.lists = this.#lists;
-    this.copies = new RedisCopies(calls);
+    this.edits = groupWhenUsed("edits", async () => new (await import("./edits.js")).RedisEdits(calls));
+    this.beside = groupWhenUsed("beside", async () => new (await import("./beside.js")).RedisBeside(calls));
+    this.lists = this.#lists.group;
+    this.copies = groupWhenUsed("copies", async () => new (await import("./copies.js")).RedisCopies(calls));
   }
 
   async append(session: SessionRef, request: AppendRequest): Promise<AppendResult> {
@@ -142,7 +136,8 @@ export class RedisSessionStore implements CompleteSessionStore {
   async commitReduction(session: SessionRef, request: CommitRequest): Promise<"committed" | "stale"> {
     checkCommit(session, request);
     const args = commitArguments(session, request);
-    const word = await this.#write("commitReduction", session, { script: commitReductionScript, args });
+    const { commitReductionScript: script } = await laterScripts();
+    const word = await this.#write("commitReduction", session, { script, args });
     if (word === "RANGE") {
       throw outOfRange("start");
     }
@@ -254,19 +249,19 @@ export class RedisSessionStore implements CompleteSessionStore {
   }
 
   async #follow<T>(sessionId: string, followed: FollowedWrite<T>): Promise<T> {
-    if (followed.owner !== undefined || this.#owned.get(sessionId)) {
-      return this.#lists.follow(sessionId, followed);
-    }
-    const result = await followed.write();
-    const write = () => Promise.resolve(result);
+    const hasOwner = followed.owner !== undefined || this.#owners.has(sessionId);
+    const result = hasOwner ? undefined : await followed.write();
     // The reply may be the first that names an owner.
-    return this.#owned.get(sessionId) ? this.#lists.follow(sessionId, { ...followed, write }) : result;
+    if (!hasOwner && !this.#owners.has(sessionId)) {
+      return result as T;
+    }
+    const lists = this.#lists.loaded ?? (await this.#lists.load());
+    return lists.follow(sessionId, hasOwner ? followed : { ...followed, write: async () => result as T });
   }
 
   #noteOwner(sessionId: string, owner: unknown): void {
     if (typeof owner === "string" && owner !== "") {
-      this.#owned.set(sessionId, true);
-      this.#lists.noteOwner(sessionId, owner);
+      this.#owners.set(sessionId, owner);
     }
   }
 

@@ -5,7 +5,7 @@ import { askOf, askText, runOnSession } from "../redis/script-runner.js";
 import { sideArguments } from "./append-call.js";
 import type { SessionPlace } from "./calls.js";
 import { sideFrom } from "./reads.js";
-import { readSideScript, writeSideScript } from "../redis/lua/scripts.js";
+import { readSideScript, writeSideScript } from "../redis/lua/later-scripts.js";
 
 /** The side fields whose names begin with a prefix. */
 export async function readSide(

@@ -4,24 +4,13 @@ import { checkSessionId, type SessionRef } from "../store/session-ref.js";
 import type { SessionStore, SessionStoreCore } from "../store/session-store.js";
 import { sealField } from "./keys/field.js";
 import type { KeyRing } from "./keys/key-ring.js";
+import type { SealedParts } from "./loaded-store.js";
 import { rebuildSealed } from "./rebuild-sealed.js";
 import { sealedBeside } from "./beside.js";
 import { sealedCopies } from "./copies.js";
 import { sealedLists } from "./lists.js";
 import { SealedWrites } from "./writes.js";
 import { headField } from "./session-opener.js";
-
-/** Parts of a sealed store, for re-encryption. */
-export interface SealedParts {
-  /** The store underneath. */
-  readonly store: StoreWith<"edits">;
-  readonly ring: KeyRing;
-}
-
-/** The store underneath, and the keys; undefined for a store that does not seal. */
-export function sealedParts(store: SessionStore & { readonly sealed?: SealedParts }): SealedParts | undefined {
-  return store.sealed;
-}
 
 /**
  * A store whose records, heads and side fields lie encrypted in the store underneath. It has the groups of that one,

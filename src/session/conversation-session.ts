@@ -7,6 +7,7 @@ import { turnNameOf } from "../codec/encode-message.js";
 import type { Round } from "../messages/rounds.js";
 import { ConfigurationError, StoreError } from "../base/errors.js";
 import { report } from "../base/events.js";
+import { loadedOnce } from "../base/loaded-once.js";
 import {
   lazy,
   nonEmptyText,
@@ -34,10 +35,7 @@ import {
 import { appendTurn } from "./append-turn.js";
 import type { MemoryContext } from "./memory-context.js";
 import type { SessionOfMemory } from "./session-of-memory.js";
-import { mendHead, reportUnopened } from "./mend-head.js";
-import { reduceAfterWrite, reduceAndCommit } from "./reduce-view.js";
 import { currentRun, traceOf, traceOfReader, type TracePlace } from "./reduction-trace.js";
-import { rewindTo } from "./rewind-session.js";
 import {
   roundsInTurnOrder,
   turnsWithoutQuestion,
@@ -54,6 +52,8 @@ const pageSchema = lazy(() =>
 );
 const roundsSchema = lazy(() => z.strictObject({ count: positiveInteger() }));
 const rebuildSchema = lazy(() => z.strictObject({ owner: z.optional(nonEmptyText()) }));
+/** What reduces a view, loaded with the first that is to be reduced. */
+const reductions = loadedOnce(() => import("./reduce-view.js"));
 const noOptions: SchemaOutput<typeof appendSchema> = {};
 /** How many rounds are read besides to find the question of an answer that was stored late. */
 const furtherRounds = 50;
@@ -207,10 +207,15 @@ export class ConversationSession implements SessionOfMemory {
     }
     if (result.view !== undefined) {
       const trace = turn?.trace ?? traceOf(currentRun()) ?? this.#readIn;
-      const reduction = reduceAfterWrite(this, result.view, trace);
+      const reduction = this.#reduce(result.view, trace);
       await (this.context.autoReduce === "background" ? this.inBackground(reduction) : reduction);
     }
     return outcome;
+  }
+
+  async #reduce(view: SessionView, trace: TracePlace | undefined): Promise<void> {
+    const { reduceAfterWrite } = await reductions();
+    return reduceAfterWrite(this, view, trace);
   }
 
   /** The whole log, or a page of it, oldest first. One round trip. */
@@ -239,11 +244,13 @@ export class ConversationSession implements SessionOfMemory {
     if (this.context.reducer === undefined) {
       throw new ConfigurationError("reducer", 'reduceView() needs the option "reducer".');
     }
+    const { reduceAndCommit } = await reductions();
     return reduceAndCommit(this, config);
   }
 
   /** Removes the message and all after it. Two round trips at least: it has to find the message. */
-  rewind(messageId: string): Promise<void> {
+  async rewind(messageId: string): Promise<void> {
+    const { rewindTo } = await import("./rewind-session.js");
     return rewindTo(this, messageId);
   }
 
@@ -257,6 +264,7 @@ export class ConversationSession implements SessionOfMemory {
     }
     const ref = given ? { ...this.ref, owner } : this.ref;
     await store.edits.rebuild(ref, (record) => identifyRecord(record), { assigns: given });
+    const { mendHead, reportUnopened } = await import("./mend-head.js");
     await mendHead(this);
     await reportUnopened(this);
   }

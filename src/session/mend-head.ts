@@ -2,7 +2,7 @@ import { EncryptionError } from "../base/errors.js";
 import { report } from "../base/events.js";
 import { maxTries } from "../base/tries.js";
 import { decodeHead } from "../codec/head.js";
-import { sealedParts } from "../sealed/store.js";
+import { sealedParts } from "../sealed/loaded-store.js";
 import { headField, SessionOpener } from "../sealed/session-opener.js";
 import { keptRecords, refuseKept } from "../store/kept-records.js";
 import type { SessionView } from "../store/session-reads.js";

@@ -5,7 +5,7 @@ import { ConfigurationError } from "../base/errors.js";
 import type { MemoryEventHandler } from "../base/events.js";
 import { anyFunction, lazy, objectOf, withoutUndefined } from "../base/options.js";
 import { checkSessionStore, requireGroup } from "../store/groups.js";
-import { sealedStore } from "../sealed/store.js";
+import { sealedWhenUsed } from "../sealed/loaded-store.js";
 import type { SessionStore } from "../store/session-store.js";
 import { RedisSessionStore } from "../redis-store/redis-session-store.js";
 import {
@@ -71,7 +71,7 @@ export function openStore(owner: string, options: StoreOptions): OpenedStore {
   checkEncryption(owner, encryption);
   const { store, ownsStore } = openPlainStore(owner, options);
   const inner = requireGroup(`${owner}: encryption`, store, "edits");
-  return { store: sealedStore(inner, KeyRing.of(encryption)), ownsStore };
+  return { store: sealedWhenUsed(inner, KeyRing.of(encryption)), ownsStore };
 }
 
 function openPlainStore(owner: string, options: StoreOptions): OpenedStore {

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { ConfigurationError, type MemoryError } from "../base/errors.js";
 import { anyFunction, lazy, parseOptions, positiveInteger } from "../base/options.js";
 import type { StoreWith } from "../store/groups.js";
-import { sealedParts } from "../sealed/store.js";
+import { sealedParts } from "../sealed/loaded-store.js";
 import { importSessions } from "./import-sessions.js";
 
 /** A session of an export that could not be imported. */

@@ -5,7 +5,7 @@ import type { StoreWith } from "../store/groups.js";
 import { sessionLabel, transferLost } from "../store/refusals.js";
 import type { CopiedRecord, CopiedTurn, CopyPage, KeptState } from "../store/copies.js";
 import { exportSession } from "./export-session.js";
-import { sealedParts } from "../sealed/store.js";
+import { sealedParts } from "../sealed/loaded-store.js";
 import { BrokenOff, LineReader } from "./line-reader.js";
 import { badLine, fieldsOf, parseLine, requireText, StateLines, type ExportLine } from "./lines.js";
 

@@ -1,7 +1,7 @@
 import { identifyRecord } from "../codec/message-ids.js";
 import { ConfigurationError } from "../base/errors.js";
 import { reencryptSession } from "../sealed/reencrypt-session.js";
-import { sealedParts } from "../sealed/store.js";
+import { sealedParts } from "../sealed/loaded-store.js";
 import type { SessionStore } from "../store/session-store.js";
 import { concernsOneSession, leaveOut, type ProblemListeners } from "./problems.js";
 

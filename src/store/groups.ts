@@ -1,4 +1,5 @@
 import { ConfigurationError } from "../base/errors.js";
+import { loadedOnce } from "../base/loaded-once.js";
 import type { SessionRef } from "./session-ref.js";
 import type { SessionStore, SessionStoreCore, SessionStoreGroups } from "./session-store.js";
 
@@ -16,8 +17,8 @@ export type StoreGroup = keyof SessionStoreGroups;
 /** A store that has a group. */
 export type StoreWith<G extends StoreGroup> = SessionStore & Pick<SessionStoreGroups, G>;
 
-/** The methods of an interface; true for those whose first argument is a session. */
-type MethodsOf<T> = Readonly<Record<keyof T, boolean>>;
+/** The methods of an interface; true for those whose first argument is a session. `iterates`: returns no promise. */
+type MethodsOf<T> = Readonly<Record<keyof T, boolean | "iterates">>;
 
 /** Every method of the core. The compiler refuses a missing and a surplus name, here and below. */
 const coreMethods: MethodsOf<SessionStoreCore> = {
@@ -60,7 +61,7 @@ const groupMethods: { readonly [G in StoreGroup]: MethodsOf<SessionStoreGroups[G
     relabel: true,
     erase: true,
     eraseOwner: false,
-    scan: false,
+    scan: "iterates",
     reindex: false,
     flush: false,
   },
@@ -85,6 +86,48 @@ export function requireGroup<G extends StoreGroup>(user: string, store: SessionS
 /** The methods of a group, bound to their object, for a wrapper that passes them on unchanged. */
 export function passedOn<G extends StoreGroup>(group: G, methods: SessionStoreGroups[G]): SessionStoreGroups[G] {
   return wrapped(methods, groupMethods[group], (_, go) => go());
+}
+
+/** The methods of a group whose code is loaded with the first call of one. */
+export function groupWhenUsed<G extends StoreGroup>(
+  group: G,
+  load: () => Promise<SessionStoreGroups[G]>,
+): SessionStoreGroups[G] {
+  return whenUsed(groupMethods[group], loadedOnce(load));
+}
+
+/** A store with the groups of `like` whose code is loaded with the first call of a method. */
+export function storeWhenUsed<Store extends SessionStore>(like: Store, load: () => Promise<Store>): Store {
+  const given: SessionStore = like;
+  const loaded = loadedOnce<SessionStore>(load);
+  const groups = storeGroups.flatMap((group) => {
+    const methods = async () => (await loaded())[group]!;
+    return given[group] === undefined ? [] : [[group, whenUsed<object>(groupMethods[group], methods)]];
+  });
+  const store: SessionStore = {
+    ...whenUsed<SessionStoreCore>(coreMethods, loaded),
+    ...(Object.fromEntries(groups) as object),
+    ...(given.limits && { limits: given.limits }),
+    ...(given.close && { close: () => given.close!() }),
+  };
+  return store as Store;
+}
+
+type AnyMethods = Readonly<Record<string, (...args: unknown[]) => unknown>>;
+
+function whenUsed<Methods extends object>(
+  names: MethodsOf<Methods>,
+  loaded: () => Methods | Promise<Methods>,
+): Methods {
+  const methods = async () => (await loaded()) as AnyMethods;
+  const calls = Object.entries(names).map(([method, kind]) => {
+    const iterate = async function* (...args: unknown[]) {
+      yield* (await methods())[method]!(...args) as AsyncIterable<unknown>;
+    };
+    const call = async (...args: unknown[]) => (await methods())[method]!(...args);
+    return [method, kind === "iterates" ? iterate : call];
+  });
+  return Object.fromEntries(calls) as Methods;
 }
 
 /** A call that concerns one session. */
@@ -113,9 +156,9 @@ export function around<Store extends SessionStore>(store: Store, wrap: Around): 
 }
 
 function wrapped<Methods extends object>(methods: Methods, names: MethodsOf<Methods>, wrap: Around): Methods {
-  const target = methods as Readonly<Record<string, (...args: unknown[]) => Promise<unknown>>>;
+  const target = methods as AnyMethods;
   const calls = Object.entries(names).map(([method, isOfSession]) => {
-    const call = (...args: unknown[]) => target[method]!(...args);
+    const call = (...args: unknown[]) => target[method]!(...args) as Promise<unknown>;
     const around = (...args: unknown[]) => wrap({ method, session: args[0] as SessionRef }, () => call(...args));
     return [method, isOfSession === true ? around : call];
   });

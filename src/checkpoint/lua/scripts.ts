@@ -2,7 +2,7 @@
 
 import { script, type ScriptPart } from "../../redis/script.js";
 
-const threadAt5: ScriptPart = {
+export const threadAt5: ScriptPart = {
   file: "includes/thread.lua",
   line: 5,
   text: `\
@@ -20,7 +20,7 @@ return thread
 end`,
 };
 
-const nowAt3: ScriptPart = {
+export const nowAt3: ScriptPart = {
   file: "includes/now.lua",
   line: 3,
   text: `\
@@ -30,7 +30,7 @@ return time[1] * 1000 + math.floor(time[2] / 1000)
 end`,
 };
 
-const inChunksAt3: ScriptPart = {
+export const inChunksAt3: ScriptPart = {
   file: "includes/in-chunks.lua",
   line: 3,
   text: `\
@@ -42,7 +42,7 @@ end
 end`,
 };
 
-const expireAllAt4: ScriptPart = {
+export const expireAllAt4: ScriptPart = {
   file: "includes/expire-all.lua",
   line: 4,
   text: `\
@@ -52,7 +52,7 @@ for _, key in ipairs(KEYS) do redis.call('PEXPIREAT', key, text) end
 end`,
 };
 
-const writeRecordAt9: ScriptPart = {
+export const writeRecordAt9: ScriptPart = {
   file: "includes/write-record.lua",
   line: 9,
   text: `\
@@ -75,7 +75,7 @@ if ttl then expireAll(now() + ttl) end
 end`,
 };
 
-const importThreadAt12: ScriptPart = {
+export const importThreadAt12: ScriptPart = {
   file: "import-thread.lua",
   line: 12,
   text: `\
@@ -90,7 +90,7 @@ expireThread(request.ttl)
 return { 'OK' }`,
 };
 
-const threadGateAt6: ScriptPart = {
+export const threadGateAt6: ScriptPart = {
   file: "includes/thread-gate.lua",
   line: 6,
   text: `\
@@ -101,7 +101,7 @@ return nil
 end`,
 };
 
-const listCheckpointsAt11: ScriptPart = {
+export const listCheckpointsAt11: ScriptPart = {
   file: "list-checkpoints.lua",
   line: 11,
   text: `\
@@ -121,7 +121,7 @@ end
 return { 'OK', thread.token, page }`,
 };
 
-const membersAt6: ScriptPart = {
+export const membersAt6: ScriptPart = {
   file: "includes/members.lua",
   line: 6,
   text: `\
@@ -130,7 +130,7 @@ return call('ZREVRANGEBYLEX', order, '(' .. ns .. '\\1', '[' .. ns .. '\\0', 'LI
 end`,
 };
 
-const recordsAt5: ScriptPart = {
+export const recordsAt5: ScriptPart = {
   file: "includes/records.lua",
   line: 5,
   text: `\
@@ -141,7 +141,7 @@ return (stored or ''):gmatch('[^\\n]+')
 end`,
 };
 
-const keptRecordsAt9: ScriptPart = {
+export const keptRecordsAt9: ScriptPart = {
   file: "includes/kept-records.lua",
   line: 9,
   text: `\
@@ -196,7 +196,7 @@ end
 end`,
 };
 
-const spansAt7: ScriptPart = {
+export const spansAt7: ScriptPart = {
   file: "includes/spans.lua",
   line: 7,
   text: `\
@@ -232,7 +232,7 @@ return list
 end`,
 };
 
-const dropItemsAt7: ScriptPart = {
+export const dropItemsAt7: ScriptPart = {
   file: "includes/drop-items.lua",
   line: 7,
   text: `\
@@ -263,7 +263,7 @@ return emptied
 end`,
 };
 
-const pruneRecordsAt9: ScriptPart = {
+export const pruneRecordsAt9: ScriptPart = {
   file: "includes/prune-records.lua",
   line: 9,
   text: `\
@@ -303,7 +303,7 @@ return dropItems(thread, kept, lost, token)
 end`,
 };
 
-const pruneThreadAt12: ScriptPart = {
+export const pruneThreadAt12: ScriptPart = {
   file: "prune-thread.lua",
   line: 12,
   text: `\
@@ -316,7 +316,7 @@ prune(thread, tonumber(ARGV[1]), ARGV[2])
 return { 'OK', count - thread.count }`,
 };
 
-const sameRecordAt6: ScriptPart = {
+export const sameRecordAt6: ScriptPart = {
   file: "includes/same-record.lua",
   line: 6,
   text: `\
@@ -333,7 +333,7 @@ return tonumber(base)
 end`,
 };
 
-const putCheckpointAt18: ScriptPart = {
+export const putCheckpointAt18: ScriptPart = {
   file: "put-checkpoint.lua",
   line: 18,
   text: `\
@@ -364,7 +364,7 @@ expireThread(request.ttl)
 return { 'OK', base, before, thread.token, thread.base, emptied }`,
 };
 
-const putWritesAt17: ScriptPart = {
+export const putWritesAt17: ScriptPart = {
   file: "put-writes.lua",
   line: 17,
   text: `\
@@ -388,7 +388,7 @@ expireThread(request.ttl)
 return { 'OK', base, thread.token, thread.token, thread.base, {} }`,
 };
 
-const readAncestorsAt13: ScriptPart = {
+export const readAncestorsAt13: ScriptPart = {
   file: "read-ancestors.lua",
   line: 13,
   text: `\
@@ -415,7 +415,7 @@ end
 return { 'OK', thread.token, page }`,
 };
 
-const readSpansAt5: ScriptPart = {
+export const readSpansAt5: ScriptPart = {
   file: "includes/read-spans.lua",
   line: 5,
   text: `\
@@ -431,7 +431,7 @@ return reply
 end`,
 };
 
-const readCheckpointAt17: ScriptPart = {
+export const readCheckpointAt17: ScriptPart = {
   file: "read-checkpoint.lua",
   line: 17,
   text: `\
@@ -460,7 +460,7 @@ end
 return { 'OK', thread.token, member, record or false, writes or '', readSpans(thread, spans) }`,
 };
 
-const readItemsAt12: ScriptPart = {
+export const readItemsAt12: ScriptPart = {
   file: "read-items.lua",
   line: 12,
   text: `\

@@ -2,7 +2,7 @@
 
 import { script, type ScriptPart } from "../../redis/script.js";
 
-const nowAt3: ScriptPart = {
+export const nowAt3: ScriptPart = {
   file: "includes/now.lua",
   line: 3,
   text: `\
@@ -12,7 +12,7 @@ return time[1] * 1000 + math.floor(time[2] / 1000)
 end`,
 };
 
-const expireAllAt4: ScriptPart = {
+export const expireAllAt4: ScriptPart = {
   file: "includes/expire-all.lua",
   line: 4,
   text: `\
@@ -22,7 +22,7 @@ for _, key in ipairs(KEYS) do redis.call('PEXPIREAT', key, text) end
 end`,
 };
 
-const itemsAt10: ScriptPart = {
+export const itemsAt10: ScriptPart = {
   file: "includes/items.lua",
   line: 10,
   text: `\
@@ -72,7 +72,7 @@ end
 end`,
 };
 
-const clearItemsAt11: ScriptPart = {
+export const clearItemsAt11: ScriptPart = {
   file: "clear-items.lua",
   line: 11,
   text: `\
@@ -92,7 +92,7 @@ end
 return { 'OK', #found }`,
 };
 
-const findItemsAt6: ScriptPart = {
+export const findItemsAt6: ScriptPart = {
   file: "includes/find-items.lua",
   line: 6,
   text: `\
@@ -149,7 +149,7 @@ return #found > most + 0 and 'MANY' or found
 end`,
 };
 
-const changeItemsAt5: ScriptPart = {
+export const changeItemsAt5: ScriptPart = {
   file: "includes/change-items.lua",
   line: 5,
   text: `\
@@ -182,7 +182,7 @@ for _, name in ipairs(call('ZRANGEBYSCORE', expiry, '-inf', now, 'LIMIT', 0, mos
 end`,
 };
 
-const runOperationsAt16: ScriptPart = {
+export const runOperationsAt16: ScriptPart = {
   file: "run-operations.lua",
   line: 16,
   text: `\

@@ -1,0 +1,24 @@
+import { storeWhenUsed, type StoreWith } from "../store/groups.js";
+import type { SessionStore } from "../store/session-store.js";
+import type { KeyRing } from "./keys/key-ring.js";
+
+/** Parts of a sealed store, for re-encryption. */
+export interface SealedParts {
+  /** The store underneath. */
+  readonly store: StoreWith<"edits">;
+  readonly ring: KeyRing;
+}
+
+/** The store underneath, and the keys; undefined for a store that does not seal. */
+export function sealedParts(store: SessionStore & { readonly sealed?: SealedParts }): SealedParts | undefined {
+  return store.sealed;
+}
+
+/** The sealed store around a store, whose code is loaded with the first call of one of its methods. */
+export function sealedWhenUsed<Store extends StoreWith<"edits">>(
+  inner: Store,
+  ring: KeyRing,
+): Store & { readonly sealed: SealedParts } {
+  const load = async () => (await import("./store.js")).sealedStore(inner, ring);
+  return { ...storeWhenUsed(inner, load), sealed: { store: inner, ring } };
+}
