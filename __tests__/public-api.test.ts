@@ -159,6 +159,7 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
         "walkLedger",
       ],
       types: [
+        "Adapter",
         "AnswerPrefix",
         "BuiltInProfile",
         "Call",

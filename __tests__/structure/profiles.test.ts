@@ -50,7 +50,10 @@ function acceptedEverywhere(): BaseMessage[] {
   ];
 }
 
-describe.each(profiles)("the profile %s", (profile) => {
+// ChatGoogle reads calls as blocks of its own only, which no other adapter takes.
+const silent = profiles.filter((profile) => profile !== "google");
+
+describe.each(silent)("the profile %s", (profile) => {
   it.each(["history", "model-input"] as const)(
     "is silent on a conversation that every provider accepts, as a %s",
     (purpose) => {
@@ -70,10 +73,26 @@ describe.each(profiles)("the profile %s", (profile) => {
       ends.flatMap((end) => validateConversation(whole.slice(0, end), { profile, purpose: "model-input" })),
     ).toEqual([]);
   });
+});
 
-  it("bears its name, and is named in the table", () => {
-    expect(builtInProfiles[profile].name).toBe(profile);
+it.each(profiles)("the profile %s bears its name", (profile) => {
+  expect(builtInProfiles[profile].name).toBe(profile);
+});
+
+it("wants each call in the content where a profile says that its server does", () => {
+  const profile: StructureProfile = {
+    name: "ours",
+    rules: { S29: "error" },
+    callBlocks: { types: ["tool_use"], required: true },
+  };
+  const message = new AIMessage({
+    content: [{ type: "text", text: "t" }],
+    tool_calls: [{ id: "a", name: "lookup", args: {} }],
   });
+  expect(repairConversation([message], { profile }).messages[0]!.content).toEqual([
+    { type: "text", text: "t" },
+    { type: "tool_use", id: "a", name: "lookup", input: {} },
+  ]);
 });
 
 describe("a provider's own content", () => {

@@ -6,6 +6,7 @@ import {
   ToolMessage,
   type BaseMessage,
 } from "@langchain/core/messages";
+import { builtInProfiles } from "../../src/structure/profiles/built-in-profiles.js";
 import { repairConversation } from "../../src/structure/repair/repair.js";
 import { validateConversation } from "../../src/structure/validate.js";
 import type { BuiltInProfile } from "../../src/structure/profiles/built-in-profiles.js";
@@ -145,8 +146,13 @@ describe("repairConversation", () => {
         __gemini_function_call_thought_signatures__: { "a|b": "signed" },
       },
     } as never);
-    const [, changed, result] = repairConversation([human("q"), message, tool("a|b")], { profile: "anthropic" })
-      .messages as [BaseMessage, AIMessage, ToolMessage];
+    // The rules of a profile without an adapter, which would leave out the copies that it does not read.
+    const profile = { ...builtInProfiles.anthropic, adapter: undefined } as unknown as StructureProfile;
+    const [, changed, result] = repairConversation([human("q"), message, tool("a|b")], { profile }).messages as [
+      BaseMessage,
+      AIMessage,
+      ToolMessage,
+    ];
     const id = changed.tool_calls![0]!.id!;
     expect(id).toMatch(/^[a-zA-Z0-9]{24}$/);
     expect(result.tool_call_id).toBe(id);

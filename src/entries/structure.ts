@@ -5,6 +5,7 @@ export type { CallChange } from "../messages/copies/edits.js";
 export { redact, type Redaction } from "../messages/copies/redact.js";
 export { assertConversation, validateConversation } from "../structure/validate.js";
 export type { StructureOptions } from "../structure/options.js";
+export type { Adapter } from "../structure/adapters/adapter.js";
 export { builtInProfiles, type BuiltInProfile } from "../structure/profiles/built-in-profiles.js";
 export { repairConversation, type RepairedConversation } from "../structure/repair/repair.js";
 export type { RepairChoices, RepairOptions } from "../structure/options.js";

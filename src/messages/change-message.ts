@@ -30,6 +30,14 @@ export function copyWith<M extends BaseMessage>(message: M, changes: MessageChan
   return Object.assign(copy, message, all, { lc_kwargs: { ...known, ...all } });
 }
 
+/**
+ * A copy of an answer in the form that an adapter reads, which may tell less than the answer does: for what goes to a
+ * model, never for what is stored.
+ */
+export function inForm<M extends BaseMessage>(message: M, changes: MessageChanges): M {
+  return copyWith(message, changes);
+}
+
 /** `output_version` requires a list of blocks, so it must not accompany plain text. */
 function withoutOutputVersion(message: BaseMessage, changes: MessageChanges): MessageChanges {
   const metadata = (changes["response_metadata"] ?? message.response_metadata) as Record<string, unknown>;

@@ -19,6 +19,8 @@ export interface StructureOptions {
   readonly hasTools?: boolean;
   /** Whether the provider keeps reasoning items (`store`), for rule S22. @default true */
   readonly storesReasoning?: boolean;
+  /** The name of the model, for what only some models of a provider ask for. @default not known */
+  readonly model?: string;
 }
 
 /** Schema fields of {@link StructureOptions}. */
@@ -28,6 +30,7 @@ export const structureFields = lazy(() => ({
   purpose: z._default(z.enum(["history", "model-input"], 'must be "history" or "model-input"'), "history"),
   hasTools: z.optional(z.boolean("must be true or false")),
   storesReasoning: z._default(z.boolean("must be true or false"), true),
+  model: z.optional(z.string("must be a string")),
 }));
 
 /** The output of {@link structureFields}. */
@@ -35,8 +38,8 @@ export type StructureFields = z.output<z.ZodMiniObject<ReturnType<typeof structu
 
 /** Resolves the profile of parsed options. @throws ConfigurationError for an invalid profile */
 export function toCriteria(owner: string, fields: StructureFields): StructureCriteria {
-  const { profile, purpose, hasTools, storesReasoning } = fields;
-  return { profile: resolveProfile(owner, profile as BuiltInProfile), purpose, hasTools, storesReasoning };
+  const { profile, purpose, hasTools, storesReasoning, model } = fields;
+  return { profile: resolveProfile(owner, profile as BuiltInProfile), purpose, hasTools, storesReasoning, model };
 }
 
 /** Repair policies: the choice where a rule can be repaired in several ways. */
@@ -106,8 +109,8 @@ export interface RepairPlan {
 
 /** The plan of parsed options. @throws ConfigurationError for an invalid profile */
 export function toRepairPlan(owner: string, fields: SchemaOutput<typeof repairOptions>): RepairPlan {
-  const { profile, purpose, hasTools, storesReasoning, ...choices } = fields;
-  return { criteria: toCriteria(owner, { profile, purpose, hasTools, storesReasoning }), choices };
+  const { profile, purpose, hasTools, storesReasoning, model, ...choices } = fields;
+  return { criteria: toCriteria(owner, { profile, purpose, hasTools, storesReasoning, model }), choices };
 }
 
 /** Parses options into a plan. @throws ConfigurationError naming `owner` */

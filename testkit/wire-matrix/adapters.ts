@@ -52,15 +52,15 @@ export function targets(): readonly Target[] {
     model: asModel(model),
   });
   return [
-    target("openai-chat", "openai", nothing, new ChatOpenAI({ model: "gpt-4o", apiKey })),
-    target("responses", "openai", openai, new ChatOpenAI(reasoning)),
-    target("responses-zdr", "openai", openai, new ChatOpenAI({ ...reasoning, zdrEnabled: true })),
+    target("openai-chat", "openai-chat", nothing, new ChatOpenAI({ model: "gpt-4o", apiKey })),
+    target("responses", "openai-responses", openai, new ChatOpenAI(reasoning)),
+    target("responses-zdr", "openai-responses", openai, new ChatOpenAI({ ...reasoning, zdrEnabled: true })),
     target("anthropic", "anthropic", anthropic, new ChatAnthropic(claude)),
-    target("google", "gemini", google, new ChatGoogle(gemini)),
-    target("google-genai", "gemini", google, new ChatGoogleGenerativeAI(gemini)),
+    target("google", "google", google, new ChatGoogle(gemini)),
+    target("google-genai", "google-genai", google, new ChatGoogleGenerativeAI(gemini)),
     target("mistral", "mistral", nothing, new ChatMistralAI({ model: "mistral-large-latest", apiKey })),
     target("bedrock", "bedrock", bedrock, new ChatBedrockConverse(converse)),
-    target("deepseek", "openai", nothing, new ChatDeepSeek({ model: "deepseek-chat", apiKey })),
+    target("deepseek", "deepseek", nothing, new ChatDeepSeek({ model: "deepseek-chat", apiKey })),
   ];
 }
 

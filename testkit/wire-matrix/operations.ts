@@ -34,7 +34,7 @@ export const operations: readonly Operation[] = [
     name: "clip",
     apply: (messages) => new ChatHistoryToolResultReducer({ keepLast: 1, maxCharacters: 60 }).invoke(messages),
   },
-  { name: "repair, dropped", choices: { missingResults: "drop" }, apply: withoutOneResult },
+  { name: "repair, dropped", choices: { missingResults: "drop", trailingMessages: "drop" }, apply: withoutOneResult },
   { name: "repair, filled", apply: withoutOneResult },
   { name: "rename", oddIds: true, apply: (messages) => messages },
   { name: "merge", apply: withoutQuestionInside },

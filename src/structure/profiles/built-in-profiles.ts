@@ -1,15 +1,16 @@
-import { anthropic } from "./anthropic.js";
-import { bedrock } from "./bedrock.js";
+import type { Adapter } from "../adapters/adapter.js";
+import { adapterProfiles } from "./adapter-profiles.js";
 import { gemini } from "./gemini.js";
 import { langchain } from "./langchain.js";
-import { mistral } from "./mistral.js";
 import { openai } from "./openai.js";
 import type { StructureProfile } from "./profile.js";
 import { strictTemplate } from "./strict-template.js";
 
-/** The names of the profiles that come with the package. */
-export type BuiltInProfile =
-  "langchain" | "openai" | "anthropic" | "gemini" | "mistral" | "bedrock" | "strict-template";
+/**
+ * The names of the profiles that come with the package: those of the installed adapters; `langchain` and
+ * `strict-template`; `openai` and `gemini` for a provider whose adapter is not known.
+ */
+export type BuiltInProfile = Adapter | "langchain" | "openai" | "gemini" | "strict-template";
 
 /**
  * The profiles that come with the package, by name.
@@ -18,15 +19,13 @@ export type BuiltInProfile =
  * import { RedisChatMemory } from "langchain-redis-memory";
  * import { builtInProfiles } from "langchain-redis-memory/structure";
  *
- * const profile = { ...builtInProfiles.openai, name: "our-gateway" };
+ * const profile = { ...builtInProfiles["openai-chat"], name: "our-gateway" };
  * const memory = new RedisChatMemory({ url: "redis://localhost:6379", profile });
  */
 export const builtInProfiles: Readonly<Record<BuiltInProfile, StructureProfile>> = {
   langchain,
   openai,
-  anthropic,
   gemini,
-  mistral,
-  bedrock,
   "strict-template": strictTemplate,
+  ...adapterProfiles,
 };

@@ -1,3 +1,4 @@
+import type { Adapter } from "../adapters/adapter.js";
 import type { Speaker } from "../../messages/roles.js";
 import type { StructureRule, StructureSeverity } from "../rules/rules.js";
 
@@ -60,6 +61,11 @@ export interface StructureProfile {
   readonly name: string;
   /** Severity of each rule that is checked; a repair fixes errors and leaves warnings. */
   readonly rules: Readonly<Partial<Record<StructureRule, StructureSeverity>>>;
+  /**
+   * The adapter that messages go through. A repair then gives answers the form that it reads, in place of the
+   * repairs of S21 to S24 and S29, and of S27 for answers. @default none
+   */
+  readonly adapter?: Adapter;
   /** For rules S11 and S13. */
   readonly callIds?: CallIdForm;
   /** For rule S01: whether a list of system messages only is accepted. @default "refused" */

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { ConfigurationError } from "../../base/errors.js";
 import { lazy, nonNegativeInteger, objectOf } from "../../base/options.js";
+import { adapters } from "../adapters/adapter.js";
 import { structureRules } from "../rules/rules.js";
 import { builtInProfiles, type BuiltInProfile } from "./built-in-profiles.js";
 import type { StructureProfile } from "./profile.js";
@@ -40,6 +41,7 @@ const profileSchema = lazy(() =>
   z.strictObject({
     name: text(),
     rules: record(Object.keys(structureRules), oneOf("error", "warning")),
+    adapter: oneOf(...adapters),
     callIds: callIds(),
     systemOnly: oneOf("accepted", "refused"),
     firstMessage: oneOf("user", "not-a-call"),

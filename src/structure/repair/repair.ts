@@ -1,8 +1,9 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { noDoubledCalls, orderInMessage } from "../rules/content-rules.js";
-import { earlyRules, isValid, lateRules, readStructure } from "../rules/find-issues.js";
+import { earlyRules, isValid, lateRules, readStructure, rulesFor } from "../rules/find-issues.js";
 import type { MessagePlace, MessageRule } from "../rules/rules.js";
 import { foldTools } from "./fold-tools.js";
+import { giveForm } from "./form.js";
 import { repairCallIds } from "./call-ids.js";
 import { resolveRepairOptions, type RepairOptions, type RepairPlan } from "../options.js";
 import { mergeRuns, repairSystemMessages, repairTurns } from "./order.js";
@@ -60,15 +61,18 @@ const lastRules: readonly MessageRule[] = [noDoubledCalls, orderInMessage, ...la
 /** Ordered so that no step undoes an earlier one. */
 function repairEntries(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
   const parts: ((entries: readonly Entry[], session: RepairSession) => readonly Entry[])[] = [
+    giveForm,
     (given) => repairMessages(given, { session, rules: earlyRules }),
     repairSystemMessages,
     repairTools,
     repairCallIds,
     foldTools,
+    giveForm,
     repairMessagesWithoutCalls,
     mergeRuns,
     repairTurns,
     (given) => repairMessages(given, { session, rules: lastRules }),
+    giveForm,
   ];
   return parts.reduce((given, part) => part(given, session), entries);
 }
@@ -96,7 +100,7 @@ const maxRounds = 5;
 function repairMessages(entries: readonly Entry[], { session, rules }: MessageRepairs): readonly Entry[] {
   const messages = entries.map(({ message }) => message);
   const context = readStructure(messages, session.criteria);
-  const held = rules.filter(({ rule }) => mustHold(session, rule));
+  const held = rulesFor(session.criteria, rules).filter(({ rule }) => mustHold(session, rule));
   return entries.flatMap((entry, index) => {
     let message: BaseMessage | undefined = entry.message;
     for (let round = 1, before; message !== undefined && message !== before && round <= maxRounds; round += 1) {

@@ -210,8 +210,11 @@ function isLeftOut(message: BaseMessage): boolean {
 }
 
 /** Call blocks of AI messages are checked by S29 instead. */
-function isForeign(block: Block, message: BaseMessage, { blocks }: StructureProfile): boolean {
+function isForeign(block: Block, message: BaseMessage, { blocks, adapter }: StructureProfile): boolean {
   const speaker = speakerOf(message);
+  if (speaker === "assistant" && adapter !== undefined) {
+    return false;
+  }
   const types = blocks?.[speaker];
   return types !== undefined && !types.includes(typeOf(block)) && !(speaker === "assistant" && isCallBlock(block));
 }

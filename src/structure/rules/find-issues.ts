@@ -17,9 +17,11 @@ import type {
   StructureContext,
   StructureCriteria,
   StructureIssue,
+  StructureRule,
 } from "./rules.js";
 import { knownRoles, namedResults, readableCalls, wellFormedNames } from "./name-rules.js";
 import { followedReasoning, returnedReasoning, signedCalls, signedThinking } from "./provider-rules.js";
+import { brokenRule, formFor } from "../adapters/form.js";
 import { fitsForm } from "../profiles/identifiers.js";
 
 /** Rules to repair before messages move, in this order: a later one sees what an earlier one left. */
@@ -55,12 +57,18 @@ export function findIssues(messages: readonly BaseMessage[], criteria: Structure
   const context = readStructure(messages, criteria);
   const { profile } = criteria;
   const issues: StructureIssue[] = [];
-  const report = ({ rule, index, message, severity = profile.rules[rule] }: Finding): void => {
-    if (profile.rules[rule] !== undefined && severity !== undefined) {
+  const add = ({ rule, index, message, severity = profile.rules[rule] }: Finding): void => {
+    if (severity !== undefined) {
       const messageId = messages[index]?.id;
       issues.push({ rule, severity, index, ...(messageId === undefined ? {} : { messageId }), message });
     }
   };
+  const report = (finding: Finding): void => {
+    if (profile.rules[finding.rule] !== undefined) {
+      add(finding);
+    }
+  };
+  checkForms(context, add);
   checkOrder(context, report);
   checkTools(context, report);
   checkMessages(context, report);
@@ -69,7 +77,8 @@ export function findIssues(messages: readonly BaseMessage[], criteria: Structure
 
 /** Checks single messages: rules S14 to S24, S26, S27, S29 and S31. */
 function checkMessages(context: StructureContext, report: ReportFinding): void {
-  const rules = [...earlyRules, ...lateRules].filter(({ rule }) => context.profile.rules[rule] !== undefined);
+  const listed = context.profile.rules;
+  const rules = rulesFor(context, [...earlyRules, ...lateRules]).filter(({ rule }) => listed[rule] !== undefined);
   context.messages.forEach((message, index) => {
     for (const { rule, find } of rules) {
       const problem = find(message, { context, index });
@@ -78,6 +87,37 @@ function checkMessages(context: StructureContext, report: ReportFinding): void {
       }
     }
   });
+}
+
+/** Rules on parts of answers for which an adapter has forms. */
+const formRules: ReadonlySet<StructureRule> = new Set(["S21", "S22", "S23", "S24", "S29"]);
+
+/** The rules for single messages; where the profile names an adapter, its form holds in place of some. */
+export function rulesFor({ profile }: StructureCriteria, rules: readonly MessageRule[]): readonly MessageRule[] {
+  return profile.adapter === undefined ? rules : rules.filter(({ rule }) => !formRules.has(rule));
+}
+
+/** Checks that each message has the form that the profile's adapter reads, if it names one. */
+function checkForms(
+  { messages, profile, storesReasoning, model, lastUser }: StructureContext,
+  add: ReportFinding,
+): void {
+  const { adapter } = profile;
+  if (adapter === undefined) {
+    return;
+  }
+  messages.forEach((message, index) => {
+    const formed = formFor(adapter, message, { storesReasoning, model, isOfThisTurn: index > lastUser });
+    if (formed !== message) {
+      const rule = brokenRule(message, formed);
+      add({ rule, index, severity: "error", message: "The message is not in the form that the adapter reads." });
+    }
+  });
+}
+
+/** Index of the last message of the user, where the turn begins that goes on; -1 if there is none. */
+export function lastQuestionIn(messages: readonly BaseMessage[]): number {
+  return messages.findLastIndex((message) => speakerOf(message) === "user");
 }
 
 /** The conversation as the rules read it. Linear. */

@@ -106,12 +106,17 @@ export interface StructureContext {
   readonly purpose: StructurePurpose;
   readonly hasTools: boolean | undefined;
   readonly storesReasoning: boolean;
+  /** The name of the model; undefined if it is not known. */
+  readonly model: string | undefined;
   /** Index of the last user message, where the current turn begins; -1 if there is none. */
   readonly lastUser: number;
 }
 
 /** Profile, purpose and request facts of a check. */
-export type StructureCriteria = Pick<StructureContext, "profile" | "purpose" | "hasTools" | "storesReasoning">;
+export type StructureCriteria = Pick<
+  StructureContext,
+  "profile" | "purpose" | "hasTools" | "storesReasoning" | "model"
+>;
 
 /** A violation at the message at `index`. */
 export interface Finding {

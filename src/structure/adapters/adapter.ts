@@ -1,0 +1,48 @@
+import type { BaseMessage } from "@langchain/core/messages";
+
+/**
+ * An adapter between LangChain's messages and a provider's API, by the name of its profile. `neutral` is the form that
+ * nearly all of them read: texts and `tool_calls`.
+ *
+ * @example
+ * import { builtInProfiles, type Adapter } from "langchain-redis-memory/structure";
+ *
+ * const adapter: Adapter = "openai-responses";
+ * const profile = { ...builtInProfiles[adapter], name: "our-gateway" };
+ */
+export type Adapter =
+  | "openai-chat"
+  | "openai-responses"
+  | "anthropic"
+  | "google"
+  | "google-genai"
+  | "mistral"
+  | "bedrock"
+  | "deepseek"
+  | "neutral";
+
+/** Every {@link Adapter}. */
+export const adapters = [
+  "openai-chat",
+  "openai-responses",
+  "anthropic",
+  "google",
+  "google-genai",
+  "mistral",
+  "bedrock",
+  "deepseek",
+  "neutral",
+] as const satisfies readonly Adapter[];
+
+/** Facts on which the form of an answer depends besides the adapter. */
+export interface FormFacts {
+  /** Whether the provider keeps reasoning items (`store`). */
+  readonly storesReasoning: boolean;
+  /** The model's name; undefined if it is not known. */
+  readonly model: string | undefined;
+  /** Whether the answer belongs to the turn that goes on. */
+  readonly isOfThisTurn: boolean;
+}
+
+/** Gives an answer the form that an adapter reads; the answer itself if it has that form. Idempotent. */
+export type AnswerForm = (message: BaseMessage, facts: FormFacts) => BaseMessage;

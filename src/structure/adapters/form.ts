@@ -1,0 +1,59 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { type Block, blocksOf } from "../../messages/content.js";
+import { isCallBlock } from "../../messages/copies/call-places.js";
+import { outputItems } from "../../messages/copies/output-items.js";
+import { isThought } from "../../messages/copies/thoughts.js";
+import { speakerOf } from "../../messages/roles.js";
+import { fieldsOf } from "../../messages/values.js";
+import type { StructureRule } from "../rules/rules.js";
+import type { Adapter, AnswerForm, FormFacts } from "./adapter.js";
+import { anthropicAnswer } from "./anthropic.js";
+import { bedrockAnswer } from "./bedrock.js";
+import { withoutMadeUpCalls } from "./blocks.js";
+import { googleAnswer, googleGenaiAnswer } from "./google.js";
+import { chatAnswer, mistralAnswer, neutralAnswer } from "./plain.js";
+import { responsesAnswer } from "./openai-responses.js";
+import { questionForm } from "./question.js";
+
+const forms: Readonly<Record<Adapter, AnswerForm>> = {
+  "openai-chat": chatAnswer,
+  "openai-responses": responsesAnswer,
+  anthropic: anthropicAnswer,
+  google: googleAnswer,
+  "google-genai": googleGenaiAnswer,
+  mistral: mistralAnswer,
+  bedrock: bedrockAnswer,
+  deepseek: chatAnswer,
+  neutral: neutralAnswer,
+};
+
+/** A message in the form that the adapter reads; the message itself if it has that form. */
+export function formFor(adapter: Adapter, message: BaseMessage, facts: FormFacts): BaseMessage {
+  const speaker = speakerOf(message);
+  if (speaker === "assistant" && (message.getType() as string) === "ai") {
+    return forms[adapter](withoutMadeUpCalls(message), facts);
+  }
+  return speaker === "user" ? questionForm(adapter, message) : message;
+}
+
+/** The rule that a message breaks which is not in the adapter's form: by what that form leaves out. */
+export function brokenRule(message: BaseMessage, formed: BaseMessage): StructureRule {
+  if (thoughtsIn(formed) < thoughtsIn(message)) {
+    return "S21";
+  }
+  if (itemsIn(formed) < itemsIn(message)) {
+    return "S22";
+  }
+  const kept = new Set<unknown>(blocksOf(formed));
+  const isLost = (block: Block) => !kept.has(block) && !isCallBlock(block) && typeof block["text"] !== "string";
+  return blocksOf(message).some(isLost) ? "S27" : "S29";
+}
+
+function thoughtsIn(message: BaseMessage): number {
+  return blocksOf(message).filter((block: Block) => isThought(block)).length;
+}
+
+function itemsIn(message: BaseMessage): number {
+  const items = outputItems(fieldsOf(message.response_metadata)["output"]) ?? [];
+  return items.filter(isThought).length + (fieldsOf(message.additional_kwargs)["reasoning"] === undefined ? 0 : 1);
+}

@@ -1,0 +1,84 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { callsOf } from "../../messages/calls.js";
+import { contentText, textOf } from "../../messages/content.js";
+import { editAll } from "../../messages/copies/edit-message.js";
+import { withFields } from "../../messages/copies/edits.js";
+import { isCallItem, outputItems } from "../../messages/copies/output-items.js";
+import { isThought, thoughtIn } from "../../messages/copies/thoughts.js";
+import { type Fields, fieldsOf } from "../../messages/values.js";
+import type { AnswerForm, FormFacts } from "./adapter.js";
+import { formedContent, isText, plainBlock, unmarked, withForm, withoutForgottenCalls } from "./blocks.js";
+import { mayComeFrom } from "./origin.js";
+import { plainAnswer } from "./plain.js";
+
+/**
+ * The Responses API, through ChatOpenAI, which sends `response_metadata.output` as it is if there is one, and else the
+ * content, `additional_kwargs.reasoning` and `tool_calls`. The raw output stays where it tells what the answer tells.
+ */
+export const responsesAnswer: AnswerForm = (message, facts) => {
+  if (!mayComeFrom(message, ["openai"])) {
+    return withoutItemId(plainAnswer(message));
+  }
+  const readable = withReadableThoughts(message, facts);
+  const items = outputItems(fieldsOf(readable.response_metadata)["output"]);
+  if (items !== undefined && tellsTheSame(items, readable)) {
+    return withForm(readable, { response_metadata: unmarked(readable) });
+  }
+  return withoutOutput(readable);
+};
+
+/** Without thoughts that the provider does not keep, and those that nothing follows. */
+function withReadableThoughts(message: BaseMessage, { storesReasoning }: FormFacts): BaseMessage {
+  const items = outputItems(fieldsOf(message.response_metadata)["output"]);
+  const own = thoughtIn(fieldsOf(message.additional_kwargs)["reasoning"]);
+  if (own === undefined && items?.some(isThought) !== true) {
+    return message;
+  }
+  const last = items?.at(-1);
+  const isAlone = last === undefined ? !saysSomething(message) : isThought(last);
+  const lost = (block: Fields) => !storesReasoning && typeof block["encrypted_content"] !== "string";
+  const goes = (block: Fields) =>
+    (isItem(block) && lost(block)) || (isAlone && (block === last || items === undefined));
+  return editAll(message, { thoughts: ({ text, block }) => (goes(block) ? undefined : text) });
+}
+
+function isItem(block: Fields): boolean {
+  return typeof block["id"] === "string" && block["id"].startsWith("rs_");
+}
+
+function saysSomething(message: BaseMessage): boolean {
+  return callsOf(message).length > 0 || textOf(message).trim() !== "";
+}
+
+/** True if the items hold the calls and the text of the answer, and no other ones. */
+function tellsTheSame(items: readonly Fields[], message: BaseMessage): boolean {
+  const called = items.filter(isCallItem);
+  const calls = callsOf(message);
+  const isSame = called.length === calls.length && called.every(({ call_id: id }, place) => id === calls[place]!.id);
+  const said = items.flatMap(({ type, content }) => (type === "message" && Array.isArray(content) ? content : []));
+  const told = said.map((part: unknown) => fieldsOf(part)["text"]).filter((text) => typeof text === "string");
+  return isSame && told.join("") === contentText(message.content);
+}
+
+const idKeys = ["__openai_function_call_ids__", "__openai_custom_tool_call_ids__"];
+
+/** The answer without its raw output: texts and calls, and the thought that stands in the other fields. */
+function withoutOutput(message: BaseMessage): BaseMessage {
+  const kwargs = fieldsOf(withoutForgottenCalls(message).additional_kwargs);
+  const hadOutput = fieldsOf(message.response_metadata)["output"] !== undefined;
+  const keepsThought = !hadOutput && thoughtIn(kwargs["reasoning"]) !== undefined && saysSomething(message);
+  const lost = keepsThought ? [] : ["reasoning", "tool_outputs", ...idKeys];
+  const formed = withForm(message, {
+    content: formedContent(message.content, (block) =>
+      isText(block) || block.type === "output_text" || block.type === "refusal" ? [block] : plainBlock(block),
+    ),
+    additional_kwargs: withFields(kwargs, Object.fromEntries(lost.map((key) => [key, undefined]))),
+    response_metadata: withFields(fieldsOf(unmarked(message)), { output: undefined }),
+  });
+  return keepsThought ? formed : withoutItemId(formed);
+}
+
+/** ChatOpenAI sends an id that looks like an item's; Anthropic's look the same. */
+function withoutItemId(message: BaseMessage): BaseMessage {
+  return message.id?.startsWith("msg_") === true ? withForm(message, { id: undefined }) : message;
+}

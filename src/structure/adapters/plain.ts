@@ -1,0 +1,62 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { withFields } from "../../messages/copies/edits.js";
+import { textOf } from "../../messages/content.js";
+import { fieldsOf } from "../../messages/values.js";
+import type { AnswerForm } from "./adapter.js";
+import {
+  bareText,
+  formedContent,
+  isText,
+  plainBlock,
+  refusalOf,
+  unmarked,
+  withForm,
+  withoutForgottenCalls,
+} from "./blocks.js";
+import { mayComeFrom, originOf } from "./origin.js";
+
+/** Fields that only the adapter that made them reads rightly: raw copies of what the answer says. */
+const rawKwargs = ["function_call", "audio", "refusal"];
+
+/** Texts and `tool_calls`, in no provider's own form. */
+export function plainAnswer(message: BaseMessage, content: unknown = plainContent(message)): BaseMessage {
+  const kwargs = fieldsOf(message.additional_kwargs);
+  return withForm(withoutForgottenCalls(message), {
+    content,
+    ...(rawKwargs.some((key) => key in kwargs) && {
+      additional_kwargs: withFields(
+        fieldsOf(withoutForgottenCalls(message).additional_kwargs),
+        Object.fromEntries(rawKwargs.map((key) => [key, undefined])),
+      ),
+    }),
+    response_metadata: unmarked(message),
+  });
+}
+
+function plainContent(message: BaseMessage): unknown {
+  return message.content === "" ? (refusalOf(message) ?? "") : formedContent(message.content, plainBlock);
+}
+
+/** Chat completions, through ChatOpenAI and those made of it: reasoning never goes back. */
+export const chatAnswer: AnswerForm = (message) => {
+  if (!mayComeFrom(message, ["openai"])) {
+    return plainAnswer(message);
+  }
+  const content = formedContent(message.content, (block) =>
+    isText(block) ? [bareText(block)] : block.type === "refusal" ? [block] : plainBlock(block),
+  );
+  return withForm(withoutForgottenCalls(message), { content, response_metadata: unmarked(message) });
+};
+
+/** ChatMistralAI throws at every block of an answer but texts and pictures, also at thoughts that it made itself. */
+export const mistralAnswer: AnswerForm = (message) => {
+  const isPlain = typeof message.content === "string" && textOf(message) !== "";
+  return isPlain ? withForm(message, { response_metadata: unmarked(message) }) : plainAnswer(message);
+};
+
+/**
+ * For a model that is not known. An answer of an unknown provider may be its own, and stays. Answers of the turn that
+ * goes on stay too: they come from the model that is called, which may ask for its thoughts and signatures.
+ */
+export const neutralAnswer: AnswerForm = (message, { isOfThisTurn }) =>
+  isOfThisTurn || originOf(message) === "other" ? message : plainAnswer(message);
