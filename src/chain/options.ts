@@ -57,7 +57,7 @@ export interface WithRedisMemoryOptions {
     | {
         /** Maximum wait for the hold, in milliseconds; 0 tries once. @default 60_000 */
         readonly waitMs?: number;
-        /** Expiry of the hold of a process that died, in milliseconds. @default 30_000 */
+        /** Expiry of the hold of a process that died, in milliseconds. @default 10_000 */
         readonly holdMs?: number;
       };
 }

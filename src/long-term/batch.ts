@@ -148,7 +148,7 @@ function storedItems(reply: readonly string[], setting: BatchSetting): StoredIte
   return stored;
 }
 
-/** What `read` returns; where it throws, the item is reported and left out. */
+/** The result of `read`; if it throws, the item is reported and skipped. */
 function readable<T>(read: () => T, { onEvent }: BatchSetting): T | undefined {
   try {
     return read();

@@ -1,7 +1,7 @@
 import type { MatchCondition } from "@langchain/langgraph-checkpoint";
 import type { CheckedList } from "./operations.js";
 
-/** What the script is asked for a list of namespaces. */
+/** Request to the script for a list of namespaces. */
 export interface NamespaceScan {
   /** The labels that all of them begin with. */
   readonly prefix: readonly string[];

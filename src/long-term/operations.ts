@@ -19,7 +19,7 @@ export interface ItemPut extends PutOperation {
   readonly itemTTL?: ItemTTL | undefined;
 }
 
-/** What an operation of a batch does, checked. */
+/** A checked operation of a batch. */
 export type CheckedOperation =
   | { readonly kind: "get"; readonly name: string }
   | { readonly kind: "delete"; readonly name: string }

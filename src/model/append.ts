@@ -31,7 +31,7 @@ interface Append extends PlannedWrite {
   readonly now: number;
 }
 
-/** Appends to a session, behind a cut where the request names one; `stale` if its tail has changed since it was read. */
+/** Appends to a session, replacing the end named by a cut; `stale` if that end has changed since it was read. */
 export function appendTo(
   sessions: InMemorySessions,
   planned: PlannedAppend & { readonly request: ReplaceTailRequest },

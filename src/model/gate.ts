@@ -45,7 +45,7 @@ export function passGate<Answer = never>(
   return undefined;
 }
 
-/** What the gate is told of a call that may be a repetition of one whose reply was lost. */
+/** The gate's input about a call that may repeat one whose reply was lost. */
 export interface Repetition<Answer> {
   /** The reply to the repetition; undefined where the call is not one. */
   readonly answer?: Answer;

@@ -9,7 +9,7 @@ export interface CallName {
   /** Empty for a call that concerns an owner, or all sessions. */
   readonly sessionId: string;
   readonly owner?: string;
-  /** What the call concerns: a LangGraph thread, whose id is `sessionId`, or long-term memory. @default a session */
+  /** Subject of the call: a LangGraph thread, whose id is `sessionId`, or long-term memory. @default a session */
   readonly subject?: "thread" | "store";
 }
 

@@ -39,11 +39,11 @@ export interface AppendOptions {
   readonly expectedNext?: number;
   /** Side data, written atomically with the messages. */
   readonly side?: SideChanges;
-  /** How a chain or an agent writes its turn. A subclass that overrides `append` passes it on as it is. */
+  /** Settings of a chain's or agent's turn. A subclass that overrides `append` passes them on unchanged. */
   readonly turn?: TurnWrite;
 }
 
-/** An append's part in a turn, made by a chain, an agent or a `HistoryManager`. Opaque: it is only passed on. */
+/** Opaque settings of a turn's write, made by a chain, an agent or a `HistoryManager`; pass them on unchanged. */
 export interface TurnWrite {
   /** Keeps other objects out. */
   readonly [opaque]: true;
@@ -62,7 +62,7 @@ export interface AppendOutcome {
   readonly repeated: boolean;
 }
 
-/** A write of a turn that may be one of several. */
+/** Settings of one of a turn's writes. */
 export interface TurnSettings {
   /** Messages of the turn that the writer knows to be stored. @default 0 */
   readonly stored?: number;
@@ -72,20 +72,20 @@ export interface TurnSettings {
   readonly output?: TurnOutput;
   /** The end of the log that the messages replace, such as an interrupted answer. */
   readonly cut?: RewindRequest;
-  /** True if the caller tries again where others overtook the `cut`: then no event tells of it. */
+  /** True if the caller retries by itself when others overtook the `cut`, so that no event is raised. */
   readonly triesAgain?: boolean;
   /** True to return the view with the write, and not to reduce it. */
   readonly returnView?: boolean;
   /**
-   * True for the write with which a turn begins. Nothing is written of a turn that is stored, even in part: the outcome
-   * has `storedTurn` then. A message whose id is stored is kept as it is, without an event.
+   * True for the first write of a turn. If any part of the turn is stored, nothing is written and the outcome has
+   * `storedTurn`. A message whose id is stored keeps its stored content, without an event.
    */
   readonly opens?: boolean;
-  /** The ticket of a hold that is given back by this write, where it adds what it was given. */
+  /** Ticket of the hold that this write releases, if it adds its messages. */
   readonly giveBack?: string;
-  /** False to leave the view as it is, because the writer reduces it later. @default true */
+  /** False to skip the reduction, because the writer reduces the view later. @default true */
   readonly reduce?: boolean;
-  /** The run that writes, for the trace of a reduction. @default the run in which the write is called */
+  /** The writing run, which is the parent of a reduction in traces. @default the calling run */
   readonly trace?: Pick<RunnableConfig, "callbacks" | "metadata">;
   /** True to keep the stored message if its id comes again with other content, regardless of `onConflict`. */
   readonly keepStored?: boolean;
@@ -103,9 +103,9 @@ export interface TurnOutcome extends AppendOutcome {
    * `overtaken` if another writer wrote in between.
    */
   readonly refused?: "forgotten" | "overtaken";
-  /** Messages that are stored under the turn's name now, for a later write of the same turn. */
+  /** Number of messages now stored under the turn's name, for a later write of the same turn. */
   readonly turnCount?: number;
-  /** True where the write gave the hold of its `giveBack` back. */
+  /** True if the write released the hold of its `giveBack`. */
   readonly gaveBack?: boolean;
   /** The stored part of a repeated turn. */
   readonly storedTurn?: StoredTurn;
@@ -148,9 +148,9 @@ export const appendSchema = lazy(() =>
 );
 
 /**
- * A copy of side changes, because the caller may change them while the append waits.
+ * A copy of side changes, because the caller may mutate them while the append waits.
  *
- * @throws ConfigurationError naming the part that is wrong.
+ * @throws ConfigurationError naming the invalid part.
  */
 export function copySide(side: SideChanges): SideChanges {
   checkSide(side);

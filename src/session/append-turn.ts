@@ -13,7 +13,7 @@ import { prepareMessages, messageOf, recordsOf, type CopiedMessage } from "./enc
 import type { SessionOfMemory } from "./session-of-memory.js";
 import { replacedTail, answerStart, messagesOfTurn, wholeTurn } from "./turn-messages.js";
 
-/** Appends, and rebuilds a damaged session where the options say so. */
+/** Appends, and rebuilds a damaged session with `onDamage: "rebuild"`. */
 export type Write = (request: AppendRequest) => Promise<AppendResult>;
 
 /** Result of one attempt of an append. */
@@ -22,7 +22,7 @@ interface Written {
   readonly records: readonly NewRecord[];
 }
 
-/** Remaining messages of a turn, and their place. */
+/** The remaining messages of a turn, and their index. */
 interface Rest {
   readonly messages: readonly CopiedMessage[];
   readonly stored: number;
@@ -33,41 +33,41 @@ interface Rest {
 
 /** State of a turn's writer that decides how a reply is handled. */
 export interface WriterState {
-  /** True where the caller writes the turn in several steps, so that it wants to know the stored part. */
+  /** True if the caller writes the turn in several steps, and needs the stored part. */
   readonly isTurn: boolean;
-  /** True for the write with which a turn begins. */
+  /** True for the first write of a turn. */
   readonly opens: boolean;
-  /** True where the caller tries again by itself, so that no event tells of a refusal. */
+  /** True if the caller retries by itself, so that a refusal raises no event. */
   readonly triesAgain: boolean;
-  /** Messages of the turn that the writer knew to be stored. */
+  /** Number of the turn's messages that the writer knew to be stored. */
   readonly stored: number;
-  /** True where the write replaces the end of the log. */
+  /** True if the write replaces the end of the log. */
   readonly hasCut: boolean;
-  /** True where the outcome is to have the view. */
+  /** True if the outcome must contain the view. */
   readonly returnsView: boolean;
 }
 
-/** The reply of a store to one try, with the whole turn where it is needed. */
+/** The store's reply to one try, with the whole turn if needed. */
 export type AppendReply =
   | "stale"
   | {
       readonly result: AppendResult;
-      /** True if the stored turn ends with the very records of this try. */
+      /** True if the stored turn ends with exactly the records of this try. */
       readonly isOwn: boolean;
     };
 
-/** How an append goes on after a reply: it has its outcome, or adds the rest of a turn that is stored in part. */
+/** Next step of an append after a reply: the outcome, or another try with the rest of a partly stored turn. */
 export type AppendStep =
   | {
       readonly is: "done";
       readonly outcome: TurnOutcome;
-      /** True where the try wrote its records. */
+      /** True if the try wrote its records. */
       readonly isWritten?: boolean;
       readonly event?: "repeated" | "not stored";
     }
   | { readonly is: "again"; readonly turn: StoredTurn };
 
-/** Decides by a reply how an append goes on. The rows of the table in order; the first that fits counts. */
+/** Decision table for the next step of an append; the first matching row applies. */
 export function nextStep(state: WriterState, reply: AppendReply): AppendStep {
   if (reply === "stale") {
     return refusal("overtaken", { next: 0, isTold: !state.triesAgain });
@@ -103,8 +103,8 @@ function refusal(
 }
 
 /**
- * Appends messages, as a turn where they have a name for it. Of a turn that is stored in part, which the writer did not
- * know, only the rest is added; the answer of a run that was stopped is replaced.
+ * Appends messages, as a turn if they have its name. If another try stored a part of the turn, adds only the rest, and
+ * replaces the answer of a stopped run.
  */
 export async function appendTurn(
   target: SessionOfMemory,
@@ -141,7 +141,7 @@ function overtaken(sessionId: string): ConflictError {
   return new ConflictError(message, { code: "position", sessionId });
 }
 
-/** Reports what the caller does not learn from an outcome that looks like a success. */
+/** Reports a repetition or omission, because the outcome looks like a success. */
 function tell(
   { ref, context }: SessionOfMemory,
   { turnId }: TurnAppendOptions,
@@ -211,14 +211,14 @@ function requestOf({ ref, context }: SessionOfMemory, rest: Rest, options: TurnA
   };
 }
 
-/** The result with all records of a turn that is needed further: others may have written between them. */
+/** The result with all records of the turn, if they are needed: others may have written between them. */
 async function withWholeTurn(target: SessionOfMemory, result: AppendResult, { turn, turnId }: TurnAppendOptions) {
   const { done = true, same } = result.turn ?? {};
   const isNeeded = result.turn !== undefined && !turn?.opens && !same && (turn !== undefined || !done);
   return isNeeded ? { ...result, turn: await wholeTurn(target, result.turn!, turnId!) } : result;
 }
 
-/** True if the turn ends with the very records of this call: its reply was lost, and the client sent it again. */
+/** True if the turn ends with exactly the records of this call, which is then a resend after a lost reply. */
 function isOwnWrite({ records }: StoredTurn, own: readonly NewRecord[]): boolean {
   const stored = records.slice(-own.length).map((record) => identifyRecord(record));
   const isSame = ({ id, digest }: NewRecord, index: number) =>
@@ -244,7 +244,7 @@ async function restOf(
   return { messages: messages.slice(skipped), stored: turn.count, offset: answer, cut };
 }
 
-/** How many of the messages that begin a turn are stored: by their roles, since a retry has other ids and texts. */
+/** Number of stored messages at the turn's beginning, compared by role because a retry has other ids and texts. */
 function sharedLength(messages: readonly CopiedMessage[], stored: readonly BaseMessage[]): number {
   let [index, found] = [0, 0];
   while (index < messages.length && found < stored.length) {
@@ -260,7 +260,7 @@ function sharedLength(messages: readonly CopiedMessage[], stored: readonly BaseM
   return index;
 }
 
-/** How many records the turn has now, for those who write it in several steps; a cut leaves those before it. */
+/** Number of records of the turn after the write, for callers with several steps; a cut keeps those before it. */
 function countOfTurn({ turn, turnId }: TurnAppendOptions, { stored, cut }: Rest, { appended }: AppendResult) {
   if (turn === undefined || turnId === undefined) {
     return {};
@@ -274,7 +274,7 @@ function outcomeOf({ appended, duplicates, next }: AppendResult): TurnOutcome {
   return { appended, duplicates, next, repeated: false };
 }
 
-/** The clock of a store's server, as one process knows it. */
+/** A process's estimate of the clock of a store's server. */
 export class ServerClock {
   /** Milliseconds by which the server's clock is ahead of the one of this process. */
   #offset = 0;
@@ -285,8 +285,9 @@ export class ServerClock {
   }
 
   /**
-   * Notes the server's time that came back with a call which was sent at a local time. The offset that is known stays
-   * if it is possible; else it moves to the nearest that is. So a slow reply does not spoil what a fast one has shown.
+   * Updates the offset from the server's time in a reply and the local time of its request. A known offset stays if it
+   * is consistent with the reply; else it moves to the nearest consistent value. So a slow reply does not degrade the
+   * estimate of a fast one.
    */
   note(time: number | undefined, sent: number): void {
     if (time !== undefined) {

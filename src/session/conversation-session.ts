@@ -52,23 +52,23 @@ const pageSchema = lazy(() =>
 );
 const roundsSchema = lazy(() => z.strictObject({ count: positiveInteger() }));
 const rebuildSchema = lazy(() => z.strictObject({ owner: z.optional(nonEmptyText()) }));
-/** What reduces a view, loaded with the first that is to be reduced. */
+/** The code of reductions, loaded with the first one. */
 const reductions = loadedOnce(() => import("./reduce-view.js"));
 const noOptions: SchemaOutput<typeof appendSchema> = {};
-/** How many rounds are read besides to find the question of an answer that was stored late. */
+/** Number of extra rounds to read to find the question of a late answer. */
 const furtherRounds = 50;
 
-/** A call on a session, which takes the hold in the same step where it is given a request for it. */
+/** A call on a session that acquires the hold atomically if it gets a request for one. */
 export type TakingCall<Result extends { readonly place?: HoldPlace }> = (
   request: HoldRequest | undefined,
 ) => Promise<Result>;
 
-/** Makes a call that is to take the hold; where others have it, again once it is there. */
+/** Makes a call that acquires the hold; repeats it after waiting if others have it. */
 export type TakeWithCall = <Result extends { readonly place?: HoldPlace }>(call: TakingCall<Result>) => Promise<Result>;
 
 /**
- * One session: all that the adapters (history, Runnable, middleware) do with it. Holds no state but whose it is, and in
- * which hold it writes.
+ * The operations of one session, for the adapters (history, Runnable, middleware). Its only state is its identity and
+ * the hold in which it writes.
  */
 export class ConversationSession implements SessionOfMemory {
   readonly context: MemoryContext;
@@ -76,7 +76,7 @@ export class ConversationSession implements SessionOfMemory {
   #hold: Required<SessionHold> | undefined;
   #isGivenBack = false;
   #take: TakeWithCall | undefined;
-  /** The run that read the view last: `RunnableWithMessageHistory` writes outside of any run. */
+  /** The last run that read the view, because `RunnableWithMessageHistory` writes outside of any run. */
   #readIn: TracePlace | undefined;
 
   constructor(caller: Omit<SessionRef, "hold">, context: MemoryContext) {
@@ -100,8 +100,8 @@ export class ConversationSession implements SessionOfMemory {
   }
 
   /**
-   * From now on all that is written carries the hold, also after it was given back. Returns a function that notes that
-   * it was: a reduction that goes on behind it is like that of any process.
+   * Makes all later writes carry the hold, also after its release. Returns a function that records the release: a
+   * reduction that outlives the hold is committed without it.
    */
   writeWithin(hold: Required<SessionHold>): () => void {
     this.#hold = hold;
@@ -111,19 +111,19 @@ export class ConversationSession implements SessionOfMemory {
     };
   }
 
-  /** The next read for a turn, or write of its beginning, is made by this function, which lets it take the hold. */
+  /** Sets the function that makes the next read for a turn, or first write of one, and lets it acquire the hold. */
   takeWithNextCall(take: TakeWithCall): void {
     this.#take = take;
   }
 
-  /** Makes a call that may take the hold in the same step. */
+  /** Makes a call that may acquire the hold atomically. */
   #taking<Result extends { readonly place?: HoldPlace }>(call: TakingCall<Result>): Promise<Result> {
     const take = this.#take;
     this.#take = undefined;
     return take === undefined ? call(undefined) : take(call);
   }
 
-  /** Removes the session; within a hold it begins anew, and the hold goes on. */
+  /** Removes the session; inside a hold a new session begins under the same hold. */
   async clear(): Promise<void> {
     const { store } = this.context;
     if (this.#hold === undefined) {
@@ -143,7 +143,7 @@ export class ConversationSession implements SessionOfMemory {
     return viewMessages(stored, this.#decodeOptions());
   }
 
-  /** The view with the positions of its messages, and what is stored of a turn and of ids. One round trip. */
+  /** The view with the positions of its messages, and the stored state of a turn and of ids. One round trip. */
   async readForTurn({ turnId, ids }: { readonly turnId: string | undefined; readonly ids: readonly string[] }) {
     const { store, reducer } = this.context;
     const stored = await this.#taking((take) =>
@@ -163,12 +163,12 @@ export class ConversationSession implements SessionOfMemory {
     return decodeEntries(page.records, this.#decodeOptions(), page.from);
   }
 
-  /** A view that came back with a write. */
+  /** Decodes a view returned by a write. */
   decode(view: SessionView): DecodedView {
     return decodeView(view, this.#decodeOptions());
   }
 
-  /** Adds a turn. One round trip; one more where it makes the reducer reduce. */
+  /** Adds a turn. One round trip; one more for a reduction. */
   async append(messages: readonly BaseMessage[], options?: AppendOptions): Promise<AppendOutcome> {
     const checked = options === undefined ? noOptions : parseOptions("append", appendSchema(), options);
     const { side } = checked;
@@ -226,8 +226,8 @@ export class ConversationSession implements SessionOfMemory {
   }
 
   /**
-   * The last `count` rounds of the transcript, each question with its answer. One round trip; reads only these where
-   * the store can. One more, or two, where an answer to an earlier question was stored among them, which is of none.
+   * The last `count` rounds of the transcript, each question with its answer. One round trip, which reads only these if
+   * the store can; one or two more if a late answer to an earlier question was stored among them.
    */
   async rounds(count: number): Promise<Round[]> {
     parseOptions("getRounds", roundsSchema(), { count });
@@ -248,13 +248,13 @@ export class ConversationSession implements SessionOfMemory {
     return reduceAndCommit(this, config);
   }
 
-  /** Removes the message and all after it. Two round trips at least: it has to find the message. */
+  /** Removes the message and everything after it. At least two round trips, one to find the message. */
   async rewind(messageId: string): Promise<void> {
     const { rewindTo } = await import("./rewind-session.js");
     return rewindTo(this, messageId);
   }
 
-  /** Derives everything that is kept about the log from the log. */
+  /** Derives the index and state of the session from its log. */
   async rebuild(options: { readonly owner?: string } = {}): Promise<void> {
     const store = requireGroup("rebuild()", this.context.store, "edits");
     const { owner } = parseOptions("rebuild", rebuildSchema(), options);
@@ -269,7 +269,7 @@ export class ConversationSession implements SessionOfMemory {
     await reportUnopened(this);
   }
 
-  /** Names of turns of which a part stands in these rounds, and the question in front of them. */
+  /** Names of turns that have a part in these rounds, but their question before them. */
   async #askedBefore(entries: readonly StoredEntry[], from: number, count: number): Promise<ReadonlySet<unknown>> {
     const { store } = this.context;
     const lacking = turnsWithoutQuestion(entries);
@@ -313,7 +313,7 @@ export class ConversationSession implements SessionOfMemory {
     }
   }
 
-  /** Lets work go on that `drain` and `close` wait for. */
+  /** Runs background work that `drain` and `close` wait for. */
   inBackground(work: Promise<void>): void {
     const { pending } = this.context;
     const tracked = work.finally(() => pending.delete(tracked));

@@ -19,22 +19,22 @@ import type { TokenCounter } from "../tokens/token-counter.js";
 import type { AppendOptions } from "./append-options.js";
 import type { MemoryContext } from "./memory-context.js";
 
-/** A message as it was when it was given to be stored: what is made of it does not change with the object. */
+/** A snapshot of a message to store, independent of later changes of the object. */
 export interface CopiedMessage {
   readonly content: EncodedContent;
-  /** The message's own id, or the one that its object has got; undefined where its place in the turn gives it one. */
+  /** The message's id, or the one assigned to its object; undefined if its index in the turn makes its id. */
   readonly id: string | undefined;
-  /** Tokens under the counter in use, as soon as they are counted. */
+  /** Tokens under the current counter, once counted. */
   tokens?: number;
   /** Token usage of the model call, if the message has it. */
   readonly usage?: ModelUsage | undefined;
 }
 
 /**
- * Copies messages to be stored. Synchronous: a caller may change its list and its messages as soon as the call is made.
+ * Copies messages to be stored. Synchronous, so that a caller may mutate its list and messages right after the call.
  *
  * @throws ConfigurationError `messages` for anything but an array; RecordError `unsupported_message`, with its index as
- *   the position, for a message that cannot be stored; StoreError `too_large` for too many.
+ * the position, for a message that cannot be stored; StoreError `too_large` for too many.
  */
 export function copyMessages(
   messages: readonly BaseMessage[],
@@ -45,7 +45,7 @@ export function copyMessages(
   }
   checkNumberOfRecords(sessionId, messages.length);
   const copies: CopiedMessage[] = [];
-  // By index, because every other way through a list skips its holes.
+  // By index, because other iterations skip holes of a sparse array.
   for (let index = 0; index < messages.length; index += 1) {
     copies.push(copyMessage(messages[index], { index, turnId }));
   }
@@ -66,7 +66,7 @@ function copyMessage(message: BaseMessage, { index, turnId }: { index: number; t
   }
 }
 
-/** A copy as a message, for those who have to look at it later. */
+/** The copy as a message, for later inspection. */
 export function messageOf({ content, id = "" }: CopiedMessage): BaseMessage {
   return decodeRecord(recordOf(content, { id }).record).message;
 }
@@ -76,15 +76,15 @@ export interface RecordContext {
   /** Id of the counter that made the counts. */
   readonly counterId: string | undefined;
   readonly turnId: string | undefined;
-  /** True to let the store sum up what models took. */
+  /** True to let the store sum up the models' token usage. */
   readonly tracksUsage: boolean;
   /** Index in the turn of the first message. */
   readonly offset: number;
-  /** The time, the turn's name and the owner's mark for all of the records, and the output for the last of them. */
+  /** Time, turn and owner of all records, and the output of the last one. */
   readonly meta: RecordMeta;
 }
 
-/** The records of messages, in order, with their token counts where they are counted. */
+/** The records of messages, in order, with their token counts if known. */
 export function recordsOf(copies: readonly CopiedMessage[], context: RecordContext): NewRecord[] {
   const { counterId, turnId, tracksUsage, offset, meta } = context;
   const { at, turn, output, owner } = meta;
@@ -106,8 +106,7 @@ export function recordsOf(copies: readonly CopiedMessage[], context: RecordConte
 const maxNameLength = 128;
 
 /**
- * The tokens that an answer says to have taken, and its model; undefined for every other message. A model without a
- * name is `unknown`.
+ * Token usage reported by an answer, and its model; undefined for other messages. A model without a name is `unknown`.
  */
 export function usageOf(message: BaseMessage): ModelUsage | undefined {
   const { usage_metadata: usage, response_metadata: response } = message as {
@@ -137,8 +136,8 @@ function nameOf(response: unknown): string {
 }
 
 /**
- * Copies messages to be stored, or what `beforeStore` makes of them, and counts them where there is a counter. The copy
- * is there before the first pause, and what is too large is refused before anything is counted.
+ * Copies the messages to store, or their forms by `beforeStore`, and counts them if there is a counter. Copies before
+ * the first await, and refuses oversized messages before counting.
  */
 export async function prepareMessages(
   { sessionId, context }: { readonly sessionId: string; readonly context: MemoryContext },
@@ -160,21 +159,20 @@ export async function prepareMessages(
   return copies;
 }
 
-/** Copies of what is stored in the place of messages, under the ids of these. */
+/** Copies of the stored forms, under the ids of the given messages. */
 function copiesOf(forms: readonly BaseMessage[], given: readonly CopiedMessage[]): CopiedMessage[] {
   return forms.map((form, index) => ({ content: encodeContent(form), id: given[index]!.id }));
 }
 
-/** False if the texts fit however many bytes their characters take; spares short texts the counting of their bytes. */
+/** False if the texts fit at any number of bytes per character, which saves the byte count of short texts. */
 function mayExceed(texts: readonly string[], { maxMessageBytes, maxAppendBytes }: SizeLimits): boolean {
   const length = texts.reduce((sum, text) => sum + text.length, 0);
   return 3 * length > Math.min(maxMessageBytes, maxAppendBytes);
 }
 
 /**
- * Counts the tokens of copies, once each. `messages` are the objects that they were made of: these are counted until
- * the first pause, because counts are remembered by object; what is counted later is a copy, because the caller may
- * have changed its objects by then.
+ * Counts the tokens of copies, once each. `messages` are the original objects: they are counted until the first await,
+ * because counts are cached by object; later counts use the copies, because the caller may have mutated its objects.
  *
  * @throws ConfigurationError if the counter returns something other than a count.
  */
@@ -191,7 +189,7 @@ async function countCopies(
       copy.tokens = counted;
     } else {
       const tokens = await counted;
-      // A counter that reads the message late may have read what the caller made of it meanwhile.
+      // An asynchronous counter may have read a message after the caller mutated it.
       const isStale = isSame && !isUnchanged(messages[index]!, copy);
       copy.tokens = isStale ? await countOf(counter, messageOf(copy)) : tokens;
       isSame = false;

@@ -3,7 +3,7 @@ import { identifyRecord } from "../codec/message-ids.js";
 import { EncryptionError } from "../base/errors.js";
 
 /**
- * Ids of the messages in a head; none where it cannot be read, which a read of the view reports.
+ * Ids of the messages in a head; empty for an unreadable head, which a read of the view reports.
  *
  * @throws EncryptionError.
  */

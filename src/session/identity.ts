@@ -6,16 +6,17 @@ import { requireGroup } from "../store/groups.js";
 import type { SessionRef } from "../store/session-ref.js";
 import type { MemoryContext } from "./memory-context.js";
 
-/** Whose a session is, and what it is called when it begins. */
+/** Owner of a session, and the label of a new one. */
 export interface HistoryIdentity extends SessionNames {
   /**
-   * Whose session it is, 1 to 512 bytes: a user's id. The first write claims a session that has no owner; every read
-   * and write of another one's session fails with a ConflictError `other_owner`. @default none, and nothing is checked
+   * Owner of the session, such as a user's id, 1 to 512 bytes. The first write claims a session without an owner; reads
+   * and writes of another owner's session fail with a ConflictError `other_owner`. @default none: ownership is not
+   * checked
    */
   readonly owner?: string;
-  /** Given to a session that never had title or metadata; `memory.sessions.update` changes it. At most 1,000 bytes. */
+  /** Title for a session that never had title or metadata; `memory.sessions.update` changes it. At most 1,000 bytes. */
   readonly title?: string;
-  /** Given together with the title; an object of JSON values, at most 64 kB. */
+  /** Metadata, stored together with the title: an object of JSON values, at most 64 kB. */
   readonly metadata?: SessionMetadata;
 }
 
@@ -28,9 +29,9 @@ const identitySchema = lazy(() =>
 );
 
 /**
- * A session for one caller: all that is done with it is done for this owner.
+ * The reference to a session on behalf of one caller.
  *
- * @throws ConfigurationError naming the option, or `store` for a store without an index.
+ * @throws ConfigurationError naming the option, or `store` for a store without lists.
  */
 export function callerOf(
   sessionId: string,
@@ -54,9 +55,9 @@ export function callerOf(
 const maxOwnerBytes = 512;
 
 /**
- * Refuses an owner that is no text of 1 to 512 bytes of UTF-8.
+ * Refuses an owner that is not a string of 1 to 512 bytes of UTF-8.
  *
- * @throws ConfigurationError `owner`; `user` is what was called.
+ * @throws ConfigurationError `owner`; `user` names the called function.
  */
 export function checkOwnerName(user: string, owner: unknown): asserts owner is string {
   const isText = typeof owner === "string" && owner !== "" && owner.length <= maxOwnerBytes && owner.isWellFormed();
@@ -70,21 +71,23 @@ export function checkOwnerName(user: string, owner: unknown): asserts owner is s
 
 /** Fields of `configurable` for a run's session and turn, read by chain and agent. */
 export interface SessionFields extends HistoryIdentity {
-  /** The session. @default `configurable.thread_id` */
+  /** The session id. @default `configurable.thread_id` */
   readonly sessionId?: string;
-  /** Names the turn: a second run with the same name gives the stored answer. @default the id of the user's message */
+  /**
+   * Idempotency key of the turn: a second run with the same id returns the stored answer. @default the id of the user's
+   * message
+   */
   readonly turnId?: string;
 }
 
 /**
- * A part of a run's config: spread it into the second argument of `invoke` or `stream`.
- * @example
- * import { sessionConfig, type SessionConfig } from "langchain-redis-memory";
+ * Config of a run, for the second argument of `invoke` or `stream`.
+ * @example import { sessionConfig, type SessionConfig } from "langchain-redis-memory";
  *
  * const session: SessionConfig = sessionConfig({ sessionId: "chat-7", owner: "user-1", title: "A trip to Oslo" });
  */
 export interface SessionConfig {
-  /** The fields that were given. */
+  /** The given fields. */
   readonly configurable: SessionFields;
 }
 
@@ -95,18 +98,16 @@ const configSchema = lazy(() =>
 );
 
 /**
- * The config of a run, from what is known of its session and turn: typed, and checked at once. Chains, agents and
- * `ChatMemoryModule` take it; `title` and `metadata` are given to a session that never had any.
+ * Creates the config of a run on a session, typed and validated. For chains, agents and `ChatMemoryModule`; `title` and
+ * `metadata` only label a session that never had any.
  *
- * @throws ConfigurationError naming the field; for an unknown one with the name that was probably meant.
- * @example
- * import { ChatOpenAI } from "@langchain/openai";
- * import { RedisChatMemory, sessionConfig, withRedisMemory } from "langchain-redis-memory";
+ * @throws ConfigurationError naming the field; for a misspelt field also the intended name.
+ * @example import { ChatOpenAI } from "@langchain/openai"; import { RedisChatMemory, sessionConfig, withRedisMemory }
+ * from "langchain-redis-memory";
  *
- * const memory = new RedisChatMemory({ url: "redis://localhost:6379" });
- * const chat = withRedisMemory(new ChatOpenAI({ model: "gpt-4o-mini" }), { memory });
- * await chat.invoke("Hi", sessionConfig({ sessionId: "chat-7", owner: "user-1", title: "A greeting" }));
- * await memory.close();
+ * const memory = new RedisChatMemory({ url: "redis://localhost:6379" }); const chat = withRedisMemory(new ChatOpenAI({
+ * model: "gpt-4o-mini" }), { memory }); await chat.invoke("Hi", sessionConfig({ sessionId: "chat-7", owner: "user-1",
+ * title: "A greeting" })); await memory.close();
  */
 export function sessionConfig(fields: SessionFields): SessionConfig {
   const given = withoutUndefined(parseOptions("sessionConfig", configSchema(), fields));
@@ -129,8 +130,8 @@ export interface RunNames {
  * Reads the fields of `configurable` besides the session id. `user` is the calling class or function; `namesSession` is
  * true if the session id comes from elsewhere, so that a field similar to `sessionId` is the application's own.
  *
- * @throws ConfigurationError for a value that cannot be used, and for a field that is one letter or the case of its
- *   letters away from one that is read: its value would be ignored.
+ * @throws ConfigurationError for an invalid value, and for a misspelt field (one letter or only its case wrong), which
+ * would be ignored.
  */
 export function readRunNames(
   configurable: Readonly<Record<string, unknown>>,
@@ -159,7 +160,7 @@ function checkText(place: string, field: string, value: unknown): asserts value 
   }
 }
 
-/** A field beside the one that it looks like is the application's own, unless only the case of letters differs. */
+/** A field beside the one that it resembles is the application's own, unless only the case differs. */
 function refuseNearMisses(configurable: Readonly<Record<string, unknown>>, user: string, namesSession: boolean): void {
   const given = new Set(Object.keys(configurable));
   for (const field of given) {
@@ -178,7 +179,7 @@ function refuseNearMisses(configurable: Readonly<Record<string, unknown>>, user:
   }
 }
 
-/** The field that a name stands for that nobody reads; undefined for a field that is read, and for any other. */
+/** The field that a misspelt name probably means; undefined for a known field, and for any other name. */
 function meantBy(field: string): (typeof fieldNames)[number] | undefined {
   const known: readonly string[] = fieldNames;
   return known.includes(field) ? undefined : misspeltName(field, fieldNames, { most: 1 });

@@ -13,14 +13,13 @@ export interface SessionNames {
   readonly metadata?: SessionMetadata;
 }
 
-/** The most bytes of a title and of metadata as JSON, and of the metadata that a list shows of a session. */
+/** Maximum bytes of a title, of metadata as JSON, and of the metadata in a list. */
 const limits = { title: 1_000, metadata: 65_536, listed: 1_024 };
 
 /**
- * The texts that are stored for title and metadata. This is the only place where they are written, and {@link namesIn}
- * the only one where they are read.
+ * The stored texts of title and metadata. The only serializer; {@link namesIn} is the only parser.
  *
- * @throws ConfigurationError `title` or `metadata`; `user` is what was called.
+ * @throws ConfigurationError `title` or `metadata`; `user` names the called function.
  */
 export function labelOf(user: string, { title, metadata }: SessionNames): SessionLabel {
   if (title !== undefined) {
@@ -38,7 +37,7 @@ export function labelOf(user: string, { title, metadata }: SessionNames): Sessio
   };
 }
 
-/** Title and metadata as they were given; metadata that cannot be read is left out. */
+/** Parses title and metadata; omits unreadable metadata. */
 export function namesIn({ title, metadata }: SessionLabel): {
   readonly title?: string;
   readonly metadata: SessionMetadata;
@@ -46,13 +45,13 @@ export function namesIn({ title, metadata }: SessionLabel): {
   return { ...(title !== undefined && { title }), metadata: metadata === undefined ? {} : parsed(metadata) };
 }
 
-/** True for a label that cannot be read here, because it is encrypted. */
+/** True for an encrypted label that this process cannot decrypt. */
 export function isLocked({ title, metadata }: SessionLabel): boolean {
   return [title, metadata].some((text) => text !== undefined && sealedFieldParts(text) !== undefined);
 }
 
 /**
- * Refuses a label that is encrypted where no key is at hand.
+ * Refuses an encrypted label without its key.
  *
  * @throws EncryptionError `unknown_key`.
  */
@@ -60,7 +59,7 @@ export function refuseLocked(sessionId: string, { title = "", metadata = "" }: S
   refuseSealedFields(sessionId, [title, metadata]);
 }
 
-/** The first keys that fit into a list. */
+/** The first keys that fit into a list's limit. */
 function listedText(metadata: SessionMetadata): string {
   const shown: string[] = [];
   let length = 2;
@@ -105,12 +104,12 @@ function metadataText(user: string, metadata: unknown): string {
   return text;
 }
 
-/** Undefined for what JSON cannot hold, or would change. */
+/** The JSON text; undefined for a value that JSON cannot express, or would change. */
 function jsonText(value: object): string | undefined {
   try {
     return isJson(value) ? JSON.stringify(value) : undefined;
   } catch {
-    // Nested too deeply, or in a circle.
+    // Nested too deeply, or circular.
     return undefined;
   }
 }

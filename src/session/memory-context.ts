@@ -119,13 +119,13 @@ export interface MemoryContext {
   readonly source: SessionStore;
   /** The clock of the store's server. */
   readonly clock: ServerClock;
-  /** The sessions that are held through this memory. */
+  /** The holds of this process through this memory. */
   readonly holds: LocalHolds;
   readonly ownsStore: boolean;
   readonly ttlMs: number | undefined;
   readonly reducer: ChatHistoryReducer | undefined;
   readonly autoReduce: boolean | "background";
-  /** The ids that are kept of messages that leave the view and are discarded; undefined where they stay. */
+  /** Limits for remembered ids of discarded messages; undefined with retention `keep`. */
   readonly discard: DiscardedIds | undefined;
   readonly tokenCounter: TokenCounter | undefined;
   readonly onConflict: "error" | "keep";
@@ -134,15 +134,15 @@ export interface MemoryContext {
   readonly trackUsage: boolean;
   readonly profile: StructureProfile;
   readonly onEvent: MemoryEventHandler | undefined;
-  /** Counts that records lack; undefined if nothing counts. */
+  /** Cache of counts that records lack; undefined without a counter. */
   readonly recounts: Recounts | undefined;
-  /** Reductions under way in the background. */
+  /** Background reductions under way. */
   readonly pending: Set<Promise<unknown>>;
   /** Forms made by `beforeStore`; undefined without that option. */
   readonly forms: StoredForms | undefined;
 }
 
-/** The option `retention`, as the ids that are kept of discarded messages; undefined where messages are kept. */
+/** The limits for remembered ids of the option `retention`; undefined for `keep`. */
 const retention = lazy(() =>
   z.pipe(
     z.union(
@@ -194,7 +194,7 @@ const schemas = {
 };
 
 /**
- * Checks the options and opens a store where none is given.
+ * Validates the options, and opens a store unless one is given.
  *
  * @throws ConfigurationError naming the option.
  */
@@ -237,7 +237,7 @@ export function createMemoryContext(owner: keyof typeof schemas, options: RedisC
   };
 }
 
-/** Resolves when no reduction is under way in the background, and lists show what this process has written. */
+/** Resolves when no background reduction is under way, and lists show all writes of this process. */
 export async function drainContext(context: MemoryContext): Promise<void> {
   // Keeps the process alive: the awaited work may depend on unref'd timers.
   const awake = setInterval(() => undefined, 60_000);

@@ -11,8 +11,8 @@ import type { SessionOfMemory } from "./session-of-memory.js";
 const pageLength = 1_000;
 
 /**
- * Makes the head of a session's view agree with its count. A head that cannot be read goes, and the view is the whole
- * log until the next reduction. One round trip; one more where there is something to mend.
+ * Repairs a head that differs from its stored count. An unreadable head is dropped, and the view is the whole log until
+ * the next reduction. One round trip; one more for a repair.
  */
 export async function mendHead(session: SessionOfMemory): Promise<void> {
   const { store } = session.context;
@@ -31,7 +31,7 @@ export async function mendHead(session: SessionOfMemory): Promise<void> {
   }
 }
 
-/** The view with its head as it is to be read; where a key does not open the head, as it is stored. */
+/** The view with its head decrypted; if the key does not decrypt the head, as stored. */
 async function viewWithHead({ context: { store }, ref }: SessionOfMemory): Promise<SessionView> {
   const sealed = sealedParts(store);
   if (sealed === undefined) {
@@ -42,7 +42,7 @@ async function viewWithHead({ context: { store }, ref }: SessionOfMemory): Promi
   return { ...view, head: typeof head === "string" ? head : view.head };
 }
 
-/** Reports each record of the log that its key does not open, because it was changed in Redis. */
+/** Reports each record of the log that its key does not decrypt, because it was tampered with in Redis. */
 export async function reportUnopened({ context: { store, onEvent }, ref, sessionId }: SessionOfMemory): Promise<void> {
   const sealed = sealedParts(store);
   const opener = sealed && new SessionOpener(sealed.ring, ref.id);

@@ -50,18 +50,18 @@ export const storeFields = lazy(() => ({
   encryption: z.optional(z.custom<EncryptionOptions>()),
 }));
 
-/** A store, and whether it was made here and has to be closed. */
+/** A store, and whether it was opened here and so has to be closed. */
 export interface OpenedStore {
   readonly store: SessionStore;
   readonly ownsStore: boolean;
 }
 
 /**
- * Returns the store that was given, or a new one on the connection that the options name. They may hold other options
- * besides, which the caller has checked; errors name `owner`.
+ * Returns the given store, or opens one on the connection that the options name. Ignores other options, which the
+ * caller has checked; errors name `owner`.
  *
- * @throws ConfigurationError naming the option: for a value that is not a store, for an option of the connection beside
- *   a store, and for a connection that cannot be used.
+ * @throws ConfigurationError naming the option: for a value that is not a store, for a connection option together with
+ * a store, and for an invalid connection.
  */
 export function openStore(owner: string, options: StoreOptions): OpenedStore {
   const { encryption } = options;

@@ -23,11 +23,11 @@ export interface CommitPlan {
 export type HeadContext = Pick<MemoryContext, "tokenCounter" | "forms">;
 
 /**
- * How a reducer's result is kept: the longest end that it shares with the log stays in the log, all before it goes into
- * the head as full records. So every reducer's result is read back as it was, also one of a reducer that clips or makes
- * new objects. Undefined if nothing changes.
+ * Plans the commit of a reducer's result: the longest common suffix with the log stays in the log, and everything
+ * before it goes into the head as full records. So any result can be stored, also of a reducer that clips messages or
+ * returns new objects. Undefined if nothing changes.
  *
- * @throws StructureError if the result holds a part of a step.
+ * @throws StructureError if the result splits a step.
  */
 export async function planCommit(
   view: DecodedView,
@@ -54,7 +54,7 @@ export async function planCommit(
   return { start, head, headCount: leading.length, headIds, tokens, counter: counter?.id };
 }
 
-/** Refuses a reducer's result that holds a part of a step. @throws StructureError */
+/** Refuses a reducer's result that splits a step. @throws StructureError */
 export function refuseSplitSteps(before: readonly BaseMessage[], after: readonly BaseMessage[]): void {
   if (splitsStep({ before, after })) {
     const message = "the reducer's result holds a tool call without its results, or results without their call";

@@ -5,9 +5,9 @@ import type { DecodedView } from "./view.js";
 const maxCounts = 10_000;
 
 /**
- * Counts of stored messages whose records hold none under the counter in use, because another one, or none, was in use
- * when they were written. Each read makes new message objects; this remembers by position, so that a process counts
- * such a message once. Bounded: the oldest counts go.
+ * Cache of token counts for stored messages that were written without the current counter. Each read makes new message
+ * objects, so the cache is keyed by position, and a process counts such a message once. Bounded: the oldest counts are
+ * evicted.
  */
 export class Recounts {
   readonly #counts = new BoundedMap<string, number>(maxCounts);
@@ -17,10 +17,7 @@ export class Recounts {
     this.#counterId = counterId;
   }
 
-  /**
-   * Gives the view's messages the counts that are known here; the function that comes back notes those that were made
-   * since.
-   */
+  /** Assigns the cached counts to the view's messages; the returned function caches the counts made since. */
   apply(sessionId: string, { stored, entries }: DecodedView): () => Promise<void> {
     const made: (() => Promise<void>)[] = [];
     for (const { message, position } of entries) {

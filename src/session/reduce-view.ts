@@ -14,10 +14,10 @@ import { decodeView, type DecodedView } from "./view.js";
 
 const pageSize = 1000;
 /**
- * Reduces the view and commits the result; a view that another process changed meanwhile is read and reduced again.
+ * Reduces the view and commits the result by compare-and-set; reads and reduces again if another process changed it.
  *
  * @throws ConflictError `stale` after three lost races, or while another process reduces the session under a lease;
- *   what the reducer throws.
+ * errors of the reducer.
  */
 export async function reduceAndCommit(target: SessionOfMemory, config?: RunnableConfig): Promise<ReductionOutcome> {
   const { sessionId, context } = target;
@@ -49,8 +49,8 @@ export async function reduceAndCommit(target: SessionOfMemory, config?: Runnable
 }
 
 /**
- * Reduces a view that came back with a write. Never throws: a failure goes to `onEvent`, and the next write tries
- * again. Does nothing while another process reduces the session under a lease. `trace` is where the run shows it.
+ * Reduces a view returned by a write. Never throws: a failure goes to `onEvent`, and the next write tries again. Does
+ * nothing while another process reduces the session under a lease. `trace` is its parent in traces.
  */
 export async function reduceAfterWrite(
   target: SessionOfMemory,
@@ -70,8 +70,8 @@ export async function reduceAfterWrite(
 }
 
 /**
- * Reduces. Where the reduction costs money, only the process that holds the session's lease does; a store without
- * leases lets every process reduce, and the commit of one of them wins.
+ * Runs a reduction. If it costs money, only the process with the session's lease runs it; on a store without leases
+ * every process may, and one commit wins.
  */
 async function underLease<T>({ ref, context }: SessionOfMemory, reduce: () => Promise<T>): Promise<T | "taken"> {
   const { store, reducer } = context;
@@ -107,7 +107,7 @@ async function reduceOnce(
   return committed === "stale" ? "stale" : outcome;
 }
 
-/** Commits what a reducer made of a decoded view, and reports it; `stale` where others changed the session since. */
+/** Commits and reports a reducer's result for a decoded view; `stale` if others changed the session since. */
 export async function commitOutcome(
   target: SessionOfMemory,
   view: DecodedView,

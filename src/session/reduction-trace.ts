@@ -6,7 +6,10 @@ import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import type { ChatHistoryReducer } from "../reducers/chat-history-reducer.js";
 import type { ReductionOutcome, ViewSize } from "../reducers/reduction-outcome.js";
 
-/** The fields of a run's config that name its trace. A stop of the run does not stop the reduction of what it wrote. */
+/**
+ * The fields of a run's config for tracing; without the signal, because stopping the run must not stop the reduction of
+ * its writes.
+ */
 export type TracePlace = Pick<RunnableConfig, "callbacks" | "metadata">;
 
 /** Fields of a reduction in a trace: sizes, no text. */
@@ -16,20 +19,20 @@ interface TracedReduction {
 }
 
 /**
- * The run of LangChain in which this code is called; undefined outside of one. It is known where AsyncLocalStorage is
- * set up for LangChain, as an import of LangGraph does.
+ * The current LangChain run; undefined outside of one. Known if LangChain's AsyncLocalStorage is set up, as by an
+ * import of LangGraph.
  */
 export function currentRun(): RunnableConfig | undefined {
   return AsyncLocalStorageProviderSingleton.getRunnableConfig() as RunnableConfig | undefined;
 }
 
-/** The part of a config that names its trace; undefined for a run without one. */
+/** The tracing part of a config; undefined for a run without one. */
 export function traceOf(config: RunnableConfig | undefined): TracePlace | undefined {
   const { callbacks, metadata } = config ?? {};
   return callbacks === undefined ? undefined : { callbacks, ...(metadata && { metadata }) };
 }
 
-/** The class that reads a history in a run of its own, which has ended when it writes. */
+/** The class whose run of the read has ended when it writes. */
 const readingDoor = "RunnableWithMessageHistory";
 
 /** Runs as tracers keep them; older versions have no `getRunById`. */
@@ -44,8 +47,8 @@ interface RunNote {
 }
 
 /**
- * The trace for what a history writes that was read in this run: that of the `RunnableWithMessageHistory` above it,
- * where a tracer knows it, because the run of the read has ended by then.
+ * The trace for writes of a history that was read in this run: the parent `RunnableWithMessageHistory`, if a tracer
+ * knows it, because the run of the read has ended by then.
  */
 export function traceOfReader(config: RunnableConfig | undefined): TracePlace | undefined {
   const place = traceOf(config);
@@ -93,7 +96,7 @@ export async function tracedReduction(
   };
   const traced = RunnableLambda.from(reduce).withConfig({ runName: "reduce_view", tags: ["nostream"] });
   const run = () => traced.invoke({ messages: messages.length }, config);
-  // Else the config would take what it lacks from the run in which this is called: its signal too.
+  // Otherwise missing fields, such as the signal, would be inherited from the current run.
   await AsyncLocalStorageProviderSingleton.runWithConfig(config, run);
   return outcome!;
 }

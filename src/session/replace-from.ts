@@ -13,21 +13,22 @@ import type { SessionOfMemory } from "./session-of-memory.js";
 /** More records than a session can hold. */
 const noLimit = 2 ** 40;
 
-/** A message, and what takes the place of it and of all after it. */
+/** Request to replace a message and everything after it. */
 export interface Replacement {
   readonly session: SessionOfMemory;
   readonly messageId: string;
   readonly messages: readonly BaseMessage[];
   readonly options: Omit<AppendOptions, "turn">;
-  /** Writes the messages in the place of the end of the log. */
+  /** Writes the messages in place of the end of the log. */
   write(options: TurnAppendOptions & { readonly turn: TurnSettings }): Promise<TurnOutcome>;
 }
 
 /**
- * Replaces a message and all after it: one read of this part of the log, and one write. Where others wrote or reduced
- * in between, both are done again.
+ * Replaces a message and everything after it: one read of this part of the log, and one write by compare-and-set. Both
+ * are repeated if others wrote or reduced in between.
  *
- * @throws ConflictError `unknown_message`; `position` where `expectedNext` is not as given; `stale` after three tries.
+ * @throws ConflictError `unknown_message`; `position` if the end of the log is not `expectedNext`; `stale` after three
+ * tries.
  */
 export async function replaceFrom(replacement: Replacement): Promise<AppendOutcome> {
   const { session, messageId, options, write } = replacement;
@@ -57,7 +58,7 @@ export async function replaceFrom(replacement: Replacement): Promise<AppendOutco
   throw new ConflictError(message, { code: "stale", sessionId });
 }
 
-/** The cut of all records of the page, which ends with the log. */
+/** The cut that removes all records of the page, which ends with the log. */
 function cutOf({ epoch, rev, next, from, records }: StoredPage): RewindRequest {
   const removed = new Map<string, number>();
   for (const record of records) {
@@ -71,7 +72,7 @@ function cutOf({ epoch, rev, next, from, records }: StoredPage): RewindRequest {
   return { epoch, rev, next, ...lastIdOf(records), to: from, forget, turns };
 }
 
-/** The outcome of the same call again after its reply was lost: the log ends with the messages already. */
+/** The outcome of a repeated call whose first reply was lost: the log already ends with the messages. */
 async function repetition({ session, messageId, messages, options }: Replacement): Promise<AppendOutcome> {
   const { sessionId, ref, context } = session;
   const { turnId } = options;
@@ -85,7 +86,6 @@ async function repetition({ session, messageId, messages, options }: Replacement
   if (page !== undefined && page.to === page.next && ids.every((id, index) => stored?.[index] === id)) {
     return { appended: 0, duplicates: ids.length, next: page.next, repeated: false };
   }
-  throw new ConflictError("replaceFrom(): the session holds no message with this id.", {
-    ...{ code: "unknown_message", sessionId, messageId },
-  });
+  const message = "replaceFrom(): the session has no message with this id; use an id from the transcript or a page.";
+  throw new ConflictError(message, { code: "unknown_message", sessionId, messageId });
 }

@@ -10,8 +10,8 @@ import type { SessionOfMemory } from "./session-of-memory.js";
 /**
  * Removes a message and all after it from a session, and forgets the turns that were removed.
  *
- * @throws ConfigurationError for what is no id; ConflictError `unknown_message`, or `stale` if others kept changing the
- *   session.
+ * @throws ConfigurationError for an invalid id; ConflictError `unknown_message`, or `stale` if other processes kept
+ * changing the session.
  */
 export async function rewindTo({ sessionId, ref, context }: SessionOfMemory, messageId: string): Promise<void> {
   if (typeof messageId !== "string" || messageId === "") {
@@ -24,13 +24,12 @@ export async function rewindTo({ sessionId, ref, context }: SessionOfMemory, mes
     const ids = page.records.map((record) => identifyRecord(record)?.id);
     const index = ids.lastIndexOf(messageId);
     if (index < 0 && attempt > 1) {
-      // It was there before: an earlier try was carried out, and its reply was lost; or someone else removed it.
+      // It existed before: an earlier try removed it but its reply was lost, or another process did.
       return;
     }
     if (index < 0) {
-      throw new ConflictError("rewind(): the session holds no message with this id.", {
-        ...{ code: "unknown_message", sessionId, messageId },
-      });
+      const message = "rewind(): the session has no message with this id; use an id from the transcript or a page.";
+      throw new ConflictError(message, { code: "unknown_message", sessionId, messageId });
     }
     const to = page.from + index;
     const forget = ids.slice(index).filter((id) => id !== undefined);

@@ -10,21 +10,18 @@ import { headIds } from "./head-ids.js";
 import type { SessionOfMemory } from "./session-of-memory.js";
 import { inTurnOrder, decodeEntries } from "./view.js";
 
-/**
- * Which messages a page holds: at most one of `before`, `after` and `around`; by default, and where they are undefined,
- * the newest.
- */
+/** Range of a page: at most one of `before`, `after` and `around`; without one, the newest messages. */
 export interface PageOptions {
-  /** The messages that end in front of this position: the `previous` of another page; an empty page for null. */
+  /** Exclusive end position: the `previous` of a newer page; null returns an empty page. */
   readonly before?: number | null | undefined;
-  /** The messages behind this position: the `next` of another page, -1 for the oldest; an empty page for null. */
+  /** Exclusive start position: the `next` of an older page, -1 for the oldest page; null returns an empty page. */
   readonly after?: number | null | undefined;
-  /** The messages around that of this id. */
+  /** Id of the message in the middle of the page. */
   readonly around?: string;
-  /** At most this many messages. @default 50 */
+  /** Maximum number of messages. @default 50 */
   readonly limit?: number;
   /**
-   * How the messages of a page stand: each answer with its question, also where it was stored behind a later turn
+   * Order of the messages: each answer next to its question, even if it was stored behind a later turn
    * (`conversation`), or by position (`log`).
    * @default "conversation"
    */
@@ -33,24 +30,24 @@ export interface PageOptions {
 
 /** A message on a page. */
 export interface PageItem {
-  /** The message's place in the session: 0 is the first that was ever stored. */
+  /** Stable position of the message in the session; 0 is the first message ever stored. */
   readonly position: number;
-  /** When it was stored, in milliseconds since 1970; older messages have none. No order goes by it. */
+  /** Time of storing, in milliseconds since 1970; absent for messages of older releases. Not monotonic. */
   readonly at?: number;
   /**
-   * A name that the messages of one turn share: an answer whose question is on an older page belongs behind the message
-   * there that has the same. Left out for messages that were stored without a turn's name.
+   * Name shared by the messages of one turn: an answer whose question is on an older page belongs after the last
+   * message there with the same name. Absent for messages stored without a turn.
    */
   readonly turn?: string;
-  /** The message as it is stored. */
+  /** The stored message. */
   readonly message: BaseMessage;
-  /** True if the message is part of the view, in the log or, as it is or shortened, in the head. */
+  /** True if the message is in the view, also shortened or as a copy in the head. */
   readonly inView: boolean;
 }
 
 /** A page of a session's messages, oldest first. */
 export interface MessagePage {
-  /** A record that cannot be read is missing here (and reported to `onEvent`); the others keep their positions. */
+  /** The messages. An unreadable record is skipped and reported to `onEvent`; the others keep their positions. */
   readonly items: PageItem[];
   /** Messages that are stored. */
   readonly total: number;
@@ -61,35 +58,33 @@ export interface MessagePage {
 }
 
 /**
- * Figures of a session; times in milliseconds since 1970, by the server's clock.
- * @example
- * import { RedisChatMemory } from "langchain-redis-memory";
+ * Statistics of a session; times in milliseconds since 1970, by the server's clock.
+ * @example import { RedisChatMemory } from "langchain-redis-memory";
  *
- * const history = new RedisChatMemory({ url: "redis://localhost:6379" }).history("chat-7");
- * const { messages, view } = await history.stats();
- * console.log(`The model sees ${view.messages} of ${messages} messages.`);
+ * const history = new RedisChatMemory({ url: "redis://localhost:6379" }).history("chat-7"); const { messages, view } =
+ * await history.stats(); console.log(`The model sees ${view.messages} of ${messages} messages.`);
  */
 export interface HistoryStats {
   /** Messages that are stored. */
   readonly messages: number;
   /** Rounds that have begun. */
   readonly rounds: number;
-  /** The view; `tokens` if a token counter counted all of it. */
+  /** Size of the view; `tokens` if a token counter counted all of it. */
   readonly view: {
     /** Messages of the view. */
     readonly messages: number;
-    /** Tokens of the view; left out where not known. */
+    /** Tokens of the view; absent if unknown. */
     readonly tokens?: number;
   };
-  /** Tokens of all messages; left out where not known, and once the view is smaller than the transcript. */
+  /** Tokens of all messages; absent if unknown, and once the view is smaller than the transcript. */
   readonly tokens?: number;
   /** Reductions since the session was created. */
   readonly reductions: number;
-  /** Left out for a session that does not exist, or that an older release created. */
+  /** Time of creation; absent for a session that does not exist, or that an older release created. */
   readonly createdAt?: number;
-  /** Time of the last write; left out for a session that does not exist. */
+  /** Time of the last write; absent for a session that does not exist. */
   readonly updatedAt?: number;
-  /** Left out for a session that does not expire. */
+  /** Time of expiry; absent for a session that does not expire. */
   readonly expiresAt?: number;
 }
 
@@ -105,12 +100,12 @@ const schema = lazy(() =>
   }),
 );
 
-/** Positions of the empty pages at both ends, which null stands for. */
+/** Positions of the empty pages at both ends, for null. */
 const inFrontOfAll = 0;
 const behindAll = Number.MAX_SAFE_INTEGER - 1;
 
 /**
- * A page of a session's messages. One round trip.
+ * Reads a page of a session's messages. One round trip.
  *
  * @throws ConfigurationError; ConflictError `unknown_message` if no message has the id `around`.
  */
@@ -134,7 +129,7 @@ export async function readMessagePage(
     ...(around !== undefined && { around }),
   });
   if (page === undefined) {
-    const message = "getPage: the session holds no message with this id.";
+    const message = "getPage: the session has no message with this id; use an id from a page or the transcript.";
     throw new ConflictError(message, { code: "unknown_message", sessionId, messageId: around! });
   }
   if (page.damaged) {
@@ -151,7 +146,7 @@ export async function readMessagePage(
   return { items, ...edgesOf(page) };
 }
 
-/** The figures of a session. One round trip. */
+/** Reads the statistics of a session. One round trip. */
 export async function readHistoryStats({ sessionId, ref, context }: SessionOfMemory): Promise<HistoryStats> {
   const { beside } = requireGroup("stats()", context.store, "beside");
   const stats = await beside.readStats(ref);

@@ -1,12 +1,12 @@
 import type { SessionRef } from "../store/session-ref.js";
 import type { MemoryContext } from "./memory-context.js";
 
-/** A session of a memory, as everything that works on one session is given it. */
+/** A session of a memory: the context of every operation on one session. */
 export interface SessionOfMemory {
   readonly sessionId: string;
-  /** The session as its history may touch it. Asked for at each call: the hold in it changes with a clear. */
+  /** The session's reference for its history. Evaluated at each call: `clear` changes the hold in it. */
   readonly ref: SessionRef;
-  /** The same for the commit of a reduction, which may go on behind a hold. */
+  /** The reference for the commit of a reduction, which may outlive the hold. */
   readonly reductionRef: SessionRef;
   readonly context: MemoryContext;
 }

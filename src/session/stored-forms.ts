@@ -5,18 +5,13 @@ import { ConfigurationError, RecordError } from "../base/errors.js";
 import { changeMessage } from "../messages/change-message.js";
 
 /**
- * Returns the message to store in the place of the one given, or a promise of it. Gets a copy, which it may change;
- * what it does to the id is ignored. Throws to refuse the turn.
- * @example
- * import { RedisChatMemory, type BeforeStore } from "langchain-redis-memory";
+ * Maps a message to the message to store, or to a promise of it. Gets a copy, which it may mutate; changes of the id
+ * are ignored. Throw an error to refuse the whole turn.
+ * @example import { RedisChatMemory, type BeforeStore } from "langchain-redis-memory";
  *
- * const withoutCardNumbers: BeforeStore = (message) => {
- *   if (typeof message.content === "string") {
- *     message.content = message.content.replaceAll(/\b\d{16}\b/g, "[card]");
- *   }
- *   return message;
- * };
- * const memory = new RedisChatMemory({ url: "redis://localhost:6379", beforeStore: withoutCardNumbers });
+ * const withoutCardNumbers: BeforeStore = (message) => { if (typeof message.content === "string") { message.content =
+ * message.content.replaceAll(/\b\d{16}\b/g, "[card]"); } return message; }; const memory = new RedisChatMemory({ url:
+ * "redis://localhost:6379", beforeStore: withoutCardNumbers });
  */
 export type BeforeStore = (message: BaseMessage) => BaseMessage | Promise<BaseMessage>;
 
@@ -42,11 +37,10 @@ export class StoredForms {
   }
 
   /**
-   * The forms of messages, in order, made one after another from what the messages say now. The messages stay as they
-   * are.
+   * The stored forms of messages, in order, made one after another from their current content. Does not mutate them.
    *
-   * @throws RecordError `refused` if the function throws, `unsupported_message` for what cannot be stored;
-   *   ConfigurationError `beforeStore` if it returns no message.
+   * @throws RecordError `refused` if the function throws, `unsupported_message` for a message that cannot be stored;
+   * ConfigurationError `beforeStore` if it returns no message.
    */
   async of(messages: readonly BaseMessage[]): Promise<BaseMessage[]> {
     const copies = messages.map((message) => ({ message, copy: copyMessage(message), digest: digestMessage(message) }));

@@ -12,15 +12,15 @@ import type { RewindRequest } from "../store/session-writes.js";
 /** A stored message of a turn. */
 export type StoredMessage = Pick<StoredEntry, "message" | "record">;
 
-/** A turn that came back from an append; with `positions` where others' records stand between its own. */
+/** A turn returned by an append; with `positions` if records of others stand between its own. */
 export interface FoundTurn extends StoredTurn {
-  /** Positions of the records, where these do not follow each other. */
+  /** Positions of the records, if they are not contiguous. */
   readonly positions?: readonly number[];
 }
 
 /**
- * The turn with all of its records that are in the log, and no others. A store replies as many records as the turn has,
- * from its first on: where others wrote in between, its last ones are missing. One round trip there, else none.
+ * The turn with exactly its own records in the log. A store returns as many records as the turn has, from its first on:
+ * if others wrote in between, the last ones are missing, and one round trip reads them.
  */
 export async function wholeTurn(
   { ref, context }: Pick<SessionOfMemory, "ref" | "context">,
@@ -42,7 +42,7 @@ export async function wholeTurn(
   };
 }
 
-/** The messages of a turn that came back from an append: records of other turns may stand between its own. */
+/** The messages of a turn returned by an append; records of other turns may stand between its own. */
 export function messagesOfTurn({ records, first, count, positions }: FoundTurn, turnId: string): StoredEntry[] {
   const name = turnNameOf(turnId);
   // Messages discarded by retention are missing at the beginning.
@@ -55,25 +55,25 @@ export function messagesOfTurn({ records, first, count, positions }: FoundTurn, 
   });
 }
 
-/** Index of the first message of a turn that is not its input; its length where there is none. */
+/** Index of the first message of a turn after its input; the turn's length if there is none. */
 export function answerStart(own: readonly { readonly message: BaseMessage }[]): number {
   const index = own.findIndex(({ message }) => roleOf(message) !== "human" && roleOf(message) !== "system");
   return index < 0 ? own.length : index;
 }
 
-/** A turn whose interrupted answer is to be replaced. */
+/** A turn with an interrupted answer to replace. */
 export interface InterruptedTurn {
   /** Its messages in the log, oldest first. */
   readonly own: readonly StoredEntry[];
-  /** The session as it was read. */
+  /** The session as read. */
   readonly read: Pick<SessionView, "epoch" | "rev" | "next">;
   /** Undefined for a turn without a mark. */
   readonly turnId: string | undefined;
 }
 
 /**
- * The interrupted answer of a turn, whose place the answer of a retry takes; `next` fits no session where others have
- * written since, so that nothing is replaced.
+ * The cut that replaces a turn's interrupted answer by a retry's; its `next` matches no session that others have
+ * written to since, so that nothing else is replaced.
  */
 export function replacedTail({ own, read, turnId }: InterruptedTurn): RewindRequest {
   const { epoch, rev, next } = read;

@@ -28,13 +28,13 @@ export interface StoredEntry {
   readonly position: number | undefined;
 }
 
-/** A view as it was read, and those of its messages that a model can be given. */
+/** A view as read from the store, and its messages for a model. */
 export interface DecodedView {
   readonly stored: SessionView;
   readonly entries: readonly StoredEntry[];
 }
 
-/** How records are read. */
+/** Settings for decoding records. */
 export interface DecodeOptions {
   readonly sessionId: string;
   readonly strict: boolean;
@@ -42,8 +42,8 @@ export interface DecodeOptions {
 }
 
 /**
- * Returns the messages of a view in the order of the conversation: answers stand with their questions. Leaves out tool
- * results whose call is not in the view and records that cannot be read, and reports both.
+ * Returns the messages of a view in the order of the conversation, each answer next to its question. Skips and reports
+ * unreadable records, and tool results whose call is not in the view.
  */
 export function viewMessages(stored: SessionView, options: DecodeOptions): BaseMessage[] {
   reportDamage(stored, options);
@@ -73,7 +73,7 @@ function shownEntries(stored: SessionView, head: readonly string[], options: Dec
   return orphans === undefined ? all : all.filter((_, index) => !orphans.has(index));
 }
 
-/** Returns the messages of consecutive records of the log from position `from` on; without `from`, of a head. */
+/** Decodes consecutive records of the log from position `from` on; without `from`, those of a head. */
 export function decodeMessages(records: readonly string[], options: DecodeOptions, from?: number): BaseMessage[] {
   const messages: BaseMessage[] = [];
   const kept = keptRecords.get(records);
@@ -102,7 +102,7 @@ export function decodeEntries(records: readonly string[], options: DecodeOptions
   return entries;
 }
 
-/** A record to decode; `position` is undefined for one of a head, and `kept` where the store does not keep it. */
+/** A record to decode; `position` is undefined in a head, and `kept` if the store does not cache the record. */
 interface Stored {
   readonly record: string;
   readonly kept: KeptRecord | undefined;
@@ -153,12 +153,12 @@ function decodeCounted({ record, kept, position }: Stored): BaseMessage {
   return message;
 }
 
-/** Noted of a record that was read once. */
+/** Marker for a record that was read once. */
 const readOnce = Symbol("read once");
 
 /**
- * The message of a kept record, made of a copy of its parsed form. The first read of a session makes none, so that it
- * takes no longer than without.
+ * The message of a cached record, made from a copy of its parsed form. The first read of a session caches nothing, so
+ * that it costs no more than without the cache.
  */
 function decodeKept(kept: KeptRecord, record: string, position: number | undefined): DecodedRecord {
   if (kept.made === readOnce || (kept.made === undefined && kept.isReadOften)) {
@@ -184,7 +184,7 @@ function headRecords(head: string, options: DecodeOptions): readonly string[] {
   }
 }
 
-/** Reports a record that was left out, or throws the error where it must not be left out. */
+/** Reports a skipped record, or throws the error if records must not be skipped. */
 function reportSkipped(
   error: unknown,
   { strict, onEvent, sessionId, position }: DecodeOptions & { readonly position: number | undefined },
@@ -204,29 +204,29 @@ interface Entry {
   readonly record: string;
 }
 
-/** A question and what answers it, in the order of the log. */
+/** A question and its answers, in the order of the log. */
 interface Group<E> {
   readonly entries: E[];
-  /** True while a question without a turn's name waits for its answer. */
+  /** True while a question that was stored without a turn has no answer. */
   isOpen: boolean;
 }
 
 /**
- * Messages of the log in the order of the conversation: each answer behind its question, also where it was stored
- * behind a later turn, because its run was killed and tried again or took longer. Questions stay in their order.
+ * Messages of the log in the order of the conversation: each answer after its question, even if it was stored behind a
+ * later turn because its run was retried or took longer. Questions keep their order.
  *
- * Messages that carry the name of a turn stand where its first message stands. A turn is named by its question's id
- * where it has no other name, so that an answer also finds a question that was stored by itself. An answer whose
- * question is not in the list stays where it is. The same list where nothing has to move. Linear.
+ * Messages of a turn move to the turn's first message. A turn without an explicit name is named by the id of its
+ * question, so that an answer also finds a question that was stored separately. An answer whose question is not in the
+ * list stays in place. Returns the same list if nothing moves. Linear.
  *
- * The first `inHead` entries are a view's head. They stay where they are, and answers in the log behind it stand with
- * their questions there.
+ * The first `inHead` entries are a view's head. They stay in place, and answers in the log move to their questions in
+ * the head.
  */
 export function inTurnOrder<E extends Entry>(entries: readonly E[], inHead = 0): readonly E[] {
   return isInTurnOrder(entries.map(({ record }) => record)) ? entries : grouped(entries, inHead).groups.flat();
 }
 
-/** True for records whose order {@link inTurnOrder} keeps; false also for some others of these. Decodes nothing. */
+/** Conservative check without decoding: true only for records whose order {@link inTurnOrder} keeps. */
 export function isInTurnOrder(records: readonly string[]): boolean {
   const seen = new Set<string>();
   let before: string | undefined;
@@ -243,7 +243,7 @@ export function isInTurnOrder(records: readonly string[]): boolean {
   return true;
 }
 
-/** The rounds of messages of the log, which begin with the round of this number; answers stand with their questions. */
+/** The rounds of messages of the log, numbered from `firstIndex`, with each answer in the round of its question. */
 export function roundsInTurnOrder(entries: readonly Entry[], firstIndex: number): Round[] {
   const questions = entries.filter(({ message }) => roleOf(message) === "human");
   const numbers = new Map(questions.map(({ message }, index) => [message, firstIndex + index]));
@@ -253,13 +253,15 @@ export function roundsInTurnOrder(entries: readonly Entry[], firstIndex: number)
   });
 }
 
-/** Names of the turns whose question is not in the list: it stands before it, or has another name, or there is none. */
+/**
+ * Names of the turns whose question is not in the list: it stands before the list, has another name, or does not exist.
+ */
 export function turnsWithoutQuestion(entries: readonly Entry[]): ReadonlySet<string> {
   return grouped(entries).withoutQuestion;
 }
 
 interface Grouped<E> {
-  /** Each a question and what answers it, in the order of the questions. */
+  /** Questions with their answers, in the order of the questions. */
   readonly groups: readonly (readonly E[])[];
   readonly withoutQuestion: ReadonlySet<string>;
 }
@@ -279,7 +281,7 @@ function grouped<E extends Entry>(entries: readonly E[], inHead = 0): Grouped<E>
       if (name !== undefined) {
         withoutQuestion.add(name);
       }
-      // A question that waits for an answer may have been stored before its turn got another name than its id.
+      // An open question may have been stored before its turn got another name than its id.
       const isFree = name === undefined ? current === last : current?.isOpen === true;
       group = isFree ? current : undefined;
     }
@@ -301,12 +303,12 @@ function grouped<E extends Entry>(entries: readonly E[], inHead = 0): Grouped<E>
   return { groups: groups.map(({ entries: own }) => own), withoutQuestion };
 }
 
-/** True for what a reduction moves in front of a view: no answer belongs to it there. */
+/** True for records that a reduction puts into the head, to which no later answer belongs. */
 function isInFront(message: BaseMessage): boolean {
   return roleOf(message) === "system" || summaryMarkOf(message) !== undefined;
 }
 
-/** True for what begins a turn. */
+/** True for a record that can begin a turn. */
 function isInput(message: BaseMessage): boolean {
   const role = roleOf(message);
   return role === "human" || role === "system";

@@ -24,17 +24,16 @@ export interface CopyRequest {
 }
 
 /**
- * Copies the records before a position, and what the session keeps about them, into a new session: a fork, the same for
- * every store. `undefined` if the source does not exist.
+ * Copies the records before a position, with their index and state, into a new session: a fork, the same for every
+ * store. `undefined` if the source does not exist.
  *
- * The copy is of one moment: where records were removed from the source meanwhile, it begins again; reductions and new
- * records make no difference. A call that failed can be made again, and goes on where it stopped. The source is read
- * for the last time when the copy is announced to both owners, so that no copy outlives an erasure that its source did
- * not.
+ * The copy is a consistent snapshot: it starts again if records are removed from the source meanwhile; reductions and
+ * new records do not affect it. A failed call can be repeated and resumes. The source is checked once more after the
+ * copy is announced to both owners, so that no copy survives an erasure of its source.
  *
- * @throws ConflictError `other_owner` (the source is another owner's), `exists` (there is a session of the new id),
- *   `position` (`at` lies behind the end, or among what was discarded), `stale` (others kept removing records);
- *   StoreError `damaged`, also `erased` where the new id was erased a short time ago.
+ * @throws ConflictError `other_owner` (the source is another owner's), `exists` (the new id is in use), `position`
+ * (`at` is behind the end, or among discarded messages), `stale` (others kept removing records); StoreError `damaged`,
+ * and `erased` if the new id was erased a short time ago.
  */
 export async function copySession(
   store: StoreWith<"copies">,
@@ -89,12 +88,12 @@ function refuseUnread({ session: { id } }: CopyRequest, source: WholeState): voi
   refuseSealedState(id, source);
 }
 
-/** A copy under way, of a source as it was first seen. */
+/** A copy under way, with its source as first read. */
 class SessionCopy {
   readonly #store: StoreWith<"copies">;
   readonly #request: CopyRequest;
   readonly #source: WholeState;
-  /** False for a copy that ends in front of the first record that is left: it knows nothing of the log. */
+  /** False for a copy that ends before the first remaining record, and so contains nothing of the log. */
   readonly #hasLog: boolean;
 
   constructor(store: StoreWith<"copies">, request: CopyRequest, source: WholeState) {
@@ -115,12 +114,12 @@ class SessionCopy {
     return shortHash(JSON.stringify([session.id, epoch, cut, base, at, target.owner]), 14);
   }
 
-  /** The records from a position on; ends early where they are not there any more. */
+  /** The records from a position on; ends early if they were removed. */
   async *pages(from: number): AsyncGenerator<CopyPage> {
     const { session, copyRecord } = this.#request;
     const reader = new LogReader(this.#store, session);
     for (let position = from; position < this.#end;) {
-      // From the last record that was copied on, so that the page is known to be of the same log.
+      // Includes the last copied record, to verify that the page is of the same log.
       const overlap = position > this.base ? 1 : 0;
       const found = await reader.read(position - overlap, this.#end);
       const records = found?.slice(overlap) ?? [];
@@ -154,7 +153,7 @@ class SessionCopy {
     return this.#hasLog ? (this.#request.at ?? this.#source.next) : 0;
   }
 
-  /** The turns of a page: one that the copy holds in part is open. */
+  /** The turns of a page; a turn that is copied in part is open. */
   async #turnsOf(records: readonly CopiedRecord[], from: number): Promise<CopiedTurn[]> {
     const turns = new Map<string, { readonly count: number; readonly first: number }>();
     records.forEach(({ identity }, index) => {
@@ -172,7 +171,7 @@ class SessionCopy {
     });
   }
 
-  /** Whose the copy is, and what it is called: as the target says, else as the source. */
+  /** Owner and label of the copy: the target's, else the source's. */
   #named(state: WholeState): Pick<NewState, "owner" | "label" | "hasLabel"> {
     const { owner = state.owner, label } = this.#request.target;
     return {
@@ -182,7 +181,7 @@ class SessionCopy {
     };
   }
 
-  /** The view of the source where it is in the copy, and what is known of discarded turns and messages. */
+  /** The source's view as far as it is copied, and the index of discarded turns and messages. */
   async #viewOf(state: WholeState, next: number) {
     const isWhole = state.start > next;
     const hasHead = !isWhole && state.head !== "";
@@ -201,7 +200,7 @@ class SessionCopy {
     };
   }
 
-  /** Messages of the head that the source knows although their records were discarded. */
+  /** Messages of the head whose records were discarded, but which the source still recognizes. */
   async #knownIn({ head }: WholeState) {
     const ids = this.base === 0 ? [] : (this.#request.identifyHead?.(head) ?? []);
     const { digests } = await this.#store.copies.readMarks(this.#request.session, { ids });

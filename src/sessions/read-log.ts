@@ -22,9 +22,9 @@ export class LogReader {
   }
 
   /**
-   * The next records from a position on, in front of an end; undefined where none begin there any more.
+   * The next records from a position up to an end; undefined if the log no longer has that position.
    *
-   * @throws EncryptionError `unknown_key` for one that is sealed.
+   * @throws EncryptionError `unknown_key` for an encrypted one.
    */
   async read(from: number, end: number): Promise<readonly string[] | undefined> {
     const page = await this.#store.readLog(this.#session, { from, limit: Math.min(this.#limit, end - from) });
@@ -39,13 +39,13 @@ export class LogReader {
   }
 }
 
-/** Refuses a state that is sealed, where no key is at hand. @throws EncryptionError `unknown_key`. */
+/** Refuses an encrypted state without its key. @throws EncryptionError `unknown_key`. */
 export function refuseSealedState(sessionId: string, { label, head, side }: WholeState): void {
   refuseLocked(sessionId, label);
   refuseSealedFields(sessionId, [head, ...Object.values(side)]);
 }
 
-/** Only a store without the key returns a sealed record. */
+/** Only a store without the key returns an encrypted record. */
 function refuseSealed(sessionId: string, record: string): void {
   const sealed = parseSealed(record);
   if (sealed !== undefined) {

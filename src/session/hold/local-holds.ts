@@ -3,34 +3,34 @@ import type { SessionBeside } from "../../store/beside.js";
 import type { SessionRef } from "../../store/session-ref.js";
 import { AsyncLocalStorage } from "node:async_hooks";
 
-/** A turn that this process holds. */
+/** A hold of this process. */
 export interface LocalHolder {
   /** The holder, which begins error messages. */
   readonly owner: string;
-  /** True where the code that asks is a part of the run that holds the turn, and would wait for itself. */
+  /** True if the calling code is part of the holding run, and would wait for itself. */
   readonly isCaller: () => boolean;
-  /** Gives the hold back. Never rejects. */
+  /** Releases the hold. Never rejects. */
   readonly release: () => Promise<void>;
 }
 
-/** A place in a line of this process. */
+/** A place in a queue of this process. */
 export interface LinePlace {
-  /** Resolves when all before it have left; undefined where nobody is. */
+  /** Resolves when all before it have left; undefined if it is the first. */
   readonly first: Promise<void> | undefined;
-  /** Lets the next one in the line go on; also for one that gives up before it is the first. */
+  /** Leaves the queue, also before being the first. */
   leave(): void;
 }
 
-/** The sessions that this process holds through one memory, and its lines for them. */
+/** Sessions that this process holds through one memory, and its queues for them. */
 export class LocalHolds {
-  /** Holds that could not be given back. */
+  /** Holds whose release failed. */
   readonly spent = new SpentTickets();
-  /** The holders of each session: several, where one was lost and its run does not know it yet. */
+  /** The holders of each session; several, if one lost its hold and does not know it yet. */
   readonly #held = new Map<string, Set<LocalHolder>>();
-  /** The end of each line: a promise that resolves when nobody in it is waiting any more. */
+  /** The end of each queue: a promise that resolves when it is empty. */
   readonly #ends = new Map<string, Promise<void>>();
 
-  /** Notes that this process holds the session; returns a function that ends this, at its first call. */
+  /** Registers a holder of the session; returns a function that removes it. */
   note(sessionId: string, holder: LocalHolder): () => void {
     const holders = this.#held.get(sessionId) ?? new Set();
     this.#held.set(sessionId, holders.add(holder));
@@ -42,12 +42,12 @@ export class LocalHolds {
     };
   }
 
-  /** The hold of the session that the calling code is a part of. */
+  /** The hold of the session in whose run the calling code is. */
   around(sessionId: string): LocalHolder | undefined {
     return [...(this.#held.get(sessionId) ?? [])].find((holder) => holder.isCaller());
   }
 
-  /** Gives all holds back, for a memory that is closed while runs are under way: nobody waits for them. */
+  /** Releases all holds, for a memory that is closed while runs are under way. */
   async releaseAll(): Promise<void> {
     await Promise.all([...this.#held.values()].flatMap((holders) => [...holders]).map(({ release }) => release()));
   }
@@ -57,10 +57,7 @@ export class LocalHolds {
     return this.#held.has(sessionId);
   }
 
-  /**
-   * Joins the line of this process for a session, so that only the first of a process asks the store, and those of one
-   * process take their turns in the order in which they came.
-   */
+  /** Joins this process's FIFO queue for a session, so that only its first waiter polls the store. */
   join(sessionId: string): LinePlace {
     const first = this.#ends.get(sessionId);
     let leave!: () => void;
@@ -76,16 +73,16 @@ export class LocalHolds {
 
 const [firstPauseMs, longestPauseMs] = [100, 2_000];
 
-/** A ticket that its process no longer needs. */
+/** A ticket that this process no longer needs. */
 export interface SpentTicket {
   readonly beside: SessionBeside;
   readonly session: SessionRef;
   readonly ticket: string;
-  /** Milliseconds after which the turn ends by itself. */
+  /** Milliseconds after which the hold expires. */
   readonly holdMs: number;
 }
 
-/** The tickets that this process could not give back, because Redis was away when their turns ended. */
+/** Tickets whose release failed, because Redis was unreachable when their turns ended. */
 export class SpentTickets {
   readonly #bySession = new Map<string, Set<SpentTicket>>();
 
@@ -108,13 +105,13 @@ export class SpentTickets {
     });
   }
 
-  /** Tries again at once for a session, so that nobody in this process waits for a turn that is over. */
+  /** Retries at once for a session, so that no waiter of this process waits for a turn that is over. */
   async giveBackAll(sessionId: string): Promise<void> {
     await Promise.all([...(this.#bySession.get(sessionId) ?? [])].map((ticket) => isGivenBack(ticket)));
   }
 }
 
-/** True also where nothing can be given back any more, because the store is closed. */
+/** True also if the store is closed, so that nothing can be released. */
 async function isGivenBack({ beside, session, ticket }: SpentTicket): Promise<boolean> {
   try {
     await beside.giveBackHold(session, ticket);
@@ -134,7 +131,7 @@ async function tryAgain(ticket: SpentTicket): Promise<void> {
   }
 }
 
-/** The turns within which the running code was called. */
+/** The turns around the running code. */
 const running = new AsyncLocalStorage<readonly RunningTurn[]>();
 
 /** A turn whose work is running. */
@@ -148,7 +145,7 @@ export class RunningTurn {
     this.#sessionId = sessionId;
   }
 
-  /** Runs a function within the turn: what it calls, and what that calls, knows of the turn until it ends. */
+  /** Runs a function inside the turn, which its asynchronous calls can detect until it ends. */
   async run<Result>(work: () => Result | Promise<Result>): Promise<Result> {
     return running.run([...(running.getStore() ?? []), this], work);
   }
@@ -162,7 +159,7 @@ export class RunningTurn {
   }
 }
 
-/** True within a turn of the session that is not over: another one would wait for the code that waits for it. */
+/** True inside an active turn of the session: a nested one would deadlock. */
 export function isWithin(store: object, sessionId: string): boolean {
   return (running.getStore() ?? []).some((turn) => turn.isOf(store, sessionId));
 }

@@ -3,26 +3,26 @@ import { ConfigurationError } from "../../base/errors.js";
 import type { HistoryIdentity } from "../identity.js";
 import { lazy, nonNegativeInteger, parseOptions, positiveInteger } from "../../base/options.js";
 
-/** Options of `memory.withTurn`: whose session it is, as for `memory.history`, and times in milliseconds. */
+/** Options of `memory.withTurn`: owner and label as for `memory.history`, and times in milliseconds. */
 export interface WithTurnOptions extends HistoryIdentity {
-  /** How long the session's turn is waited for; 0 asks once. @default 60_000 */
+  /** Maximum wait for the session's hold; 0 tries once. @default 60_000 */
   readonly waitMs?: number;
   /**
-   * How long a process that died or was paused keeps the others from the session, at least 100. A turn is renewed after
-   * each third of it. @default 10_000
+   * Expiry of the hold of a process that died or was paused, at least 100. A hold is renewed every third of it.
+   * @default 10_000
    */
   readonly holdMs?: number;
 }
 
-/** The options with their defaults; who calls is checked where the history is made. */
+/** The options with their defaults; owner and label are checked when the history is made. */
 type CheckedTurnOptions = HistoryIdentity & Required<Pick<WithTurnOptions, "waitMs" | "holdMs">>;
 
-/** How long a turn is waited for, and held by a process that shows no life, in milliseconds. */
+/** Maximum wait for a hold, and its expiry without renewal, in milliseconds. */
 export type HoldTimes = Pick<WithTurnOptions, "waitMs" | "holdMs">;
 
 const defaults: Required<HoldTimes> = { waitMs: 60_000, holdMs: 10_000 };
 
-/** The same options, with the times for those that are not given. */
+/** The same options with default times. */
 export function withDefaultTimes<Options extends HoldTimes>(options: Options): Options & Required<HoldTimes> {
   const { waitMs = defaults.waitMs, holdMs = defaults.holdMs } = options;
   return { ...options, waitMs, holdMs };

@@ -11,17 +11,17 @@ import type { HoldTimes } from "./options.js";
 import { isWithin, type LinePlace, RunningTurn, type SpentTickets } from "./local-holds.js";
 
 const [shortestPauseMs, longestPauseMs] = [15, 500];
-/** Longer than any pause between two calls of a waiter that lives. */
+/** Milliseconds; longer than any pause between two polls of a live waiter. */
 const graceMs = 2_000;
 
-/** How to take a turn. */
+/** Parameters of an acquisition. */
 export interface TakeTurnOptions extends Required<HoldTimes> {
   /** Caller, which begins error messages. */
   readonly owner: string;
-  /** Milliseconds without a sign of life after which the turn is no longer renewed. @default never */
+  /** Milliseconds without activity of the run after which its hold is no longer renewed. @default never */
   readonly longestMs?: number;
   readonly signal?: AbortSignal | undefined;
-  /** True where the calling code is a part of the run that takes the turn. @default what `within` of the turn runs */
+  /** True if the calling code is part of the acquiring run. @default code run by the hold's `within` */
   readonly isCaller?: () => boolean;
 }
 
@@ -30,19 +30,19 @@ interface Waiting extends Pick<TakeTurnOptions, "signal"> {
   readonly waitMs: number;
   /** As `performance.now()`. */
   readonly deadline: number;
-  /** True while this process holds the turn. */
+  /** True while this process holds the session. */
   isHeldHere(): boolean;
-  /** Tells once that the turn is not free. */
+  /** Reports once that the session is not free. */
   waits(): void;
 }
 
 /**
- * Waits for the session's turn and takes it. From then on all that is written through the session's history carries the
- * turn's fence, also after the turn was given back.
+ * Waits for the session's hold and acquires it. From then on every write through the session's history carries the
+ * hold's fencing token, also after the release.
  *
- * @throws ConflictError `busy` where the turn is not free within `waitMs`, `nested_turn` within a turn of the session,
- *   and `other_owner`; an AbortError where the signal aborts while the turn is waited for. One that is stopped when it
- *   gets the turn decides itself what it leaves.
+ * @throws ConflictError `busy` if the session is not free within `waitMs`, `nested_turn` inside a turn of the session,
+ * and `other_owner`; an AbortError if the signal aborts during the wait. A caller whose signal aborts later decides
+ * itself what to store.
  */
 export async function takeTurn(session: ConversationSession, options: TakeTurnOptions): Promise<HeldTurn> {
   refuseNested(session, options.owner);
@@ -50,18 +50,19 @@ export async function takeTurn(session: ConversationSession, options: TakeTurnOp
   return held!;
 }
 
-/** The hold of a run that is taken by its first call on the session. */
+/** The hold of a run, acquired by its first call on the session. */
 export interface RunHold {
-  /** The hold; undefined until it is taken, and for a turn that needs none because it is stored with its answer. */
+  /** The hold; undefined until it is acquired, and for a turn that needs none because it is stored with its answer. */
   readonly held: HeldTurn | undefined;
 }
 
 /**
- * Lets the next call on the session take its hold in the same step: a read for a turn, or the write of its beginning,
- * which are sent again once the hold is there where others had it. Undefined where the run goes without, because nobody
- * `isAsked` for a hold: on a store without holds, and within a turn of the same session, of which the run is a part.
+ * Makes the next call on the session acquire its hold atomically: a read for a turn, or the write of its beginning. If
+ * others hold the session, the call is repeated once the hold is acquired. Undefined if the run needs no hold because
+ * it was not explicitly `isAsked` for: on a store without holds, and inside a turn of the same session, which the run
+ * joins.
  *
- * @throws what {@link takeTurn} throws; `busy` and an AbortError are thrown by that call.
+ * @throws the errors of {@link takeTurn}; that call throws `busy` and the AbortError.
  */
 export function holdWithNextCall(
   session: ConversationSession,
@@ -80,7 +81,7 @@ export function holdWithNextCall(
   return hold;
 }
 
-/** Takes the hold again for a run that lost it; undefined where the run goes without. */
+/** Acquires the hold again for a run that lost it; undefined if the run needs none. */
 export async function holdAgain(
   session: ConversationSession,
   { isAsked, ...options }: TakeTurnOptions & { readonly isAsked: boolean },
@@ -89,9 +90,9 @@ export async function holdAgain(
 }
 
 /**
- * False where a run goes without a hold that nobody asked for.
+ * False if a run may proceed without a hold, because the option was not set explicitly.
  *
- * @throws ConflictError `nested_turn` where somebody did.
+ * @throws ConflictError `nested_turn` if it was.
  */
 export function mayHold(
   session: ConversationSession,
@@ -105,8 +106,8 @@ export function mayHold(
 }
 
 /**
- * Takes the hold, with the call where there is one. No `held` where that call needed none; no `result` where the hold
- * was waited for.
+ * Acquires the hold, in the same step as the call if there is one. No `held` if that call needed none; no `result` if
+ * it had to wait.
  */
 async function take<Result extends { readonly place?: HoldPlace }>(
   session: ConversationSession,
@@ -149,13 +150,13 @@ async function take<Result extends { readonly place?: HoldPlace }>(
   return { held: turn, ...(result && { result }) };
 }
 
-/** The event of a wait, raised once, and a check whether this process holds the session. */
+/** Raises the event of a wait once, and checks whether this process holds the session. */
 function watching(session: ConversationSession) {
   const isHeldHere = () => session.context.holds.has(session.sessionId);
   return { isHeldHere, waits: onceToldOf(session) };
 }
 
-/** Refuses a turn that would wait for the code that waits for it. */
+/** Refuses a turn that would deadlock with the turn around it. */
 function refuseNested(session: ConversationSession, owner: string): void {
   const place = placeWithin(session);
   if (place !== undefined) {
@@ -172,7 +173,7 @@ function placeWithin({ sessionId, context }: ConversationSession): string | unde
   return isWithin(context.source, sessionId) ? "within a turn of the same session" : undefined;
 }
 
-/** Reports that a turn waits, at its first call. */
+/** Reports at its first call that a turn waits. */
 function onceToldOf({ sessionId, context }: ConversationSession): () => void {
   let isTold = false;
   return () => {
@@ -210,7 +211,7 @@ async function settlesInTime(first: Promise<void>, { deadline, signal }: Waiting
   }
 }
 
-/** Asks for the turn until it is there: the less often, the more wait before and the longer nothing has changed. */
+/** Polls until the hold is acquired; backs off with the length of the queue and the time without a change. */
 async function enter(
   beside: SessionBeside,
   entry: HoldRequest,
@@ -242,13 +243,13 @@ function nested(
 ): ConflictError {
   const message =
     `${owner}: this is called ${place}, and would wait for itself; nothing was done. ` +
-    "Use the history that the turn was given, or begin the next turn when this one has ended.";
+    "Use the history that the turn was given, or begin the next turn after this one has ended.";
   return new ConflictError(message, { code: "nested_turn", sessionId });
 }
 
 function busy({ session, waitMs, isHeldHere }: Waiting): ConflictError {
   const hint = isHeldHere()
-    ? "This process holds the session: a turn within a turn of the same session waits for itself. " +
+    ? "This process holds the session: a turn inside a turn of the same session would wait for itself. " +
       "If this is one, use the history that the turn was given; else try again."
     : "Try again.";
   const message = `Other turns of this session did not end within ${waitMs} ms; nothing was done. ${hint}`;
@@ -264,14 +265,14 @@ export interface HeldTurnParts {
   readonly ticket: string;
   readonly holdMs: number;
   readonly ttlMs: number | undefined;
-  /** Milliseconds without a sign of life after which the turn is no longer renewed. */
+  /** Milliseconds without activity after which the hold is no longer renewed. */
   readonly longestMs: number;
   readonly spent: SpentTickets;
-  /** Called when the turn is given back. */
+  /** Called on release. */
   readonly onRelease: () => void;
 }
 
-/** The turn of a session: renewed until it is given back, lost, or its run shows no life any more. */
+/** A hold on a session: renewed until it is released or lost, or its run shows no activity. */
 export class HeldTurn {
   readonly #parts: HeldTurnParts;
   readonly #running: RunningTurn;
@@ -291,23 +292,23 @@ export class HeldTurn {
     this.#renewIn();
   }
 
-  /** The ticket, for the write with which the turn is given back. */
+  /** The ticket, for the write that releases the hold. */
   get ticket(): string {
     return this.#parts.ticket;
   }
 
-  /** The run that holds the turn does something; while it `isWorking`, it need give no other sign. */
+  /** Records activity of the holding run; while it `isWorking`, no further activity is needed. */
   signOfLife({ isWorking = false }: { readonly isWorking?: boolean } = {}): void {
     this.#lastSign = performance.now();
     this.#isWorking = isWorking;
   }
 
-  /** Runs a function within the turn: another turn of the session that it begins is refused at once. */
+  /** Runs a function inside the turn: a nested turn of the session is refused at once. */
   within<Result>(run: () => Result | Promise<Result>): Promise<Result> {
     return this.#running.run(run);
   }
 
-  /** Lets the next turn begin. Never rejects: where Redis is away it is tried again until `holdMs` is over. */
+  /** Releases the hold. Never rejects: if Redis is unreachable, retries until `holdMs` is over. */
   release(): Promise<void> {
     const { beside, session, ticket, holdMs, spent } = this.#parts;
     this.#end();
@@ -315,7 +316,7 @@ export class HeldTurn {
     return this.#released;
   }
 
-  /** The turn was given back by a write: nothing more is sent for it. */
+  /** Records that a write released the hold, so that nothing more is sent. */
   wasGivenBack(): void {
     this.#end();
     this.#released ??= Promise.resolve();
@@ -328,7 +329,7 @@ export class HeldTurn {
     this.#parts.onRelease();
   }
 
-  /** Renews the turn once a share of its time is over: a third costs a short turn nothing. */
+  /** Renews the hold after a third of its time, so that a short turn sends nothing. */
   #renewIn(share = 1 / 3): void {
     if (!this.#isOver) {
       this.#timer = setTimeout(() => this.#renew(), Math.max(1, Math.floor(this.#span * share)));

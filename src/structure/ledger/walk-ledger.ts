@@ -21,7 +21,7 @@ export interface PrefixParts {
 /** Why a thought was left out: what changed in front of it, or that its answer bears no stamp. */
 export type DroppedCause = "system" | "tools" | "messages" | "unstamped";
 
-/** All that stood before an answer, for {@link stampAnswer}. */
+/** The messages before an answer, for {@link stampAnswer}. */
 export interface AnswerPrefix {
   /** Digests of system prompt and tools, which tell the cause of a change. */
   readonly front: string;
