@@ -12,6 +12,8 @@ import { currentConfig } from "./run-place.js";
 import type { RunTurn } from "./run-turn.js";
 import { asAnswer, isStructured, structuredAnswer, type ResponseFormat } from "./structured-answer.js";
 import { withCacheMarks } from "../reducers/prompt-cache/marks.js";
+import { type AnswerPrefix, type LedgerWalk, stampAnswer } from "../structure/ledger/walk-ledger.js";
+import { boundThoughts } from "../turns/model-input.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";
 
 /** Store policy: when messages are stored, and what a stopped run leaves. */
@@ -26,6 +28,10 @@ export interface StorePolicy {
 /** The used part of a model call's request. */
 interface CallRequest extends ResponseFormat {
   readonly messages: BaseMessage[];
+  readonly model?: unknown;
+  /** Before langchain 1.1 the text alone. */
+  readonly systemMessage?: SystemMessage;
+  readonly systemPrompt?: string;
   readonly state: { readonly messages: BaseMessage[] };
 }
 
@@ -121,11 +127,14 @@ export class AgentHooks {
       await run.store(state, { done: false });
     }
     const plain = { ...request, messages: await run.request(state, request.messages, config) };
-    const sent = this.#policy.promptCacheMarks ? markedRequest(plain, run.profile) : plain;
+    const marked = this.#policy.promptCacheMarks ? markedRequest(plain, run.profile) : plain;
+    const walk = this.#thoughtsOf(marked);
+    const sent = walk === undefined ? marked : { ...marked, messages: walk.messages };
     // The run may have been stopped meanwhile: saves the model call.
     stopSignal(config)?.throwIfAborted();
     const answer = async () => handler(sent);
-    const response = await (this.#policy.onAbort === "keep" ? this.#listening(config, answer) : answer());
+    const given = await (this.#policy.onAbort === "keep" ? this.#listening(config, answer) : answer());
+    const response = walk === undefined ? given : stampResponse(given, walk.prefix);
     const message = messageOf(response);
     if (message === undefined) {
       return isStructured(response) ? (asAnswer(response) as Response) : response;
@@ -134,6 +143,12 @@ export class AgentHooks {
       this.#expect(state, { steps: false });
     }
     return response;
+  }
+
+  #thoughtsOf({ model, messages, systemMessage, systemPrompt, tools }: CallRequest): LedgerWalk | undefined {
+    const { sessionId, context } = this.#setting.session;
+    const request = { model, messages, system: systemMessage ?? systemPrompt, tools };
+    return boundThoughts(request, { sessionId, onEvent: context.onEvent });
   }
 
   /** Returns the stored answer as the model's, and streams it. */
@@ -249,6 +264,15 @@ function isAnswer(response: unknown): boolean {
 function messageOf(response: unknown): AIMessage | undefined {
   const isMessage = (response as Partial<AIMessage> | undefined)?.getType?.() === "ai";
   return isMessage ? (response as AIMessage) : undefined;
+}
+
+/** The model's response with stamped answers. */
+function stampResponse<Response>(response: Response, prefix: AnswerPrefix): Response {
+  if (isStructured(response)) {
+    return { ...response, messages: response.messages.map((message) => stampAnswer(message, prefix)) };
+  }
+  const message = messageOf(response);
+  return message === undefined ? response : (stampAnswer(message, prefix) as Response);
 }
 
 /** Milliseconds; longer than other middleware takes between two hooks, unless it calls a model. */

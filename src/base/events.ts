@@ -17,6 +17,7 @@
  *   wrote in between (`overtaken`), another middleware ended the agent's run past all later hooks (`skipped`), or the
  *   write failed (`failed`).
  * - `repaired`: messages were changed on their way to a model; stored messages stay as they are.
+ * - `thinking_dropped`: thoughts that a model of Claude's had bound to another prefix were left out of a request.
  */
 export type MemoryEvent =
   | {
@@ -158,6 +159,20 @@ export type MemoryEvent =
       readonly sessionId: string;
       /** The violated structure rules, such as `S07`, each once. */
       readonly rules: readonly string[];
+    }
+  | {
+      /** Thoughts were left out of a request; reported once per change, though later requests leave out the same. */
+      readonly type: "thinking_dropped";
+      /** The session that it is about. */
+      readonly sessionId: string;
+      /** What changed in front of the first of them; `unstamped` if it was not made through this package. */
+      readonly cause: "system" | "tools" | "messages" | "unstamped";
+      /** Index of the first message that lost a thought, in the request. */
+      readonly firstAt: number;
+      /** Number of thoughts that went out. */
+      readonly sent: number;
+      /** Number of thoughts that were left out. */
+      readonly dropped: number;
     };
 
 /** Receives every {@link MemoryEvent}; called synchronously, so keep it short. */

@@ -16,6 +16,7 @@ export function metricsRecorder(meter: Meter): MemoryEventHandler {
     meter.createCounter(`${prefix}.${name}`, { unit, description });
   const reductions = counter("reductions", "{reduction}", "Automatic reductions of views, by outcome.");
   const repairs = counter("repairs", "{repair}", "Repairs of messages on their way to a model, by rule.");
+  const thoughts = counter("thoughts.dropped", "{thought}", "Thoughts left out behind a changed prefix, by cause.");
   const skipped = counter("records.skipped", "{record}", "Stored records that could not be read.");
   const leftOut = counter("sessions.skipped", "{session}", "Sessions that were left out of work on many.");
   const conflicts = counter("conflicts", "{message}", "Messages that came again with other content.");
@@ -31,6 +32,7 @@ export function metricsRecorder(meter: Meter): MemoryEventHandler {
     reduction_stale: countReduction,
     reduction_failed: countReduction,
     repaired: ({ rules }) => rules.forEach((rule) => repairs.add(1, { [`${prefix}.rule`]: rule })),
+    thinking_dropped: ({ cause, dropped }) => thoughts.add(dropped, { [`${prefix}.cause`]: cause }),
     record_skipped: () => skipped.add(1),
     session_skipped: ({ operation }) => leftOut.add(1, { "db.operation.name": operation }),
     conflict_kept: () => conflicts.add(1),

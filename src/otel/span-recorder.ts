@@ -77,6 +77,12 @@ function eventAttributes(event: Exclude<MemoryEvent, EventOf<"command">>): Attri
       return { "db.operation.name": event.operation };
     case "repaired":
       return { [`${prefix}.rules`]: [...event.rules] };
+    case "thinking_dropped":
+      return {
+        [`${prefix}.cause`]: event.cause,
+        [`${prefix}.thoughts.sent`]: event.sent,
+        [`${prefix}.thoughts.dropped`]: event.dropped,
+      };
     case "conflict_kept":
       return { [`${prefix}.message.id`]: event.messageId };
     case "tool_result_hidden":

@@ -1,6 +1,9 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { report, type MemoryEventHandler } from "../base/events.js";
+import { BoundedMap } from "../base/bounded-map.js";
 import { roleOf } from "../messages/roles.js";
+import { fieldsOf, isRecord, stringIn } from "../messages/values.js";
+import { type LedgerWalk, type PrefixParts, walkLedger } from "../structure/ledger/walk-ledger.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";
 import { synthesizedKey } from "../structure/repair/session.js";
 import { resolveRepairOptions, type RepairPlan } from "../structure/options.js";
@@ -79,4 +82,76 @@ function historyBefore(
   const id = `synthesized-answer-${messages.at(-1)!.id ?? messages.length}`;
   const kwargs = { [synthesizedKey]: true };
   return [...messages, new AIMessage({ content: missingAnswer, id, additional_kwargs: kwargs })];
+}
+
+/** A request of a session to a model. */
+export interface ThoughtRequest extends PrefixParts {
+  readonly model: unknown;
+  readonly messages: readonly BaseMessage[];
+}
+
+/** The session of a request, and who hears of thoughts that are left out. */
+export interface ThoughtObserver {
+  readonly sessionId: string;
+  readonly onEvent: MemoryEventHandler | undefined;
+}
+
+/**
+ * The request with each thought behind the prefix that it was made to; undefined for a model that does not bind its
+ * thoughts. Reports thoughts that are left out, once per change.
+ */
+export function boundThoughts(request: ThoughtRequest, observer: ThoughtObserver): LedgerWalk | undefined {
+  const { model, messages, ...parts } = request;
+  if (!bindsThoughts(modelNameOf(model))) {
+    return undefined;
+  }
+  const walk = walkLedger(messages, parts);
+  if (walk.isNew) {
+    reportOnce(walk, messages, observer);
+  }
+  return walk;
+}
+
+const maxSessions = 10_000;
+/** The newest answer that lost its thoughts when that was reported last, by session. */
+const reported = new WeakMap<MemoryEventHandler, BoundedMap<string, string>>();
+
+/** A model that does not think any more gives no later sign that a change is known. */
+function reportOnce(walk: LedgerWalk, given: readonly BaseMessage[], { sessionId, onEvent }: ThoughtObserver): void {
+  const last = given.findLastIndex((message, index) => message !== walk.messages[index]);
+  const name = given[last]!.id ?? String(last);
+  const known = onEvent && (reported.get(onEvent) ?? new BoundedMap<string, string>(maxSessions));
+  if (onEvent === undefined || known === undefined || known.get(sessionId) === name) {
+    return;
+  }
+  reported.set(onEvent, known.set(sessionId, name));
+  const { sent, dropped, firstAt, cause } = walk;
+  report(onEvent, { type: "thinking_dropped", sessionId, cause: cause!, firstAt, sent, dropped });
+}
+
+/** Claude's models that bind a thought to all that stands before it, under Anthropic's, Bedrock's and Vertex's names. */
+const binding = /claude-(?:(?:fable|mythos)-5-[1-9]|(?:opus|sonnet|haiku)-5-[5-9])/;
+
+/** True for the name of a model that binds its thoughts (platform.claude.com, "preserved thinking"). */
+function bindsThoughts(name: string | undefined): boolean {
+  return name !== undefined && binding.test(name);
+}
+
+/** Fields in which bindings and LangChain's configurable models hold the model. */
+const holders = ["bound", "_defaultConfig", "last"];
+
+/** The name of a chat model, also behind bindings; undefined if it has none. */
+function modelNameOf(model: unknown, depth = 0): string | undefined {
+  if (!isRecord(model) || depth > 5) {
+    return undefined;
+  }
+  const fields = fieldsOf(model);
+  const own = stringIn(fields["model"]) ?? stringIn(fields["modelName"]);
+  for (const holder of own === undefined ? holders : []) {
+    const found = modelNameOf(fields[holder], depth + 1);
+    if (found !== undefined) {
+      return found;
+    }
+  }
+  return own;
 }
