@@ -14,9 +14,9 @@ const compiled = join(dist, "esm");
 const compile = (project) =>
   execFileSync("npx", ["--no-install", "tsc", "--project", project], { cwd: root, stdio: "inherit" });
 
-/** The chunks of what a history loads when it first uses it, by room. Each imports only those in front of it. */
+/** The chunks of what the main entry loads when it first uses it, by room. Each imports only those in front of it. */
 const laterChunks = {
-  ...{ base: "scripts", messages: "scripts", store: "scripts", redis: "scripts" },
+  ...Object.fromEntries(["base", "messages", "tokens", "structure", "store", "redis"].map((room) => [room, "scripts"])),
   ...{ "redis-lists": "lists", "redis-store": "groups", sealed: "sealed" },
 };
 /** What a history needs at once is a chunk of its own, so that bundles of it hold nothing else. */
@@ -76,7 +76,7 @@ function nameOfEntry(file) {
 
 /**
  * The chunk of a module: "history"; "shared" for what the main entry needs at once, and another entry or what is loaded
- * later needs too; and for what a history loads when it first uses it, one of `laterChunks`.
+ * later needs too; and one of `laterChunks`.
  */
 function chunkOf(file, getModuleInfo) {
   needs ??= [history, ...entries].map((entry) => modulesFrom(entry, getModuleInfo));
@@ -90,7 +90,7 @@ function chunkOf(file, getModuleInfo) {
     return isShared && !entries.includes(file) ? "shared" : undefined;
   }
   const room = relative(compiled, file).split(sep)[1];
-  return ofHistory.later.has(file) ? (laterChunks[room] ?? "operations") : undefined;
+  return main.later.has(file) ? (laterChunks[room] ?? "operations") : undefined;
 }
 
 /** The modules that an entry loads at once, itself included, and those that what it imports later needs. */

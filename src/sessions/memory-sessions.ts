@@ -2,13 +2,13 @@ import { maxTries } from "../base/tries.js";
 import * as z from "zod/mini";
 import { ConflictError } from "../base/errors.js";
 import type { MemoryEventHandler } from "../base/events.js";
+import { loadedOnce } from "../base/loaded-once.js";
 import { anyFunction, lazy, parseOptions, positiveInteger } from "../base/options.js";
 import { requireGroup } from "../store/groups.js";
 import { maxListLimit, type ListsProgress, type SessionAccess, type SessionLists } from "../store/lists.js";
 import type { SessionStore } from "../store/session-store.js";
-import { reencryptSessions, type ReencryptProgress } from "./reencrypt-sessions.js";
-import { exportOwnerSessions, exportSession } from "./export-session.js";
-import { importLines, type SessionImportOptions, type SessionImportSummary } from "./import-lines.js";
+import type { ReencryptProgress } from "./reencrypt-sessions.js";
+import type { SessionImportOptions, SessionImportSummary } from "./import-lines.js";
 import { checkOwnerName } from "../session/identity.js";
 import { cursorText, placeIn } from "./cursor.js";
 import { labelOf, namesIn, refuseLocked, type SessionMetadata, type SessionNames } from "../session/labels.js";
@@ -186,7 +186,8 @@ export class MemorySessions {
    */
   export(sessionId: string, options: SessionAccess = {}): AsyncIterable<string> {
     const session = { id: sessionId, ...accessOf("sessions.export", options) };
-    return exportSession(requireGroup("sessions.export()", this.#store, "copies"), session);
+    const store = requireGroup("sessions.export()", this.#store, "copies");
+    return linesOf(async () => (await exporting()).exportSession(store, session));
   }
 
   /**
@@ -200,7 +201,8 @@ export class MemorySessions {
     const { onProblem } = parseOptions("sessions.exportOwner", ownerExportSchema(), options);
     const store = requireGroup("sessions.exportOwner()", this.#store, "copies");
     const lists = this.#lists("exportOwner");
-    return exportOwnerSessions({ lists, store, owner, onProblem, onEvent: this.#onEvent });
+    const wanted = { lists, store, owner, onProblem, onEvent: this.#onEvent };
+    return linesOf(async () => (await exporting()).exportOwnerSessions(wanted));
   }
 
   /**
@@ -216,7 +218,9 @@ export class MemorySessions {
     lines: AsyncIterable<string> | Iterable<string>,
     options: SessionImportOptions = {},
   ): Promise<SessionImportSummary> {
-    return importLines(requireGroup("sessions.import()", this.#store, "copies"), lines, options);
+    const store = requireGroup("sessions.import()", this.#store, "copies");
+    const { importLines } = await import("./import-lines.js");
+    return importLines(store, lines, options);
   }
 
   /**
@@ -240,12 +244,20 @@ export class MemorySessions {
     const { onProgress, onProblem } = parseOptions("sessions.reencrypt", reencryptSchema(), options);
     const lists = this.#lists("reencrypt");
     const listeners = { onProblem, onEvent: this.#onEvent };
+    const { reencryptSessions } = await import("./reencrypt-sessions.js");
     return reencryptSessions(this.#store, { sessionIds: lists.scan(), onProgress, ...listeners });
   }
 
   #lists(method: string): SessionLists {
     return requireGroup(`sessions.${method}()`, this.#store, "lists").lists;
   }
+}
+
+const exporting = loadedOnce(() => import("./export-session.js"));
+
+/** The lines of an export, which begins with the first that is asked for. */
+async function* linesOf(begin: () => Promise<AsyncIterable<string>>): AsyncGenerator<string> {
+  yield* await begin();
 }
 
 const changesSchema = lazy(() =>
