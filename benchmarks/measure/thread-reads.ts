@@ -1,0 +1,65 @@
+import { emptyCheckpoint, uuid6, type BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
+import { earlierMessages, toolLoopAgent } from "../setting/tool-loop-agent.js";
+import { summarize, type Measured } from "./statistics.js";
+
+const at = (threadId: string, ns?: string) => ({
+  configurable: { thread_id: threadId, ...(ns !== undefined && { checkpoint_ns: ns }) },
+});
+
+/** Times in milliseconds of so many calls, after two that are not counted. */
+async function timesOf(work: () => Promise<unknown>, count = 15): Promise<number[]> {
+  const times: number[] = [];
+  for (let run = 0; run < count + 2; run += 1) {
+    const begin = performance.now();
+    await work();
+    times.push(performance.now() - begin);
+  }
+  return times.slice(2);
+}
+
+/** Stores a thread of so many checkpoints, all of which show the same messages. */
+async function fill(saver: BaseCheckpointSaver, threadId: string, sizes: { messages: number; checkpoints: number }) {
+  const messages = earlierMessages(sizes.messages);
+  let config: object = at(threadId);
+  for (let step = 0; step < sizes.checkpoints; step += 1) {
+    const values = { messages: [...messages], step };
+    const versions = { messages: 1, step };
+    const checkpoint = { ...emptyCheckpoint(), id: uuid6(step), channel_values: values, channel_versions: versions };
+    const metadata = { source: "loop", step, parents: {} } as const;
+    config = await saver.put(config, checkpoint, metadata, step === 0 ? versions : { step });
+  }
+}
+
+/** Medians of reads of a thread of 1,100 messages, and of threads of 10 to 10,000 checkpoints of 100 messages. */
+export async function readsOf(saver: BaseCheckpointSaver, counts: readonly number[]) {
+  await fill(saver, "long", { messages: 1_100, checkpoints: 3 });
+  const long = summarize("getTuple", await timesOf(() => saver.getTuple(at("long"))));
+  const scale: { readonly checkpoints: number; readonly get: Measured; readonly list: Measured }[] = [];
+  for (const checkpoints of counts) {
+    const threadId = `of-${checkpoints}`;
+    await fill(saver, threadId, { messages: 100, checkpoints });
+    const get = summarize("getTuple", await timesOf(() => saver.getTuple(at(threadId))));
+    const list = summarize("list", await timesOf(() => listed(saver, threadId, 10)));
+    scale.push({ checkpoints, get, list });
+  }
+  return { long, scale };
+}
+
+async function listed(saver: BaseCheckpointSaver, threadId: string, limit: number): Promise<number> {
+  let count = 0;
+  for await (const { config } of saver.list(at(threadId, ""), { limit })) {
+    count += config === undefined ? 0 : 1;
+  }
+  return count;
+}
+
+/** Times of an agent of 20 steps, whose model takes 2 ms a call. */
+export async function timesOfAgent(name: string, checkpointer: BaseCheckpointSaver | undefined): Promise<Measured> {
+  let run = 0;
+  const agent = toolLoopAgent({ calls: 10, delayMs: 2, ...(checkpointer && { checkpointer }) });
+  const invoke = () => {
+    run += 1;
+    return agent.invoke({ messages: earlierMessages(100) }, { ...at(`agent-${run}`), recursionLimit: 60 });
+  };
+  return summarize(name, await timesOf(invoke, 9));
+}
