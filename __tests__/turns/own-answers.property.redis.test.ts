@@ -93,7 +93,7 @@ describe("questions that several tabs ask at the same time", () => {
       await expectOwnAnswers(last, given);
       await Promise.all([...memories, last].map((memory) => memory.close()));
     });
-    await fc.assert(property, { numRuns: propertyRuns(15), endOnFailure: true });
+    await fc.assert(property, { numRuns: propertyRuns(10), endOnFailure: true });
   });
 });
 
