@@ -13,7 +13,7 @@ import { ProviderMemory } from "./wire/provider-memory.js";
 export interface ProviderRequest {
   /** The parsed body. */
   readonly body: Readonly<Record<string, unknown>>;
-  /** What it breaks; empty if it was accepted. */
+  /** The rules that it breaks; empty if it was accepted. */
   readonly violations: readonly WireViolation[];
 }
 
