@@ -49,7 +49,8 @@ export interface ProviderServer {
  *
  * @example
  * import { ChatAnthropic } from "@langchain/anthropic";
- * import { startProviderServer, type ProviderRequest, type ProviderServerOptions } from "langchain-redis-memory/testing";
+ * import { startProviderServer } from "langchain-redis-memory/testing";
+ * import type { ProviderRequest, ProviderServerOptions } from "langchain-redis-memory/testing";
  *
  * const reply: ProviderServerOptions["reply"] = () => ({ thinking: "A greeting.", content: "Hello!" });
  * const server = await startProviderServer({ kind: "anthropic", reply });

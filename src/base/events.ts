@@ -165,7 +165,7 @@ export type MemoryEvent =
       readonly type: "thinking_dropped";
       /** The session that it is about. */
       readonly sessionId: string;
-      /** What changed in front of the first of them; `unstamped` if it was not made through this package. */
+      /** The change in front of the first of them; `unstamped` if it was not made through this package. */
       readonly cause: "system" | "tools" | "messages" | "unstamped";
       /** Index of the first message that lost a thought, in the request. */
       readonly firstAt: number;

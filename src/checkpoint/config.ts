@@ -15,7 +15,7 @@ export interface CheckpointPlace {
 export type KnownPlace = CheckpointPlace & { readonly id: string };
 
 /**
- * Reads where a checkpoint is from the config of a call.
+ * Reads the place of a checkpoint from the config of a call.
  *
  * @throws ConfigurationError `thread_id`, `checkpoint_ns` and `checkpoint_id`.
  */
@@ -38,7 +38,7 @@ export function configOf({ threadId, ns, id }: KnownPlace): RunnableConfig {
 }
 
 /**
- * Refuses what cannot be the id of a thread: the rules are those of sessions.
+ * Refuses an invalid thread id; the rules are those of session ids.
  *
  * @throws ConfigurationError `thread_id`.
  */
@@ -56,7 +56,7 @@ export function checkThreadId(threadId: unknown): asserts threadId is string {
 }
 
 /**
- * Refuses a name that could not be told from another one in Redis.
+ * Refuses a name that would be ambiguous in Redis.
  *
  * @throws ConfigurationError with the name of the field.
  */

@@ -11,9 +11,9 @@ export interface CopySetting {
 }
 
 /**
- * Copies a thread as it is at one moment: checkpoints, writes and items. Returns false if there is none to copy.
+ * Copies a consistent snapshot of a thread: checkpoints, writes and items. Returns false if the thread does not exist.
  *
- * Encrypted texts are bound to their thread, so they are opened and sealed again.
+ * Encrypted texts are bound to their thread, so they are decrypted and encrypted again.
  *
  * @throws ConflictError `exists`; StoreError `damaged`.
  */

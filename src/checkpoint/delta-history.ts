@@ -21,7 +21,7 @@ const mostTries = 5;
 export interface ChannelHistory {
   /** The writes of tasks, oldest first. */
   writes: CheckpointPendingWrite[];
-  /** The value that the nearest ancestor holds which has one. */
+  /** The value in the nearest ancestor that has one. */
   seed?: unknown;
 }
 
@@ -41,8 +41,8 @@ export interface HistorySetting {
 }
 
 /**
- * The writes of channels along the ancestors of a checkpoint, up to the nearest one that holds their value: two round
- * trips for up to 128 ancestors.
+ * Reads the writes of channels along the ancestors of a checkpoint, up to the nearest one with their value. Two round
+ * trips per 128 ancestors.
  */
 export async function channelHistories(
   request: HistoryRequest,

@@ -2,7 +2,7 @@ import { digestOf, type KnownThread } from "./known-items.js";
 import { rangesText } from "./item-ranges.js";
 import { referenceKey, type Segment } from "./split-value.js";
 
-/** A record's text and what it needs. */
+/** A record's text and its references. */
 export interface EncodedRecord {
   /** With references in it. */
   readonly text: string;
@@ -16,7 +16,7 @@ export interface EncodedRecord {
   readonly namesStored: boolean;
 }
 
-/** The form in which a text comes back from the store: the same message may be written in several ways. */
+/** The canonical form of a text, because one message may be serialized in several ways. */
 export type Canonical = (text: string) => Promise<string>;
 
 /** Gives each long text of a record its position, and writes the record with these. */

@@ -29,7 +29,7 @@ export interface WrittenItems {
   readonly digests: readonly (readonly string[])[];
 }
 
-/** The items that this process saw, by thread. Nothing of it is stored; losing it costs a read. */
+/** Cache of the items that this process has seen, by thread. Losing it costs a read. */
 export class KnownItems {
   readonly #threads = new BoundedMap<string, KnownThread>(mostThreads);
 
@@ -54,8 +54,8 @@ export class KnownItems {
   }
 
   /**
-   * Notes what a write stored and dropped. A thread of which only this is known is forgotten, unless the write began
-   * it: what else it holds would be stored again.
+   * Records the items that a write stored and dropped. Forgets a thread of which nothing else is known, unless the
+   * write created it: its other items would be stored again.
    */
   noteWrite(threadId: string, { base, before, token, first, emptied, digests }: WrittenItems): void {
     const current = this.#threads.get(threadId);

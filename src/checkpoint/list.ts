@@ -9,7 +9,7 @@ import type { Items, StoredCheckpoint, ThreadStore } from "./thread-store.js";
 const pageLength = 100;
 const mostTries = 5;
 
-/** Which checkpoints of a thread are listed. */
+/** Filter of a list of checkpoints. */
 export interface ListRequest {
   readonly threadId: string;
   /** Undefined for all namespaces, the root first. */
@@ -30,9 +30,9 @@ export interface ListSetting {
 }
 
 /**
- * The checkpoints of a thread, newest first: for each page one round trip for the records and one for the items of
- * those that are asked for. One that cannot be read is reported and left out. `wanted` is the number that the caller
- * still takes, asked before each page.
+ * Yields the checkpoints of a thread, newest first. For each page one round trip for the records and one for the items
+ * of matching ones. Reports and skips unreadable ones. `wanted` returns the number that the caller still takes, before
+ * each page.
  */
 export async function* listThread(
   request: ListRequest,
@@ -70,7 +70,7 @@ function boundsOf({ ns, id, before }: ListRequest): [upper: string, lower: strin
   return ns === undefined ? [within(""), ["+", "(\u0001"]] : [within(ns)];
 }
 
-/** The checkpoints of a page that are asked for, as far as records show it. */
+/** The checkpoints of a page that may match, judged by their records. */
 async function choose(
   page: readonly StoredCheckpoint[],
   { threadId, id, before, filter }: ListRequest,
@@ -95,7 +95,7 @@ async function choose(
   return chosen;
 }
 
-/** The tuples of the chosen checkpoints; undefined where items were dropped meanwhile. */
+/** The tuples of the chosen checkpoints; undefined if items were dropped meanwhile. */
 async function readItems(
   token: string,
   chosen: readonly OpenedCheckpoint[],

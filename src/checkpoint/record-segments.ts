@@ -16,7 +16,7 @@ export interface CheckpointParts {
   readonly channels: readonly string[];
 }
 
-/** The record of a checkpoint by segments. All values are taken before the first pause. */
+/** The record of a checkpoint in segments. Serializes all values before the first await. */
 export async function checkpointSegments(
   { checkpoint, metadata, channels }: CheckpointParts,
   setting: ValueSetting,
@@ -35,7 +35,7 @@ export async function checkpointSegments(
   return [`{"c":${fields},"d":{`, ...named, '},"m":', ...about, "}"];
 }
 
-/** The writes of one task, by segments. All values are taken before the first pause. */
+/** The writes of one task in segments. Serializes all values before the first await. */
 export async function writesSegments(
   {
     writes,
@@ -79,10 +79,10 @@ interface DumpedValue {
 }
 
 /**
- * Writes a value with the serializer before the first pause, so that later changes of it do not count.
+ * Serializes a value before the first await, so that later mutations have no effect.
  *
  * @throws RecordError `unsupported_message` for a value that JSON cannot hold, such as a BigInt; upstream's serializer
- *   would store a note about that in its place.
+ * would store a note about that in its place.
  */
 async function dumpValue(serde: SerializerProtocol, value: unknown, name: string): Promise<DumpedValue> {
   // The serializer hands bytes on as they are.

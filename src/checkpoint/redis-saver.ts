@@ -30,23 +30,19 @@ import { openWire, type ThreadWire } from "./thread-wire.js";
 import { ThreadWriter } from "./thread-writer.js";
 
 /**
- * A LangGraph checkpointer on plain Redis 6.2 or later, Valkey, or a cluster of either: it needs no modules and stores
- * each message of a thread once.
+ * A LangGraph checkpointer on plain Redis 6.2 or later, Valkey, or a cluster of either. It needs no Redis modules and
+ * stores each message of a thread once.
  *
- * Lists of long elements inside the values of channels are stored element by element, each text once for a thread; a
- * checkpoint holds where they stand. So a step costs what is new in it. All keys of a thread lie in the hash slot of
- * the session of the same id.
- * @example
- * import { RedisSaver } from "langchain-redis-memory/checkpoint";
- * import { MessagesAnnotation, StateGraph } from "@langchain/langgraph";
+ * Long lists inside channel values are stored element by element, each distinct text once per thread, and checkpoints
+ * reference them. So a step only stores its new data. All keys of a thread lie in the hash slot of the session with the
+ * same id.
+ * @example import { RedisSaver } from "langchain-redis-memory/checkpoint"; import { MessagesAnnotation, StateGraph }
+ * from "@langchain/langgraph";
  *
- * const checkpointer = RedisSaver.fromUrl("redis://localhost:6379", { threadTTL: 604_800 });
- * const graph = new StateGraph(MessagesAnnotation)
- *   .addNode("answer", async () => ({ messages: [{ role: "ai", content: "Hello." }] }))
- *   .addEdge("__start__", "answer")
- *   .compile({ checkpointer });
- * await graph.invoke({ messages: [{ role: "human", content: "Hi." }] }, { configurable: { thread_id: "ann-1" } });
- * await checkpointer.close();
+ * const checkpointer = RedisSaver.fromUrl("redis://localhost:6379", { threadTTL: 604_800 }); const graph = new
+ * StateGraph(MessagesAnnotation) .addNode("answer", async () => ({ messages: [{ role: "ai", content: "Hello." }] }))
+ * .addEdge("__start__", "answer") .compile({ checkpointer }); await graph.invoke({ messages: [{ role: "human", content:
+ * "Hi." }] }, { configurable: { thread_id: "ann-1" } }); await checkpointer.close();
  */
 export class RedisSaver extends BaseCheckpointSaver {
   readonly #options: ReturnType<typeof checkedOptions>;
@@ -57,7 +53,7 @@ export class RedisSaver extends BaseCheckpointSaver {
   readonly #sealed: SealedTexts;
   readonly #ownSerde: SerializerProtocol;
 
-  /** Nothing is opened before the first call. */
+  /** Opens no connection before the first call. @throws ConfigurationError naming the option. */
   constructor(options: RedisSaverOptions) {
     super();
     this.#ownSerde = this.serde;
@@ -72,12 +68,12 @@ export class RedisSaver extends BaseCheckpointSaver {
     this.#writer = new ThreadWriter({ ...setting, commandTimeout, maxItemBytes });
   }
 
-  /** A saver with a connection of its own to the server of the URL. */
+  /** Creates a saver with its own connection to the server at the URL. */
   static fromUrl(url: string, options: RedisSaverSettings = {}): RedisSaver {
     return new RedisSaver({ ...options, url });
   }
 
-  /** Reads a checkpoint, or the newest of its namespace; undefined if there is none. */
+  /** Returns a checkpoint, or the newest of its namespace; undefined if there is none. One round trip. */
   override async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
     if (config.configurable?.["thread_id"] === undefined) {
       return undefined;
@@ -94,8 +90,8 @@ export class RedisSaver extends BaseCheckpointSaver {
   }
 
   /**
-   * The checkpoints of a thread, or of all threads, newest first. `filter` names values of the metadata. Checkpoints
-   * that cannot be read are reported to `onEvent` and left out.
+   * Yields the checkpoints of a thread, or of all threads, newest first. `filter` matches values of the metadata.
+   * Unreadable checkpoints are reported to `onEvent` and skipped. Two round trips per page of 100.
    */
   override async *list(config: RunnableConfig, options: CheckpointListOptions = {}): AsyncGenerator<CheckpointTuple> {
     const { limit = Infinity, before, filter } = options;
@@ -128,7 +124,7 @@ export class RedisSaver extends BaseCheckpointSaver {
     }
   }
 
-  /** Stores a checkpoint. Values are those of the moment of the call. */
+  /** Stores a checkpoint. Idempotent. Values are copied when the call is made. */
   override async put(
     config: RunnableConfig,
     checkpoint: Checkpoint,
@@ -156,7 +152,7 @@ export class RedisSaver extends BaseCheckpointSaver {
     return configOf(place);
   }
 
-  /** Stores what a task wrote beside a checkpoint. Values are those of the moment of the call. */
+  /** Stores a task's writes beside a checkpoint. Idempotent. Values are copied when the call is made. */
   override async putWrites(
     config: RunnableConfig,
     writes: PendingWrite[],
@@ -178,7 +174,9 @@ export class RedisSaver extends BaseCheckpointSaver {
     await this.#store.remove(threadId);
   }
 
-  /** The writes of channels along the ancestors of a checkpoint, from which LangGraph builds a `DeltaChannel`. */
+  /**
+   * Returns the writes of channels along the ancestors of a checkpoint, from which LangGraph builds a `DeltaChannel`.
+   */
   override async getDeltaChannelHistory(options: {
     /** Names the checkpoint; without an id, the newest. */
     config: RunnableConfig;
@@ -195,8 +193,8 @@ export class RedisSaver extends BaseCheckpointSaver {
   }
 
   /**
-   * Drops all but the newest checkpoints of the root graph, with what only they need; returns how many went, those of
-   * subgraphs included.
+   * Drops all but the newest checkpoints of the root graph, with data that only dropped ones need. Returns the number
+   * of dropped checkpoints, those of subgraphs included.
    */
   async prune(
     threadId: string,
@@ -212,8 +210,8 @@ export class RedisSaver extends BaseCheckpointSaver {
   }
 
   /**
-   * Copies a thread as it is at one moment to an id that is not in use, with all checkpoints; false if there is none to
-   * copy. It goes through this process as a whole. With `threadTTL`, the copy expires that long after.
+   * Copies a consistent snapshot of a thread, with all checkpoints, to an unused id; false if the thread does not
+   * exist. The whole thread passes through this process. With `threadTTL`, the copy gets a new expiry.
    */
   async copyThread(from: string, to: string): Promise<boolean> {
     checkThreadId(from);
@@ -222,12 +220,12 @@ export class RedisSaver extends BaseCheckpointSaver {
     return copyThread(from, to, { store: this.#store, sealed: this.#sealed });
   }
 
-  /** Closes the connection if it was opened here; one of a memory stays open, and usable. */
+  /** Closes the connection if this saver opened it; a memory's connection stays open. */
   async close(): Promise<void> {
     await this.#wire.close();
   }
 
-  /** The same as `close`, for `await using`. */
+  /** `close` for `await using`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
@@ -240,7 +238,7 @@ export class RedisSaver extends BaseCheckpointSaver {
     return { serde: this.serde, isPlain: this.serde === this.#ownSerde };
   }
 
-  /** Checkpoints before version 4 of their format have what was sent to tasks in the writes of the parent. */
+  /** Checkpoints before format version 4 keep the values sent to tasks in the writes of the parent. */
   async #withSends(tuple: CheckpointTuple): Promise<CheckpointTuple> {
     const { checkpoint, parentConfig } = tuple;
     if (checkpoint.v >= 4 || parentConfig === undefined) {
@@ -269,7 +267,7 @@ function checkId(id: CheckpointPlace["id"]): asserts id is KnownPlace["id"] {
   checkText("checkpoint_id", id);
 }
 
-/** How many ancestors hold values that a checkpoint with a `DeltaChannel` needs. */
+/** Number of ancestors with values that a checkpoint with a `DeltaChannel` needs. */
 function ancestorsNeeded({ counters_since_delta_snapshot: counters = {} }: CheckpointMetadata): number {
   const steps = Object.values(counters).map(([, supersteps]) => supersteps);
   return steps.length === 0 ? 0 : Math.max(...steps) + 1;

@@ -14,8 +14,7 @@ export interface ValueSource {
 }
 
 /**
- * Makes values of what a record holds: what upstream's serializer makes of the same JSON, with the items in the place
- * of references.
+ * Revives the values of a record as upstream's serializer does, with items in place of references.
  *
  * `base` is the record's base.
  */
@@ -118,7 +117,7 @@ class ValueReader {
   }
 }
 
-/** Sets a field of its own also where the name is that of a setter of all objects. */
+/** Sets an own property even for a name with a setter on Object.prototype. */
 function setOwn(object: Fields, name: string, value: unknown): void {
   if (name === "__proto__") {
     Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });

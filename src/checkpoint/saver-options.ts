@@ -7,11 +7,11 @@ import type { EncryptionOptions } from "../sealed/keys/encryption-options.js";
 
 /** Options of `RedisSaver` besides the connection. */
 export interface RedisSaverSettings {
-  /** Begins all keys; without braces and white space. @default "lcmem" */
+  /** Prefix of all keys; without braces and white space. @default "lcmem" */
   readonly keyPrefix?: string;
   /**
-   * Seconds after its last write at which a thread expires, at least 1; with `refreshOnRead`, reads of a checkpoint
-   * keep its thread alive, too.
+   * Time to live of a thread after its last write, in seconds, at least 1. With `refreshOnRead`, reads of a checkpoint
+   * also extend the expiry.
    * @default never
    */
   readonly threadTTL?:
@@ -23,8 +23,8 @@ export interface RedisSaverSettings {
         readonly refreshOnRead?: boolean;
       };
   /**
-   * Checkpoints of the root graph that a thread keeps, at least 1; old ones go from time to time, a few more stay
-   * meanwhile. What a kept checkpoint needs stays. @default all
+   * Number of root-graph checkpoints to keep per thread, at least 1. Old ones are dropped in batches, so that a few
+   * more may exist. Data that a kept checkpoint needs is never dropped. @default all
    */
   readonly keep?: number;
   /**
@@ -33,11 +33,11 @@ export interface RedisSaverSettings {
    * text
    */
   readonly encryption?: EncryptionOptions;
-  /** Milliseconds that a call may take, at least 1. @default 5000 */
+  /** Milliseconds after which a call fails, at least 1. @default 5000 */
   readonly commandTimeout?: number;
-  /** Largest text of a value in bytes of UTF-8, at least 1; a list counts by element. @default 8_000_000 */
+  /** Maximum size of a value's text in bytes of UTF-8, at least 1; a list is measured by element. @default 8_000_000 */
   readonly maxItemBytes?: number;
-  /** Receives a `command` event for every round trip, and `record_skipped` for checkpoints that a list leaves out. */
+  /** Receives a `command` event for every round trip, and `record_skipped` for each checkpoint that `list` skips. */
   readonly onEvent?: MemoryEventHandler;
 }
 
@@ -45,18 +45,18 @@ export interface RedisSaverSettings {
 export type RedisSaverOptions =
   | (RedisSaverSettings &
       ExactlyOne<ConnectionSource> & {
-        /** Not beside a connection. */
+        /** Not together with a connection. */
         readonly memory?: undefined;
       })
   | (Pick<RedisSaverSettings, "threadTTL" | "keep" | "maxItemBytes"> & {
       /**
-       * The memory's connection, key prefix, timeout, acknowledgements of replicas, encryption and events are used, and
-       * `close()` of the saver leaves the connection open. It must keep its sessions in Redis.
+       * Memory whose connection, key prefix, timeout, replica acknowledgements, encryption and events are used;
+       * `close()` of the saver leaves the connection open. The memory must use Redis.
        */
       readonly memory: RedisChatMemory;
     });
 
-/** The options as a schema. */
+/** Schema of the options. */
 export const saverSchema = lazy(() => {
   const { keyPrefix, commandTimeout } = redisStoreFields();
   return z.strictObject({

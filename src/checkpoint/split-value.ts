@@ -22,11 +22,10 @@ export interface SplitSetting {
 }
 
 /**
- * Divides a JSON value into what stands in a record and what stands in items: lists of long elements, element by
- * element, and long values beside them.
+ * Splits a JSON value into the text of a record and items: the elements of long lists, and other long values.
  *
- * It knows no channels and no ids: what is stored once is what has the same text. LangChain's objects are never cut,
- * and items hold no references.
+ * Independent of channels and ids: equal texts are stored once. LangChain's objects are never split, and items contain
+ * no references.
  */
 export function splitValue(value: unknown, setting: SplitSetting): Segment[] {
   return outside(partOf(value, setting));

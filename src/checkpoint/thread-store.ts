@@ -72,7 +72,7 @@ export class ThreadStore {
     this.#settings = settings;
   }
 
-  /** Stores a record; `STALE` where positions in it are not valid any more. */
+  /** Stores a record; `STALE` if a referenced item was dropped. */
   async write({
     kind,
     threadId,
@@ -144,7 +144,7 @@ export class ThreadStore {
     return word === "STALE" ? undefined : itemsFrom(items);
   }
 
-  /** Drops all but the newest checkpoints; returns how many went. */
+  /** Drops all but the newest checkpoints; returns their number. */
   async prune(threadId: string, keep: number): Promise<number> {
     const call = { script: pruneThreadScript, args: [keep, randomToken()], writes: true };
     const [word, dropped] = await this.#run("prune", threadId, call);

@@ -56,7 +56,7 @@ function lentWire(user: string, memory: RedisChatMemory, options: WireOptions): 
   if (surplus !== undefined) {
     throw new ConfigurationError(
       surplus,
-      `${user}: option "${surplus}" cannot be combined with "memory"; that of the memory is used.`,
+      `${user}: option "${surplus}" cannot be combined with "memory"; the memory's own value is used, so leave it out.`,
     );
   }
   const context = contextOf(memory);

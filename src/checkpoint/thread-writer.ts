@@ -36,10 +36,10 @@ export interface WriterSetting {
 }
 
 /**
- * Writes records, those of one thread one after the other: what the first stores, the second names.
+ * Writes records; those of one thread sequentially, because later ones reference items of earlier ones.
  *
- * A record names the positions of items that this process knows. Where it knows nothing of the thread, it reads first;
- * where others dropped items since, it reads and writes again.
+ * A record references the items that this process knows. If it knows nothing of the thread, it reads first; if others
+ * dropped items since, it reads and writes again.
  */
 export class ThreadWriter {
   readonly #setting: WriterSetting;

@@ -18,8 +18,8 @@ export function metricsRecorder(meter: Meter): MemoryEventHandler {
   const repairs = counter("repairs", "{repair}", "Repairs of messages on their way to a model, by rule.");
   const thoughts = counter("thoughts.dropped", "{thought}", "Thoughts left out behind a changed prefix, by cause.");
   const skipped = counter("records.skipped", "{record}", "Stored records that could not be read.");
-  const leftOut = counter("sessions.skipped", "{session}", "Sessions that were left out of work on many.");
-  const conflicts = counter("conflicts", "{message}", "Messages that came again with other content.");
+  const leftOut = counter("sessions.skipped", "{session}", "Sessions that a batch operation skipped.");
+  const conflicts = counter("conflicts", "{message}", "Messages whose id was written again with other content.");
   const damaged = counter("damaged", "{read}", "Calls that found a part of their session missing in Redis.");
   const stalled = counter("connections.stalled", "{connection}", "Connections with three timeouts in a row.");
   const hidden = counter("tool_results.hidden", "{message}", "Tool results without a call in the view.");

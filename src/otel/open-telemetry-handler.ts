@@ -12,7 +12,7 @@ export interface OpenTelemetryHandlerOptions {
   /** Makes the metrics. @default the global meter provider's, named `langchain-redis-memory` */
   readonly meter?: Meter;
   /**
-   * Whether spans carry the session's id, as `gen_ai.conversation.id`. Turn it off where ids must not leave the
+   * Whether spans carry the session id, as `gen_ai.conversation.id`. Set it to false if ids must not leave the
    * application. Metrics never carry it. @default true
    */
   readonly sessionIds?: boolean;
@@ -29,16 +29,15 @@ const optionsSchema = lazy(() =>
 );
 
 /**
- * Returns a handler for `onEvent` that makes OpenTelemetry spans and metrics of what the package reports.
+ * Returns a handler for `onEvent` that turns events into OpenTelemetry spans and metrics.
  *
  * Spans are children of the span that is active when the event is reported. Each command to Redis is a client span,
  * each automatic reduction a span `reduce_view`; the other events are added to the active span. No span or metric holds
  * message text, and errors appear with their type only.
  *
- * @throws ConfigurationError if an option is not usable.
- * @example
- * import { RedisChatMemory } from "langchain-redis-memory";
- * import { openTelemetryHandler } from "langchain-redis-memory/otel";
+ * @throws ConfigurationError naming the option.
+ * @example import { RedisChatMemory } from "langchain-redis-memory"; import { openTelemetryHandler } from
+ * "langchain-redis-memory/otel";
  *
  * const memory = new RedisChatMemory({ url: "redis://localhost:6379", onEvent: openTelemetryHandler() });
  */

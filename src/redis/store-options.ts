@@ -26,21 +26,22 @@ export type ExactlyOne<T> = {
 
 /** Settings of a store in Redis: of `RedisSessionStore`, and `redis` of a memory. */
 export interface RedisStoreSettings {
-  /** Begins all keys; without braces and white space. @default "lcmem" */
+  /** Prefix of all keys; without braces and white space. @default "lcmem" */
   readonly keyPrefix?: string;
-  /** Milliseconds that a call may take, at least 1. @default 5000 */
+  /** Milliseconds after which a call fails, at least 1. @default 5000 */
   readonly commandTimeout?: number;
   /**
-   * Number of replicas that must acknowledge each write, at least 1; fewer are a StoreError `unavailable`.
+   * Number of replicas that must acknowledge each write, at least 1; with fewer the write fails with a StoreError
+   * `unavailable`.
    * @default none
    */
   readonly waitReplicas?: number;
   /**
-   * Memory in bytes for the views that were read last, so that a read asks only for what is new; 0 keeps none. Counted
-   * are 4 bytes a character of a record and 400 a record, about twice what English takes. @default 33_554_432
+   * Bytes of memory for recently read views, so that reads fetch only new records; 0 caches none. A record counts as
+   * 400 bytes and 4 per character, about twice the memory of English text. @default 33_554_432
    */
   readonly viewCacheBytes?: number;
-  /** Largest record and largest append, in bytes of UTF-8. @default 1,000,000 and 10,000,000 */
+  /** Maximum size of a record and of an append, in bytes of UTF-8. @default 1,000,000 and 10,000,000 */
   readonly limits?: Partial<SizeLimits>;
 }
 

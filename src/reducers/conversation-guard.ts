@@ -19,7 +19,7 @@ export interface ConversationGuardOptions extends RepairOptions {
   readonly mode: "throw" | "repair" | "report";
   /** Called with all issues, warnings included, before anything is done about them; not called if there are none. */
   readonly onIssues?: (issues: readonly StructureIssue[]) => void;
-  /** Called with what a repair changed; not called if it changed nothing. */
+  /** Called with the changes of a repair; not called if there are none. */
   readonly onRepairs?: (repairs: readonly StructureRepair[]) => void;
 }
 
@@ -33,19 +33,17 @@ const guardOptions = lazy(() =>
 );
 
 /**
- * A Runnable that stands before a model and sees to it that the messages have the structure that providers accept. The
- * messages themselves are never changed: a repair gives other ones. Directly before a model, say `purpose:
- * "model-input"`.
+ * Creates a Runnable that validates or repairs the structure of messages in front of a model. Never mutates its input:
+ * a repair returns new messages. Directly before a model, set `purpose: "model-input"`.
  *
- * @throws ConfigurationError for an option that cannot be used. What it throws when run: StructureError.
- * @example
- * import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
- * import { ChatPromptTemplate } from "@langchain/core/prompts";
- * import { conversationGuard } from "langchain-redis-memory/structure";
+ * @throws ConfigurationError naming the option. `invoke` throws StructureError.
+ * @example import type { BaseChatModel } from "@langchain/core/language_models/chat_models"; import {
+ * ChatPromptTemplate } from "@langchain/core/prompts"; import { conversationGuard } from
+ * "langchain-redis-memory/structure";
  *
- * const prompt = ChatPromptTemplate.fromMessages([["system", "Be brief."], ["placeholder", "{history}"]]);
- * const guard = conversationGuard({ mode: "repair", profile: "anthropic", purpose: "model-input" });
- * export const chainWith = (model: BaseChatModel) => prompt.pipe(guard).pipe(model);
+ * const prompt = ChatPromptTemplate.fromMessages([["system", "Be brief."], ["placeholder", "{history}"]]); const guard
+ * = conversationGuard({ mode: "repair", profile: "anthropic", purpose: "model-input" }); export const chainWith =
+ * (model: BaseChatModel) => prompt.pipe(guard).pipe(model);
  */
 export function conversationGuard(options: ConversationGuardOptions): Runnable<ReducerInput, BaseMessage[]> {
   const { mode, onIssues, onRepairs, ...fields } = parseOptions("conversationGuard", guardOptions(), options);

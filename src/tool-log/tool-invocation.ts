@@ -6,7 +6,7 @@ import { nonEmpty } from "../openai/message-schema.js";
 import { timeOrderedIds } from "../base/ids.js";
 import { comparableTimestamp, momentSchema, toUtc, type Clock } from "../openai/timestamp.js";
 
-/** How a run ended. Other words than these two are kept as well. */
+/** Outcome of a run. Other words than these two are kept as well. */
 export type ToolStatus = "success" | "error" | (string & {});
 
 /** A tool run to record. Inputs and outputs may be any value; the record keeps what JSON can express of them. */
@@ -39,15 +39,15 @@ export interface ToolInvocation extends NewToolInvocation {
   readonly meta: Readonly<Record<string, unknown>>;
 }
 
-/** Which records to return: those that match every field. */
+/** Filter: records must match every given field. */
 export interface ToolInvocationFilter {
-  /** Runs of the tool of this name. */
+  /** Name of the tool. */
   readonly name?: string;
-  /** Runs that ended so. */
+  /** Status of the run. */
   readonly status?: ToolStatus;
-  /** Runs that this call requested. */
+  /** Id of the requesting tool call. */
   readonly toolCallId?: string;
-  /** Runs that began at this moment or later: ISO 8601 with a time zone. */
+  /** Earliest start of the run: ISO 8601 with a time zone. */
   readonly since?: string;
 }
 

@@ -51,16 +51,15 @@ export interface InnerEdit {
  * content blocks, `tool_calls`, `invalid_tool_calls` and chunks, the raw calls, reasoning, ids and signatures in
  * `additional_kwargs`, and `response_metadata.output`. Everything else stays as it is.
  *
- * The signature of a removed call goes to the next one (Gemini signs the first of a step). OpenAI's reasoning items and
- * what follows them stand or fall together: where one goes, the ids of the other go too. The given message is not
- * changed, and comes back itself if nothing changes.
+ * The signature of a removed call goes to the next one (Gemini signs the first of a step). OpenAI takes a reasoning
+ * item and the items after it only together: if one is removed, the ids of the others are removed too. Does not mutate
+ * the message; returns the same object if nothing changes.
  *
- * @example
- * import { AIMessage } from "@langchain/core/messages";
- * import { editMessage } from "langchain-redis-memory/structure";
+ * @example import { AIMessage } from "@langchain/core/messages"; import { editMessage } from
+ * "langchain-redis-memory/structure";
  *
- * const answer = new AIMessage({ content: "I look.", tool_calls: [{ id: "c1", name: "search", args: {} }] });
- * const renamed = editMessage(answer, { calls: ({ id }) => (id === "c1" ? { id: "call-0001" } : undefined) });
+ * const answer = new AIMessage({ content: "I look.", tool_calls: [{ id: "c1", name: "search", args: {} }] }); const
+ * renamed = editMessage(answer, { calls: ({ id }) => (id === "c1" ? { id: "call-0001" } : undefined) });
  */
 export function editMessage<M extends BaseMessage>(message: M, { calls, text, thoughts }: MessageEdit): M {
   return editAll(message, {

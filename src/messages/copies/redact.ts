@@ -6,25 +6,24 @@ import { type Fields, isRecord } from "../values.js";
 import { editMessage } from "./edit-message.js";
 import { mapSame, withFields } from "./edits.js";
 
-/** Returns a text without what is private. */
+/** Returns a text without its private parts. */
 export type Redaction = (text: string) => string;
 
 const defaultMark = "[redacted]";
 
 /**
- * A function for `beforeStore` that replaces what matches a pattern, or what a function replaces, in everything that a
- * message says: text, thoughts and arguments of calls in all their copies, tool results with their artifacts, and all
- * other texts that a message carries. A signed thought that matches is left out. Names, ids, types, signatures and
- * encoded files stay as they are.
+ * Creates a `beforeStore` function that replaces every match of a pattern, or applies a text function, in all content
+ * of a message: text, thoughts and call arguments in all their copies, tool results with their artifacts, and all other
+ * texts of the message. A signed thought that matches is left out. Names, ids, types, signatures and encoded files stay
+ * as they are.
  *
- * @param mark Replaces what matches a pattern; a function returns the new text itself.
+ * @param mark Replacement for each match of a pattern; a function returns the new text itself.
  * @throws ConfigurationError for a pattern that is neither a string, a regular expression nor a function.
- * @example
- * import { RedisChatMemory } from "langchain-redis-memory";
- * import { redact } from "langchain-redis-memory/structure";
+ * @example import { RedisChatMemory } from "langchain-redis-memory"; import { redact } from
+ * "langchain-redis-memory/structure";
  *
- * const beforeStore = redact(/\b\d{16}\b/g, "[card]");
- * const memory = new RedisChatMemory({ url: "redis://localhost:6379", beforeStore });
+ * const beforeStore = redact(/\b\d{16}\b/g, "[card]"); const memory = new RedisChatMemory({ url:
+ * "redis://localhost:6379", beforeStore });
  */
 export function redact(
   pattern: string | RegExp | Redaction,

@@ -5,9 +5,8 @@ import { blocksOf, isBlankText, isStandardContent, type Block } from "../../mess
 import type { StructureProfile } from "../../structure/profiles/profile.js";
 
 /**
- * How long a provider keeps what is marked.
- * @example
- * import { promptCacheMarks } from "langchain-redis-memory";
+ * Lifetime of a provider's cache entry.
+ * @example import { promptCacheMarks } from "langchain-redis-memory";
  *
  * const marks = promptCacheMarks({ profile: "anthropic", ttl: "1h" }); // dearer to write, and kept for an hour
  */

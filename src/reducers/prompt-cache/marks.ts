@@ -17,7 +17,7 @@ export interface PromptCacheMarksOptions {
    * returned as they are, because those providers cache without marks.
    */
   readonly profile: BuiltInProfile | StructureProfile;
-  /** How long the provider keeps what is marked. @default the provider's own, five minutes */
+  /** Cache lifetime of the marked prefix. @default the provider's own, five minutes */
   readonly ttl?: CacheTtl;
 }
 
@@ -35,22 +35,19 @@ const schema = lazy(() =>
 const maxMarks = 4;
 
 /**
- * Creates a Runnable that marks the prompt for providers that cache only what is marked. It marks the end of the newest
- * complete round, of the head (system messages and summaries at the front), of the system messages, and of the newest
- * complete tool step; never more than four with the marks that are there already.
+ * Creates a Runnable that adds cache marks to the prompt, for providers that cache only up to marks. It marks the end
+ * of the newest complete round, of the head (system messages and summaries at the front), of the system messages, and
+ * of the newest complete tool step; never more than four with the marks that are there already.
  *
- * Returns a new list; marked messages are copies with the same ids, the others are the same objects. Nothing is marked
- * that may not carry a mark: thinking, blank text, messages with tool calls. Marked twice is marked once. Linear.
+ * Returns a new list; marked messages are copies with the same ids, the others are the same objects. Content that may
+ * not carry a mark stays unmarked: thinking, blank text, messages with tool calls. Idempotent. Linear.
  *
  * @throws ConfigurationError naming the option.
- * @example
- * import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
- * import { ChatPromptTemplate } from "@langchain/core/prompts";
- * import { promptCacheMarks } from "langchain-redis-memory";
+ * @example import type { BaseChatModel } from "@langchain/core/language_models/chat_models"; import {
+ * ChatPromptTemplate } from "@langchain/core/prompts"; import { promptCacheMarks } from "langchain-redis-memory";
  *
- * const prompt = ChatPromptTemplate.fromMessages([["system", "Be brief."], ["placeholder", "{history}"]]);
- * export const chainWith = (model: BaseChatModel) =>
- *   prompt.pipe(promptCacheMarks({ profile: "anthropic" })).pipe(model);
+ * const prompt = ChatPromptTemplate.fromMessages([["system", "Be brief."], ["placeholder", "{history}"]]); export const
+ * chainWith = (model: BaseChatModel) => prompt.pipe(promptCacheMarks({ profile: "anthropic" })).pipe(model);
  */
 export function promptCacheMarks(options: PromptCacheMarksOptions): Runnable<ReducerInput, BaseMessage[]> {
   const { profile, ttl } = parseOptions("promptCacheMarks", schema(), options);

@@ -52,13 +52,13 @@ export interface ReducerSimulation {
   readonly requests: number;
   /** Prompt tokens of all requests, and of the calls that write summaries. */
   readonly sent: number;
-  /** Tokens of `sent` that the request before began with too, which a provider can have in its prompt cache. */
+  /** Tokens of `sent` in a common prefix with the previous request, which a provider can have cached. */
   readonly cached: number;
   /** Price of `sent`. */
   readonly billed: number;
   /** How often the view became smaller. */
   readonly reductions: number;
-  /** Requests that do not begin with all of the request before. */
+  /** Requests that do not begin with the whole previous request. */
   readonly prefixBreaks: number;
   /**
    * Over all requests, the share of the user messages so far that the model saw, from 0 to 1; 1 if there are none.
@@ -78,25 +78,24 @@ const optionsSchema = lazy(() =>
 );
 
 /**
- * Replays conversations through reducers and says what each would have sent to the model, what that costs, and what the
- * model would no longer have seen. Calls no model, unless a reducer does, and writes nothing.
+ * Replays conversations through reducers and computes for each the prompts, their price, and the share of the
+ * conversation that the model would have seen. Calls no model unless a reducer does, and writes nothing.
  *
  * A request is one AI message; its prompt is all messages before it. The view is reduced before a request and stays
  * reduced, as in a history. A summary counts as a call whose prompt is the messages that it replaces, and as many
  * tokens as it has; none of them is cached. Providers cache only prompts of a minimum length and for a limited time:
- * `cached` is what they can cache at most.
+ * `cached` is an upper bound.
  *
  * Work is linear in the conversations, and in the view for each reduction.
  *
  * @returns one result for each reducer, in their order.
- * @throws ConfigurationError for what is no conversation, no reducer, or a wrong option; what a reducer throws.
- * @example
- * import { AIMessage, HumanMessage } from "@langchain/core/messages";
- * import { ChatHistoryTokenReducer, simulateReducers } from "langchain-redis-memory";
+ * @throws ConfigurationError for an invalid conversation, reducer or option; errors of a reducer.
+ * @example import { AIMessage, HumanMessage } from "@langchain/core/messages"; import { ChatHistoryTokenReducer,
+ * simulateReducers } from "langchain-redis-memory";
  *
- * const conversations = [[new HumanMessage("Hi"), new AIMessage("Hello!")]]; // yours
- * const reducers = [{ name: "never cut" }, new ChatHistoryTokenReducer({ maxTokens: 8_000 })];
- * const results = await simulateReducers(conversations, reducers);
+ * const conversations = [[new HumanMessage("Hi"), new AIMessage("Hello!")]]; // yours const reducers = [{ name: "never
+ * cut" }, new ChatHistoryTokenReducer({ maxTokens: 8_000 })]; const results = await simulateReducers(conversations,
+ * reducers);
  */
 export async function simulateReducers(
   conversations: readonly (readonly BaseMessage[])[],

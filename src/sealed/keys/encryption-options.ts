@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { anyFunction, lazy, objectOf, parseOptions } from "../../base/options.js";
 
-/** A key and its id, which stands in Redis beside what the key sealed. */
+/** A key and its id, which is stored in Redis beside the ciphertext. */
 export interface EncryptionKey {
   /** 1 to 64 of the characters `A-Z a-z 0-9 _ . : / @ -`. The same id must always name the same key. */
   readonly id: string;
@@ -12,23 +12,23 @@ export interface EncryptionKey {
 /** The keys of an application. */
 export interface EncryptionKeys {
   /**
-   * Seals what is written. `null`: this process writes plain text and opens what the keys of `previous` sealed, for the
+   * Key that encrypts writes. `null`: this process writes plain text and decrypts with the keys of `previous`, as the
    * first step of switching encryption on.
    */
   readonly current: EncryptionKey | null;
-  /** Open what was sealed before. @default none */
+  /** Keys that only decrypt older data. @default none */
   readonly previous?: readonly EncryptionKey[];
 }
 
 /** A source of keys, such as a key management service. */
 export interface EncryptionKeySource {
-  /** The id of the key that seals, asked at each write; `null` to write plain text. */
+  /** Returns the id of the encrypting key; called at each write. `null` to write plain text. */
   currentKeyId(): string | null | Promise<string | null>;
-  /** The 32 bytes of a key. Asked once for each id and process; a failure is not remembered. */
+  /** Returns the 32 bytes of a key. Called once per id and process; failures are not cached. */
   key(id: string): Uint8Array | Promise<Uint8Array>;
 }
 
-/** Keys to encrypt what is stored with: the keys themselves, or where they come from. */
+/** Encryption keys, or a source of keys. */
 export type EncryptionOptions = EncryptionKeys | EncryptionKeySource;
 
 /** Bytes of a key. */

@@ -9,7 +9,7 @@ import { isThought } from "../../messages/copies/thoughts.js";
 import { type Fields, fieldsOf, isRecord, recordsIn, stringIn } from "../../messages/values.js";
 import { mediaIn, mediaLeftOut } from "./media.js";
 
-/** What an adapter's form makes of one block of an answer; strings are given as text blocks. */
+/** An adapter's form of one block of an answer; strings are passed as text blocks. */
 export type BlockForm = (block: Block) => readonly Block[];
 
 /** The message with other fields; itself if they are its own. */

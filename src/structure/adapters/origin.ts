@@ -15,7 +15,7 @@ const providers: ReadonlyMap<unknown, string> = new Map([
   ["bedrock-converse", "bedrock"],
 ]);
 
-/** Where an answer comes from: a provider whose form is known, `other` for a named one that is not. */
+/** Origin of an answer: a provider whose form is known, `other` for a named one that is not. */
 export type Origin = "openai" | "anthropic" | "google" | "google-genai" | "mistral" | "bedrock" | "other";
 
 /** The origin of an answer; undefined if nothing tells it. Older adapters do not sign, and show in other fields. */

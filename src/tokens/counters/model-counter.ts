@@ -24,18 +24,17 @@ const optionsSchema = lazy(() =>
 /**
  * A counter that asks the model (`getNumTokens`), once per message with all its texts in one call, a line each.
  *
- * How it counts is up to the model: LangChain's default downloads an encoding from the network at the
- * first call, falls back to four characters a token when it cannot, and takes minutes for a long run of one letter.
- * Prefer `tiktokenCounter` or `approximateCounter` unless the model counts by itself. Tool calls count by their text;
- * overhead and media by OpenAI's formulas, as with `tiktokenCounter`.
+ * The method of counting depends on the model: LangChain's default downloads an encoding from the network at the first
+ * call, falls back to four characters a token when it cannot, and takes minutes for a long run of one letter. Prefer
+ * `tiktokenCounter` or `approximateCounter` unless the model counts by itself. Tool calls count by their text; overhead
+ * and media by OpenAI's formulas, as with `tiktokenCounter`.
  *
  * @throws ConfigurationError if the model has no `getNumTokens`.
- * @example
- * import { ChatOpenAI } from "@langchain/openai";
- * import { ChatHistoryTokenReducer, modelCounter } from "langchain-redis-memory";
+ * @example import { ChatOpenAI } from "@langchain/openai"; import { ChatHistoryTokenReducer, modelCounter } from
+ * "langchain-redis-memory";
  *
- * const tokenCounter = modelCounter(new ChatOpenAI({ model: "gpt-4o-mini" }));
- * const reducer = new ChatHistoryTokenReducer({ maxTokens: 8_000, tokenCounter });
+ * const tokenCounter = modelCounter(new ChatOpenAI({ model: "gpt-4o-mini" })); const reducer = new
+ * ChatHistoryTokenReducer({ maxTokens: 8_000, tokenCounter });
  */
 export function modelCounter(model: CountingModel): TokenCounter {
   parseOptions("modelCounter", optionsSchema(), { model });
