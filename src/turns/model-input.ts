@@ -3,7 +3,7 @@ import { report, type MemoryEventHandler } from "../base/events.js";
 import { BoundedMap } from "../base/bounded-map.js";
 import { roleOf } from "../messages/roles.js";
 import { fieldsOf, isRecord, stringIn } from "../messages/values.js";
-import { type LedgerWalk, type PrefixParts, walkLedger } from "../structure/ledger/walk-ledger.js";
+import { bindsThoughts, type LedgerWalk, type PrefixParts, walkLedger } from "../structure/ledger/walk-ledger.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";
 import { synthesizedKey } from "../structure/repair/session.js";
 import { resolveRepairOptions, type RepairPlan } from "../structure/options.js";
@@ -127,14 +127,6 @@ function reportOnce(walk: LedgerWalk, given: readonly BaseMessage[], { sessionId
   reported.set(onEvent, known.set(sessionId, name));
   const { sent, dropped, firstAt, cause } = walk;
   report(onEvent, { type: "thinking_dropped", sessionId, cause: cause!, firstAt, sent, dropped });
-}
-
-/** Claude's models that bind a thought to all that stands before it, under Anthropic's, Bedrock's and Vertex's names. */
-const binding = /claude-(?:(?:fable|mythos)-5-[1-9]|(?:opus|sonnet|haiku)-5-[5-9])/;
-
-/** True for the name of a model that binds its thoughts (platform.claude.com, "preserved thinking"). */
-function bindsThoughts(name: string | undefined): boolean {
-  return name !== undefined && binding.test(name);
 }
 
 /** Fields in which bindings and LangChain's configurable models hold the model. */

@@ -1,13 +1,13 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { repairConversation, type RepairOptions } from "../../src/entries/structure.js";
+import { repairConversation, type RepairOptions, toModel } from "../../src/entries/structure.js";
 import { captureWire } from "../../testing/wire/capture-wire.js";
 import { checkWire } from "../../testing/wire/check-wire.js";
 import { type Source, sources, type Target, targets } from "./adapters.js";
 import { makeConversation } from "./conversations.js";
 import { type Operation, operations } from "./operations.js";
 
-/** How the messages are made ready: with the default profile, or with the target's named. */
-export const arms = ["default", "named"] as const;
+/** How messages are made ready: with the default profile, with the target's named, or by `toModel`. */
+export const arms = ["default", "named", "toModel"] as const;
 
 /** One of {@link arms}. */
 export type Arm = (typeof arms)[number];
@@ -86,8 +86,12 @@ async function causeOf(lists: readonly BaseMessage[][], { arm, operation, target
     }),
     purpose: "model-input",
   };
+  const { model } = target;
+  const forModel = async (list: readonly BaseMessage[]) =>
+    toModel(list, { model, tools: [tool], ...(operation.choices && { repair: operation.choices }) });
   for (const list of lists) {
-    const cause = await send(repairConversation(list, options).messages, target);
+    const ready = arm === "toModel" ? await forModel(list) : repairConversation(list, options);
+    const cause = await send(ready.messages, target);
     if (cause !== undefined) {
       return cause;
     }

@@ -1,0 +1,126 @@
+import { ChatAnthropic } from "@langchain/anthropic";
+import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import { ChatPromptTemplate } from "@langchain/core/prompts";
+import { RunnableLambda } from "@langchain/core/runnables";
+import { FakeListChatModel } from "@langchain/core/utils/testing";
+import { ChatDeepSeek } from "@langchain/deepseek";
+import { AzureChatOpenAI, ChatOpenAI } from "@langchain/openai";
+import { profileOf, toModel } from "../../src/entries/structure.js";
+
+const apiKey = "none";
+const tool = {
+  type: "function",
+  function: { name: "lookup", parameters: { type: "object", properties: {} } },
+} as const;
+const chat = () => new ChatOpenAI({ model: "gpt-4o", apiKey });
+const responses = () => new ChatOpenAI({ model: "gpt-5.5", apiKey, useResponsesApi: true });
+const claude = () => new ChatAnthropic({ model: "claude-opus-4-8", apiKey });
+
+class OurChat extends ChatAnthropic {}
+class ChatUnknown extends FakeListChatModel {}
+
+describe("the profile of a model", () => {
+  it.each<[string, () => unknown, string]>([
+    ["ChatOpenAI", chat, "openai-chat"],
+    ["ChatOpenAI on Responses", responses, "openai-responses"],
+    ["a name that prefers Responses", () => new ChatOpenAI({ model: "gpt-5.5-pro", apiKey }), "openai-responses"],
+    ["a summary of the reasoning", () => chat().withConfig({ reasoning: { summary: "auto" } }), "openai-responses"],
+    ["a tool of OpenAI's own", () => chat().bindTools([{ type: "web_search" } as never]), "openai-responses"],
+    [
+      "AzureChatOpenAI",
+      () =>
+        new AzureChatOpenAI({
+          model: "gpt-4o",
+          azureOpenAIApiKey: apiKey,
+          azureOpenAIApiInstanceName: "i",
+          azureOpenAIApiDeploymentName: "d",
+          azureOpenAIApiVersion: "v",
+        }),
+      "openai-chat",
+    ],
+    ["ChatAnthropic", claude, "anthropic"],
+    ["a subclass", () => new OurChat({ model: "claude-opus-4-8", apiKey }), "anthropic"],
+    ["ChatDeepSeek", () => new ChatDeepSeek({ model: "deepseek-chat", apiKey }), "deepseek"],
+    ["bound tools", () => claude().bindTools([tool]), "anthropic"],
+    ["retries around bound tools", () => claude().bindTools([tool]).withRetry(), "anthropic"],
+    ["structured output", () => chat().withStructuredOutput({ type: "object", properties: {} }), "openai-chat"],
+    ["a prompt before a model", () => ChatPromptTemplate.fromTemplate("{q}").pipe(claude()), "anthropic"],
+    ["fallbacks of one adapter", () => claude().withFallbacks([claude()]), "anthropic"],
+    ["fallbacks of another adapter", () => claude().withFallbacks([chat()]), "neutral"],
+    ["a function", () => RunnableLambda.from(() => new AIMessage("a")), "neutral"],
+    ["another class", () => new ChatUnknown({ responses: [] }), "neutral"],
+    ["nothing", () => undefined, "neutral"],
+  ])("of %s", async (_, model, name) => {
+    const { profile, guessedFor } = await profileOf(model());
+    expect(profile.name).toBe(name);
+    expect(guessedFor === undefined).toBe(name !== "neutral");
+  });
+
+  it("follows the config of a configurable model", async () => {
+    // As `initChatModel` makes it; its own loads packages by `import()`, which Jest does not have.
+    const model = {
+      _getModelInstance: async (config?: { configurable?: { modelProvider?: string } }) =>
+        config?.configurable?.modelProvider === "anthropic" ? claude().bindTools([tool]) : chat(),
+    };
+    const configurable = { model: "claude-opus-4-8", modelProvider: "anthropic" };
+    expect((await profileOf(model)).profile.name).toBe("openai-chat");
+    expect(await profileOf(model, { configurable })).toMatchObject({
+      profile: { name: "anthropic" },
+      model: "claude-opus-4-8",
+      hasTools: true,
+    });
+    const failing = { _getModelInstance: async () => Promise.reject(new Error("no such package")) };
+    expect((await profileOf(failing)).profile.name).toBe("neutral");
+  });
+
+  it("tells name, tools and storage", async () => {
+    expect(await profileOf(claude())).toMatchObject({ model: "claude-opus-4-8", hasTools: false });
+    expect(await profileOf(claude().bindTools([tool]))).toMatchObject({ hasTools: true });
+    expect(await profileOf(chat().bindTools([tool]))).toMatchObject({ hasTools: true });
+    expect(await profileOf(responses())).toMatchObject({ storesReasoning: true });
+    expect(await profileOf(new ChatOpenAI({ model: "gpt-5.5", apiKey, zdrEnabled: true }))).toMatchObject({
+      storesReasoning: false,
+    });
+    expect(await profileOf(new ChatOpenAI({ model: "gpt-5.5", apiKey, modelKwargs: { store: false } }))).toMatchObject({
+      storesReasoning: false,
+    });
+    const other = new ChatAnthropic({ model: "claude-haiku-5-5", apiKey });
+    expect((await profileOf(claude().withFallbacks([other]))).model).toBeUndefined();
+  });
+});
+
+describe("toModel", () => {
+  const thought = { type: "thinking", thinking: "hm", signature: "EqQB" };
+  const answer = new AIMessage({
+    content: [thought, { type: "text", text: "Hello" }],
+    response_metadata: { model_provider: "anthropic" },
+  });
+  const messages = [new HumanMessage("Hi"), answer, new HumanMessage("Bye")];
+
+  it("leaves an answer of the same provider as it is, and makes it readable for another", async () => {
+    const same = await toModel(messages, { model: claude() });
+    expect(same.messages).toEqual(messages);
+    expect(same.messages[1]).toBe(answer);
+    expect(same).toMatchObject({ repairs: [], thinkingDropped: 0, prefix: undefined });
+    const other = await toModel(messages, { model: chat() });
+    expect(other.messages[1]!.content).toBe("Hello");
+    expect(other.repairs.map(({ rule }) => rule)).toEqual(["S21"]);
+  });
+
+  it("leaves out a thought whose prefix is not known, for a model that binds its thoughts", async () => {
+    const model = new ChatAnthropic({ model: "claude-sonnet-5-5", apiKey });
+    const { messages: sent, thinkingDropped, prefix } = await toModel(messages, { model });
+    expect(thinkingDropped).toBe(1);
+    expect(sent[1]!.content).toEqual([{ type: "text", text: "Hello" }]);
+    expect(prefix).toBeDefined();
+  });
+
+  it("keeps, for an unknown model, the answers of the turn that goes on as they are", async () => {
+    const model = new ChatUnknown({ responses: [] });
+    const { messages: sent } = await toModel([...messages, answer, new HumanMessage("And?")], { model });
+    expect(sent[1]!.content).toBe("Hello");
+    const call = new AIMessage({ content: [thought as never], tool_calls: [{ id: "c", name: "lookup", args: {} }] });
+    const going = await toModel([...messages, call], { model, repair: { missingResultText: "none" } });
+    expect(going.messages[3]!.content).toEqual([thought]);
+  });
+});

@@ -1,0 +1,153 @@
+import { fieldsOf, isRecord, stringIn } from "../../messages/values.js";
+import type { Adapter } from "../adapters/adapter.js";
+import { adapterProfiles } from "../profiles/adapter-profiles.js";
+import type { StructureProfile } from "../profiles/profile.js";
+
+/** What a request to a model has to be like, as far as the model tells. */
+export interface ModelProfile {
+  /** The profile of the model's adapter; `neutral` where it is not known. */
+  readonly profile: StructureProfile;
+  /** The class of a model whose adapter is not known; undefined for a known one. */
+  readonly guessedFor: string | undefined;
+  /** The model's name; undefined if it is not known, or if one of several models may answer. */
+  readonly model: string | undefined;
+  /** Whether tools are bound to the model; undefined if it is not known. */
+  readonly hasTools: boolean | undefined;
+  /** The tools that are bound to the model; none if there are none, or several models. */
+  readonly tools: readonly unknown[];
+  /** Whether the provider keeps reasoning items. */
+  readonly storesReasoning: boolean;
+}
+
+/** The adapter of each class of LangChain's; ChatOpenAI has two. Subclasses go through their parent's. */
+const adapterOf: ReadonlyMap<string, Adapter> = new Map<string, Adapter>([
+  ["ChatDeepSeek", "deepseek"],
+  ["ChatOpenAIResponses", "openai-responses"],
+  ["AzureChatOpenAIResponses", "openai-responses"],
+  ["ChatOpenAICompletions", "openai-chat"],
+  ["AzureChatOpenAICompletions", "openai-chat"],
+  ["ChatOpenAI", "openai-chat"],
+  ["AzureChatOpenAI", "openai-chat"],
+  ["ChatAnthropic", "anthropic"],
+  ["ChatAnthropicMessages", "anthropic"],
+  ["ChatGoogle", "google"],
+  ["BaseChatGoogle", "google"],
+  ["ChatGoogleGenerativeAI", "google-genai"],
+  ["ChatMistralAI", "mistral"],
+  ["ChatBedrockConverse", "bedrock"],
+]);
+
+/**
+ * The profile of a chat model: of its class and API, also behind `bindTools`, `withConfig`, `withRetry`,
+ * `withFallbacks` and `withStructuredOutput`, and of the model that `initChatModel` makes for the run's `config`. A
+ * chain with one model has that model's. Where the model is not known, and where models of several adapters may answer,
+ * it is `neutral`, which nearly every adapter reads; never another adapter's.
+ *
+ * @example
+ * import { ChatOpenAI } from "@langchain/openai";
+ * import { profileOf, type ModelProfile } from "langchain-redis-memory/structure";
+ *
+ * const model = new ChatOpenAI({ model: "gpt-5.5", useResponsesApi: true });
+ * const { profile, model: name }: ModelProfile = await profileOf(model); // profile.name: "openai-responses"
+ */
+export async function profileOf(model: unknown, config?: object): Promise<ModelProfile> {
+  const found = (await Promise.all(
+    (await modelsIn(model, { config, given: {} })).map(describe),
+  )) as readonly Described[];
+  const [first] = found;
+  if (first === undefined || found.some(({ adapter }) => adapter === undefined || adapter !== first.adapter)) {
+    const unknown = found.find(({ adapter }) => adapter === undefined);
+    const guessedFor = unknown?.className ?? (found.length > 1 ? "several models" : classNameOf(model));
+    const facts = { model: undefined, hasTools: undefined, tools: [], storesReasoning: true };
+    return { profile: adapterProfiles.neutral, guessedFor, ...facts };
+  }
+  return {
+    profile: adapterProfiles[first.adapter!],
+    guessedFor: undefined,
+    model: found.every(({ name }) => name === first.name) ? first.name : undefined,
+    hasTools: found.every(({ hasTools }) => hasTools === first.hasTools) ? first.hasTools : undefined,
+    tools: found.length === 1 ? first.tools : [],
+    storesReasoning: found.every(({ storesReasoning }) => storesReasoning),
+  };
+}
+
+/** A chat model, and the arguments that are bound to it. */
+interface BoundModel {
+  readonly model: Record<string, unknown>;
+  readonly given: Record<string, unknown>;
+}
+
+interface Search {
+  readonly config: object | undefined;
+  readonly given: Record<string, unknown>;
+}
+
+/** The chat models that a call of the runnable may reach. */
+async function modelsIn(runnable: unknown, { config, given }: Search): Promise<readonly BoundModel[]> {
+  if (!isRecord(runnable)) {
+    return [];
+  }
+  const { bound, kwargs, runnable: first, fallbacks, steps, _getModelInstance: instance } = runnable;
+  if (typeof instance === "function") {
+    const made = await Promise.resolve(instance.call(runnable, config)).catch(() => undefined);
+    return modelsIn(made, { config, given });
+  }
+  if (isRecord(bound)) {
+    const own = fieldsOf(runnable["config"]);
+    return modelsIn(bound, { config: { ...own, ...config }, given: { ...given, ...own, ...fieldsOf(kwargs) } });
+  }
+  const parts = Array.isArray(fallbacks) ? [first, ...(fallbacks as unknown[])] : Array.isArray(steps) ? steps : [];
+  if (parts.length > 0) {
+    const found = await Promise.all(parts.map((part: unknown) => modelsIn(part, { config, given })));
+    return found.flat();
+  }
+  return typeof runnable["_llmType"] === "function" ? [{ model: runnable, given }] : [];
+}
+
+interface Described {
+  readonly adapter: Adapter | undefined;
+  readonly className: string;
+  readonly name: string | undefined;
+  readonly hasTools: boolean;
+  readonly tools: readonly unknown[];
+  readonly storesReasoning: boolean;
+}
+
+function describe({ model, given }: BoundModel): Described {
+  const options = { ...fieldsOf(model["defaultOptions"]), ...given };
+  const { tools, store } = options as { readonly tools?: unknown; readonly store?: unknown };
+  const isStored = [store, model["store"], fieldsOf(model["modelKwargs"])["store"]].every((value) => value !== false);
+  return {
+    adapter: adapterFor(model, options),
+    className: classNameOf(model),
+    name: stringIn(model["model"]) ?? stringIn(model["modelName"]),
+    hasTools: Array.isArray(tools) && tools.length > 0,
+    tools: Array.isArray(tools) ? (tools as unknown[]) : [],
+    storesReasoning: isStored && model["zdrEnabled"] !== true,
+  };
+}
+
+function adapterFor(model: Record<string, unknown>, options: object): Adapter | undefined {
+  const adapter = classesOf(model)
+    .map((name) => adapterOf.get(name))
+    .find((known) => known !== undefined);
+  const { _useResponsesApi: usesResponses } = model;
+  return adapter === "openai-chat" && typeof usesResponses === "function" && usesResponses.call(model, options) === true
+    ? "openai-responses"
+    : adapter;
+}
+
+/** The names of a model's class and of its parents, nearest first; `lc_name` survives a bundler. */
+function classesOf(model: object): readonly string[] {
+  const names: string[] = [];
+  for (let proto: unknown = Object.getPrototypeOf(model); isRecord(proto); proto = Object.getPrototypeOf(proto)) {
+    const own = proto["constructor"] as { readonly name?: string; lc_name?: () => string } | undefined;
+    const told = typeof own?.lc_name === "function" && Object.hasOwn(own, "lc_name") ? own.lc_name() : undefined;
+    names.push(...[own?.name, told].filter((name) => name !== undefined));
+  }
+  return names;
+}
+
+function classNameOf(model: unknown): string {
+  return isRecord(model) ? (classesOf(model)[0] ?? "object") : typeof model;
+}

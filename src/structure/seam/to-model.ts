@@ -1,0 +1,76 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { type AnswerPrefix, bindsThoughts, type PrefixParts, walkLedger } from "../ledger/walk-ledger.js";
+import { type RepairChoices, resolveRepairOptions } from "../options.js";
+import { repairAs } from "../repair/repair.js";
+import type { StructureRepair } from "../repair/session.js";
+import { type ModelProfile, profileOf } from "./profile-of.js";
+
+/** The request that {@link toModel} makes messages ready for. */
+export interface ToModelOptions extends PrefixParts {
+  /** The model that is called, as it is called: with its bound tools, fallbacks and retries. */
+  readonly model: unknown;
+  /** Choices where a rule can be repaired in several ways. */
+  readonly repair?: Partial<RepairChoices>;
+  /** The config of the call, for models that `initChatModel` makes by it. @default none */
+  readonly config?: object;
+}
+
+/** Messages as a model takes them. */
+export interface ToModelResult {
+  /** A new array; unchanged messages are the same objects. */
+  readonly messages: BaseMessage[];
+  /** One entry per change. */
+  readonly repairs: readonly StructureRepair[];
+  /** Number of thoughts that were left out because they were made behind something else. */
+  readonly thinkingDropped: number;
+  /** What stands before the answer, for `stampAnswer`; undefined for models that do not bind their thoughts. */
+  readonly prefix: AnswerPrefix | undefined;
+  /** What the model told about itself. */
+  readonly profile: ModelProfile;
+}
+
+/**
+ * Makes messages ready for one model, last before it is called: repaired for its profile, in the form that its adapter
+ * reads, and, for models that bind their thoughts, without thoughts that were made behind something else. The messages
+ * are not changed.
+ *
+ * @example
+ * import { ChatAnthropic } from "@langchain/anthropic";
+ * import type { BaseMessage } from "@langchain/core/messages";
+ * import { toModel, type ToModelOptions, type ToModelResult } from "langchain-redis-memory/structure";
+ *
+ * const model = new ChatAnthropic({ model: "claude-sonnet-5-5" });
+ * const options: ToModelOptions = { model, tools: [] };
+ * export const ask = async (view: BaseMessage[]) => {
+ *   const { messages }: ToModelResult = await toModel(view, options);
+ *   return model.invoke(messages);
+ * };
+ */
+export async function toModel(
+  messages: readonly BaseMessage[],
+  { model, system, tools, repair, config }: ToModelOptions,
+): Promise<ToModelResult> {
+  const profile = await profileOf(model, config);
+  const declared = tools ?? profile.tools;
+  const hasTools = tools === undefined ? profile.hasTools : tools.length > 0 || profile.hasTools === true;
+  const plan = resolveRepairOptions("toModel", {
+    ...repair,
+    profile: profile.profile,
+    purpose: "model-input",
+    storesReasoning: profile.storesReasoning,
+    ...(hasTools !== undefined && { hasTools }),
+    ...(profile.model !== undefined && { model: profile.model }),
+  });
+  const repaired = repairAs(plan, messages);
+  if (!bindsThoughts(profile.model)) {
+    return { ...repaired, thinkingDropped: 0, prefix: undefined, profile };
+  }
+  const walk = walkLedger(repaired.messages, { system, tools: declared });
+  return {
+    messages: walk.messages,
+    repairs: repaired.repairs,
+    thinkingDropped: walk.dropped,
+    prefix: walk.prefix,
+    profile,
+  };
+}
