@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
 import { exitCodeHelp, exitCodes, type ExitCode } from "./exit-codes.js";
 import { failureOf } from "./failure.js";
-import { Screen, type Streams } from "./screen.js";
+import { fittingFor, Screen, widthOf, type Streams } from "./screen.js";
 import { commandEntries } from "./command-entries.js";
 
 const helpHint = "Add --help for the options.";
@@ -47,7 +47,7 @@ function fail(error: unknown, streams: Streams, signal: AbortSignal): ExitCode {
   }
   const { code, sentence } = failureOf(error);
   if (sentence !== undefined) {
-    streams.err.write(`${sentence}\n`);
+    streams.err.write(`${fittingFor(streams.err, sentence)}\n`);
   }
   return code;
 }
@@ -64,12 +64,11 @@ function newProgram(streams: Streams): Command {
 }
 
 function outputOf({ out, err, env }: Streams) {
-  const widthOf = ({ isTTY, columns }: Streams["out"]) => (isTTY ? columns || 80 : 80);
   return {
-    writeOut: (text: string) => void out.write(text),
-    writeErr: (text: string) => void err.write(text),
-    getOutHelpWidth: () => widthOf(out),
-    getErrHelpWidth: () => widthOf(err),
+    writeOut: (text: string) => void out.write(fittingFor(out, text)),
+    writeErr: (text: string) => void err.write(fittingFor(err, text)),
+    getOutHelpWidth: () => widthOf(out) ?? 80,
+    getErrHelpWidth: () => widthOf(err) ?? 80,
     getOutHasColors: () => out.isTTY === true && !env["NO_COLOR"],
     getErrHasColors: () => err.isTTY === true && !env["NO_COLOR"],
   };

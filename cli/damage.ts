@@ -1,4 +1,7 @@
+import { StoreError, type MemoryError } from "../src/base/errors.js";
+import type { MemoryEvent } from "../src/base/events.js";
 import { sessionKeys } from "../src/redis/keys.js";
+import { reasonOf } from "./failure.js";
 import { counted, whole } from "./figures.js";
 import type { Server } from "./server.js";
 
@@ -11,8 +14,9 @@ export interface Remains {
   /** Position of the first record, and behind the last, as the state says it; undefined where it does not. */
   readonly base: number | undefined;
   readonly next: number | undefined;
+  /** Keys that hold nothing of the session. */
   readonly missing: ReadonlySet<Part>;
-  /** Keys that hold another type of value than theirs. */
+  /** Those of them that hold another type of value. */
   readonly foreign: ReadonlySet<Part>;
 }
 
@@ -42,7 +46,7 @@ export async function remainsOf(
     messages: records ?? 0,
     base: epoch === null ? undefined : position(base ?? "0"),
     next: position(next),
-    missing: partsThatAre({ log: records === 0, ids: names === 0, state: epoch === null }),
+    missing: partsThatAre({ log: !records, ids: !names, state: epoch === null }),
     foreign: partsThatAre({ log: records === undefined, ids: names === undefined, state: fields === undefined }),
   };
 }
@@ -62,18 +66,52 @@ export function damageOf(remains: Remains): Damage {
   const before = lengthBefore(remains);
   if (messages === 0) {
     const lost = before === undefined ? "no message is left" : `all ${counted(before, "message")} are gone`;
-    const advice = "delete the session, or keep it without messages by rebuild --yes";
+    const kept = missing.has("state") ? "remove what is left of it" : "keep it without messages";
+    const advice = `delete the session, or ${kept} by rebuild --yes`;
     return { sentence: `${lost}, and rebuild cannot bring them back; ${advice}`, rebuildHelps: false };
   }
   const what =
     before !== undefined && before > messages
       ? `${whole(before - messages)} of ${counted(before, "message")} are gone`
-      : missing.has("state") || foreign.has("state")
+      : missing.has("state")
         ? "its state is gone, with its title and view"
-        : missing.has("ids") || foreign.has("ids")
+        : missing.has("ids")
           ? "the index of its messages is gone"
           : "its keys do not fit each other";
-  return { sentence: `${what}; run rebuild to use what is left`, rebuildHelps: true };
+  const others = [...foreign].map((part) => (part === "ids" ? "index" : part));
+  const removed =
+    others.length === 0 ? "" : `; the key of its ${others.join(" and of its ")} holds another type of value`;
+  const advice = others.length === 0 ? "run rebuild to use what is left" : "rebuild replaces it and uses what is left";
+  return { sentence: `${what}${removed}; ${advice}`, rebuildHelps: true };
+}
+
+/** A record that reads skipped. */
+export interface UnreadableRecord {
+  /** Its place in the log; left out for the head of the view. */
+  readonly position?: number;
+  readonly detail: string;
+}
+
+/** The records that reads skipped, each once: the same one is read by a view and by a page. */
+export function unreadableRecords(events: readonly MemoryEvent[]): UnreadableRecord[] {
+  const found = new Map<number | undefined, string>();
+  for (const event of events) {
+    if (event.type === "record_skipped") {
+      found.set(event.position, event.error.message);
+    }
+  }
+  return [...found].map(([position, detail]) => ({ detail, ...(position !== undefined && { position }) }));
+}
+
+/** An error about a session: where it says no more than that the session is damaged, the damage. */
+export async function problemOf(
+  server: Pick<Server, "client" | "keyPrefix">,
+  sessionId: string,
+  error: MemoryError,
+): Promise<string> {
+  const isDamage = StoreError.isInstance(error) && (error.code === "damaged" || error.code === "wrong_type");
+  const remains = isDamage ? await remainsOf(server, sessionId) : undefined;
+  return remains === undefined ? reasonOf(error) : damageOf(remains).sentence;
 }
 
 function partsThatAre(parts: Readonly<Record<Part, boolean>>): ReadonlySet<Part> {

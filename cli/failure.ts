@@ -1,5 +1,6 @@
 import { CommanderError } from "commander";
 import { ConfigurationError, EncryptionError, MemoryError, StoreError } from "../src/base/errors.js";
+import { isOfConnection, toStoreError } from "../src/redis/errors.js";
 import { keysVariable } from "./keys-variable.js";
 import { exitCodes, type ExitCode } from "./exit-codes.js";
 
@@ -31,15 +32,41 @@ export interface Failure {
 
 const unreachableCodes: ReadonlySet<string> = new Set(["timeout", "unavailable"]);
 
-/** A session's error, in the words of the command line. */
+/** A session's error in the words of the command line, which names no options or methods of the library. */
 export function reasonOf(error: MemoryError): string {
-  return EncryptionError.isInstance(error) && error.code === "unknown_key"
-    ? `encrypted with the key "${error.keyId}", which is not in ${keysVariable}`
-    : error.message;
+  return ownReasonOf(error) ?? error.message;
+}
+
+function ownReasonOf(error: MemoryError): string | undefined {
+  if (EncryptionError.isInstance(error)) {
+    return error.code === "unknown_key"
+      ? `encrypted with the key "${error.keyId}", which is not in ${keysVariable}`
+      : `a part of it cannot be decrypted with the key "${error.keyId}": ${keysVariable} has another key of that id, ` +
+          "or the data was changed or moved in Redis; rebuild --dry-run names the places";
+  }
+  if (StoreError.isInstance(error) && error.code === "wrong_type") {
+    return "a key of it holds another type of value; check says which, and what helps";
+  }
+  return StoreError.isInstance(error) && error.code === "damaged"
+    ? "Redis lost a part of it; check says what, and what helps"
+    : undefined;
+}
+
+/** An error about one session, in a sentence. */
+function sentenceOf(error: MemoryError): string {
+  const reason = ownReasonOf(error);
+  const { sessionId } = error as { readonly sessionId?: string };
+  const subject = sessionId === undefined ? "A session" : `The session ${JSON.stringify(sessionId)}`;
+  const verb = EncryptionError.isInstance(error) && error.code === "unknown_key" ? " is" : ":";
+  return reason === undefined ? error.message : `${subject}${verb} ${reason}.`;
 }
 
 /** Sorts an error by what the user can do about it. An error that should not happen shows its stack. */
-export function failureOf(error: unknown): Failure {
+export function failureOf(thrown: unknown): Failure {
+  // What commands ask by the client itself fails with errors of ioredis and of the server.
+  const error = isOfConnection(thrown)
+    ? toStoreError(thrown, { operation: "ask", sessionId: "" }, { writes: false })
+    : thrown;
   if (error instanceof CommanderError) {
     // Commander has printed its sentence, or the help that was asked for.
     return { code: error.exitCode === 0 ? exitCodes.done : exitCodes.wrongUse, sentence: undefined };
@@ -53,13 +80,8 @@ export function failureOf(error: unknown): Failure {
   if (StoreError.isInstance(error) && unreachableCodes.has(error.code)) {
     return { code: exitCodes.unreachable, sentence: `${error.message} Check the server, and --url or REDIS_URL.` };
   }
-  if (EncryptionError.isInstance(error)) {
-    const session = error.sessionId === undefined ? "A session" : `The session ${JSON.stringify(error.sessionId)}`;
-    const isUnknown = error.code === "unknown_key";
-    return { code: exitCodes.findings, sentence: isUnknown ? `${session} is ${reasonOf(error)}.` : error.message };
-  }
   if (error instanceof DataError || MemoryError.isInstance(error)) {
-    return { code: exitCodes.findings, sentence: error.message };
+    return { code: exitCodes.findings, sentence: MemoryError.isInstance(error) ? sentenceOf(error) : error.message };
   }
   return {
     code: exitCodes.findings,

@@ -8,11 +8,13 @@ export function counted(count: number, noun: string): string {
   return `${whole(count)} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** A time to the minute, in UTC; empty for none, which is also what 0 says. */
+/** The end of year 9999: what is later is no time of a session. */
+const latest = 253_402_300_799_999;
+
+/** A time to the minute, in UTC; empty for none, which is also what 0 and the numbers of damaged sessions say. */
 export function minute(milliseconds: number | undefined): string {
-  return milliseconds === undefined || milliseconds === 0
-    ? ""
-    : new Date(milliseconds).toISOString().slice(0, 16).replace("T", " ");
+  const isTime = milliseconds !== undefined && milliseconds > 0 && milliseconds <= latest;
+  return isTime ? new Date(milliseconds).toISOString().slice(0, 16).replace("T", " ") : "";
 }
 
 /** How long until a time, in the largest unit that fits; empty for none. */

@@ -2,6 +2,7 @@ import { EncryptionError } from "../src/base/errors.js";
 import { identifyRecord } from "../src/codec/message-ids.js";
 import { digestLength } from "../src/redis/stored-fields.js";
 import { idHash, sessionKeys } from "../src/redis/keys.js";
+import { KeyRing } from "../src/sealed/keys/key-ring.js";
 import { sealedParts } from "../src/sealed/loaded-store.js";
 import { SessionOpener } from "../src/sealed/session-opener.js";
 import { lengthBefore, type Remains } from "./damage.js";
@@ -30,17 +31,14 @@ export interface LostMessages {
 export async function findLostMessages(server: Server, sessionId: string, remains: Remains): Promise<LostMessages> {
   const places: (number | undefined)[] = [];
   const [unreadable, changed]: [number[], number[]] = [[], []];
-  let from: number | undefined;
-  const sealed = sealedParts(server.store);
-  const opener = sealed && new SessionOpener(sealed.ring, sessionId);
+  const opener = new SessionOpener(sealedParts(server.store)?.ring ?? KeyRing.of({ current: null }), sessionId);
+  const { log } = sessionKeys(server.keyPrefix, sessionId);
   for (;;) {
-    const page = await (sealed?.store ?? server.store).readLog(
-      { id: sessionId },
-      { limit: pageLength, ...(from !== undefined && { from }) },
-    );
+    // As they lie in Redis: the other keys, which say where the log begins, may be what is damaged.
+    const records = await server.client.lrange(log, places.length, places.length + pageLength - 1);
     const ids: (string | undefined)[] = [];
-    for (const record of page.records) {
-      const plain = opener === undefined ? record : await openedUnlessChanged(opener, record);
+    for (const record of records) {
+      const plain = await openedUnlessChanged(opener, record);
       const id = plain === undefined ? undefined : identifyRecord(plain)?.id;
       if (id === undefined) {
         (plain === undefined ? changed : unreadable).push(places.length + ids.length);
@@ -48,10 +46,9 @@ export async function findLostMessages(server: Server, sessionId: string, remain
       ids.push(id);
     }
     places.push(...(await placesOf(server, sessionId, { ids, remains })));
-    if (page.records.length < pageLength) {
+    if (records.length < pageLength) {
       return { gone: goneFrom(places, remains), unreadable, changed };
     }
-    from = page.from + page.records.length;
   }
 }
 
@@ -76,9 +73,9 @@ interface Named {
 async function placesOf(
   { client, keyPrefix }: Server,
   sessionId: string,
-  { ids, remains: { missing, foreign } }: Named,
+  { ids, remains: { missing } }: Named,
 ): Promise<(number | undefined)[]> {
-  if (ids.length === 0 || missing.has("ids") || foreign.has("ids")) {
+  if (ids.length === 0 || missing.has("ids")) {
     return ids.map(() => undefined);
   }
   const fields = ids.map((id) => (id === undefined ? "" : idHash(id)));

@@ -20,4 +20,13 @@ process.on("SIGINT", () => {
   interruption.abort();
 });
 
+// Node.js ends with this code, and without a word, where an awaited answer can no longer come.
+const unsettled = 13;
+process.on("exit", () => {
+  if (process.exitCode === unsettled) {
+    err.write("The command ended before its work was done: an answer never came. Run it again.\n");
+    process.exitCode = exitCodes.unreachable;
+  }
+});
+
 process.exitCode = await runCommandLine(process.argv.slice(2), { out, err, env }, interruption.signal);

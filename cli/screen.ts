@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import type { Writable } from "node:stream";
-import Table from "cli-table3";
 import { createColors } from "picocolors";
 import stringWidth from "string-width";
 import { fittingColumns, gap, type Column } from "./fitting-columns.js";
+import { cutText, fittingLines, padText } from "./fitting-text.js";
 import { printable } from "./printable.js";
 
 /** A command's output streams. */
@@ -11,6 +11,27 @@ export interface Streams {
   readonly out: Writable & { readonly isTTY?: boolean; readonly columns?: number };
   readonly err: Writable & { readonly isTTY?: boolean; readonly columns?: number };
   readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** How a line is shown. */
+export interface LineStyle {
+  /** Columns in front of what does not fit the first line. @default two more than in front of the text */
+  readonly indent?: number;
+  /** Colours each line that the terminal shows. */
+  readonly paint?: (text: string) => string;
+}
+
+/** Columns of a terminal; undefined where the stream is none, and nothing is shortened. */
+export function widthOf({ isTTY, columns }: Streams["out"]): number | undefined {
+  return isTTY === true ? columns || 80 : undefined;
+}
+
+/** Text in lines that fit the stream's terminal. */
+export function fittingFor(stream: Streams["out"], text: string, { indent, paint }: LineStyle = {}): string {
+  const width = widthOf(stream);
+  const lines = text.split("\n");
+  const fitting = width === undefined ? lines : lines.flatMap((line) => fittingLines(line, width, indent));
+  return (paint === undefined ? fitting : fitting.map(paint)).join("\n");
 }
 
 /**
@@ -34,7 +55,7 @@ export class Screen {
     this.isJson = json;
     const hasColour = out.isTTY === true && !env["NO_COLOR"] && env["TERM"] !== "dumb" && !json;
     this.colours = createColors(hasColour);
-    this.width = out.isTTY === true ? out.columns || 80 : undefined;
+    this.width = widthOf(out);
     this.showsProgress = err.isTTY === true && !json;
   }
 
@@ -54,10 +75,10 @@ export class Screen {
     }
   }
 
-  /** Writes a line of text, except with `--json`. */
-  async line(text = ""): Promise<void> {
+  /** Writes a line of text, except with `--json`; as several lines where the terminal is too narrow. */
+  async line(text = "", style: LineStyle = {}): Promise<void> {
     if (!this.isJson) {
-      await this.write(`${text}\n`);
+      await this.write(`${fittingFor(this.#streams.out, text, style)}\n`);
     }
   }
 
@@ -80,28 +101,19 @@ export class Screen {
       sized.filter(({ index }) => allCells.some((row) => row[index])),
       this.width ?? Infinity,
     );
-    const cells = allCells.map((row) => columns.map(({ index }) => row[index] ?? ""));
-    const table = new Table({
-      head: columns.map(({ title }) => this.colours.bold(title)),
-      colAligns: columns.map(({ align }) => align ?? "left"),
-      colWidths: columns.map(({ width }) => width + gap),
-      chars: noBorders,
-      style: { head: [], border: [], "padding-left": 0, "padding-right": gap },
-      truncate: "…",
-    });
-    table.push(...cells);
-    await this.line(table.toString().replace(/ +$/gm, ""));
+    const lineOf = (cells: readonly string[]) => {
+      const padded = columns.map(({ index, width, align = "left" }) =>
+        padText(cutText(cells[index] ?? "", width), width, align),
+      );
+      return padded.join(" ".repeat(gap)).trimEnd();
+    };
+    const titles = this.colours.bold(lineOf(allColumns.map(({ title }) => title)));
+    await this.line([titles, ...allCells.map(lineOf)].join("\n"));
   }
 
   /** Writes a sentence for the user to standard error. */
   note(sentence: string): void {
     this.clearProgress?.();
-    this.#streams.err.write(`${sentence}\n`);
+    this.#streams.err.write(`${fittingFor(this.#streams.err, sentence)}\n`);
   }
 }
-
-const noBorders = Object.fromEntries(
-  ["top", "top-mid", "top-left", "top-right", "bottom", "bottom-mid", "bottom-left", "bottom-right"]
-    .concat(["left", "left-mid", "mid", "mid-mid", "right", "right-mid", "middle"])
-    .map((name) => [name, ""]),
-);

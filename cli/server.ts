@@ -89,6 +89,8 @@ export async function openServer(
 /** A client that gives up soon: whoever types a command waits for it. */
 const limits: RedisOptions = {
   connectTimeout: 5_000,
+  // Long enough for MEMORY USAGE of a log that is measured whole.
+  commandTimeout: 10_000,
   maxRetriesPerRequest: 3,
   // If this user may not run INFO, ioredis would print a warning.
   enableReadyCheck: false,

@@ -172,3 +172,111 @@ describe("A session that is not there", () => {
     expect((await command("rebuild", "trip")).errors).toBe('rebuild: there is no session "trip". Check --prefix.\n');
   });
 });
+
+describe.each(["ids", "state"])("A session whose %s is another type of value", (part) => {
+  it("is named with what helps, and rebuild keeps its messages", async () => {
+    const { key, command, memory } = await place();
+    await client.unlink(key(part));
+    await client.set(key(part), "text");
+    const advice = /holds another type of value; rebuild replaces it and uses what is left/;
+    expect(await command("check", "trip")).toMatchObject({ exitCode: 1, output: expect.stringMatching(advice) });
+    expect(await command("show", "trip")).toMatchObject({
+      exitCode: 1,
+      output: "",
+      errors: expect.stringMatching(advice),
+    });
+    expect(await command("export", "trip")).toMatchObject({ exitCode: 1, errors: expect.stringMatching(advice) });
+    const dry = await command("rebuild", "trip", "--dry-run");
+    expect([dry.exitCode, dry.output]).toEqual([0, expect.stringMatching(/^trip: would be rebuilt with 20 messages/)]);
+    const { exitCode, output } = await command("rebuild", "trip");
+    expect([exitCode, output]).toEqual([0, expect.stringMatching(/^trip: rebuilt with 20 messages/)]);
+    expect((await command("check", "trip")).exitCode).toBe(0);
+    expect(await memory.history("trip", { owner: "ann" }).getTranscript()).toHaveLength(20);
+  });
+
+  it("does not keep reindex from the others, which names it and ends with 1", async () => {
+    const { key, command, memory } = await place();
+    await memory.history("other", { owner: "bob" }).addMessages([human("Hi")]);
+    await memory.drain();
+    await client.unlink(key(part));
+    await client.set(key(part), "text");
+    const problems: string[] = [];
+    await memory.sessions.reindex({ onProblem: ({ sessionId, error }) => problems.push(`${sessionId} ${error.code}`) });
+    const { exitCode, output } = await command("reindex");
+    if (part === "state") {
+      expect(problems).toEqual(["trip wrong_type"]);
+      expect([exitCode, output]).toEqual([1, expect.stringMatching(/^trip: failed: .*another type of value;.*\n/)]);
+      expect(output).toMatch(/agree with 1 session that have an owner; 1 session left as named above\.\n$/);
+    } else {
+      expect([problems, exitCode]).toEqual([[], 0]);
+    }
+    expect((await memory.sessions.list({ owner: "bob" })).sessions).toHaveLength(1);
+  });
+});
+
+it("Times and numbers that are none end no command, and are not shown", async () => {
+  const { key, command } = await place();
+  const broken = { created: "-1", updated: "xyz", rounds: "1e99", tokens: "NaN", next: "100000" };
+  await client.hset(key("state"), broken);
+  for (const args of [["sessions"], ["show", "trip"], ["stats"], ["sessions", "--json"], ["show", "trip", "--json"]]) {
+    const { exitCode, output } = await command(...args);
+    expect([args, exitCode, output]).toEqual([
+      args,
+      0,
+      expect.not.stringMatching(/NaN|null|19[67]\d-|-1\b|RangeError/),
+    ]);
+    expect(output).not.toContain("100,000 messages\n");
+  }
+});
+
+it("Show names the records that it leaves out, and ends with 1", async () => {
+  const { key, command } = await place();
+  await client.lset(key("log"), 2, "junk");
+  await client.hset(key("state"), { head: "{broken", reduced: "1" });
+  const { exitCode, errors } = await command("show", "trip");
+  expect(exitCode).toBe(1);
+  expect(errors).toContain("Not shown: The record at position 2 cannot be read: it is not JSON.\n");
+  expect(errors).toContain("Not shown: The head of the view cannot be read");
+});
+
+it("A dry run of rebuild says what is done with --yes only, and ends with 1", async () => {
+  const { key, command } = await place();
+  await client.unlink(key("log"));
+  const { exitCode, output } = await command("rebuild", "trip", "--dry-run");
+  expect([exitCode, output]).toEqual([
+    1,
+    "trip: would be rebuilt: 0 of 20 messages are left; positions 0 to 19 are gone.\n" +
+      "trip: without --yes, nothing would be done.\n",
+  ]);
+  expect((await command("rebuild", "trip", "--dry-run", "--yes")).exitCode).toBe(0);
+});
+
+describe("Export of a session of which messages cannot be read", () => {
+  it.each(["own", "openai"])("says so once, and that it is not whole (%s)", async (format) => {
+    const { key, command } = await place();
+    await client.hset(key("state"), { base: "99", next: "-5" });
+    const { exitCode, errors } = await command("export", "trip", "--format", format);
+    expect(exitCode).toBe(1);
+    expect(errors).toMatch(
+      /^trip: damaged: only 0 of the 20 messages that are left can be read; run rebuild, .*\n\d sessions? exported, 1 problem\.\n$/,
+    );
+  });
+
+  it("names the damage of a long session once", async () => {
+    const { key, command, memory } = await place();
+    const more = Array.from({ length: 1_100 }, (_, index) => human(`m${index}`));
+    await memory.history("trip", { owner: "ann" }).addMessages(more);
+    await client.lpop(key("log"));
+    const { errors } = await command("export", "trip", "--format", "openai");
+    expect(errors.match(/damaged/g)).toHaveLength(1);
+  });
+
+  it("writes nothing where only the index is left", async () => {
+    const { key, command } = await place();
+    await client.unlink(key("log"), key("state"));
+    const { exitCode, output, errors } = await command("export", "--all");
+    expect([exitCode, output]).toEqual([1, ""]);
+    expect(errors).toContain("trip: damaged: no message is left");
+    expect(errors).toContain("0 sessions exported, 1 problem.\n");
+  });
+});

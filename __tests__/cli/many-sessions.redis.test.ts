@@ -167,7 +167,8 @@ it("A session of which only the index of its messages is left is damaged, and ca
   expect([checked.exitCode, checked.output]).toEqual([1, expect.stringContaining("a1: damaged: no message is left")]);
   expect((await command(["show", "a1"])).output).toMatch(/^ {2}damaged {5}no message is left/m);
   expect((await command(["rebuild", "a1", "--dry-run"])).output).toBe(
-    "a1: nothing was left of it but the index of its messages, which would be removed.\n",
+    "a1: nothing was left of it but the index of its messages, which would be removed.\n" +
+      "a1: without --yes, nothing would be done.\n",
   );
   expect(await command(["delete", "a1", "--yes"])).toMatchObject({ exitCode: 0, output: "a1: deleted\n" });
   expect(await client.exists(key("a1", "ids"))).toBe(0);

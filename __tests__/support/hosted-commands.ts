@@ -12,6 +12,14 @@ export interface HostedSetting extends Pick<CommandSetting, "env"> {
   readonly isInterrupted?: boolean;
   /** The width of the terminal that the command writes to. @default a pipe */
   readonly columns?: number;
+  /** The same of the terminal that errors and notes are written to. */
+  readonly errorColumns?: number;
+}
+
+/** What a hosted command printed. */
+export interface HostedRun extends CommandRun {
+  /** Lines that are wider than their terminal; left out for a pipe. */
+  readonly wide?: readonly string[];
 }
 
 /**
@@ -19,7 +27,7 @@ export interface HostedSetting extends Pick<CommandSetting, "env"> {
  * command would spend most of its time on loading. What concerns the process itself, its signals for example, is tested
  * on the built command.
  */
-export function hostedCommands(): (args: readonly string[], setting?: HostedSetting) => Promise<CommandRun> {
+export function hostedCommands(): (args: readonly string[], setting?: HostedSetting) => Promise<HostedRun> {
   let host: ChildProcess;
   let answers: Interface;
   beforeAll(() => {
@@ -30,10 +38,12 @@ export function hostedCommands(): (args: readonly string[], setting?: HostedSett
     host.stdin!.end();
     await once(host, "exit");
   });
-  return async (args, { env = {}, isInterrupted = false, columns } = {}) => {
+  return async (args, { env = {}, isInterrupted = false, columns, errorColumns } = {}) => {
     const answer = once(answers, "line");
-    host.stdin!.write(`${JSON.stringify({ args, env: commandEnvironment(env), isInterrupted, columns })}\n`);
+    host.stdin!.write(
+      `${JSON.stringify({ args, env: commandEnvironment(env), isInterrupted, columns, errorColumns })}\n`,
+    );
     const [line] = (await answer) as [string];
-    return JSON.parse(line) as CommandRun;
+    return JSON.parse(line) as HostedRun;
   };
 }

@@ -4,7 +4,7 @@ import type { MemoryEvent } from "../../src/base/events.js";
 import { builtInProfiles, type BuiltInProfile } from "../../src/structure/profiles/built-in-profiles.js";
 import { validateConversation } from "../../src/structure/validate.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
-import { damageOf, remainsOf, type Remains } from "../damage.js";
+import { damageOf, problemOf, remainsOf, unreadableRecords, type Remains } from "../damage.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
 import { reasonOf, UsageError } from "../failure.js";
 import { counted } from "../figures.js";
@@ -165,8 +165,8 @@ async function findingsOf(server: Server, { sessionId, options, events }: Checke
       throw error;
     }
     if (error.code === "wrong_type") {
-      const damaged: MemoryEvent = { type: "damaged", sessionId, operation: "readView" };
-      return damageIn(server, { sessionId, remains, events: [damaged] });
+      const detail = await problemOf(server, sessionId, error);
+      return [{ sessionId, problem: "damaged", severity: "error", detail }];
     }
     const keyId = EncryptionError.isInstance(error) && error.code === "unknown_key" ? error.keyId : undefined;
     const finding = { sessionId, problem: "unreadable", severity: "error", detail: reasonOf(error) } as const;
@@ -174,7 +174,6 @@ async function findingsOf(server: Server, { sessionId, options, events }: Checke
   }
 }
 
-/** The same record is read by the view and by a page. */
 async function damageIn(
   server: Server,
   { sessionId, remains: before, events }: Pick<Checked, "sessionId" | "events"> & { readonly remains: Remains },
@@ -186,15 +185,8 @@ async function damageIn(
   if (remains !== undefined) {
     found.push({ sessionId, problem: "damaged", severity: "error", detail: damageOf(remains).sentence });
   }
-  const unreadable = new Map<number | undefined, string>();
-  for (const event of events) {
-    if (event.type === "record_skipped") {
-      unreadable.set(event.position, event.error.message);
-    }
-  }
-  for (const [position, detail] of unreadable) {
-    const place = position === undefined ? {} : { position };
-    found.push({ sessionId, problem: "unreadable record", severity: "error", detail, ...place });
-  }
-  return found;
+  const unreadable = unreadableRecords(events).map((record) => ({
+    ...{ sessionId, problem: "unreadable record" as const, severity: "error" as const, ...record },
+  }));
+  return [...found, ...unreadable];
 }

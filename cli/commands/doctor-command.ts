@@ -56,32 +56,12 @@ async function print(screen: Screen, address: string, findings: readonly Finding
   await screen.line(bold(address));
   for (const { level, check, found, advice } of findings) {
     await screen.record({ server: address, level, check, found, advice });
-    const lines = [...wrapped(printable(found), screen), ...wrapped(printable(advice), screen).map(dim)];
-    const [first = "", ...rest] = lines;
-    await screen.line(`  ${paint[level](marks[level].padEnd(8))}${check.padEnd(12)}${first}`);
-    for (const line of rest) {
-      await screen.line(`${" ".repeat(indent)}${line}`);
+    await screen.line(`  ${paint[level](marks[level].padEnd(8))}${check.padEnd(12)}${printable(found)}`, { indent });
+    if (advice !== "") {
+      await screen.line(`${" ".repeat(indent)}${printable(advice)}`, { paint: dim });
     }
   }
   await screen.line();
 }
 
 const indent = 22;
-
-/** Text in lines that fit beside the check's name; as it is where the output is no terminal. */
-function wrapped(text: string, { width }: Screen): string[] {
-  if (text === "" || width === undefined) {
-    return text === "" ? [] : [text];
-  }
-  const lines = [""];
-  for (const word of text.split(" ")) {
-    const last = lines.at(-1)!;
-    const longer = last === "" ? word : `${last} ${word}`;
-    if (longer.length <= Math.max(20, width - indent) || last === "") {
-      lines[lines.length - 1] = longer;
-    } else {
-      lines.push(word);
-    }
-  }
-  return lines;
-}

@@ -5,11 +5,12 @@ import { brokenOff } from "../../src/sessions/export-session.js";
 import { MessageHistory } from "../../src/openai/message-history.js";
 import { allSessions } from "../all-sessions.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
-import { remainsOf } from "../damage.js";
+import { damageOf, problemOf, remainsOf, unreadableRecords } from "../damage.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
-import { DataError, reasonOf, UsageError } from "../failure.js";
-import { counted } from "../figures.js";
+import { DataError, UsageError } from "../failure.js";
+import { counted, whole } from "../figures.js";
 import { interrupted } from "../interruption.js";
+import type { MessagePage, PageItem } from "../../src/session/screen-pages.js";
 import { oneOf } from "../operands.js";
 import { printable } from "../printable.js";
 import { openServer, withServerOptions, type Server, type ServerOptions } from "../server.js";
@@ -67,11 +68,10 @@ async function exportSessions(context: CommandContext, options: ExportOptions, n
         break;
       }
       try {
-        await write(exporting, sessionId, { ...options, isNamed: !everything });
-        sessions += 1;
+        sessions += (await write(exporting, sessionId, { ...options, isNamed: !everything })) ? 1 : 0;
       } catch (error) {
         if (error instanceof DataError || (MemoryError.isInstance(error) && !isRetryable(error))) {
-          note(sessionId, MemoryError.isInstance(error) ? reasonOf(error) : error.message);
+          note(sessionId, MemoryError.isInstance(error) ? await problemOf(server, sessionId, error) : error.message);
           continue;
         }
         throw error;
@@ -93,11 +93,19 @@ interface Written extends ExportOptions {
   readonly isNamed: boolean;
 }
 
-async function write(exporting: Exporting, sessionId: string, options: Written): Promise<void> {
-  if (options.isNamed && (await remainsOf(exporting.server, sessionId)) === undefined) {
+/** False where nothing of the session was written. */
+async function write(exporting: Exporting, sessionId: string, options: Written): Promise<boolean> {
+  const remains = await remainsOf(exporting.server, sessionId);
+  if (options.isNamed && remains === undefined) {
     throw new DataError("there is no session of this id; check --prefix.");
   }
-  await (options.format === "own" ? writeOwn(exporting, sessionId) : writeChat(exporting, sessionId, options));
+  if (remains !== undefined && remains.messages === 0 && remains.missing.has("state")) {
+    throw new DataError(`damaged: ${damageOf(remains).sentence}`);
+  }
+  exporting.events.length = 0;
+  return options.format === "own"
+    ? writeOwn(exporting, sessionId, remains?.messages ?? 0)
+    : writeChat(exporting, sessionId, options);
 }
 
 function isRetryable(error: MemoryError): boolean {
@@ -114,25 +122,24 @@ interface Exporting {
   readonly server: Server;
   readonly context: CommandContext;
   readonly note: (sessionId: string, reason: string) => void;
-  /** Events of the reads; emptied here. */
+  /** Events of the reads of one session. */
   readonly events: MemoryEvent[];
 }
 
 const chunkLength = 65_536;
 
 /** Ends a session that cannot be read whole with a line that says so, for `import`. */
-async function writeOwn({ server, context, note }: Exporting, sessionId: string): Promise<void> {
+async function writeOwn({ server, context, note }: Exporting, sessionId: string, left: number): Promise<boolean> {
   const { screen, signal } = context;
-  let [text, lines] = ["", 0];
+  let [text, lines, last, isDamaged] = ["", 0, "", false];
   try {
     for await (const line of server.memory.sessions.export(sessionId)) {
       if (signal.aborted) {
         break;
       }
-      if (lines === 0 && (JSON.parse(line) as { damaged?: boolean }).damaged === true) {
-        note(sessionId, damagedNote);
-      }
+      isDamaged ||= lines === 0 && (JSON.parse(line) as { damaged?: boolean }).damaged === true;
       lines += 1;
+      last = line;
       text += `${line}\n`;
       if (text.length > chunkLength) {
         await screen.write(text);
@@ -144,56 +151,68 @@ async function writeOwn({ server, context, note }: Exporting, sessionId: string)
     throw error;
   }
   await screen.write(signal.aborted && lines > 0 ? `${text}${brokenOff(sessionId)}\n` : text);
+  if (isDamaged) {
+    note(sessionId, damagedNote((JSON.parse(last) as { records?: number }).records ?? 0, left));
+  }
+  return lines > 0;
 }
 
-const damagedNote = "damaged: a part of it is missing in Redis; what is left was exported";
+function damagedNote(exported: number, left: number): string {
+  return exported >= left
+    ? "damaged: a part of it is missing in Redis; what is left was exported"
+    : `damaged: only ${whole(exported)} of the ${counted(left, "message")} that are left can be read; ` +
+        "run rebuild, then export it again";
+}
 
 /** A session as a line of one object, page by page: it may be too long for a string. */
-async function writeChat(exporting: Exporting, sessionId: string, { format }: ExportOptions): Promise<void> {
-  const { server, context, events } = exporting;
-  const history = server.memory.history(sessionId);
-  let written = 0;
+async function writeChat(exporting: Exporting, sessionId: string, { format }: ExportOptions): Promise<boolean> {
+  const { screen, signal } = exporting.context;
+  const history = exporting.server.memory.history(sessionId);
+  let [read, written] = [0, 0];
   let after: number | null = -1;
-  while (after !== null && !context.signal.aborted) {
-    events.length = 0;
-    const page: Awaited<ReturnType<typeof history.getPage>> = await history.getPage({
-      after,
-      limit: pageSize,
-      order: "log",
-    });
-    reportSkipped(exporting, sessionId);
-    const messages = page.items.flatMap(({ position, message }) => {
-      try {
-        const chat = MessageHistory.fromMessages([message]);
-        return format === "openai" ? chat.toOpenAIFormat() : chat.toList();
-      } catch (error) {
-        if (!MemoryError.isInstance(error)) {
-          throw error;
-        }
-        exporting.note(sessionId, `message ${position} was left out: it has no form in OpenAI's chat format.`);
-        return [];
-      }
-    });
+  while (after !== null && !signal.aborted) {
+    const { items, next }: MessagePage = await history.getPage({ after, limit: pageSize, order: "log" });
+    const messages = items.flatMap((item) => chatFormOf(item, { exporting, sessionId, format }));
     const start = written === 0 ? `{"sessionId":${JSON.stringify(sessionId)},"messages":[` : ",";
     if (messages.length > 0) {
-      await context.screen.write(start + messages.map((message) => JSON.stringify(message)).join(","));
+      await screen.write(start + messages.map((message) => JSON.stringify(message)).join(","));
     }
+    read += items.length;
     written += messages.length;
-    after = page.next;
+    after = next;
   }
-  if (written === 0) {
-    throw new DataError("there are no messages in it; check --prefix.");
-  }
-  await context.screen.write("]}\n");
+  await screen.write(written === 0 ? "" : "]}\n");
+  await reportLeftOut(exporting, sessionId, read);
+  return written > 0;
 }
 
-function reportSkipped({ events, note }: Exporting, sessionId: string): void {
-  if (events.some(({ type }) => type === "damaged")) {
-    note(sessionId, damagedNote);
-  }
-  for (const event of events) {
-    if (event.type === "record_skipped") {
-      note(sessionId, `left out: ${event.error.message}`);
+interface ChatForm {
+  readonly exporting: Exporting;
+  readonly sessionId: string;
+  readonly format: ExportOptions["format"];
+}
+
+function chatFormOf({ position, message }: PageItem, { exporting, sessionId, format }: ChatForm) {
+  try {
+    const chat = MessageHistory.fromMessages([message]);
+    return format === "openai" ? chat.toOpenAIFormat() : chat.toList();
+  } catch (error) {
+    if (!MemoryError.isInstance(error)) {
+      throw error;
     }
+    exporting.note(sessionId, `message ${position} was left out: it has no form in OpenAI's chat format.`);
+    return [];
+  }
+}
+
+/** `read` is how many messages could be read. */
+async function reportLeftOut({ server, events, note }: Exporting, sessionId: string, read: number): Promise<void> {
+  const unreadable = unreadableRecords(events);
+  unreadable.forEach(({ detail }) => note(sessionId, `left out: ${detail}`));
+  if (events.some(({ type }) => type === "damaged")) {
+    const left = (await remainsOf(server, sessionId))?.messages ?? 0;
+    note(sessionId, damagedNote(read + unreadable.length, left));
+  } else if (read === 0 && unreadable.length === 0) {
+    note(sessionId, "there are no messages in it.");
   }
 }

@@ -58,28 +58,38 @@ async function rebuild({ screen, env }: CommandContext, options: RebuildOptions,
       throw noSession("rebuild", sessionId);
     }
     const isDry = options.dryRun === true;
-    refuseHopeless(sessionId, remains, options);
+    const needsYes = refuseHopeless(sessionId, remains, options);
     const work = { remains, owner: options.owner };
     const rebuilt = await (isDry ? foresee : rebuildFrom)(server, sessionId, work);
-    await screen.record({ ...rebuilt, ...(isDry && { dryRun: true }) });
+    await screen.record({ ...rebuilt, ...(isDry && { dryRun: true, needsYes }) });
     for (const sentence of sentencesOf(rebuilt, isDry ? "would be rebuilt" : "rebuilt")) {
       await screen.line(printable(`${sessionId}: ${sentence}`));
     }
-    return rebuilt.unreadable.length + rebuilt.changed.length > 0 ? exitCodes.findings : exitCodes.done;
+    if (needsYes) {
+      await screen.line(printable(`${sessionId}: without --yes, nothing would be done.`));
+    }
+    const isWhole = rebuilt.unreadable.length + rebuilt.changed.length === 0 && !needsYes;
+    return isWhole ? exitCodes.done : exitCodes.findings;
   } finally {
     await server.close();
   }
 }
 
-/** @throws DataError where nothing can be repaired; UsageError where the messages are gone, without `--yes`. */
-function refuseHopeless(sessionId: string, remains: Remains, { yes, dryRun }: RebuildOptions): void {
+/**
+ * True for a dry run that says what is done with `--yes` only.
+ *
+ * @throws DataError where nothing can be repaired; UsageError where the messages are gone, without `--yes`.
+ */
+function refuseHopeless(sessionId: string, remains: Remains, { yes, dryRun }: RebuildOptions): boolean {
   const name = JSON.stringify(sessionId);
   if (remains.foreign.has("log")) {
     throw new DataError(`rebuild: nothing was changed in ${name}: ${damageOf(remains).sentence}.`);
   }
-  if (remains.messages === 0 && lengthBefore(remains) !== 0 && yes !== true && dryRun !== true) {
+  const needsYes = remains.messages === 0 && lengthBefore(remains) !== 0 && yes !== true;
+  if (needsYes && dryRun !== true) {
     throw new UsageError(`rebuild: nothing was changed in ${name}: ${damageOf(remains).sentence}.`);
   }
+  return needsYes;
 }
 
 interface Work {

@@ -1,10 +1,14 @@
 import { Command } from "commander";
 import type { MemoryError } from "../../src/base/errors.js";
-import { reencryptSessions, type ReencryptProgress } from "../../src/sessions/reencrypt-sessions.js";
+import {
+  reencryptSessions,
+  type ReencryptProgress,
+  type ReencryptRequest,
+} from "../../src/sessions/reencrypt-sessions.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
-import { damageOf, remainsOf, type Remains } from "../damage.js";
+import { damageOf, problemOf, remainsOf } from "../damage.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
-import { reasonOf, UsageError } from "../failure.js";
+import { UsageError } from "../failure.js";
 import { counted } from "../figures.js";
 import { interrupted } from "../interruption.js";
 import { keysVariable } from "../keys-variable.js";
@@ -33,13 +37,11 @@ interface LeftSession {
 async function reencrypt(context: CommandContext, options: ServerOptions): Promise<ExitCode> {
   const { screen, env, signal } = context;
   const server = await openServer(options, env);
-  const bar = new ProgressBar(screen, { total: undefined, unit: "sessions" });
   try {
     if (!env[keysVariable]?.trim()) {
       throw new UsageError(`reencrypt: there is no key. Set ${keysVariable}, the new key first, then those before it.`);
     }
-    const done = await reencryptAll(server, context, bar);
-    bar.stop();
+    const done = await reencryptAll(server, context);
     await screen.record({ ...done, interrupted: signal.aborted });
     await summarize(screen, done);
     if (signal.aborted) {
@@ -47,21 +49,17 @@ async function reencrypt(context: CommandContext, options: ServerOptions): Promi
     }
     return done.failed + done.incomplete > 0 ? exitCodes.findings : exitCodes.done;
   } finally {
-    bar.stop();
     await server.close();
   }
 }
 
 const keepWriting = "others kept writing with another key; run it again when they have the new one";
 
-async function reencryptAll(
-  server: Server,
-  { screen, signal }: CommandContext,
-  bar: ProgressBar,
-): Promise<ReencryptProgress> {
-  const left: LeftSession[] = [];
+async function reencryptAll(server: Server, { screen, signal }: CommandContext): Promise<ReencryptProgress> {
+  const bar = new ProgressBar(screen, { total: undefined, unit: "sessions" });
+  const left: (LeftSession | Promise<LeftSession>)[] = [];
   let done: ReencryptProgress = { sessions: 0, sealed: 0, incomplete: 0, failed: 0 };
-  let current: { readonly sessionId: string; readonly remains: Remains | undefined } | undefined;
+  let current = "";
   let lost = 0;
   const sessionIds = async function* () {
     for await (const sessionId of server.plainLists.scan()) {
@@ -74,30 +72,32 @@ async function reencryptAll(
         left.push({ sessionId, problem: "failed", reason: damageOf(remains).sentence });
         lost += 1;
       } else {
-        current = { sessionId, remains };
+        current = sessionId;
         yield sessionId;
       }
-      await printLeft(screen, left.splice(0));
+      await printLeft(screen, await Promise.all(left.splice(0)));
     }
   };
-  await reencryptSessions(server.store, {
+  const request: ReencryptRequest = {
     sessionIds: sessionIds(),
     onProblem: ({ sessionId, error }) => {
-      left.push({ sessionId, problem: "failed", reason: reasonFor(error, current?.remains) });
+      left.push(failedSession(server, sessionId, error));
     },
     onProgress: (progress) => {
       if (progress.incomplete > done.incomplete) {
-        left.push({ sessionId: current!.sessionId, problem: "incomplete", reason: keepWriting });
+        left.push({ sessionId: current, problem: "incomplete", reason: keepWriting });
       }
       done = progress;
       bar.reach(progress.sessions);
     },
-  });
+  };
+  await reencryptSessions(server.store, request).finally(() => bar.stop());
+  await printLeft(screen, await Promise.all(left.splice(0)));
   return { ...done, sessions: done.sessions + lost, failed: done.failed + lost };
 }
 
-function reasonFor(error: MemoryError, remains: Remains | undefined): string {
-  return error.code === "damaged" && remains !== undefined ? damageOf(remains).sentence : reasonOf(error);
+async function failedSession(server: Server, sessionId: string, error: MemoryError): Promise<LeftSession> {
+  return { sessionId, problem: "failed", reason: await problemOf(server, sessionId, error) };
 }
 
 async function printLeft(screen: Screen, left: readonly LeftSession[]): Promise<void> {

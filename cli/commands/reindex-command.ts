@@ -1,8 +1,11 @@
 import { Command } from "commander";
+import type { SessionProblem } from "../../src/sessions/problems.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
+import { problemOf } from "../damage.js";
 import { counted } from "../figures.js";
 import { interrupted } from "../interruption.js";
+import { printable } from "../printable.js";
 import { ProgressBar } from "../progress-bar.js";
 import { openServer, withServerOptions, type ServerOptions } from "../server.js";
 
@@ -20,15 +23,25 @@ async function reindex({ screen, env, signal }: CommandContext, options: ServerO
   const bar = new ProgressBar(screen, { total: undefined, unit: "sessions" });
   try {
     signal.throwIfAborted();
+    const problems: SessionProblem[] = [];
     const sessions = await server.memory.sessions.reindex({
+      onProblem: (problem) => problems.push(problem),
       onProgress: (progress) => {
         bar.reach(progress.sessions);
         signal.throwIfAborted();
       },
     });
-    await screen.record({ sessions });
-    await screen.line(`The lists of owners agree with ${counted(sessions, "session")} that have an owner.`);
-    return exitCodes.done;
+    bar.stop();
+    for (const { sessionId, error } of problems) {
+      const reason = await problemOf(server, sessionId, error);
+      await screen.record({ sessionId, problem: "failed", reason });
+      await screen.line(printable(`${sessionId}: failed: ${reason}`));
+    }
+    const [listed, failed] = [sessions - problems.length, problems.length];
+    await screen.record({ sessions: listed, failed });
+    const left = failed === 0 ? "." : `; ${counted(failed, "session")} left as named above.`;
+    await screen.line(`The lists of owners agree with ${counted(listed, "session")} that have an owner${left}`);
+    return failed === 0 ? exitCodes.done : exitCodes.findings;
   } catch (error) {
     if (signal.aborted) {
       return interrupted(screen, "Not all lists were looked at; run the same command again.");

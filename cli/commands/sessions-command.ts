@@ -20,10 +20,10 @@ interface SessionsOptions extends ServerOptions {
 }
 
 const columns: readonly Column[] = [
-  { title: "session", cut: { order: 2, least: 16 } },
+  { title: "session", cut: { order: 2, least: 12 } },
   { title: "owner", cut: { order: 1, least: 8 } },
   { title: "messages", align: "right" },
-  { title: "rounds", align: "right" },
+  { title: "rounds", align: "right", isSpare: true },
   { title: "tokens", align: "right", isSpare: true },
   { title: "updated (UTC)" },
   { title: "expires in", align: "right", isSpare: true },

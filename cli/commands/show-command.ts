@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import type { BaseMessage } from "@langchain/core/messages";
+import type { MemoryEvent } from "../../src/base/events.js";
 import type { HistoryStats, PageItem } from "../../src/session/screen-pages.js";
 import type { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
 import { roleOf } from "../../src/messages/roles.js";
@@ -8,15 +9,15 @@ import { tiktokenCounter } from "../../src/tokens/counters/tiktoken-counter.js";
 import { describeSession } from "../all-sessions.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
-import { damageOf, remainsOf } from "../damage.js";
-import { noSession } from "../failure.js";
+import { damageOf, remainsOf, unreadableRecords } from "../damage.js";
+import { DataError, noSession } from "../failure.js";
 import { counted, minute, whole } from "../figures.js";
 import { interrupted } from "../interruption.js";
 import { contentOf, kindOf } from "../message-line.js";
 import { positiveOperand } from "../operands.js";
 import { printable } from "../printable.js";
 import type { Screen } from "../screen.js";
-import { openServer, withServerOptions, type ServerOptions } from "../server.js";
+import { openServer, withServerOptions, type Server, type ServerOptions } from "../server.js";
 
 interface ShowOptions extends ServerOptions {
   readonly content?: boolean;
@@ -43,17 +44,18 @@ export function showCommand(): CommandDefinition {
 
 async function show(context: CommandContext, options: ShowOptions, sessionId: string): Promise<ExitCode> {
   const { screen, env, signal } = context;
-  const server = await openServer(options, env);
+  const events: MemoryEvent[] = [];
+  const server = await openServer(options, env, (event) => events.push(event));
   try {
     const history = server.memory.history(sessionId);
-    const [stats, details] = [await history.stats(), await describeSession(server, sessionId)];
+    const details = await describeSession(server, sessionId);
+    const damage = details?.damaged && (await damageIn(server, sessionId));
+    const stats = await history.stats();
     if (details === undefined && stats.messages === 0) {
       throw noSession("show", sessionId);
     }
     const { label, owner } = details ?? {};
     const title = label?.title;
-    const remains = details?.damaged && (await remainsOf(server, sessionId));
-    const damage = remains && damageOf(remains).sentence;
     const names = { ...(owner && { owner }), ...(title !== undefined && { title }), ...(damage && { damage }) };
     await screen.record({ sessionId, ...names, ...stats });
     await printHeading(screen, { sessionId, owner, title, stats, damage });
@@ -66,10 +68,30 @@ async function show(context: CommandContext, options: ShowOptions, sessionId: st
       await lines.print(item);
     }
     await printReductions(screen, history);
-    return exitCodes.done;
+    return (await printUnreadable(screen, events)) ? exitCodes.findings : exitCodes.done;
   } finally {
     await server.close();
   }
+}
+
+/** @throws DataError where nothing can be read, because a key is none of the session's. */
+async function damageIn(server: Server, sessionId: string): Promise<string | undefined> {
+  const remains = await remainsOf(server, sessionId);
+  const damage = remains && damageOf(remains).sentence;
+  if (remains !== undefined && remains.foreign.size > 0) {
+    throw new DataError(`show: the session ${JSON.stringify(sessionId)} cannot be read: ${damage}.`);
+  }
+  return damage;
+}
+
+/** Names what was left out; true where there is such a record. */
+async function printUnreadable(screen: Screen, events: readonly MemoryEvent[]): Promise<boolean> {
+  const unreadable = unreadableRecords(events);
+  for (const record of unreadable) {
+    await screen.record({ problem: "unreadable record", ...record });
+    screen.note(printable(`Not shown: ${record.detail}`));
+  }
+  return unreadable.length > 0;
 }
 
 interface Heading {
@@ -85,7 +107,7 @@ async function printHeading(screen: Screen, heading: Heading): Promise<void> {
   const { messages, rounds, view, reductions, createdAt, updatedAt, expiresAt } = stats;
   const tokens = view.tokens === undefined ? "" : `, ${whole(view.tokens)} tokens`;
   const after = reductions === 0 ? "" : `, after ${counted(reductions, "reduction")}`;
-  await screen.line(screen.colours.bold(printable(sessionId)));
+  await screen.line(printable(sessionId), { paint: screen.colours.bold });
   const lines = [
     ["owner", owner],
     ["title", title],
@@ -97,7 +119,7 @@ async function printHeading(screen: Screen, heading: Heading): Promise<void> {
     ["damaged", damage],
   ];
   for (const [name, text] of lines.filter(([, text]) => text)) {
-    await screen.line(`  ${name!.padEnd(12)}${printable(text!)}`);
+    await screen.line(`  ${name!.padEnd(12)}${printable(text!)}`, { indent: 14 });
   }
 }
 
@@ -177,9 +199,9 @@ class MessageLines {
     const indent = role === "human" || position === undefined ? "" : "  ";
     const place = (position === undefined ? "head" : String(position)).padStart(5);
     const text = `${place} ${inView ? "●" : "○"} ${whole(tokens).padStart(7)}  ${indent}${kindOf(message)}`;
-    await screen.line(inView ? text : dim(text));
+    await screen.line(text, { indent: 17 + indent.length, ...(!inView && { paint: dim }) });
     for (const line of this.#withContent ? content : []) {
-      await screen.line(`${" ".repeat(17)}${indent}${cyan(line)}`);
+      await screen.line(`${" ".repeat(17)}${indent}${line}`, { indent: 17 + indent.length, paint: cyan });
     }
   }
 }
@@ -196,6 +218,6 @@ async function printReductions(screen: Screen, history: RedisChatMessageHistory)
       before.tokens === undefined || after.tokens === undefined
         ? ""
         : `, ${whole(before.tokens)} → ${whole(after.tokens)} tokens`;
-    await screen.line(`  ${minute(at)}  ${sizes}${tokens}; the log is seen from ${start} on`);
+    await screen.line(`  ${minute(at)}  ${sizes}${tokens}; the log is seen from ${start} on`, { indent: 20 });
   }
 }

@@ -10,7 +10,7 @@ import type { CommandContext, CommandDefinition } from "../command.js";
 import { readConversationFile, shippedConversations } from "../conversation-file.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
 import { DataError, UsageError } from "../failure.js";
-import { whole } from "../figures.js";
+import { counted, whole } from "../figures.js";
 import { interrupted } from "../interruption.js";
 import { collected, positiveOperand } from "../operands.js";
 import { reducerOf, reducerSpecHelp } from "../reducer-spec.js";
@@ -31,6 +31,7 @@ const columns: readonly Column[] = [
   ...["sent", "cached", "billed", "cuts", "breaks", "questions", "results"].map((title) => ({
     title,
     align: "right" as const,
+    isSpare: ["cached", "cuts", "breaks"].includes(title),
   })),
 ];
 
@@ -119,8 +120,8 @@ async function print(
     await screen.record(result);
   }
   const requests = results[0]?.requests ?? 0;
-  const counted = conversations === 1 ? "1 conversation" : `${conversations} conversations`;
-  await screen.line(`${counted} from ${source}, ${whole(requests)} requests to the model. Sizes are prompt tokens.\n`);
+  const read = `${counted(conversations, "conversation")} from ${source}, ${counted(requests, "request")} to the model.`;
+  await screen.line(`${read} Sizes are prompt tokens.\n`);
   await screen.table(
     columns,
     results.map((result) => [

@@ -92,7 +92,7 @@ async function print(screen: Screen, figures: Figures): Promise<void> {
     ...memoryLines(memory, sessions),
   ];
   for (const [name, text] of lines) {
-    await screen.line(`${name!.padEnd(11)}${text}`);
+    await screen.line(`${name!.padEnd(11)}${text}`, { indent: 11 });
   }
   if (biggest.length > 0) {
     await screen.line();

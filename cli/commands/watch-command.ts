@@ -94,6 +94,6 @@ async function print(screen: Screen, { position, at, message }: PageItem, withCo
   const time = at === undefined ? "" : `${new Date(at).toISOString().slice(11, 19)}  `;
   await screen.line(`${String(position).padStart(5)}  ${time}${kindOf(message)}`);
   for (const line of withContent ? content : []) {
-    await screen.line(`       ${screen.colours.cyan(line)}`);
+    await screen.line(`       ${line}`, { indent: 7, paint: screen.colours.cyan });
   }
 }

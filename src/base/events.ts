@@ -6,7 +6,8 @@
  * - `connection_stalled`: three calls in a row timed out on one open connection; a connection that the store opened is
  *   replaced, one of the application's needs `socketTimeout`. Across a `Cluster` its connections count as one.
  * - `record_skipped`: a stored record could not be read and was omitted from the result, or was kept by a rebuild.
- * - `session_skipped`: a session was skipped by a batch operation (`reencrypt`, `exportOwner`), which continued.
+ * - `session_skipped`: a session was skipped by a batch operation (`reencrypt`, `reindex`, `exportOwner`), which
+ *   continued.
  * - `damaged`: a part of the session is missing in Redis; the result holds the rest.
  * - `conflict_kept`: a message id was written again with other content, and the first was kept.
  * - `tool_result_hidden`: an orphan tool result was omitted from the view.
@@ -57,7 +58,7 @@ export type MemoryEvent =
       readonly type: "session_skipped";
       /** The skipped session. */
       readonly sessionId: string;
-      /** The batch operation: `reencrypt` or `exportOwner`. */
+      /** The batch operation: `reencrypt`, `reindex` or `exportOwner`. */
       readonly operation: string;
       /** Why: a `MemoryError`, such as an `EncryptionError` `unknown_key`. */
       readonly error: Error;

@@ -1,6 +1,7 @@
 import {
   listedSummary,
   type ListsProgress,
+  type ListsReindex,
   type SessionAccess,
   type SessionDetails,
   type SessionLists,
@@ -97,7 +98,7 @@ export class InMemoryLists implements SessionLists {
     }
   }
 
-  async reindex({ onProgress }: { readonly onProgress?: (progress: ListsProgress) => void } = {}): Promise<number> {
+  async reindex({ onProgress }: ListsReindex = {}): Promise<number> {
     return this.#call("reindex", () => {
       const owned = [...this.#sessions.all()].filter(([, { ownership }]) => ownership.owner !== undefined);
       onProgress?.({ sessions: owned.length });

@@ -42,7 +42,7 @@ export function describedFrom(sessionId: string, reply: unknown): DescribedSessi
   }
   const [, owner, label, created, updated, base, next, rounds, tokens, usage, title, listed] = fields;
   const version = Number(micros);
-  const updatedAt = Number(updated ?? 0);
+  const updatedAt = amountOf(updated);
   const details: SessionDetails = {
     sessionId,
     label: {
@@ -52,12 +52,12 @@ export function describedFrom(sessionId: string, reply: unknown): DescribedSessi
     },
     labelVersion: label ?? "",
     // Sessions of older releases have no creation time.
-    createdAt: Number(created ?? updatedAt),
+    createdAt: amountOf(created ?? updatedAt),
     updatedAt,
     messages: amountOf(amountOf(next) - amountOf(base)),
     rounds: amountOf(rounds),
     ...(isText(owner) && { owner }),
-    ...(isText(tokens) && { tokens: Number(tokens) }),
+    ...(isText(tokens) && { tokens: amountOf(tokens) }),
     ...(isText(usage) && { usage: usageFrom(usage) }),
     ...(Number(left) >= 0 && { expiresAt: Math.floor(version / 1_000) + Number(left) }),
   };

@@ -1,4 +1,5 @@
-import type { ListsProgress } from "../store/lists.js";
+import { MemoryError } from "../base/errors.js";
+import type { ListsReindex } from "../store/lists.js";
 import type { DescribedSession } from "./entries.js";
 import type { OwnerLists } from "./owner-lists.js";
 import { scanKeys, type KeyScan } from "../redis/scan-keys.js";
@@ -7,16 +8,16 @@ import type { SessionDescriber } from "./session-describer.js";
 const pageLength = 100;
 
 /** Context of a reindexing. */
-export interface Reindexing {
+export interface Reindexing extends ListsReindex {
   readonly scan: KeyScan;
   readonly owners: OwnerLists;
   readonly describer: SessionDescriber;
   readonly graceMs: number;
-  readonly onProgress: ((progress: ListsProgress) => void) | undefined;
 }
 
 /** Lists every session under its owner, and removes stale entries. Returns the number of sessions with an owner. */
-export async function reindexSessions({ scan, owners, describer, graceMs, onProgress }: Reindexing): Promise<number> {
+export async function reindexSessions(reindexing: Reindexing): Promise<number> {
+  const { scan, owners, describer, graceMs, onProgress } = reindexing;
   const seen = new Set<string>();
   const indexed = new Set<string>();
   for await (const page of scanKeys(scan)) {
@@ -25,7 +26,7 @@ export async function reindexSessions({ scan, owners, describer, graceMs, onProg
     page.owners.forEach((owner) => indexed.add(owner));
     for (let first = 0; first < fresh.length; first += pageLength) {
       const part = fresh.slice(first, first + pageLength);
-      const described = await Promise.all(part.map(({ sessionId }) => describer.describe(sessionId)));
+      const described = await Promise.all(part.map(({ sessionId }) => describeUnlessRefused(sessionId, reindexing)));
       await putByOwner(owners, described);
       onProgress?.({ sessions: seen.size });
     }
@@ -34,6 +35,22 @@ export async function reindexSessions({ scan, owners, describer, graceMs, onProg
     await dropStrangers({ owners, describer, owner, graceMs });
   }
   return seen.size;
+}
+
+/** Undefined for a session that cannot be read, which is reported. */
+async function describeUnlessRefused(
+  sessionId: string,
+  { describer, onProblem }: Reindexing,
+): Promise<DescribedSession | undefined> {
+  try {
+    return await describer.describe(sessionId);
+  } catch (error) {
+    if (onProblem === undefined || !MemoryError.isInstance(error) || error.retryable) {
+      throw error;
+    }
+    onProblem({ sessionId, error });
+    return undefined;
+  }
 }
 
 async function putByOwner(owners: OwnerLists, all: readonly (DescribedSession | undefined)[]): Promise<void> {

@@ -32,7 +32,8 @@ export class SessionDescriber {
   }
 
   /**
-   * The session if it belongs to the owner, `"damaged"` if it lost its state and may be the owner's; else undefined.
+   * The session if it belongs to the owner, `"damaged"` if its state is lost or no hash and it may be the owner's; else
+   * undefined.
    */
   async describeOf(owner: string, sessionId: string): Promise<DescribedSession | "damaged" | undefined> {
     try {
@@ -43,7 +44,7 @@ export class SessionDescriber {
       if (code === "other_owner") {
         return undefined;
       }
-      if (code === "damaged") {
+      if (code === "damaged" || code === "wrong_type") {
         return "damaged";
       }
       throw error;

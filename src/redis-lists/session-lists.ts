@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import {
   listedSummary,
   type ListsProgress,
+  type ListsReindex,
   type SessionAccess,
   type SessionDetails,
   type SessionLists,
@@ -147,9 +148,9 @@ export class RedisLists implements SessionLists {
     return scanSessions(this.#scan(), owner);
   }
 
-  async reindex({ onProgress }: { readonly onProgress?: (progress: ListsProgress) => void } = {}): Promise<number> {
+  async reindex(listeners: ListsReindex = {}): Promise<number> {
     const [owners, describer] = [this.#owners, this.#describer];
-    return reindexSessions({ scan: this.#scan(), owners, describer, graceMs: announcedGraceMs, onProgress });
+    return reindexSessions({ scan: this.#scan(), owners, describer, graceMs: announcedGraceMs, ...listeners });
   }
 
   async flush(): Promise<void> {

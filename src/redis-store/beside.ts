@@ -209,6 +209,8 @@ function placeOf({ before, after, around, since }: StoredPageRequest): [kind: st
   return before !== undefined ? ["before", before] : after !== undefined ? ["after", after] : ["newest", ""];
 }
 
+/** Undefined where there is none, and where a damaged session holds something else. */
 function numberOr(value: unknown): number | undefined {
-  return value === "" ? undefined : Number(value);
+  const number = value === "" ? NaN : Number(value);
+  return number >= 0 && number < Infinity ? number : undefined;
 }

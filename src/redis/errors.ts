@@ -264,6 +264,17 @@ export function isReply(error: unknown): boolean {
   return rootOf(error).name === "ReplyError" || MemoryError.isInstance(error);
 }
 
+/** True for an error that the connection or the server gave, false for one of the program. */
+export function isOfConnection(error: unknown): boolean {
+  const { name, message, code } = rootOf(error) as Error & { readonly code?: string };
+  return (
+    !MemoryError.isInstance(error) &&
+    (/^(ReplyError|AbortError|MaxRetriesPerRequestError|ClusterAllFailedError)$/.test(name) ||
+      /^(Command timed out|Connection is closed\.)$/.test(message) ||
+      /^(ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|ENOTFOUND)/.test(code ?? ""))
+  );
+}
+
 /** True if the `commandTimeout` of the client itself expired. */
 export function isClientTimeout(error: unknown): boolean {
   return rootOf(error).message === "Command timed out";

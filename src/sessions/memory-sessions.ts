@@ -20,7 +20,7 @@ import type {
   SessionList,
   SessionListOptions,
 } from "./requests.js";
-import type { SessionProblem } from "./problems.js";
+import { leaveOut, type SessionProblem } from "./problems.js";
 import { listedSession, storedSession, type StoredSession } from "./stored-sessions.js";
 
 const defaultLimit = 30;
@@ -48,6 +48,12 @@ const erasureSchema = lazy(() =>
 const reencryptSchema = lazy(() =>
   z.strictObject({
     onProgress: z.optional(anyFunction<(progress: ReencryptProgress) => void>()),
+    onProblem: z.optional(anyFunction<(problem: SessionProblem) => void>()),
+  }),
+);
+const reindexSchema = lazy(() =>
+  z.strictObject({
+    onProgress: z.optional(anyFunction<(progress: ListsProgress) => void>()),
     onProblem: z.optional(anyFunction<(problem: SessionProblem) => void>()),
   }),
 );
@@ -225,11 +231,15 @@ export class MemorySessions {
 
   /**
    * Rebuilds all lists by scanning all keys of Redis, beside concurrent writers, and returns the number of sessions
-   * with an owner.
+   * with an owner. A session that cannot be read is reported by an event `session_skipped`, and passed to `onProblem`.
    */
   async reindex(options: ReindexOptions = {}): Promise<number> {
-    const { onProgress } = parseOptions("sessions.reindex", erasureSchema(), options);
-    return this.#lists("reindex").reindex(onProgress && { onProgress });
+    const { onProgress, onProblem } = parseOptions("sessions.reindex", reindexSchema(), options);
+    const listeners = { onProblem, onEvent: this.#onEvent };
+    return this.#lists("reindex").reindex({
+      onProgress,
+      onProblem: (problem) => leaveOut(listeners, { operation: "reindex", ...problem }),
+    });
   }
 
   /**

@@ -42,6 +42,8 @@ export interface SessionErasureOptions {
 export interface ReindexOptions {
   /** Called after each step with the number of visited sessions. */
   readonly onProgress?: (progress: ListsProgress) => void;
+  /** Receives each session that cannot be read; the others are listed. @default an event `session_skipped` only */
+  readonly onProblem?: (problem: SessionProblem) => void;
 }
 
 /** Options of `memory.sessions.reencrypt`. */

@@ -1,3 +1,4 @@
+import type { MemoryError } from "../base/errors.js";
 import type { SessionRef } from "./session-ref.js";
 
 /** The caller of a method. With an owner, a session of another owner is refused. */
@@ -73,6 +74,14 @@ export interface SessionsPage {
 export interface ListsProgress {
   /** Sessions erased, or read, so far. */
   readonly sessions: number;
+}
+
+/** Receivers of a reindexing. */
+export interface ListsReindex {
+  /** Called after each batch with the number of sessions that were read. */
+  readonly onProgress?: ((progress: ListsProgress) => void) | undefined;
+  /** Receives each session that cannot be read; its entry is left as it is. @default the error is thrown */
+  readonly onProblem?: ((problem: { readonly sessionId: string; readonly error: MemoryError }) => void) | undefined;
 }
 
 /** The most sessions in one page of a list. */
@@ -155,10 +164,7 @@ export interface SessionLists {
   /** The ids of all sessions, or of those of an owner, each once, in no order; scans all keys. */
   scan(access?: SessionAccess): AsyncIterable<string>;
   /** Rebuilds every list from the sessions. Returns the number of sessions that were read. */
-  reindex(options?: {
-    /** Called after each batch with the number of sessions that were read. */
-    readonly onProgress?: (progress: ListsProgress) => void;
-  }): Promise<number>;
+  reindex(options?: ListsReindex): Promise<number>;
   /** Resolves when lists show all writes of this process. */
   flush(): Promise<void>;
 }

@@ -20,7 +20,7 @@ local next = s.begun and s.next or s.length
 local whole = s.start == s.base and s.base == 0 and s.headCount == 0
 local expires = left >= 0 and string.format('%.0f', now() + left) or ''
 return {
-  'STATS', s.epoch, s.length, s.rounds, s.headCount + next - s.start,
+  'STATS', s.epoch, s.length, s.rounds, s.headCount + math.min(next - s.start, s.length),
   s.tokens and string.format('%.17g', s.tokens) or '',
   s.counter, whole and 1 or 0, field[1] or '0', field[2] or '', field[3] or '', expires, s.damaged and 1 or 0
 }
