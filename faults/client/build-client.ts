@@ -38,7 +38,7 @@ export async function buildClient(plant: PlantName | undefined): Promise<string>
   return outfile;
 }
 
-/** Replaces the texts of a plant while the sources are read. The modules of Lua scripts are made anew from their files. */
+/** Replaces the texts of a plant while the sources are read. Rebuilds the modules of Lua scripts from their files. */
 function planting(plant: PlantName, planted: Set<string>): Plugin {
   const read = (file: string) =>
     plants[plant]

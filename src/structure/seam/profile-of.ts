@@ -3,7 +3,7 @@ import type { Adapter } from "../adapters/adapter.js";
 import { adapterProfiles } from "../profiles/adapter-profiles.js";
 import type { StructureProfile } from "../profiles/profile.js";
 
-/** What a request to a model has to be like, as far as the model tells. */
+/** Requirements for a request to a model, as far as they can be derived from the model. */
 export interface ModelProfile {
   /** The profile of the model's adapter; `neutral` where it is not known. */
   readonly profile: StructureProfile;

@@ -23,9 +23,9 @@ export interface ToModelResult {
   readonly repairs: readonly StructureRepair[];
   /** Number of thoughts that were left out because they were made behind something else. */
   readonly thinkingDropped: number;
-  /** What stands before the answer, for `stampAnswer`; undefined for models that do not bind their thoughts. */
+  /** The prefix of the answer, for `stampAnswer`; undefined for models that do not bind their thoughts. */
   readonly prefix: AnswerPrefix | undefined;
-  /** What the model told about itself. */
+  /** Properties derived from the model. */
   readonly profile: ModelProfile;
 }
 
