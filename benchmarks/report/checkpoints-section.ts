@@ -24,7 +24,8 @@ export function checkpointsSection({ steps, growths, agents, reads, kept }: Chec
       "its serialized values. The others ran their own code on stand-ins that count, because their databases are not " +
       "to be had everywhere: checkpoint-redis (RedisJSON, RediSearch) on a client that counts commands and the JSON " +
       "text of documents, without what the modules' trees and indexes take; checkpoint-postgres on a pool that " +
-      "counts statements and the bytes of rows; checkpoint-sqlite on a database that does the same. So they have no times.",
+      "counts statements and the bytes of rows; checkpoint-sqlite on a database that does the same. So they have no " +
+      "times.",
     tables: [
       { title: "A step", head: growthHead, rows: growths.map(growthRow) },
       {
