@@ -1,6 +1,6 @@
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
 import { KeyRing } from "../../src/sealed/keys/key-ring.js";
-import { sealedStore } from "../../src/sealed/store.js";
+import { sealedWhenUsed } from "../../src/sealed/loaded-store.js";
 import { around } from "../../src/store/groups.js";
 import { refreshedOnRead } from "../../src/store/refreshing-store.js";
 import type { CompleteSessionStore } from "../../src/store/session-store.js";
@@ -16,7 +16,7 @@ type Layer = (store: CompleteSessionStore) => CompleteSessionStore;
 
 /** What a memory puts around a store, by name. */
 const layers = {
-  sealed: (store) => sealedStore(store, KeyRing.of(testKeys("k2", "k1"))),
+  sealed: (store) => sealedWhenUsed(store, KeyRing.of(testKeys("k2", "k1"))),
   passed: (store) => around(store, (_, go) => go()),
   refreshed: (store) =>
     refreshedOnRead("The test", store, { ttlMs: 600_000, pending: new Set() }) as CompleteSessionStore,
