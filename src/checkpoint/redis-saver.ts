@@ -36,13 +36,17 @@ import { ThreadWriter } from "./thread-writer.js";
  * Long lists inside channel values are stored element by element, each distinct text once per thread, and checkpoints
  * reference them. So a step only stores its new data. All keys of a thread lie in the hash slot of the session with the
  * same id.
- * @example import { RedisSaver } from "langchain-redis-memory/checkpoint"; import { MessagesAnnotation, StateGraph }
- * from "@langchain/langgraph";
+ * @example
+ * import { RedisSaver } from "langchain-redis-memory/checkpoint";
+ * import { MessagesAnnotation, StateGraph } from "@langchain/langgraph";
  *
- * const checkpointer = RedisSaver.fromUrl("redis://localhost:6379", { threadTTL: 604_800 }); const graph = new
- * StateGraph(MessagesAnnotation) .addNode("answer", async () => ({ messages: [{ role: "ai", content: "Hello." }] }))
- * .addEdge("__start__", "answer") .compile({ checkpointer }); await graph.invoke({ messages: [{ role: "human", content:
- * "Hi." }] }, { configurable: { thread_id: "ann-1" } }); await checkpointer.close();
+ * const checkpointer = RedisSaver.fromUrl("redis://localhost:6379", { threadTTL: 604_800 });
+ * const graph = new StateGraph(MessagesAnnotation)
+ *   .addNode("answer", async () => ({ messages: [{ role: "ai", content: "Hello." }] }))
+ *   .addEdge("__start__", "answer")
+ *   .compile({ checkpointer });
+ * await graph.invoke({ messages: [{ role: "human", content: "Hi." }] }, { configurable: { thread_id: "ann-1" } });
+ * await checkpointer.close();
  */
 export class RedisSaver extends BaseCheckpointSaver {
   readonly #options: ReturnType<typeof checkedOptions>;

@@ -36,8 +36,9 @@ const optionsSchema = lazy(() =>
  * message text, and errors appear with their type only.
  *
  * @throws ConfigurationError naming the option.
- * @example import { RedisChatMemory } from "langchain-redis-memory"; import { openTelemetryHandler } from
- * "langchain-redis-memory/otel";
+ * @example
+ * import { RedisChatMemory } from "langchain-redis-memory";
+ * import { openTelemetryHandler } from "langchain-redis-memory/otel";
  *
  * const memory = new RedisChatMemory({ url: "redis://localhost:6379", onEvent: openTelemetryHandler() });
  */

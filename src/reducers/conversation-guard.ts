@@ -37,13 +37,14 @@ const guardOptions = lazy(() =>
  * a repair returns new messages. Directly before a model, set `purpose: "model-input"`.
  *
  * @throws ConfigurationError naming the option. `invoke` throws StructureError.
- * @example import type { BaseChatModel } from "@langchain/core/language_models/chat_models"; import {
- * ChatPromptTemplate } from "@langchain/core/prompts"; import { conversationGuard } from
- * "langchain-redis-memory/structure";
+ * @example
+ * import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+ * import { ChatPromptTemplate } from "@langchain/core/prompts";
+ * import { conversationGuard } from "langchain-redis-memory/structure";
  *
- * const prompt = ChatPromptTemplate.fromMessages([["system", "Be brief."], ["placeholder", "{history}"]]); const guard
- * = conversationGuard({ mode: "repair", profile: "anthropic", purpose: "model-input" }); export const chainWith =
- * (model: BaseChatModel) => prompt.pipe(guard).pipe(model);
+ * const prompt = ChatPromptTemplate.fromMessages([["system", "Be brief."], ["placeholder", "{history}"]]);
+ * const guard = conversationGuard({ mode: "repair", profile: "anthropic", purpose: "model-input" });
+ * export const chainWith = (model: BaseChatModel) => prompt.pipe(guard).pipe(model);
  */
 export function conversationGuard(options: ConversationGuardOptions): Runnable<ReducerInput, BaseMessage[]> {
   const { mode, onIssues, onRepairs, ...fields } = parseOptions("conversationGuard", guardOptions(), options);

@@ -82,7 +82,8 @@ export interface SessionFields extends HistoryIdentity {
 
 /**
  * Config of a run, for the second argument of `invoke` or `stream`.
- * @example import { sessionConfig, type SessionConfig } from "langchain-redis-memory";
+ * @example
+ * import { sessionConfig, type SessionConfig } from "langchain-redis-memory";
  *
  * const session: SessionConfig = sessionConfig({ sessionId: "chat-7", owner: "user-1", title: "A trip to Oslo" });
  */
@@ -102,12 +103,14 @@ const configSchema = lazy(() =>
  * `metadata` only label a session that never had any.
  *
  * @throws ConfigurationError naming the field; for a misspelt field also the intended name.
- * @example import { ChatOpenAI } from "@langchain/openai"; import { RedisChatMemory, sessionConfig, withRedisMemory }
- * from "langchain-redis-memory";
+ * @example
+ * import { ChatOpenAI } from "@langchain/openai";
+ * import { RedisChatMemory, sessionConfig, withRedisMemory } from "langchain-redis-memory";
  *
- * const memory = new RedisChatMemory({ url: "redis://localhost:6379" }); const chat = withRedisMemory(new ChatOpenAI({
- * model: "gpt-4o-mini" }), { memory }); await chat.invoke("Hi", sessionConfig({ sessionId: "chat-7", owner: "user-1",
- * title: "A greeting" })); await memory.close();
+ * const memory = new RedisChatMemory({ url: "redis://localhost:6379" });
+ * const chat = withRedisMemory(new ChatOpenAI({ model: "gpt-4o-mini" }), { memory });
+ * await chat.invoke("Hi", sessionConfig({ sessionId: "chat-7", owner: "user-1", title: "A greeting" }));
+ * await memory.close();
  */
 export function sessionConfig(fields: SessionFields): SessionConfig {
   const given = withoutUndefined(parseOptions("sessionConfig", configSchema(), fields));

@@ -59,10 +59,12 @@ export interface MessagePage {
 
 /**
  * Statistics of a session; times in milliseconds since 1970, by the server's clock.
- * @example import { RedisChatMemory } from "langchain-redis-memory";
+ * @example
+ * import { RedisChatMemory } from "langchain-redis-memory";
  *
- * const history = new RedisChatMemory({ url: "redis://localhost:6379" }).history("chat-7"); const { messages, view } =
- * await history.stats(); console.log(`The model sees ${view.messages} of ${messages} messages.`);
+ * const history = new RedisChatMemory({ url: "redis://localhost:6379" }).history("chat-7");
+ * const { messages, view } = await history.stats();
+ * console.log(`The model sees ${view.messages} of ${messages} messages.`);
  */
 export interface HistoryStats {
   /** Messages that are stored. */

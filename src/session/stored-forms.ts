@@ -7,11 +7,16 @@ import { changeMessage } from "../messages/change-message.js";
 /**
  * Maps a message to the message to store, or to a promise of it. Gets a copy, which it may mutate; changes of the id
  * are ignored. Throw an error to refuse the whole turn.
- * @example import { RedisChatMemory, type BeforeStore } from "langchain-redis-memory";
+ * @example
+ * import { RedisChatMemory, type BeforeStore } from "langchain-redis-memory";
  *
- * const withoutCardNumbers: BeforeStore = (message) => { if (typeof message.content === "string") { message.content =
- * message.content.replaceAll(/\b\d{16}\b/g, "[card]"); } return message; }; const memory = new RedisChatMemory({ url:
- * "redis://localhost:6379", beforeStore: withoutCardNumbers });
+ * const withoutCardNumbers: BeforeStore = (message) => {
+ *   if (typeof message.content === "string") {
+ *     message.content = message.content.replaceAll(/\b\d{16}\b/g, "[card]");
+ *   }
+ *   return message;
+ * };
+ * const memory = new RedisChatMemory({ url: "redis://localhost:6379", beforeStore: withoutCardNumbers });
  */
 export type BeforeStore = (message: BaseMessage) => BaseMessage | Promise<BaseMessage>;
 

@@ -55,11 +55,12 @@ export interface InnerEdit {
  * item and the items after it only together: if one is removed, the ids of the others are removed too. Does not mutate
  * the message; returns the same object if nothing changes.
  *
- * @example import { AIMessage } from "@langchain/core/messages"; import { editMessage } from
- * "langchain-redis-memory/structure";
+ * @example
+ * import { AIMessage } from "@langchain/core/messages";
+ * import { editMessage } from "langchain-redis-memory/structure";
  *
- * const answer = new AIMessage({ content: "I look.", tool_calls: [{ id: "c1", name: "search", args: {} }] }); const
- * renamed = editMessage(answer, { calls: ({ id }) => (id === "c1" ? { id: "call-0001" } : undefined) });
+ * const answer = new AIMessage({ content: "I look.", tool_calls: [{ id: "c1", name: "search", args: {} }] });
+ * const renamed = editMessage(answer, { calls: ({ id }) => (id === "c1" ? { id: "call-0001" } : undefined) });
  */
 export function editMessage<M extends BaseMessage>(message: M, { calls, text, thoughts }: MessageEdit): M {
   return editAll(message, {

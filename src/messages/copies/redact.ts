@@ -19,11 +19,12 @@ const defaultMark = "[redacted]";
  *
  * @param mark Replacement for each match of a pattern; a function returns the new text itself.
  * @throws ConfigurationError for a pattern that is neither a string, a regular expression nor a function.
- * @example import { RedisChatMemory } from "langchain-redis-memory"; import { redact } from
- * "langchain-redis-memory/structure";
+ * @example
+ * import { RedisChatMemory } from "langchain-redis-memory";
+ * import { redact } from "langchain-redis-memory/structure";
  *
- * const beforeStore = redact(/\b\d{16}\b/g, "[card]"); const memory = new RedisChatMemory({ url:
- * "redis://localhost:6379", beforeStore });
+ * const beforeStore = redact(/\b\d{16}\b/g, "[card]");
+ * const memory = new RedisChatMemory({ url: "redis://localhost:6379", beforeStore });
  */
 export function redact(
   pattern: string | RegExp | Redaction,

@@ -6,7 +6,8 @@ import type { StructureProfile } from "../../structure/profiles/profile.js";
 
 /**
  * Lifetime of a provider's cache entry.
- * @example import { promptCacheMarks } from "langchain-redis-memory";
+ * @example
+ * import { promptCacheMarks } from "langchain-redis-memory";
  *
  * const marks = promptCacheMarks({ profile: "anthropic", ttl: "1h" }); // dearer to write, and kept for an hour
  */

@@ -43,11 +43,14 @@ const maxMarks = 4;
  * not carry a mark stays unmarked: thinking, blank text, messages with tool calls. Idempotent. Linear.
  *
  * @throws ConfigurationError naming the option.
- * @example import type { BaseChatModel } from "@langchain/core/language_models/chat_models"; import {
- * ChatPromptTemplate } from "@langchain/core/prompts"; import { promptCacheMarks } from "langchain-redis-memory";
+ * @example
+ * import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+ * import { ChatPromptTemplate } from "@langchain/core/prompts";
+ * import { promptCacheMarks } from "langchain-redis-memory";
  *
- * const prompt = ChatPromptTemplate.fromMessages([["system", "Be brief."], ["placeholder", "{history}"]]); export const
- * chainWith = (model: BaseChatModel) => prompt.pipe(promptCacheMarks({ profile: "anthropic" })).pipe(model);
+ * const prompt = ChatPromptTemplate.fromMessages([["system", "Be brief."], ["placeholder", "{history}"]]);
+ * export const chainWith = (model: BaseChatModel) =>
+ *   prompt.pipe(promptCacheMarks({ profile: "anthropic" })).pipe(model);
  */
 export function promptCacheMarks(options: PromptCacheMarksOptions): Runnable<ReducerInput, BaseMessage[]> {
   const { profile, ttl } = parseOptions("promptCacheMarks", schema(), options);

@@ -90,12 +90,13 @@ const optionsSchema = lazy(() =>
  *
  * @returns one result for each reducer, in their order.
  * @throws ConfigurationError for an invalid conversation, reducer or option; errors of a reducer.
- * @example import { AIMessage, HumanMessage } from "@langchain/core/messages"; import { ChatHistoryTokenReducer,
- * simulateReducers } from "langchain-redis-memory";
+ * @example
+ * import { AIMessage, HumanMessage } from "@langchain/core/messages";
+ * import { ChatHistoryTokenReducer, simulateReducers } from "langchain-redis-memory";
  *
- * const conversations = [[new HumanMessage("Hi"), new AIMessage("Hello!")]]; // yours const reducers = [{ name: "never
- * cut" }, new ChatHistoryTokenReducer({ maxTokens: 8_000 })]; const results = await simulateReducers(conversations,
- * reducers);
+ * const conversations = [[new HumanMessage("Hi"), new AIMessage("Hello!")]]; // yours
+ * const reducers = [{ name: "never cut" }, new ChatHistoryTokenReducer({ maxTokens: 8_000 })];
+ * const results = await simulateReducers(conversations, reducers);
  */
 export async function simulateReducers(
   conversations: readonly (readonly BaseMessage[])[],

@@ -30,11 +30,12 @@ const optionsSchema = lazy(() =>
  * and media by OpenAI's formulas, as with `tiktokenCounter`.
  *
  * @throws ConfigurationError if the model has no `getNumTokens`.
- * @example import { ChatOpenAI } from "@langchain/openai"; import { ChatHistoryTokenReducer, modelCounter } from
- * "langchain-redis-memory";
+ * @example
+ * import { ChatOpenAI } from "@langchain/openai";
+ * import { ChatHistoryTokenReducer, modelCounter } from "langchain-redis-memory";
  *
- * const tokenCounter = modelCounter(new ChatOpenAI({ model: "gpt-4o-mini" })); const reducer = new
- * ChatHistoryTokenReducer({ maxTokens: 8_000, tokenCounter });
+ * const tokenCounter = modelCounter(new ChatOpenAI({ model: "gpt-4o-mini" }));
+ * const reducer = new ChatHistoryTokenReducer({ maxTokens: 8_000, tokenCounter });
  */
 export function modelCounter(model: CountingModel): TokenCounter {
   parseOptions("modelCounter", optionsSchema(), { model });
