@@ -169,13 +169,6 @@ export function keysNeeded(sessionId: string, stored: string): EncryptionError {
   return unknownKey(sessionId, first.slice(0, first.lastIndexOf(".")), keys);
 }
 
-/** Refuses a writer that does not name all keys that a session needs. */
-export function refuseUnlessKnown({ id, keys }: SessionRef, stored: string): void {
-  if (!keyNames(stored).every((name) => keys?.known.includes(name))) {
-    throw keysNeeded(id, stored);
-  }
-}
-
 /** The error for a session of another owner, whether it is read or written. */
 export function otherOwner(sessionId: string): ConflictError {
   return new ConflictError(
