@@ -15,6 +15,11 @@ export const commandEntries: readonly CommandEntry[] = [
     load: async () => (await import("./commands/sessions-command.js")).sessionsCommand(),
   },
   {
+    name: "threads",
+    summary: "List LangGraph threads of RedisSaver: checkpoints, stored texts, expiry.",
+    load: async () => (await import("./commands/threads-command.js")).threadsCommand(),
+  },
+  {
     name: "show",
     summary: "Show a session as rounds: what the model sees, and what left its view.",
     load: async () => (await import("./commands/show-command.js")).showCommand(),

@@ -54,6 +54,7 @@ describe("a command that is interrupted", () => {
 
   it.each([
     ["sessions", "Nothing is listed, because not all sessions were looked at."],
+    ["threads", "Nothing is listed, because not all threads were looked at."],
     ["stats", "Nothing is counted, because not all sessions were looked at."],
     ["show", "Not all messages are shown."],
     ["check", "Not all sessions were checked."],

@@ -46,5 +46,11 @@ export const leastCommands = {
   cluster: ["cluster|slots", "cluster|info", "readonly", "readwrite", "asking", "client|setname"],
 } as const;
 
-/** All of them. */
+/** Commands of the entry `./checkpoint`, beside those above: a user without them lacks LangGraph's parts only. */
+export const langGraphCommands = {
+  RedisSaver: ["zcard", "zlexcount", "zrevrangebylex"],
+  RedisStore: ["zcard", "zrangebylex"],
+} as const;
+
+/** All that the package needs without that entry. */
 export const allLeastCommands: readonly string[] = Object.values(leastCommands).flat();

@@ -1,9 +1,10 @@
 import type { Redis } from "ioredis";
 import { finding, type Finding } from "./finding.js";
-import { leastCommands } from "./least-commands.js";
+import { langGraphCommands, leastCommands } from "./least-commands.js";
 
 type Probed = Exclude<keyof typeof leastCommands, "connection" | "cluster">;
-type Command = Exclude<(typeof leastCommands)[Probed][number], "multi" | "exec">;
+type SessionCommand = Exclude<(typeof leastCommands)[Probed][number], "multi" | "exec">;
+type Command = SessionCommand | (typeof langGraphCommands)[keyof typeof langGraphCommands][number];
 
 /** Arguments that fit each command's arity; what it would do is never done. The compiler refuses a missing one. */
 const argumentsOf: Readonly<Record<Command, (key: string) => readonly (string | number)[]>> = {
@@ -45,6 +46,10 @@ const argumentsOf: Readonly<Record<Command, (key: string) => readonly (string | 
   hsetnx: (key) => [key, "a", "b"],
   lindex: (key) => [key, 0],
   lset: (key) => [key, 0, "a"],
+  zcard: (key) => [key],
+  zlexcount: (key) => [key, "-", "+"],
+  zrangebylex: (key) => [key, "-", "+"],
+  zrevrangebylex: (key) => [key, "+", "-"],
 };
 
 const groups = Object.keys(leastCommands).filter((group) => group !== "connection" && group !== "cluster") as Probed[];
@@ -64,15 +69,40 @@ export async function permissionFindings(node: Redis, keyPrefix: string, user: s
   await node.multi({ pipeline: false }).catch(note("always", "multi"));
   await node.call("langchain-redis-memory.none").catch(() => undefined);
   for (const group of groups) {
-    for (const command of leastCommands[group].filter((name): name is Command => name !== "multi" && name !== "exec")) {
+    for (const command of leastCommands[group].filter(
+      (name): name is SessionCommand => name !== "multi" && name !== "exec",
+    )) {
       await node.call(command, ...argumentsOf[command](key)).catch(note(group, command));
     }
   }
+  const ofGraphs = await refusedForGraphs(node, key);
   await node.call("exec").catch(() => undefined);
   const found = groups.filter((group) => refused.get(group)!.length > 0);
+  const notes = ofGraphs.map(({ part, commands }) =>
+    finding("note", "permissions", `${user} may not run: ${commands.join(", ")}`, `Only ${part} needs them.`),
+  );
   return found.length === 0
-    ? [finding("ok", "permissions", `${user} may run every command that the package needs`)]
-    : found.map((group) => refusal(group, `${user} may not run: ${refused.get(group)!.join(", ")}`));
+    ? [finding("ok", "permissions", `${user} may run every command that the package needs`), ...notes]
+    : [...found.map((group) => refusal(group, `${user} may not run: ${refused.get(group)!.join(", ")}`)), ...notes];
+}
+
+/** The commands of LangGraph's parts that this user may not run, part by part. */
+async function refusedForGraphs(node: Redis, key: string) {
+  const found: { readonly part: string; readonly commands: readonly string[] }[] = [];
+  for (const [part, commands] of Object.entries(langGraphCommands)) {
+    const refused: string[] = [];
+    for (const command of commands) {
+      await node.call(command, ...argumentsOf[command](key)).catch((error: Error) => {
+        if (isRefusal(error)) {
+          refused.push(command);
+        }
+      });
+    }
+    if (refused.length > 0) {
+      found.push({ part, commands: refused });
+    }
+  }
+  return found;
 }
 
 function refusal(group: Probed, found: string): Finding {

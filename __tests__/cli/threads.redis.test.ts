@@ -1,0 +1,60 @@
+import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
+import { RedisSaver } from "langchain-redis-memory/checkpoint";
+import { threadKeys } from "../../src/redis/keys.js";
+import { jsonLines } from "../support/built-command.js";
+import { commandPlaces } from "../support/command-places.js";
+import { human } from "../support/messages.js";
+
+const { client, place } = commandPlaces("threads");
+
+async function put(saver: RedisSaver, threadId: string, count: number): Promise<void> {
+  for (let step = 0; step < count; step += 1) {
+    const checkpoint = { ...emptyCheckpoint(), id: uuid6(step), channel_values: { messages: [human(`m${step}`)] } };
+    const metadata = { source: "loop" as const, step, parents: {} };
+    await saver.put({ configurable: { thread_id: threadId } }, checkpoint, metadata, {});
+  }
+}
+
+describe("the command threads", () => {
+  it("lists threads with their checkpoints, those with the most first, and no sessions", async () => {
+    const { keyPrefix, memory, command } = place();
+    const saver = new RedisSaver({ client, keyPrefix });
+    await memory.history("a session").addMessages([human("Hi")]);
+    await put(saver, "short", 1);
+    await put(new RedisSaver({ client, keyPrefix, threadTTL: 7_200 }), "long: {x}\n", 3);
+    const { exitCode, output } = await command(["threads", "--json"]);
+    expect([exitCode, jsonLines(output)]).toEqual([
+      0,
+      [
+        { threadId: "long: {x}\n", checkpoints: 3, items: expect.any(Number), expiresAt: expect.any(Number) },
+        { threadId: "short", checkpoints: 1, items: expect.any(Number) },
+      ],
+    ]);
+    const text = (await command(["threads"])).output;
+    expect(text).toMatch(/^long: \{x\}⏎ +3 +\d+ +1 h$/m);
+    expect(text).toMatch(/\n2 of 2 threads\.\n$/);
+    expect((await command(["threads", "--match", "sho", "--limit", "1"])).output).toMatch(/\n1 of 1 thread\.\n$/);
+    expect((await command(["sessions"])).output).toMatch(/\n1 of 1 sessions\.\n$/);
+  });
+
+  it("says where there is none", async () => {
+    expect((await place().command(["threads"])).output).toBe("No thread was found. Check --prefix, and --match.\n");
+  });
+
+  it.each(["items", "checkpoints", "order"] as const)("marks a thread without its %s", async (part) => {
+    const { keyPrefix, command } = place();
+    await put(new RedisSaver({ client, keyPrefix }), "hurt", 2);
+    await put(new RedisSaver({ client, keyPrefix }), "sound", 2);
+    await client.unlink(threadKeys(keyPrefix, "hurt")[part]);
+    const { exitCode, output } = await command(["threads", "--json"]);
+    expect(exitCode).toBe(0);
+    expect(jsonLines(output).map(({ threadId, damaged }) => [threadId, damaged])).toEqual(
+      expect.arrayContaining([
+        ["hurt", true],
+        ["sound", undefined],
+      ]),
+    );
+    await client.set(threadKeys(keyPrefix, "hurt")[part], "text");
+    expect((await command(["threads"])).output).toMatch(/^hurt .* damaged$/m);
+  });
+});

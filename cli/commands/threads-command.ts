@@ -1,0 +1,134 @@
+import { Command } from "commander";
+import { threadKeys } from "../../src/redis/keys.js";
+import { escapeGlob } from "../../src/redis/scan-keys.js";
+import type { CommandContext, CommandDefinition } from "../command.js";
+import { exitCodes, type ExitCode } from "../exit-codes.js";
+import { counted, until, whole } from "../figures.js";
+import { scanKeys } from "../find-keys.js";
+import type { Column } from "../fitting-columns.js";
+import { interrupted } from "../interruption.js";
+import { positiveOperand } from "../operands.js";
+import type { Screen } from "../screen.js";
+import { openServer, withServerOptions, type Server, type ServerOptions } from "../server.js";
+
+interface ThreadsOptions extends ServerOptions {
+  readonly match?: string;
+  readonly limit: number;
+}
+
+/** A LangGraph thread of `RedisSaver`. */
+interface FoundThread {
+  readonly threadId: string;
+  readonly checkpoints: number;
+  /** Texts that the checkpoints share. */
+  readonly items: number;
+  /** Milliseconds since 1970. */
+  readonly expiresAt?: number;
+  /** True where Redis lost a part of it. */
+  readonly damaged?: true;
+}
+
+const columns: readonly Column[] = [
+  { title: "thread", cut: { order: 1, least: 12 } },
+  { title: "checkpoints", align: "right" },
+  { title: "items", align: "right", isSpare: true },
+  { title: "expires in", align: "right", isSpare: true },
+  { title: "" },
+];
+
+/** `threads`: the LangGraph threads that `RedisSaver` keeps. */
+export function threadsCommand(): CommandDefinition {
+  const command = withServerOptions(new Command())
+    .option("--match <text>", "only threads whose id holds this text")
+    .option("--limit <number>", "at most this many, those with the most checkpoints", positiveOperand, 50)
+    .addHelpText("after", "\nThreads of subgraphs count to the thread that they belong to.");
+  return { command, run: (context, options) => listThreads(context, options as ThreadsOptions) };
+}
+
+async function listThreads({ screen, env, signal }: CommandContext, options: ThreadsOptions): Promise<ExitCode> {
+  const server = await openServer(options, env);
+  try {
+    const threads = new Map<string, FoundThread>();
+    for await (const ids of threadIds(server, signal)) {
+      const wanted = ids.filter(
+        (id) => !threads.has(id) && (options.match === undefined || id.includes(options.match)),
+      );
+      const found = await Promise.all(wanted.map((id) => describeThread(server, id)));
+      found.forEach((thread) => threads.set(thread.threadId, thread));
+    }
+    if (signal.aborted) {
+      return interrupted(screen, "Nothing is listed, because not all threads were looked at.");
+    }
+    await print(screen, [...threads.values()], options.limit);
+    return exitCodes.done;
+  } finally {
+    await server.close();
+  }
+}
+
+/** The ids of threads, in pages; one may come twice. */
+async function* threadIds({ client, keyPrefix }: Server, signal: AbortSignal): AsyncGenerator<string[]> {
+  const start = `${keyPrefix}:{`;
+  for await (const keys of scanKeys(client, { match: `${escapeGlob(start)}*}:[ico]*`, signal })) {
+    yield keys.flatMap((key) => {
+      const encoded = /^([^{}:]*)\}:(?:items|checkpoints|order)$/.exec(key.slice(start.length))?.[1];
+      return encoded === undefined || encoded === "" ? [] : decoded(encoded);
+    });
+  }
+}
+
+/** Empty for a key that only looks like one of ours. */
+function decoded(encoded: string): string[] {
+  try {
+    return [decodeURIComponent(encoded)];
+  } catch {
+    return [];
+  }
+}
+
+async function describeThread({ client, keyPrefix }: Server, threadId: string): Promise<FoundThread> {
+  const keys = threadKeys(keyPrefix, threadId);
+  try {
+    const [items, members, fields, left] = await Promise.all([
+      client.llen(keys.items),
+      client.zcard(keys.order),
+      client.hmget(keys.checkpoints, "base", "next", "count"),
+      client.pttl(keys.checkpoints),
+    ]);
+    const [base, next, count] = fields.map((text) => Number(text ?? NaN));
+    const isWhole = items === next! - base! && members === count;
+    // The first member is no checkpoint, and the first item is no text: they keep the keys alive.
+    const known = { threadId, checkpoints: Math.max(0, members - 1), items: Math.max(0, items - (base === 0 ? 1 : 0)) };
+    return { ...known, ...(left >= 0 && { expiresAt: Date.now() + left }), ...(!isWhole && { damaged: true }) };
+  } catch (error) {
+    if (!/^WRONGTYPE/.test((error as Error).message)) {
+      throw error;
+    }
+    return { threadId, checkpoints: 0, items: 0, damaged: true };
+  }
+}
+
+async function print(screen: Screen, threads: readonly FoundThread[], limit: number): Promise<void> {
+  const sorted = [...threads].sort((a, b) => b.checkpoints - a.checkpoints || (a.threadId < b.threadId ? -1 : 1));
+  const shown = sorted.slice(0, limit);
+  for (const thread of shown) {
+    await screen.record(thread);
+  }
+  if (threads.length === 0) {
+    await screen.line("No thread was found. Check --prefix, and --match.");
+    return;
+  }
+  const rows = shown.map(({ threadId, checkpoints, items, expiresAt, damaged }) => [
+    threadId,
+    whole(checkpoints),
+    whole(items),
+    until(expiresAt, Date.now()),
+    damaged ? "damaged" : "",
+  ]);
+  await screen.table(columns, rows);
+  const more = threads.length > shown.length ? "; --limit shows more" : "";
+  await screen.line(`\n${whole(shown.length)} of ${counted(threads.length, "thread")}${more}.`);
+  if (threads.some(({ damaged }) => damaged)) {
+    await screen.line("Redis lost a part of those marked damaged: they cannot be resumed, only deleted.");
+  }
+}
