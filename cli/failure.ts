@@ -63,7 +63,7 @@ function sentenceOf(error: MemoryError): string {
 
 /** Sorts an error by what the user can do about it. An error that should not happen shows its stack. */
 export function failureOf(thrown: unknown): Failure {
-  // What commands ask by the client itself fails with errors of ioredis and of the server.
+  // Commands that use the client directly fail with errors of ioredis and of the server.
   const error = isOfConnection(thrown)
     ? toStoreError(thrown, { operation: "ask", sessionId: "" }, { writes: false })
     : thrown;

@@ -257,9 +257,8 @@ describe("Export of a session of which messages cannot be read", () => {
     await client.hset(key("state"), { base: "99", next: "-5" });
     const { exitCode, errors } = await command("export", "trip", "--format", format);
     expect(exitCode).toBe(1);
-    expect(errors).toMatch(
-      /^trip: damaged: only 0 of the 20 messages that are left can be read; run rebuild, .*\n\d sessions? exported, 1 problem\.\n$/,
-    );
+    expect(errors).toMatch(/^trip: damaged: only 0 of the 20 messages that are left can be read; run rebuild, .*\n/);
+    expect(errors).toMatch(/^[^\n]*\n\d sessions? exported, 1 problem\.\n$/);
   });
 
   it("names the damage of a long session once", async () => {

@@ -120,8 +120,8 @@ async function print(
     await screen.record(result);
   }
   const requests = results[0]?.requests ?? 0;
-  const read = `${counted(conversations, "conversation")} from ${source}, ${counted(requests, "request")} to the model.`;
-  await screen.line(`${read} Sizes are prompt tokens.\n`);
+  const read = `${counted(conversations, "conversation")} from ${source}`;
+  await screen.line(`${read}, ${counted(requests, "request")} to the model. Sizes are prompt tokens.\n`);
   await screen.table(
     columns,
     results.map((result) => [

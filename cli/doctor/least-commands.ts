@@ -52,5 +52,5 @@ export const langGraphCommands = {
   RedisStore: ["zcard", "zrangebylex"],
 } as const;
 
-/** All that the package needs without that entry. */
+/** The commands that the package needs without that entry. */
 export const allLeastCommands: readonly string[] = Object.values(leastCommands).flat();
