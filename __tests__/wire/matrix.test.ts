@@ -20,3 +20,13 @@ it("fails in no cell of the matrix but in those that are listed, and in each of 
   // After a change for the better: `npm run check:wire -- --json` prints the new list. It may only become shorter.
   expect(JSON.parse(stdout.slice(stdout.indexOf("\n{\n") + 1))).toEqual(JSON.parse(readFileSync(listed, "utf8")));
 });
+
+it("sends the parts of answers that the table of docs/providers.md names", async () => {
+  const run = promisify(execFile);
+  const { stdout } = await run(process.execPath, [programs.pathOf(source), "--kept"], { maxBuffer: 2 ** 26 });
+  const rows = (text: string) => text.split("\n").filter((line) => line.startsWith("|"));
+  const cells = (row: string) => row.split("|").map((cell) => cell.trim().replace(/^-+$/, "---"));
+  const documented = readFileSync(join(__dirname, "../../docs/providers.md"), "utf8");
+  // After a change: `npm run check:wire -- --kept` prints the new table.
+  expect(rows(documented).map(cells)).toEqual(rows(stdout).map(cells));
+});

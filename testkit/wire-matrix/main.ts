@@ -1,11 +1,17 @@
 import { arms, type MatrixReport, runMatrix } from "./matrix.js";
+import { keptTable } from "./kept.js";
 import { measuredBefore, operations } from "./operations.js";
 import { sources, targets } from "./adapters.js";
 
-// Sends the matrix of requests, and prints it as tables; with `--json`, the failing cells by cause.
+// Sends the matrix of requests, and prints it as tables; with `--json`, the failing cells by cause; with `--kept`, the
+// table of docs/providers.md instead.
 // `--conversations <n>` sets the number of conversations a cell.
 
 const { argv } = process;
+if (argv.includes("--kept")) {
+  process.stdout.write(`\n${await keptTable()}`);
+  process.exit(0);
+}
 const conversations = argv.includes("--conversations") ? Number(argv[argv.indexOf("--conversations") + 1]) : 1;
 const report = await runMatrix({ conversations });
 process.stdout.write(argv.includes("--json") ? `${JSON.stringify(byCause(report), undefined, 2)}\n` : tables(report));
