@@ -55,6 +55,11 @@ export const commandEntries: readonly CommandEntry[] = [
     load: async () => (await import("./commands/delete-command.js")).deleteCommand(),
   },
   {
+    name: "prune",
+    summary: "Drop the older checkpoints of a LangGraph thread.",
+    load: async () => (await import("./commands/prune-command.js")).pruneCommand(),
+  },
+  {
     name: "reindex",
     summary: "Make the lists of all owners agree with the sessions.",
     load: async () => (await import("./commands/reindex-command.js")).reindexCommand(),

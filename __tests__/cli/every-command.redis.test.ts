@@ -12,6 +12,7 @@ const names = commandEntries.map(({ name }) => name);
 /** Operands with which each command would do its work. */
 const operands: Readonly<Record<string, readonly string[]>> = {
   ...{ show: ["ann"], check: ["--all"], watch: ["ann"], rebuild: ["ann"], delete: ["ann", "--yes"] },
+  prune: ["--thread", "ann", "--keep", "1"],
   ...{ export: ["--all"], import: ["package.json"], migrate: ["--pattern", "none*"], simulate: ["ann"] },
 };
 

@@ -58,3 +58,28 @@ describe("the command threads", () => {
     expect((await command(["threads"])).output).toMatch(/^hurt .* damaged$/m);
   });
 });
+
+describe("the command prune", () => {
+  it("drops the older checkpoints, and none with --dry-run", async () => {
+    const { keyPrefix, command } = place();
+    await put(new RedisSaver({ client, keyPrefix }), "t", 5);
+    const prune = ["prune", "--thread", "t", "--keep", "2"];
+    const dry = await command([...prune, "--dry-run"]);
+    expect([dry.exitCode, dry.output]).toEqual([
+      0,
+      "t: at most 3 checkpoints of the root graph would be dropped. Nothing was dropped (--dry-run).\n",
+    ]);
+    const left = async () => jsonLines((await command(["threads", "--json"])).output)[0]!["checkpoints"];
+    expect(await left()).toBe(5);
+    expect(await command(prune)).toMatchObject({ exitCode: 0, output: "t: 3 checkpoints dropped\n" });
+    expect(await left()).toBe(2);
+    expect((await command([...prune, "--json"])).output).toBe('{"threadId":"t","dropped":0}\n');
+  });
+
+  it("needs a thread that is there, and both options", async () => {
+    const { command } = place();
+    const { exitCode, errors } = await command(["prune", "--thread", "none", "--keep", "1"]);
+    expect([exitCode, errors]).toEqual([1, 'prune: there is no thread "none". Check --prefix.\n']);
+    expect((await command(["prune", "--thread", "none"])).exitCode).toBe(2);
+  });
+});

@@ -1,0 +1,65 @@
+import { Command } from "commander";
+import { ThreadStore } from "../../src/checkpoint/thread-store.js";
+import { threadKeys } from "../../src/redis/keys.js";
+import { wireOf } from "../../src/redis-store/redis-session-store.js";
+import { sealedParts } from "../../src/sealed/loaded-store.js";
+import type { CommandContext, CommandDefinition } from "../command.js";
+import { exitCodes, type ExitCode } from "../exit-codes.js";
+import { DataError, UsageError } from "../failure.js";
+import { counted } from "../figures.js";
+import { positiveOperand } from "../operands.js";
+import { printable } from "../printable.js";
+import { openServer, withServerOptions, type Server, type ServerOptions } from "../server.js";
+
+interface PruneOptions extends ServerOptions {
+  readonly thread?: string;
+  readonly keep?: number;
+  readonly dryRun?: boolean;
+}
+
+/** `prune`: drops the older checkpoints of a LangGraph thread. */
+export function pruneCommand(): CommandDefinition {
+  const command = withServerOptions(new Command())
+    .option("--thread <id>", "the thread's id")
+    .option("--keep <number>", "how many checkpoints to keep, the newest", positiveOperand)
+    .option("--dry-run", "say how many would be dropped, and drop none")
+    .addHelpText(
+      "after",
+      "\nCheckpoints of subgraphs, and texts that no other checkpoint needs, go with\n" +
+        "those that are dropped. What the newest ones need to go on stays.",
+    );
+  return { command, run: (context, options) => prune(context, options as PruneOptions) };
+}
+
+async function prune({ screen, env }: CommandContext, options: PruneOptions): Promise<ExitCode> {
+  const { thread: threadId, keep, dryRun = false } = options;
+  if (threadId === undefined || keep === undefined) {
+    throw new UsageError("prune: name the thread by --thread, and give --keep.");
+  }
+  const server = await openServer(options, env);
+  try {
+    const { checkpoints, order } = threadKeys(server.keyPrefix, threadId);
+    if ((await server.client.exists(checkpoints)) + (await server.client.exists(order)) === 0) {
+      throw new DataError(`prune: there is no thread ${JSON.stringify(threadId)}. Check --prefix.`);
+    }
+    if (dryRun) {
+      // Members are namespace, NUL and id; the root graph's namespace is empty.
+      const atMost = Math.max(0, (await server.client.zlexcount(order, "[\0", "(\u0001")) - keep);
+      await screen.record({ threadId, wouldDrop: atMost });
+      const amount = `at most ${counted(atMost, "checkpoint")} of the root graph`;
+      await screen.line(`${printable(threadId)}: ${amount} would be dropped. Nothing was dropped (--dry-run).`);
+      return exitCodes.done;
+    }
+    const dropped = await threadsOf(server).prune(threadId, keep);
+    await screen.record({ threadId, dropped });
+    await screen.line(`${printable(threadId)}: ${counted(dropped, "checkpoint")} dropped`);
+    return exitCodes.done;
+  } finally {
+    await server.close();
+  }
+}
+
+function threadsOf({ store }: Server): ThreadStore {
+  const wire = wireOf(sealedParts(store)?.store ?? store)!;
+  return new ThreadStore(wire.runner, { keyPrefix: wire.keyPrefix, threadTTL: undefined, keep: undefined });
+}
