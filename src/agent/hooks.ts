@@ -5,6 +5,7 @@ import { changeMessage } from "../messages/change-message.js";
 import { roleOf } from "../messages/roles.js";
 import { report } from "../base/events.js";
 import { showAnswer } from "../turns/show-answer.js";
+import type { AskedState } from "./asked-question.js";
 import { AgentRun, type RunSetting } from "./run.js";
 import { turnIdOf } from "./state.js";
 import { SaidSoFar, StopListener, stopSignal } from "../turns/stop.js";
@@ -48,6 +49,8 @@ interface StateUpdate {
 export class AgentHooks {
   readonly #setting: RunSetting;
   readonly #policy: StorePolicy;
+  /** The state as the run begins, where it is not the one that it was given. */
+  readonly #asked: AskedState | undefined;
   readonly #watch = new SkipWatch();
   readonly #stop = new StopListener(() => this.#keepWhatWasSaid());
   #run: Promise<AgentRun> | undefined;
@@ -62,18 +65,24 @@ export class AgentHooks {
   /** The write of a stopped run. */
   #stopping = Promise.resolve();
 
-  constructor(setting: RunSetting, policy: StorePolicy) {
+  constructor(setting: RunSetting, policy: StorePolicy, asked?: AskedState) {
     this.#setting = setting;
     this.#policy = policy;
+    this.#asked = asked;
     policy.turn?.endsBehind(() => this.#stopping);
   }
 
   /**
    * Before the agent. Another middleware may end the run before this one's next hook; noticing that delays nothing,
-   * because other middleware may be slow here.
+   * because other middleware may be slow here. `isFound` is false where the next hook opens a run of its own.
    */
-  begin(state: readonly BaseMessage[]): void {
-    void this.#watch.arm(beforeFirstCall, () => this.#skipped(state, { steps: false }));
+  begin(given: readonly BaseMessage[], { isFound }: { readonly isFound: boolean }): StateUpdate | undefined {
+    const state = this.#asked?.messages ?? given;
+    const update = this.#asked?.update;
+    if (isFound) {
+      void this.#watch.arm(beforeFirstCall, () => this.#skipped(state, { steps: false }));
+    }
+    return update && { messages: update };
   }
 
   /** Before a model call, which another middleware may still skip. */

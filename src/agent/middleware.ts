@@ -10,9 +10,9 @@ import type { StructureProfile } from "../structure/profiles/profile.js";
 import { resolveProfile } from "../structure/profiles/resolve-profile.js";
 import { AgentHooks } from "./hooks.js";
 import { mayBeAskedAgain, splitState } from "./state.js";
-import { movedQuestion } from "./moved-question.js";
+import { askedState } from "./asked-question.js";
 import { RunTurn } from "./run-turn.js";
-import { currentConfig, hasCheckpointer, namespaceOf, placeFinder, type AgentRuntime } from "./run-place.js";
+import { currentConfig, namespaceOf, placeFinder, type AgentRuntime } from "./run-place.js";
 import type { WithRedisMemoryOptions } from "../chain/options.js";
 import { sessionIdSchema, type SessionIdOption } from "../session/identity.js";
 import { holdPolicy, turnFields } from "../turns/defaults.js";
@@ -78,17 +78,10 @@ export function redisMemoryMiddleware<const Schema extends ZodObject | undefined
   return createMiddleware({
     name: "RedisMemory",
     ...(contextSchema && { contextSchema }),
-    beforeAgent: async ({ messages: given }, runtime) => {
-      const config = currentConfig();
-      const isAgain = mayBeAskedAgain(given, hasCheckpointer(config));
-      const moved = isAgain ? await movedQuestion(given, config) : undefined;
-      const { messages } = moved ?? { messages: given };
+    beforeAgent: async ({ messages }, runtime) => {
       const run = await runOf(messages, runtime, { isNew: true });
       // Without a writer the later hooks do not find this run.
-      if ((runtime as { readonly writer?: unknown }).writer !== undefined) {
-        run.begin(messages);
-      }
-      return moved && { messages: moved.update };
+      return run.begin(messages, { isFound: (runtime as { readonly writer?: unknown }).writer !== undefined });
     },
     beforeModel: async ({ messages }, runtime) => (await runOf(messages, runtime)).expectCall(messages),
     wrapModelCall: async (request, handler) => {
@@ -131,8 +124,12 @@ function runFinder(options: z.output<ReturnType<typeof optionsSchema>>) {
       if (isNew) {
         turn?.begins(config);
       }
-      const parts = splitState(messages, place.hasCheckpointer);
-      return new AgentHooks({ history, session, place, profile, parts }, { persist, onAbort, promptCacheMarks, turn });
+      const { hasCheckpointer } = place;
+      const isAgain = isNew && mayBeAskedAgain(messages, hasCheckpointer);
+      const asked = isAgain ? await askedState(messages, config, { session, place }) : undefined;
+      const parts = splitState(asked?.messages ?? messages, { hasCheckpointer, first: asked?.first });
+      const setting = { history, session, place, profile, parts };
+      return new AgentHooks(setting, { persist, onAbort, promptCacheMarks, turn }, asked);
     };
     return runs.of(writer as object | undefined, namespaceOf(config), { open, isNew });
   };

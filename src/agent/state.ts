@@ -13,27 +13,33 @@ export interface StateParts {
 }
 
 /**
- * Splits the messages of a state. With a checkpointer the turn begins with the last block of user and system messages;
- * without one, earlier messages are a client's history and belong to the input.
+ * Splits the messages of a state. With a checkpointer the turn begins where the run's input does (`first`), by default
+ * with the last block of user and system messages; without one, earlier messages are a client's history and belong to
+ * the input.
  */
-export function splitState(messages: readonly BaseMessage[], hasCheckpointer: boolean): StateParts {
+export function splitState(
+  messages: readonly BaseMessage[],
+  { hasCheckpointer, first }: { readonly hasCheckpointer: boolean; readonly first?: number | undefined },
+): StateParts {
+  const earlier = first === undefined ? [] : withoutSummaries(messages.slice(0, first));
   const own = withoutSummaries(messages);
   const question = own.findLastIndex((message) => roleOf(message) === "human");
   if (question < 0) {
     return { before: [], input: own, after: [] };
   }
-  const first = hasCheckpointer ? firstOfBlock(own, question) : 0;
+  const block = hasCheckpointer ? firstOfBlock(own, question) : 0;
+  const from = first === undefined ? block : earlier.length;
   return {
-    before: own.slice(0, first),
-    input: own.slice(first, question + 1),
+    before: own.slice(0, from),
+    input: own.slice(from, question + 1),
     after: own.slice(question + 1),
   };
 }
 
-/** True if a repeated question may be elsewhere than at the end; a new one is last. */
+/** True if the state may hold the question of the run from before: it is not the only one, or not the last message. */
 export function mayBeAskedAgain(messages: readonly BaseMessage[], hasCheckpointer: boolean): boolean {
-  const last = messages.at(-1);
-  return hasCheckpointer && last !== undefined && roleOf(last) !== "human";
+  const questions = messages.filter((message) => roleOf(message) === "human");
+  return hasCheckpointer && questions.length > 0 && (questions.length > 1 || questions[0] !== messages.at(-1));
 }
 
 /** Removes summaries of LangChain's summarizationMiddleware, which replace stored messages. */

@@ -1,0 +1,277 @@
+import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
+import { tool } from "@langchain/core/tools";
+import { MemorySaver } from "@langchain/langgraph";
+import { createAgent } from "langchain";
+import { z } from "zod";
+import { redisMemoryMiddleware } from "../../src/entries/agent.js";
+import { lookup, lookupCall, sketch, ToolModel } from "../support/agents.js";
+import { closeMemories, newMemory } from "../support/memories.js";
+
+type Durability = "sync" | "async" | "exit";
+
+const config = { configurable: { thread_id: "thread", sessionId: "ann" } };
+
+afterEach(closeMemories);
+
+/** Counts the reads of checkpoints. */
+class CountedSaver extends MemorySaver {
+  reads = 0;
+
+  override getTuple(...args: Parameters<MemorySaver["getTuple"]>) {
+    this.reads += 1;
+    return super.getTuple(...args);
+  }
+}
+
+const direct = tool(({ query }: { query: string }) => `directly ${query}`, {
+  name: "direct",
+  schema: z.object({ query: z.string() }),
+  returnDirect: true,
+});
+
+/** An agent beside a checkpointer, whose model repeats what it was asked last and counts its answers. */
+function checkpointedAgent({
+  durability = "async",
+  persist = "step",
+}: { durability?: Durability; persist?: "turn" | "step" } = {}) {
+  const memory = newMemory();
+  const broken = { next: false };
+  let answers = 0;
+  const model = new ToolModel((messages) => {
+    const asked = messages.findLastIndex((message) => message.getType() === "human");
+    const { text } = messages[asked]!;
+    if (broken.next) {
+      return new Error("model is down");
+    }
+    if (asked === messages.length - 1 && text.startsWith("look")) {
+      return lookupCall(text);
+    }
+    if (asked === messages.length - 1 && text.startsWith("direct")) {
+      const { id = "", tool_calls: calls = [] } = lookupCall(text);
+      return new AIMessage({ content: "", id, tool_calls: calls.map((call) => ({ ...call, name: "direct" })) });
+    }
+    answers += 1;
+    return `answer ${answers} to ${text}`;
+  });
+  const checkpointer = new CountedSaver();
+  const agent = createAgent({
+    model,
+    tools: [lookup, direct],
+    middleware: [redisMemoryMiddleware({ memory, persist })],
+    checkpointer,
+  });
+  const history = memory.history("ann");
+  /** The texts of the parts of a run's stream of messages, and the last message of its state. */
+  const ask = async (id: string, text = id, turnId?: string) => {
+    const messages = [new HumanMessage({ id, content: text })];
+    const configurable = { ...config.configurable, ...(turnId && { turnId }) };
+    const stream = await agent.stream({ messages }, { configurable, durability, streamMode: ["messages", "values"] });
+    const parts: string[] = [];
+    let state: BaseMessage[] = [];
+    for await (const [mode, part] of stream) {
+      if (mode === "messages") {
+        const [message] = part as unknown as [BaseMessage, object];
+        parts.push(message.getType() === "ai" ? message.text : "");
+      } else {
+        state = (part as { messages: BaseMessage[] }).messages;
+      }
+    }
+    return { said: parts.join(""), last: state.at(-1)?.text, state };
+  };
+  const failing = async (id: string, text = id, turnId?: string) => {
+    broken.next = true;
+    await expect(ask(id, text, turnId)).rejects.toThrow("model is down");
+    broken.next = false;
+  };
+  const stored = async () => sketch(await history.getTranscript());
+  const idOf = async (text: string) => (await history.getTranscript()).find((message) => message.text === text)!.id!;
+  return { ask, failing, memory, model, history, stored, idOf, checkpointer };
+}
+
+describe("an agent beside a checkpointer", () => {
+  it.each([["one"], ["look it up"]])("streams the stored answer to %s that comes again", async (text) => {
+    const { ask, model } = checkpointedAgent();
+    const first = await ask("q1", text);
+    const calls = model.sent.length;
+    const again = await ask("q1", text);
+    expect(again.said).toBe(`answer 1 to ${text}`);
+    expect(again.state.map(({ id }) => id)).toEqual(first.state.map(({ id }) => id));
+    expect(model.sent).toHaveLength(calls);
+  });
+
+  it.each(["sync", "async"] as const)(
+    "answers an earlier question that comes again with its own (%s)",
+    async (durability) => {
+      const { ask, model, stored } = checkpointedAgent({ durability });
+      for (const id of ["q1", "q2", "q3"]) {
+        await ask(id);
+      }
+      const before = await stored();
+      for (const [id, count] of Object.entries({ q1: 1, q2: 2, q3: 3 })) {
+        const { said, last } = await ask(id);
+        expect([said, last]).toEqual([`answer ${count} to ${id}`, `answer ${count} to ${id}`]);
+      }
+      expect(model.sent).toHaveLength(3);
+      expect(await stored()).toEqual(before);
+    },
+  );
+
+  it("answers an earlier question that was edited, and brings back nothing of what followed it", async () => {
+    const { ask, model, history, stored } = checkpointedAgent();
+    for (const id of ["q1", "look q2", "q3"]) {
+      await ask(id);
+    }
+    await history.replaceFrom("look q2", [new HumanMessage({ id: "look q2", content: "look again" })]);
+    const { said, last } = await ask("look q2", "look again");
+    expect([said, last]).toEqual(["answer 4 to look again", "answer 4 to look again"]);
+    expect(sketch(model.sent.at(-2)!)).toEqual(["q1", "answer 1 to q1", "look again"]);
+    expect(await stored()).toEqual([
+      ...["q1", "answer 1 to q1", "look again", "<ai>", "found look again", "answer 4 to look again"],
+    ]);
+    await ask("q4");
+    expect(sketch(model.sent.at(-1)!).slice(-2)).toEqual(["answer 4 to look again", "q4"]);
+  });
+});
+
+const settings = (["sync", "async", "exit"] as const).flatMap((durability) =>
+  (["step", "turn"] as const).map((persist) => ({ durability, persist })),
+);
+
+describe.each(settings)("an agent beside a checkpointer ($durability, $persist)", (setting) => {
+  it.each(["q2", "look q2"])("answers %s anew once its answer was taken back", async (question) => {
+    const { ask, history, stored, idOf, model } = checkpointedAgent(setting);
+    await ask("q1");
+    await ask("q2", question);
+    await history.rewind(await idOf(`answer 2 to ${question}`));
+    const left = await stored();
+    // With "exit" the checkpoint does not tell which question is asked again: the turn's name does.
+    const { said, last, state } = await ask("q2", question, setting.durability === "exit" ? "q2" : undefined);
+    expect([said, last]).toEqual([`answer 3 to ${question}`, `answer 3 to ${question}`]);
+    expect(await stored()).toEqual([...left, `answer 3 to ${question}`]);
+    expect(sketch(state)).toEqual(await stored());
+    expect(sketch(model.sent.at(-1)!)).toEqual(left);
+  });
+
+  it("runs its tools anew where the whole answer was taken back", async () => {
+    const { ask, history, stored, idOf } = checkpointedAgent(setting);
+    await ask("q1", "look q1");
+    const question = await idOf("look q1");
+    const answer = (await history.getTranscript()).findIndex(({ id }) => id === question) + 1;
+    await history.rewind((await history.getTranscript())[answer]!.id!);
+    await ask("q1", "look q1");
+    expect(await stored()).toEqual(["look q1", "<ai>", "found look q1", "answer 2 to look q1"]);
+  });
+
+  it("runs a tool anew that answers by itself", async () => {
+    const { ask, history, stored } = checkpointedAgent(setting);
+    await ask("q1", "direct q1");
+    await history.rewind((await history.getTranscript())[1]!.id!);
+    const { state } = await ask("q1", "direct q1");
+    expect(await stored()).toEqual(["direct q1", "<ai>", "directly direct q1"]);
+    expect(sketch(state)).toEqual(await stored());
+  });
+
+  it("answers the newest question as it was edited, under its id", async () => {
+    const { ask, history, stored } = checkpointedAgent(setting);
+    await ask("q1");
+    await ask("q2", "look q2");
+    await history.replaceFrom("q2", [new HumanMessage({ id: "q2", content: "q2, better" })]);
+    const { said, state } = await ask("q2", "q2, better");
+    expect(said).toBe("answer 3 to q2, better");
+    expect(await stored()).toEqual(["q1", "answer 1 to q1", "q2, better", "answer 3 to q2, better"]);
+    expect(sketch(state)).toEqual(await stored());
+  });
+
+  it("gives the answer that another process stored in the place of the one in the state", async () => {
+    const { ask, history, stored, idOf, model, memory } = checkpointedAgent(setting);
+    await ask("q1");
+    await history.rewind(await idOf("answer 1 to q1"));
+    const other = createAgent({
+      model: new ToolModel(() => "better"),
+      middleware: [redisMemoryMiddleware({ memory })],
+    });
+    await other.invoke({ messages: [new HumanMessage({ id: "q1", content: "q1" })] }, config);
+    const { said, state } = await ask("q1");
+    expect(said).toBe("better");
+    expect(sketch(state)).toEqual(["q1", "better"]);
+    expect(await stored()).toEqual(["q1", "better"]);
+    expect(model.sent).toHaveLength(1);
+  });
+});
+
+describe.each(settings.filter(({ durability }) => durability !== "exit"))(
+  "an agent beside a checkpointer whose newest question has no answer ($durability, $persist)",
+  (setting) => {
+    it("answers that one, or an older one that comes again", async () => {
+      const { ask, failing, stored, model } = checkpointedAgent(setting);
+      await ask("q1");
+      await failing("q2");
+      const calls = model.sent.length;
+      expect((await ask("q1")).said).toBe("answer 1 to q1");
+      expect(model.sent).toHaveLength(calls);
+      expect((await ask("q2")).said).toBe("answer 2 to q2");
+      expect((await ask("q1")).said).toBe("answer 1 to q1");
+      expect(await stored()).toEqual(["q1", "answer 1 to q1", "q2", "answer 2 to q2"]);
+    });
+
+    it("answers an older one that was edited", async () => {
+      const { ask, failing, stored, history } = checkpointedAgent(setting);
+      await ask("q1");
+      await failing("q2");
+      await history.replaceFrom("q1", [new HumanMessage({ id: "q1", content: "q1, better" })]);
+      expect((await ask("q1", "q1, better")).said).toBe("answer 2 to q1, better");
+      expect(await stored()).toEqual(["q1, better", "answer 2 to q1, better"]);
+    });
+
+    it("reads at most two checkpoints more for a new question, and none for the first", async () => {
+      const { ask, checkpointer } = checkpointedAgent(setting);
+      const readsOf = async (id: string) => {
+        checkpointer.reads = 0;
+        await ask(id);
+        return checkpointer.reads;
+      };
+      const first = await readsOf("q1");
+      expect((await readsOf("q2")) - first).toBeLessThanOrEqual(2);
+    });
+  },
+);
+
+describe.each(settings.filter(({ durability }) => durability === "exit"))(
+  "an agent beside a checkpointer with durability exit ($persist)",
+  (setting) => {
+    const refused = (run: Promise<unknown>) =>
+      expect(run).rejects.toMatchObject({ code: "invalid_option", option: "durability" });
+
+    it("refuses a question that comes again where the checkpoint does not tell which one", async () => {
+      const { ask, stored, model } = checkpointedAgent(setting);
+      await ask("q1");
+      expect((await ask("q1")).said).toBe("answer 1 to q1");
+      await ask("q2");
+      await refused(ask("q1"));
+      await refused(ask("q2"));
+      await refused(ask("q2", "q2", "a name that is not stored"));
+      expect(model.sent).toHaveLength(2);
+      await ask("q3");
+      expect(await stored()).toEqual(["q1", "answer 1 to q1", "q2", "answer 2 to q2", "q3", "answer 3 to q3"]);
+    });
+
+    it("finds it by the name of its turn", async () => {
+      const { ask, failing, stored, model, history } = checkpointedAgent(setting);
+      await ask("q1", "look q1", "turn 1");
+      await ask("q2", "q2", "turn 2");
+      await failing("q3");
+      const calls = model.sent.length;
+      for (const [id, text, count] of [
+        ["q1", "look q1", 1],
+        ["q2", "q2", 2],
+      ] as const) {
+        const { said, last } = await ask(id, text, `turn ${count}`);
+        expect([said, last]).toEqual([`answer ${count} to ${text}`, `answer ${count} to ${text}`]);
+      }
+      expect(model.sent).toHaveLength(calls);
+      await history.replaceFrom("q2", [new HumanMessage({ id: "q2", content: "q2, better" })]);
+      expect((await ask("q2", "q2, better")).said).toBe("answer 3 to q2, better");
+      expect((await stored()).slice(-2)).toEqual(["q2, better", "answer 3 to q2, better"]);
+    });
+  },
+);
