@@ -2,10 +2,11 @@ import { FakeListChatModel } from "@langchain/core/utils/testing";
 import { createAgent } from "langchain";
 import { redisMemoryMiddleware } from "../../src/agent/middleware.js";
 import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
-import type { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
 import { MessageHistory } from "../../src/openai/message-history.js";
 import { HistoryManager } from "../../src/tool-loop/history-manager.js";
-import { closeMemories, newMemory } from "../support/memories.js";
+import { closeMemories, events, newMemory } from "../support/memories.js";
 import { ai, human } from "../support/messages.js";
 
 const model = () => new FakeListChatModel({ responses: ["a"] });
@@ -76,6 +77,9 @@ const doors: [name: string, write: (memory: RedisChatMemory) => Promise<unknown>
   ],
 ];
 
+/** Commands that were sent until now. */
+const commands = () => events.filter(({ type }) => type === "command").length;
+
 /** Minutes by which the stamps of the session's records are off the machine's clock, which the server has. */
 async function minutesOff(memory: RedisChatMemory, now: () => number): Promise<number[]> {
   const { items } = await memory.history("s").getPage();
@@ -92,10 +96,33 @@ describe("records that a process with a wrong clock writes", () => {
       const now = Date.now.bind(Date);
       const memory = newMemory();
       jest.spyOn(Date, "now").mockImplementation(() => now() + shift);
-      // By its reply the process learns the server's time, once for all that it writes.
-      await memory.history("another session").addMessages([human("q")]);
       await write(memory);
       expect(await minutesOff(memory, now)).toEqual([0, 0]);
     },
   );
+
+  it.each([-anHour, anHour])("cost one more round trip, once, in a process that is %i ms off", async (shift) => {
+    const now = Date.now.bind(Date);
+    const memory = newMemory();
+    const tripsOf = async (write: () => Promise<unknown>) => {
+      const before = commands();
+      await write();
+      return commands() - before;
+    };
+    jest.spyOn(Date, "now").mockImplementation(() => now() + shift);
+    const write = () => memory.history("s").addMessages([human("q")]);
+    expect([await tripsOf(write), await tripsOf(write), await tripsOf(write)]).toEqual([2, 1, 1]);
+    const right = newMemory();
+    jest.restoreAllMocks();
+    expect(await tripsOf(() => right.history("s").addMessages([human("q")]))).toBe(1);
+    expect(await minutesOff(memory, now)).toEqual([0, 0, 0]);
+  });
+
+  it.each([-anHour, anHour])("are stamped by the clock of a store in memory (%i ms off)", async (shift) => {
+    const now = () => Date.now() + shift;
+    const memory = new RedisChatMemory({ store: new InMemorySessionStore({ now }) });
+    await memory.history("s").addMessages([human("q", "q"), ai("a")]);
+    await memory.history("s").replaceFrom("q", [human("q"), ai("a")]);
+    expect(await minutesOff(memory, now)).toEqual([0, 0]);
+  });
 });

@@ -3,6 +3,7 @@ import { anyDigest } from "../../src/store/session-writes.js";
 import { maxUsageModels } from "../../src/store/lists.js";
 import { ownerMarkLength } from "../../src/store/record-text.js";
 import { maxReductions } from "../../src/store/session-pages.js";
+import { mostClockSkew } from "../../src/store/refusals.js";
 import { maxDiscardedTurns, turnNameLength } from "../../src/store/turns.js";
 
 /** Values that Lua scripts can name with `@const`. A list stands for its texts with commas between them. */
@@ -11,6 +12,7 @@ export const luaConstants: Readonly<Record<string, number | string | readonly st
   anyDigest,
   maxUsageModels,
   maxReductions,
+  mostClockSkew,
   maxDiscardedTurns,
   ownerMarkLength,
   turnNameLength,

@@ -7,7 +7,7 @@ import {
   type PlannedAppend,
 } from "../store/append-decision.js";
 import { anyDigest, type AppendResult, type NewRecord, type ReplaceTailRequest } from "../store/session-writes.js";
-import { outOfRange } from "../store/refusals.js";
+import { mostClockSkew, outOfRange, WrongStamp } from "../store/refusals.js";
 import { beginsRound } from "../store/record-text.js";
 import type { StoredTurn } from "../store/turns.js";
 import { applySide } from "../store/side-fields.js";
@@ -48,6 +48,9 @@ export function appendTo(sessions: InMemorySessions, planned: PlannedWrite): App
   const waiting = answer === undefined || isOpen ? waitingPlace(append) : undefined;
   if (waiting !== undefined || answer !== undefined) {
     return waiting ?? { ...answer!, ...(isOpen && openedPlace(append)) };
+  }
+  if (Math.abs(now - (request.stampedAt ?? now)) > mostClockSkew) {
+    throw new WrongStamp(now);
   }
   const target = targetOf(append);
   refuseOtherPosition(append, target);

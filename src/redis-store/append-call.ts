@@ -1,4 +1,4 @@
-import { contentConflict, outOfRange, positionConflict } from "../store/refusals.js";
+import { contentConflict, outOfRange, positionConflict, WrongStamp } from "../store/refusals.js";
 import type { SessionRef } from "../store/session-ref.js";
 import { askOf } from "../redis/script-runner.js";
 import { idHash, lastHash, logSum } from "../redis/keys.js";
@@ -22,6 +22,11 @@ export function sideArguments({ set = {}, remove = [], bound }: SideChanges = {}
 /** The limits of the view beyond which the script returns it. */
 function limitFields({ viewLimit }: AppendRequest) {
   return { maxMessages: viewLimit?.messages, maxTokens: viewLimit?.tokens, maxFromStart: viewLimit?.fromStart };
+}
+
+/** The hold that is taken or given back in the same step. */
+function holdFields({ take, giveBack }: AppendRequest) {
+  return { take: take && { ...take, ttlMs: undefined }, giveBack };
 }
 
 /** Token usage of records: number of the record, model, and input, output and total tokens. */
@@ -66,8 +71,8 @@ export function appendArguments(
     ...askOf(session),
     usage: usageItems(plan.records),
     turn: request.turn,
-    take: request.take && { ...request.take, ttlMs: undefined },
-    giveBack: request.giveBack,
+    ...holdFields(request),
+    stampedAt: request.stampedAt,
     cut: request.cut && cutRequest(request.cut),
   };
   const start = plainStart({ session, request, plan, at, rounds, sum: scriptRequest.sum, tokens: scriptRequest.total });
@@ -184,6 +189,8 @@ function refusal(sessionId: string, { word, detail, request, plan }: Refusal): E
   switch (word) {
     case "POSITION":
       return positionConflict(sessionId, request.expectedNext ?? 0, Number(detail));
+    case "CLOCK":
+      return new WrongStamp(Number(detail));
     case "RANGE":
       return outOfRange("to");
     case "CONFLICT":

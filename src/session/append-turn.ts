@@ -7,14 +7,15 @@ import { report } from "../base/events.js";
 import { roleOf } from "../messages/roles.js";
 import { ownerMark } from "../store/record-text.js";
 import type { AppendRequest, AppendResult, NewRecord, RewindRequest } from "../store/session-writes.js";
+import { WrongStamp } from "../store/refusals.js";
 import type { StoredTurn } from "../store/turns.js";
 import type { TurnAppendOptions, TurnOutcome } from "./append-options.js";
 import { prepareMessages, messageOf, recordsOf, type CopiedMessage } from "./encode-records.js";
 import type { SessionOfMemory } from "./session-of-memory.js";
 import { replacedTail, answerStart, messagesOfTurn, wholeTurn } from "./turn-messages.js";
 
-/** Appends, and rebuilds a damaged session with `onDamage: "rebuild"`. */
-export type Write = (request: AppendRequest) => Promise<AppendResult>;
+/** Appends what `make` returns, made anew for each try, and rebuilds a damaged session with `onDamage: "rebuild"`. */
+export type Write = (make: () => AppendRequest) => Promise<AppendResult>;
 
 /** Result of one attempt of an append. */
 interface Written {
@@ -170,19 +171,39 @@ async function tryAppend(
 ): Promise<Written | "stale"> {
   const { ref, context } = session;
   const { store, clock } = context;
-  const request = requestOf(session, rest, options);
-  const sent = Date.now();
-  const { records } = request;
-  if (rest.cut !== undefined && (records.length === 0 || store.edits === undefined)) {
+  if (rest.cut !== undefined && (rest.messages.length === 0 || store.edits === undefined)) {
     return "stale";
   }
-  const result =
-    rest.cut === undefined ? await write(request) : await store.edits!.replaceTail(ref, { ...request, cut: rest.cut });
-  if (result === "stale") {
+  let records: readonly NewRecord[] = [];
+  const make = () => {
+    const request = requestOf(session, rest, options);
+    records = request.records;
+    return request;
+  };
+  const { cut } = rest;
+  const replace = (request: AppendRequest) => store.edits!.replaceTail(ref, { ...request, cut: cut! });
+  const result = await (cut === undefined ? write(make) : sendStamped(clock, make, replace));
+  return result === "stale" ? result : { result, records };
+}
+
+/** Sends records that are stamped with the server's time: again where the first try was stamped by a wrong clock. */
+export async function sendStamped<Result extends AppendResult | "stale">(
+  clock: ServerClock,
+  make: () => AppendRequest,
+  send: (request: AppendRequest) => Promise<Result>,
+): Promise<Result> {
+  const [request, sent] = [make(), Date.now()];
+  try {
+    const result = await send(request);
+    clock.note(result === "stale" ? undefined : result.time, sent);
     return result;
+  } catch (error) {
+    if (!(error instanceof WrongStamp)) {
+      throw error;
+    }
+    clock.note(error.time, sent);
+    return sendStamped(clock, make, send);
   }
-  clock.note(result.time, sent);
-  return { result, records };
 }
 
 /** The append request, stamped with the server's time. */
@@ -190,8 +211,9 @@ function requestOf({ ref, context }: SessionOfMemory, rest: Rest, options: TurnA
   const { turnId, expectedNext, side, turn } = options;
   const { store, clock, tokenCounter, reducer, autoReduce, ttlMs } = context;
   const name = turnId !== undefined && store.beside !== undefined ? turnNameOf(turnId) : undefined;
+  const at = clock.now();
   const meta = {
-    at: clock.now(),
+    at,
     ...(name !== undefined && { turn: name }),
     ...(turn?.output && { output: turn.output }),
     ...(ref.owner !== undefined && { owner: ownerMark(ref.owner) }),
@@ -208,6 +230,7 @@ function requestOf({ ref, context }: SessionOfMemory, rest: Rest, options: TurnA
     ...(turn?.returnView ? { viewLimit: { messages: 0 } } : limit && { viewLimit: limit }),
     ...(name !== undefined && { turn: { name, stored: rest.stored, done: turn?.done ?? true } }),
     ...(turn?.giveBack !== undefined && { giveBack: turn.giveBack }),
+    ...(!clock.isKnown && { stampedAt: at }),
   };
 }
 
@@ -278,8 +301,14 @@ function outcomeOf({ appended, duplicates, next }: AppendResult): TurnOutcome {
 export class ServerClock {
   /** Milliseconds by which the server's clock is ahead of the one of this process. */
   #offset = 0;
+  #isKnown = false;
 
-  /** The time in milliseconds since 1970: the local time until the first write has returned. */
+  /** True once the server's time was told. */
+  get isKnown(): boolean {
+    return this.#isKnown;
+  }
+
+  /** The time in milliseconds since 1970: the local time until the server's is known. */
   now(): number {
     return Math.max(0, Math.round(Date.now() + this.#offset));
   }
@@ -291,6 +320,7 @@ export class ServerClock {
    */
   note(time: number | undefined, sent: number): void {
     if (time !== undefined) {
+      this.#isKnown = true;
       const [least, most] = [time - Date.now(), time + 1 - sent];
       this.#offset = Math.max(Math.min(this.#offset, most), Math.min(least, most));
     }

@@ -32,7 +32,7 @@ import {
   type TurnAppendOptions,
   type TurnOutcome,
 } from "./append-options.js";
-import { appendTurn } from "./append-turn.js";
+import { appendTurn, sendStamped } from "./append-turn.js";
 import type { MemoryContext } from "./memory-context.js";
 import type { SessionOfMemory } from "./session-of-memory.js";
 import { currentRun, traceOf, traceOfReader, type TracePlace } from "./reduction-trace.js";
@@ -187,10 +187,10 @@ export class ConversationSession implements SessionOfMemory {
 
   async #appendTurn(messages: readonly BaseMessage[], options: TurnAppendOptions): Promise<TurnOutcome> {
     const { turn } = options;
-    const write = (request: AppendRequest) =>
+    const write = (make: () => AppendRequest) =>
       turn?.opens === true
-        ? this.#taking((take) => this.#write({ ...request, ...(take && { take }) }))
-        : this.#write(request);
+        ? this.#taking((take) => this.#write(() => ({ ...make(), ...(take && { take }) })))
+        : this.#write(make);
     const { written, ...done } = await appendTurn(this, write, { messages, options });
     if (written === undefined) {
       return done;
@@ -299,17 +299,18 @@ export class ConversationSession implements SessionOfMemory {
     return { ...lastRounds(records, { base, count }), damaged };
   }
 
-  async #write(request: AppendRequest): Promise<AppendResult> {
-    const { store, onDamage } = this.context;
+  async #write(make: () => AppendRequest): Promise<AppendResult> {
+    const { store, onDamage, clock } = this.context;
+    const append = () => sendStamped(clock, make, (request) => store.append(this.ref, request));
     try {
-      return await store.append(this.ref, request);
+      return await append();
     } catch (error) {
       if (onDamage !== "rebuild" || !StoreError.isInstance(error) || error.code !== "damaged") {
         throw error;
       }
       this.#reportDamage(true, "append");
       await this.rebuild();
-      return store.append(this.ref, request);
+      return append();
     }
   }
 

@@ -93,6 +93,11 @@ export interface AppendRequest {
    * session with a `hold`.
    */
   readonly take?: HoldRequest;
+  /**
+   * The time in the records, from a writer that does not know the store's clock yet. The package's stores write nothing
+   * where it is more than 30 seconds from theirs, and the writer stamps the records again; other stores may ignore it.
+   */
+  readonly stampedAt?: number;
   /** A ticket whose hold is released in the same step, if the result has no `turn`. */
   readonly giveBack?: string;
 }

@@ -4,14 +4,15 @@
 -- ARGV: the request as JSON { epoch, count, at, rounds, sum, sets, keep, counter?, tokens?, total?, expectedNext?,
 --   expectedEpoch?, fencingToken?, ttl?, bound?, maxMessages?, maxTokens?, maxFromStart?, owner?, label?,
 --   labelVersion?, usage?, turn?: { name, stored, done }, cut?: { epoch, rev, next, newRev, to, hashes, marks },
---   keys?: { current?, known, compare? }, take?: { ticket, holdMs, graceMs }, giveBack?: ticket };
+--   keys?: { current?, known, compare? }, take?: { ticket, holdMs, graceMs }, giveBack?: ticket,
+--   stampedAt? };
 --   `count` pairs of an id's hash and the digest with the position that the record gets if the log ends before `at`;
 --   `sets` pairs of field and value; `removes` fields; `count` records, of which `rounds` begin a round.
 -- Replies: OK appended duplicates conflicts next epoch [view or ""] [time] [owner or ""] | those of the gate | TURN
 --   done count first next epoch records [view] (the claim does not fit the turn's mark; done is 2 where this append
---   was made before) | DIFFERS next epoch indexes records digests (an empty record where it was discarded) | POSITION
---   next | STALE | RANGE (of the cut) | CONFLICT index | WAITS number-ahead next epoch (nothing is written) | TOOK
---   fence epoch milliseconds-to-live reply (an OK or TURN, with the hold).
+--   was made before) | DIFFERS next epoch indexes records digests (an empty record where it was discarded) | CLOCK time
+--   (`stampedAt` is too far from it) | POSITION next | STALE | RANGE (of the cut) | CONFLICT index | WAITS number-ahead
+--   next epoch (nothing is written) | TOOK fence epoch milliseconds-to-live reply (an OK or TURN, with the hold).
 --
 -- A request with records only does not begin with JSON, and mostly takes the short path, `plain-append`.
 --
@@ -43,6 +44,7 @@
 --- @include append-hold
 --- @const digestLength
 --- @const ownerField
+--- @const mostClockSkew
 
 local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
 local request, s = cjson.decode(at and ARGV[1]:sub(from) or ARGV[1]), loadSession(state, log, ids)
@@ -53,6 +55,7 @@ local refusal, hold = holdFor(request, s, gate(request, s, nil, function()
   return reply
 end))
 if refusal then return refusal end
+if request.stampedAt and math.abs(now() - request.stampedAt) > mostClockSkew then return { 'CLOCK', now() } end
 if request.expectedNext and request.expectedNext ~= s.next and not repeats then return { 'POSITION', s.next } end
 if cut and not (atEnd and isAsRead(s, cut)) then return { 'STALE' } end
 if cut and cut.to < s.base then return { 'RANGE' } end

@@ -823,9 +823,9 @@ if ticket and holderOf(redis.call('HGET', KEYS[3], 'holder')) == ticket then red
 end`,
 };
 
-export const appendAt47: ScriptPart = {
+export const appendAt49: ScriptPart = {
   file: "append.lua",
-  line: 47,
+  line: 49,
   text: `\
 local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
 local request, s = cjson.decode(at and ARGV[1]:sub(from) or ARGV[1]), loadSession(state, log, ids)
@@ -836,6 +836,7 @@ reply, mark, known, duplicates, fresh, conflicts, repeats, atEnd = repeatedAppen
 return reply
 end))
 if refusal then return refusal end
+if request.stampedAt and math.abs(now() - request.stampedAt) > 30000 then return { 'CLOCK', now() } end
 if request.expectedNext and request.expectedNext ~= s.next and not repeats then return { 'POSITION', s.next } end
 if cut and not (atEnd and isAsRead(s, cut)) then return { 'STALE' } end
 if cut and cut.to < s.base then return { 'RANGE' } end
@@ -982,7 +983,7 @@ export const appendScript = script([
   holderAt4,
   seekHoldAt7,
   appendHoldAt8,
-  appendAt47,
+  appendAt49,
 ]);
 
 export const clearSessionScript = script([
