@@ -493,9 +493,9 @@ return wanted
 end`,
 };
 
-export const putEntriesAt26: ScriptPart = {
+export const putEntriesAt27: ScriptPart = {
   file: "put-entries.lua",
-  line: 26,
+  line: 27,
   text: `\
 local request = cjson.decode(ARGV[1])
 local mark, announces = redis.call('HGET', KEYS[2], '!'), request.mode == 'announce'
@@ -524,6 +524,8 @@ redis.call('ZADD', KEYS[1], expiry, '!' .. session)
 elseif not announces then
 redis.call('ZREM', KEYS[1], '!' .. session)
 end
+elseif request.mode == 'front' and score and math.floor(ARGV[i + 3] / 1000) > math.floor(score / 1000) then
+redis.call('ZADD', KEYS[1], whole(front()), session)
 end
 if announces then reply[2] = wasAnnounced and stamp ~= request.own and '' or stampOf(value) end
 end
@@ -1193,7 +1195,7 @@ export const putEntriesScript = script([
   scoresAt7,
   pruneAt6,
   expireListsAt6,
-  putEntriesAt26,
+  putEntriesAt27,
 ]);
 
 export const readAllScript = script([

@@ -7,9 +7,10 @@
 --
 -- `mode`: `front` moves the entry to the front, `place` to its place by time, `keep` leaves it where it is. `announce`
 -- comes before a first write, which may be refused: it puts `?` and the time before the value, so that readers look at
--- the session itself until the entry is written again, and gives a place to a session that has none. An entry that is
--- newer than what is to be written stays; one with `?` gets its place by time, if that is later: its writer may have
--- been killed.
+-- the session itself until the entry is written again, and gives a place to a session that has none. An entry with `?`
+-- gets its place by time, if that is later: its writer may have been killed. One that is newer than what is to be
+-- written stays, but `front` moves it where nobody has since that write: a rename by another process may have read the
+-- session later, and left it where it was.
 --
 -- Replies: OK, and the numbers of the entries that were new or announced, or for an announcement its stamp, or ""
 --   where it took the place of one that is not `own` | MARKED mark (the owner is being erased, or was: see
@@ -50,6 +51,8 @@ for i = 2, #ARGV, 5 do
     elseif not announces then
       redis.call('ZREM', KEYS[1], '!' .. session)
     end
+  elseif request.mode == 'front' and score and math.floor(ARGV[i + 3] / 1000) > math.floor(score / 1000) then
+    redis.call('ZADD', KEYS[1], whole(front()), session)
   end
   if announces then reply[2] = wasAnnounced and stamp ~= request.own and '' or stampOf(value) end
 end
