@@ -65,13 +65,15 @@ const refused = async (run: Promise<string>) => {
 
 describe.each(doors)("a question of %s with persist: %s whose id comes again", (_door, _persist, make) => {
   it("is a retry with the same text, and a conflict with another one", async () => {
-    const { memory, stored } = newMemory();
+    const { memory, events, stored } = newMemory();
     const ask = make(memory);
     expect(await ask(asked("one"))).toBe("answer to one");
     expect(await ask(asked("one"))).toBe("answer to one");
     expect(await ask(asked([{ type: "text", text: "one" }]))).toBe("answer to one");
     expect(await refused(ask(asked("two")))).toEqual(conflict);
+    await memory.drain();
     expect(await stored()).toEqual(["one", "answer to one"]);
+    expect(events).not.toContain("turn_not_stored");
   });
 
   it("is a conflict with another text also where the turn has a name, or no answer yet", async () => {

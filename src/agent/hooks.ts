@@ -3,6 +3,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import { mayCall } from "../messages/calls.js";
 import { changeMessage } from "../messages/change-message.js";
 import { roleOf } from "../messages/roles.js";
+import { ConflictError, MemoryError } from "../base/errors.js";
 import { report } from "../base/events.js";
 import { showAnswer } from "../turns/show-answer.js";
 import type { AskedState } from "./asked-question.js";
@@ -61,6 +62,8 @@ export class AgentHooks {
   /** The model's last or current output. */
   #said: () => BaseMessage | undefined = () => undefined;
   #isStopped = false;
+  /** True while the session is closed to the run: nothing is to be stored, and the caller is told. */
+  #isRefused = false;
   #isCalled = false;
   /** The write of a stopped run. */
   #stopping = Promise.resolve();
@@ -211,8 +214,9 @@ export class AgentHooks {
       const open = () => AgentRun.open(this.#setting, { state, writes });
       const run = turn === undefined ? open() : turn.opens(this.#config, open);
       this.#run = run;
-      run.catch(() => {
+      run.catch((error: unknown) => {
         this.#run = undefined;
+        this.#isRefused = ConflictError.isInstance(error) || (MemoryError.isInstance(error) && !error.retryable);
       });
     }
     return this.#run;
@@ -242,7 +246,7 @@ export class AgentHooks {
   }
 
   #keepWhatWasSaid(): void {
-    if (!this.#isStopped) {
+    if (!this.#isStopped && !this.#isRefused) {
       this.#isStopped = true;
       this.#watch.disarm();
       const said = this.#said();
