@@ -44,7 +44,6 @@
 --- @include append-hold
 --- @const digestLength
 --- @const ownerField
---- @const mostClockSkew
 
 local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
 local request, s = cjson.decode(at and ARGV[1]:sub(from) or ARGV[1]), loadSession(state, log, ids)
@@ -55,7 +54,6 @@ local refusal, hold = holdFor(request, s, gate(request, s, nil, function()
   return reply
 end))
 if refusal then return refusal end
-if request.stampedAt and math.abs(now() - request.stampedAt) > mostClockSkew then return { 'CLOCK', now() } end
 if request.expectedNext and request.expectedNext ~= s.next and not repeats then return { 'POSITION', s.next } end
 if cut and not (atEnd and isAsRead(s, cut)) then return { 'STALE' } end
 if cut and cut.to < s.base then return { 'RANGE' } end

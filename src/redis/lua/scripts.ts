@@ -801,14 +801,16 @@ end
 end`,
 };
 
-export const appendHoldAt8: ScriptPart = {
+export const appendHoldAt10: ScriptPart = {
   file: "includes/append-hold.lua",
-  line: 8,
+  line: 10,
   text: `\
 local function heldReply(hold, s, reply)
 return hold and { 'TOOK', hold.fence, s.epoch, redis.call('PTTL', KEYS[3]), reply } or reply
 end
 local function holdFor(request, s, refusal)
+local stamped = not refusal and request.stampedAt
+if stamped and math.abs(now() - stamped) > 30000 then return { 'CLOCK', now() } end
 local isOpen = refusal and refusal[1] == 'TURN' and refusal[2] ~= 1
 if not request.take or refusal and not isOpen then return refusal end
 local hold = seekHold(KEYS[3], request.take, s.fence)
@@ -823,9 +825,9 @@ if ticket and holderOf(redis.call('HGET', KEYS[3], 'holder')) == ticket then red
 end`,
 };
 
-export const appendAt49: ScriptPart = {
+export const appendAt48: ScriptPart = {
   file: "append.lua",
-  line: 49,
+  line: 48,
   text: `\
 local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
 local request, s = cjson.decode(at and ARGV[1]:sub(from) or ARGV[1]), loadSession(state, log, ids)
@@ -836,7 +838,6 @@ reply, mark, known, duplicates, fresh, conflicts, repeats, atEnd = repeatedAppen
 return reply
 end))
 if refusal then return refusal end
-if request.stampedAt and math.abs(now() - request.stampedAt) > 30000 then return { 'CLOCK', now() } end
 if request.expectedNext and request.expectedNext ~= s.next and not repeats then return { 'POSITION', s.next } end
 if cut and not (atEnd and isAsRead(s, cut)) then return { 'STALE' } end
 if cut and cut.to < s.base then return { 'RANGE' } end
@@ -982,8 +983,8 @@ export const appendScript = script([
   expireAllAt4,
   holderAt4,
   seekHoldAt7,
-  appendHoldAt8,
-  appendAt49,
+  appendHoldAt10,
+  appendAt48,
 ]);
 
 export const clearSessionScript = script([
