@@ -1,7 +1,7 @@
 -- `holdFor(request, s, refusal)` for an append that takes the hold with it. Returns a reply where the append ends: it
 -- has to wait, its turn is stored, or its records are stamped by a wrong clock. An open turn goes on, so its writer
--- takes the hold; one that is done is left alone. Else nothing, and the hold for `changeHold(hold, ticket)`, which takes
--- it, and gives that of the ticket back. `heldReply(hold, s, reply)` puts the hold in front of a reply.
+-- takes the hold; one that is done is left alone. Else nothing, and the hold for `changeHold(hold, ticket)`, which
+-- takes it, and gives that of the ticket back. `heldReply(hold, s, reply)` puts the hold in front of a reply.
 --
 --- @include seek-hold
 --- @include now
