@@ -10,9 +10,8 @@ export interface Growth {
   readonly points: readonly (readonly [step: number, bytes: number])[];
   /** Commands, statements or calls a step; undefined where none are sent. */
   readonly commandsAStep: number | undefined;
-  /** Bytes that a server received, and microseconds of its processor, a step. */
-  readonly sentAStep: number;
-  readonly cpuAStep: number;
+  /** Microseconds of the server's processor a step, readings of the sizes included; undefined without a server. */
+  readonly cpuAStep: number | undefined;
 }
 
 /** Runs a tool loop of so many steps on a thread of 100 messages, each checkpoint before the next step. */
@@ -41,8 +40,7 @@ export async function growthOf(
     name,
     points,
     commandsAStep: commands === undefined ? undefined : commands / steps,
-    sentAStep: cost!.bytesIn / steps,
-    cpuAStep: cost!.cpu / steps,
+    cpuAStep: contender.hasServer ? cost!.cpu / steps : undefined,
   };
 }
 

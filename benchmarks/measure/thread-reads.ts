@@ -1,20 +1,31 @@
 import { emptyCheckpoint, uuid6, type BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { earlierMessages, toolLoopAgent } from "../setting/tool-loop-agent.js";
-import { summarize, type Measured } from "./statistics.js";
+import { quantile } from "./statistics.js";
 
 const at = (threadId: string, ns?: string) => ({
   configurable: { thread_id: threadId, ...(ns !== undefined && { checkpoint_ns: ns }) },
 });
 
-/** Times in milliseconds of so many calls, after two that are not counted. */
-async function timesOf(work: () => Promise<unknown>, count = 15): Promise<number[]> {
-  const times: number[] = [];
+/** Medians of what a call takes, in milliseconds. */
+export interface CallTime {
+  readonly name: string;
+  readonly passed: number;
+  /** Processor time of this process: what other programs do on the machine does not count. */
+  readonly busy: number;
+}
+
+/** Times of so many calls, after two that are not counted. */
+async function timesOf(name: string, work: () => Promise<unknown>, count = 15): Promise<CallTime> {
+  const [passed, busy]: [number[], number[]] = [[], []];
   for (let run = 0; run < count + 2; run += 1) {
-    const begin = performance.now();
+    const [begin, before] = [performance.now(), process.cpuUsage()];
     await work();
-    times.push(performance.now() - begin);
+    const { user, system } = process.cpuUsage(before);
+    passed.push(performance.now() - begin);
+    busy.push((user + system) / 1_000);
   }
-  return times.slice(2);
+  const medianOf = (times: readonly number[]) => quantile(times.slice(2), 0.5);
+  return { name, passed: medianOf(passed), busy: medianOf(busy) };
 }
 
 /** Stores a thread of so many checkpoints, all of which show the same messages. */
@@ -33,13 +44,13 @@ async function fill(saver: BaseCheckpointSaver, threadId: string, sizes: { messa
 /** Medians of reads of a thread of 1,100 messages, and of threads of 10 to 10,000 checkpoints of 100 messages. */
 export async function readsOf(saver: BaseCheckpointSaver, counts: readonly number[]) {
   await fill(saver, "long", { messages: 1_100, checkpoints: 3 });
-  const long = summarize("getTuple", await timesOf(() => saver.getTuple(at("long"))));
-  const scale: { readonly checkpoints: number; readonly get: Measured; readonly list: Measured }[] = [];
+  const long = await timesOf("getTuple", () => saver.getTuple(at("long")));
+  const scale: { readonly checkpoints: number; readonly get: CallTime; readonly list: CallTime }[] = [];
   for (const checkpoints of counts) {
     const threadId = `of-${checkpoints}`;
     await fill(saver, threadId, { messages: 100, checkpoints });
-    const get = summarize("getTuple", await timesOf(() => saver.getTuple(at(threadId))));
-    const list = summarize("list", await timesOf(() => listed(saver, threadId, 10)));
+    const get = await timesOf("getTuple", () => saver.getTuple(at(threadId)));
+    const list = await timesOf("list", () => listed(saver, threadId, 10));
     scale.push({ checkpoints, get, list });
   }
   return { long, scale };
@@ -54,12 +65,12 @@ async function listed(saver: BaseCheckpointSaver, threadId: string, limit: numbe
 }
 
 /** Times of an agent of 20 steps, whose model takes 2 ms a call. */
-export async function timesOfAgent(name: string, checkpointer: BaseCheckpointSaver | undefined): Promise<Measured> {
+export async function timesOfAgent(name: string, checkpointer: BaseCheckpointSaver | undefined): Promise<CallTime> {
   let run = 0;
   const agent = toolLoopAgent({ calls: 10, delayMs: 2, ...(checkpointer && { checkpointer }) });
   const invoke = () => {
     run += 1;
     return agent.invoke({ messages: earlierMessages(100) }, { ...at(`agent-${run}`), recursionLimit: 60 });
   };
-  return summarize(name, await timesOf(invoke, 9));
+  return timesOf(name, invoke, 9);
 }

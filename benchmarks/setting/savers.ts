@@ -9,6 +9,8 @@ import { RedisSaver } from "langchain-redis-memory/checkpoint";
 export interface SaverContender {
   readonly name: string;
   readonly saver: BaseCheckpointSaver;
+  /** True if a server stores it, false for memory and for stand-ins that count. */
+  readonly hasServer: boolean;
   /** Bytes that are stored. */
   bytes(): Promise<number>;
   /** Commands or statements that were sent; undefined where none are. */
@@ -46,6 +48,7 @@ export function openRedisSaver(url: string, threadId: string, keep?: number): Sa
   return {
     name: keep === undefined ? saverNames.ours : saverNames.kept,
     saver,
+    hasServer: true,
     bytes: async () => {
       const keys = ["items", "checkpoints", "order"].map((part) => `${keyPrefix}:{${threadId}}:${part}`);
       const sizes = await Promise.all(keys.map((key) => client.call("MEMORY", "USAGE", key, "SAMPLES", "0")));
@@ -135,6 +138,7 @@ function contender(
   return {
     name,
     saver: saver as BaseCheckpointSaver,
+    hasServer: false,
     bytes: async () => bytes(),
     commands: () => commands?.(),
     close: async () => undefined,
