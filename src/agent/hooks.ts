@@ -14,8 +14,7 @@ import { currentConfig } from "./run-place.js";
 import type { RunTurn } from "./run-turn.js";
 import { asAnswer, isStructured, structuredAnswer, type ResponseFormat } from "./structured-answer.js";
 import { withCacheMarks } from "../reducers/prompt-cache/marks.js";
-import { type AnswerPrefix, type LedgerWalk, stampAnswer } from "../structure/ledger/walk-ledger.js";
-import { boundThoughts } from "../turns/model-input.js";
+import { boundThoughts, type BoundThoughts } from "../turns/model-input.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";
 
 /** Store policy: when messages are stored, and what a stopped run leaves. */
@@ -140,13 +139,13 @@ export class AgentHooks {
     }
     const plain = { ...request, messages: await run.request(state, request.messages, config) };
     const marked = this.#policy.promptCacheMarks ? markedRequest(plain, run.profile) : plain;
-    const walk = this.#thoughtsOf(marked);
-    const sent = walk === undefined ? marked : { ...marked, messages: walk.messages };
+    const bound = await this.#thoughtsOf(marked);
+    const sent = bound === undefined ? marked : { ...marked, messages: bound.messages };
     // The run may have been stopped meanwhile: saves the model call.
     stopSignal(config)?.throwIfAborted();
     const answer = async () => handler(sent);
     const given = await (this.#policy.onAbort === "keep" ? this.#listening(config, answer) : answer());
-    const response = walk === undefined ? given : stampResponse(given, walk.prefix);
+    const response = bound === undefined ? given : stampResponse(given, bound);
     const message = messageOf(response);
     if (message === undefined) {
       return isStructured(response) ? (asAnswer(response) as Response) : response;
@@ -157,7 +156,13 @@ export class AgentHooks {
     return response;
   }
 
-  #thoughtsOf({ model, messages, systemMessage, systemPrompt, tools }: CallRequest): LedgerWalk | undefined {
+  #thoughtsOf({
+    model,
+    messages,
+    systemMessage,
+    systemPrompt,
+    tools,
+  }: CallRequest): Promise<BoundThoughts | undefined> {
     const { sessionId, context } = this.#setting.session;
     const request = { model, messages, system: systemMessage ?? systemPrompt, tools };
     return boundThoughts(request, { sessionId, onEvent: context.onEvent });
@@ -280,12 +285,12 @@ function messageOf(response: unknown): AIMessage | undefined {
 }
 
 /** The model's response with stamped answers. */
-function stampResponse<Response>(response: Response, prefix: AnswerPrefix): Response {
+function stampResponse<Response>(response: Response, { stamp }: BoundThoughts): Response {
   if (isStructured(response)) {
-    return { ...response, messages: response.messages.map((message) => stampAnswer(message, prefix)) };
+    return { ...response, messages: response.messages.map((message) => stamp(message)) };
   }
   const message = messageOf(response);
-  return message === undefined ? response : (stampAnswer(message, prefix) as Response);
+  return message === undefined ? response : (stamp(message) as Response);
 }
 
 /** Milliseconds; longer than other middleware takes between two hooks, unless it calls a model. */

@@ -3,7 +3,7 @@ import { report, type MemoryEventHandler } from "../base/events.js";
 import { BoundedMap } from "../base/bounded-map.js";
 import { roleOf } from "../messages/roles.js";
 import { fieldsOf, isRecord, stringIn } from "../messages/values.js";
-import { bindsThoughts, type LedgerWalk, type PrefixParts, walkLedger } from "../structure/ledger/walk-ledger.js";
+import type { LedgerWalk, PrefixParts } from "../structure/ledger/walk-ledger.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";
 import { synthesizedKey } from "../structure/repair/session.js";
 import { resolveRepairOptions, type RepairPlan } from "../structure/options.js";
@@ -90,6 +90,13 @@ export interface ThoughtRequest extends PrefixParts {
   readonly messages: readonly BaseMessage[];
 }
 
+/** A request with the thoughts that fit. */
+export interface BoundThoughts {
+  readonly messages: BaseMessage[];
+  /** The model's answer to it, stamped. */
+  readonly stamp: <M extends BaseMessage>(answer: M) => M;
+}
+
 /** The session of a request, and who hears of thoughts that are left out. */
 export interface ThoughtObserver {
   readonly sessionId: string;
@@ -100,16 +107,25 @@ export interface ThoughtObserver {
  * The request with each thought behind the prefix that it was made to; undefined for a model that does not bind its
  * thoughts. Reports thoughts that are left out, once per change.
  */
-export function boundThoughts(request: ThoughtRequest, observer: ThoughtObserver): LedgerWalk | undefined {
+export async function boundThoughts(
+  request: ThoughtRequest,
+  observer: ThoughtObserver,
+): Promise<BoundThoughts | undefined> {
   const { model, messages, ...parts } = request;
-  if (!bindsThoughts(modelNameOf(model))) {
+  const name = modelNameOf(model);
+  // Only Claude's models do: loaded when one is first called.
+  if (name === undefined || !name.includes("claude-")) {
+    return undefined;
+  }
+  const { bindsThoughts, stampAnswer, walkLedger } = await import("../structure/ledger/walk-ledger.js");
+  if (!bindsThoughts(name)) {
     return undefined;
   }
   const walk = walkLedger(messages, parts);
   if (walk.isNew) {
     reportOnce(walk, messages, observer);
   }
-  return walk;
+  return { messages: walk.messages, stamp: (answer) => stampAnswer(answer, walk.prefix) };
 }
 
 const maxSessions = 10_000;
