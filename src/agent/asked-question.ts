@@ -37,7 +37,7 @@ const [pendingBranch, pendingTasks] = ["branch:to:", "__pregel_tasks"];
 
 type RunParts = Pick<RunSetting, "session" | "place">;
 
-/** What a run was given, and the state before it. */
+/** The input of a run, and the messages of the state before it. */
 interface RunInput {
   readonly messages: readonly BaseMessage[];
   readonly before: readonly BaseMessage[];
@@ -201,7 +201,7 @@ function comparedInput(state: readonly BaseMessage[], previous: Checkpoint | und
     return known === undefined || !sameContent(known, message);
   });
   const questions = state.filter(isHuman);
-  // Where nothing changed, the only question is the one that is asked again.
+  // If nothing changed, the only question is the one that is asked again.
   const given = messages.some(isHuman) ? messages : questions.length === 1 ? questions : undefined;
   return given && { messages: given, before, follows: async () => hasEnded(previous) };
 }
