@@ -1,4 +1,5 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import type { Socket } from "node:net";
 import { Cluster, Redis, type RedisOptions } from "ioredis";
 import { Redis as Redis5 } from "ioredis5";
 import type { RedisClient } from "../../src/redis/client.js";
@@ -7,6 +8,7 @@ import { corkForTick, sendTransaction } from "../../src/redis/wire.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import { human, record, texts } from "../../testing/session-store/store-case.js";
 import { interceptedClient } from "../../testkit/proxies/intercepted-client.js";
+import { startFaultProxy } from "../../testkit/proxies/fault-proxy.js";
 import { startCluster } from "../../testkit/servers/redis-cluster.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
@@ -124,6 +126,17 @@ describe("A client in a state of its own", () => {
     expect((await store.readView({ id: "s" })).records).toEqual(texts([human("q"), record("a")]));
   });
 
+  it("in which a transaction is open never has an append acknowledged that was only queued", async () => {
+    const client = await opened();
+    const store = new RedisSessionStore({ client, keyPrefix: uniquePrefix() });
+    await store.append({ id: "s" }, { records: [human("q")] });
+    await client.multi({ pipeline: false });
+    const queued = store.append({ id: "s" }, { records: [record("a")] });
+    await expect(queued).rejects.toMatchObject({ code: "script_failed", sessionId: "s" });
+    await client.discard();
+    expect((await store.readView({ id: "s" })).records).toEqual(texts([human("q")]));
+  });
+
   it("in which a key is watched that changed is asked again", async () => {
     const [client, other] = [await opened(), await opened()];
     const watched = uniquePrefix();
@@ -158,6 +171,40 @@ describe("A client in a state of its own", () => {
     });
     expect(await failureOf(sendTransaction(client, [{ verb: "get", args: [] }])!)).toBeInstanceOf(Error);
     expect(await sendTogether(client, ping)).toEqual(["PONG"]);
+  });
+});
+
+describe("A transaction that is resent", () => {
+  /** Breaks the socket of the next connection at the first MULTI, or at what is written with it. */
+  const breakingAtMulti = (client: Redis) =>
+    client.once("connect", () => {
+      const { stream } = client as unknown as { stream: Socket };
+      const write = stream.write.bind(stream) as (data: string | Buffer) => boolean;
+      stream.write = (data: string | Buffer) => {
+        const isWritten = write(data);
+        if (data.toString().includes("multi")) {
+          stream.destroy(new Error("EPIPE"));
+        }
+        return isWritten;
+      };
+    });
+
+  it.each<[string, (client: Redis) => RedisClient]>([
+    ["directly", (client) => client],
+    ["in a batch", byBatch],
+  ])("over a socket that breaks at it leaves no transaction open, %s", async (_name, as) => {
+    const proxy = closed(await startFaultProxy(Number(new URL(sharedRedisUrl()).port)));
+    const client = closed(new Redis(proxy.url, { retryStrategy: () => 1 }));
+    client.on("error", () => undefined);
+    await client.ping();
+    proxy.dropReplies();
+    const sent = failureOf(sendTogether(as(client), ping));
+    const asked = failureOf(client.call("echo", ["after it"]) as Promise<unknown>);
+    breakingAtMulti(client);
+    proxy.restoreReplies();
+    proxy.cut();
+    expect([await sent, await asked]).toEqual([["PONG"], "after it"]);
+    expect(await client.echo("not QUEUED")).toBe("not QUEUED");
   });
 });
 

@@ -44,12 +44,12 @@ export class ScriptRunner {
   async run(name: CallName, call: ScriptCall): Promise<unknown> {
     const deadline = { ...this.#deadline(name, call.writes), script: call.script };
     try {
-      return await this.#attempt(deadline, (client) => this.#sendScript(client, call, deadline));
+      return notQueued(name, await this.#attempt(deadline, (client) => this.#sendScript(client, call, deadline)));
     } catch (error) {
       if (!isUnknownScript(error)) {
         throw error;
       }
-      return await this.#attempt(deadline, (client) => this.#send(client, asText(call), deadline));
+      return notQueued(name, await this.#attempt(deadline, (client) => this.#send(client, asText(call), deadline)));
     }
   }
 
@@ -122,6 +122,14 @@ export class ScriptRunner {
       await new Promise((resolve) => setTimeout(resolve, pause));
     }
   }
+}
+
+/** Refuses the reply of a connection on which somebody opened a transaction: nothing was run yet. */
+function notQueued(name: CallName, reply: unknown): unknown {
+  if (reply === "QUEUED") {
+    throw unknownReply(name);
+  }
+  return reply;
 }
 
 interface Sending {

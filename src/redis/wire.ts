@@ -5,6 +5,8 @@ import type { RedisClient } from "./client.js";
 /** Undocumented but typed parts of an ioredis client. */
 type Wire = Pick<Redis, "options" | "sendCommand" | "status" | "stream">;
 
+type WriteableStream = NonNullable<Parameters<Redis["sendCommand"]>[1]>;
+
 type CommandClass = new (...args: ConstructorParameters<typeof Command>) => Command;
 
 /** The class of a client's commands, and the client's own way to begin a batch. */
@@ -61,6 +63,7 @@ export function sendTransaction(
 
 /** Sends the commands; when all are settled, resolves with the reply to the last, or rejects with the first error. */
 function replyTo(client: RedisClient, commands: readonly Command[]): Promise<unknown> {
+  const stream = asOneWrite(client as unknown as Wire, commands.length);
   return new Promise((resolve, reject) => {
     let open = commands.length;
     let last: unknown;
@@ -91,9 +94,33 @@ function replyTo(client: RedisClient, commands: readonly Command[]): Promise<unk
       // After a reconnect the client decides by this flag which commands to resend.
       command.inTransaction = !isLast;
       command.pipelineIndex = index;
-      (client as unknown as Wire).sendCommand(command);
+      (client as unknown as Wire).sendCommand(command, stream);
     }
   });
+}
+
+/**
+ * Collects `count` commands and writes them to the client's socket with the last one, as the client's own batches do,
+ * again whenever they are resent. Written one by one to a socket that breaks at the first, the others would wait for
+ * the next connection, which would then get a MULTI without its EXEC.
+ */
+function asOneWrite(client: Wire, count: number): WriteableStream {
+  let texts: (string | Buffer)[] = [];
+  const write = (text: string | Buffer) => {
+    texts.push(text);
+    if (texts.length === count) {
+      const all = texts;
+      texts = [];
+      client.stream.write(joined(all));
+    }
+  };
+  return { isPipeline: true, destination: { redis: client }, write } as unknown as WriteableStream;
+}
+
+function joined(texts: readonly (string | Buffer)[]): string | Buffer {
+  return texts.every((text) => typeof text === "string")
+    ? texts.join("")
+    : Buffer.concat(texts.map((text) => (typeof text === "string" ? Buffer.from(text) : text)));
 }
 
 function resultsOf(parts: readonly Command[], replies: unknown): unknown[] | undefined {
