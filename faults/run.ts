@@ -85,6 +85,7 @@ async function gather(options: RunOptions, { topology, folder, program, log }: S
     await clients.ended(40_000);
     // What can be read is compared also where the servers do not come together.
     await topology.untilWhole().catch((error: unknown) => clients.complaints.unshift(String(error)));
+    await freeMemory(topology);
   } finally {
     clients.abandon();
     await unwatch();
@@ -99,6 +100,12 @@ async function gather(options: RunOptions, { topology, folder, program, log }: S
   const windows = failoverWindows(log.promotions, log.faults);
   const lists = await readLists(topology, owners);
   return { calls, sessions, lists, windows, complaints: clients.complaints };
+}
+
+/** Ends the fault `memory` on servers that could not hear of its end. */
+async function freeMemory({ nodes }: Topology): Promise<void> {
+  const running = nodes.filter(({ isRunning }) => isRunning);
+  await Promise.all(running.map((node) => node.use((client) => client.config("SET", "maxmemory", "0"))));
 }
 
 /** When the last guard of an erasure is over, in milliseconds. A call that was not answered may have begun late. */

@@ -26,6 +26,18 @@ function found(calls: Call[], session: FinalSession, windows: FailoverWindow[] =
   return sums;
 }
 
+describe("The checker of replies", () => {
+  it("counts calls that failed by a reply of another command, and no others", () => {
+    const failed = (error: string) => [append(0, "a"), view(10, "", { ok: false, answer: { error } })];
+    for (const error of ["script_failed", "TypeError: Cannot read properties of undefined"]) {
+      expect(found(failed(error), final("a:0-1"))).toEqual({ unknownReplies: 1 });
+    }
+    for (const error of ["timeout", "unavailable", "out_of_memory", "busy"]) {
+      expect(found(failed(error), final("a:0-1"))).toEqual({});
+    }
+  });
+});
+
 describe("The checker of the log", () => {
   it("finds nothing where all that was acknowledged is there once, whole and in order", () => {
     const calls = [append(0, "a"), append(10, "b"), append(20, "c", { ok: false, told: Infinity })];

@@ -5,6 +5,7 @@ import { checkHeldTurns } from "./check-held-turns.js";
 import { checkLists, type OwnerList } from "./check-lists.js";
 import { checkLog } from "./check-log.js";
 import { checkReads } from "./check-reads.js";
+import { checkReplies } from "./check-replies.js";
 import { checkSummaries } from "./check-summaries.js";
 import { windowsOfSlot, type FailoverWindow } from "./failover-windows.js";
 import type { Finding } from "./finding.js";
@@ -48,6 +49,7 @@ export function checkRun({ calls, sessions, windows, lists }: Evidence): Verdict
     acknowledgedWithWait: sum([...acknowledged.values()].filter(({ waits }) => waits)),
     findings: [
       ...inLists,
+      ...[...bySession].flatMap(([session, own]) => checkReplies(session, own)),
       ...sessions.flatMap((final) => {
         const own = bySession.get(final.id) ?? [];
         const fork = forks.get(final.id);

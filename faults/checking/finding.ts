@@ -11,6 +11,7 @@ export const figureNames = [
   "mixedTurns",
   "wrongLists",
   "wrongErasures",
+  "unknownReplies",
 ] as const;
 
 export type FigureName = (typeof figureNames)[number];
