@@ -65,15 +65,16 @@ export class RedisStore extends BaseStore {
 
   /**
    * Stores an item, as JSON; for `null` it removes the item. `index` has no effect: there is no index of vectors.
-   *
-   * @param options `itemTTL`: when this item expires; without it, as the store's option says.
    */
   override async put(
     namespace: string[],
     key: string,
     value: PutOperation["value"] & object,
     index?: PutOperation["index"],
-    options: { readonly itemTTL?: ItemTTL } = {},
+    options: {
+      /** When this item expires. @default the option of the store */
+      readonly itemTTL?: ItemTTL;
+    } = {},
   ): Promise<void> {
     if (namespace[0] === "langgraph") {
       throw new InvalidNamespaceError('The first label of a namespace cannot be "langgraph".');

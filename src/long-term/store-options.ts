@@ -6,7 +6,14 @@ import { connectionFields, redisStoreFields, type ConnectionSource, type Exactly
 import type { EncryptionOptions } from "../sealed/keys/encryption-options.js";
 
 /** Seconds after its last write at which an item expires, at least 1; with `refreshOnRead`, reads keep it alive. */
-export type ItemTTL = number | { readonly seconds: number; readonly refreshOnRead?: boolean };
+export type ItemTTL =
+  | number
+  | {
+      /** Seconds to live. */
+      readonly seconds: number;
+      /** Whether reads extend it, too. @default false */
+      readonly refreshOnRead?: boolean;
+    };
 
 /** Options of `RedisStore` besides the connection. */
 export interface ItemStoreSettings {
@@ -29,7 +36,11 @@ export interface ItemStoreSettings {
 
 /** Options of `RedisStore`: exactly one of `client`, `url`, `config` and `memory`, and settings. */
 export type RedisStoreOptions =
-  | (ItemStoreSettings & ExactlyOne<ConnectionSource> & { readonly memory?: undefined })
+  | (ItemStoreSettings &
+      ExactlyOne<ConnectionSource> & {
+        /** Not beside a connection. */
+        readonly memory?: undefined;
+      })
   | (Pick<ItemStoreSettings, "itemTTL" | "maxItemBytes"> & {
       /**
        * The memory's connection, key prefix, timeout, acknowledgements of replicas, encryption and events are used, and

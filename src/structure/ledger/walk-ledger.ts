@@ -34,7 +34,12 @@ export interface AnswerPrefix {
   /** Digests of system prompt and tools, which tell the cause of a change. */
   readonly front: string;
   /** Digest of the whole. */
-  readonly chain: { readonly high: number; readonly low: number };
+  readonly chain: {
+    /** The upper 32 bits, signed. */
+    readonly high: number;
+    /** The lower 32 bits, signed. */
+    readonly low: number;
+  };
 }
 
 /** A request in which each thought stands behind the prefix that it was made to. */
