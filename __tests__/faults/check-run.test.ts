@@ -32,7 +32,7 @@ describe("The checker of replies", () => {
     for (const error of ["script_failed", "TypeError: Cannot read properties of undefined"]) {
       expect(found(failed(error), final("a:0-1"))).toEqual({ unknownReplies: 1 });
     }
-    for (const error of ["timeout", "unavailable", "out_of_memory", "busy"]) {
+    for (const error of ["timeout", "unavailable", "out_of_memory", "busy", "StoreError: Session s: no reply"]) {
       expect(found(failed(error), final("a:0-1"))).toEqual({});
     }
   });
