@@ -11,6 +11,7 @@ import { interceptedClient } from "../../testkit/proxies/intercepted-client.js";
 import { startFaultProxy } from "../../testkit/proxies/fault-proxy.js";
 import { startCluster } from "../../testkit/servers/redis-cluster.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
+import { monitorOf } from "../support/monitor.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 
 const closed = closedAfterEach();
@@ -158,7 +159,7 @@ describe("A client in a state of its own", () => {
   });
 
   it("that monitors refuses as it does in a batch", async () => {
-    const client = closed(await (await opened()).monitor());
+    const { client } = closed(await monitorOf(await opened()));
     expect(sendTransaction(client, ping)).toBeUndefined();
     expect(await failureOf(sendTogether(client, ping))).toMatchObject({
       message: expect.stringContaining("monitoring mode") as unknown,
