@@ -30,20 +30,32 @@ export interface HostedRun extends CommandRun {
 export function hostedCommands(): (args: readonly string[], setting?: HostedSetting) => Promise<HostedRun> {
   let host: ChildProcess;
   let answers: Interface;
+  let ended: Promise<[code: number | null, signal: NodeJS.Signals | null]>;
   beforeAll(() => {
     host = spawn(process.execPath, [process.env["TEST_COMMAND_HOST"]!], { stdio: ["pipe", "pipe", "inherit"] });
     answers = createInterface({ input: host.stdout! });
+    ended = once(host, "close") as Promise<[number | null, NodeJS.Signals | null]>;
+    // A process that is dead takes no input; its end says more.
+    host.stdin!.on("error", () => undefined);
   });
   afterAll(async () => {
     host.stdin!.end();
-    await once(host, "exit");
+    await ended;
   });
   return async (args, { env = {}, isInterrupted = false, columns, errorColumns } = {}) => {
-    const answer = once(answers, "line");
+    const asked = new AbortController();
+    const answer = once(answers, "line", { signal: asked.signal });
+    const death = ended.then(([code, signal]) => {
+      throw new Error(`The process that runs the commands ended by itself (${signal ?? code}) at: ${args.join(" ")}`);
+    });
     host.stdin!.write(
       `${JSON.stringify({ args, env: commandEnvironment(env), isInterrupted, columns, errorColumns })}\n`,
     );
-    const [line] = (await answer) as [string];
-    return JSON.parse(line) as HostedRun;
+    try {
+      const [line] = (await Promise.race([answer, death])) as [string];
+      return JSON.parse(line) as HostedRun;
+    } finally {
+      asked.abort();
+    }
   };
 }
