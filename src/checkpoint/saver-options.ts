@@ -1,9 +1,10 @@
 import * as z from "zod/mini";
 import type { MemoryEventHandler } from "../base/events.js";
-import { anyFunction, lazy, objectWith, positiveInteger, timeToLive } from "../base/options.js";
+import { lazy, positiveInteger, timeToLive } from "../base/options.js";
 import type { RedisChatMemory } from "../memory/redis-chat-memory.js";
-import { connectionFields, redisStoreFields, type ConnectionSource, type ExactlyOne } from "../redis/store-options.js";
+import type { ConnectionSource, ExactlyOne } from "../redis/store-options.js";
 import type { EncryptionOptions } from "../sealed/keys/encryption-options.js";
+import { wireFields } from "./thread-wire.js";
 
 /** Options of `RedisSaver` besides the connection. */
 export interface RedisSaverSettings {
@@ -57,17 +58,10 @@ export type RedisSaverOptions =
     });
 
 /** Schema of the options. */
-export const saverSchema = lazy(() => {
-  const { keyPrefix, commandTimeout } = redisStoreFields();
-  return z.strictObject({
-    ...connectionFields(),
-    memory: z.optional(objectWith<RedisChatMemory>(["history"], "a RedisChatMemory")),
-    keyPrefix,
-    commandTimeout,
-    onEvent: z.optional(anyFunction<MemoryEventHandler>()),
+export const saverSchema = lazy(() =>
+  z.strictObject({
+    ...wireFields(),
     threadTTL: z.optional(timeToLive()),
     keep: z.optional(positiveInteger()),
-    encryption: z.optional(z.custom<EncryptionOptions>()),
-    maxItemBytes: z._default(positiveInteger(), 8_000_000),
-  });
-});
+  }),
+);

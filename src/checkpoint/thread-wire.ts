@@ -1,11 +1,13 @@
+import * as z from "zod/mini";
 import { ConfigurationError } from "../base/errors.js";
 import type { MemoryEventHandler } from "../base/events.js";
+import { anyFunction, lazy, objectWith, positiveInteger } from "../base/options.js";
 import { contextOf, type RedisChatMemory } from "../memory/redis-chat-memory.js";
 import { openConnection } from "../redis/connection.js";
 import { ScriptRunner } from "../redis/script-runner.js";
-import type { ConnectionSource } from "../redis/store-options.js";
+import { connectionFields, redisStoreFields, type ConnectionSource } from "../redis/store-options.js";
 import { wireOf } from "../redis-store/redis-session-store.js";
-import { checkEncryption } from "../sealed/keys/encryption-options.js";
+import { checkEncryption, type EncryptionOptions } from "../sealed/keys/encryption-options.js";
 import { KeyRing } from "../sealed/keys/key-ring.js";
 import { sealedParts } from "../sealed/loaded-store.js";
 import type { RedisSaverSettings } from "./saver-options.js";
@@ -16,6 +18,20 @@ type WireOptions = ConnectionSource & { readonly memory?: RedisChatMemory };
 /** The settings of a wire, checked. */
 type WireSettings = Pick<RedisSaverSettings, "encryption" | "onEvent"> &
   Required<Pick<RedisSaverSettings, "keyPrefix" | "commandTimeout">>;
+
+/** The options that threads and long-term memory share, as fields of a schema. */
+export const wireFields = lazy(() => {
+  const { keyPrefix, commandTimeout } = redisStoreFields();
+  return {
+    ...connectionFields(),
+    memory: z.optional(objectWith<RedisChatMemory>(["history"], "a RedisChatMemory")),
+    keyPrefix,
+    commandTimeout,
+    onEvent: z.optional(anyFunction<MemoryEventHandler>()),
+    encryption: z.optional(z.custom<EncryptionOptions>()),
+    maxItemBytes: z._default(positiveInteger(), 8_000_000),
+  };
+});
 
 /** The connection that threads or long-term memory are written on, and the keys that seal them. */
 export interface ThreadWire {

@@ -1,8 +1,9 @@
 import * as z from "zod/mini";
 import type { MemoryEventHandler } from "../base/events.js";
-import { anyFunction, lazy, objectWith, positiveInteger, timeToLive } from "../base/options.js";
+import { lazy, timeToLive } from "../base/options.js";
+import { wireFields } from "../checkpoint/thread-wire.js";
 import type { RedisChatMemory } from "../memory/redis-chat-memory.js";
-import { connectionFields, redisStoreFields, type ConnectionSource, type ExactlyOne } from "../redis/store-options.js";
+import type { ConnectionSource, ExactlyOne } from "../redis/store-options.js";
 import type { EncryptionOptions } from "../sealed/keys/encryption-options.js";
 
 /** Seconds after its last write at which an item expires, at least 1; with `refreshOnRead`, reads keep it alive. */
@@ -50,19 +51,7 @@ export type RedisStoreOptions =
     });
 
 /** The options as a schema. */
-export const itemStoreSchema = lazy(() => {
-  const { keyPrefix, commandTimeout } = redisStoreFields();
-  return z.strictObject({
-    ...connectionFields(),
-    memory: z.optional(objectWith<RedisChatMemory>(["history"], "a RedisChatMemory")),
-    keyPrefix,
-    commandTimeout,
-    onEvent: z.optional(anyFunction<MemoryEventHandler>()),
-    itemTTL: z.optional(timeToLive()),
-    encryption: z.optional(z.custom<EncryptionOptions>()),
-    maxItemBytes: z._default(positiveInteger(), 8_000_000),
-  });
-});
+export const itemStoreSchema = lazy(() => z.strictObject({ ...wireFields(), itemTTL: z.optional(timeToLive()) }));
 
 /** The option of a single `put` as a schema. */
 export const putSchema = lazy(() => z.strictObject({ itemTTL: z.optional(timeToLive()) }));
