@@ -113,6 +113,26 @@ describe("the command reencrypt", () => {
     expect((await command(["check", "a2"], testKeys("new"))).exitCode).toBe(0);
   });
 
+  it("says of bytes that are not valid UTF-8 that they stay as they are, and seals the rest", async () => {
+    const { key, command } = await place();
+    const text = await client.lindex(key("a1", "log"), 1);
+    await client.lset(key("a1", "log"), 1, Buffer.from(text!.replace("Yes.", "Y\xff"), "latin1"));
+    const { exitCode, output } = await command(["reencrypt"], testKeys("new"));
+    expect([exitCode, output]).toEqual([
+      1,
+      expect.stringMatching(/^a1: failed: The record at position 1 of session a1 holds bytes .* not valid UTF-8/),
+    ]);
+    expect(output).not.toContain("others kept writing");
+    const records = await client.lrange(key("a1", "log"), 0, -1);
+    expect(records.map((record) => record.includes('"sealed":"new"'))).toEqual([true, false, true]);
+  });
+
+  it("seals a text that holds U+FFFD by itself", async () => {
+    const { memory, command } = await place();
+    await memory.history("a1").addMessages([human("\ufffd?")]);
+    expect((await command(["reencrypt"], testKeys("new"))).exitCode).toBe(0);
+  });
+
   it("says which variable to set where there is no key", async () => {
     const { command } = await place();
     const { exitCode, errors } = await command(["reencrypt"]);

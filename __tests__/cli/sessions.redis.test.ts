@@ -20,7 +20,8 @@ function place() {
   const memory = new RedisChatMemory({ client, redis: { keyPrefix: prefix }, reducer, sessionTTL: 7_200 });
   const server = ["--url", sharedRedisUrl(), "--prefix", prefix];
   const command = (...args: readonly string[]) => run([...args, ...server]);
-  return { prefix, memory, command, server };
+  const key = (sessionId: string, part: string) => `${prefix}:{${sessionId}}:${part}`;
+  return { prefix, memory, command, server, key };
 }
 
 async function weatherTalk(memory: RedisChatMemory, sessionId: string): Promise<void> {
@@ -186,5 +187,35 @@ describe("the command watch", () => {
       expect.objectContaining({ position: 8, kind: "ai" }),
     ]);
     expect(lines[2]).toMatchObject({ reduced: { before: { messages: 5 }, after: { messages: 3 } } });
+  });
+
+  it("says that there is no such session yet, and that it is damaged, once", async () => {
+    const { memory, server, key } = place();
+    const running = startCommand(["watch", "new", "--json", "--every", "20", ...server]);
+    const watching = once(running.stderr!, "data");
+    let output = "";
+    running.stdout!.on("data", (text) => (output += String(text)));
+    const shows = async (text: string) => {
+      while (!output.includes(text)) {
+        await once(running.stdout!, "data");
+      }
+    };
+    await watching;
+    await shows("missing");
+    await memory.history("new").addMessages([human("Oslo?"), ai("12 °C.")]);
+    await shows('"ai"');
+    await client.unlink(key("new", "ids"));
+    await shows("damaged");
+    await client.unlink(key("new", "state"));
+    await shows("its state is gone");
+    running.kill("SIGINT");
+    await once(running, "close");
+    expect(jsonLines(output)).toEqual([
+      { missing: true },
+      expect.objectContaining({ position: 0 }),
+      expect.objectContaining({ position: 1 }),
+      { damaged: expect.stringContaining("the index of its messages is gone") as unknown },
+      { damaged: expect.stringContaining("its state is gone") as unknown },
+    ]);
   });
 });

@@ -7,7 +7,7 @@ import type { CommandContext, CommandDefinition } from "../command.js";
 import { damageOf, problemOf, remainsOf, unreadableRecords, type Remains } from "../damage.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
 import { reasonOf, UsageError } from "../failure.js";
-import { counted } from "../figures.js";
+import { counted, whole } from "../figures.js";
 import { interrupted } from "../interruption.js";
 import { keysVariable } from "../keys-variable.js";
 import { oneOf } from "../operands.js";
@@ -64,16 +64,17 @@ async function check(
   const events: MemoryEvent[] = [];
   const server = await openServer(options, env, (event) => events.push(event));
   const bar = new ProgressBar(screen, { total: options.all ? undefined : sessions.length, unit: "sessions" });
-  let [checked, found, errors] = [0, 0, 0];
+  let [checked, unopened, found, errors] = [0, 0, 0, 0];
   const lacking = new Map<string, number>();
   try {
     for await (const sessionId of namesOf(server, sessions, signal)) {
-      const all = await findingsOf(server, { sessionId, options, events });
+      const { isOpened, all } = await look(server, { sessionId, options, events });
       const findings = all.filter(({ severity }) => severity === "error" || options.warnings);
       await printFindings(screen, findings, options.all ? lacking : undefined);
       found += findings.length;
       errors += findings.filter(({ severity }) => severity === "error").length;
-      checked += 1;
+      checked += isOpened ? 1 : 0;
+      unopened += !isOpened && all.length > 0 ? 1 : 0;
       bar.advance();
     }
   } finally {
@@ -81,7 +82,8 @@ async function check(
     await server.close();
   }
   await printLacking(screen, lacking);
-  await screen.line(`${counted(checked, "session")} checked, ${counted(found, "finding")}.`);
+  const not = unopened === 0 ? "" : `, ${whole(unopened)} could not be`;
+  await screen.line(`${counted(checked, "session")} checked${not}, ${counted(found, "finding")}.`);
   if (signal.aborted) {
     return interrupted(screen, "Not all sessions were checked.");
   }
@@ -135,14 +137,20 @@ interface Checked {
 
 const pageSize = 500;
 
-async function findingsOf(server: Server, { sessionId, options, events }: Checked): Promise<SessionFinding[]> {
+/** The findings of a session. It counts as checked where it was opened: its messages were read, and looked at. */
+interface Look {
+  readonly isOpened: boolean;
+  readonly all: readonly SessionFinding[];
+}
+
+async function look(server: Server, { sessionId, options, events }: Checked): Promise<Look> {
   const remains = await remainsOf(server, sessionId);
   if (remains === undefined && options.all === true) {
-    return [];
+    return { isOpened: false, all: [] };
   }
   if (remains === undefined) {
     const detail = "there is no session of this id; check --prefix";
-    return [{ sessionId, problem: "missing", severity: "error", detail }];
+    return { isOpened: false, all: [{ sessionId, problem: "missing", severity: "error", detail }] };
   }
   events.length = 0;
   const { memory } = server;
@@ -154,24 +162,27 @@ async function findingsOf(server: Server, { sessionId, options, events }: Checke
       ({ next: after } = await history.getPage({ after, limit: pageSize }));
     }
     const issues = validateConversation(view, { profile: options.profile });
-    return [
-      ...(await damageIn(server, { sessionId, remains, events })),
-      ...issues.map(({ rule, severity, index, message }) => ({
-        ...{ sessionId, problem: "structure" as const, severity, position: index, detail: `${rule}: ${message}` },
-      })),
-    ];
+    const structure = issues.map(({ rule, severity, index, message }) => ({
+      ...{ sessionId, problem: "structure" as const, severity, position: index, detail: `${rule}: ${message}` },
+    }));
+    return { isOpened: true, all: [...(await damageIn(server, { sessionId, remains, events })), ...structure] };
   } catch (error) {
     if (!MemoryError.isInstance(error) || error.retryable) {
       throw error;
     }
-    if (error.code === "wrong_type") {
-      const detail = await problemOf(server, sessionId, error);
-      return [{ sessionId, problem: "damaged", severity: "error", detail }];
-    }
-    const keyId = EncryptionError.isInstance(error) && error.code === "unknown_key" ? error.keyId : undefined;
-    const finding = { sessionId, problem: "unreadable", severity: "error", detail: reasonOf(error) } as const;
-    return [{ ...finding, ...(keyId !== undefined && { keyId }) }];
+    return { isOpened: false, all: [await failure(server, sessionId, error)] };
   }
+}
+
+/** The finding of a session that could not be opened. */
+async function failure(server: Server, sessionId: string, error: MemoryError): Promise<SessionFinding> {
+  if (error.code === "wrong_type") {
+    const detail = await problemOf(server, sessionId, error);
+    return { sessionId, problem: "damaged", severity: "error", detail };
+  }
+  const keyId = EncryptionError.isInstance(error) && error.code === "unknown_key" ? error.keyId : undefined;
+  const finding = { sessionId, problem: "unreadable", severity: "error", detail: reasonOf(error) } as const;
+  return { ...finding, ...(keyId !== undefined && { keyId }) };
 }
 
 async function damageIn(

@@ -1,14 +1,16 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { Command } from "commander";
+import type { MemoryEvent } from "../../src/base/events.js";
 import type { PageItem } from "../../src/session/screen-pages.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
+import { damageOf, remainsOf } from "../damage.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
 import { contentOf, kindOf } from "../message-line.js";
 import { positiveOperand } from "../operands.js";
 import { printable } from "../printable.js";
 import { whole } from "../figures.js";
 import type { Screen } from "../screen.js";
-import { openServer, withServerOptions, type ServerOptions } from "../server.js";
+import { openServer, withServerOptions, type Server, type ServerOptions } from "../server.js";
 
 interface WatchOptions extends ServerOptions {
   readonly content?: boolean;
@@ -31,12 +33,18 @@ export function watchCommand(): CommandDefinition {
 
 async function watch(context: CommandContext, options: WatchOptions, sessionId: string): Promise<ExitCode> {
   const { screen, env, signal } = context;
-  const server = await openServer(options, env);
+  const events: MemoryEvent[] = [];
+  const server = await openServer(options, env, (event) => events.push(event));
   try {
     const history = server.memory.history(sessionId);
     let last = (await history.getPage({ limit: 1 })).items.at(-1)?.position ?? -1;
     let reductions = (await history.stats()).reductions;
+    if ((await remainsOf(server, sessionId)) === undefined) {
+      await screen.record({ missing: true });
+      await screen.line("there is no session of this id yet; check --prefix");
+    }
     screen.note(`Watching ${printable(sessionId)}; Ctrl-C ends it.`);
+    let damage: string | undefined;
     while (!signal.aborted) {
       // Asked first: the messages that made the reducer reduce are on the pages that follow, and are shown before it.
       const seen = (await history.stats()).reductions;
@@ -55,6 +63,7 @@ async function watch(context: CommandContext, options: WatchOptions, sessionId: 
         await screen.line(`reduced: ${whole(before.messages)} → ${whole(after.messages)} messages in the view`);
       }
       reductions = next === null ? seen : reductions;
+      damage = await mark(screen, { server, sessionId, events, known: damage });
       if (next === null) {
         await pause(options.every, undefined, { signal }).catch(() => undefined);
       }
@@ -63,6 +72,29 @@ async function watch(context: CommandContext, options: WatchOptions, sessionId: 
   } finally {
     await server.close();
   }
+}
+
+interface Watched {
+  readonly server: Server;
+  readonly sessionId: string;
+  /** Events of the reads since the last look; emptied here. */
+  readonly events: MemoryEvent[];
+  /** The damage that is on the screen already. */
+  readonly known: string | undefined;
+}
+
+/** Says that the session is damaged, once for each damage, and returns the damage. */
+async function mark(screen: Screen, { server, sessionId, events, known }: Watched): Promise<string | undefined> {
+  const isReported = events.splice(0).some(({ type }) => type === "damaged");
+  const remains = await remainsOf(server, sessionId);
+  // A log or an index alone is no session to the library: it reports no damage.
+  const isDamaged = remains !== undefined && (isReported || remains.missing.has("state"));
+  const damage = isDamaged ? damageOf(remains).sentence : undefined;
+  if (damage !== undefined && damage !== known) {
+    await screen.record({ damaged: damage });
+    await screen.line(printable(`damaged: ${damage}`));
+  }
+  return damage;
 }
 
 async function newest(history: { getPage(options: { limit: number }): Promise<{ items: PageItem[] }> }) {

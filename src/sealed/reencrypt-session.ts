@@ -2,9 +2,9 @@ import { maxTries } from "../base/tries.js";
 import type { KeyRing } from "./keys/key-ring.js";
 import { sealField } from "./keys/field.js";
 import type { SessionKey } from "./keys/session-key.js";
-import { ConfigurationError } from "../base/errors.js";
+import { ConfigurationError, RecordError } from "../base/errors.js";
 import type { RecordSwap, SwapPass } from "../store/edits.js";
-import { damaged } from "../store/refusals.js";
+import { damaged, sessionLabel } from "../store/refusals.js";
 import type { SessionRef } from "../store/session-ref.js";
 import type { StoreWith } from "../store/groups.js";
 import type { IdentifyRecord } from "../store/session-writes.js";
@@ -28,9 +28,14 @@ export interface Reencryption {
 export interface Reencrypted {
   /** Records, heads and side fields that were sealed with the current key. */
   readonly sealed: number;
-  /** False if writers with other keys kept writing: call it again when they are gone. */
+  /** False if writers with other keys kept writing: call it again when they are gone. False with a `problem`, too. */
   readonly complete: boolean;
+  /** A text that cannot be sealed, however often this is called; all others are. */
+  readonly problem?: RecordError;
 }
+
+/** Texts with U+FFFD that a pass wanted to seal, by their places. */
+type Replaced = ReadonlyMap<string | number, string>;
 
 /**
  * Seals all of a session with the current key, beside writers; what is plain, too. Nothing is lost and no view changes:
@@ -40,6 +45,8 @@ export interface Reencrypted {
  */
 export async function reencryptSession(work: Reencryption): Promise<Reencrypted | undefined> {
   let sealed = 0;
+  let before: Replaced = new Map();
+  let stuck: (string | number)[] = [];
   for (let count = 1; count <= maxTries.write; count += 1) {
     const pass = await onePass(work);
     if (pass === undefined) {
@@ -49,11 +56,31 @@ export async function reencryptSession(work: Reencryption): Promise<Reencrypted 
     if (pass.complete) {
       return { sealed, complete: true };
     }
+    stuck = [...pass.replaced].filter(([place, text]) => before.get(place) === text).map(([place]) => place);
+    before = pass.replaced;
   }
-  return { sealed, complete: false };
+  const [place] = stuck;
+  return { sealed, complete: false, ...(place !== undefined && { problem: invalidText(work.session.id, place) }) };
 }
 
-async function onePass(work: Reencryption): Promise<Reencrypted | undefined> {
+/**
+ * A text with U+FFFD that was not replaced and is still the same is not the text that Redis holds: it stands for bytes
+ * that are not valid UTF-8, and no comparison with it ever succeeds.
+ */
+function invalidText(sessionId: string, place: string | number): RecordError {
+  const name = typeof place === "number" ? `record at position ${place}` : `field "${place}"`;
+  return new RecordError(
+    `The ${name} of ${sessionLabel(sessionId)} holds bytes that are not valid UTF-8, so it was not encrypted; the rest ` +
+      "was. Remove it, by replaceFrom(), rewind() or clear(), and call reencrypt() again.",
+    { code: "corrupt", position: typeof place === "number" ? place : undefined },
+  );
+}
+
+interface PassResult extends Reencrypted {
+  readonly replaced: Replaced;
+}
+
+async function onePass(work: Reencryption): Promise<PassResult | undefined> {
   const { store, ring, session } = work;
   const writes = new SealedWrites(ring, session);
   const begun = await writes.send(async (caller, key) => {
@@ -71,7 +98,8 @@ async function onePass(work: Reencryption): Promise<Reencrypted | undefined> {
   const label = await relabel(work, writes.opener, key);
   const isWhole =
     fields.left + records.left + label.left === 0 && (await store.edits.finishSwaps(session, pass, key.tag));
-  return { sealed: fields.sealed + records.sealed + label.sealed, complete: isWhole };
+  const replaced = new Map<string | number, string>([...fields.replaced, ...records.replaced]);
+  return { sealed: fields.sealed + records.sealed + label.sealed, complete: isWhole, replaced };
 }
 
 interface Pass {
@@ -92,7 +120,13 @@ async function swapFields({ store, session }: Reencryption, { opener, key, pass 
     const some = fields.slice(first, first + pageLength);
     sealed += await store.edits.swapRecords(session, { epoch: pass.epoch, records: [], fields: some });
   }
-  return { sealed, left: fields.length - sealed };
+  const replaced = replacedIn(fields.map(({ name, was }) => [name, was]));
+  return { sealed, left: fields.length - sealed, replaced };
+}
+
+/** Decoding puts U+FFFD in the place of bytes that are not valid UTF-8; a text may also hold it by itself. */
+function replacedIn<Place>(texts: readonly (readonly [Place, string])[]): (readonly [Place, string])[] {
+  return texts.filter(([, text]) => text.includes("\ufffd"));
 }
 
 /** Seals title and metadata anew, in the session and in its owner's list. */
@@ -108,6 +142,7 @@ async function relabel({ store, session }: Reencryption, opener: SessionOpener, 
 
 async function swapRecords({ store, session, identify }: Reencryption, { opener, key, pass }: Pass) {
   let [from, sealed, left] = [0, 0, 0];
+  const replaced: (readonly [number, string])[] = [];
   for (;;) {
     const page = await store.readLog(session, { from, limit: pageLength });
     if (page.damaged) {
@@ -121,9 +156,10 @@ async function swapRecords({ store, session, identify }: Reencryption, { opener,
     const done = records.length === 0 ? 0 : await store.edits.swapRecords(session, { epoch: pass.epoch, records });
     sealed += done;
     left += records.length - done;
+    replaced.push(...replacedIn(records.map(({ position, was }) => [position, was] as const)));
     from = page.from + page.records.length;
     if (page.records.length === 0 || from >= page.next) {
-      return { sealed, left };
+      return { sealed, left, replaced };
     }
   }
 }

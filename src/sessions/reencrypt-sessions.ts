@@ -15,7 +15,7 @@ export interface ReencryptProgress {
    * Sessions that still need another key, because writers with it kept writing: repeat the call when these are gone.
    */
   readonly incomplete: number;
-  /** Skipped sessions: a key, or a part of the session, is missing. */
+  /** Skipped sessions: a key, or a part of the session, is missing, or a record holds bytes that are not UTF-8. */
   readonly failed: number;
 }
 
@@ -50,6 +50,9 @@ export async function reencryptSessions(
         identify: (record) => identifyRecord(record),
       });
       progress.sealed += done?.sealed ?? 0;
+      if (done?.problem !== undefined) {
+        throw done.problem;
+      }
       progress.incomplete += done?.complete === false ? 1 : 0;
     } catch (error) {
       if (!concernsOneSession(error)) {
