@@ -19,6 +19,7 @@ import type { Workload } from "./plan/session-plan.js";
 import { focuses } from "./plants/focuses.js";
 import { readLists } from "./read-lists.js";
 import { readSessions } from "./read-sessions.js";
+import { readThreads } from "./read-threads.js";
 import { reportOf, type RunReport } from "./report.js";
 import { startCluster } from "../testkit/topologies/cluster.js";
 import { startSentinel } from "../testkit/topologies/sentinel.js";
@@ -99,7 +100,8 @@ async function gather(options: RunOptions, { topology, folder, program, log }: S
   const sessions = await readSessions(topology, { ids, erased });
   const windows = failoverWindows(log.promotions, log.faults);
   const lists = await readLists(topology, owners);
-  return { calls, sessions, lists, windows, complaints: clients.complaints };
+  const threads = await readThreads(topology, [...new Set(calls.flatMap(({ thread }) => thread ?? []))]);
+  return { calls, sessions, lists, threads, windows, complaints: clients.complaints };
 }
 
 /** Ends the fault `memory` on servers that could not hear of its end. */

@@ -7,6 +7,7 @@ import { checkLog } from "./check-log.js";
 import { checkReads } from "./check-reads.js";
 import { checkReplies } from "./check-replies.js";
 import { checkSummaries } from "./check-summaries.js";
+import { checkThreads, type FinalThread } from "./check-threads.js";
 import { windowsOfSlot, type FailoverWindow } from "./failover-windows.js";
 import type { Finding } from "./finding.js";
 import { isWrite, sessionCase, type FinalSession } from "./session-case.js";
@@ -18,6 +19,8 @@ export interface Evidence {
   readonly windows: readonly FailoverWindow[];
   /** The lists of owners; left out where they were not read. */
   readonly lists?: readonly OwnerList[];
+  /** The threads of LangGraph; left out where they were not read. */
+  readonly threads?: readonly FinalThread[];
 }
 
 /** What the checker found. */
@@ -30,7 +33,7 @@ export interface Verdict {
 }
 
 /** Compares what clients asked and were told with what is there. */
-export function checkRun({ calls, sessions, windows, lists }: Evidence): Verdict {
+export function checkRun({ calls, sessions, windows, lists, threads = [] }: Evidence): Verdict {
   const sessionOfTurn = new Map(calls.filter(isWrite).map((call) => [call.turn, call.session]));
   const bySession = groupBy(calls, (call) => call.session ?? sessionOfTurn.get(call.turn) ?? "");
   const acknowledged = new Map<string, { count: number; waits: boolean }>();
@@ -49,6 +52,7 @@ export function checkRun({ calls, sessions, windows, lists }: Evidence): Verdict
     acknowledgedWithWait: sum([...acknowledged.values()].filter(({ waits }) => waits)),
     findings: [
       ...inLists,
+      ...checkThreads(threads, calls, windows),
       ...[...bySession].flatMap(([session, own]) => checkReplies(session, own)),
       ...sessions.flatMap((final) => {
         const own = bySession.get(final.id) ?? [];

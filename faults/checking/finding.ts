@@ -11,6 +11,7 @@ export const figureNames = [
   "mixedTurns",
   "wrongLists",
   "wrongErasures",
+  "brokenThreads",
   "unknownReplies",
 ] as const;
 

@@ -6,6 +6,7 @@ import { z } from "zod";
 import { redisMemoryMiddleware } from "../../src/agent/middleware.js";
 import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
 import type { MemoryEvent } from "../../src/base/events.js";
+import { RedisSaver } from "../../src/checkpoint/redis-saver.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import type { SessionStore } from "../../src/store/session-store.js";
 import type { JournalWriter } from "../journal/journal-writer.js";
@@ -31,6 +32,8 @@ export interface AgentLike {
 /** All ways into the memory of a kind of session. */
 export interface Doors {
   readonly memory: RedisChatMemory;
+  /** Two instances that put checkpoints of the same threads on the memory's connection. */
+  readonly savers: readonly [RedisSaver, RedisSaver];
   readonly chain: Runnable<BaseMessage[], BaseMessage>;
   readonly agent: AgentLike;
   readonly withHistory: (note: (error: unknown) => void) => Runnable<BaseMessage[], unknown>;
@@ -67,6 +70,7 @@ export function openDoors(
   const middleware = [redisMemoryMiddleware({ memory, persist, oneTurnAtATime: holds })];
   return {
     memory,
+    savers: [new RedisSaver({ memory, keep: 2 }), new RedisSaver({ memory, keep: 2 })],
     chain: withRedisMemory(model, { memory, persist, oneTurnAtATime: holds }) as unknown as Runnable<
       BaseMessage[],
       BaseMessage

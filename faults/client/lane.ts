@@ -11,6 +11,7 @@ import { coverageIn, coverageText } from "../journal/coverage.js";
 import { tokensIn, writeRuns, type Token } from "../journal/runs.js";
 import type { SessionPlan } from "../plan/session-plan.js";
 import type { Doors } from "./doors.js";
+import type { ThreadState } from "./operations/put-checkpoints.js";
 
 /** The door that work belongs to, for what happens inside of it. */
 export const currentDoor = new AsyncLocalStorage<string | undefined>();
@@ -34,14 +35,23 @@ export class Lane {
   readonly own: OwnTurn[] = [];
   /** True where the session is known to be erased: an application would show that it is gone. */
   isErased = false;
+  /** The newest checkpoint of the thread that this process owns; undefined where it has to be read. */
+  thread: ThreadState | undefined;
+  /** That thread: the process that begins again after its death takes it over. */
+  readonly threadId: string;
   readonly #journal: JournalWriter;
   readonly #name: () => string;
 
   constructor(
     readonly session: SessionPlan,
     readonly doors: Doors,
-    { journal, name }: { readonly journal: JournalWriter; readonly name: () => string },
+    {
+      journal,
+      name,
+      process,
+    }: { readonly journal: JournalWriter; readonly name: () => string; readonly process: number },
   ) {
+    this.threadId = `${session.id}p${process}`;
     this.#journal = journal;
     this.#name = name;
   }

@@ -38,6 +38,7 @@ async function work(group: number): Promise<void> {
     const plan = sessionPlan(workload, group, round);
     const lane = new Lane(plan, doorsFor(plan), {
       journal,
+      process: task.process,
       name: () => `${task.process}.${incarnation}.${(turns += 1)}`,
     });
     for (; roundNow() === round && clock() < end; step += 1) {

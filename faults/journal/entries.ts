@@ -12,7 +12,9 @@ export type Deed =
   | "replace"
   | "fork"
   | "erase"
-  | "list";
+  | "list"
+  | "put"
+  | "get";
 
 /** A line of a journal: what a client is about to ask. `ask` numbers the questions of a journal. */
 export interface Ask {
@@ -21,6 +23,8 @@ export interface Ask {
   readonly do: Deed;
   /** Left out for `summarize`, where only the messages are known. */
   readonly session?: string;
+  /** For `put` and `get`, the thread of LangGraph. */
+  readonly thread?: string;
   /** By which door a turn is written. */
   readonly door?: string;
   /** The turn that is written; for `rewind` the turn that the named message belongs to. */

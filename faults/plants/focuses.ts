@@ -22,6 +22,8 @@ export const focuses: Readonly<Record<PlantName, Focus>> = {
   "torn-write": { reducers: ["none"], removals: ["none"], weights: { ...brief, "append-with-ids": 12 } },
   // Reads beside writes.
   "early-ack": { reducers: ["none"], removals: ["none"], weights: { ...brief, "read-view": 12 } },
+  // Two savers on each thread, one of which drops items.
+  "stale-checkpoint": { reducers: ["none"], removals: ["none"], weights: { ...brief, "put-checkpoints": 15 } },
   // Reductions by summaries in all processes at once.
   lease: { reducers: ["summary"], removals: ["none"], weights: { ...brief, "reduce-by-hand": 3 } },
 };

@@ -76,6 +76,14 @@ export const plants = {
       replacement: 'args: [keys.lease, token, "PX", ttlMs]',
     },
   ],
+  /** A checkpoint is stored with the positions that its writer knows, also where their items were dropped since. */
+  "stale-checkpoint": [
+    {
+      file: "src/checkpoint/lua/put-checkpoint.lua",
+      search: "refusal = refuses(thread, request.expected)",
+      replacement: "refusal = refuses(thread)",
+    },
+  ],
 } as const satisfies Record<string, readonly Plant[]>;
 
 export type PlantName = keyof typeof plants;

@@ -4,6 +4,7 @@ import { forkSession } from "./fork-session.js";
 import { heldTurn } from "./held-turn.js";
 import { listSessions } from "./list-sessions.js";
 import type { Operation } from "./operation.js";
+import { putCheckpoints } from "./put-checkpoints.js";
 import { readTranscript, readView } from "./read-session.js";
 import { reduceByHand } from "./reduce-by-hand.js";
 import { clear, rewind, takeBack } from "./remove-messages.js";
@@ -16,5 +17,5 @@ export const operations: readonly Operation[] = [
   ...[appendWithIds, appendWithTurnId, appendPlain],
   ...[chainTurn, agentTurn, managedTurn, messageHistoryRun, retryTurn],
   ...[readView, readTranscript, reduceByHand, rewind, takeBack, clear],
-  ...[replaceFrom, forkSession, heldTurn, listSessions, eraseOwner],
+  ...[replaceFrom, forkSession, heldTurn, listSessions, eraseOwner, putCheckpoints],
 ];
