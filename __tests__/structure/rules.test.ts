@@ -546,6 +546,20 @@ const cases: readonly Case[] = [
     errorIn: except("langchain"),
     repaired: ["human: q"],
   },
+  {
+    rule: "S35",
+    breach: "other arguments in the content than in the call",
+    messages: [
+      q(),
+      withBlocks([{ type: "tool_use", id: "a", name: "lookup", input: { q: "old" } }], {
+        tool_calls: [lookup("a", { args: { q: "new" } })],
+      }),
+      tool("a", "r"),
+    ],
+    errorIn: ["anthropic"],
+    warningIn: except("anthropic"),
+    repaired: ["human: q", "ai(a): <tool_use>", "tool(a): r"],
+  },
 ];
 
 /** The profile with this one rule, as strict as can be, so that nothing else is repaired. */

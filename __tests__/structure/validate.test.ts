@@ -152,7 +152,8 @@ describe("a custom profile", () => {
     const messageOf = (profile: object) =>
       (catchError(() => validateConversation([], { profile } as never)) as Error).message;
     expect(messageOf({ name: "mine", rules: { S99: "error" } })).toBe(
-      'validateConversation: option "profile.rules" names the unknown rule "S99"; the rules are S01 to S31.',
+      'validateConversation: option "profile.rules" names the unknown rule "S99"; ' +
+        "the rules are the keys of structureRules.",
     );
     expect(messageOf({ name: "mine", rules: {}, callIds: { maxLenght: 9 } })).toBe(
       'validateConversation: option "profile.callIds" has no key "maxLenght"; remove it or check its spelling.',

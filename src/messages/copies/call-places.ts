@@ -72,6 +72,11 @@ function remaining(
 }
 
 /** The change for each copy of a call: that of its call; a copy of no call goes. */
-export function changesFor(copies: readonly CallCopy[], { calls, changes }: ChangedCalls): readonly CallChange[] {
-  return placesOf(copies, calls).map((place) => (place < 0 ? "remove" : changes[place]));
+export function changesFor(
+  copies: readonly CallCopy[],
+  { calls, changes, aliases }: ChangedCalls,
+): readonly CallChange[] {
+  const named =
+    aliases === undefined ? copies : copies.map(({ id, name }) => ({ id: aliases.get(id ?? "") ?? id, name }));
+  return placesOf(named, calls).map((place) => (place < 0 ? "remove" : changes[place]));
 }

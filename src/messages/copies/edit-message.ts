@@ -38,7 +38,8 @@ export interface MessageEdit {
 
 /** Changes of a message in the form in which this package makes them. */
 export interface InnerEdit {
-  readonly calls?: MessageEdit["calls"];
+  /** The change of each call, or changes for their copies, also where the calls themselves stay. */
+  readonly calls?: MessageEdit["calls"] | ChangedCalls;
   readonly pieces?: PiecesEdit;
   readonly thoughts?: ThoughtEdit;
   readonly dropsSignatures?: boolean;
@@ -79,7 +80,7 @@ function newThought(text: string, change: (text: string) => string): string | un
 /** {@link editMessage} with changes in this package's form. */
 export function editAll<M extends BaseMessage>(message: M, edit: InnerEdit): M {
   const { pieces, thoughts } = edit;
-  const calls = edit.calls === undefined ? undefined : changedCalls(message, edit.calls);
+  const calls = typeof edit.calls === "function" ? changedCalls(message, edit.calls) : edit.calls;
   const edits: Edits = { calls, pieces, thoughts, dropsSignatures: edit.dropsSignatures === true };
   const { content } = message as { content: unknown };
   if (speakerOf(message) !== "assistant") {

@@ -30,6 +30,8 @@ export interface Thought {
 export interface ChangedCalls {
   readonly calls: readonly Call[];
   readonly changes: readonly CallChange[];
+  /** Ids that copies bear in place of their call's. @default none */
+  readonly aliases?: ReadonlyMap<string, string>;
 }
 
 /** New pieces of text, in their places; undefined removes a piece. */

@@ -89,8 +89,7 @@ function problemOf(issue: z.core.$ZodIssue): string {
   if (issue.code !== "unrecognized_keys") {
     return `option "${path}" ${issue.message.startsWith("must ") ? issue.message : "is invalid"}`;
   }
-  const rules = Object.keys(structureRules);
   return path === "profile.rules"
-    ? `option "${path}" names the unknown rule "${issue.keys[0]}"; the rules are ${rules[0]} to ${rules.at(-1)}`
+    ? `option "${path}" names the unknown rule "${issue.keys[0]}"; the rules are the keys of structureRules`
     : `option "${path}" has no key "${issue.keys[0]}"; remove it or check its spelling`;
 }

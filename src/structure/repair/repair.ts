@@ -3,7 +3,7 @@ import { noDoubledCalls, orderInMessage } from "../rules/content-rules.js";
 import { earlyRules, isValid, lateRules, readStructure, rulesFor } from "../rules/find-issues.js";
 import type { MessagePlace, MessageRule } from "../rules/rules.js";
 import { foldTools } from "./fold-tools.js";
-import { giveForm } from "./form.js";
+import { agreeCopies, giveForm } from "./form.js";
 import { repairCallIds } from "./call-ids.js";
 import { resolveRepairOptions, type RepairOptions, type RepairPlan } from "../options.js";
 import { mergeRuns, repairSystemMessages, repairTurns } from "./order.js";
@@ -61,6 +61,7 @@ const lastRules: readonly MessageRule[] = [noDoubledCalls, orderInMessage, ...la
 /** Ordered so that no step undoes an earlier one. */
 function repairEntries(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
   const parts: ((entries: readonly Entry[], session: RepairSession) => readonly Entry[])[] = [
+    agreeCopies,
     giveForm,
     (given) => repairMessages(given, { session, rules: earlyRules }),
     repairSystemMessages,

@@ -19,6 +19,7 @@ import type {
   StructureIssue,
   StructureRule,
 } from "./rules.js";
+import { checkCopies } from "./copy-rules.js";
 import { knownRoles, namedResults, readableCalls, wellFormedNames } from "./name-rules.js";
 import { followedReasoning, returnedReasoning, signedCalls, signedThinking } from "./provider-rules.js";
 import { brokenRule, formFor } from "../adapters/form.js";
@@ -68,7 +69,7 @@ export function findIssues(messages: readonly BaseMessage[], criteria: Structure
       add(finding);
     }
   };
-  checkForms(context, add);
+  checkForms(context, { messages: checkCopies(context, add), add });
   checkOrder(context, report);
   checkTools(context, report);
   checkMessages(context, report);
@@ -99,8 +100,8 @@ export function rulesFor({ profile }: StructureCriteria, rules: readonly Message
 
 /** Checks that each message has the form that the profile's adapter reads, if it names one. */
 function checkForms(
-  { messages, profile, storesReasoning, model, lastUser }: StructureContext,
-  add: ReportFinding,
+  { profile, storesReasoning, model, lastUser }: StructureContext,
+  { messages, add }: { readonly messages: readonly BaseMessage[]; readonly add: ReportFinding },
 ): void {
   const { adapter } = profile;
   if (adapter === undefined) {

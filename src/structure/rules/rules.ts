@@ -48,6 +48,7 @@ export const structureRules = {
   S29: "A tool call is given once, not in the content and as a call too.",
   S30: "A call at the very end is left open only if the runtime will answer it.",
   S31: "Every role is known to the provider.",
+  S35: "The copies of a call in a message agree with it: id, name and arguments.",
 } as const;
 
 /** The id of a structure rule: the key of its sentence in {@link structureRules}. */
