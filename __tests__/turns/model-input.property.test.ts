@@ -4,7 +4,7 @@ import type { MemoryEvent } from "../../src/base/events.js";
 import { roleOf } from "../../src/messages/roles.js";
 import { builtInProfiles, type BuiltInProfile } from "../../src/structure/profiles/built-in-profiles.js";
 import { validateConversation } from "../../src/structure/validate.js";
-import { modelInput, type ModelInput } from "../../src/turns/model-input.js";
+import { modelInput, type ModelInput, planFor } from "../../src/turns/model-input.js";
 import { anyConversation } from "../support/conversations.js";
 import { human, system } from "../support/messages.js";
 import { propertyRuns } from "../support/property-runs.js";
@@ -31,7 +31,7 @@ function play({ before, shown, profile }: Scene): ModelInput & { events: MemoryE
   const input = modelInput({
     history: before,
     turn: shown,
-    profile: builtInProfiles[profile],
+    plan: planFor(builtInProfiles[profile]),
     sessionId: "s",
     onEvent: (event) => void events.push(event),
   });

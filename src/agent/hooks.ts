@@ -137,8 +137,9 @@ export class AgentHooks {
     if (this.#policy.persist === "step") {
       await run.store(state, { done: false });
     }
-    const plain = { ...request, messages: await run.request(state, request.messages, config) };
-    const marked = this.#policy.promptCacheMarks ? markedRequest(plain, run.profile) : plain;
+    const plan = await run.planOf({ model: request.model, tools: toolsOf(request), config });
+    const plain = { ...request, messages: await run.request(state, request.messages, { plan, config }) };
+    const marked = this.#policy.promptCacheMarks ? markedRequest(plain, plan.criteria.profile) : plain;
     const bound = await this.#thoughtsOf(marked);
     const sent = bound === undefined ? marked : { ...marked, messages: bound.messages };
     // The run may have been stopped meanwhile: saves the model call.
@@ -277,6 +278,11 @@ export class AgentHooks {
 function isAnswer(response: unknown): boolean {
   const message = messageOf(response);
   return message !== undefined && !mayCall(message);
+}
+
+/** The tools of a request; undefined where a structured response may still add its own. */
+function toolsOf({ tools = [], responseFormat }: ResponseFormat): readonly unknown[] | undefined {
+  return tools.length === 0 && responseFormat !== undefined ? undefined : tools;
 }
 
 function messageOf(response: unknown): AIMessage | undefined {

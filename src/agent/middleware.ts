@@ -7,7 +7,7 @@ import { lazy, objectWith, parseOptions } from "../base/options.js";
 import { sessionOf } from "../memory/redis-chat-message-history.js";
 import type { BuiltInProfile } from "../structure/profiles/built-in-profiles.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";
-import { resolveProfile } from "../structure/profiles/resolve-profile.js";
+import { resolveProfileChoice } from "../structure/profiles/resolve-profile.js";
 import { AgentHooks } from "./hooks.js";
 import { mayBeAskedAgain, splitState } from "./state.js";
 import { askedState } from "./asked-question.js";
@@ -41,7 +41,7 @@ const optionsSchema = lazy(() =>
     contextSchema: z.optional(z.custom<ZodObject>(isZodObject, "must be a zod object")),
     ...turnFields(),
     promptCacheMarks: z._default(z.boolean("must be true or false"), false),
-    profile: z.optional(z.custom<BuiltInProfile | StructureProfile>()),
+    profile: z.optional(z.custom<BuiltInProfile | StructureProfile | "auto">()),
   }),
 );
 
@@ -104,7 +104,7 @@ function runFinder(options: z.output<ReturnType<typeof optionsSchema>>) {
   const owner = "redisMemoryMiddleware";
   const holding = holdPolicy(owner, oneTurnAtATime, contextOf(memory)?.store);
   const { profile: given } = options;
-  const profile = given === undefined ? undefined : resolveProfile("redisMemoryMiddleware", given);
+  const profile = given === undefined ? undefined : resolveProfileChoice(owner, given);
   const runs = new AgentRuns<AgentHooks>();
   const findPlace = placeFinder(contextOf(memory)?.onEvent);
   return (

@@ -8,7 +8,9 @@ import { replacedTail, answerStart, messagesOfTurn } from "../session/turn-messa
 import { roleOf } from "../messages/roles.js";
 import type { RewindRequest } from "../store/session-writes.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";
-import { modelInput } from "../turns/model-input.js";
+import type { RepairPlan } from "../structure/options.js";
+import type { PlannedRequest } from "../structure/seam/model-plan.js";
+import { modelInput, planOf } from "../turns/model-input.js";
 import { canOpenByWriting, openByWriting, openTurn, type OpenTurn } from "../turns/open-turn.js";
 import { interruptedMessage } from "../turns/stop.js";
 import { idsOf, missingIn, turnIdOf, withoutSummaries, type StateParts, correctedState } from "./state.js";
@@ -21,7 +23,7 @@ export interface RunSetting {
   readonly history: RedisChatMessageHistory;
   readonly session: ConversationSession;
   readonly place: RunPlace;
-  readonly profile: StructureProfile | undefined;
+  readonly profile: StructureProfile | "auto" | undefined;
   /** The parts of the run's initial state. */
   readonly parts: StateParts;
 }
@@ -35,7 +37,7 @@ interface Held {
 /** One run of an agent: stores its turn, and builds its model requests. */
 export class AgentRun {
   /** Profile for which requests are repaired. */
-  readonly profile: StructureProfile;
+  readonly #profile: StructureProfile | "auto";
   readonly #history: RedisChatMessageHistory;
   readonly #session: ConversationSession;
   readonly #opened: OpenTurn;
@@ -61,7 +63,7 @@ export class AgentRun {
   private constructor({ history, session, place, profile, parts }: RunSetting, opened: OpenTurn) {
     this.#history = history;
     this.#session = session;
-    this.profile = profile ?? session.context.profile;
+    this.#profile = profile ?? session.context.profile;
     this.#parts = parts;
     this.#opened = opened;
     const ofTurn = new Set(idsOf(opened.turn));
@@ -126,11 +128,17 @@ export class AgentRun {
     return this.#isClosed;
   }
 
-  /** The messages of a request: the reduced view and the turn, repaired for the profile. */
+  /** The repair of a request for the profile. */
+  planOf(request: PlannedRequest): Promise<RepairPlan> {
+    const { sessionId, context } = this.#session;
+    return planOf(this.#profile, request, { sessionId, onEvent: context.onEvent });
+  }
+
+  /** The messages of a request: the reduced view and the turn, repaired. */
   async request(
     state: readonly BaseMessage[],
     sent: readonly BaseMessage[],
-    config: RunnableConfig,
+    { plan, config }: { readonly plan: RepairPlan; readonly config: RunnableConfig },
   ): Promise<BaseMessage[]> {
     this.#loop.update(this.#turnIn(state));
     await this.#loop.reduce(config);
@@ -142,7 +150,7 @@ export class AgentRun {
     const { history, turn } = modelInput({
       history: all.slice(0, split),
       turn: [...all.slice(split), ...extra],
-      profile: this.profile,
+      plan,
       sessionId,
       onEvent: this.#onceEach,
     });

@@ -18,6 +18,7 @@
  *   wrote in between (`overtaken`), another middleware ended the agent's run past all later hooks (`skipped`), or the
  *   write failed (`failed`).
  * - `repaired`: messages were changed on their way to a model; stored messages stay as they are.
+ * - `profile_guessed`: with the profile `auto`, a model's adapter was not known; its requests get the neutral form.
  * - `thinking_dropped`: thoughts that a model of Claude's had bound to another prefix were left out of a request.
  */
 export type MemoryEvent =
@@ -160,6 +161,14 @@ export type MemoryEvent =
       readonly sessionId: string;
       /** The violated structure rules, such as `S07`, each once. */
       readonly rules: readonly string[];
+    }
+  | {
+      /** The adapter of a model was not known, with the profile `auto`; reported once per class of models. */
+      readonly type: "profile_guessed";
+      /** The session of the first request. */
+      readonly sessionId: string;
+      /** The model's class, or `several models` where models of several adapters may answer. */
+      readonly className: string;
     }
   | {
       /** Thoughts were left out of a request; reported once per change, though later requests leave out the same. */

@@ -4,7 +4,7 @@ import { type RedisChatMemory, contextOf } from "../memory/redis-chat-memory.js"
 import { lazy, nonEmptyText, objectWith, parseOptions } from "../base/options.js";
 import type { BuiltInProfile } from "../structure/profiles/built-in-profiles.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";
-import { resolveProfile } from "../structure/profiles/resolve-profile.js";
+import { resolveProfileChoice } from "../structure/profiles/resolve-profile.js";
 import { holdPolicy, turnFields } from "../turns/defaults.js";
 import { sessionIdSchema, type SessionIdOption } from "../session/identity.js";
 
@@ -38,8 +38,12 @@ export interface WithRedisMemoryOptions {
    * @default "keep"
    */
   readonly onAbort?: "discard" | "keep";
-  /** Profile for which the conversation is repaired. @default the memory's profile */
-  readonly profile?: BuiltInProfile | StructureProfile;
+  /**
+   * Profile for which the conversation is repaired; `"auto"`: that of the model of each request, in a chain the
+   * runnable's. A model that is not known gets the neutral form (event `profile_guessed`). @default the memory's
+   * profile
+   */
+  readonly profile?: BuiltInProfile | StructureProfile | "auto";
   /**
    * True to add prompt-cache marks to requests of Anthropic and Bedrock; see `promptCacheMarks`. Marks are never
    * stored; other profiles need none. @default false
@@ -73,22 +77,23 @@ const optionsSchema = lazy(() =>
     historyMessagesKey: z.optional(nonEmptyText()),
     sessionId: sessionIdSchema<RunnableConfig>("config"),
     ...turnFields(),
-    profile: z.optional(z.custom<BuiltInProfile | StructureProfile>()),
+    profile: z.optional(z.custom<BuiltInProfile | StructureProfile | "auto">()),
     promptCacheMarks: z._default(z.boolean("must be true or false"), false),
   }),
 );
 
 /**
- * Parses and validates the options.
+ * Parses and validates the options of a runnable.
  *
  * @throws ConfigurationError naming the option.
  */
-export function chainOptions(options: WithRedisMemoryOptions) {
+export function chainOptions(options: WithRedisMemoryOptions, runnable: unknown) {
   const { profile, ...checked } = parseOptions("withRedisMemory", optionsSchema(), options);
   const store = contextOf(checked.memory)?.store;
   return {
     ...checked,
+    runnable,
     holding: holdPolicy("withRedisMemory", checked.oneTurnAtATime, store),
-    ...(profile !== undefined && { profile: resolveProfile("withRedisMemory", profile) }),
+    ...(profile !== undefined && { profile: resolveProfileChoice("withRedisMemory", profile) }),
   };
 }

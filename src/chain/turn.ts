@@ -10,7 +10,7 @@ import { traceOf, type TracePlace } from "../session/reduction-trace.js";
 import { readRunNames, sessionIdOf } from "../session/identity.js";
 import { roleOf } from "../messages/roles.js";
 import { interruptedAnswer } from "../turns/stop.js";
-import { modelInput } from "../turns/model-input.js";
+import { modelInput, planOf } from "../turns/model-input.js";
 import { canOpenByWriting, openByWriting, openTurn, type OpenTurn } from "../turns/open-turn.js";
 import {
   describeOutput,
@@ -38,7 +38,7 @@ interface TurnParts {
   readonly history: RedisChatMessageHistory;
   readonly session: ConversationSession;
   readonly turnId: string | undefined;
-  readonly signal: AbortSignal | undefined;
+  readonly config: Partial<RunnableConfig>;
   readonly opened: OpenTurn;
   readonly sent: readonly BaseMessage[];
   readonly input: unknown;
@@ -82,7 +82,7 @@ export class ChainTurn {
    * @throws ConfigurationError if the run names no session, or the input has no messages.
    */
   static async begin(options: ChainOptions, input: ChainInput, config: Partial<RunnableConfig>): Promise<ChainTurn> {
-    const { configurable = {}, signal } = config;
+    const { configurable = {} } = config;
     const names = readRunNames(configurable, "withRedisMemory", { namesSession: options.sessionId !== undefined });
     const named: unknown = options.sessionId ?? configurable["sessionId"] ?? configurable["thread_id"];
     const sessionId = sessionIdOf({ named, run: config, owner: "withRedisMemory", hint: sessionHint });
@@ -91,7 +91,7 @@ export class ChainTurn {
     const trace = session.context.reducer && traceOf(config);
     const messages = inputMessages(input, options.inputMessagesKey);
     const turnId = names.turnId ?? questionIdOf(messages);
-    const opening = ChainTurn.#hold({ options, history, session, turnId, signal, trace }, input, messages);
+    const opening = ChainTurn.#hold({ options, history, session, turnId, config, trace }, input, messages);
     // The caller of a stopped run is gone, so `drain` waits for its write.
     session.inBackground(opening.then(ignore, ignore));
     return opening;
@@ -103,8 +103,9 @@ export class ChainTurn {
     input: ChainInput,
     messages: readonly BaseMessage[],
   ): Promise<ChainTurn> {
-    const { options, session, signal } = place;
+    const { options, session, config } = place;
     const { holding } = options;
+    const { signal } = config;
     const hold = holding && holdWithNextCall(session, { owner, ...holding, longestMs, signal });
     try {
       return await ChainTurn.#open(place, hold, { input, messages });
@@ -119,16 +120,17 @@ export class ChainTurn {
     hold: RunHold | undefined,
     { input, messages }: { readonly input: ChainInput; readonly messages: readonly BaseMessage[] },
   ): Promise<ChainTurn> {
-    const { options, history, session, turnId, signal } = place;
+    const { options, history, session, turnId, config } = place;
     const isWritten = options.persist === "step" && canOpenByWriting(messages);
     const request = { session, turnId, input: messages, isRewritten: overridesAppend(history) };
     const opened = await (isWritten ? openByWriting({ ...request, history }) : openTurn(request));
     const { profile = session.context.profile } = options;
     const { onEvent } = session.context;
     const { sessionId } = history;
-    const forModel = modelInput({ history: opened.history, turn: opened.turn, profile, sessionId, onEvent });
+    const plan = await planOf(profile, { model: options.runnable, config }, { sessionId, onEvent });
+    const forModel = modelInput({ history: opened.history, turn: opened.turn, plan, sessionId, onEvent });
     const sent = [...forModel.history, ...forModel.turn];
-    const given = options.promptCacheMarks ? markedInput(forModel, profile) : forModel;
+    const given = options.promptCacheMarks ? markedInput(forModel, plan.criteria.profile) : forModel;
     const turn = new ChainTurn({
       ...place,
       held: hold?.held,
@@ -137,7 +139,7 @@ export class ChainTurn {
       input: runnableInput(input, given, options),
     });
     await turn.#storeInput();
-    if (signal?.aborted) {
+    if (config.signal?.aborted) {
       await turn.stop(ignore);
     }
     return turn;
@@ -155,9 +157,9 @@ export class ChainTurn {
 
   /** Stores the answer. Returns the output, or that of another run that stored the same turn first. */
   async finish<Output>(output: Output): Promise<Output> {
-    const { options, signal, sent, turnId, held } = this.#parts;
+    const { options, config, sent, turnId, held } = this.#parts;
     // The caller of an aborted run got its rejection already; storing now would contradict it.
-    signal?.throwIfAborted();
+    config.signal?.throwIfAborted();
     this.#isOver = true;
     if (this.#isStored) {
       return output;

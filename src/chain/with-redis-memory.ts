@@ -72,7 +72,7 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
   constructor(runnable: unknown, options: WithRedisMemoryOptions) {
     super();
     this.#bound = coerceToRunnable<Output>(runnable);
-    const checked = chainOptions(options);
+    const checked = chainOptions(options, this.#bound);
     const inputMessagesKey = checked.inputMessagesKey ?? (takesState(runnable) ? "messages" : undefined);
     this.#options = { ...checked, ...(inputMessagesKey !== undefined && { inputMessagesKey }) };
   }

@@ -17,6 +17,7 @@ export function metricsRecorder(meter: Meter): MemoryEventHandler {
   const reductions = counter("reductions", "{reduction}", "Automatic reductions of views, by outcome.");
   const repairs = counter("repairs", "{repair}", "Repairs of messages on their way to a model, by rule.");
   const thoughts = counter("thoughts.dropped", "{thought}", "Thoughts left out behind a changed prefix, by cause.");
+  const guesses = counter("profiles.guessed", "{model}", "Classes of models whose adapter was not known.");
   const skipped = counter("records.skipped", "{record}", "Stored records that could not be read.");
   const leftOut = counter("sessions.skipped", "{session}", "Sessions that a batch operation skipped.");
   const conflicts = counter("conflicts", "{message}", "Messages whose id was written again with other content.");
@@ -33,6 +34,7 @@ export function metricsRecorder(meter: Meter): MemoryEventHandler {
     reduction_failed: countReduction,
     repaired: ({ rules }) => rules.forEach((rule) => repairs.add(1, { [`${prefix}.rule`]: rule })),
     thinking_dropped: ({ cause, dropped }) => thoughts.add(dropped, { [`${prefix}.cause`]: cause }),
+    profile_guessed: () => guesses.add(1),
     record_skipped: () => skipped.add(1),
     session_skipped: ({ operation }) => leftOut.add(1, { "db.operation.name": operation }),
     conflict_kept: () => conflicts.add(1),

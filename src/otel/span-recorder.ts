@@ -83,6 +83,8 @@ function eventAttributes(event: Exclude<MemoryEvent, EventOf<"command">>): Attri
         [`${prefix}.thoughts.sent`]: event.sent,
         [`${prefix}.thoughts.dropped`]: event.dropped,
       };
+    case "profile_guessed":
+      return { [`${prefix}.model.class`]: event.className };
     case "conflict_kept":
       return { [`${prefix}.message.id`]: event.messageId };
     case "tool_result_hidden":

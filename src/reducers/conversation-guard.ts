@@ -2,7 +2,9 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { Runnable, type RunnableConfig } from "@langchain/core/runnables";
 import * as z from "zod/mini";
 import { repairAs } from "../structure/repair/repair.js";
-import { repairFields, toRepairPlan, type RepairOptions, type RepairPlan } from "../structure/options.js";
+import { repairFields, type RepairOptions, type RepairPlan, resolveRepairOptions } from "../structure/options.js";
+import { resolveProfileChoice } from "../structure/profiles/resolve-profile.js";
+import { planForModel } from "../structure/seam/model-plan.js";
 import { findIssues } from "../structure/rules/find-issues.js";
 import { throwOnErrors } from "../structure/validate.js";
 import type { StructureIssue } from "../structure/rules/rules.js";
@@ -11,7 +13,14 @@ import { anyFunction, lazy, parseOptions, type SchemaOutput } from "../base/opti
 import { messagesOf, type ReducerInput } from "./chat-history-reducer.js";
 
 /** Options of {@link conversationGuard}. */
-export interface ConversationGuardOptions extends RepairOptions {
+export interface ConversationGuardOptions extends Omit<RepairOptions, "profile" | "model"> {
+  /**
+   * The profile whose rules hold; `"auto"`: that of `model`, which is then the model that is called, and where it is
+   * not given or not known the neutral one. @default "auto" with a model that is called, else "langchain"
+   */
+  readonly profile?: RepairOptions["profile"] | "auto";
+  /** The model that is called, with its bindings, or the name of the model. @default not known */
+  readonly model?: unknown;
   /**
    * `throw` refuses messages with errors; `repair` returns the repaired messages, and refuses those that cannot be
    * repaired; `report` returns all messages unchanged and only calls `onIssues`.
@@ -29,6 +38,10 @@ const guardOptions = lazy(() =>
     onIssues: z.optional(anyFunction<(issues: readonly StructureIssue[]) => void>()),
     onRepairs: z.optional(anyFunction<(repairs: readonly StructureRepair[]) => void>()),
     ...repairFields(),
+    // Its form is checked by resolveProfileChoice.
+    profile: z.optional(z.custom<ConversationGuardOptions["profile"]>()),
+    storesReasoning: z.optional(z.boolean("must be true or false")),
+    model: z.optional(z.custom(isModel, "must be a model, or its name")),
   }),
 );
 
@@ -47,12 +60,40 @@ const guardOptions = lazy(() =>
  * export const chainWith = (model: BaseChatModel) => prompt.pipe(guard).pipe(model);
  */
 export function conversationGuard(options: ConversationGuardOptions): Runnable<ReducerInput, BaseMessage[]> {
-  const { mode, onIssues, onRepairs, ...fields } = parseOptions("conversationGuard", guardOptions(), options);
-  return new ConversationGuard({ mode, onIssues, onRepairs, plan: toRepairPlan("conversationGuard", fields) });
+  const { mode, onIssues, onRepairs, profile, model, ...fields } = parseOptions(owner, guardOptions(), options);
+  const request = { profile, model, choices: fields as Omit<RepairOptions, "profile" | "model"> };
+  return new ConversationGuard({ mode, onIssues, onRepairs, planFor: plannerOf(request) });
+}
+
+const owner = "conversationGuard";
+
+function isModel(value: unknown): boolean {
+  return typeof value === "string" || (typeof value === "object" && value !== null);
+}
+
+/** The repair for a call's config: one for all calls, unless it follows from a model. */
+function plannerOf({
+  profile,
+  model,
+  choices,
+}: Pick<ConversationGuardOptions, "profile" | "model"> & {
+  readonly choices: RepairOptions;
+}): GuardSettings["planFor"] {
+  const isCalled = typeof model === "object";
+  const chosen = profile === undefined ? (isCalled ? "auto" : "langchain") : profile;
+  const resolved = resolveProfileChoice(owner, chosen === "auto" && !isCalled ? "neutral" : chosen);
+  const named = resolved === "auto" ? {} : { profile: resolved };
+  if (isCalled) {
+    const request = { model, choices: { ...choices, ...named } };
+    return async (config) => (await planForModel(owner, { ...request, config })).plan;
+  }
+  const ofName = typeof model === "string" ? { model } : {};
+  const plan = resolveRepairOptions(owner, { ...choices, ...ofName, ...named });
+  return () => plan;
 }
 
 interface GuardSettings extends Pick<SchemaOutput<typeof guardOptions>, "mode" | "onIssues" | "onRepairs"> {
-  readonly plan: RepairPlan;
+  readonly planFor: (config: object | undefined) => RepairPlan | Promise<RepairPlan>;
 }
 
 class ConversationGuard extends Runnable<ReducerInput, BaseMessage[]> {
@@ -70,11 +111,12 @@ class ConversationGuard extends Runnable<ReducerInput, BaseMessage[]> {
   }
 
   override async invoke(input: ReducerInput, config?: Partial<RunnableConfig>): Promise<BaseMessage[]> {
-    return this._callWithConfig(async (given: ReducerInput) => this.#guard(messagesOf(given)), input, config);
+    const guard = async (given: ReducerInput) => this.#guard(messagesOf(given), await this.#settings.planFor(config));
+    return this._callWithConfig(guard, input, config);
   }
 
-  #guard(messages: BaseMessage[]): BaseMessage[] {
-    const { mode, onIssues, onRepairs, plan } = this.#settings;
+  #guard(messages: BaseMessage[], plan: RepairPlan): BaseMessage[] {
+    const { mode, onIssues, onRepairs } = this.#settings;
     const issues = findIssues(messages, plan.criteria);
     if (issues.length > 0) {
       onIssues?.(issues);

@@ -32,8 +32,13 @@ export interface HistoryManagerOptions {
    * @default "report"
    */
   readonly onOverBudget?: "report" | "throw";
-  /** The model's structure profile: its requests are repaired for it. @default the profile of the memory */
-  readonly profile?: BuiltInProfile | StructureProfile;
+  /**
+   * The model's structure profile: its requests are repaired for it. `"auto"`: that of `model`; without one the neutral
+   * form. @default `"auto"` with a `model`, else the profile of the memory
+   */
+  readonly profile?: BuiltInProfile | StructureProfile | "auto";
+  /** The model that is called, with its bindings, for the profile `"auto"`. @default not known */
+  readonly model?: unknown;
   /** Maximum size of one upload, in bytes as stored. At least 1. @default 1_000_000 */
   readonly maxUploadBytes?: number;
   /** Maximum size of all uploads of the session together, in bytes as stored. At least 1. @default 5_000_000 */
@@ -96,7 +101,8 @@ export const managerSchema = lazy(() =>
       objectWith<ReferenceManager>(["addChunks", "chunkOf", "restore"], "a ReferenceManager"),
       () => new ReferenceManager(),
     ),
-    profile: z.optional(z.custom<BuiltInProfile | StructureProfile>()),
+    profile: z.optional(z.custom<BuiltInProfile | StructureProfile | "auto">()),
+    model: z.optional(z.unknown()),
     onOverBudget: z._default(z.enum(["report", "throw"], 'must be "report" or "throw"'), "report"),
     maxUploadBytes: z._default(positiveInteger(), 1_000_000),
     maxUploadsBytes: z._default(positiveInteger(), 5_000_000),

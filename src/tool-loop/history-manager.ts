@@ -3,7 +3,9 @@ import { BudgetError, ConfigurationError } from "../base/errors.js";
 import type { ConversationSession } from "../session/conversation-session.js";
 import { sessionOf } from "../memory/redis-chat-message-history.js";
 import { parseOptions, type SchemaOutput } from "../base/options.js";
-import { resolveProfile } from "../structure/profiles/resolve-profile.js";
+import { resolveRepairOptions, type RepairPlan } from "../structure/options.js";
+import type { StructureProfile } from "../structure/profiles/profile.js";
+import { resolveProfileChoice } from "../structure/profiles/resolve-profile.js";
 import { tiktokenCounter } from "../tokens/counters/tiktoken-counter.js";
 import { TextCleaner } from "./text-cleaner.js";
 import * as forms from "./history-manager-options.js";
@@ -56,6 +58,7 @@ export class HistoryManager {
   readonly #reader: SessionReader;
   readonly #numbering: SourceNumbering;
   readonly #window: TokenWindow;
+  readonly #profile: StructureProfile | "auto";
   readonly #cleaner = new TextCleaner();
   readonly #prompt = new PromptMessages();
   #turn = new Turn();
@@ -74,8 +77,10 @@ export class HistoryManager {
     const counter = this.#options.tokenCounter ?? this.#session.context.tokenCounter ?? tiktokenCounter();
     // Rounded, because 110 * (1 - 0.1) would be 98.99999999999999 without it.
     const limit = Math.floor(Number((maxInputTokens * (1 - safetyMargin)).toFixed(6)));
-    const { profile: given = this.#session.context.profile } = this.#options;
-    const limits = { limit, uploadShare: percentForUploadedContent, profile: resolveProfile("HistoryManager", given) };
+    const { model, profile: given = model === undefined ? this.#session.context.profile : "auto" } = this.#options;
+    const isHidden = given === "auto" && model === undefined;
+    this.#profile = resolveProfileChoice("HistoryManager", isHidden ? "neutral" : given);
+    const limits = { limit, uploadShare: percentForUploadedContent };
     this.#window = new TokenWindow(new TokenMeter(counter, tools), limits);
   }
 
@@ -145,6 +150,7 @@ export class HistoryManager {
       uploads: turn.uploadsWith(snapshot.uploads),
       steps: [...stored.steps, ...turn.steps],
       cited: new Set(this.references.cited(turn.assistantText() ?? "")),
+      plan: await this.#plan(),
     });
     this.#reader.report(window.outcome.repairs);
     const { overBudgetBy, tokens, limit } = window.outcome;
@@ -156,6 +162,17 @@ export class HistoryManager {
       );
     }
     return window;
+  }
+
+  async #plan(): Promise<RepairPlan> {
+    const choices = { purpose: "model-input" } as const;
+    if (this.#profile !== "auto") {
+      return resolveRepairOptions("HistoryManager", { ...choices, profile: this.#profile });
+    }
+    const { autoPlan } = await import("../structure/seam/model-plan.js");
+    const { sessionId, context } = this.#session;
+    const { model, tools } = this.#options;
+    return autoPlan("HistoryManager", { model, tools, choices }, { sessionId, onEvent: context.onEvent });
   }
 
   /**

@@ -8,13 +8,14 @@ import type { StructureProfile } from "../structure/profiles/profile.js";
 import { synthesizedKey } from "../structure/repair/session.js";
 import { resolveRepairOptions, type RepairPlan } from "../structure/options.js";
 import { repairAs } from "../structure/repair/repair.js";
+import type { GuessObserver, PlannedRequest } from "../structure/seam/model-plan.js";
 import { findIssues, isValid } from "../structure/rules/find-issues.js";
 
 /** The conversation for a model: the history before the turn, and the turn so far. */
 export interface ModelInputRequest {
   readonly history: readonly BaseMessage[];
   readonly turn: readonly BaseMessage[];
-  readonly profile: StructureProfile;
+  readonly plan: RepairPlan;
   readonly sessionId: string;
   readonly onEvent: MemoryEventHandler | undefined;
 }
@@ -28,10 +29,24 @@ export interface ModelInput {
 /** Cache of repair plans by profile. */
 const plans = new WeakMap<StructureProfile, RepairPlan>();
 
-function planFor(profile: StructureProfile): RepairPlan {
+/** The repair plan of a profile. */
+export function planFor(profile: StructureProfile): RepairPlan {
   const plan = plans.get(profile) ?? resolveRepairOptions("modelInput", { profile });
   plans.set(profile, plan);
   return plan;
+}
+
+/** The repair plan of a request: that of the given profile, or with `"auto"` that of the request's model. */
+export async function planOf(
+  profile: StructureProfile | "auto",
+  request: PlannedRequest,
+  observer: GuessObserver,
+): Promise<RepairPlan> {
+  if (profile !== "auto") {
+    return planFor(profile);
+  }
+  const { autoPlan } = await import("../structure/seam/model-plan.js");
+  return autoPlan("modelInput", request, observer);
 }
 
 /**
@@ -39,14 +54,13 @@ function planFor(profile: StructureProfile): RepairPlan {
  * messages of this turn and stored messages are not modified.
  */
 export function modelInput(request: ModelInputRequest): ModelInput {
-  const { profile, sessionId, onEvent } = request;
+  const { plan, sessionId, onEvent } = request;
   const isSystem = (message: BaseMessage) => roleOf(message) === "system";
   const turn = request.turn.filter((message) => !isSystem(message));
   const systems = [...request.history, ...request.turn].filter(isSystem);
   const history = [...systems, ...request.history.filter((message) => !isSystem(message))];
   // Repairs both parts together, because a tool result of the turn may answer a call at the end of the history.
   const all = [...history, ...turn];
-  const plan = planFor(profile);
   if (isValid(all, plan.criteria)) {
     return { history, turn };
   }
@@ -57,7 +71,7 @@ export function modelInput(request: ModelInputRequest): ModelInput {
   report(onEvent, { type: "repaired", sessionId, rules: [...new Set(repairs.map(({ rule }) => rule))] });
   const split = messages.length - turn.length;
   const isIntact = split >= 0 && turn.every((message, index) => messages[split + index] === message);
-  return { history: isIntact ? messages.slice(0, split) : historyBefore(turn, { history, profile }), turn };
+  return { history: isIntact ? messages.slice(0, split) : historyBefore(turn, { history, plan }), turn };
 }
 
 const missingAnswer = "(The user's message was not answered.)";
@@ -68,9 +82,8 @@ const missingAnswer = "(The user's message was not answered.)";
  */
 function historyBefore(
   turn: readonly BaseMessage[],
-  { history, profile }: { readonly history: BaseMessage[] } & Pick<ModelInputRequest, "profile">,
+  { history, plan }: { readonly history: BaseMessage[] } & Pick<ModelInputRequest, "plan">,
 ): BaseMessage[] {
-  const plan = planFor(profile);
   const { messages } = repairAs(plan, history);
   const issues = findIssues([...messages, ...turn], plan.criteria);
   const isRun = issues.some(({ rule, severity, index }) => {

@@ -84,6 +84,14 @@ export function resolveProfile(owner: string, profile: BuiltInProfile | Structur
   return profile;
 }
 
+/** {@link resolveProfile}, where `"auto"` stands for the profile of each request's model. */
+export function resolveProfileChoice(
+  owner: string,
+  profile: BuiltInProfile | StructureProfile | "auto",
+): StructureProfile | "auto" {
+  return profile === "auto" ? profile : resolveProfile(owner, profile);
+}
+
 function problemOf(issue: z.core.$ZodIssue): string {
   const path = ["profile", ...issue.path].join(".");
   if (issue.code !== "unrecognized_keys") {

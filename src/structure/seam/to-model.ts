@@ -1,9 +1,10 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { type AnswerPrefix, bindsThoughts, type PrefixParts, walkLedger } from "../ledger/walk-ledger.js";
-import { type RepairChoices, resolveRepairOptions } from "../options.js";
+import type { RepairChoices } from "../options.js";
 import { repairAs } from "../repair/repair.js";
 import type { StructureRepair } from "../repair/session.js";
-import { type ModelProfile, profileOf } from "./profile-of.js";
+import { planForModel } from "./model-plan.js";
+import type { ModelProfile } from "./profile-of.js";
 
 /** The request that {@link toModel} makes messages ready for. */
 export interface ToModelOptions extends PrefixParts {
@@ -50,17 +51,9 @@ export async function toModel(
   messages: readonly BaseMessage[],
   { model, system, tools, repair, config }: ToModelOptions,
 ): Promise<ToModelResult> {
-  const profile = await profileOf(model, config);
+  const choices = { ...repair, purpose: "model-input" } as const;
+  const { plan, profile } = await planForModel("toModel", { model, tools, config, choices });
   const declared = tools ?? profile.tools;
-  const hasTools = tools === undefined ? profile.hasTools : tools.length > 0 || profile.hasTools === true;
-  const plan = resolveRepairOptions("toModel", {
-    ...repair,
-    profile: profile.profile,
-    purpose: "model-input",
-    storesReasoning: profile.storesReasoning,
-    ...(hasTools !== undefined && { hasTools }),
-    ...(profile.model !== undefined && { model: profile.model }),
-  });
   const repaired = repairAs(plan, messages);
   if (!bindsThoughts(profile.model)) {
     return { ...repaired, thinkingDropped: 0, prefix: undefined, profile };

@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import type { StructureProfile } from "../../structure/profiles/profile.js";
-import { repairConversation } from "../../structure/repair/repair.js";
+import type { RepairPlan } from "../../structure/options.js";
+import { repairAs } from "../../structure/repair/repair.js";
 import { assertConversation } from "../../structure/validate.js";
 import { fitHistory } from "./fit-history.js";
 import { LoopReduction, type ShownResult } from "./loop-reduction.js";
@@ -23,6 +23,8 @@ export interface WindowContent {
   readonly steps: readonly LoopStep[];
   /** Numbers of sources that the model has cited in this turn. */
   readonly cited: ReadonlySet<number>;
+  /** The repair of the joined messages. */
+  readonly plan: RepairPlan;
 }
 
 /** The messages for a model call, and what was left out of them. */
@@ -33,13 +35,11 @@ export interface FittedWindow {
   readonly outcome: WindowOutcome;
 }
 
-/** Sizes of a window, in tokens, and what its messages must be like. */
+/** Sizes of a window, in tokens. */
 export interface WindowLimits {
   readonly limit: number;
   /** The share of the space left after system prompt, user message and tools that uploads may take. */
   readonly uploadShare: number;
-  /** The profile for which the joined messages are repaired. */
-  readonly profile: StructureProfile;
 }
 
 /** Sizes of what is always sent whole. `own` is what the model said in this turn. */
@@ -106,8 +106,7 @@ export class TokenWindow {
     const history = await fitHistory(content.history, { budget: Math.min(forHistory, atMost), meter: this.#meter });
     const assembled = this.#assembly.assemble({ ...content, history, uploads: uploads.shown, loop: loop.shown });
     assertConversation(assembled, { purpose: "model-input" });
-    const { profile } = this.#limits;
-    const { messages, repairs } = repairConversation(assembled, { profile, purpose: "model-input" });
+    const { messages, repairs } = repairAs(content.plan, assembled);
     // Counted as sent, not added up: a counter may count parts together differently.
     const tokens = (await this.#meter.ofAll(messages)) + fixed.tools;
     const others = fixed.system + fixed.own + fixed.tools + uploads.tokens + loop.tokens + history.given;
