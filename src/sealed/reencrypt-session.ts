@@ -70,8 +70,8 @@ export async function reencryptSession(work: Reencryption): Promise<Reencrypted 
 function invalidText(sessionId: string, place: string | number): RecordError {
   const name = typeof place === "number" ? `record at position ${place}` : `field "${place}"`;
   return new RecordError(
-    `The ${name} of ${sessionLabel(sessionId)} holds bytes that are not valid UTF-8, so it was not encrypted; the rest ` +
-      "was. Remove it, by replaceFrom(), rewind() or clear(), and call reencrypt() again.",
+    `The ${name} of ${sessionLabel(sessionId)} holds bytes that are not valid UTF-8, so it was not encrypted; the ` +
+      "rest was. Remove it, by replaceFrom(), rewind() or clear(), and call reencrypt() again.",
     { code: "corrupt", position: typeof place === "number" ? place : undefined },
   );
 }

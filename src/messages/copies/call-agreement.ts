@@ -10,7 +10,7 @@ import { isCallItem, outputItems } from "./output-items.js";
 /** A field of an answer that repeats its calls. */
 export type CopyField = "content" | "tool_calls" | "function_call" | "output";
 
-/** What a copy says about its call; undefined is not said. */
+/** A copy of a call; a field that the copy leaves out is undefined. */
 interface RepeatedCall extends CallCopy {
   /** The arguments, or their text. */
   readonly args?: unknown;
