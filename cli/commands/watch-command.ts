@@ -39,10 +39,7 @@ async function watch(context: CommandContext, options: WatchOptions, sessionId: 
     const history = server.memory.history(sessionId);
     let last = (await history.getPage({ limit: 1 })).items.at(-1)?.position ?? -1;
     let reductions = (await history.stats()).reductions;
-    if ((await remainsOf(server, sessionId)) === undefined) {
-      await screen.record({ missing: true });
-      await screen.line("there is no session of this id yet; check --prefix");
-    }
+    await markMissing(screen, server, sessionId);
     screen.note(`Watching ${printable(sessionId)}; Ctrl-C ends it.`);
     let damage: string | undefined;
     while (!signal.aborted) {
@@ -71,6 +68,13 @@ async function watch(context: CommandContext, options: WatchOptions, sessionId: 
     return exitCodes.interrupted;
   } finally {
     await server.close();
+  }
+}
+
+async function markMissing(screen: Screen, server: Server, sessionId: string): Promise<void> {
+  if ((await remainsOf(server, sessionId)) === undefined) {
+    await screen.record({ missing: true });
+    await screen.line("there is no session of this id yet; check --prefix");
   }
 }
 
