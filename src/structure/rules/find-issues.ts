@@ -1,5 +1,13 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { linkCalls, type CallLinks, callsOf, type LinkedCall, answeredId, showId } from "../../messages/calls.js";
+import {
+  linkCalls,
+  type CallLinks,
+  callsOf,
+  type LinkedCall,
+  answeredId,
+  mayCall,
+  showId,
+} from "../../messages/calls.js";
 import { speakerOf } from "../../messages/roles.js";
 import {
   noBlankText,
@@ -69,7 +77,9 @@ export function findIssues(messages: readonly BaseMessage[], criteria: Structure
       add(finding);
     }
   };
-  checkForms(context, { messages: checkCopies(context, add), add });
+  // Only calls have copies.
+  const agreed = messages.some(mayCall) ? checkCopies(context, add) : messages;
+  checkForms(context, { messages: agreed, add });
   checkOrder(context, report);
   checkTools(context, report);
   checkMessages(context, report);
