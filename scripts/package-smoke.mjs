@@ -29,13 +29,13 @@ const requiredFiles = ["README.md", "CHANGELOG.md", "LICENSE", "docs/getting-sta
  * and what is imported when first used lies in chunks beside it.
  */
 const bundleLimits = {
-  ChatHistoryTruncationReducer: 40_000,
-  ChatHistoryToolResultReducer: 40_000,
-  RedisChatMessageHistory: 190_000,
+  ChatHistoryTruncationReducer: { limit: 40_000, splitting: false },
+  ChatHistoryToolResultReducer: { limit: 40_000, splitting: false },
+  RedisChatMessageHistory: { limit: 206_000, splitting: true },
 };
 /** What the package may take, in bytes. */
 const tarballLimit = 1_950_000;
-const installedLimit = 7_500_000;
+const installedLimit = 7_900_000;
 
 const folder = mkdtempSync(join(tmpdir(), "package-smoke-"));
 let failures = 0;
@@ -142,15 +142,18 @@ function checkInstalled(tarball, name, { peers, skipLibCheck = false }) {
   return place;
 }
 
-/** Bundles single exports as a user would: what they do not use is to stay out. */
+/**
+ * Bundles single exports as a user would: what they do not use is to stay out. Exports that load nothing later are
+ * bundled into one file; esbuild would split by files, and put the whole files of others' later parts beside them.
+ */
 function checkBundles(place) {
   const external = ["@langchain/*", "ioredis", "js-tiktoken"];
-  const output = { format: "esm", splitting: true, outdir: place, write: false, metafile: true };
+  const output = { format: "esm", outdir: place, write: false, metafile: true };
   const options = { bundle: true, minify: true, platform: "node", external, ...output };
-  for (const [name, limit] of Object.entries(bundleLimits)) {
+  for (const [name, { limit, splitting }] of Object.entries(bundleLimits)) {
     check(`a bundle of ${name} holds what it uses`, () => {
       const contents = `export { ${name} } from "${ownName}"`;
-      const { metafile } = buildSync({ stdin: { contents, resolveDir: place }, ...options });
+      const { metafile } = buildSync({ stdin: { contents, resolveDir: place }, splitting, ...options });
       const { atOnce, later } = bundleSizes(metafile);
       if (atOnce > limit) {
         throw new Error(`The bundle has ${atOnce} bytes, ${limit} are allowed; see scripts/mark-pure.mjs.`);
