@@ -24,6 +24,11 @@ export function noSession(command: string, sessionId: string): DataError {
   return new DataError(`${command}: there is no session ${JSON.stringify(sessionId)}. Check --prefix.`);
 }
 
+/** The error of a command for a LangGraph thread that is not there. */
+export function noThread(command: string, threadId: string): DataError {
+  return new DataError(`${command}: there is no thread ${JSON.stringify(threadId)}. Check --prefix.`);
+}
+
 /** How a command that failed ends: the exit code, and a sentence for the user, if one was not printed already. */
 export interface Failure {
   readonly code: ExitCode;

@@ -1,15 +1,13 @@
 import { Command } from "commander";
-import { ThreadStore } from "../../src/checkpoint/thread-store.js";
 import { threadKeys } from "../../src/redis/keys.js";
-import { wireOf } from "../../src/redis-store/redis-session-store.js";
-import { sealedParts } from "../../src/sealed/loaded-store.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
-import { DataError, UsageError } from "../failure.js";
+import { noThread, UsageError } from "../failure.js";
 import { counted } from "../figures.js";
 import { positiveOperand } from "../operands.js";
 import { printable } from "../printable.js";
-import { openServer, withServerOptions, type Server, type ServerOptions } from "../server.js";
+import { openServer, withServerOptions, type ServerOptions } from "../server.js";
+import { isThread, threadStoreOf } from "../threads.js";
 
 interface PruneOptions extends ServerOptions {
   readonly thread?: string;
@@ -38,11 +36,11 @@ async function prune({ screen, env }: CommandContext, options: PruneOptions): Pr
   }
   const server = await openServer(options, env);
   try {
-    const { checkpoints, order } = threadKeys(server.keyPrefix, threadId);
-    if ((await server.client.exists(checkpoints)) + (await server.client.exists(order)) === 0) {
-      throw new DataError(`prune: there is no thread ${JSON.stringify(threadId)}. Check --prefix.`);
+    if (!(await isThread(server, threadId))) {
+      throw noThread("prune", threadId);
     }
     if (dryRun) {
+      const { order } = threadKeys(server.keyPrefix, threadId);
       // Members are namespace, NUL and id; the root graph's namespace is empty.
       const atMost = Math.max(0, (await server.client.zlexcount(order, "[\0", "(\u0001")) - keep);
       await screen.record({ threadId, wouldDrop: atMost });
@@ -50,16 +48,11 @@ async function prune({ screen, env }: CommandContext, options: PruneOptions): Pr
       await screen.line(`${printable(threadId)}: ${amount} would be dropped. Nothing was dropped (--dry-run).`);
       return exitCodes.done;
     }
-    const dropped = await threadsOf(server).prune(threadId, keep);
+    const dropped = await threadStoreOf(server).prune(threadId, keep);
     await screen.record({ threadId, dropped });
     await screen.line(`${printable(threadId)}: ${counted(dropped, "checkpoint")} dropped`);
     return exitCodes.done;
   } finally {
     await server.close();
   }
-}
-
-function threadsOf({ store }: Server): ThreadStore {
-  const wire = wireOf(sealedParts(store)?.store ?? store)!;
-  return new ThreadStore(wire.runner, { keyPrefix: wire.keyPrefix, threadTTL: undefined, keep: undefined });
 }

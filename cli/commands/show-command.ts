@@ -10,7 +10,7 @@ import { describeSession } from "../all-sessions.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
 import { damageOf, remainsOf, unreadableRecords } from "../damage.js";
-import { DataError, noSession } from "../failure.js";
+import { DataError, noSession, UsageError } from "../failure.js";
 import { counted, minute, whole } from "../figures.js";
 import { interrupted } from "../interruption.js";
 import { contentOf, kindOf } from "../message-line.js";
@@ -18,28 +18,44 @@ import { positiveOperand } from "../operands.js";
 import { printable } from "../printable.js";
 import type { Screen } from "../screen.js";
 import { openServer, withServerOptions, type Server, type ServerOptions } from "../server.js";
+import { showThread } from "../shown-thread.js";
 
 interface ShowOptions extends ServerOptions {
   readonly content?: boolean;
   readonly last?: number;
+  readonly thread?: string;
 }
 
 const pageSize = 200;
 
-/** `show`: a session as rounds. */
+/** `show`: a session as rounds, or the checkpoints of a LangGraph thread. */
 export function showCommand(): CommandDefinition {
-  const command = withServerOptions(new Command().argument("<session>", "the session's id"))
-    .option("--content", "show the messages' text too")
-    .option("--last <number>", "only the last messages", positiveOperand)
+  const command = withServerOptions(new Command().argument("[session]", "the session's id"))
+    .option("--thread <id>", "show the checkpoints of this LangGraph thread instead")
+    .option("--content", "show the messages' text too; of a thread, what interrupts ask")
+    .option("--last <number>", "only the last messages, or checkpoints", positiveOperand)
     .addHelpText(
       "after",
       "\nEach message: its position, ● if the model sees it or ○ if it has left the view,\n" +
-        "tokens (as of o200k_base), and what it is.",
+        "tokens (as of o200k_base), and what it is. Each checkpoint, newest first: step,\n" +
+        "source, time, id, the nodes that come next, the channels that changed since its\n" +
+        "parent, and interrupts that wait for an answer.",
     );
   return {
     command,
-    run: (context, options, [session]) => show(context, options as ShowOptions, session as string),
+    run: (context, options, [session]) => showNamed(context, options as ShowOptions, session as string | undefined),
   };
+}
+
+async function showNamed(context: CommandContext, options: ShowOptions, session: string | undefined) {
+  const { thread } = options;
+  if (thread !== undefined && session === undefined) {
+    return showThread(context, { ...options, thread });
+  }
+  if (session === undefined || thread !== undefined) {
+    throw new UsageError("show: name a session, or a LangGraph thread by --thread.");
+  }
+  return show(context, options, session);
 }
 
 async function show(context: CommandContext, options: ShowOptions, sessionId: string): Promise<ExitCode> {

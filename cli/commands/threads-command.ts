@@ -1,31 +1,17 @@
 import { Command } from "commander";
-import { threadKeys } from "../../src/redis/keys.js";
-import { escapeGlob } from "../../src/redis/scan-keys.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
 import { counted, until, whole } from "../figures.js";
-import { scanKeys } from "../find-keys.js";
 import type { Column } from "../fitting-columns.js";
 import { interrupted } from "../interruption.js";
 import { positiveOperand } from "../operands.js";
 import type { Screen } from "../screen.js";
-import { openServer, withServerOptions, type Server, type ServerOptions } from "../server.js";
+import { openServer, withServerOptions, type ServerOptions } from "../server.js";
+import { describeThread, threadIds, type FoundThread } from "../threads.js";
 
 interface ThreadsOptions extends ServerOptions {
   readonly match?: string;
   readonly limit: number;
-}
-
-/** A LangGraph thread of `RedisSaver`. */
-interface FoundThread {
-  readonly threadId: string;
-  readonly checkpoints: number;
-  /** Texts that the checkpoints share. */
-  readonly items: number;
-  /** Milliseconds since 1970. */
-  readonly expiresAt?: number;
-  /** True where Redis lost a part of it. */
-  readonly damaged?: true;
 }
 
 const columns: readonly Column[] = [
@@ -63,48 +49,6 @@ async function listThreads({ screen, env, signal }: CommandContext, options: Thr
     return exitCodes.done;
   } finally {
     await server.close();
-  }
-}
-
-/** The ids of threads, in pages; one may come twice. */
-async function* threadIds({ client, keyPrefix }: Server, signal: AbortSignal): AsyncGenerator<string[]> {
-  const start = `${keyPrefix}:{`;
-  for await (const keys of scanKeys(client, { match: `${escapeGlob(start)}*}:[ico]*`, signal })) {
-    yield keys.flatMap((key) => {
-      const encoded = /^([^{}:]*)\}:(?:items|checkpoints|order)$/.exec(key.slice(start.length))?.[1];
-      return encoded === undefined || encoded === "" ? [] : decoded(encoded);
-    });
-  }
-}
-
-/** Empty for a key that only looks like one of ours. */
-function decoded(encoded: string): string[] {
-  try {
-    return [decodeURIComponent(encoded)];
-  } catch {
-    return [];
-  }
-}
-
-async function describeThread({ client, keyPrefix }: Server, threadId: string): Promise<FoundThread> {
-  const keys = threadKeys(keyPrefix, threadId);
-  try {
-    const [items, members, fields, left] = await Promise.all([
-      client.llen(keys.items),
-      client.zcard(keys.order),
-      client.hmget(keys.checkpoints, "base", "next", "count"),
-      client.pttl(keys.checkpoints),
-    ]);
-    const [base, next, count] = fields.map((text) => Number(text ?? NaN));
-    const isWhole = items === next! - base! && members === count;
-    // The first member is no checkpoint, and the first item is no text: they keep the keys alive.
-    const known = { threadId, checkpoints: Math.max(0, members - 1), items: Math.max(0, items - (base === 0 ? 1 : 0)) };
-    return { ...known, ...(left >= 0 && { expiresAt: Date.now() + left }), ...(!isWhole && { damaged: true }) };
-  } catch (error) {
-    if (!/^WRONGTYPE/.test((error as Error).message)) {
-      throw error;
-    }
-    return { threadId, checkpoints: 0, items: 0, damaged: true };
   }
 }
 

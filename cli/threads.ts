@@ -1,0 +1,83 @@
+import type { StoreError } from "../src/base/errors.js";
+import { ThreadStore } from "../src/checkpoint/thread-store.js";
+import { threadKeys } from "../src/redis/keys.js";
+import { escapeGlob } from "../src/redis/scan-keys.js";
+import { wireOf } from "../src/redis-store/redis-session-store.js";
+import { sealedParts } from "../src/sealed/loaded-store.js";
+import { scanKeys } from "./find-keys.js";
+import type { Server } from "./server.js";
+
+/** A LangGraph thread of `RedisSaver`. */
+export interface FoundThread {
+  readonly threadId: string;
+  readonly checkpoints: number;
+  /** Texts that the checkpoints share. */
+  readonly items: number;
+  /** Milliseconds since 1970. */
+  readonly expiresAt?: number;
+  /** True where Redis lost a part of it. */
+  readonly damaged?: true;
+}
+
+/** The ids of threads, in pages; one may come twice. */
+export async function* threadIds({ client, keyPrefix }: Server, signal: AbortSignal): AsyncGenerator<string[]> {
+  const start = `${keyPrefix}:{`;
+  for await (const keys of scanKeys(client, { match: `${escapeGlob(start)}*}:[ico]*`, signal })) {
+    yield keys.flatMap((key) => {
+      const encoded = /^([^{}:]*)\}:(?:items|checkpoints|order)$/.exec(key.slice(start.length))?.[1];
+      return encoded === undefined || encoded === "" ? [] : decoded(encoded);
+    });
+  }
+}
+
+/** Empty for a key that only looks like one of ours. */
+function decoded(encoded: string): string[] {
+  try {
+    return [decodeURIComponent(encoded)];
+  } catch {
+    return [];
+  }
+}
+
+/** The figures of a thread by its keys, which others may write meanwhile. */
+export async function describeThread({ client, keyPrefix }: Server, threadId: string): Promise<FoundThread> {
+  const keys = threadKeys(keyPrefix, threadId);
+  try {
+    const [items, members, fields, left] = await Promise.all([
+      client.llen(keys.items),
+      client.zcard(keys.order),
+      client.hmget(keys.checkpoints, "base", "next", "count"),
+      client.pttl(keys.checkpoints),
+    ]);
+    const [base, next, count] = fields.map((text) => Number(text ?? NaN));
+    const isWhole = items === next! - base! && members === count;
+    // The first member is no checkpoint, and the first item is no text: they keep the keys alive.
+    const known = { threadId, checkpoints: Math.max(0, members - 1), items: Math.max(0, items - (base === 0 ? 1 : 0)) };
+    return { ...known, ...(left >= 0 && { expiresAt: Date.now() + left }), ...(!isWhole && { damaged: true }) };
+  } catch (error) {
+    if (!/^WRONGTYPE/.test((error as Error).message)) {
+      throw error;
+    }
+    return { threadId, checkpoints: 0, items: 0, damaged: true };
+  }
+}
+
+/** True where a key of the thread exists. */
+export async function isThread({ client, keyPrefix }: Server, threadId: string): Promise<boolean> {
+  const { items, checkpoints, order } = threadKeys(keyPrefix, threadId);
+  const found = await Promise.all([items, checkpoints, order].map((key) => client.exists(key)));
+  return found.includes(1);
+}
+
+/** Threads on the connection of a command: nothing is refreshed by reads, or pruned by writes. */
+export function threadStoreOf({ store }: Pick<Server, "store">): ThreadStore {
+  const wire = wireOf(sealedParts(store)?.store ?? store)!;
+  return new ThreadStore(wire.runner, { keyPrefix: wire.keyPrefix, threadTTL: undefined, keep: undefined });
+}
+
+/** The damage of a thread that cannot be read, in words that say what helps. */
+export function lostThread({ code }: StoreError): string {
+  return code === "wrong_type"
+    ? "a key of it holds another type of value; give that key back to its program, or delete the thread (deleteThread)"
+    : "Redis lost a part of it; it cannot be resumed, only deleted (deleteThread)";
+}
