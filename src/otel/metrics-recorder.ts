@@ -1,4 +1,4 @@
-import type { Meter } from "@opentelemetry/api";
+import type { Histogram, Meter } from "@opentelemetry/api";
 import type { MemoryEvent, MemoryEventHandler } from "../base/events.js";
 import { commandAttributes, outcomeOf, prefix, type ReductionEvent } from "./event-attributes.js";
 
@@ -7,11 +7,7 @@ const durationBuckets = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10];
 
 /** Records the duration of commands, and counts the other events. No attribute names a session. */
 export function metricsRecorder(meter: Meter): MemoryEventHandler {
-  const duration = meter.createHistogram("db.client.operation.duration", {
-    description: "Duration of database client operations.",
-    unit: "s",
-    advice: { explicitBucketBoundaries: durationBuckets },
-  });
+  const duration = durationsOf(meter);
   const counter = (name: string, unit: string, description: string) =>
     meter.createCounter(`${prefix}.${name}`, { unit, description });
   const reductions = counter("reductions", "{reduction}", "Automatic reductions of views, by outcome.");
@@ -47,4 +43,12 @@ export function metricsRecorder(meter: Meter): MemoryEventHandler {
   };
   // An event of a newer build of this package is left out.
   return (event) => (recorders[event.type] as ((event: MemoryEvent) => void) | undefined)?.(event);
+}
+
+function durationsOf(meter: Meter): Histogram {
+  return meter.createHistogram("db.client.operation.duration", {
+    description: "Duration of database client operations.",
+    unit: "s",
+    advice: { explicitBucketBoundaries: durationBuckets },
+  });
 }
