@@ -10,8 +10,8 @@ import { human, record, texts } from "../../testing/session-store/store-case.js"
 import { interceptedClient } from "../../testkit/proxies/intercepted-client.js";
 import { startFaultProxy } from "../../testkit/proxies/fault-proxy.js";
 import { startCluster } from "../../testkit/servers/redis-cluster.js";
+import { startRedis } from "../../testkit/servers/redis-server.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
-import { monitorOf } from "../support/monitor.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 
 const closed = closedAfterEach();
@@ -159,7 +159,8 @@ describe("A client in a state of its own", () => {
   });
 
   it("that monitors refuses as it does in a batch", async () => {
-    const { client } = closed(await monitorOf(await opened()));
+    const own = closed(await startRedis());
+    const client = closed(await closed(new Redis(own.url)).monitor());
     expect(sendTransaction(client, ping)).toBeUndefined();
     expect(await failureOf(sendTogether(client, ping))).toMatchObject({
       message: expect.stringContaining("monitoring mode") as unknown,
