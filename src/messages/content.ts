@@ -3,6 +3,23 @@ import { jsonText } from "../base/json-text.js";
 import { callsOf } from "./calls.js";
 import { fieldsOf, isRecord, stringIn } from "./values.js";
 
+/** Kind of the media in a block. */
+export type MediaKind = "image" | "audio" | "video" | "file";
+
+/** Kinds of media by the type of their block, in the forms of LangChain, OpenAI, Anthropic and Google. */
+export const mediaKinds: ReadonlyMap<unknown, MediaKind> = new Map<unknown, MediaKind>([
+  ["image", "image"],
+  ["image_url", "image"],
+  ["input_image", "image"],
+  ["audio", "audio"],
+  ["input_audio", "audio"],
+  ["video", "video"],
+  ["file", "file"],
+  ["input_file", "file"],
+  ["document", "file"],
+  ["media", "file"],
+]);
+
 /** A content block as it is stored: any object with a type. */
 export type Block = ContentBlock & Readonly<Record<string, unknown>>;
 

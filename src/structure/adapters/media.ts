@@ -1,34 +1,25 @@
-import { type Block } from "../../messages/content.js";
+import { mediaKinds, type Block, type MediaKind } from "../../messages/content.js";
 import { type Fields, fieldsOf, isRecord, stringIn } from "../../messages/values.js";
 
 /** A picture, a recording or a file in one of the forms of adapters. */
 export interface Media {
-  readonly kind: "image" | "audio" | "video" | "file";
+  readonly kind: MediaKind;
   readonly mimeType: string | undefined;
   /** Base64. */
   readonly data: string | undefined;
   readonly url: string | undefined;
 }
 
-const kinds: ReadonlyMap<string, Media["kind"]> = new Map([
-  ["image", "image"],
-  ["image_url", "image"],
-  ["input_image", "image"],
-  ["audio", "audio"],
-  ["input_audio", "audio"],
-  ["video", "video"],
-  ["file", "file"],
-  ["input_file", "file"],
-  ["document", "file"],
+/** Further forms of media, which only adapters hold. */
+const adapterKinds: ReadonlyMap<string, MediaKind> = new Map([
   ["document_url", "file"],
-  ["media", "file"],
   ["inlineData", "file"],
   ["fileData", "file"],
 ]);
 
 /** The media in a block; undefined for other blocks. */
 export function mediaIn(block: Block): Media | undefined {
-  const kind = kinds.get(block.type);
+  const kind = mediaKinds.get(block.type) ?? adapterKinds.get(block.type);
   if (kind === undefined) {
     return undefined;
   }

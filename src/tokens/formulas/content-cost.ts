@@ -1,19 +1,7 @@
 import type { CostSum } from "./cost.js";
+import { mediaKinds } from "../../messages/content.js";
 import { fieldsOf, stringIn, type Fields } from "../../messages/values.js";
 import { addMedia, type Media } from "./media-cost.js";
-
-const mediaKinds: ReadonlyMap<unknown, Media["kind"]> = new Map<unknown, Media["kind"]>([
-  ["image", "image"],
-  ["image_url", "image"],
-  ["input_image", "image"],
-  ["audio", "audio"],
-  ["input_audio", "audio"],
-  ["video", "video"],
-  ["file", "file"],
-  ["input_file", "file"],
-  ["document", "file"],
-  ["media", "file"],
-]);
 
 const callTypes: ReadonlySet<unknown> = new Set([
   "tool_use",

@@ -1,10 +1,11 @@
+import type { MediaKind } from "../../messages/content.js";
 import { Buffer } from "node:buffer";
 import type { CostSum } from "./cost.js";
 import { imageSize, type ImageSize } from "./image-size.js";
 
 /** An image, a sound, a video or a file, from whichever form of content block it came. */
 export interface Media {
-  readonly kind: "image" | "audio" | "video" | "file";
+  readonly kind: MediaKind;
   readonly mimeType?: string;
   /** Base64 (plain or as a data URL) or bytes; undefined if the content is elsewhere. */
   readonly data?: string | Uint8Array;
@@ -68,7 +69,7 @@ function rounded(value: number): number {
   return Math.round(value * 1e6) / 1e6;
 }
 
-function kindOf({ kind, mimeType = "" }: Media): Media["kind"] {
+function kindOf({ kind, mimeType = "" }: Media): MediaKind {
   const named = mimeType.split("/", 1)[0];
   return named === "image" || named === "audio" || named === "video" ? named : kind;
 }
