@@ -1,4 +1,4 @@
-import { ToolMessage, type MessageContent } from "@langchain/core/messages";
+import { AIMessage, ToolMessage, type MessageContent } from "@langchain/core/messages";
 import { ChatHistoryToolResultReducer } from "../../src/reducers/tool-result-reducer.js";
 import { ai, aiCalls, human, tool } from "../support/messages.js";
 
@@ -23,6 +23,25 @@ describe("ChatHistoryToolResultReducer", () => {
     expect(outcome).toMatchObject({ changed: true, removed: [], before: { messages: 6 }, after: { messages: 6 } });
     expect(outcome.messages[4]!.text.length).toBeLessThanOrEqual(200);
     expect(await reducer.reduce(outcome.messages)).toBeNull();
+  });
+
+  it("leaves the results of excluded tools whole, also where only the call names the tool", async () => {
+    const call = { id: "k", name: "policy", args: {}, type: "tool_call" as const };
+    const asked = new AIMessage({ content: "", tool_calls: [call] });
+    const list = [human("1"), asked, tool("k", long), aiCalls("b"), tool("b", long)];
+    const result = await new ChatHistoryToolResultReducer({ keepLast: 0, excludeTools: ["policy"] }).reduce(list);
+    expect(result![2]).toBe(list[2]);
+    expect(result![4]!.text.length).toBeLessThanOrEqual(200);
+  });
+
+  it.each([
+    ["a text", "[cleared]", "[cleared]"],
+    ["a function", ({ tool_call_id }: ToolMessage) => `[result of ${tool_call_id} cleared]`, "[result of a cleared]"],
+  ])("puts %s in the place of a result, once", async (_, placeholder, expected) => {
+    const reducer = new ChatHistoryToolResultReducer({ keepLast: 1, thresholdCount: 0, placeholder });
+    const result = await reducer.reduce(conversation);
+    expect([result![2]!.text, result![4]!.text]).toEqual([expected, long]);
+    expect(await reducer.reduce(result!)).toBeNull();
   });
 
   it("does not change short results", async () => {

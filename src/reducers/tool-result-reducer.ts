@@ -2,10 +2,11 @@ import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
 import * as z from "zod/mini";
 import { graphemeBoundary } from "../base/graphemes.js";
 import { jsonText } from "../base/json-text.js";
+import { linkCalls } from "../messages/calls.js";
 import { partsInWords } from "../messages/content.js";
 import { isScreenshot, roleOf } from "../messages/roles.js";
 import { stepsOf } from "../messages/steps.js";
-import { lazy, nonNegativeInteger, parseOptions, positiveInteger } from "../base/options.js";
+import { anyFunction, lazy, nonEmptyText, nonNegativeInteger, parseOptions, positiveInteger } from "../base/options.js";
 import { ChatHistoryReducer } from "./chat-history-reducer.js";
 import { unchanged, withShorterContent, type ReductionOutcome } from "./reduction-outcome.js";
 
@@ -24,13 +25,26 @@ export interface ChatHistoryToolResultReducerOptions {
   readonly thresholdCount?: number;
   /** Maximum length of a shortened result, in UTF-16 code units. At least 1. @default 200 */
   readonly maxCharacters?: number;
+  /** The text of a shortened result instead of its first characters. Results that are not longer stay. */
+  readonly placeholder?: string | ((message: ToolMessage) => string);
+  /** Names of tools whose results stay whole. @default none */
+  readonly excludeTools?: readonly string[];
 }
+
+/** Schema fields of the options that say what is shortened, and to what. */
+export const shorteningFields = lazy(() => ({
+  placeholder: z.optional(
+    z.union([z.string(), anyFunction<(message: ToolMessage) => string>()], "must be a text or a function"),
+  ),
+  excludeTools: z._default(z.array(nonEmptyText(), "must be an array of names of tools"), []),
+}));
 
 const schema = lazy(() =>
   z.strictObject({
     keepLast: nonNegativeInteger(),
     thresholdCount: z.optional(nonNegativeInteger()),
     maxCharacters: z._default(positiveInteger(), 200),
+    ...shorteningFields(),
   }),
 );
 
@@ -52,7 +66,8 @@ const ellipsis = " […]";
 export class ChatHistoryToolResultReducer extends ChatHistoryReducer {
   readonly #keepLast: number;
   readonly #threshold: number;
-  readonly #maxCharacters: number;
+  readonly #lineFor: (message: ToolMessage) => string;
+  readonly #excluded: ReadonlySet<string>;
 
   /** @throws ConfigurationError naming the option. */
   constructor(options: ChatHistoryToolResultReducerOptions) {
@@ -61,10 +76,13 @@ export class ChatHistoryToolResultReducer extends ChatHistoryReducer {
       keepLast,
       thresholdCount = keepLast,
       maxCharacters,
+      placeholder = (message: ToolMessage) => lineOf(message, maxCharacters),
+      excludeTools,
     } = parseOptions("ChatHistoryToolResultReducer", schema(), options);
     this.#keepLast = keepLast;
     this.#threshold = thresholdCount;
-    this.#maxCharacters = maxCharacters;
+    this.#lineFor = typeof placeholder === "string" ? () => placeholder : placeholder;
+    this.#excluded = new Set(excludeTools);
   }
 
   static override lc_name(): string {
@@ -85,8 +103,9 @@ export class ChatHistoryToolResultReducer extends ChatHistoryReducer {
 
   #shorten(messages: readonly BaseMessage[]): ReductionOutcome {
     const steps = stepsOf(messages).filter(({ indexes }) => indexes.length > 1);
-    const short = messages.map((message) =>
-      roleOf(message) === "tool" ? shortened(message as ToolMessage, this.#maxCharacters) : message,
+    const excluded = this.#resultsOfExcludedTools(messages);
+    const short = messages.map((message, index) =>
+      roleOf(message) === "tool" && !excluded.has(index) ? shortened(message as ToolMessage, this.#lineFor) : message,
     );
     const whole = steps.filter(({ indexes }) => indexes.some((index) => short[index] !== messages[index]));
     if (whole.length <= this.#keepLast + this.#threshold) {
@@ -106,15 +125,25 @@ export class ChatHistoryToolResultReducer extends ChatHistoryReducer {
       overBudgetBy: 0,
     };
   }
+
+  /** Indexes of results that stay whole, by the name in the call, which a result need not repeat. */
+  #resultsOfExcludedTools(messages: readonly BaseMessage[]): ReadonlySet<number> {
+    if (this.#excluded.size === 0) {
+      return new Set();
+    }
+    const { callOf } = linkCalls(messages);
+    const nameOf = (index: number) => callOf[index]?.name ?? messages[index]!.name ?? "";
+    return new Set([...messages.keys()].filter((index) => this.#excluded.has(nameOf(index))));
+  }
 }
 
 /** Shortens a result to one line; returns the message itself if that would not be shorter. */
-function shortened(message: ToolMessage, maxCharacters: number): ToolMessage {
+function shortened(message: ToolMessage, lineFor: (message: ToolMessage) => string): ToolMessage {
   const { content } = message as { readonly content: unknown };
   if ((typeof content !== "string" && !Array.isArray(content)) || isScreenshot(message)) {
     return message;
   }
-  const line = lineOf(message, maxCharacters);
+  const line = lineFor(message);
   const length = typeof content === "string" ? content.length : (jsonText(content)?.length ?? Infinity);
   return line.length < length ? withShorterContent(message, line) : message;
 }
