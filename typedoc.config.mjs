@@ -25,6 +25,7 @@ const first = [
   "writing-a-reducer",
   "stored-format",
   "guarantees",
+  "figures",
 ];
 const guides = readdirSync(new URL("docs", import.meta.url))
   .filter((name) => name.endsWith(".md"))

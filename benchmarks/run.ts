@@ -8,7 +8,7 @@ import { parseArgs } from "node:util";
 import { startRedis } from "../testkit/servers/redis-server.js";
 import type { Section, Setting } from "./report/section.js";
 import { reportText } from "./report/markdown.js";
-import { writeReadme, writeResults } from "./report/write.js";
+import { writeHeadlines, writeResults } from "./report/write.js";
 
 const suites: Readonly<Record<string, () => Promise<(setting: Setting) => Promise<Section>>>> = {
   append: async () => (await import("./suites/append.js")).appendSuite,
@@ -51,7 +51,7 @@ const whole = values.only === undefined && !values.quick;
 const folder = whole ? fileURLToPath(new URL("results", import.meta.url)) : mkdtempSync(join(tmpdir(), "benchmarks-"));
 await writeResults(folder, sections);
 if (whole) {
-  writeReadme(sections);
+  writeHeadlines(sections);
 }
 console.log(`\n${reportText(sections, "")}\nWritten to ${folder}.`);
 // The last connection of @langchain/redis may still be closing.

@@ -10,6 +10,7 @@ export interface Compared {
   readonly ours: number;
   readonly others: readonly number[];
   readonly note?: string;
+  readonly inReadme?: boolean;
 }
 
 /** A line on times, against the shortest of the others. */
@@ -46,9 +47,9 @@ function isSame(ratio: number): boolean {
 }
 
 function line(
-  { what, ours, others, note }: Compared,
+  { what, ours, others, note, inReadme }: Compared,
   { show, difference }: { readonly show: (value: number) => string; readonly difference: string },
 ): Headline {
   const shown = others.map(show).join(", ");
-  return { what, ours: show(ours), others: note === undefined ? shown : `${shown} (${note})`, difference };
+  return { what, inReadme, ours: show(ours), others: note === undefined ? shown : `${shown} (${note})`, difference };
 }

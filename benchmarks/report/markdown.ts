@@ -24,7 +24,7 @@ export function pageText(section: Section, machine: string): string {
   return `${parts.join("\n\n")}\n`;
 }
 
-/** The table for the README. */
+/** A table of headlines. */
 export function headlineText(headlines: readonly Headline[], machine: string): string {
   const rows = headlines.map(({ what, ours, others, difference }) => [what, ours, others, difference]);
   const head = ["", "this package", "@langchain/redis, @langchain/community", "difference"];

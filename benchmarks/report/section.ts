@@ -42,9 +42,11 @@ export interface Target {
   readonly holds: boolean;
 }
 
-/** One line of the table in the README. */
+/** One line of the table in docs/figures.md. */
 export interface Headline {
   readonly what: string;
+  /** The README shows it too. */
+  readonly inReadme?: boolean | undefined;
   readonly ours: string;
   readonly others: string;
   readonly difference: string;

@@ -25,13 +25,14 @@ export async function writePage(folder: string, name: string, section: Section):
   return text;
 }
 
-/** Replaces the table between the README's two markers. */
-export function writeReadme(sections: readonly Section[]): void {
-  const table = headlineText(
-    sections.flatMap(({ headlines = [] }) => headlines),
-    machine(),
-  );
-  writeBetween(fileURLToPath(new URL("../../README.md", import.meta.url)), "benchmarks", `\n${table}\n`);
+/** Replaces the tables of headlines: all of them in docs/figures.md, some in the README. */
+export function writeHeadlines(sections: readonly Section[]): void {
+  const all = sections.flatMap(({ headlines = [] }) => headlines);
+  const tables = { "README.md": all.filter(({ inReadme }) => inReadme), "docs/figures.md": all };
+  for (const [path, headlines] of Object.entries(tables)) {
+    const table = headlineText(headlines, machine());
+    writeBetween(fileURLToPath(new URL(`../../${path}`, import.meta.url)), "benchmarks", `\n${table}\n`);
+  }
 }
 
 /** Replaces the figures of docs/capacity.md; returns its path. */

@@ -103,7 +103,7 @@ function section({ bySize, byLatency, byLength }: { bySize: Case[]; byLatency: C
   const fasterPeer = (measured: readonly Measured[]) => Math.min(...peers(measured)) / measured[0]!.median;
   const [first, last] = [byLength.measured[0]!, byLength.measured.at(-1)!];
   const line = (what: string, measured: readonly Measured[]) =>
-    timeHeadline({ what, ours: measured[0]!.median, others: peers(measured) });
+    timeHeadline({ what, inReadme: true, ours: measured[0]!.median, others: peers(measured) });
   return {
     title: "Append",
     about:

@@ -74,6 +74,8 @@ function section(counts: readonly number[], lines: readonly number[][][]): Secti
       "processes, eight sessions at once in each, on one server; median and range of the repeats. Clients " +
       "and server share the machine's cores.",
     tables: [{ title: "Turns a second, by number of client processes", head, rows }],
-    headlines: [rateHeadline({ what: `turns a second, ${counts.at(-1)} client processes`, ours: ours!, others })],
+    headlines: [
+      rateHeadline({ what: `turns a second, ${counts.at(-1)} client processes`, inReadme: true, ours: ours!, others }),
+    ],
   };
 }

@@ -209,6 +209,7 @@ function headline(what: string, { bills }: Measured): Headline {
   const [ours, theirs] = [tokenName(defaultTarget), trimmedName];
   return {
     what,
+    inReadme: true,
     ours: shown(ours),
     others: `${shown(theirs)} (trimMessages); ${whole(cost(neverCut))} (never cut)`,
     difference: `${digits(cost(ours) / cost(theirs))} × as many`,

@@ -46,7 +46,14 @@ export async function turnSuite({ server, quick }: Setting): Promise<Section> {
       "through it too.",
     tables: [comparisonTable("A turn, by network latency", [direct, ...cases])],
     pictures: [barsOf(byLatency, cases)],
-    headlines: [timeHeadline({ what: "a turn of a chain at 1 ms of network latency", ours: ours!, others: peers })],
+    headlines: [
+      timeHeadline({
+        what: "a turn of a chain at 1 ms of network latency",
+        inReadme: true,
+        ours: ours!,
+        others: peers,
+      }),
+    ],
   };
 }
 

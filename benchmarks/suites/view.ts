@@ -131,7 +131,12 @@ function section({ cases, windows, lengths }: { cases: Case[]; windows: Case; le
         ours: read[0]!.median,
         others: peers,
       }),
-      timeHeadline({ what: `the ${windowSize} newest of ${cases.at(-1)!.name}`, ours: longest, others: peers }),
+      timeHeadline({
+        what: `read of the ${windowSize} newest of ${cases.at(-1)!.name} messages`,
+        inReadme: true,
+        ours: longest,
+        others: peers,
+      }),
     ],
   };
 }

@@ -17,4 +17,4 @@ const file = join(dirname(fileURLToPath(import.meta.url)), `two-instances-${proc
 writeFileSync(file, code);
 const run = () => execFileSync(process.execPath, [file], { encoding: "utf8" }).trim();
 assert.equal(run(), "The graph waits for a human.");
-assert.equal(run(), "Booked.");
+assert.equal(run(), "Booked? Yes.");
