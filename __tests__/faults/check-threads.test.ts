@@ -40,8 +40,12 @@ describe("The checker of threads", () => {
     expect(found("a:0-1 b:0-0", read({ ok: false, answer: { error: "timeout" } }))).toEqual([]);
   });
 
-  it("leaves a thread out that a failover may have set back", () => {
+  it("lets a thread that a failover may have set back lack messages, and nothing else", () => {
     expect(found("", puts, [], [12])).toEqual([]);
+    expect(found("b:0-0", puts, [], [12])).toEqual([]);
+    expect(found("a:0-1 a:1-1", puts, [], [12])).toEqual(["[a-1] stands there twice"]);
+    expect(found("b:0-0 a:0-0", puts, [], [12])).toHaveLength(1);
+    expect(found("", puts, ["damaged: …"], [12])).toEqual(["damaged: …"]);
     expect(found("a:0-1", [...puts.slice(0, 1), call(50, { turn: "b", count: 1 })], [], [70])).toEqual([]);
     expect(found("a:0-0", [call(50, { turn: "a", count: 2 })], [], [10])).toHaveLength(1);
   });

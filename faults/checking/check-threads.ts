@@ -14,8 +14,8 @@ export interface FinalThread {
 
 /**
  * Checks the threads of LangGraph, each of which one process owns: every checkpoint can be read, and holds each message
- * that was acknowledged before, once and in order. A message with an unknown outcome may stand there or not. A thread
- * that a failover may have set back is left out.
+ * that was acknowledged before, once and in order. A message with an unknown outcome may stand there or not; in a
+ * thread that a failover may have set back, so may each other one.
  */
 export function checkThreads(
   threads: readonly FinalThread[],
@@ -24,17 +24,15 @@ export function checkThreads(
 ): Finding[] {
   return threads.flatMap(({ id, tokens, errors }) => {
     const own = calls.filter(({ thread }) => thread === id).sort((left, right) => left.asked - right.asked);
-    if (own.some(({ asked }) => isTouched(windows, asked, Infinity))) {
-      return [];
-    }
+    const maySetBack = own.some(({ asked }) => isTouched(windows, asked, Infinity));
     const puts = own.filter((call) => call.do === "put" && call.ok);
     const reads = own.filter((call) => call.do === "get");
     const says = [
       ...errors,
-      ...differences(tokens, puts),
+      ...differences(tokens, puts, maySetBack),
       ...reads.flatMap(({ ok, asked, answer }) => {
         const before = puts.filter(({ told }) => told <= asked);
-        const found = ok ? differences(readRuns(answer.runs ?? ""), before) : damages(answer.error);
+        const found = ok ? differences(readRuns(answer.runs ?? ""), before, maySetBack) : damages(answer.error);
         return found.map((text) => `${text}, in a read at ${asked}`);
       }),
     ];
@@ -47,14 +45,14 @@ function damages(error: string | undefined): string[] {
   return error === "damaged" || error === "corrupt" ? [`a checkpoint is ${error}`] : [];
 }
 
-function differences(tokens: readonly Token[], puts: readonly Call[]): string[] {
+function differences(tokens: readonly Token[], puts: readonly Call[], maySetBack: boolean): string[] {
   const shown = tokens.map(tokenText);
   const wanted = puts.flatMap(({ turn, count }) =>
     Array.from({ length: count! }, (_, index) => tokenText({ turn: turn!, index })),
   );
   const isShown = new Set(shown);
   const isWanted = new Set(wanted);
-  const missing = wanted.filter((text) => !isShown.has(text));
+  const missing = maySetBack ? [] : wanted.filter((text) => !isShown.has(text));
   const twice = shown.filter((text, index) => shown.indexOf(text) !== index);
   const inOrder = shown.filter((text, index) => isWanted.has(text) && shown.indexOf(text) === index);
   const present = wanted.filter((text) => isShown.has(text));

@@ -2,7 +2,7 @@ import type { CheckpointPendingWrite } from "@langchain/langgraph-checkpoint";
 import { changedThread } from "./thread-errors.js";
 import type { OpenedCheckpoint, ThreadReader } from "./thread-reader.js";
 import { placeOf } from "./thread-records.js";
-import type { Items, ThreadStore } from "./thread-store.js";
+import type { Items, StoredCheckpoint, ThreadStore } from "./thread-store.js";
 
 const pageLength = 128;
 const mostTries = 5;
@@ -53,23 +53,22 @@ export async function channelHistories(
   let id: string | undefined = request.id;
   for (let tries = 0; id !== undefined && open.size > 0;) {
     const page = await setting.store.ancestors(request.threadId, request.ns, id, pageLength);
-    const ancestors = page === undefined ? [] : await openUntilKnown(page.checkpoints, open, setting.reader);
-    const records = ancestors.flatMap((ancestor) => ancestor.records);
-    const stored = page && (await setting.store.items(request.threadId, page.token, records, "getDeltaChannelHistory"));
-    if (page !== undefined && stored === undefined) {
+    const ancestors = page?.checkpoints ?? [];
+    const needed = await membersUntilKnown(ancestors, open, setting.reader);
+    const read = await setting.store.readAll(request.threadId, needed, "getDeltaChannelHistory");
+    if ((read?.checkpoints.length ?? 0) < needed.length) {
       tries += 1;
       if (tries === mostTries) {
         throw changedThread(request.threadId);
       }
       continue;
     }
-    const items = await setting.reader.openItems(stored ?? new Map());
-    for (const ancestor of ancestors) {
-      await collect(ancestor, { found, open, items, reader: setting.reader });
+    const items = await setting.reader.openItems(read?.items ?? new Map());
+    for (const stored of read?.checkpoints ?? []) {
+      await collect(await setting.reader.open(stored), { found, open, items, reader: setting.reader });
     }
-    const isRoot =
-      page === undefined || (ancestors.length === page.checkpoints.length && ancestors.length < pageLength);
-    id = isRoot ? undefined : placeOf(ancestors.at(-1)!.member).id;
+    const isRoot = needed.length === ancestors.length && ancestors.length < pageLength;
+    id = isRoot ? undefined : placeOf(needed.at(-1)!).id;
   }
   for (const { writes } of found.values()) {
     writes.reverse();
@@ -77,22 +76,22 @@ export async function channelHistories(
   return Object.fromEntries(found);
 }
 
-/** The ancestors up to the one with which every channel has a value. */
-async function openUntilKnown(
-  page: Parameters<ThreadReader["open"]>[0][],
+/** The members of the ancestors up to the one with which every channel has a value. */
+async function membersUntilKnown(
+  ancestors: readonly StoredCheckpoint[],
   open: ReadonlySet<string>,
   reader: ThreadReader,
-): Promise<OpenedCheckpoint[]> {
+): Promise<string[]> {
   const left = new Set(open);
-  const opened: OpenedCheckpoint[] = [];
-  for (const stored of page) {
+  const members: string[] = [];
+  for (const stored of ancestors) {
     if (left.size > 0) {
-      const ancestor = await reader.open(stored);
-      opened.push(ancestor);
-      [...left].filter((channel) => Object.hasOwn(ancestor.json.d, channel)).forEach((channel) => left.delete(channel));
+      const { json } = await reader.open(stored);
+      members.push(stored.member);
+      [...left].filter((channel) => Object.hasOwn(json.d, channel)).forEach((channel) => left.delete(channel));
     }
   }
-  return opened;
+  return members;
 }
 
 interface Walk extends Pick<HistorySetting, "reader"> {

@@ -7,7 +7,7 @@ const mostThreads = 500;
 /** The position of the first item that a write brings: a thread begins with an empty one. */
 const firstOfAll = 1;
 
-/** The items of a thread that a process knows, valid as long as the thread has this token. */
+/** The items of a thread that a process knows, valid as long as the thread has this token: others may not write. */
 export interface KnownThread {
   /** Empty for a thread that is not stored. */
   readonly token: string;

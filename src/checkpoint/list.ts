@@ -1,13 +1,11 @@
 import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import { report, type MemoryEventHandler } from "../base/events.js";
-import { changedThread } from "./thread-errors.js";
 import type { OpenedCheckpoint, ThreadReader } from "./thread-reader.js";
 import { memberOf, placeOf } from "./thread-records.js";
 import { referenceKey } from "./split-value.js";
-import type { Items, StoredCheckpoint, ThreadStore } from "./thread-store.js";
+import type { CheckpointPage, ThreadStore } from "./thread-store.js";
 
 const pageLength = 100;
-const mostTries = 5;
 
 /** Filter of a list of checkpoints. */
 export interface ListRequest {
@@ -30,32 +28,26 @@ export interface ListSetting {
 }
 
 /**
- * Yields the checkpoints of a thread, newest first. For each page one round trip for the records and one for the items
- * of matching ones. Reports and skips unreadable ones. `wanted` returns the number that the caller still takes, before
- * each page.
+ * Yields the checkpoints of a thread, newest first. One round trip for each page; with a filter a further one for those
+ * that match. Reports and skips unreadable ones. `wanted` returns the number that the caller still takes.
  */
 export async function* listThread(
   request: ListRequest,
   setting: ListSetting,
   wanted: () => number,
 ): AsyncGenerator<CheckpointTuple> {
+  const withItems = request.filter === undefined;
   for (const [upper, lower] of boundsOf(request)) {
     let next: string | undefined = upper;
-    for (let tries = 0; next !== undefined && wanted() > 0;) {
-      const count: number = request.filter === undefined ? Math.min(pageLength, wanted()) : pageLength;
-      const page = await setting.store.list(request.threadId, [next, lower], count);
-      const chosen = page && (await choose(page.checkpoints, request, setting));
-      const read = page && chosen && (await readItems(page.token, chosen, request, setting, wanted()));
-      if (page !== undefined && read === undefined) {
-        tries += 1;
-        if (tries === mostTries) {
-          throw changedThread(request.threadId);
-        }
-        continue;
+    while (next !== undefined && wanted() > 0) {
+      const count: number = withItems ? Math.min(pageLength, wanted()) : pageLength;
+      const page = await setting.store.list(request.threadId, [next, lower], count, { withItems });
+      if (page === undefined) {
+        return;
       }
-      yield* read ?? [];
-      const last = page?.checkpoints.at(-1);
-      next = last === undefined || page!.checkpoints.length < count ? undefined : `(${last.member}`;
+      yield* withItems ? tuplesOf(page, request, setting) : matching(page, request, setting, wanted);
+      const last = page.checkpoints.at(-1);
+      next = last === undefined || page.checkpoints.length < count ? undefined : `(${last.member}`;
     }
   }
 }
@@ -70,87 +62,67 @@ function boundsOf({ ns, id, before }: ListRequest): [upper: string, lower: strin
   return ns === undefined ? [within(""), ["+", "(\u0001"]] : [within(ns)];
 }
 
-/** The checkpoints of a page that may match, judged by their records. */
-async function choose(
-  page: readonly StoredCheckpoint[],
-  { threadId, id, before, filter }: ListRequest,
-  setting: ListSetting,
-): Promise<OpenedCheckpoint[]> {
-  const reader = setting.readerOf(threadId);
-  const chosen: OpenedCheckpoint[] = [];
-  for (const stored of page) {
-    const place = placeOf(stored.member);
-    if ((id !== undefined && place.id !== id) || (before !== undefined && !(place.id < before))) {
-      continue;
-    }
-    try {
+/** The matching checkpoints of a page without items: those that may match are read again, at one moment with items. */
+async function* matching(page: CheckpointPage, request: ListRequest, setting: ListSetting, wanted: () => number) {
+  const reader = setting.readerOf(request.threadId);
+  const chosen: string[] = [];
+  for (const stored of page.checkpoints.filter(({ member }) => isWithin(member, request))) {
+    const mayMatch = await unlessUnreadable(request, setting, async () => {
       const opened = await reader.open(stored);
-      if (filter === undefined || needsItems(opened) || matches(await reader.metadata(opened, new Map()), filter)) {
-        chosen.push(opened);
-      }
-    } catch (error) {
-      skip(threadId, error, setting);
+      return needsItems(opened) || matches(await reader.metadata(opened, new Map()), request);
+    });
+    if (mayMatch) {
+      chosen.push(stored.member);
     }
   }
-  return chosen;
-}
-
-/** The tuples of the chosen checkpoints; undefined if items were dropped meanwhile. */
-async function readItems(
-  token: string,
-  chosen: readonly OpenedCheckpoint[],
-  { threadId, filter }: ListRequest,
-  setting: ListSetting,
-  wanted: number,
-): Promise<CheckpointTuple[] | undefined> {
-  const reader = setting.readerOf(threadId);
-  const tuples: CheckpointTuple[] = [];
-  for (let from = 0; from < chosen.length && tuples.length < wanted;) {
-    const some = chosen.slice(from, from + wanted - tuples.length);
+  for (let from = 0; from < chosen.length && wanted() > 0;) {
+    const some = chosen.slice(from, from + wanted());
     from += some.length;
-    const stored = await setting.store.items(
-      threadId,
-      token,
-      some.flatMap(({ records }) => records),
-      "list",
-    );
-    if (stored === undefined) {
-      return undefined;
-    }
-    const items = await reader.openItems(stored);
-    for (const opened of some) {
-      const tuple = await tupleOf(reader, opened, items, (error) => skip(threadId, error, setting));
-      if (tuple !== undefined && (filter === undefined || matches(tuple.metadata ?? {}, filter))) {
-        tuples.push(tuple);
-      }
+    const read = await setting.store.readAll(request.threadId, some, "list");
+    if (read !== undefined) {
+      yield* tuplesOf(read, request, setting);
     }
   }
-  return tuples;
 }
 
-async function tupleOf(
-  reader: ThreadReader,
-  opened: OpenedCheckpoint,
-  items: Items,
-  onFailure: (error: unknown) => void,
-) {
+/** The matching checkpoints of a page with items. */
+async function* tuplesOf({ checkpoints, items: stored }: CheckpointPage, request: ListRequest, setting: ListSetting) {
+  const reader = setting.readerOf(request.threadId);
+  const items = await reader.openItems(stored);
+  for (const checkpoint of checkpoints.filter(({ member }) => isWithin(member, request))) {
+    const tuple = await unlessUnreadable(request, setting, async () =>
+      reader.tuple(await reader.open(checkpoint), items),
+    );
+    if (tuple !== undefined && matches(tuple.metadata ?? {}, request)) {
+      yield tuple;
+    }
+  }
+}
+
+/** Undefined for a checkpoint that cannot be read, which is reported. */
+async function unlessUnreadable<T>(
+  { threadId: sessionId }: ListRequest,
+  { onEvent }: ListSetting,
+  read: () => Promise<T>,
+): Promise<T | undefined> {
   try {
-    return await reader.tuple(opened, items);
-  } catch (error) {
-    onFailure(error);
+    return await read();
+  } catch (thrown) {
+    const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+    report(onEvent, { type: "record_skipped", sessionId, position: undefined, error });
     return undefined;
   }
 }
 
-function skip(sessionId: string, error: unknown, { onEvent }: ListSetting): void {
-  const failure = error instanceof Error ? error : new Error(String(error));
-  report(onEvent, { type: "record_skipped", sessionId, position: undefined, error: failure });
+function isWithin(member: string, { id: wanted, before }: ListRequest): boolean {
+  const { id } = placeOf(member);
+  return (wanted === undefined || id === wanted) && (before === undefined || id < before);
 }
 
 function needsItems({ json }: OpenedCheckpoint): boolean {
   return JSON.stringify(json.m).includes(`"${referenceKey}"`);
 }
 
-function matches(metadata: object, filter: Readonly<Record<string, unknown>>): boolean {
+function matches(metadata: object, { filter = {} }: ListRequest): boolean {
   return Object.entries(filter).every(([name, value]) => (metadata as Record<string, unknown>)[name] === value);
 }

@@ -95,7 +95,7 @@ export class RedisSaver extends BaseCheckpointSaver {
 
   /**
    * Yields the checkpoints of a thread, or of all threads, newest first. `filter` matches values of the metadata.
-   * Unreadable checkpoints are reported to `onEvent` and skipped. Two round trips per page of 100.
+   * Unreadable checkpoints are reported to `onEvent` and skipped. One round trip per page of 100, with a filter two.
    */
   override async *list(config: RunnableConfig, options: CheckpointListOptions = {}): AsyncGenerator<CheckpointTuple> {
     const { limit = Infinity, before, filter } = options;

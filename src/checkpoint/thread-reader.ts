@@ -24,8 +24,6 @@ export interface OpenedCheckpoint {
   readonly base: number;
   readonly json: CheckpointJson;
   readonly writes: readonly StoredWrite[];
-  /** Base and ranges of its record and of those of its writes. */
-  readonly records: readonly { readonly base: number; readonly ranges: string }[];
 }
 
 /** Reads what is stored of one thread. */
@@ -65,14 +63,7 @@ export class ThreadReader {
       if (typeof c !== "object" || c === null || typeof d !== "object" || d === null) {
         throw new TypeError("The record has no values.");
       }
-      return {
-        member,
-        parent: own.parent,
-        base: own.base,
-        json,
-        writes: opened.flatMap(writesIn),
-        records: [own, ...lines],
-      };
+      return { member, parent: own.parent, base: own.base, json, writes: opened.flatMap(writesIn) };
     } catch (error) {
       throw corruptCheckpoint(this.#threadId, id, error);
     }

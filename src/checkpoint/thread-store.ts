@@ -13,7 +13,7 @@ import {
   putWritesScript,
   readAncestorsScript,
   readCheckpointScript,
-  readItemsScript,
+  readCheckpointsScript,
 } from "./lua/scripts.js";
 import type { WrittenItems } from "./known-items.js";
 import { damagedThread } from "./thread-errors.js";
@@ -30,6 +30,12 @@ export interface StoredCheckpoint {
 
 /** Positions and texts of items. */
 export type Items = ReadonlyMap<number, string>;
+
+/** Checkpoints and the items that they name, read at one moment. */
+export interface CheckpointPage {
+  readonly checkpoints: readonly StoredCheckpoint[];
+  readonly items: Items;
+}
 
 /** A record to store. */
 export interface RecordWrite {
@@ -72,7 +78,7 @@ export class ThreadStore {
     this.#settings = settings;
   }
 
-  /** Stores a record; `STALE` if a referenced item was dropped. */
+  /** Stores a record; `STALE` if the thread's items changed since. */
   async write({
     kind,
     threadId,
@@ -117,31 +123,31 @@ export class ThreadStore {
     return { token: token as string, found, items: itemsFrom(items) };
   }
 
-  /** A page of checkpoints between two members, the newest first; undefined for no thread. */
-  async list(threadId: string, bounds: readonly [upper: string, lower: string], count: number) {
-    const call = { script: listCheckpointsScript, args: [...bounds, count], writes: false };
-    return pageFrom(await this.#run("list", threadId, call));
+  /** A page of checkpoints between two members, the newest first, with or without items; undefined for no thread. */
+  async list(
+    threadId: string,
+    bounds: readonly [upper: string, lower: string],
+    count: number,
+    { withItems }: { readonly withItems: boolean },
+  ): Promise<CheckpointPage | undefined> {
+    const args = [...bounds, count, ...(withItems ? ["items"] : [])];
+    return pageFrom(await this.#run("list", threadId, { script: listCheckpointsScript, args, writes: false }));
   }
 
-  /** The ancestors of a checkpoint, the nearest first; of the newest one where the id is empty. */
-  async ancestors(threadId: string, ns: string, id: string, count: number) {
+  /**
+   * The ancestors of a checkpoint, the nearest first, without items; of the newest one where the id is empty. Undefined
+   * for no such checkpoint.
+   */
+  async ancestors(threadId: string, ns: string, id: string, count: number): Promise<CheckpointPage | undefined> {
     const call = { script: readAncestorsScript, args: [ns, id, count], writes: false };
     return pageFrom(await this.#run("getDeltaChannelHistory", threadId, call));
   }
 
-  /** The items that records name; undefined if items were dropped since they were read. */
-  async items(
-    threadId: string,
-    token: string,
-    records: readonly { readonly base: number; readonly ranges: string }[],
-    operation: string,
-  ): Promise<Items | undefined> {
-    const args = [token, ...records.flatMap(({ base, ranges }) => (ranges === "" ? [] : [base, ranges]))];
-    if (args.length === 1) {
-      return new Map();
-    }
-    const [word, items] = await this.#run(operation, threadId, { script: readItemsScript, args, writes: false });
-    return word === "STALE" ? undefined : itemsFrom(items);
+  /** Checkpoints with their items; those that were dropped are left out. Undefined for no thread. */
+  async readAll(threadId: string, members: readonly string[], operation: string): Promise<CheckpointPage | undefined> {
+    return pageFrom(
+      await this.#run(operation, threadId, { script: readCheckpointsScript, args: members, writes: false }),
+    );
   }
 
   /** Drops all but the newest checkpoints; returns their number. */
@@ -211,7 +217,7 @@ function mostRoots(keep: number): number {
   return keep + Math.max(8, Math.floor(keep / 4));
 }
 
-function pageFrom([word, token, page]: readonly unknown[]) {
+function pageFrom([word, page, items]: readonly unknown[]): CheckpointPage | undefined {
   if (word === "NONE") {
     return undefined;
   }
@@ -220,7 +226,7 @@ function pageFrom([word, token, page]: readonly unknown[]) {
   for (let index = 0; index < texts.length; index += 3) {
     checkpoints.push({ member: texts[index]!, record: texts[index + 1]!, writes: texts[index + 2]! });
   }
-  return { token: token as string, checkpoints };
+  return { checkpoints, items: itemsFrom(items) };
 }
 
 function itemsFrom(reply: unknown): Items {

@@ -1,7 +1,7 @@
 -- Drops all but the newest checkpoints of a thread, and what only they need.
 --
 -- KEYS: items, checkpoints, order.
--- ARGV: number of checkpoints of the root namespace that stay; the thread's token where items are dropped.
+-- ARGV: number of checkpoints of the root namespace that stay; a random token, for the thread's next one.
 -- Replies: OK dropped (number of checkpoints) | NONE | DAMAGED.
 --
 -- twin: none, LangGraph's MemorySaver drops nothing

@@ -1,7 +1,7 @@
 -- Stores a checkpoint and the items that it brings, and drops old checkpoints where there are too many.
 --
 -- KEYS: items, checkpoints, order.
--- ARGV: the request as JSON { token (of a new thread, or where items are dropped), expected? (the token with which the
+-- ARGV: the request as JSON { token (a random one, for the thread's next one), expected? (the token with which the
 --   positions in the record were read), ttl?, keep?, most? (prunes to `keep` where the root namespace has more) };
 --   the member `<namespace> NUL <id>`; the record without its base; the items.
 -- Replies: OK base token (before) token (now) first (position that is left) spans (emptied) | STALE | DAMAGED.
@@ -33,7 +33,7 @@ base = thread.next
 call('HSET', checkpoints, field, string.format('%.0f', base) .. '|' .. tail)
 if call('ZADD', order, 0, member) == 1 then thread.count = thread.count + 1 end
 call('HSET', checkpoints, 'count', thread.count)
-pushItems(thread, 4)
+pushItems(thread, 4, request.token)
 local emptied = {}
 if request.keep and call('ZLEXCOUNT', order, '[\0', '(\1') > request.most then
   emptied = prune(thread, request.keep, request.token)

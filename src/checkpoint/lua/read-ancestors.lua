@@ -2,7 +2,7 @@
 --
 -- KEYS: items, checkpoints, order.
 -- ARGV: the namespace; the id, or "" for the newest; the number.
--- Replies: OK token page (member, record, writes of each) | NONE | DAMAGED.
+-- Replies: OK page (member, record, writes of each) | NONE | DAMAGED.
 --
 -- twin: none, LangGraph's MemorySaver does the same in memory
 --
@@ -30,4 +30,4 @@ while record and #page < 3 * count do
     page[#page + 1] = writes or ''
   end
 end
-return { 'OK', thread.token, page }
+return { 'OK', page, {} }

@@ -10,7 +10,7 @@
 --
 --- @include thread-gate
 --- @include members
---- @include records
+--- @include record-spans
 --- @include read-spans
 --- @include write-record
 
@@ -30,10 +30,5 @@ for i = 3, math.max(3, #ARGV) do
 end
 if not record and not writes then return { 'NONE', thread.token } end
 local spans, seen = {}, {}
-local base, ranges = (record or ''):match(recordPattern)
-if base then addSpans(thread, ranges, base + 0, spans, seen) end
-for line in writesOf(writes) do
-  base, ranges = line:match(recordPattern)
-  if base then addSpans(thread, ranges, base + 0, spans, seen) end
-end
+addSpansOf(thread, record, writes, spans, seen)
 return { 'OK', thread.token, member, record or false, writes or '', readSpans(thread, spans) }

@@ -20,6 +20,16 @@ return thread
 end`,
 };
 
+export const nextTokenAt7: ScriptPart = {
+  file: "includes/next-token.lua",
+  line: 7,
+  text: `\
+local function nextToken(thread, seed)
+thread.token = redis.sha1hex(thread.token .. seed):sub(1, 22)
+return thread.token
+end`,
+};
+
 export const nowAt3: ScriptPart = {
   file: "includes/now.lua",
   line: 3,
@@ -52,9 +62,9 @@ for _, key in ipairs(KEYS) do redis.call('PEXPIREAT', key, text) end
 end`,
 };
 
-export const writeRecordAt9: ScriptPart = {
+export const writeRecordAt10: ScriptPart = {
   file: "includes/write-record.lua",
-  line: 9,
+  line: 10,
   text: `\
 local function begin(token)
 call('HSET', checkpoints, 'token', token, 'base', 0, 'next', 1, 'count', 1)
@@ -63,10 +73,10 @@ call('ZADD', order, 0, '')
 return { token = token, base = 0, next = 1, count = 1 }
 end
 
-local function pushItems(thread, first)
+local function pushItems(thread, first, seed)
 if #ARGV < first then return end
 thread.next = thread.next + #ARGV - first + 1
-call('HSET', checkpoints, 'next', thread.next)
+call('HSET', checkpoints, 'next', thread.next, 'token', nextToken(thread, seed))
 inChunks('RPUSH', items, ARGV, first)
 end
 
@@ -101,35 +111,6 @@ return nil
 end`,
 };
 
-export const listCheckpointsAt11: ScriptPart = {
-  file: "list-checkpoints.lua",
-  line: 11,
-  text: `\
-local thread = loadThread()
-local refusal = refuses(thread)
-if refusal then return refusal end
-if not thread then return { 'NONE' } end
-local page = {}
-for _, member in ipairs(call('ZREVRANGEBYLEX', order, ARGV[1], ARGV[2], 'LIMIT', 0, ARGV[3])) do
-if member ~= '' then
-local record, writes = unpack(call('HMGET', checkpoints, 'c' .. member, 'w' .. member))
-page[#page + 1] = member
-page[#page + 1] = record or ''
-page[#page + 1] = writes or ''
-end
-end
-return { 'OK', thread.token, page }`,
-};
-
-export const membersAt6: ScriptPart = {
-  file: "includes/members.lua",
-  line: 6,
-  text: `\
-local function newestOf(ns, skip)
-return call('ZREVRANGEBYLEX', order, '(' .. ns .. '\\1', '[' .. ns .. '\\0', 'LIMIT', skip or 0, 1)[1]
-end`,
-};
-
 export const recordsAt5: ScriptPart = {
   file: "includes/records.lua",
   line: 5,
@@ -138,6 +119,113 @@ local recordPattern = '^(%d+)|([^|]*)|(%d*)|([^%z]*)%z'
 
 local function writesOf(stored)
 return (stored or ''):gmatch('[^\\n]+')
+end`,
+};
+
+export const spansAt7: ScriptPart = {
+  file: "includes/spans.lua",
+  line: 7,
+  text: `\
+local function addSpans(thread, ranges, base, spans, seen)
+for group, plus, first, last in ranges:gmatch('(@?)(%+?)(%d+)%-?(%d*)') do
+local start = plus == '+' and base or 0
+local from = first + start
+local to = last ~= '' and last + start or from
+spans[#spans + 1] = { from, to }
+for at = from, group == '@' and to or from - 1 do
+if not seen[at] then
+seen[at] = true
+local text = at >= thread.base and call('LINDEX', items, at - thread.base)
+if not text or not addSpans(thread, text, 0, spans, seen) then return false end
+end
+end
+end
+return true
+end
+
+local function merged(spans)
+table.sort(spans, function(a, b) return a[1] < b[1] end)
+local list, last = {}, nil
+for _, span in ipairs(spans) do
+if last and span[1] <= last[2] + 1 then
+if span[2] > last[2] then last[2] = span[2] end
+else
+last = { span[1], span[2] }
+list[#list + 1] = last
+end
+end
+return list
+end`,
+};
+
+export const recordSpansAt7: ScriptPart = {
+  file: "includes/record-spans.lua",
+  line: 7,
+  text: `\
+local function addSpansOf(thread, record, writes, spans, seen)
+local base, ranges = (record or ''):match(recordPattern)
+if base and not addSpans(thread, ranges, base + 0, spans, seen) then return false end
+for line in writesOf(writes) do
+base, ranges = line:match(recordPattern)
+if base and not addSpans(thread, ranges, base + 0, spans, seen) then return false end
+end
+return true
+end`,
+};
+
+export const readSpansAt5: ScriptPart = {
+  file: "includes/read-spans.lua",
+  line: 5,
+  text: `\
+local function readSpans(thread, spans)
+local reply = {}
+for _, span in ipairs(merged(spans)) do
+if span[1] >= thread.base then
+reply[#reply + 1] = span[1]
+reply[#reply + 1] = call('LRANGE', items, span[1] - thread.base, span[2] - thread.base)
+end
+end
+return reply
+end`,
+};
+
+export const pagesAt8: ScriptPart = {
+  file: "includes/pages.lua",
+  line: 8,
+  text: `\
+local function readPage(thread, members, withItems)
+local page, spans, seen = {}, {}, {}
+for _, member in ipairs(members) do
+local record, writes = unpack(call('HMGET', checkpoints, 'c' .. member, 'w' .. member))
+if member ~= '' and (record or call('ZSCORE', order, member)) then
+page[#page + 1] = member
+page[#page + 1] = record or ''
+page[#page + 1] = writes or ''
+if withItems then addSpansOf(thread, record, writes, spans, seen) end
+end
+end
+return { 'OK', page, readSpans(thread, spans) }
+end`,
+};
+
+export const listCheckpointsAt12: ScriptPart = {
+  file: "list-checkpoints.lua",
+  line: 12,
+  text: `\
+local thread = loadThread()
+local refusal = refuses(thread)
+if refusal then return refusal end
+if not thread then return { 'NONE' } end
+local members = call('ZREVRANGEBYLEX', order, ARGV[1], ARGV[2], 'LIMIT', 0, ARGV[3])
+return readPage(thread, members, ARGV[4] == 'items')`,
+};
+
+export const membersAt6: ScriptPart = {
+  file: "includes/members.lua",
+  line: 6,
+  text: `\
+local function newestOf(ns, skip)
+return call('ZREVRANGEBYLEX', order, '(' .. ns .. '\\1', '[' .. ns .. '\\0', 'LIMIT', skip or 0, 1)[1]
 end`,
 };
 
@@ -196,47 +284,11 @@ end
 end`,
 };
 
-export const spansAt7: ScriptPart = {
-  file: "includes/spans.lua",
-  line: 7,
-  text: `\
-local function addSpans(thread, ranges, base, spans, seen)
-for group, plus, first, last in ranges:gmatch('(@?)(%+?)(%d+)%-?(%d*)') do
-local start = plus == '+' and base or 0
-local from = first + start
-local to = last ~= '' and last + start or from
-spans[#spans + 1] = { from, to }
-for at = from, group == '@' and to or from - 1 do
-if not seen[at] then
-seen[at] = true
-local text = at >= thread.base and call('LINDEX', items, at - thread.base)
-if not text or not addSpans(thread, text, 0, spans, seen) then return false end
-end
-end
-end
-return true
-end
-
-local function merged(spans)
-table.sort(spans, function(a, b) return a[1] < b[1] end)
-local list, last = {}, nil
-for _, span in ipairs(spans) do
-if last and span[1] <= last[2] + 1 then
-if span[2] > last[2] then last[2] = span[2] end
-else
-last = { span[1], span[2] }
-list[#list + 1] = last
-end
-end
-return list
-end`,
-};
-
-export const dropItemsAt7: ScriptPart = {
+export const dropItemsAt8: ScriptPart = {
   file: "includes/drop-items.lua",
-  line: 7,
+  line: 8,
   text: `\
-local function dropItems(thread, kept, lost, token)
+local function dropItems(thread, kept, lost, seed)
 local emptied, at = {}, 1
 kept, lost = merged(kept), merged(lost)
 local front = math.min(kept[1] and kept[1][1] or thread.next - 1, thread.next - 1)
@@ -256,37 +308,27 @@ end
 end
 if front > thread.base then call('LTRIM', items, front - thread.base, -1) end
 if front > thread.base or #emptied > 0 then
-thread.base, thread.token = front, token
-call('HSET', checkpoints, 'base', front, 'token', token)
+thread.base = front
+call('HSET', checkpoints, 'base', front, 'token', nextToken(thread, seed))
 end
 return emptied
 end`,
 };
 
-export const pruneRecordsAt9: ScriptPart = {
+export const pruneRecordsAt10: ScriptPart = {
   file: "includes/prune-records.lua",
-  line: 9,
+  line: 10,
   text: `\
-local function spansOf(thread, record, spans, seen)
-local base, ranges = (record.checkpoint or ''):match(recordPattern)
-if base and not addSpans(thread, ranges, base + 0, spans, seen) then return false end
-for line in writesOf(record.writes) do
-base, ranges = line:match(recordPattern)
-if base and not addSpans(thread, ranges, base + 0, spans, seen) then return false end
-end
-return true
-end
-
-local function prune(thread, keep, token)
+local function prune(thread, keep, seed)
 local records = loadRecords()
 if not keepNewest(records, keep) then return {} end
 keepAncestors(records)
 local kept, lost, keptSeen, lostSeen, fields, members = {}, {}, {}, {}, {}, {}
 for member, record in pairs(records) do
 if record.stays then
-if not spansOf(thread, record, kept, keptSeen) then return {} end
+if not addSpansOf(thread, record.checkpoint, record.writes, kept, keptSeen) then return {} end
 else
-spansOf(thread, record, lost, lostSeen)
+addSpansOf(thread, record.checkpoint, record.writes, lost, lostSeen)
 if record.checkpoint then
 fields[#fields + 1] = 'c' .. member
 members[#members + 1] = member
@@ -299,7 +341,7 @@ inChunks('HDEL', checkpoints, fields)
 inChunks('ZREM', order, members)
 thread.count = thread.count - #members
 call('HSET', checkpoints, 'count', thread.count)
-return dropItems(thread, kept, lost, token)
+return dropItems(thread, kept, lost, seed)
 end`,
 };
 
@@ -355,7 +397,7 @@ base = thread.next
 call('HSET', checkpoints, field, string.format('%.0f', base) .. '|' .. tail)
 if call('ZADD', order, 0, member) == 1 then thread.count = thread.count + 1 end
 call('HSET', checkpoints, 'count', thread.count)
-pushItems(thread, 4)
+pushItems(thread, 4, request.token)
 local emptied = {}
 if request.keep and call('ZLEXCOUNT', order, '[\\0', '(\\1') > request.most then
 emptied = prune(thread, request.keep, request.token)
@@ -364,28 +406,28 @@ expireThread(request.ttl)
 return { 'OK', base, before, thread.token, thread.base, emptied }`,
 };
 
-export const putWritesAt17: ScriptPart = {
+export const putWritesAt18: ScriptPart = {
   file: "put-writes.lua",
-  line: 17,
+  line: 18,
   text: `\
 local request, tail, field = cjson.decode(ARGV[1]), ARGV[3], 'w' .. ARGV[2]
 local thread = loadThread()
 local refusal = refuses(thread)
 if refusal then return refusal end
 local stored = thread and call('HGET', checkpoints, field)
-local base
+local base, before
 for record in writesOf(stored) do base = base or baseOfSame(thread, record, tail, 4) end
 if not base then
 refusal = refuses(thread, request.expected)
 if refusal then return refusal end
 thread = thread or begin(request.token)
-base = thread.next
+before, base = thread.token, thread.next
 local record = string.format('%.0f', base) .. '|' .. tail
 call('HSET', checkpoints, field, stored and stored .. '\\n' .. record or record)
-pushItems(thread, 4)
+pushItems(thread, 4, request.token)
 end
 expireThread(request.ttl)
-return { 'OK', base, thread.token, thread.token, thread.base, {} }`,
+return { 'OK', base, before or thread.token, thread.token, thread.base, {} }`,
 };
 
 export const readAncestorsAt13: ScriptPart = {
@@ -412,23 +454,7 @@ page[#page + 1] = record
 page[#page + 1] = writes or ''
 end
 end
-return { 'OK', thread.token, page }`,
-};
-
-export const readSpansAt5: ScriptPart = {
-  file: "includes/read-spans.lua",
-  line: 5,
-  text: `\
-local function readSpans(thread, spans)
-local reply = {}
-for _, span in ipairs(merged(spans)) do
-if span[1] >= thread.base then
-reply[#reply + 1] = span[1]
-reply[#reply + 1] = call('LRANGE', items, span[1] - thread.base, span[2] - thread.base)
-end
-end
-return reply
-end`,
+return { 'OK', page, {} }`,
 };
 
 export const readCheckpointAt17: ScriptPart = {
@@ -451,40 +477,40 @@ end
 end
 if not record and not writes then return { 'NONE', thread.token } end
 local spans, seen = {}, {}
-local base, ranges = (record or ''):match(recordPattern)
-if base then addSpans(thread, ranges, base + 0, spans, seen) end
-for line in writesOf(writes) do
-base, ranges = line:match(recordPattern)
-if base then addSpans(thread, ranges, base + 0, spans, seen) end
-end
+addSpansOf(thread, record, writes, spans, seen)
 return { 'OK', thread.token, member, record or false, writes or '', readSpans(thread, spans) }`,
 };
 
-export const readItemsAt12: ScriptPart = {
-  file: "read-items.lua",
+export const readCheckpointsAt12: ScriptPart = {
+  file: "read-checkpoints.lua",
   line: 12,
   text: `\
 local thread = loadThread()
-local refusal = refuses(thread, ARGV[1])
+local refusal = refuses(thread)
 if refusal then return refusal end
-local spans, seen = {}, {}
-for i = 2, #ARGV, 2 do addSpans(thread, ARGV[i + 1], ARGV[i] + 0, spans, seen) end
-return { 'OK', readSpans(thread, spans) }`,
+if not thread then return { 'NONE' } end
+return readPage(thread, ARGV, true)`,
 };
 
 export const importThreadScript = script([
   threadAt5,
+  nextTokenAt7,
   nowAt3,
   inChunksAt3,
   expireAllAt4,
-  writeRecordAt9,
+  writeRecordAt10,
   importThreadAt12,
 ]);
 
 export const listCheckpointsScript = script([
   threadAt5,
   threadGateAt6,
-  listCheckpointsAt11,
+  recordsAt5,
+  spansAt7,
+  recordSpansAt7,
+  readSpansAt5,
+  pagesAt8,
+  listCheckpointsAt12,
 ]);
 
 export const pruneThreadScript = script([
@@ -494,9 +520,11 @@ export const pruneThreadScript = script([
   recordsAt5,
   keptRecordsAt9,
   spansAt7,
-  dropItemsAt7,
+  recordSpansAt7,
+  nextTokenAt7,
+  dropItemsAt8,
   inChunksAt3,
-  pruneRecordsAt9,
+  pruneRecordsAt10,
   pruneThreadAt12,
 ]);
 
@@ -504,16 +532,18 @@ export const putCheckpointScript = script([
   threadAt5,
   threadGateAt6,
   sameRecordAt6,
+  nextTokenAt7,
   nowAt3,
   inChunksAt3,
   expireAllAt4,
-  writeRecordAt9,
+  writeRecordAt10,
   membersAt6,
   recordsAt5,
   keptRecordsAt9,
   spansAt7,
-  dropItemsAt7,
-  pruneRecordsAt9,
+  recordSpansAt7,
+  dropItemsAt8,
+  pruneRecordsAt10,
   putCheckpointAt18,
 ]);
 
@@ -522,11 +552,12 @@ export const putWritesScript = script([
   threadGateAt6,
   recordsAt5,
   sameRecordAt6,
+  nextTokenAt7,
   nowAt3,
   inChunksAt3,
   expireAllAt4,
-  writeRecordAt9,
-  putWritesAt17,
+  writeRecordAt10,
+  putWritesAt18,
 ]);
 
 export const readAncestorsScript = script([
@@ -543,18 +574,23 @@ export const readCheckpointScript = script([
   membersAt6,
   recordsAt5,
   spansAt7,
+  recordSpansAt7,
   readSpansAt5,
+  nextTokenAt7,
   nowAt3,
   inChunksAt3,
   expireAllAt4,
-  writeRecordAt9,
+  writeRecordAt10,
   readCheckpointAt17,
 ]);
 
-export const readItemsScript = script([
+export const readCheckpointsScript = script([
   threadAt5,
   threadGateAt6,
+  recordsAt5,
   spansAt7,
+  recordSpansAt7,
   readSpansAt5,
-  readItemsAt12,
+  pagesAt8,
+  readCheckpointsAt12,
 ]);

@@ -1,10 +1,11 @@
--- `dropItems(thread, kept, lost, token)` removes the items that only dropped records named, spans of positions each:
+-- `dropItems(thread, kept, lost, seed)` removes the items that only dropped records named, spans of positions each:
 -- those in front of all that is kept, and the texts of the others. What was known of positions before is void then: the
--- thread gets the new token. Returns the spans that were emptied.
+-- thread's token changes. Returns the spans that were emptied.
 --
 --- @include spans
+--- @include next-token
 
-local function dropItems(thread, kept, lost, token)
+local function dropItems(thread, kept, lost, seed)
   local emptied, at = {}, 1
   kept, lost = merged(kept), merged(lost)
   local front = math.min(kept[1] and kept[1][1] or thread.next - 1, thread.next - 1)
@@ -24,8 +25,8 @@ local function dropItems(thread, kept, lost, token)
   end
   if front > thread.base then call('LTRIM', items, front - thread.base, -1) end
   if front > thread.base or #emptied > 0 then
-    thread.base, thread.token = front, token
-    call('HSET', checkpoints, 'base', front, 'token', token)
+    thread.base = front
+    call('HSET', checkpoints, 'base', front, 'token', nextToken(thread, seed))
   end
   return emptied
 end

@@ -1,31 +1,22 @@
--- `prune(thread, keep, token)` drops all but the newest checkpoints and what they need, with their writes, writes whose
+-- `prune(thread, keep, seed)` drops all but the newest checkpoints and what they need, with their writes, writes whose
 -- checkpoint never came, and items that nothing else names. Returns the spans of items that were emptied; none, and the
 -- same token, where no item went. The records are read first, so that nothing is dropped where one cannot be read.
 --
 --- @include kept-records
+--- @include record-spans
 --- @include drop-items
 --- @include in-chunks
 
-local function spansOf(thread, record, spans, seen)
-  local base, ranges = (record.checkpoint or ''):match(recordPattern)
-  if base and not addSpans(thread, ranges, base + 0, spans, seen) then return false end
-  for line in writesOf(record.writes) do
-    base, ranges = line:match(recordPattern)
-    if base and not addSpans(thread, ranges, base + 0, spans, seen) then return false end
-  end
-  return true
-end
-
-local function prune(thread, keep, token)
+local function prune(thread, keep, seed)
   local records = loadRecords()
   if not keepNewest(records, keep) then return {} end
   keepAncestors(records)
   local kept, lost, keptSeen, lostSeen, fields, members = {}, {}, {}, {}, {}, {}
   for member, record in pairs(records) do
     if record.stays then
-      if not spansOf(thread, record, kept, keptSeen) then return {} end
+      if not addSpansOf(thread, record.checkpoint, record.writes, kept, keptSeen) then return {} end
     else
-      spansOf(thread, record, lost, lostSeen)
+      addSpansOf(thread, record.checkpoint, record.writes, lost, lostSeen)
       if record.checkpoint then
         fields[#fields + 1] = 'c' .. member
         members[#members + 1] = member
@@ -38,5 +29,5 @@ local function prune(thread, keep, token)
   inChunks('ZREM', order, members)
   thread.count = thread.count - #members
   call('HSET', checkpoints, 'count', thread.count)
-  return dropItems(thread, kept, lost, token)
+  return dropItems(thread, kept, lost, seed)
 end

@@ -1,7 +1,8 @@
 -- `begin(thread, token)` begins a thread: its first item and member are empty, so that all keys exist.
--- `pushItems(thread, first)` appends the items of ARGV. `expireThread(ttl)` lets all keys expire at one millisecond.
+-- `pushItems(thread, first, seed)` appends the items of ARGV, with which the thread's token changes.
+-- `expireThread(ttl)` lets all keys expire at one millisecond.
 --
---- @include thread
+--- @include next-token
 --- @include now
 --- @include in-chunks
 --- @include expire-all
@@ -13,10 +14,10 @@ local function begin(token)
   return { token = token, base = 0, next = 1, count = 1 }
 end
 
-local function pushItems(thread, first)
+local function pushItems(thread, first, seed)
   if #ARGV < first then return end
   thread.next = thread.next + #ARGV - first + 1
-  call('HSET', checkpoints, 'next', thread.next)
+  call('HSET', checkpoints, 'next', thread.next, 'token', nextToken(thread, seed))
   inChunks('RPUSH', items, ARGV, first)
 end
 
