@@ -10,20 +10,22 @@ import type { SessionOfMemory } from "./session-of-memory.js";
 /**
  * Removes a message and all after it from a session, and forgets the turns that were removed.
  *
- * @throws ConfigurationError for an invalid id; ConflictError `unknown_message`, or `stale` if other processes kept
- * changing the session.
+ * @throws ConfigurationError for an invalid id; ConflictError `unknown_message`, also for a message that a reduction
+ * discards meanwhile, or `stale` if other processes kept changing the session.
  */
 export async function rewindTo({ sessionId, ref, context }: SessionOfMemory, messageId: string): Promise<void> {
   if (typeof messageId !== "string" || messageId === "") {
     throw new ConfigurationError("messageId", 'rewind(): "messageId" must be a non-empty string.');
   }
   const store = requireGroup("rewind()", context.store, "edits");
+  let last: { readonly epoch: string; readonly to: number } | undefined;
   for (let attempt = 1; attempt <= maxTries.edit; attempt += 1) {
     const { epoch, rev, next } = await store.readView(ref);
     const page = await store.readLog(ref);
     const ids = page.records.map((record) => identifyRecord(record)?.id);
     const index = ids.lastIndexOf(messageId);
-    if (index < 0 && attempt > 1) {
+    const isDiscarded = last?.epoch === epoch && page.from > last.to;
+    if (index < 0 && last !== undefined && !isDiscarded) {
       // It existed before: an earlier try removed it but its reply was lost, or another process did.
       return;
     }
@@ -32,6 +34,7 @@ export async function rewindTo({ sessionId, ref, context }: SessionOfMemory, mes
       throw new ConflictError(message, { code: "unknown_message", sessionId, messageId });
     }
     const to = page.from + index;
+    last = { epoch, to };
     const forget = ids.slice(index).filter((id) => id !== undefined);
     const turns = turnsCutAt(page, to);
     const isAsRead = page.next === next;
