@@ -45,7 +45,7 @@ export type { TokenCounter } from "../tokens/token-counter.js";
 
 export type { SectionOptions, SystemMessages } from "../messages/sections.js";
 export type { MessagesRunnable, ReducerFunction, ReducerLike } from "../reducers/as-reducer.js";
-export { ChatHistoryReducer, type ReducerInput } from "../reducers/chat-history-reducer.js";
+export { ChatHistoryReducer, type ReducerInput, type ReducerRequest } from "../reducers/chat-history-reducer.js";
 export type { ReductionOutcome, ReductionReason, ViewSize } from "../reducers/reduction-outcome.js";
 export type { SummaryModel } from "../reducers/summary/summarizer.js";
 export type { SummaryRole } from "../reducers/summary/message.js";
@@ -63,6 +63,8 @@ export {
   ChatHistoryTruncationReducer,
   type ChatHistoryTruncationReducerOptions,
 } from "../reducers/truncation-reducer.js";
+export { contextWindow } from "../reducers/window/context-window.js";
+export type { ContextWindowOptions, WindowTrigger } from "../reducers/window/options.js";
 export { pipeReducers } from "../reducers/pipe-reducers.js";
 
 export { simulateReducers } from "../reducers/simulation/simulate-reducers.js";

@@ -5,7 +5,7 @@ export type { CallChange } from "../messages/copies/edits.js";
 export { redact, type Redaction } from "../messages/copies/redact.js";
 export { assertConversation, validateConversation } from "../structure/validate.js";
 export type { StructureOptions } from "../structure/options.js";
-export { profileOf, type ModelProfile } from "../structure/seam/profile-of.js";
+export { profileOf, type ModelProfile, type ModelWindow } from "../structure/seam/profile-of.js";
 export { toModel, type ToModelOptions, type ToModelResult } from "../structure/seam/to-model.js";
 export { wired } from "../reducers/wired.js";
 export type { Adapter } from "../structure/adapters/adapter.js";

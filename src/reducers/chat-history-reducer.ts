@@ -4,6 +4,7 @@ import type { BasePromptValueInterface } from "@langchain/core/prompt_values";
 import { patchConfig, Runnable, type RunnableConfig } from "@langchain/core/runnables";
 import { ConfigurationError } from "../base/errors.js";
 import { toMessage } from "../messages/values.js";
+import type { PrefixParts } from "../structure/ledger/walk-ledger.js";
 import type { ViewLimit } from "../store/session-writes.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 import { removedMessages, unchanged, viewSize, type ReductionOutcome } from "./reduction-outcome.js";
@@ -16,6 +17,25 @@ export type ReducerInput =
       /** The messages to reduce, oldest first. */
       messages: BaseMessageLike[];
     };
+
+/**
+ * The request that messages are reduced for, as far as the place of the reducer knows it.
+ * @example
+ * import type { BaseMessage } from "@langchain/core/messages";
+ * import { contextWindow, type ReducerRequest } from "langchain-redis-memory";
+ *
+ * const request: ReducerRequest = { system: "Be brief.", tools: [] };
+ * export const fit = (messages: BaseMessage[]) =>
+ *   contextWindow({ maxInputTokens: 8_192 }).reduceWithOutcome(messages, undefined, request);
+ */
+export interface ReducerRequest extends PrefixParts {
+  /** The model that is called, with its bound tools, fallbacks and retries. */
+  readonly model?: unknown;
+  /** The config of the call, for models that `initChatModel` makes by it. */
+  readonly config?: object | undefined;
+  /** Messages that are sent beside those to reduce. @default none */
+  readonly besides?: readonly BaseMessage[];
+}
 
 /**
  * Reduces a list of messages, or leaves it as it is. As a Runnable, it works between a prompt and a model; in a
@@ -63,13 +83,18 @@ export abstract class ChatHistoryReducer extends Runnable<ReducerInput, BaseMess
   }
 
   /**
-   * Returns the reduced list, or null if there is nothing to do. @default the messages of `reduceWithOutcome`
+   * Returns the reduced list, or null if there is nothing to do. `request` is given where a chain or an agent calls a
+   * model with the messages. @default the messages of `reduceWithOutcome`
    *
    * @throws ConfigurationError if the class implements neither of the two.
    */
-  async reduce(messages: BaseMessage[], config?: RunnableConfig): Promise<BaseMessage[] | null> {
+  async reduce(
+    messages: BaseMessage[],
+    config?: RunnableConfig,
+    request?: ReducerRequest,
+  ): Promise<BaseMessage[] | null> {
     this.#requireOverride("reduceWithOutcome");
-    const outcome = await this.reduceWithOutcome(messages, config);
+    const outcome = await this.reduceWithOutcome(messages, config, request);
     return outcome.changed ? outcome.messages : null;
   }
 
@@ -79,10 +104,14 @@ export abstract class ChatHistoryReducer extends Runnable<ReducerInput, BaseMess
    *
    * @throws ConfigurationError if the class implements neither of the two.
    */
-  async reduceWithOutcome(messages: BaseMessage[], config?: RunnableConfig): Promise<ReductionOutcome> {
+  async reduceWithOutcome(
+    messages: BaseMessage[],
+    config?: RunnableConfig,
+    request?: ReducerRequest,
+  ): Promise<ReductionOutcome> {
     this.#requireOverride("reduce");
     const before = await viewSize(messages, this.tokenCounter);
-    const reduced = await this.reduce([...messages], config);
+    const reduced = await this.reduce([...messages], config, request);
     if (reduced === null) {
       return unchanged(messages, {
         reason: "within_limit",

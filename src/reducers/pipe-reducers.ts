@@ -4,7 +4,7 @@ import { ConfigurationError } from "../base/errors.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 import type { ViewLimit } from "../store/session-writes.js";
 import { asReducer, type ReducerLike } from "./as-reducer.js";
-import { ChatHistoryReducer } from "./chat-history-reducer.js";
+import { ChatHistoryReducer, type ReducerRequest } from "./chat-history-reducer.js";
 import { removedMessages, unchanged, viewSize, type ReductionOutcome } from "./reduction-outcome.js";
 
 /**
@@ -50,50 +50,62 @@ class ReducerPipeline extends ChatHistoryReducer {
     return { ...smallest("messages", limits), ...smallest("tokens", limits), ...smallest("fromStart", limits) };
   }
 
-  override async reduceWithOutcome(messages: BaseMessage[], config?: RunnableConfig): Promise<ReductionOutcome> {
+  override async reduceWithOutcome(
+    messages: BaseMessage[],
+    config?: RunnableConfig,
+    request?: ReducerRequest,
+  ): Promise<ReductionOutcome> {
     const outcomes: ReductionOutcome[] = [];
     let current = messages;
     let overBudgetBy = 0;
     for (const reducer of this.#reducers) {
-      const outcome = await reducer.reduceWithOutcome(current, config);
+      const outcome = await reducer.reduceWithOutcome(current, config, request);
       outcomes.push(outcome);
       current = outcome.messages;
       // A reducer without a counter cannot say by how many tokens a budget is exceeded.
       overBudgetBy = reducer.tokenCounter === undefined ? overBudgetBy : outcome.overBudgetBy;
     }
-    return this.#joined(messages, { outcomes, overBudgetBy });
+    return joinOutcomes(messages, { outcomes, overBudgetBy, counter: this.tokenCounter });
   }
+}
 
-  async #joined(
-    messages: readonly BaseMessage[],
-    { outcomes, overBudgetBy }: { readonly outcomes: readonly ReductionOutcome[]; readonly overBudgetBy: number },
-  ): Promise<ReductionOutcome> {
-    const failure = outcomes.find(({ error }) => error !== undefined);
-    const before = await viewSize(messages, this.tokenCounter);
-    if (!outcomes.some(({ changed }) => changed)) {
-      const reason = (failure ?? outcomes.find(({ reason }) => reason === "nothing_removable"))?.reason as
-        "nothing_removable" | undefined;
-      return unchanged(messages, {
-        ...before,
-        reason: reason ?? "within_limit",
-        overBudgetBy,
-        ...(failure?.error && { error: failure.error }),
-      });
-    }
-    const result = outcomes[outcomes.length - 1]!.messages;
-    const summary = outcomes.findLast((outcome) => outcome.summary !== undefined)?.summary;
-    return {
-      messages: result,
-      changed: true,
-      reason: "reduced",
+/** The outcome of reducers that ran one after the other, with sizes by `counter`. */
+export async function joinOutcomes(
+  messages: readonly BaseMessage[],
+  { outcomes, overBudgetBy, counter }: ReducersRun,
+): Promise<ReductionOutcome> {
+  const failure = outcomes.find(({ error }) => error !== undefined);
+  const before = await viewSize(messages, counter);
+  if (!outcomes.some(({ changed }) => changed)) {
+    const reason = (failure ?? outcomes.find(({ reason }) => reason === "nothing_removable"))?.reason as
+      "nothing_removable" | undefined;
+    return unchanged(messages, {
+      ...before,
+      reason: reason ?? "within_limit",
       overBudgetBy,
-      before,
-      removed: removedMessages(messages, result),
-      after: await viewSize(result, this.tokenCounter),
-      ...(summary && { summary }),
       ...(failure?.error && { error: failure.error }),
-    };
+    });
   }
+  const result = outcomes[outcomes.length - 1]!.messages;
+  const summary = outcomes.findLast((outcome) => outcome.summary !== undefined)?.summary;
+  return {
+    messages: result,
+    changed: true,
+    reason: "reduced",
+    overBudgetBy,
+    before,
+    removed: removedMessages(messages, result),
+    after: await viewSize(result, counter),
+    ...(summary && { summary }),
+    ...(failure?.error && { error: failure.error }),
+  };
+}
+
+/** The outcomes of reducers, each on the result before it. */
+interface ReducersRun {
+  readonly outcomes: readonly ReductionOutcome[];
+  readonly overBudgetBy: number;
+  readonly counter: TokenCounter | undefined;
 }
 
 function smallest(unit: keyof ViewLimit, limits: readonly ViewLimit[]): ViewLimit {

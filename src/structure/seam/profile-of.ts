@@ -3,6 +3,27 @@ import type { Adapter } from "../adapters/adapter.js";
 import { adapterProfiles } from "../profiles/adapter-profiles.js";
 import type { StructureProfile } from "../profiles/profile.js";
 
+/**
+ * How much a request to a model may hold, as far as the model says it: in tokens, as the provider counts them.
+ *
+ * @example
+ * import { ChatOpenAI } from "@langchain/openai";
+ * import { profileOf, type ModelWindow } from "langchain-redis-memory/structure";
+ *
+ * const { window } = await profileOf(new ChatOpenAI({ model: "gpt-4o" }));
+ * const { maxInputTokens }: ModelWindow = window; // 128000
+ */
+export interface ModelWindow {
+  /** The model's name, else its class; undefined if one of several models may answer. */
+  readonly model: string | undefined;
+  /** `model.profile.maxInputTokens`, the smallest of several models; undefined if it is not known. */
+  readonly maxInputTokens: number | undefined;
+  /** `model.profile.maxOutputTokens`; undefined if it is not known. */
+  readonly maxOutputTokens: number | undefined;
+  /** The answer's limit that is set on the model, `maxTokens`; undefined if none is. */
+  readonly maxTokens: number | undefined;
+}
+
 /** Requirements for a request to a model, as far as they can be derived from the model. */
 export interface ModelProfile {
   /** The profile of the model's adapter; `neutral` where it is not known. */
@@ -17,6 +38,8 @@ export interface ModelProfile {
   readonly tools: readonly unknown[];
   /** Whether the provider keeps reasoning items. */
   readonly storesReasoning: boolean;
+  /** How much a request may hold. */
+  readonly window: ModelWindow;
 }
 
 /** The adapter of each class of LangChain's; ChatOpenAI has two. Subclasses go through their parent's. */
@@ -55,10 +78,12 @@ export async function profileOf(model: unknown, config?: object): Promise<ModelP
     (await modelsIn(model, { config, given: {} })).map(describe),
   )) as readonly Described[];
   const [first] = found;
+  const window = windowOf(found);
   if (first === undefined || found.some(({ adapter }) => adapter === undefined || adapter !== first.adapter)) {
     const unknown = found.find(({ adapter }) => adapter === undefined);
     const guessedFor = unknown?.className ?? (found.length > 1 ? "several models" : classNameOf(model));
-    const facts = { model: undefined, hasTools: undefined, tools: [], storesReasoning: true };
+    const tools = first !== undefined && found.length === 1 ? first.tools : [];
+    const facts = { model: undefined, hasTools: undefined, tools, storesReasoning: true, window };
     return { profile: adapterProfiles.neutral, guessedFor, ...facts };
   }
   return {
@@ -68,6 +93,22 @@ export async function profileOf(model: unknown, config?: object): Promise<ModelP
     hasTools: found.every(({ hasTools }) => hasTools === first.hasTools) ? first.hasTools : undefined,
     tools: found.length === 1 ? first.tools : [],
     storesReasoning: found.every(({ storesReasoning }) => storesReasoning),
+    window,
+  };
+}
+
+/** The window of whichever of the models answers. */
+function windowOf(found: readonly Described[]): ModelWindow {
+  const smallest = (name: keyof Omit<ModelWindow, "model">) => {
+    const known = found.flatMap(({ window }) => window[name] ?? []);
+    return known.length === 0 ? undefined : Math.min(...known);
+  };
+  const [first] = found;
+  return {
+    model: found.every(({ window }) => window.model === first?.window.model) ? first?.window.model : undefined,
+    maxInputTokens: smallest("maxInputTokens"),
+    maxOutputTokens: smallest("maxOutputTokens"),
+    maxTokens: smallest("maxTokens"),
   };
 }
 
@@ -111,20 +152,34 @@ interface Described {
   readonly hasTools: boolean;
   readonly tools: readonly unknown[];
   readonly storesReasoning: boolean;
+  readonly window: ModelWindow;
 }
 
 function describe({ model, given }: BoundModel): Described {
   const options = { ...fieldsOf(model["defaultOptions"]), ...given };
   const { tools, store } = options as { readonly tools?: unknown; readonly store?: unknown };
+  const limits = fieldsOf(model["profile"]);
+  const name = stringIn(model["model"]) ?? stringIn(model["modelName"]);
   const isStored = [store, model["store"], fieldsOf(model["modelKwargs"])["store"]].every((value) => value !== false);
   return {
     adapter: adapterFor(model, options),
     className: classNameOf(model),
-    name: stringIn(model["model"]) ?? stringIn(model["modelName"]),
+    name,
     hasTools: Array.isArray(tools) && tools.length > 0,
     tools: Array.isArray(tools) ? (tools as unknown[]) : [],
     storesReasoning: isStored && model["zdrEnabled"] !== true,
+    window: {
+      model: name ?? classNameOf(model),
+      maxInputTokens: amountIn(limits["maxInputTokens"]),
+      maxOutputTokens: amountIn(limits["maxOutputTokens"]),
+      maxTokens: amountIn(given["maxTokens"]) ?? amountIn(given["max_tokens"]) ?? amountIn(model["maxTokens"]),
+    },
   };
+}
+
+/** A number of tokens; undefined for anything else, as for ChatOpenAI's -1. */
+function amountIn(value: unknown): number | undefined {
+  return typeof value === "number" && value > 0 && value < Infinity ? value : undefined;
 }
 
 function adapterFor(model: Record<string, unknown>, options: object): Adapter | undefined {

@@ -1,0 +1,168 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { contextWindow, type ReducerRequest } from "../../src/entries/index.js";
+import { roleOf } from "../../src/messages/roles.js";
+import { countMessages } from "../../src/tokens/counted-messages.js";
+import { approximateCounter } from "../../src/tokens/counters/approximate-counter.js";
+import { tiktokenCounter } from "../../src/tokens/counters/tiktoken-counter.js";
+import { CountingCounter } from "../support/counting-counter.js";
+import { ai, aiCalls, human, system, tool } from "../support/messages.js";
+import { recordedConversations } from "../support/real-conversations.js";
+
+const model = (profile: object, more: object = {}) => ({ model: "m", _llmType: () => "fake", profile, ...more });
+const long = "line of the result ".repeat(40);
+/** Rounds of a question, a call with a long result, and an answer. */
+const rounds = (count: number): BaseMessage[] =>
+  Array.from({ length: count }, (_, index) => [
+    human(`question ${index}`),
+    aiCalls(`c${index}`),
+    tool(`c${index}`, long),
+    ai(`answer ${index}`),
+  ]).flat();
+const definition = (name: string) => ({
+  type: "function" as const,
+  function: {
+    name,
+    description: `The tool ${name}, which looks up what it is asked for, by id or by name.`,
+    parameters: { type: "object", properties: { id: { type: "string", description: "Which one to look up." } } },
+  },
+});
+
+const fit = (messages: BaseMessage[], options: object, request?: ReducerRequest) =>
+  contextWindow(options).reduceWithOutcome(messages, undefined, request);
+
+describe("contextWindow", () => {
+  it("takes the window from the model's profile, also behind bound tools", async () => {
+    const small = model({ maxInputTokens: 1_000 });
+    for (const called of [small, { bound: small, kwargs: { tools: [] }, config: {} }]) {
+      expect(await fit(rounds(20), {}, { model: called })).toMatchObject({ changed: true, overBudgetBy: 0 });
+    }
+    expect(await fit(rounds(20), {}, { model: model({ maxInputTokens: 100_000 }) })).toMatchObject({ changed: false });
+  });
+
+  it("does nothing where the window is not known", async () => {
+    for (const request of [undefined, {}, { model: model({}) }, { model: model({ maxInputTokens: NaN }) }]) {
+      expect(await fit(rounds(200), {}, request)).toMatchObject({ changed: false, reason: "within_limit" });
+    }
+  });
+
+  it("leaves room for the answer: as told, as set on the model, or a tenth of the window", async () => {
+    const roomBy = async (options: object, called: object) => {
+      const { after } = await fit(rounds(60), { target: 1, safetyMargin: 0, ...options }, { model: called });
+      return after.tokens!;
+    };
+    const profile = { maxInputTokens: 4_000 };
+    const tenth = await roomBy({}, model(profile));
+    expect(tenth).toBeLessThanOrEqual(3_600);
+    expect(tenth).toBeGreaterThan(3_400);
+    const told = await roomBy({ reserveForAnswer: 2_000 }, model(profile));
+    expect(told).toBeLessThanOrEqual(2_000);
+    expect(await roomBy({}, model(profile, { maxTokens: 2_000 }))).toBe(told);
+    expect(await roomBy({}, model(profile, { maxTokens: 100_000 }))).toBe(told);
+    expect(await roomBy({}, model({ ...profile, maxOutputTokens: 10 }))).toBeGreaterThan(tenth);
+  });
+
+  it("counts system prompt and tools, those that are bound to the model too", async () => {
+    const tools = Array.from({ length: 10 }, (_, index) => definition(`tool_${index}`));
+    const messages = rounds(18);
+    const maxInputTokens = Math.ceil((await countMessages(approximateCounter(), messages)) / 0.8);
+    const bound = { bound: model({ maxInputTokens }), kwargs: { tools }, config: {} };
+    const plain = { model: model({ maxInputTokens }) };
+    expect((await fit(messages, {}, plain)).changed).toBe(false);
+    expect((await fit(messages, {}, { ...plain, tools })).changed).toBe(true);
+    expect((await fit(messages, {}, { ...plain, system: long.repeat(5) })).changed).toBe(true);
+    expect((await fit(messages, {}, { ...plain, besides: [human(long.repeat(5))] })).changed).toBe(true);
+    expect((await fit(messages, {}, { model: bound })).changed).toBe(true);
+    expect((await fit(messages, { tools }, plain)).changed).toBe(true);
+    expect((await fit(messages, { systemPrompt: long.repeat(5) }, plain)).changed).toBe(true);
+  });
+
+  it("shortens old tool results first, and removes messages only where that does not do", async () => {
+    const messages = rounds(12);
+    const shortened = await fit(messages, { maxInputTokens: 2_500, keepToolResults: 2 });
+    expect(shortened).toMatchObject({ changed: true, removed: [] });
+    const whole = shortened.messages.filter((message) => roleOf(message) === "tool" && message.text === long);
+    expect(whole).toHaveLength(2);
+    const cut = await fit(messages, { maxInputTokens: 700, keepToolResults: 2 });
+    expect(cut.removed.length).toBeGreaterThan(0);
+  });
+
+  it("passes the placeholder and the tools to spare on", async () => {
+    const result = await fit(rounds(12), { maxInputTokens: 2_500, placeholder: "[gone]" });
+    expect(result.messages[2]!.text).toBe("[gone]");
+    const spared = await fit(rounds(12), { maxInputTokens: 2_200, excludeTools: ["lookup"] });
+    expect(spared.messages.filter((message) => roleOf(message) === "tool").every(({ text }) => text === long)).toBe(
+      true,
+    );
+    expect(spared.removed.length).toBeGreaterThan(0);
+  });
+
+  it("writes a summary before messages leave, and goes on without one where none can be written", async () => {
+    const writer = { invoke: () => Promise.resolve("They talked about ten things.") };
+    const options = { maxInputTokens: 900, keepToolResults: 0 };
+    const summarized = await fit(rounds(40), { ...options, summary: { model: writer } });
+    expect(summarized.messages.some((message) => roleOf(message) === "summary")).toBe(true);
+    expect(summarized).toMatchObject({ changed: true, overBudgetBy: 0 });
+    const broken = { invoke: () => Promise.reject(new Error("down")) };
+    const cut = await fit(rounds(40), { ...options, summary: { model: broken } });
+    expect(cut).toMatchObject({ changed: true, overBudgetBy: 0, error: { code: "failed" } });
+    expect(contextWindow({ summary: { model: writer } }).requiresLease).toBe(true);
+  });
+
+  it("reduces before the window is full where a trigger says so", async () => {
+    const options = { maxInputTokens: 100_000, tokenCounter: new CountingCounter() };
+    const messages = rounds(10);
+    const isCut = async (trigger: object | object[]) => (await fit(messages, { ...options, trigger })).changed;
+    expect(await isCut({ messages: 40 })).toBe(true);
+    expect(await isCut({ messages: 41 })).toBe(false);
+    expect(await isCut({ messages: 40, tokens: 50_000 })).toBe(false);
+    expect(await isCut([{ messages: 41 }, { tokens: 1_000 }])).toBe(true);
+    expect(await isCut({ fraction: 0.02 })).toBe(true);
+    expect(await isCut({ fraction: 0.5 })).toBe(false);
+  });
+
+  it("names the size from which a history has to ask it", () => {
+    const tokenCounter = new CountingCounter();
+    expect(contextWindow().viewLimit).toEqual({});
+    const options = { maxInputTokens: 1_000, reserveForAnswer: 0, tokenCounter };
+    expect(contextWindow(options).viewLimit).toEqual({ tokens: 897 });
+    expect(contextWindow({ ...options, trigger: [{ fraction: 0.5, messages: 4 }] }).viewLimit).toEqual({ tokens: 447 });
+    expect(contextWindow({ ...options, trigger: { messages: 4 } }).viewLimit).toEqual({ tokens: 897, messages: 3 });
+    expect(contextWindow({ ...options, systemPrompt: long }).viewLimit.tokens).toBeLessThan(897);
+  });
+
+  it.each([
+    ["reserveForAnswer", { maxInputTokens: 100, reserveForAnswer: 100 }],
+    ["safetyMargin", { safetyMargin: 1 }],
+    ["target", { target: 0 }],
+    ["trigger", { trigger: {} }],
+    ["summary", { summary: { model: "live" } }],
+    ["maxTokens", { maxTokens: 100 }],
+  ])("refuses an invalid %s by name", (option, options) => {
+    expect(() => contextWindow(options as object)).toThrow(
+      expect.objectContaining({ option: expect.stringContaining(option) }),
+    );
+  });
+
+  it("sends no recorded request that another tokenizer finds too long", async () => {
+    const [room, truth, counter] = [3_000 * 0.9, tiktokenCounter(), approximateCounter()];
+    const reducer = contextWindow({ maxInputTokens: 3_000, tokenCounter: counter });
+    let [requests, reduced] = [0, 0];
+    for (const conversation of recordedConversations()) {
+      let view: BaseMessage[] = [];
+      for (const message of conversation.filter((given) => roleOf(given) !== "system")) {
+        if (roleOf(message) === "ai") {
+          const prompt = { system: system("You are a helpful agent of an airline.") };
+          const outcome = await reducer.reduceWithOutcome(view, undefined, prompt);
+          const isLarge = outcome.overBudgetBy > 0;
+          view = outcome.messages;
+          requests += 1;
+          reduced += outcome.changed ? 1 : 0;
+          expect(isLarge || (await countMessages(truth, [prompt.system, ...view])) <= room).toBe(true);
+        }
+        view = [...view, message];
+      }
+    }
+    expect(requests).toBeGreaterThan(30);
+    expect(reduced).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,181 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import type { ViewLimit } from "../../store/session-writes.js";
+import { profileOf, type ModelWindow } from "../../structure/seam/profile-of.js";
+import { approximateCounter } from "../../tokens/counters/approximate-counter.js";
+import { countMessages } from "../../tokens/counted-messages.js";
+import type { TokenCounter } from "../../tokens/token-counter.js";
+import { ChatHistoryReducer, type ReducerRequest } from "../chat-history-reducer.js";
+import { joinOutcomes } from "../pipe-reducers.js";
+import { unchanged, type ReductionOutcome } from "../reduction-outcome.js";
+import { ChatHistorySummarizationReducer } from "../summary/summarization-reducer.js";
+import { ChatHistoryTokenReducer } from "../token-reducer.js";
+import { ChatHistoryToolResultReducer } from "../tool-result-reducer.js";
+import { windowSettings, type ContextWindowOptions, type WindowSettings, type WindowTrigger } from "./options.js";
+import { promptTokens, requestSize, type RequestSize } from "./request-size.js";
+
+/** The size of a request, and what it may take. */
+export interface MeasuredRequest {
+  readonly size: RequestSize;
+  /** Tokens of the window. */
+  readonly window: number;
+  /** Tokens that a request may take: the window without the answer and the margin. */
+  readonly room: number;
+}
+
+/** Share of the window left for the answer where nothing says more, and the most that a model's `maxTokens` takes. */
+const answerShare = 0.1;
+const maxAnswerShare = 0.5;
+/** The provider may count with another tokenizer. */
+const marginOfEstimate = 0.1;
+
+/**
+ * Creates a reducer that keeps each request within the model's window: system prompt, tools, this turn's input and room
+ * for the answer are counted. A request that fits is left as it is, byte for byte. A larger one is reduced, in this
+ * order, until `target` is met: old tool results are shortened, a summary is written (with `summary`), and the oldest
+ * steps are removed.
+ *
+ * The window is `maxInputTokens`, else what the request's model says (`model.profile`). Where neither is known, nothing
+ * is reduced.
+ *
+ * @throws ConfigurationError naming the option.
+ * @example
+ * import { contextWindow, RedisChatMemory, type ContextWindowOptions } from "langchain-redis-memory";
+ *
+ * const options: ContextWindowOptions = { maxInputTokens: 32_000, target: 0.6 };
+ * const memory = new RedisChatMemory({ url: "redis://localhost:6379", reducer: contextWindow(options) });
+ */
+export function contextWindow(options: ContextWindowOptions = {}): ChatHistoryReducer {
+  return new ContextWindow(windowSettings(options));
+}
+
+class ContextWindow extends ChatHistoryReducer {
+  override readonly tokenCounter: TokenCounter;
+  override readonly requiresLease: boolean;
+  readonly #settings: WindowSettings;
+  readonly #toolResults: ChatHistoryToolResultReducer;
+
+  constructor(settings: WindowSettings) {
+    super();
+    const { keepToolResults, placeholder, excludeTools, summary, tokenCounter } = settings;
+    this.#settings = settings;
+    this.tokenCounter = tokenCounter ?? approximateCounter();
+    this.requiresLease = summary !== undefined;
+    this.#toolResults = new ChatHistoryToolResultReducer({
+      keepLast: keepToolResults,
+      thresholdCount: 0,
+      excludeTools,
+      ...(placeholder !== undefined && { placeholder }),
+    });
+  }
+
+  static override lc_name(): string {
+    return "ContextWindow";
+  }
+
+  /** Only a window that the options name is known without a request. */
+  override get viewLimit(): ViewLimit {
+    const { maxInputTokens: window, trigger } = this.#settings;
+    if (window === undefined) {
+      return {};
+    }
+    const room = this.#roomOf(window, undefined);
+    const sizes = trigger.flatMap((parts) => tokensOf(parts, room) ?? []);
+    // A trigger without a size fires by its messages.
+    const counts = trigger.flatMap((parts) => (tokensOf(parts, room) === undefined ? parts.messages! - 1 : []));
+    const tokens = Math.min(room, ...sizes) - promptTokens(this.#settings) - this.tokenCounter.perRequest;
+    return { tokens: Math.max(0, Math.floor(tokens)), ...(counts.length > 0 && { messages: Math.min(...counts) }) };
+  }
+
+  /** The size of a request, and its room; undefined where the window is not known. */
+  async measure(messages: readonly BaseMessage[], given: ReducerRequest = {}): Promise<MeasuredRequest | undefined> {
+    const { maxInputTokens, systemPrompt: system, tools } = this.#settings;
+    const profile = given.model === undefined ? undefined : await profileOf(given.model, given.config);
+    const window = maxInputTokens ?? profile?.window.maxInputTokens;
+    if (window === undefined) {
+      return undefined;
+    }
+    const known = given.tools ?? (tools.length > 0 ? tools : profile?.tools);
+    const request = { ...given, system: given.system ?? system, ...(known && { tools: known }) };
+    const size = await requestSize(messages, request, this.tokenCounter);
+    return { size, window, room: this.#roomOf(window, profile?.window) };
+  }
+
+  /** True if a request of this size and number of messages is to be reduced. */
+  isDue({ size, room }: MeasuredRequest, messages: readonly BaseMessage[]): boolean {
+    const fires = (parts: WindowTrigger) =>
+      size.tokens >= (tokensOf(parts, room) ?? 0) && messages.length >= (parts.messages ?? 0);
+    return size.tokens > room || this.#settings.trigger.some(fires);
+  }
+
+  override async reduceWithOutcome(
+    messages: BaseMessage[],
+    config?: RunnableConfig,
+    request?: ReducerRequest,
+  ): Promise<ReductionOutcome> {
+    const measured = await this.measure(messages, request);
+    if (measured === undefined || !this.isDue(measured, messages)) {
+      return unchanged(messages, {
+        reason: "within_limit",
+        tokens: await countMessages(this.tokenCounter, messages),
+      });
+    }
+    return this.#reduceTo(messages, measured, config);
+  }
+
+  /** Runs the tiers until the target is met. */
+  async #reduceTo(
+    messages: BaseMessage[],
+    { size, room }: MeasuredRequest,
+    config: RunnableConfig | undefined,
+  ): Promise<ReductionOutcome> {
+    const counter = this.tokenCounter;
+    const goal = Math.max(1, size.messagesWithin(this.#settings.target * Math.min(room, size.tokens)));
+    const most = Math.max(goal, size.messagesWithin(room));
+    const outcomes: ReductionOutcome[] = [];
+    let [current, tokens] = [messages, await countMessages(counter, messages)];
+    for (const tier of this.#tiers) {
+      // A list that fits the room already must still become smaller, or the next request would be reduced again.
+      const maxTokens = tokens > most ? most : Math.max(goal, Math.ceil(tokens) - 1);
+      const outcome = await tier({ maxTokens, targetTokens: goal }).reduceWithOutcome(current, config);
+      outcomes.push(outcome);
+      current = outcome.messages;
+      tokens = await countMessages(counter, current);
+      if (tokens <= goal) {
+        break;
+      }
+    }
+    const overBudgetBy = Math.max(0, Math.ceil(tokens - size.messagesWithin(room)));
+    return joinOutcomes(messages, { outcomes, overBudgetBy, counter });
+  }
+
+  get #tiers(): readonly ((budget: TierBudget) => ChatHistoryReducer)[] {
+    const { summary } = this.#settings;
+    const { tokenCounter } = this;
+    const summaryTier = (budget: TierBudget) =>
+      new ChatHistorySummarizationReducer({ ...summary!, ...budget, tokenCounter, failOnError: false });
+    return [
+      () => this.#toolResults,
+      ...(summary === undefined ? [] : [summaryTier]),
+      (budget) => new ChatHistoryTokenReducer({ ...budget, tokenCounter }),
+    ];
+  }
+
+  #roomOf(window: number, limits: ModelWindow | undefined): number {
+    const { reserveForAnswer, safetyMargin = marginOfEstimate } = this.#settings;
+    const share = Math.min(limits?.maxOutputTokens ?? Infinity, answerShare * window);
+    const wanted = limits?.maxTokens === undefined ? share : Math.min(limits.maxTokens, maxAnswerShare * window);
+    return Math.max(1, Math.floor((window - (reserveForAnswer ?? wanted)) * (1 - safetyMargin)));
+  }
+}
+
+/** Tokens within which a tier has to bring the messages. */
+interface TierBudget {
+  readonly maxTokens: number;
+  readonly targetTokens: number;
+}
+
+/** The size from which a trigger may fire; undefined if it names none. */
+function tokensOf({ fraction = 0, tokens = 0 }: WindowTrigger, room: number): number | undefined {
+  return Math.max(fraction * room, tokens) || undefined;
+}

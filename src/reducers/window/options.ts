@@ -1,0 +1,126 @@
+import type { ToolMessage } from "@langchain/core/messages";
+import * as z from "zod/mini";
+import { ConfigurationError } from "../../base/errors.js";
+import {
+  fraction,
+  lazy,
+  nonNegativeInteger,
+  objectWith,
+  parseOptions,
+  positiveInteger,
+  type SchemaOutput,
+} from "../../base/options.js";
+import { toolListSchema, type ToolDefinitionLike } from "../../tokens/formulas/tools-cost.js";
+import type { TokenCounter } from "../../tokens/token-counter.js";
+import { budgetFields } from "../options.js";
+import type { SummaryModel } from "../summary/summarizer.js";
+import { shorteningFields } from "../tool-result-reducer.js";
+
+/**
+ * A size from which a request is reduced though it still fits. All given parts must hold. At least one is required.
+ * @example
+ * import { contextWindow, type WindowTrigger } from "langchain-redis-memory";
+ *
+ * const either: WindowTrigger[] = [{ fraction: 0.7, messages: 40 }, { tokens: 50_000 }];
+ * const reducer = contextWindow({ trigger: either });
+ */
+export interface WindowTrigger {
+  /** Share of the room, from 0 to 1; of the room, not of the window. */
+  readonly fraction?: number;
+  /** Tokens of the request. */
+  readonly tokens?: number;
+  /** Messages of the view, without the system prompt. */
+  readonly messages?: number;
+}
+
+/** Options of {@link contextWindow}. */
+export interface ContextWindowOptions {
+  /** Tokens that a request may hold. At least 1. @default `profile.maxInputTokens` of the request's model */
+  readonly maxInputTokens?: number;
+  /**
+   * Tokens of the window that are left for the answer.
+   * @default the model's `maxTokens`, at most half of the window; else 10 % of the window, at most what it can answer
+   */
+  readonly reserveForAnswer?: number;
+  /**
+   * Share of the window without the answer that stays empty, because sizes are estimates. From 0 to below 1.
+   * @default 0.05 behind an answer whose usage is known, else 0.1
+   */
+  readonly safetyMargin?: number;
+  /** Share of the room to reduce to; of the request, where a trigger fires below the room. @default 0.8 */
+  readonly target?: number;
+  /** Sizes from which to reduce, any of a list. A request above the room is always reduced. @default the room */
+  readonly trigger?: WindowTrigger | readonly WindowTrigger[];
+  /** How many of the newest steps with tool results stay whole when old results are shortened. @default 3 */
+  readonly keepToolResults?: number;
+  /** The text of a shortened tool result. @default its first characters, in one line */
+  readonly placeholder?: string | ((message: ToolMessage) => string);
+  /** Names of tools whose results stay whole for as long as their messages stay. @default none */
+  readonly excludeTools?: readonly string[];
+  /** Summarizes what leaves the view. If no summary can be written, messages leave without one. @default none */
+  readonly summary?: {
+    /** Writes the summaries; a small model will do. */
+    readonly model: SummaryModel;
+  };
+  /** The system prompt of the requests, where the place of the reducer does not show it. @default none */
+  readonly systemPrompt?: string;
+  /** The tools of the requests, where the place of the reducer does not show them. @default none */
+  readonly tools?: readonly ToolDefinitionLike[];
+  /** Estimates tokens. @default approximateCounter() */
+  readonly tokenCounter?: TokenCounter;
+}
+
+const owner = "contextWindow";
+
+const share = lazy(() => fraction().check(z.refine((value) => value < 1, "must be a number from 0 to below 1")));
+
+const trigger = lazy(() =>
+  z
+    .strictObject({
+      fraction: z.optional(fraction()),
+      tokens: z.optional(positiveInteger()),
+      messages: z.optional(positiveInteger()),
+    })
+    .check(z.refine((parts) => Object.keys(parts).length > 0, "must name fraction, tokens or messages")),
+);
+
+const schema = lazy(() =>
+  z.strictObject({
+    maxInputTokens: z.optional(positiveInteger()),
+    reserveForAnswer: z.optional(nonNegativeInteger()),
+    safetyMargin: z.optional(share()),
+    target: z._default(fraction().check(z.refine((value) => value > 0, "must be a number above 0, up to 1")), 0.8),
+    trigger: z._default(
+      z.pipe(
+        z.union([z.array(trigger()), trigger()], "must be a trigger or an array of triggers"),
+        z.transform((given) => (Array.isArray(given) ? given : [given])),
+      ),
+      [],
+    ),
+    keepToolResults: z._default(nonNegativeInteger(), 3),
+    ...shorteningFields(),
+    summary: z.optional(
+      z.strictObject({ model: objectWith<SummaryModel>(["invoke"], "a chat model or another Runnable") }),
+    ),
+    systemPrompt: z.optional(z.string("must be a string")),
+    tools: toolListSchema(),
+    tokenCounter: budgetFields().tokenCounter,
+  }),
+);
+
+/** The checked options with their defaults. */
+export type WindowSettings = SchemaOutput<typeof schema>;
+
+/** @throws ConfigurationError naming the option. */
+export function windowSettings(options: ContextWindowOptions): WindowSettings {
+  const settings = parseOptions(owner, schema(), options);
+  const { maxInputTokens = Infinity, reserveForAnswer = 0 } = settings;
+  if (reserveForAnswer >= maxInputTokens) {
+    throw new ConfigurationError(
+      "reserveForAnswer",
+      `${owner}: option "reserveForAnswer" must be below "maxInputTokens" (${maxInputTokens}); got ` +
+        `${reserveForAnswer}.`,
+    );
+  }
+  return settings;
+}
