@@ -8,7 +8,7 @@ const limit = 7;
 
 /** Makes the lists agree with the sessions, and walks through those of all owners. */
 export async function readLists(topology: Topology, owners: readonly string[]): Promise<OwnerList[]> {
-  const stores = openStores(topology.direct);
+  const stores = openStores(topology.direct, true);
   try {
     const { sessions } = new RedisChatMemory({ store: stores.plain });
     await sessions.reindex();

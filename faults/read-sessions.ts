@@ -18,7 +18,7 @@ export async function readSessions(
   topology: Topology,
   { ids, erased }: { readonly ids: readonly string[]; readonly erased: ReadonlySet<string> },
 ): Promise<FinalSession[]> {
-  const stores = openStores(topology.direct);
+  const stores = openStores(topology.direct, true);
   const { store } = openStore("the checker", { store: stores.plain, encryption });
   try {
     const sessions: FinalSession[] = [];

@@ -11,7 +11,7 @@ import { openStores } from "./client/open-stores.js";
 
 /** Reads every thread as it is now, past the proxies, with a saver that knows nothing of it: all that is listed. */
 export async function readThreads(topology: Topology, ids: readonly string[]): Promise<FinalThread[]> {
-  const stores = openStores(topology.direct);
+  const stores = openStores(topology.direct, true);
   const events: MemoryEvent[] = [];
   const onEvent = (event: MemoryEvent) => void (event.type === "record_skipped" ? events.push(event) : undefined);
   const saver = new RedisSaver({ memory: new RedisChatMemory({ store: stores.plain, encryption, onEvent }) });
