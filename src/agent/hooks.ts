@@ -2,6 +2,7 @@ import type { AIMessage, BaseMessage, SystemMessage } from "@langchain/core/mess
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { mayCall } from "../messages/calls.js";
 import { changeMessage } from "../messages/change-message.js";
+import { mergeMessages } from "../messages/copies/merge-messages.js";
 import { roleOf } from "../messages/roles.js";
 import { ConflictError, MemoryError } from "../base/errors.js";
 import { report } from "../base/events.js";
@@ -138,7 +139,8 @@ export class AgentHooks {
       await run.store(state, { done: false });
     }
     const plan = await run.planOf({ model: request.model, tools: toolsOf(request), config });
-    const plain = { ...request, messages: await run.request(state, request.messages, { plan, config }) };
+    const messages = await run.request(state, request.messages, { plan, config });
+    const plain = withOneSystemText({ ...request, messages }, plan.criteria.profile);
     const marked = this.#policy.promptCacheMarks ? markedRequest(plain, plan.criteria.profile) : plain;
     const bound = await this.#thoughtsOf(marked);
     const sent = bound === undefined ? marked : { ...marked, messages: bound.messages };
@@ -335,6 +337,22 @@ export class SkipWatch {
 interface MarkedFields {
   readonly messages: BaseMessage[];
   readonly systemMessage?: SystemMessage;
+}
+
+/**
+ * The request with the system text of the conversation in its own, where the provider takes one. ChatAnthropic sends
+ * several as blocks, so that the first one stays in the provider's cache.
+ */
+function withOneSystemText<Request extends MarkedFields>(
+  request: Request,
+  { rules, adapter }: StructureProfile,
+): Request {
+  const { messages, systemMessage } = request;
+  const [first, ...rest] = messages;
+  const isApart = first !== undefined && roleOf(first) === "system" && (systemMessage?.text ?? "") !== "";
+  return isApart && rules.S04 === "error" && adapter !== "anthropic"
+    ? { ...request, messages: rest, systemMessage: mergeMessages([systemMessage!, first]) }
+    : request;
 }
 
 /** Adds marks for the provider's prompt cache, to the system message too. */

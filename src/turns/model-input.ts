@@ -50,8 +50,8 @@ export async function planOf(
 }
 
 /**
- * The conversation in a form that the profile accepts: system messages first, violations repaired and reported. New
- * messages of this turn and stored messages are not modified.
+ * The conversation in a form that the profile accepts: system messages first, violations repaired and reported. The
+ * turn keeps its messages, one by one, each in the profile's form; the given objects are not modified.
  */
 export function modelInput(request: ModelInputRequest): ModelInput {
   const { plan, sessionId, onEvent } = request;
@@ -69,9 +69,23 @@ export function modelInput(request: ModelInputRequest): ModelInput {
     return { history, turn };
   }
   report(onEvent, { type: "repaired", sessionId, rules: [...new Set(repairs.map(({ rule }) => rule))] });
-  const split = messages.length - turn.length;
-  const isIntact = split >= 0 && turn.every((message, index) => messages[split + index] === message);
-  return { history: isIntact ? messages.slice(0, split) : historyBefore(turn, { history, plan }), turn };
+  const before = () => historyBefore(turn, { history, plan });
+  return (
+    splitBefore(turn, messages) ??
+    splitBefore(turn, repairAs(plan, [...before(), ...turn]).messages) ?? { history: before(), turn }
+  );
+}
+
+/** The repaired list as history and turn; undefined if the turn's messages are no longer its last ones, one by one. */
+function splitBefore(turn: readonly BaseMessage[], repaired: readonly BaseMessage[]): ModelInput | undefined {
+  const split = repaired.length - turn.length;
+  const isKept = (message: BaseMessage, index: number) => {
+    const formed = repaired[split + index]!;
+    return formed === message || (formed.id === message.id && formed.getType() === message.getType());
+  };
+  return split >= 0 && turn.every(isKept)
+    ? { history: repaired.slice(0, split), turn: repaired.slice(split) }
+    : undefined;
 }
 
 const missingAnswer = "(The user's message was not answered.)";

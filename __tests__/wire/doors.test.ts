@@ -1,0 +1,47 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import { allCells, cellName, type CellReport } from "../../testkit/wire-doors/cells.js";
+import { type BuiltPrograms, buildPrograms } from "../support/built-programs.js";
+
+// Its own process, because two of the chat models cannot be loaded as CommonJS.
+const source = "testkit/wire-doors/main.ts";
+let programs: BuiltPrograms;
+let program: ChildProcess;
+let lines: AsyncIterator<string>;
+
+beforeAll(async () => {
+  programs = await buildPrograms([source]);
+  program = spawn(process.execPath, [programs.pathOf(source)], { stdio: ["ignore", "pipe", "inherit"] });
+  lines = createInterface({ input: program.stdout! })[Symbol.asyncIterator]();
+});
+afterAll(() => {
+  program.kill();
+  programs.remove();
+});
+
+/** The report of a cell; the program runs them in the order of the tests. */
+async function reportOf(cell: string): Promise<CellReport> {
+  for (;;) {
+    const { value, done } = await lines.next();
+    if (done === true) {
+      throw new Error("The program ended before it had run this cell.");
+    }
+    const report = value.startsWith("{") ? (JSON.parse(value) as CellReport) : undefined;
+    if (report?.cell === cell) {
+      return report;
+    }
+  }
+}
+
+/**
+ * ChatGoogleGenerativeAI throws at a second system message, and the prompt of a plain chain, which the memory does not
+ * see, has one of its own: `wired(model)` makes one of both.
+ */
+const thrown: ReadonlySet<string> = new Set(["invoke", "stream"].map((mode) => `chain/${mode}/google-genai/recalled`));
+
+it.each(allCells().map(cellName))("no request is refused, and no run fails: %s", async (cell) => {
+  const { requests, ...report } = await reportOf(cell);
+  const failed = thrown.has(cell) ? [expect.stringContaining("System message should be the first one")] : [];
+  expect(report).toEqual({ cell, refused: [], failed, happened: true });
+  expect(requests).toBeGreaterThan(1);
+});

@@ -1,0 +1,90 @@
+/** The ways of an application to its model: a chain, a chain with `wired(model)` in it, an agent. */
+export const doors = ["chain", "wired chain", "agent"] as const;
+
+/** One of {@link doors}. */
+export type Door = (typeof doors)[number];
+
+/** How a door is called. */
+export const modes = ["invoke", "stream"] as const;
+
+/** One of {@link modes}. */
+export type Mode = (typeof modes)[number];
+
+/** The adapters whose requests go to an enforcing server. */
+export const doorProviders = [
+  "openai-chat",
+  "responses",
+  "anthropic",
+  "google",
+  "google-genai",
+  "mistral",
+  "bedrock",
+] as const;
+
+/** One of {@link doorProviders}. */
+export type DoorProvider = (typeof doorProviders)[number];
+
+/** Changes of a conversation between its requests. */
+export const doorOperations = [
+  "none",
+  "truncation",
+  "truncation at each turn",
+  "tokens",
+  "summary",
+  "clip",
+  "repair: a lost result",
+  "repair: calls by hand",
+  "names with spaces",
+  "another provider's answers",
+  "retry of the question",
+  "retry of a step",
+  "stop",
+  "rewind",
+  "edited question",
+  "fork",
+  "recalled",
+  "another system text",
+  "redacted",
+] as const;
+
+/** One of {@link doorOperations}. */
+export type DoorOperation = (typeof doorOperations)[number];
+
+/** The result of one cell. */
+export interface CellReport {
+  /** `door/mode/provider/operation` */
+  readonly cell: string;
+  /** Requests that the server received. */
+  readonly requests: number;
+  /** Rules that a request broke, with the number of the request. */
+  readonly refused: readonly string[];
+  /** Errors of runs that should have succeeded. */
+  readonly failed: readonly string[];
+  /** Whether the operation took place. */
+  readonly happened: boolean;
+}
+
+/** Chains with `wired(model)` are tried where it makes a difference. */
+const wiredProviders: readonly DoorProvider[] = ["anthropic", "google-genai"];
+
+/** One cell. */
+export interface Cell {
+  readonly door: Door;
+  readonly mode: Mode;
+  readonly provider: DoorProvider;
+  readonly operation: DoorOperation;
+}
+
+/** Every cell of the table. */
+export function allCells(): readonly Cell[] {
+  return doors.flatMap((door) =>
+    (door === "wired chain" ? wiredProviders : doorProviders).flatMap((provider) =>
+      modes.flatMap((mode) => doorOperations.map((operation) => ({ door, mode, provider, operation }))),
+    ),
+  );
+}
+
+/** The name of a cell. */
+export function cellName({ door, mode, provider, operation }: Cell): string {
+  return [door, mode, provider, operation].join("/");
+}
