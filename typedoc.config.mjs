@@ -5,6 +5,7 @@ const first = [
   "getting-started",
   "chains",
   "agents",
+  "agent-api",
   "chat-page",
   "reducers",
   "choosing-a-reducer",
