@@ -37,6 +37,29 @@ describe("ChatMemoryModule as text", () => {
     );
   });
 
+  it("shows users by name where there are several, and a single one as before", async () => {
+    const said = (name: string | undefined, content: string) => new HumanMessage({ content, ...(name && { name }) });
+    const several = [said("Ema Vargova", "Who is in?"), ai("You."), said("Bob", "And I!"), said(undefined, "Hm.")];
+    expect(await new ChatMemoryModule({ history: sourceOf(several) }).retrieve()).toBe(
+      "Ema Vargova: Who is in?\nassistant: You.\n\nBob: And I!\n\nuser: Hm.",
+    );
+    const single = [said("Ema Vargova", "Who is in?"), ai("You."), said("Ema Vargova", "Thanks!")];
+    expect(await new ChatMemoryModule({ history: sourceOf(single) }).retrieve()).toBe(
+      "user: Who is in?\nassistant: You.\n\nuser: Thanks!",
+    );
+  });
+
+  it("keeps the name of the one of several users whose message is cut at its front", async () => {
+    const [bob, ema] = ["Bob", "Ema"].map((name) => new HumanMessage({ content: `${name} says one two three`, name }));
+    const module = new ChatMemoryModule({ history: sourceOf([bob!, ema!]), truncationNotice: "Cut. " });
+    expect(await module.retrieve({ maxContext: 20 })).toBe("Cut. Ema:  two three");
+    expect(await module.retrieve({ maxContext: 14, truncationNotice: "A long notice. " })).toBe("Ema: two three");
+    expect(await module.retrieve({ maxContext: 4 })).toBe("hree");
+    for (let maxContext = 1; maxContext < 60; maxContext += 1) {
+      expect((await module.retrieve({ maxContext })).length).toBeLessThanOrEqual(maxContext);
+    }
+  });
+
   it("counts rounds, not messages, and reads only the rounds that it returns", async () => {
     const history = sourceOf(weather);
     const memory = new ChatMemoryModule({ history, nRounds: 1 });

@@ -30,8 +30,8 @@ export interface RetrieveOptions<F extends RoundFormat = RoundFormat> {
   /** Maximum size of the result in Unicode code points, notice included. @default 10000 */
   readonly maxContext?: number;
   /**
-   * `text`: `<name or role>: <content>` lines; `json`: an array of `{ role, name?, content }`; `messages`: the messages
-   * themselves.
+   * `text`: `<name or role>: <content>` lines, users by name only if the rounds have several; `json`: an array of
+   * `{ role, name?, content }`; `messages`: the messages themselves.
    * @default "text"
    */
   readonly format?: F;

@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { keepLastCharacters, lengthOf } from "../base/graphemes.js";
-import { jsonLine, textLine, type Line } from "./round-format.js";
+import { isNamedUser, jsonLine, textLine, type Line } from "./round-format.js";
 
 /** Size limit of a result. */
 export interface FitOptions {
@@ -38,10 +38,24 @@ export function fitText(rounds: readonly Line[][], { maxContext, truncationNotic
   }
   const budget = maxContext - lengthOf(truncationNotice);
   if (budget <= 0) {
-    return keepLastCharacters(joinText(rounds), maxContext);
+    return keepEnd(rounds, { kept: whole.rounds, budget: maxContext });
   }
   const { rounds: kept } = keepRounds({ rounds, budget, measure: textMeasure });
-  return truncationNotice + keepLastCharacters(joinText(kept), budget);
+  return truncationNotice + keepEnd(kept, { kept, budget });
+}
+
+/** The end of the text; behind the label of the message that is cut, where it says which of several users speaks. */
+function keepEnd(
+  rounds: readonly Line[][],
+  { kept, budget }: { readonly kept: readonly Line[][]; readonly budget: number },
+): string {
+  const [first] = kept.flat();
+  const label = first !== undefined && isNamedUser(first) ? `${first.speaker}: ` : "";
+  const text = joinText(label === "" ? rounds : kept);
+  const left = budget - lengthOf(label);
+  return label === "" || left <= 0 || lengthOf(text) <= budget
+    ? keepLastCharacters(text, budget)
+    : label + keepLastCharacters(text, left);
 }
 
 /** The messages that `fitText` would show, never truncated, at least the last. */
