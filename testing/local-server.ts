@@ -21,6 +21,7 @@ export interface LocalServer {
 /** Starts a server that parses JSON; `answer` writes the response. What it throws becomes status 500. */
 export async function startLocalServer(
   answer: (request: LocalRequest, response: ServerResponse) => Promise<void>,
+  port = 0,
 ): Promise<LocalServer> {
   const server = createServer((incoming, response) => {
     const respond = async () => answer(await read(incoming), response);
@@ -28,9 +29,9 @@ export async function startLocalServer(
       sendJson(response, 500, { error: { message: String(error), type: "server_error", param: null, code: null } });
     });
   });
-  await new Promise<void>((resolve, reject) => server.once("error", reject).listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}`, close: () => closeServer(server) };
+  await new Promise<void>((resolve, reject) => server.once("error", reject).listen(port, "127.0.0.1", resolve));
+  const { port: taken } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${taken}`, close: () => closeServer(server) };
 }
 
 /** Answers with JSON. */

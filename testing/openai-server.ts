@@ -29,6 +29,8 @@ export interface OpenAIServerOptions {
     body: Record<string, unknown>,
     count: number,
   ) => string | ScriptedReply | Promise<string | ScriptedReply>;
+  /** The port, for a server that a program outside of the test is told of. @default a free one */
+  readonly port?: number;
 }
 
 /** A running test server. */
@@ -55,9 +57,12 @@ export interface OpenAIServer {
  * const server = await startOpenAIServer({ reply });
  * const model = new ChatOpenAI({ apiKey: "none", configuration: { baseURL: server.url } });
  */
-export async function startOpenAIServer({ reply = () => "ok" }: OpenAIServerOptions = {}): Promise<OpenAIServer> {
+export async function startOpenAIServer(options: OpenAIServerOptions = {}): Promise<OpenAIServer> {
+  const { reply = () => "ok", port } = options;
   const requests: ReceivedRequest[] = [];
-  const { url, close } = await startLocalServer((request, response) => answer({ request, response, requests, reply }));
+  const respond = async (request: LocalRequest, response: ServerResponse) =>
+    answer({ request, response, requests, reply });
+  const { url, close } = await startLocalServer(respond, port);
   return { url: `${url}/v1`, requests, close };
 }
 

@@ -49,7 +49,7 @@ describe("The server of the guide docs/agent-api.md, as three instances", () => 
   beforeAll(async () => {
     mkdirSync(join(root, ".cache"), { recursive: true });
     folder = mkdtempSync(join(root, ".cache", "agent-api-"));
-    const [block] = fencedBlocks("docs/agent-api.md", readDocument(root, "docs/agent-api.md")).filter(
+    const block = fencedBlocks("docs/agent-api.md", readDocument(root, "docs/agent-api.md")).find(
       ({ language }) => language === "ts",
     );
     const path = join(folder, "server.mts");

@@ -30,6 +30,12 @@ const lookup = defineTool(async ({ query }: { query: string }) => query, {
 });
 
 describe("the OpenAI test server, with ChatOpenAI", () => {
+  it("listens on the port that it is given", async () => {
+    const { server } = await start();
+    const port = Number(new URL(server.url).port);
+    await expect(start({ port })).rejects.toMatchObject({ code: "EADDRINUSE", port });
+  });
+
   it("answers with the scripted text and usage, and keeps the request", async () => {
     const { server, model } = await start({
       reply: () => ({ content: "hello", usage: { promptTokens: 7, completionTokens: 2 } }),
