@@ -9,7 +9,7 @@ import { printable } from "./printable.js";
 import type { Screen } from "./screen.js";
 import { openServer, type Server, type ServerOptions } from "./server.js";
 import { checkpointsOf, problemOfCheckpoint, type UnreadableCheckpoint } from "./thread-checkpoints.js";
-import { describeThread, isThread, lostThread } from "./threads.js";
+import { describeThread, lostThread, type FoundThread } from "./threads.js";
 
 interface ShowThreadOptions extends ServerOptions {
   readonly thread: string;
@@ -25,14 +25,15 @@ export async function showThread(
   const { thread: threadId, content = false, last = Infinity } = options;
   const server = await openServer(options, env);
   try {
-    if (!(await isThread(server, threadId))) {
+    const found = await describeThread(server, threadId);
+    if (found === undefined) {
       throw noThread("show", threadId);
     }
     const read = await readThread(server, { threadId, last, signal });
     if (signal.aborted) {
       return interrupted(screen, "No checkpoint is shown.");
     }
-    await printHeading(screen, server, threadId);
+    await printHeading(screen, found);
     await printAll(screen, read, content);
     const damaged = read.shown.filter((found) => "error" in found);
     for (const checkpoint of damaged) {
@@ -90,8 +91,7 @@ function placeName({ ns, id }: { readonly ns: string; readonly id: string }): st
   return `${ns}\0${id}`;
 }
 
-async function printHeading(screen: Screen, server: Server, threadId: string): Promise<void> {
-  const { checkpoints, items, expiresAt } = await describeThread(server, threadId);
+async function printHeading(screen: Screen, { threadId, checkpoints, items, expiresAt }: FoundThread): Promise<void> {
   await screen.record({ threadId, checkpoints, items, ...(expiresAt !== undefined && { expiresAt }) });
   await screen.line(printable(threadId), { paint: screen.colours.bold });
   const expiry = expiresAt === undefined ? "" : `, expires in ${until(expiresAt, Date.now())}`;

@@ -39,34 +39,38 @@ function decoded(encoded: string): string[] {
   }
 }
 
-/** The figures of a thread by its keys, which others may write meanwhile. */
-export async function describeThread({ client, keyPrefix }: Server, threadId: string): Promise<FoundThread> {
+/** The figures of a thread at one moment; undefined where none of its keys exists. */
+export async function describeThread(
+  { client, keyPrefix }: Server,
+  threadId: string,
+): Promise<FoundThread | undefined> {
   const keys = threadKeys(keyPrefix, threadId);
-  try {
-    const [items, members, fields, left] = await Promise.all([
-      client.llen(keys.items),
-      client.zcard(keys.order),
-      client.hmget(keys.checkpoints, "base", "next", "count"),
-      client.pttl(keys.checkpoints),
-    ]);
-    const [base, next, count] = fields.map((text) => Number(text ?? NaN));
-    const isWhole = items === next! - base! && members === count;
-    // The first member is no checkpoint, and the first item is no text: they keep the keys alive.
-    const known = { threadId, checkpoints: Math.max(0, members - 1), items: Math.max(0, items - (base === 0 ? 1 : 0)) };
-    return { ...known, ...(left >= 0 && { expiresAt: Date.now() + left }), ...(!isWhole && { damaged: true }) };
-  } catch (error) {
-    if (!/^WRONGTYPE/.test((error as Error).message)) {
-      throw error;
-    }
-    return { threadId, checkpoints: 0, items: 0, damaged: true };
+  const replies = await client
+    .multi()
+    .exists(keys.items, keys.checkpoints, keys.order)
+    .pttl(keys.checkpoints)
+    .llen(keys.items)
+    .zcard(keys.order)
+    .hmget(keys.checkpoints, "base", "next", "count")
+    .exec();
+  const failure = replies?.find(([error]) => error !== null && !/^WRONGTYPE/.test(error.message))?.[0];
+  if (failure) {
+    throw failure;
   }
-}
-
-/** True where a key of the thread exists. */
-export async function isThread({ client, keyPrefix }: Server, threadId: string): Promise<boolean> {
-  const { items, checkpoints, order } = threadKeys(keyPrefix, threadId);
-  const found = await Promise.all([items, checkpoints, order].map((key) => client.exists(key)));
-  return found.includes(1);
+  const [exist, left, items, members, fields] = (replies ?? []).map(([error, reply]) => (error ? undefined : reply));
+  if (exist === 0) {
+    return undefined;
+  }
+  const [base, next, count] = ((fields ?? []) as (string | null)[]).map((text) => Number(text ?? NaN));
+  const isWhole = items === next! - base! && members === count;
+  return {
+    threadId,
+    // The first member is no checkpoint, and the first item is no text: they keep the keys alive.
+    checkpoints: Math.max(0, Number(members ?? 0) - 1),
+    items: Math.max(0, Number(items ?? 0) - (base === 0 ? 1 : 0)),
+    ...(Number(left) >= 0 && { expiresAt: Date.now() + Number(left) }),
+    ...(!isWhole && { damaged: true }),
+  };
 }
 
 /** Threads on the connection of a command: nothing is refreshed by reads, or pruned by writes. */

@@ -149,7 +149,8 @@ describe("the commands check, rebuild and delete", () => {
 
   it("refuse a call that names nothing", async () => {
     const { command } = place();
-    expect((await command("check")).errors).toBe("check: name sessions, or give --all.\n");
+    const advice = "check: name sessions, or a LangGraph thread by --thread, or give --all.\n";
+    expect((await command("check")).errors).toBe(advice);
   });
 });
 

@@ -106,3 +106,62 @@ describe("the command show --thread", () => {
     expect((await command(["show", "session", "--thread", "hurt"])).exitCode).toBe(2);
   });
 });
+
+describe("the command check", () => {
+  it("reads every checkpoint of a thread, names those that cannot be read, and ends with 1", async () => {
+    const { keyPrefix, command } = place();
+    const saver = new RedisSaver({ client, keyPrefix });
+    await graphOn(saver).invoke({ count: 0 }, at("t"));
+    const sound = await command(["check", "--thread", "t"]);
+    expect([sound.exitCode, sound.output]).toEqual([0, "1 thread checked, 0 findings.\n"]);
+    const ids = await idsOf(saver, "t");
+    const { items, checkpoints } = threadKeys(keyPrefix, "t");
+    await client.hset(checkpoints, `c\0${ids[1]}`, "garbage");
+    await client.lset(items, -1, "");
+    const hurt = await command(["check", "--thread", "t", "--json"]);
+    const finding = { threadId: "t", problem: "unreadable checkpoint", severity: "error" };
+    expect([hurt.exitCode, jsonLines(hurt.output)]).toEqual([
+      1,
+      [
+        { ...finding, id: ids[0], detail: "a part of it is missing in Redis" },
+        { ...finding, id: ids[1], detail: "its record is no checkpoint" },
+      ],
+    ]);
+    expect((await command(["check", "--thread", "t"])).output).toContain(`thread t: unreadable checkpoint ${ids[1]}: `);
+  });
+
+  it("judges all threads beside the sessions, whole, damaged and locked ones", async () => {
+    const { keyPrefix, memory, command } = place();
+    await memory.history("session").addMessages([human("Hi"), human("Hello")]);
+    const encryption = { current: commandKey };
+    await graphOn(new RedisSaver({ client, keyPrefix, encryption })).invoke({ count: 0 }, at("locked"));
+    await graphOn(new RedisSaver({ client, keyPrefix })).invoke({ count: 0 }, at("sound"));
+    const all = await command(["check", "--all"], withCommandKey);
+    expect([all.exitCode, all.output]).toEqual([0, "1 session and 2 threads checked, 0 findings.\n"]);
+    for (const [threadId, part] of [
+      ["evicted", "items"],
+      ["foreign", "order"],
+    ] as const) {
+      await graphOn(new RedisSaver({ client, keyPrefix })).invoke({ count: 0 }, at(threadId));
+      await client.unlink(threadKeys(keyPrefix, threadId)[part]);
+    }
+    await client.set(threadKeys(keyPrefix, "foreign").order, "text");
+    const { exitCode, output } = await command(["check", "--all"]);
+    expect(exitCode).toBe(1);
+    expect(output).toContain("thread evicted: damaged: Redis lost a part of it; it cannot be resumed, only deleted");
+    expect(output).toContain("thread foreign: damaged: a key of it holds another type of value");
+    expect(output).toContain('1 thread needs the key "k1", which is not in LANGCHAIN_REDIS_MEMORY_KEYS: not checked');
+    expect(output).toMatch(/\n1 session and 1 thread checked, 3 could not be, 3 findings\.\n$/);
+  });
+
+  it("says that a named thread is not there, and what to name", async () => {
+    const { command } = place();
+    const none = await command(["check", "--thread", "none"]);
+    expect([none.exitCode, none.output]).toEqual([
+      1,
+      "thread none: missing: there is no thread of this id; check --prefix\n0 threads checked, 1 could not be, 1 finding.\n",
+    ]);
+    expect((await command(["check"])).exitCode).toBe(2);
+    expect((await command(["check", "--all", "--thread", "none"])).exitCode).toBe(2);
+  });
+});

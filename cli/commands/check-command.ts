@@ -7,45 +7,45 @@ import type { CommandContext, CommandDefinition } from "../command.js";
 import { damageOf, problemOf, remainsOf, unreadableRecords, type Remains } from "../damage.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
 import { reasonOf, UsageError } from "../failure.js";
-import { counted, whole } from "../figures.js";
+import { Tally, printTotals, type Finding, type Look } from "../check-tally.js";
+import { checkThread } from "../checked-thread.js";
+import { counted } from "../figures.js";
 import { interrupted } from "../interruption.js";
-import { keysVariable } from "../keys-variable.js";
 import { oneOf } from "../operands.js";
-import { printable } from "../printable.js";
 import { ProgressBar } from "../progress-bar.js";
 import type { Screen } from "../screen.js";
 import { openServer, withServerOptions, type Server, type ServerOptions } from "../server.js";
+import { threadIds } from "../threads.js";
 
 const profiles = Object.keys(builtInProfiles) as BuiltInProfile[];
 
 interface CheckOptions extends ServerOptions {
   readonly all?: boolean;
+  readonly thread?: string;
   readonly profile: BuiltInProfile;
   readonly warnings?: boolean;
 }
 
 /** Something wrong with a session. */
-interface SessionFinding {
+interface SessionFinding extends Finding {
   readonly sessionId: string;
   readonly problem: "missing" | "damaged" | "unreadable record" | "structure" | "unreadable";
-  readonly severity: "error" | "warning";
-  readonly detail: string;
   /** Place in the view for `structure`, in the log for an unreadable record. */
   readonly position?: number;
-  /** The key that is missing. */
-  readonly keyId?: string;
 }
 
 /** `check`: damage in Redis, and what a model would refuse. */
 export function checkCommand(): CommandDefinition {
   const command = withServerOptions(new Command().argument("[sessions...]", "ids of sessions"))
-    .option("--all", "check every session")
+    .option("--thread <id>", "check this LangGraph thread")
+    .option("--all", "check every session and every thread")
     .option("--profile <name>", `rules of ${profiles.join(", ")}`, oneOf(profiles), "langchain")
     .option("--warnings", "show warnings too")
     .addHelpText(
       "after",
       "\nStructure is checked in the view, as it is stored. What goes to a model is\n" +
-        "repaired on its way, so a finding there is no failure of a turn; damage is.",
+        "repaired on its way, so a finding there is no failure of a turn; damage is. Of a\n" +
+        "thread, every checkpoint is read with its writes.",
     );
   return {
     command,
@@ -56,75 +56,96 @@ export function checkCommand(): CommandDefinition {
 async function check(
   { screen, env, signal }: CommandContext,
   options: CheckOptions,
-  sessions: readonly string[],
+  named: readonly string[],
 ): Promise<ExitCode> {
-  if ((options.all === true) === sessions.length > 0) {
-    throw new UsageError("check: name sessions, or give --all.");
+  const { all = false, thread } = options;
+  if (all === (named.length > 0 || thread !== undefined)) {
+    throw new UsageError("check: name sessions, or a LangGraph thread by --thread, or give --all.");
   }
   const events: MemoryEvent[] = [];
   const server = await openServer(options, env, (event) => events.push(event));
-  const bar = new ProgressBar(screen, { total: options.all ? undefined : sessions.length, unit: "sessions" });
-  let [checked, unopened, found, errors] = [0, 0, 0, 0];
-  const lacking = new Map<string, number>();
+  const total = named.length + (thread === undefined ? 0 : 1);
+  const bar = new ProgressBar(screen, {
+    total: all ? undefined : total,
+    unit: all || thread !== undefined ? "ids" : "sessions",
+  });
+  const sessions = new Tally(screen, "session", options);
+  const threads = new Tally(screen, "thread", options);
   try {
-    for await (const sessionId of namesOf(server, sessions, signal)) {
-      const { isOpened, all } = await look(server, { sessionId, options, events });
-      const findings = all.filter(({ severity }) => severity === "error" || options.warnings);
-      await printFindings(screen, findings, options.all ? lacking : undefined);
-      found += findings.length;
-      errors += findings.filter(({ severity }) => severity === "error").length;
-      checked += isOpened ? 1 : 0;
-      unopened += !isOpened && all.length > 0 ? 1 : 0;
+    for await (const sessionId of namesOf(server, named, options, signal)) {
+      await sessions.note(await look(server, { sessionId, options, events }), sessionId);
+      bar.advance();
+    }
+    for await (const threadId of threadsOf(server, options, signal)) {
+      await threads.note(await checkThread(server, threadId, { isNamed: !all }), `thread ${threadId}`);
       bar.advance();
     }
   } finally {
     bar.stop();
     await server.close();
   }
-  await printLacking(screen, lacking);
-  const not = unopened === 0 ? "" : `, ${whole(unopened)} could not be`;
-  await screen.line(`${counted(checked, "session")} checked${not}, ${counted(found, "finding")}.`);
+  return summarize(screen, { sessions, threads, isOfThread: thread !== undefined && named.length === 0 }, signal);
+}
+
+interface Tallies {
+  readonly sessions: Tally;
+  readonly threads: Tally;
+  /** True where no session was asked for. */
+  readonly isOfThread: boolean;
+}
+
+async function summarize(
+  screen: Screen,
+  { sessions, threads, isOfThread }: Tallies,
+  signal: AbortSignal,
+): Promise<ExitCode> {
+  await sessions.printLacking();
+  await threads.printLacking();
+  const areThreads = threads.checked + threads.unopened > 0;
+  const nouns = [
+    ...(isOfThread ? [] : [counted(sessions.checked, "session")]),
+    ...(areThreads ? [counted(threads.checked, "thread")] : []),
+  ];
+  await printTotals(screen, [sessions, threads], nouns.join(" and "));
   if (signal.aborted) {
     return interrupted(screen, "Not all sessions were checked.");
   }
-  return errors > 0 ? exitCodes.findings : found > 0 ? exitCodes.warnings : exitCodes.done;
-}
-
-/** With `lacking`, sessions whose key is missing are counted there by key, and not printed as text. */
-async function printFindings(
-  screen: Screen,
-  findings: readonly SessionFinding[],
-  lacking: Map<string, number> | undefined,
-): Promise<void> {
-  for (const finding of findings) {
-    const { sessionId, problem, position, detail, keyId } = finding;
-    await screen.record(finding);
-    if (keyId !== undefined && lacking !== undefined) {
-      lacking.set(keyId, (lacking.get(keyId) ?? 0) + 1);
-    } else {
-      const place = position === undefined ? "" : ` ${position}`;
-      await screen.line(printable(`${sessionId}: ${problem}${place}: ${detail}`));
-    }
+  if (sessions.errors + threads.errors > 0) {
+    return exitCodes.findings;
   }
+  return sessions.found > 0 ? exitCodes.warnings : exitCodes.done;
 }
-
-async function printLacking(screen: Screen, lacking: ReadonlyMap<string, number>): Promise<void> {
-  for (const [keyId, count] of lacking) {
-    const needing = `${counted(count, "session")} need${count === 1 ? "s" : ""} the key ${JSON.stringify(keyId)}`;
-    await screen.line(printable(`${needing}, which is not in ${keysVariable}: not checked`));
-  }
-}
-
-async function* namesOf(server: Server, sessions: readonly string[], signal: AbortSignal): AsyncGenerator<string> {
-  if (sessions.length > 0) {
-    yield* sessions;
-    return;
-  }
-  for await (const sessionId of server.plainLists.scan()) {
+async function* namesOf(
+  server: Server,
+  named: readonly string[],
+  { all }: CheckOptions,
+  signal: AbortSignal,
+): AsyncGenerator<string> {
+  yield* named;
+  for await (const sessionId of all ? server.plainLists.scan() : []) {
     if (signal.aborted) {
       return;
     }
     yield sessionId;
+  }
+}
+
+/** The ids of the threads that are checked, each once. */
+async function* threadsOf(server: Server, { all, thread }: CheckOptions, signal: AbortSignal): AsyncGenerator<string> {
+  if (thread !== undefined) {
+    yield thread;
+  }
+  const seen = new Set<string>();
+  for await (const ids of all && !signal.aborted ? threadIds(server, signal) : []) {
+    for (const threadId of ids) {
+      if (signal.aborted) {
+        return;
+      }
+      if (!seen.has(threadId)) {
+        seen.add(threadId);
+        yield threadId;
+      }
+    }
   }
 }
 
@@ -137,12 +158,6 @@ interface Checked {
 
 const pageSize = 500;
 
-/** The findings of a session. It counts as checked where it was opened: its messages were read, and looked at. */
-interface Look {
-  readonly isOpened: boolean;
-  readonly all: readonly SessionFinding[];
-}
-
 async function look(server: Server, { sessionId, options, events }: Checked): Promise<Look> {
   const remains = await remainsOf(server, sessionId);
   if (remains === undefined && options.all === true) {
@@ -150,7 +165,8 @@ async function look(server: Server, { sessionId, options, events }: Checked): Pr
   }
   if (remains === undefined) {
     const detail = "there is no session of this id; check --prefix";
-    return { isOpened: false, all: [{ sessionId, problem: "missing", severity: "error", detail }] };
+    const missing: SessionFinding = { sessionId, problem: "missing", severity: "error", detail };
+    return { isOpened: false, all: [missing] };
   }
   events.length = 0;
   const { memory } = server;
@@ -162,7 +178,7 @@ async function look(server: Server, { sessionId, options, events }: Checked): Pr
       ({ next: after } = await history.getPage({ after, limit: pageSize }));
     }
     const issues = validateConversation(view, { profile: options.profile });
-    const structure = issues.map(({ rule, severity, index, message }) => ({
+    const structure = issues.map(({ rule, severity, index, message }): SessionFinding => ({
       ...{ sessionId, problem: "structure" as const, severity, position: index, detail: `${rule}: ${message}` },
     }));
     return { isOpened: true, all: [...(await damageIn(server, { sessionId, remains, events })), ...structure] };

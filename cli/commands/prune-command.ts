@@ -7,7 +7,7 @@ import { counted } from "../figures.js";
 import { positiveOperand } from "../operands.js";
 import { printable } from "../printable.js";
 import { openServer, withServerOptions, type ServerOptions } from "../server.js";
-import { isThread, threadStoreOf } from "../threads.js";
+import { describeThread, threadStoreOf } from "../threads.js";
 
 interface PruneOptions extends ServerOptions {
   readonly thread?: string;
@@ -36,7 +36,7 @@ async function prune({ screen, env }: CommandContext, options: PruneOptions): Pr
   }
   const server = await openServer(options, env);
   try {
-    if (!(await isThread(server, threadId))) {
+    if ((await describeThread(server, threadId)) === undefined) {
       throw noThread("prune", threadId);
     }
     if (dryRun) {

@@ -40,7 +40,7 @@ async function listThreads({ screen, env, signal }: CommandContext, options: Thr
         (id) => !threads.has(id) && (options.match === undefined || id.includes(options.match)),
       );
       const found = await Promise.all(wanted.map((id) => describeThread(server, id)));
-      found.forEach((thread) => threads.set(thread.threadId, thread));
+      found.forEach((thread) => thread && threads.set(thread.threadId, thread));
     }
     if (signal.aborted) {
       return interrupted(screen, "Nothing is listed, because not all threads were looked at.");
