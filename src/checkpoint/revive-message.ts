@@ -42,7 +42,11 @@ const names = new WeakMap<MessageClass, ReadonlyMap<string, string>>();
 function withOwnNames(Message: MessageClass, kwargs: Fields): Fields {
   const known = names.get(Message) ?? aliasesOf(Message);
   names.set(Message, known);
-  return Object.fromEntries(Object.entries(kwargs).map(([name, field]) => [known.get(name) ?? camelCase(name), field]));
+  const ownName = (name: string) => known.get(name) ?? camelCase(name);
+  // Mostly all names fit; to make the object anew would take a third of the time of a read.
+  return Object.keys(kwargs).every((name) => ownName(name) === name)
+    ? kwargs
+    : Object.fromEntries(Object.entries(kwargs).map(([name, field]) => [ownName(name), field]));
 }
 
 function aliasesOf(Message: MessageClass): ReadonlyMap<string, string> {
