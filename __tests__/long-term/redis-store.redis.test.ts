@@ -16,7 +16,7 @@ describe("RedisStore", () => {
   const own = ownServer(startContractServer);
   const closed = closedAfterEach();
   const open = (settings: object = {}) =>
-    new RedisStore({ client: own.client, keyPrefix: uniquePrefix(), ...settings });
+    new RedisStore({ client: own.client, keyPrefix: uniquePrefix(), commandTimeout: 60_000, ...settings });
   const keysOf = (keyPrefix: string) =>
     ["values", "names", "expiry"].map((part) => `${keyPrefix}:{store:items}:${part}`) as [string, string, string];
 
