@@ -113,6 +113,7 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
         "SummaryModel",
         "SummaryRole",
         "SystemMessages",
+        "TTL",
         "TiktokenCounter",
         "TiktokenCounterOptions",
         "TokenBudgetOptions",
@@ -313,14 +314,7 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
     },
     "src/entries/checkpoint.ts": {
       values: ["RedisSaver", "RedisStore"],
-      types: [
-        "ChannelHistory",
-        "ItemStoreSettings",
-        "ItemTTL",
-        "RedisSaverOptions",
-        "RedisSaverSettings",
-        "RedisStoreOptions",
-      ],
+      types: ["ChannelHistory", "ItemStoreSettings", "RedisSaverOptions", "RedisSaverSettings", "RedisStoreOptions"],
     },
     "src/entries/otel.ts": { values: ["openTelemetryHandler"], types: ["OpenTelemetryHandlerOptions"] },
     "testing/index.ts": {

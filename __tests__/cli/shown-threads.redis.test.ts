@@ -159,7 +159,8 @@ describe("the command check", () => {
     const none = await command(["check", "--thread", "none"]);
     expect([none.exitCode, none.output]).toEqual([
       1,
-      "thread none: missing: there is no thread of this id; check --prefix\n0 threads checked, 1 could not be, 1 finding.\n",
+      "thread none: missing: there is no thread of this id; check --prefix\n" +
+        "0 threads checked, 1 could not be, 1 finding.\n",
     ]);
     expect((await command(["check"])).exitCode).toBe(2);
     expect((await command(["check", "--all", "--thread", "none"])).exitCode).toBe(2);

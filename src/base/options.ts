@@ -38,7 +38,17 @@ export interface TimeToLive {
   readonly refreshOnRead: boolean;
 }
 
-/** A time to live: seconds, or `{ seconds, refreshOnRead }`. */
+/** Time to live after the last write, in seconds, at least 1; with `refreshOnRead`, reads extend it, too. */
+export type TTL =
+  | number
+  | {
+      /** Seconds to live. */
+      readonly seconds: number;
+      /** Whether reads extend it, too. @default false */
+      readonly refreshOnRead?: boolean;
+    };
+
+/** A {@link TTL}. */
 export const timeToLive = lazy(() =>
   z.pipe(
     z.union(

@@ -1,10 +1,8 @@
 import * as z from "zod/mini";
 import type { MemoryEventHandler } from "../base/events.js";
-import { lazy, positiveInteger, timeToLive } from "../base/options.js";
-import type { RedisChatMemory } from "../memory/redis-chat-memory.js";
-import type { ConnectionSource, ExactlyOne } from "../redis/store-options.js";
+import { lazy, positiveInteger, timeToLive, type TTL } from "../base/options.js";
 import type { EncryptionOptions } from "../sealed/keys/encryption-options.js";
-import { wireFields } from "./thread-wire.js";
+import { wireFields, type WiredOptions } from "./thread-wire.js";
 
 /** Options of `RedisSaver` besides the connection. */
 export interface RedisSaverSettings {
@@ -15,14 +13,7 @@ export interface RedisSaverSettings {
    * also extend the expiry.
    * @default never
    */
-  readonly threadTTL?:
-    | number
-    | {
-        /** Seconds to live. */
-        readonly seconds: number;
-        /** Whether reads of a checkpoint extend it, too. @default false */
-        readonly refreshOnRead?: boolean;
-      };
+  readonly threadTTL?: TTL;
   /**
    * Number of root-graph checkpoints to keep per thread, at least 1. Old ones are dropped in batches, so that a few
    * more may exist. Data that a kept checkpoint needs is never dropped. @default all
@@ -43,19 +34,7 @@ export interface RedisSaverSettings {
 }
 
 /** Options of `RedisSaver`: exactly one of `client`, `url`, `config` and `memory`, and settings. */
-export type RedisSaverOptions =
-  | (RedisSaverSettings &
-      ExactlyOne<ConnectionSource> & {
-        /** Not together with a connection. */
-        readonly memory?: undefined;
-      })
-  | (Pick<RedisSaverSettings, "threadTTL" | "keep" | "maxItemBytes"> & {
-      /**
-       * Memory whose connection, key prefix, timeout, replica acknowledgements, encryption and events are used;
-       * `close()` of the saver leaves the connection open. The memory must use Redis.
-       */
-      readonly memory: RedisChatMemory;
-    });
+export type RedisSaverOptions = WiredOptions<RedisSaverSettings, "threadTTL" | "keep" | "maxItemBytes">;
 
 /** Schema of the options. */
 export const saverSchema = lazy(() =>

@@ -5,12 +5,30 @@ import { anyFunction, lazy, objectWith, positiveInteger } from "../base/options.
 import { contextOf, type RedisChatMemory } from "../memory/redis-chat-memory.js";
 import { openConnection } from "../redis/connection.js";
 import { ScriptRunner } from "../redis/script-runner.js";
-import { connectionFields, redisStoreFields, type ConnectionSource } from "../redis/store-options.js";
+import { connectionFields, redisStoreFields, type ConnectionSource, type ExactlyOne } from "../redis/store-options.js";
 import { wireOf } from "../redis-store/redis-session-store.js";
 import { checkEncryption, type EncryptionOptions } from "../sealed/keys/encryption-options.js";
 import { KeyRing } from "../sealed/keys/key-ring.js";
 import { sealedParts } from "../sealed/loaded-store.js";
 import type { RedisSaverSettings } from "./saver-options.js";
+
+/**
+ * The options of a class with a connection of its own, or with that of a memory, beside which only the settings `Own`
+ * remain.
+ */
+export type WiredOptions<Settings, Own extends keyof Settings> =
+  | (Settings &
+      ExactlyOne<ConnectionSource> & {
+        /** Not together with a connection. */
+        readonly memory?: undefined;
+      })
+  | (Pick<Settings, Own> & {
+      /**
+       * Memory whose connection, key prefix, timeout, replica acknowledgements, encryption and events are used;
+       * `close()` leaves the connection open. The memory must use Redis.
+       */
+      readonly memory: RedisChatMemory;
+    });
 
 /** The options of whoever opens a wire: of a connection of its own, or the memory that lends one. */
 type WireOptions = ConnectionSource & { readonly memory?: RedisChatMemory };

@@ -12,6 +12,7 @@ export {
   type MemoryErrorDetails,
 } from "../base/errors.js";
 export type { MemoryEvent, MemoryEventHandler } from "../base/events.js";
+export type { TTL } from "../base/options.js";
 export type {
   EncryptionKey,
   EncryptionKeys,

@@ -7,16 +7,16 @@ import type {
   SearchOperation,
 } from "@langchain/langgraph-checkpoint";
 import { ConfigurationError } from "../base/errors.js";
-import { parseOptions, withoutUndefined, type TimeToLive } from "../base/options.js";
+import { parseOptions, withoutUndefined, type TimeToLive, type TTL } from "../base/options.js";
 import { checkKey, checkLabels, checkNamespace, nameOf } from "./item-names.js";
-import { putSchema, type ItemTTL } from "./store-options.js";
+import { putSchema } from "./store-options.js";
 
 /** Most items that a search goes through, and most namespaces of a list. */
 export const mostScanned = 10_000;
 
 /** A `put` with an expiry of its own. */
 export interface ItemPut extends PutOperation {
-  readonly itemTTL?: ItemTTL | undefined;
+  readonly itemTTL?: TTL | undefined;
 }
 
 /** A checked operation of a batch. */

@@ -5,14 +5,14 @@ import {
   type OperationResults,
   type PutOperation,
 } from "@langchain/langgraph-checkpoint";
-import { parseOptions, withoutUndefined } from "../base/options.js";
+import { parseOptions, withoutUndefined, type TTL } from "../base/options.js";
 import { SealedTexts } from "../checkpoint/sealed-texts.js";
 import { openWire, type ThreadWire } from "../checkpoint/thread-wire.js";
 import { runBatch, type BatchSetting } from "./batch.js";
 import { boundsWithin, checkLabels } from "./item-names.js";
 import { ItemScripts } from "./item-scripts.js";
 import { checkOperation, type ItemPut } from "./operations.js";
-import { itemStoreSchema, type ItemTTL, type RedisStoreOptions, type ItemStoreSettings } from "./store-options.js";
+import { itemStoreSchema, type RedisStoreOptions, type ItemStoreSettings } from "./store-options.js";
 
 /** Items that one script removes. */
 const removedAtOnce = 1_000;
@@ -73,7 +73,7 @@ export class RedisStore extends BaseStore {
     index?: PutOperation["index"],
     options: {
       /** When this item expires. @default the option of the store */
-      readonly itemTTL?: ItemTTL;
+      readonly itemTTL?: TTL;
     } = {},
   ): Promise<void> {
     if (namespace[0] === "langgraph") {

@@ -1,27 +1,15 @@
 import * as z from "zod/mini";
 import type { MemoryEventHandler } from "../base/events.js";
-import { lazy, timeToLive } from "../base/options.js";
-import { wireFields } from "../checkpoint/thread-wire.js";
-import type { RedisChatMemory } from "../memory/redis-chat-memory.js";
-import type { ConnectionSource, ExactlyOne } from "../redis/store-options.js";
+import { lazy, timeToLive, type TTL } from "../base/options.js";
+import { wireFields, type WiredOptions } from "../checkpoint/thread-wire.js";
 import type { EncryptionOptions } from "../sealed/keys/encryption-options.js";
-
-/** Seconds after its last write at which an item expires, at least 1; with `refreshOnRead`, reads keep it alive. */
-export type ItemTTL =
-  | number
-  | {
-      /** Seconds to live. */
-      readonly seconds: number;
-      /** Whether reads extend it, too. @default false */
-      readonly refreshOnRead?: boolean;
-    };
 
 /** Options of `RedisStore` besides the connection. */
 export interface ItemStoreSettings {
   /** Begins all keys; without braces and white space. @default "lcmem" */
   readonly keyPrefix?: string;
   /** When items expire for which `put` says nothing else. @default never */
-  readonly itemTTL?: ItemTTL;
+  readonly itemTTL?: TTL;
   /**
    * Encrypts the values of items with AES-256-GCM before they leave the process. Namespaces, keys, times and sizes stay
    * plain. @default stored as plain text
@@ -36,19 +24,7 @@ export interface ItemStoreSettings {
 }
 
 /** Options of `RedisStore`: exactly one of `client`, `url`, `config` and `memory`, and settings. */
-export type RedisStoreOptions =
-  | (ItemStoreSettings &
-      ExactlyOne<ConnectionSource> & {
-        /** Not beside a connection. */
-        readonly memory?: undefined;
-      })
-  | (Pick<ItemStoreSettings, "itemTTL" | "maxItemBytes"> & {
-      /**
-       * The memory's connection, key prefix, timeout, acknowledgements of replicas, encryption and events are used, and
-       * `close()` of the store leaves the connection open. It must keep its sessions in Redis.
-       */
-      readonly memory: RedisChatMemory;
-    });
+export type RedisStoreOptions = WiredOptions<ItemStoreSettings, "itemTTL" | "maxItemBytes">;
 
 /** The options as a schema. */
 export const itemStoreSchema = lazy(() => z.strictObject({ ...wireFields(), itemTTL: z.optional(timeToLive()) }));

@@ -9,6 +9,7 @@ import {
   parseOptions,
   positiveInteger,
   timeToLive,
+  type TTL,
 } from "../base/options.js";
 import type { BuiltInProfile } from "../structure/profiles/built-in-profiles.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";
@@ -35,14 +36,7 @@ export interface MemorySettings extends StoreSettings {
    * expiry gets none.
    * @default no expiry
    */
-  readonly sessionTTL?:
-    | number
-    | {
-        /** Seconds to live. */
-        readonly seconds: number;
-        /** Whether reads extend it, too. @default false */
-        readonly refreshOnRead?: boolean;
-      };
+  readonly sessionTTL?: TTL;
   /**
    * Reducer of the view: a `ChatHistoryReducer`, or any Runnable from messages to messages such as
    * `trimMessages(options)`.
