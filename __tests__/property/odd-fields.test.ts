@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { builtInProfiles, type BuiltInProfile } from "../../src/structure/profiles/built-in-profiles.js";
-import { repairConversation } from "../../src/structure/repair/repair.js";
+import { repairConversation } from "../../src/structure/repair-conversation.js";
 import { sanitizeConversation } from "../../src/structure/sanitize.js";
 import { validateConversation } from "../../src/structure/validate.js";
 import { ChatHistorySummarizationReducer } from "../../src/reducers/summary/summarization-reducer.js";

@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
-import { repairConversation } from "../../src/structure/repair/repair.js";
+import { repairConversation } from "../../src/structure/repair-conversation.js";
 import { validateConversation } from "../../src/structure/validate.js";
 import { brokenConversation } from "../support/broken-conversations.js";
 import { anyConversation } from "../support/conversations.js";

@@ -1,7 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { builtInProfiles, type BuiltInProfile } from "../../src/structure/profiles/built-in-profiles.js";
-import { repairConversation } from "../../src/structure/repair/repair.js";
+import type { StructureProfile } from "../../src/structure/profiles/profile.js";
+import { repairConversation } from "../../src/structure/repair-conversation.js";
 import type { RepairOptions } from "../../src/structure/options.js";
 import { validateConversation } from "../../src/structure/validate.js";
 import { brokenConversation, wordsOf } from "../support/broken-conversations.js";
@@ -11,12 +12,20 @@ import { propertyRuns } from "../support/property-runs.js";
 
 const profiles = Object.keys(builtInProfiles) as BuiltInProfile[];
 
+/** For a model of Claude's with thinking enabled by hand. */
+const thinking: StructureProfile = {
+  ...builtInProfiles.anthropic,
+  rules: { ...builtInProfiles.anthropic.rules, S33: "error" },
+};
+
 const anyOptions: fc.Arbitrary<RepairOptions> = fc.record(
   {
-    profile: fc.constantFrom(...profiles),
+    profile: fc.constantFrom(...profiles, thinking),
     purpose: fc.constantFrom("history", "model-input"),
     hasTools: fc.boolean(),
     storesReasoning: fc.boolean(),
+    tools: fc.constantFrom([], [{ name: "lookup" }]),
+    model: fc.constantFrom("claude-sonnet-4-5", "claude-opus-5-5", "gemini-3-pro"),
     missingResults: fc.constantFrom("fill", "drop"),
     emptyMessages: fc.constantFrom("fill", "drop"),
     systemMessages: fc.constantFrom("move", "drop"),

@@ -4,7 +4,7 @@ import { callIdsOf, callsOf } from "../../src/messages/calls.js";
 import { adapters } from "../../src/structure/adapters/adapter.js";
 import { builtInProfiles, type BuiltInProfile } from "../../src/structure/profiles/built-in-profiles.js";
 import type { StructureProfile } from "../../src/structure/profiles/profile.js";
-import { repairConversation } from "../../src/structure/repair/repair.js";
+import { repairConversation } from "../../src/structure/repair-conversation.js";
 import { validateConversation } from "../../src/structure/validate.js";
 import { nativeAnswers } from "../support/native-answers.js";
 

@@ -104,7 +104,7 @@ describe("toModel", () => {
     expect(same).toMatchObject({ repairs: [], thinkingDropped: 0, prefix: undefined });
     const other = await toModel(messages, { model: chat() });
     expect(other.messages[1]!.content).toBe("Hello");
-    expect(other.repairs.map(({ rule }) => rule)).toEqual(["S21"]);
+    expect(other.repairs.map(({ rule }) => rule)).toEqual(["S36"]);
   });
 
   it("leaves out a thought whose prefix is not known, for a model that binds its thoughts", async () => {

@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
 import { builtInProfiles, type BuiltInProfile } from "../../src/structure/profiles/built-in-profiles.js";
-import { repairConversation } from "../../src/structure/repair/repair.js";
+import { repairConversation } from "../../src/structure/repair-conversation.js";
 import { validateConversation } from "../../src/structure/validate.js";
 import type { ChatHistoryReducer } from "../../src/reducers/chat-history-reducer.js";
 import { ChatHistorySummarizationReducer } from "../../src/reducers/summary/summarization-reducer.js";

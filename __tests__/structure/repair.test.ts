@@ -7,7 +7,7 @@ import {
   type BaseMessage,
 } from "@langchain/core/messages";
 import { builtInProfiles } from "../../src/structure/profiles/built-in-profiles.js";
-import { repairConversation } from "../../src/structure/repair/repair.js";
+import { repairConversation } from "../../src/structure/repair-conversation.js";
 import { validateConversation } from "../../src/structure/validate.js";
 import type { BuiltInProfile } from "../../src/structure/profiles/built-in-profiles.js";
 import type { StructureProfile } from "../../src/structure/profiles/profile.js";

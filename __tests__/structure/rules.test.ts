@@ -8,7 +8,7 @@ import {
   type BaseMessage,
 } from "@langchain/core/messages";
 import { builtInProfiles, type BuiltInProfile } from "../../src/structure/profiles/built-in-profiles.js";
-import { repairConversation } from "../../src/structure/repair/repair.js";
+import { repairConversation } from "../../src/structure/repair-conversation.js";
 import type { RepairOptions } from "../../src/structure/options.js";
 import { structureRules, type StructureRule } from "../../src/structure/rules/rules.js";
 import { validateConversation } from "../../src/structure/validate.js";
@@ -375,7 +375,7 @@ const cases: readonly Case[] = [
     repaired: ["human: q", "ai(a): ", "tool(a): r"],
   },
   {
-    rule: "S21",
+    rule: "S36",
     breach: "thinking without a signature",
     messages: [
       q(),
@@ -388,7 +388,7 @@ const cases: readonly Case[] = [
     repaired: ["human: q", "ai: a"],
   },
   {
-    rule: "S21",
+    rule: "S36",
     breach: "thinking of another provider",
     messages: [
       q(),
@@ -547,6 +547,30 @@ const cases: readonly Case[] = [
     repaired: ["human: q"],
   },
   {
+    rule: "S34",
+    breach: "a late system message before a question, for a model that takes one behind it",
+    messages: [q(), ai("a"), system("s"), human("r"), ai("b"), human("t")],
+    errorIn: ["anthropic"],
+    options: { model: "claude-opus-4-8" },
+    repaired: ["human: q", "ai: a", "human: r", "system: s", "ai: b", "human: t"],
+  },
+  {
+    rule: "S34",
+    breach: "late system messages behind each other and behind an answer that is to be gone on with",
+    messages: [q(), system("s"), system("t"), ai("a"), system("u")],
+    errorIn: ["anthropic"],
+    options: { model: "claude-opus-4-8", ...forModel },
+    repaired: ["human: q", "system: s\n\nt\n\nu", "ai: a"],
+  },
+  {
+    rule: "S34",
+    breach: "a late system message among results, to be dropped",
+    messages: [q(), aiCalls("a", "b"), tool("a"), system("s"), tool("b")],
+    errorIn: ["anthropic"],
+    options: { model: "claude-opus-4-8", systemMessages: "drop" },
+    repaired: ["human: q", "ai(a, b): ", "tool(a): result of a", "tool(b): result of b"],
+  },
+  {
     rule: "S35",
     breach: "other arguments in the content than in the call",
     messages: [
@@ -559,6 +583,35 @@ const cases: readonly Case[] = [
     errorIn: ["anthropic"],
     warningIn: except("anthropic"),
     repaired: ["human: q", "ai(a): <tool_use>", "tool(a): r"],
+  },
+  {
+    rule: "S36",
+    breach: "reasoning without a signature, in standard content",
+    messages: [
+      q(),
+      withBlocks(
+        [
+          { type: "reasoning", reasoning: "hm" },
+          { type: "text", text: "a" },
+        ],
+        { response_metadata: { output_version: "v1" } },
+      ),
+    ],
+    errorIn: ["anthropic", "mistral", "bedrock"],
+    repaired: ["human: q", "ai: a"],
+  },
+  {
+    rule: "S36",
+    breach: "reasoning of Bedrock without a signature",
+    messages: [
+      q(),
+      withBlocks([
+        { type: "reasoning_content", reasoningText: { text: "hm" } },
+        { type: "text", text: "a" },
+      ]),
+    ],
+    errorIn: ["anthropic", "mistral", "bedrock"],
+    repaired: ["human: q", "ai: a"],
   },
 ];
 
@@ -588,7 +641,8 @@ describe.each(cases)("$rule: $breach", ({ rule, messages, errorIn, warningIn = [
 describe("the catalogue", () => {
   it("has a sentence for each rule, and each rule a case here", () => {
     const tested = new Set(cases.map(({ rule }) => rule));
-    const elsewhere = ["S24"]; // needs a profile of one's own: see profiles.test.ts
+    // Those that need a profile of one's own, or a model: see profiles.test.ts and model-rules.test.ts.
+    const elsewhere = ["S24", "S32", "S33"];
     expect(Object.keys(structureRules).filter((rule) => !tested.has(rule as StructureRule))).toEqual(elsewhere);
     expect(Object.values(structureRules).filter((sentence) => !/^[A-Z].*\.$/.test(sentence))).toEqual([]);
   });

@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { builtInProfiles } from "../../src/structure/profiles/built-in-profiles.js";
-import { repairConversation } from "../../src/structure/repair/repair.js";
+import { repairConversation } from "../../src/structure/repair-conversation.js";
 import { assertConversation, validateConversation } from "../../src/structure/validate.js";
 import type { StructurePurpose } from "../../src/structure/rules/rules.js";
 import { ConfigurationError, StructureError } from "../../src/base/errors.js";

@@ -2,7 +2,7 @@ import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messa
 import { writeTurn, type AppendOptions, type AppendOutcome } from "../../src/session/append-options.js";
 import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
-import { repairConversation } from "../../src/structure/repair/repair.js";
+import { repairConversation } from "../../src/structure/repair-conversation.js";
 import { validateConversation } from "../../src/structure/validate.js";
 import { ai, human, system } from "../support/messages.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";

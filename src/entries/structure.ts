@@ -10,7 +10,8 @@ export { toModel, type ToModelOptions, type ToModelResult } from "../structure/s
 export { wired } from "../reducers/wired.js";
 export type { Adapter } from "../structure/adapters/adapter.js";
 export { builtInProfiles, type BuiltInProfile } from "../structure/profiles/built-in-profiles.js";
-export { repairConversation, type RepairedConversation } from "../structure/repair/repair.js";
+export { repairConversation } from "../structure/repair-conversation.js";
+export type { RepairedConversation } from "../structure/repair/repair.js";
 export type { RepairChoices, RepairOptions } from "../structure/options.js";
 export {
   sanitizeConversation,

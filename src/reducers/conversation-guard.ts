@@ -1,11 +1,10 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { Runnable, type RunnableConfig } from "@langchain/core/runnables";
 import * as z from "zod/mini";
-import { repairAs } from "../structure/repair/repair.js";
+import { findAllIssues, repairAll } from "../structure/ledger/bound-rule.js";
 import { repairFields, type RepairOptions, type RepairPlan, resolveRepairOptions } from "../structure/options.js";
 import { resolveProfileChoice } from "../structure/profiles/resolve-profile.js";
 import { planForModel } from "../structure/seam/model-plan.js";
-import { findIssues } from "../structure/rules/find-issues.js";
 import { throwOnErrors } from "../structure/validate.js";
 import type { StructureIssue } from "../structure/rules/rules.js";
 import type { StructureRepair } from "../structure/repair/session.js";
@@ -117,7 +116,7 @@ class ConversationGuard extends Runnable<ReducerInput, BaseMessage[]> {
 
   #guard(messages: BaseMessage[], plan: RepairPlan): BaseMessage[] {
     const { mode, onIssues, onRepairs } = this.#settings;
-    const issues = findIssues(messages, plan.criteria);
+    const issues = findAllIssues(messages, plan.criteria);
     if (issues.length > 0) {
       onIssues?.(issues);
     }
@@ -127,11 +126,11 @@ class ConversationGuard extends Runnable<ReducerInput, BaseMessage[]> {
     if (mode !== "repair") {
       return messages;
     }
-    const repaired = repairAs(plan, messages);
+    const repaired = repairAll(plan, messages);
     if (repaired.repairs.length > 0) {
       onRepairs?.(repaired.repairs);
     }
-    throwOnErrors(findIssues(repaired.messages, plan.criteria));
+    throwOnErrors(findAllIssues(repaired.messages, plan.criteria));
     return repaired.messages;
   }
 }

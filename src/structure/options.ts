@@ -1,8 +1,10 @@
+import { isBaseMessage, type BaseMessage } from "@langchain/core/messages";
 import * as z from "zod/mini";
 import { lazy, parseOptions, type SchemaOutput } from "../base/options.js";
 import type { StructureCriteria, StructurePurpose } from "./rules/rules.js";
 import type { BuiltInProfile } from "./profiles/built-in-profiles.js";
 import type { StructureProfile } from "./profiles/profile.js";
+import { profileOfModel } from "./profiles/of-model.js";
 import { resolveProfile } from "./profiles/resolve-profile.js";
 
 /** Options of structure validation: the profile, and facts about the request. */
@@ -21,6 +23,13 @@ export interface StructureOptions {
   readonly storesReasoning?: boolean;
   /** The name of the model, for what only some models of a provider ask for. @default not known */
   readonly model?: string;
+  /** The system prompt of the request, unless it is the first message, for rule S32. @default none */
+  readonly system?: string | BaseMessage;
+  /**
+   * The tools that the request declares, for rules S28 and S32. Undefined: not known, and S32 passes.
+   * @default undefined
+   */
+  readonly tools?: readonly unknown[];
 }
 
 /** Schema fields of {@link StructureOptions}. */
@@ -31,15 +40,28 @@ export const structureFields = lazy(() => ({
   hasTools: z.optional(z.boolean("must be true or false")),
   storesReasoning: z._default(z.boolean("must be true or false"), true),
   model: z.optional(z.string("must be a string")),
+  system: z.optional(z.custom<string | BaseMessage>(isSystem, "must be a text or a system message")),
+  tools: z.optional(z.array(z.unknown(), "must be an array of tools")),
 }));
+
+function isSystem(value: unknown): boolean {
+  return typeof value === "string" || isBaseMessage(value);
+}
 
 /** The output of {@link structureFields}. */
 export type StructureFields = z.output<z.ZodMiniObject<ReturnType<typeof structureFields>>>;
 
 /** Resolves the profile of parsed options. @throws ConfigurationError for an invalid profile */
 export function toCriteria(owner: string, fields: StructureFields): StructureCriteria {
-  const { profile, purpose, hasTools, storesReasoning, model } = fields;
-  return { profile: resolveProfile(owner, profile as BuiltInProfile), purpose, hasTools, storesReasoning, model };
+  const { profile, purpose, storesReasoning, model, system, tools } = fields;
+  return {
+    profile: profileOfModel(resolveProfile(owner, profile as BuiltInProfile), { model }),
+    purpose,
+    hasTools: fields.hasTools ?? (tools === undefined ? undefined : tools.length > 0),
+    storesReasoning,
+    model,
+    prefix: tools && { system, tools },
+  };
 }
 
 /** Repair policies: the choice where a rule can be repaired in several ways. */
@@ -109,8 +131,9 @@ export interface RepairPlan {
 
 /** The plan of parsed options. @throws ConfigurationError for an invalid profile */
 export function toRepairPlan(owner: string, fields: SchemaOutput<typeof repairOptions>): RepairPlan {
-  const { profile, purpose, hasTools, storesReasoning, model, ...choices } = fields;
-  return { criteria: toCriteria(owner, { profile, purpose, hasTools, storesReasoning, model }), choices };
+  const { profile, purpose, hasTools, storesReasoning, model, system, tools, ...choices } = fields;
+  const facts = { profile, purpose, hasTools, storesReasoning, model, system, tools };
+  return { criteria: toCriteria(owner, facts), choices };
 }
 
 /** Parses options into a plan. @throws ConfigurationError naming `owner` */

@@ -4,11 +4,13 @@ import { BoundedMap } from "../base/bounded-map.js";
 import { roleOf } from "../messages/roles.js";
 import { fieldsOf, isRecord, stringIn } from "../messages/values.js";
 import type { LedgerWalk, PrefixParts } from "../structure/ledger/walk-ledger.js";
+import { bindsThoughts } from "../structure/profiles/of-model.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";
 import { synthesizedKey } from "../structure/repair/session.js";
 import { resolveRepairOptions, type RepairPlan } from "../structure/options.js";
 import { repairAs } from "../structure/repair/repair.js";
 import type { GuessObserver, PlannedRequest } from "../structure/seam/model-plan.js";
+import type { StructureRule } from "../structure/rules/rules.js";
 import { findIssues, isValid } from "../structure/rules/find-issues.js";
 
 /** The conversation for a model: the history before the turn, and the turn so far. */
@@ -50,30 +52,56 @@ export async function planOf(
 }
 
 /**
- * The conversation in a form that the profile accepts: system messages first, violations repaired and reported. The
- * turn keeps its messages, one by one, each in the profile's form; the given objects are not modified.
+ * The conversation in a form that the profile accepts: system messages first, unless the profile takes them where they
+ * stand; violations repaired and reported. The turn keeps its messages, one by one, each in the profile's form; the
+ * given objects are not modified.
  */
 export function modelInput(request: ModelInputRequest): ModelInput {
   const { plan, sessionId, onEvent } = request;
+  const asGiven = plan.criteria.profile.lateSystem === "accepted" ? asTheyStand(plan, request) : undefined;
+  const { rules, ...input } = asGiven ?? systemsFirst(plan, request);
+  if (rules.size > 0) {
+    report(onEvent, { type: "repaired", sessionId, rules: [...rules] });
+  }
+  return input;
+}
+
+interface RepairedInput extends ModelInput {
+  /** The rules that were broken. */
+  readonly rules: ReadonlySet<StructureRule>;
+}
+
+type InputParts = Pick<ModelInputRequest, "history" | "turn">;
+
+/** With system messages where they stand; undefined if a message of the turn would move for one. */
+function asTheyStand(plan: RepairPlan, { history, turn }: InputParts): RepairedInput | undefined {
+  const { messages, rules } = repairedList(plan, [...history, ...turn]);
+  const input = splitBefore(turn, messages);
+  return input && { ...input, rules };
+}
+
+function systemsFirst(plan: RepairPlan, parts: InputParts): RepairedInput {
   const isSystem = (message: BaseMessage) => roleOf(message) === "system";
-  const turn = request.turn.filter((message) => !isSystem(message));
-  const systems = [...request.history, ...request.turn].filter(isSystem);
-  const history = [...systems, ...request.history.filter((message) => !isSystem(message))];
+  const turn = parts.turn.filter((message) => !isSystem(message));
+  const systems = [...parts.history, ...parts.turn].filter(isSystem);
+  const history = [...systems, ...parts.history.filter((message) => !isSystem(message))];
   // Repairs both parts together, because a tool result of the turn may answer a call at the end of the history.
-  const all = [...history, ...turn];
-  if (isValid(all, plan.criteria)) {
-    return { history, turn };
-  }
-  const { messages, repairs } = repairAs(plan, all);
-  if (repairs.length === 0) {
-    return { history, turn };
-  }
-  report(onEvent, { type: "repaired", sessionId, rules: [...new Set(repairs.map(({ rule }) => rule))] });
+  const { messages, rules } = repairedList(plan, [...history, ...turn]);
   const before = () => historyBefore(turn, { history, plan });
-  return (
-    splitBefore(turn, messages) ??
-    splitBefore(turn, repairAs(plan, [...before(), ...turn]).messages) ?? { history: before(), turn }
-  );
+  const input = splitBefore(turn, messages) ??
+    splitBefore(turn, repairAs(plan, [...before(), ...turn]).messages) ?? { history: before(), turn };
+  return { ...input, rules };
+}
+
+function repairedList(
+  { criteria, choices }: RepairPlan,
+  messages: BaseMessage[],
+): Pick<RepairedInput, "rules"> & { readonly messages: BaseMessage[] } {
+  if (isValid(messages, criteria)) {
+    return { messages, rules: new Set() };
+  }
+  const repaired = repairAs({ criteria, choices }, messages);
+  return { messages: repaired.messages, rules: new Set(repaired.repairs.map(({ rule }) => rule)) };
 }
 
 /** The repaired list as history and turn; undefined if the turn's messages are no longer its last ones, one by one. */
@@ -81,7 +109,8 @@ function splitBefore(turn: readonly BaseMessage[], repaired: readonly BaseMessag
   const split = repaired.length - turn.length;
   const isKept = (message: BaseMessage, index: number) => {
     const formed = repaired[split + index]!;
-    return formed === message || (formed.id === message.id && formed.getType() === message.getType());
+    const isNamed = message.id !== undefined && formed.id === message.id;
+    return formed === message || isNamed || (formed.id === message.id && formed.getType() === message.getType());
   };
   return split >= 0 && turn.every(isKept)
     ? { history: repaired.slice(0, split), turn: repaired.slice(split) }
@@ -140,14 +169,11 @@ export async function boundThoughts(
 ): Promise<BoundThoughts | undefined> {
   const { model, messages, ...parts } = request;
   const name = modelNameOf(model);
-  // Only Claude's models do: loaded when one is first called.
-  if (name === undefined || !name.includes("claude-")) {
+  // The ledger is loaded when such a model is first called.
+  if (name === undefined || !bindsThoughts(name)) {
     return undefined;
   }
-  const { bindsThoughts, stampAnswer, walkLedger } = await import("../structure/ledger/walk-ledger.js");
-  if (!bindsThoughts(name)) {
-    return undefined;
-  }
+  const { stampAnswer, walkLedger } = await import("../structure/ledger/walk-ledger.js");
   const walk = walkLedger(messages, parts);
   if (walk.isNew) {
     reportOnce(walk, messages, observer);

@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { findOrphanResults } from "../../../src/messages/calls.js";
 import { builtInProfiles, type BuiltInProfile } from "../../../src/structure/profiles/built-in-profiles.js";
-import { repairConversation } from "../../../src/structure/repair/repair.js";
+import { repairConversation } from "../../../src/structure/repair-conversation.js";
 import { structureRules } from "../../../src/structure/rules/rules.js";
 import { validateConversation } from "../../../src/structure/validate.js";
 import { UsageError } from "../../failure.js";

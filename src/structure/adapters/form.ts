@@ -1,4 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
+import { callsOf } from "../../messages/calls.js";
 import { type Block, blocksOf } from "../../messages/content.js";
 import { isCallBlock } from "../../messages/copies/call-places.js";
 import { outputItems } from "../../messages/copies/output-items.js";
@@ -38,8 +39,9 @@ export function formFor(adapter: Adapter, message: BaseMessage, facts: FormFacts
 
 /** The rule that a message breaks which is not in the adapter's form: by what that form leaves out. */
 export function brokenRule(message: BaseMessage, formed: BaseMessage): StructureRule {
-  if (thoughtsIn(formed) < thoughtsIn(message)) {
-    return "S21";
+  const lost = thoughtsIn(message) - thoughtsIn(formed);
+  if (lost > 0) {
+    return lost <= lastThoughts(message) ? "S21" : "S36";
   }
   if (itemsIn(formed) < itemsIn(message)) {
     return "S22";
@@ -51,6 +53,12 @@ export function brokenRule(message: BaseMessage, formed: BaseMessage): Structure
 
 function thoughtsIn(message: BaseMessage): number {
   return blocksOf(message).filter((block: Block) => isThought(block)).length;
+}
+
+/** The number of thoughts that end an answer without calls. */
+function lastThoughts(message: BaseMessage): number {
+  const blocks = blocksOf(message);
+  return callsOf(message).length > 0 ? 0 : blocks.length - 1 - blocks.findLastIndex((block) => !isThought(block));
 }
 
 function itemsIn(message: BaseMessage): number {

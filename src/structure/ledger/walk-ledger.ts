@@ -7,14 +7,6 @@ import { fieldsOf, stringIn } from "../../messages/values.js";
 import { type Digest, digestOf, digestText, extended } from "./prefix-chain.js";
 import { sentFacts, systemBlocks, toolsText, type SentFacts } from "./sent-form.js";
 
-/** Claude's models that bind a thought to its whole prefix, under Anthropic's, Bedrock's and Vertex's names. */
-const binding = /claude-(?:(?:fable|mythos)-5-[1-9]|(?:opus|sonnet|haiku)-5-[5-9])/;
-
-/** True for the name of a model that binds its thoughts (platform.claude.com, "preserved thinking"). */
-export function bindsThoughts(name: string | undefined): boolean {
-  return name !== undefined && binding.test(name);
-}
-
 /** Key in `response_metadata` of an answer's stamp: what its thoughts were made behind, in 12 characters. */
 export const prefixKey = "memory_prefix";
 

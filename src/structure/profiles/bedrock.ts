@@ -21,6 +21,7 @@ export const bedrock: StructureProfile = {
     S28: "error", // known: toolConfig must be defined where the history holds tool blocks
     S29: "error", // the same as S27: calls come from `tool_calls`
     S31: "error", // ChatBedrockConverse: "Unsupported message type"
+    S36: "error", // ChatBedrockConverse sends unsigned and foreign reasoning as it is
   },
   callIds: { characters: identifiers, minLength: 1, maxLength: 64, reuse: "error" },
   names: { characters: identifiers, maxLength: 64 },

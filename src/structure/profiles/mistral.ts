@@ -21,6 +21,7 @@ export const mistral: StructureProfile = {
     S27: "error", // content chunks of the API reference
     S29: "error",
     S31: "error",
+    S36: "error", // ChatMistralAI throws at every thought
   },
   markedPrefix: "accepted",
   resultOrder: "calls",

@@ -63,7 +63,7 @@ export interface StructureProfile {
   readonly rules: Readonly<Partial<Record<StructureRule, StructureSeverity>>>;
   /**
    * The adapter that messages go through. A repair then gives answers the form that it reads, in place of the
-   * repairs of S21 to S24 and S29, and of S27 for answers. @default none
+   * repairs of S21 to S24, S29 and S36, and of S27 for answers. @default none
    */
   readonly adapter?: Adapter;
   /** For rules S11 and S13. */
@@ -81,7 +81,12 @@ export interface StructureProfile {
   readonly resultOrder?: "any" | "calls";
   /** For rule S15: whether blank text is accepted, so that only empty content is an error. @default "refused" */
   readonly blankText?: "accepted" | "refused";
-  /** For rule S21: the values of `response_metadata.model_provider` whose thinking blocks are accepted. @default all */
+  /**
+   * For rules S03 and S34: whether a system message may stand behind others. Accepted, it keeps its place in the
+   * conversation, right behind the user's newest message. @default what the model's name tells, else "refused"
+   */
+  readonly lateSystem?: "accepted" | "refused";
+  /** For rule S36: the values of `response_metadata.model_provider` whose thoughts are accepted. @default all */
   readonly thinkingFrom?: readonly string[];
   /**
    * For rule S24: whether AI messages must have `additional_kwargs.reasoning_content`, or must not.

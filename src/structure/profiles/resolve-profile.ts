@@ -48,6 +48,7 @@ const profileSchema = lazy(() =>
     markedPrefix: oneOf("accepted", "refused"),
     resultOrder: oneOf("any", "calls"),
     blankText: oneOf("accepted", "refused"),
+    lateSystem: oneOf("accepted", "refused"),
     thinkingFrom: texts(),
     reasoningText: oneOf("required", "refused"),
     names: z.optional(z.strictObject({ characters: text(), maxLength: nonNegativeInteger() })),

@@ -5,6 +5,9 @@ import { editMessage } from "../../messages/copies/edit-message.js";
 import { type Call, callsOf } from "../../messages/calls.js";
 import { type Block, blocksOf } from "../../messages/content.js";
 import { speakerOf } from "../../messages/roles.js";
+import { readStructure } from "../rules/find-issues.js";
+import type { StructureRule } from "../rules/rules.js";
+import { beginsWithThought, thoughtlessStart } from "../rules/turn-rules.js";
 import { mustHold, type Entry, type RepairSession } from "./session.js";
 
 /**
@@ -15,15 +18,35 @@ export function foldTools(entries: readonly Entry[], session: RepairSession): re
   if (session.criteria.hasTools !== false || !mustHold(session, "S28")) {
     return entries;
   }
-  return entries.map((entry) => {
-    const isCalling = callsOf(entry.message).length > 0;
-    if (!isCalling && speakerOf(entry.message) !== "tool") {
-      return entry;
-    }
-    const message = isCalling ? "Turned tool calls into text." : "Turned a tool result into text of the user.";
-    session.repairs.push({ rule: "S28", index: entry.index, action: "changed", message });
-    return { ...entry, message: isCalling ? foldCalls(entry.message) : foldResult(entry.message) };
+  return entries.map((entry) => fold(entry, "S28", session));
+}
+
+/**
+ * Turns the first steps of the turn that goes on into text if they do not begin with the model's thought (S33): up to a
+ * step that does, for which the results before it are the user's message.
+ */
+export function foldFirstSteps(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
+  const messages = entries.map(({ message }) => message);
+  const start = mustHold(session, "S33") ? thoughtlessStart(readStructure(messages, session.criteria)) : -1;
+  if (start === -1) {
+    return entries;
+  }
+  const isResult = (message: BaseMessage | undefined) => message !== undefined && speakerOf(message) === "tool";
+  const next = messages.findIndex((message, index) => {
+    return index > start && isResult(messages[index - 1]) && beginsWithThought(message);
   });
+  const end = next === -1 ? entries.length : next;
+  return entries.map((entry, index) => (index < start || index >= end ? entry : fold(entry, "S33", session)));
+}
+
+function fold(entry: Entry, rule: StructureRule, session: RepairSession): Entry {
+  const isCalling = callsOf(entry.message).length > 0;
+  if (!isCalling && speakerOf(entry.message) !== "tool") {
+    return entry;
+  }
+  const message = isCalling ? "Turned tool calls into text." : "Turned a tool result into text of the user.";
+  session.repairs.push({ rule, index: entry.index, action: "changed", message });
+  return { ...entry, message: isCalling ? foldCalls(entry.message) : foldResult(entry.message) };
 }
 
 function foldCalls(message: BaseMessage): BaseMessage {

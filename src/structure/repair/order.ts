@@ -15,7 +15,8 @@ export function repairSystemMessages(entries: readonly Entry[], session: RepairS
 
 function moveSystemMessages(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
   const front = entries.findIndex((entry) => !isSystem(entry));
-  const misplaced = front === -1 || !mustHold(session, "S03") ? [] : entries.slice(front).filter(isSystem);
+  const isHeld = mustHold(session, "S03") && session.criteria.profile.lateSystem !== "accepted";
+  const misplaced = front === -1 || !isHeld ? [] : entries.slice(front).filter(isSystem);
   if (misplaced.length === 0) {
     return entries;
   }
@@ -35,8 +36,12 @@ function moveSystemMessages(entries: readonly Entry[], session: RepairSession): 
   ];
 }
 
-function mergeSystemMessages(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
-  const [first, ...others] = mustHold(session, "S04") ? entries.filter(isSystem) : [];
+/** Merges the system messages into one (S04), late ones only where the profile has no place for them. */
+export function mergeSystemMessages(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
+  const keepsLate = session.criteria.profile.lateSystem === "accepted";
+  const found = keepsLate ? entries.findIndex((entry) => !isSystem(entry)) : -1;
+  const front = found === -1 ? entries.length : found;
+  const [first, ...others] = mustHold(session, "S04") ? entries.slice(0, front).filter(isSystem) : [];
   if (first === undefined || others.length === 0) {
     return entries;
   }
@@ -48,7 +53,8 @@ function mergeSystemMessages(entries: readonly Entry[], session: RepairSession):
     merged: others.map(({ index }) => index),
     message: mergeMessages([first, ...others].map(({ message }) => message)),
   };
-  return entries.flatMap((entry) => (entry === first ? [merged] : isSystem(entry) ? [] : [entry]));
+  const gone = new Set(others);
+  return entries.flatMap((entry) => (entry === first ? [merged] : gone.has(entry) ? [] : [entry]));
 }
 
 /** Merges consecutive messages of one speaker (S06), if the profile asks for it. Tool results are never merged. */
@@ -183,7 +189,8 @@ function repairEnd(entries: readonly Entry[], session: RepairSession): readonly 
   return entries.slice(0, end);
 }
 
-function isSystem({ message }: Entry): boolean {
+/** True for a system message. */
+export function isSystem({ message }: Entry): boolean {
   return speakerOf(message) === "system";
 }
 

@@ -2,10 +2,11 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { noDoubledCalls, orderInMessage } from "../rules/content-rules.js";
 import { earlyRules, isValid, lateRules, readStructure, rulesFor } from "../rules/find-issues.js";
 import type { MessagePlace, MessageRule } from "../rules/rules.js";
-import { foldTools } from "./fold-tools.js";
+import { foldFirstSteps, foldTools } from "./fold-tools.js";
 import { agreeCopies, giveForm } from "./form.js";
 import { repairCallIds } from "./call-ids.js";
-import { resolveRepairOptions, type RepairOptions, type RepairPlan } from "../options.js";
+import type { RepairPlan } from "../options.js";
+import { placeLateSystems } from "./late-systems.js";
 import { mergeRuns, repairSystemMessages, repairTurns } from "./order.js";
 import { mustHold, type Entry, type RepairSession, type StructureRepair } from "./session.js";
 import { repairTools } from "./tools.js";
@@ -18,30 +19,7 @@ export interface RepairedConversation {
   readonly repairs: StructureRepair[];
 }
 
-/**
- * Repairs every error in a conversation. The given messages are not changed.
- *
- * Deterministic (the same messages give the same result in every process), idempotent, and minimal: unchanged messages
- * come back as the same objects. Warnings are not repaired. Two errors remain, because only the application can fix
- * them: a conversation with nothing to answer (S01), and, unless `trailingMessages` is `drop`, a `model-input` that
- * ends with an AI message (S05). Linear.
- *
- * @throws ConfigurationError for an option that cannot be used.
- * @example
- * import { HumanMessage, ToolMessage } from "@langchain/core/messages";
- * import { repairConversation } from "langchain-redis-memory/structure";
- *
- * const view = [new HumanMessage("Hi"), new ToolMessage({ content: "4 °C", tool_call_id: "c1" })];
- * const { messages, repairs } = repairConversation(view, { profile: "mistral", purpose: "model-input" });
- */
-export function repairConversation(
-  messages: readonly BaseMessage[],
-  options: RepairOptions = {},
-): RepairedConversation {
-  return repairAs(resolveRepairOptions("repairConversation", options), messages);
-}
-
-/** {@link repairConversation} with validated options. */
+/** Repairs every error of a conversation but those against rule S32. */
 export function repairAs({ criteria, choices }: RepairPlan, messages: readonly BaseMessage[]): RepairedConversation {
   if (isValid(messages, criteria)) {
     return { messages: [...messages], repairs: [] };
@@ -68,9 +46,11 @@ function repairEntries(entries: readonly Entry[], session: RepairSession): reado
     repairTools,
     repairCallIds,
     foldTools,
+    foldFirstSteps,
     giveForm,
     repairMessagesWithoutCalls,
     mergeRuns,
+    placeLateSystems,
     repairTurns,
     (given) => repairMessages(given, { session, rules: lastRules }),
     giveForm,

@@ -29,7 +29,8 @@ import type {
 } from "./rules.js";
 import { checkCopies } from "./copy-rules.js";
 import { knownRoles, namedResults, readableCalls, wellFormedNames } from "./name-rules.js";
-import { followedReasoning, returnedReasoning, signedCalls, signedThinking } from "./provider-rules.js";
+import { followedReasoning, noThoughtAtEnd, ownThoughts, returnedReasoning, signedCalls } from "./provider-rules.js";
+import { checkFirstThought, checkLateSystems } from "./turn-rules.js";
 import { brokenRule, formFor } from "../adapters/form.js";
 import { fitsForm } from "../profiles/identifiers.js";
 
@@ -40,7 +41,8 @@ export const earlyRules: readonly MessageRule[] = [
   noDoubledCalls,
   noForeignBlocks,
   noBlankText,
-  signedThinking,
+  ownThoughts,
+  noThoughtAtEnd,
   followedReasoning,
   orderInMessage,
   wellFormedNames,
@@ -82,11 +84,14 @@ export function findIssues(messages: readonly BaseMessage[], criteria: Structure
   checkForms(context, { messages: agreed, add });
   checkOrder(context, report);
   checkTools(context, report);
+  if (profile.rules.S33 !== undefined) {
+    checkFirstThought(context, report);
+  }
   checkMessages(context, report);
   return issues.sort((a, b) => a.index - b.index);
 }
 
-/** Checks single messages: rules S14 to S24, S26, S27, S29 and S31. */
+/** Checks single messages: rules S14 to S24, S26, S27, S29, S31 and S36. */
 function checkMessages(context: StructureContext, report: ReportFinding): void {
   const listed = context.profile.rules;
   const rules = rulesFor(context, [...earlyRules, ...lateRules]).filter(({ rule }) => listed[rule] !== undefined);
@@ -101,7 +106,7 @@ function checkMessages(context: StructureContext, report: ReportFinding): void {
 }
 
 /** Rules on parts of answers for which an adapter has forms. */
-const formRules: ReadonlySet<StructureRule> = new Set(["S21", "S22", "S23", "S24", "S29"]);
+const formRules: ReadonlySet<StructureRule> = new Set(["S21", "S22", "S23", "S24", "S29", "S36"]);
 
 /** The rules for single messages; where the profile names an adapter, its form holds in place of some. */
 export function rulesFor({ profile }: StructureCriteria, rules: readonly MessageRule[]): readonly MessageRule[] {
@@ -148,22 +153,26 @@ export function readStructure(messages: readonly BaseMessage[], criteria: Struct
   };
 }
 
-/** Checks the order of speakers: rules S01 to S06 and S25. */
+/** Checks the order of speakers: rules S01 to S06, S25 and S34. */
 export function checkOrder(context: StructureContext, report: ReportFinding): void {
   checkSystemMessages(context, report);
+  if (context.profile.lateSystem === "accepted") {
+    checkLateSystems(context, report);
+  }
   checkBeginning(context, report);
   checkNeighbours(context, report);
   checkEnd(context, report);
 }
 
-function checkSystemMessages({ speakers }: StructureContext, report: ReportFinding): void {
+function checkSystemMessages({ speakers, profile }: StructureContext, report: ReportFinding): void {
   const front = speakers.findIndex((speaker) => speaker !== "system");
   let seen = false;
   speakers.forEach((speaker, index) => {
-    if (speaker !== "system") {
+    const isLate = front !== -1 && index > front;
+    if (speaker !== "system" || (isLate && profile.lateSystem === "accepted")) {
       return;
     }
-    if (front !== -1 && index > front) {
+    if (isLate) {
       report({
         rule: "S03",
         index,

@@ -1,50 +1,53 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { dropKwarg, setKwarg } from "../../messages/change-message.js";
 import { signaturesKey } from "../../messages/copies/answer-fields.js";
+import type { Thought } from "../../messages/copies/edits.js";
 import { editAll } from "../../messages/copies/edit-message.js";
 import { outputItems } from "../../messages/copies/output-items.js";
+import { isThought, thoughtIn } from "../../messages/copies/thoughts.js";
 import type { MessagePlace, MessageRule } from "./rules.js";
 import { callsOf } from "../../messages/calls.js";
-import { type Block, blocksOf, isBlankText } from "../../messages/content.js";
+import { blocksOf, isBlankText } from "../../messages/content.js";
 import { speakerOf } from "../../messages/roles.js";
 import { type Fields, fieldsOf, isRecord } from "../../messages/values.js";
 
-/** S21: thinking blocks carry the signature of the provider that they go to, and do not end a message. */
-export const signedThinking: MessageRule = {
+/** S21: no thought ends a message. */
+export const noThoughtAtEnd: MessageRule = {
   rule: "S21",
-  find(message, place) {
-    if (speakerOf(message) !== "assistant") {
-      return undefined;
-    }
-    const blocks = blocksOf(message);
-    if (blocks.some((block) => isThinking(block) && !isUsable(block, message, place))) {
-      return "A thinking block has no signature, or one of another provider.";
-    }
-    const endsOnThought = isThinking(blocks.at(-1)) && callsOf(message).length === 0;
-    return endsOnThought ? "The message ends in a thinking block." : undefined;
+  find(message) {
+    const ends = speakerOf(message) === "assistant" && isThought(blocksOf(message).at(-1));
+    return ends && callsOf(message).length === 0 ? "The message ends in a thought." : undefined;
   },
-  repair(message, place) {
-    const mayEndOnThought = callsOf(message).length > 0;
+  repair(message) {
     const changed = editAll(message, {
-      thoughts: ({ text, block }) =>
-        isThinking(block as Block) && !isUsable(block as Block, message, place) ? undefined : text,
-      blocks: (blocks) =>
-        mayEndOnThought ? blocks : blocks.slice(0, blocks.findLastIndex((block) => !isThinking(block)) + 1),
+      blocks: (blocks) => blocks.slice(0, blocks.findLastIndex((block) => !isThought(block)) + 1),
     });
-    return { message: changed, done: "Removed thinking that the provider rejects." };
+    return { message: changed, done: "Removed thoughts from the end of the message." };
   },
 };
 
-function isThinking(block: Block | undefined): boolean {
-  return block?.type === "thinking" || block?.type === "redacted_thinking";
-}
+/** S36: thoughts of any form carry a signature of the provider that they go to. */
+export const ownThoughts: MessageRule = {
+  rule: "S36",
+  find(message, place) {
+    const isAnswer = speakerOf(message) === "assistant";
+    const thoughts = isAnswer ? blocksOf(message).map(thoughtIn) : [];
+    return thoughts.some((thought) => thought !== undefined && isForeign(thought, message, place))
+      ? "A thought has no signature, or one of another provider."
+      : undefined;
+  },
+  repair(message, place) {
+    const changed = editAll(message, {
+      thoughts: (thought) => (isForeign(thought, message, place) ? undefined : thought.text),
+    });
+    return { message: changed, done: "Removed thoughts that the provider rejects." };
+  },
+};
 
-function isUsable(block: Block, message: BaseMessage, { context }: MessagePlace): boolean {
-  const proof = block.type === "thinking" ? block["signature"] : block["data"];
-  const provider = (message.response_metadata as Record<string, unknown>)?.["model_provider"];
-  const known = context.profile.thinkingFrom;
-  const foreign = typeof provider === "string" && known !== undefined && !known.includes(provider);
-  return typeof proof === "string" && proof !== "" && !foreign;
+function isForeign({ isSigned }: Thought, message: BaseMessage, { context }: MessagePlace): boolean {
+  const { thinkingFrom: known } = context.profile;
+  const { model_provider: provider } = fieldsOf(message.response_metadata);
+  return !isSigned || (typeof provider === "string" && known !== undefined && !known.includes(provider));
 }
 
 /** S22: a reasoning item is stored with the provider, and followed by what it led to. */

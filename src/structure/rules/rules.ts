@@ -37,7 +37,7 @@ export const structureRules = {
   S18: "A message that calls tools has no text beside them.",
   S19: "The arguments of a call are an object.",
   S20: "A tool result names its tool.",
-  S21: "Thinking blocks carry the signature of the provider that they go to, and do not end a message.",
+  S21: "A message of the model does not end in a thought.",
   S22: "A reasoning item is stored with the provider, and is followed by the output that it belongs to.",
   S23: "The first call of each step in the current turn carries its thought signature.",
   S24: "Reasoning text goes back with the model's messages if the model asks for it, and otherwise does not.",
@@ -48,7 +48,11 @@ export const structureRules = {
   S29: "A tool call is given once, not in the content and as a call too.",
   S30: "A call at the very end is left open only if the runtime will answer it.",
   S31: "Every role is known to the provider.",
+  S32: "A thought of a model that binds thoughts goes out only behind the very request that it was made to.",
+  S33: "A turn with calls that goes on begins with the model's thought, for models that ask for it.",
+  S34: "A late system message stands right behind the newest message of the user or tool result before an answer.",
   S35: "The copies of a call in a message agree with it: id, name and arguments.",
+  S36: "A thought goes out only in a form, and with a signature, that the provider takes back.",
 } as const;
 
 /** The id of a structure rule: the key of its sentence in {@link structureRules}. */
@@ -109,6 +113,9 @@ export interface StructureContext {
   readonly storesReasoning: boolean;
   /** The name of the model; undefined if it is not known. */
   readonly model: string | undefined;
+  /** The parts of the request in front of its messages; undefined if they are not known. */
+  readonly prefix:
+    { readonly system?: string | BaseMessage | undefined; readonly tools: readonly unknown[] } | undefined;
   /** Index of the last user message, where the current turn begins; -1 if there is none. */
   readonly lastUser: number;
 }
@@ -116,7 +123,7 @@ export interface StructureContext {
 /** Profile, purpose and request facts of a check. */
 export type StructureCriteria = Pick<
   StructureContext,
-  "profile" | "purpose" | "hasTools" | "storesReasoning" | "model"
+  "profile" | "purpose" | "hasTools" | "storesReasoning" | "model" | "prefix"
 >;
 
 /** A violation at the message at `index`. */

@@ -1,6 +1,7 @@
 import { fieldsOf, isRecord, stringIn } from "../../messages/values.js";
 import type { Adapter } from "../adapters/adapter.js";
 import { adapterProfiles } from "../profiles/adapter-profiles.js";
+import { profileOfModel } from "../profiles/of-model.js";
 import type { StructureProfile } from "../profiles/profile.js";
 
 /**
@@ -86,10 +87,12 @@ export async function profileOf(model: unknown, config?: object): Promise<ModelP
     const facts = { model: undefined, hasTools: undefined, tools, storesReasoning: true, window };
     return { profile: adapterProfiles.neutral, guessedFor, ...facts };
   }
+  const name = found.every((each) => each.name === first.name) ? first.name : undefined;
+  const thinksByHand = found.some((each) => each.thinksByHand);
   return {
-    profile: adapterProfiles[first.adapter!],
+    profile: profileOfModel(adapterProfiles[first.adapter!], { model: name, thinksByHand }),
     guessedFor: undefined,
-    model: found.every(({ name }) => name === first.name) ? first.name : undefined,
+    model: name,
     hasTools: found.every(({ hasTools }) => hasTools === first.hasTools) ? first.hasTools : undefined,
     tools: found.length === 1 ? first.tools : [],
     storesReasoning: found.every(({ storesReasoning }) => storesReasoning),
@@ -153,6 +156,7 @@ interface Described {
   readonly tools: readonly unknown[];
   readonly storesReasoning: boolean;
   readonly window: ModelWindow;
+  readonly thinksByHand: boolean;
 }
 
 function describe({ model, given }: BoundModel): Described {
@@ -174,6 +178,7 @@ function describe({ model, given }: BoundModel): Described {
       maxOutputTokens: amountIn(limits["maxOutputTokens"]),
       maxTokens: amountIn(given["maxTokens"]) ?? amountIn(given["max_tokens"]) ?? amountIn(model["maxTokens"]),
     },
+    thinksByHand: fieldsOf(model["thinking"])["type"] === "enabled",
   };
 }
 

@@ -1,6 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { type AnswerPrefix, bindsThoughts, type PrefixParts, walkLedger } from "../ledger/walk-ledger.js";
+import { boundRepairs } from "../ledger/bound-rule.js";
+import { type AnswerPrefix, type PrefixParts, walkLedger } from "../ledger/walk-ledger.js";
 import type { RepairChoices } from "../options.js";
+import { bindsThoughts } from "../profiles/of-model.js";
 import { repairAs } from "../repair/repair.js";
 import type { StructureRepair } from "../repair/session.js";
 import { planForModel } from "./model-plan.js";
@@ -61,7 +63,7 @@ export async function toModel(
   const walk = walkLedger(repaired.messages, { system, tools: declared });
   return {
     messages: walk.messages,
-    repairs: repaired.repairs,
+    repairs: [...repaired.repairs, ...boundRepairs(messages, repaired.messages, walk)],
     thinkingDropped: walk.dropped,
     prefix: walk.prefix,
     profile,

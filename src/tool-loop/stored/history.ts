@@ -4,7 +4,7 @@ import type { StoredEntry } from "../../session/view.js";
 import { answeredId, callsOf, type Call } from "../../messages/calls.js";
 import { textOf } from "../../messages/content.js";
 import { roleOf, speakerOf } from "../../messages/roles.js";
-import { repairConversation } from "../../structure/repair/repair.js";
+import { repairConversation } from "../../structure/repair-conversation.js";
 import type { StructureRepair } from "../../structure/repair/session.js";
 import { answerStart } from "../../session/turn-messages.js";
 import type { OpenTurn } from "../../turns/open-turn.js";

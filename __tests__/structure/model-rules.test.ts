@@ -1,0 +1,177 @@
+import { ChatAnthropic } from "@langchain/anthropic";
+import { AIMessage, type BaseMessage, HumanMessage, SystemMessage } from "@langchain/core/messages";
+import fc from "fast-check";
+import {
+  builtInProfiles,
+  profileOf,
+  repairConversation,
+  type RepairOptions,
+  stampAnswer,
+  toModel,
+  validateConversation,
+  walkLedger,
+} from "../../src/entries/structure.js";
+import { ai, aiCalls, human, system, tool } from "../support/messages.js";
+import { propertyRuns } from "../support/property-runs.js";
+import { sketch } from "../support/sketch-message.js";
+
+const thought = (signature = "EqQB") => ({ type: "thinking", thinking: "hm", signature });
+const calling = (id: string, ...blocks: object[]) =>
+  new AIMessage({
+    content: [...blocks, { type: "tool_use", id, name: "lookup", input: {} }] as never,
+    tool_calls: [{ id, name: "lookup", args: {} }],
+  });
+const said = (text: string, signature?: string) =>
+  new AIMessage({ content: [thought(signature), { type: "text", text }] as never });
+
+const rulesIn = (messages: readonly BaseMessage[], options: RepairOptions) =>
+  validateConversation(messages, options).map(({ rule, index }) => `${rule}@${index}`);
+
+const bySteps = { ...builtInProfiles.anthropic, rules: { S33: "error" } } as const;
+const opus = { profile: "anthropic", model: "claude-opus-5-5", purpose: "model-input", tools: [] } as const;
+
+/** A conversation as its model gave it: each answer with a thought that is bound to what stood before it. */
+function bound(turns: number, parts: { readonly system?: string } = {}): BaseMessage[] {
+  const messages: BaseMessage[] = [];
+  for (let turn = 0; turn < turns; turn += 1) {
+    messages.push(new HumanMessage({ content: `q${turn}`, id: `q${turn}` }));
+    messages.push(stampAnswer(said(`a${turn}`, `Sig${turn}`), walkLedger(messages, parts).prefix));
+  }
+  return [...messages, new HumanMessage({ content: "And now?", id: "now" })];
+}
+
+describe("S32, thoughts behind what they were made to,", () => {
+  it.each<[string, BaseMessage[], object, string[]]>([
+    ["is kept by an untouched conversation", bound(2), {}, []],
+    ["is broken behind a message that went", bound(2).slice(2), {}, ["S32@1"]],
+    ["is broken behind another system prompt", bound(1, { system: "Be brief." }), { system: "Be kind." }, ["S32@1"]],
+    ["is broken by other tools", bound(1), { tools: [{ name: "lookup" }] }, ["S32@1"]],
+    ["passes where the tools are not known", bound(2).slice(2), { tools: undefined }, []],
+    ["passes for a history", bound(2).slice(2), { purpose: "history" }, []],
+    ["passes for a model that binds none", bound(2).slice(2), { model: "claude-opus-4-8" }, []],
+  ])("%s", (_, messages, options, expected) => {
+    expect(rulesIn(messages, { ...opus, ...options })).toEqual(expected);
+  });
+
+  it("is repaired by leaving the thought out, which is reported at its message", () => {
+    const given = bound(2).slice(2);
+    const { messages, repairs } = repairConversation(given, opus);
+    expect(messages.map(sketch)).toEqual(["human: q1", "ai: a1", "human: And now?"]);
+    expect(repairs.map(({ rule, index, action }) => [rule, index, action])).toEqual([["S32", 1, "changed"]]);
+    expect(JSON.stringify(given)).toContain("Sig1");
+  });
+
+  it("holds after a repair of any cut, edit or late system message, and a second repair changes nothing", () => {
+    const change = fc.record({
+      kind: fc.constantFrom("cut", "edit", "system"),
+      at: fc.nat(8),
+      turns: fc.integer({ min: 1, max: 4 }),
+    });
+    fc.assert(
+      fc.property(change, ({ kind, at, turns }) => {
+        const whole = bound(turns);
+        const place = at % whole.length;
+        const given =
+          kind === "cut"
+            ? whole.slice(place)
+            : kind === "edit"
+              ? whole.map((message, index) => (index === place ? new HumanMessage("Changed") : message))
+              : [...whole.slice(0, place), new SystemMessage("Be kind."), ...whole.slice(place)];
+        const once = repairConversation(given, opus);
+        expect(rulesIn(once.messages, opus)).toEqual([]);
+        expect(repairConversation(once.messages, opus).repairs).toEqual([]);
+      }),
+      { numRuns: propertyRuns(200) },
+    );
+  });
+
+  it("is told by toModel like any other repair", async () => {
+    const model = new ChatAnthropic({ model: "claude-opus-5-5", apiKey: "none" });
+    const { repairs, thinkingDropped } = await toModel(bound(2).slice(2), { model });
+    expect([repairs.map(({ rule }) => rule), thinkingDropped]).toEqual([["S32"], 1]);
+  });
+});
+
+describe("S33, the first thought of a turn,", () => {
+  const forModel = { profile: bySteps, purpose: "model-input" } as const;
+
+  it.each<[string, BaseMessage[], string[]]>([
+    ["is there", [human("q"), calling("a", thought()), tool("a")], []],
+    ["lacks, as behind a cut inside of the turn", [human("q"), aiCalls("a"), tool("a")], ["S33@1"]],
+    ["stands behind a text", [human("q"), calling("a", { type: "text", text: "t" }, thought()), tool("a")], ["S33@1"]],
+    ["lacks in an older turn", [human("q"), aiCalls("a"), tool("a"), ai("x"), human("r")], []],
+    ["lacks in an answer without calls", [human("q"), ai("a"), human("r"), ai("b")], []],
+  ])("%s", (_, messages, expected) => {
+    expect(rulesIn(messages, forModel)).toEqual(expected);
+    expect(rulesIn(messages, { profile: bySteps })).toEqual([]);
+  });
+
+  it("is repaired by telling the steps before the first thought as text", () => {
+    const given = [human("q"), aiCalls("a"), tool("a"), calling("b", thought()), tool("b")];
+    const { messages, repairs } = repairConversation(given, forModel);
+    const folded = ["human: q", 'ai: [called lookup with {"query":"a"}]', "human: [result of lookup] result of a"];
+    expect(messages.map(sketch)).toEqual([...folded, "ai(b): <thinking>|<tool_use>", "tool(b): result of b"]);
+    expect(repairs.map(({ rule, index }) => [rule, index])).toEqual([
+      ["S33", 1],
+      ["S33", 2],
+    ]);
+    expect(repairConversation(messages, forModel).repairs).toEqual([]);
+  });
+
+  it("holds after a repair, whichever steps of a turn think, and a second repair changes nothing", () => {
+    const step = fc.record({ thinks: fc.boolean(), says: fc.boolean(), calls: fc.nat(2) });
+    const turns = fc.array(fc.array(step, { maxLength: 4 }), { minLength: 1, maxLength: 3 });
+    const strict = {
+      ...builtInProfiles.anthropic,
+      rules: { ...builtInProfiles.anthropic.rules, S33: "error" },
+    } as const;
+    const options = { profile: strict, purpose: "model-input", trailingMessages: "drop" } as const;
+    fc.assert(
+      fc.property(turns, (given) => {
+        const messages = given.flatMap((steps, turn) => [
+          human(`q${turn}`),
+          ...steps.flatMap(({ thinks, says, calls }, at) => {
+            const ids = Array.from({ length: calls }, (_, place) => `c${turn}_${at}_${place}`);
+            const blocks = [
+              ...(thinks ? [thought()] : []),
+              ...(says || calls === 0 ? [{ type: "text", text: "t" }] : []),
+              ...ids.map((id) => ({ type: "tool_use", id, name: "lookup", input: {} })),
+            ];
+            const fields = { content: blocks, tool_calls: ids.map((id) => ({ id, name: "lookup", args: {} })) };
+            return [new AIMessage(fields as never), ...ids.map((id) => tool(id))];
+          }),
+        ]);
+        const once = repairConversation(messages, options).messages;
+        expect(rulesIn(once, options)).toEqual([]);
+        expect(repairConversation(once, options).repairs).toEqual([]);
+      }),
+      { numRuns: propertyRuns(200) },
+    );
+  });
+});
+
+describe("what only a model's name tells", () => {
+  const claude = (model: string, fields: object = {}) => new ChatAnthropic({ model, apiKey: "none", ...fields });
+  const byHand = { thinking: { type: "enabled", budget_tokens: 1024 } };
+
+  it.each<[string, object, object]>([
+    ["claude-sonnet-4-5", {}, { S32: undefined, S33: undefined, lateSystem: undefined }],
+    ["claude-sonnet-4-5", byHand, { S32: undefined, S33: "error", lateSystem: undefined }],
+    ["claude-opus-4-8", {}, { S32: undefined, S33: undefined, lateSystem: "accepted" }],
+    ["claude-opus-5-5", {}, { S32: "error", S33: undefined, lateSystem: "accepted" }],
+    ["claude-sonnet-5-5", byHand, { S32: "error", S33: undefined, lateSystem: "accepted" }],
+  ])("of %s with %j is in its profile", async (name, fields, expected) => {
+    const { profile } = await profileOf(claude(name, fields));
+    const { S32, S33, S34 } = profile.rules;
+    expect({ S32, S33, lateSystem: profile.lateSystem }).toEqual(expected);
+    expect(S34).toBe(profile.lateSystem === undefined ? undefined : "error");
+    expect((await profileOf(claude(name, fields))).profile).toBe(profile);
+  });
+
+  it("does not change a profile that says it itself", () => {
+    const profile = { ...builtInProfiles.anthropic, lateSystem: "refused" } as const;
+    const given = [human("q"), system("s"), ai("a"), human("r")];
+    expect(rulesIn(given, { ...opus, profile })).toEqual(["S03@1"]);
+    expect(rulesIn(given, opus)).toEqual([]);
+  });
+});

@@ -1,0 +1,56 @@
+import type { StructureProfile } from "./profile.js";
+
+/** Claude's models that bind a thought to its whole prefix, under Anthropic's, Bedrock's and Vertex's names. */
+const binding = /claude-(?:(?:fable|mythos)-5-[1-9]|(?:opus|sonnet|haiku)-5-[5-9])/;
+
+/** True for the name of a model that binds its thoughts (platform.claude.com, "preserved thinking"). */
+export function bindsThoughts(name: string | undefined): boolean {
+  return name !== undefined && binding.test(name);
+}
+
+/** Claude's models that take a system message behind a user's, from Opus 4.8 on. */
+const takesLateSystem = /claude-(?:(?:opus|sonnet|haiku)-(?:4-[89]|[5-9])|fable-|mythos-)/;
+
+/** Claude's models that want the thought of a turn's first step, where thinking is enabled by hand. */
+const wantsFirstThought = /claude-(?:3-7|(?:opus|sonnet|haiku)-4)/;
+
+/** The requirements of one model, as far as its adapter's profile does not hold them. */
+export interface ModelFacts {
+  readonly model: string | undefined;
+  /** True where the request enables thinking with a budget. @default false */
+  readonly thinksByHand?: boolean;
+}
+
+const variants = new WeakMap<StructureProfile, Map<string, StructureProfile>>();
+
+/** The profile with what is known only by the model's name; itself if that is nothing. */
+export function profileOfModel(
+  profile: StructureProfile,
+  { model, thinksByHand = false }: ModelFacts,
+): StructureProfile {
+  const { adapter, lateSystem, rules } = profile;
+  if (model === undefined || (adapter !== "anthropic" && adapter !== "bedrock")) {
+    return profile;
+  }
+  const binds = rules.S32 === undefined && bindsThoughts(model);
+  const isLate = adapter === "anthropic" && lateSystem === undefined && takesLateSystem.test(model);
+  const wantsFirst = rules.S33 === undefined && thinksByHand && wantsFirstThought.test(model);
+  if (!binds && !isLate && !wantsFirst) {
+    return profile;
+  }
+  const known = variants.get(profile) ?? new Map<string, StructureProfile>();
+  variants.set(profile, known);
+  const key = [binds, isLate, wantsFirst].join();
+  const made: StructureProfile = known.get(key) ?? {
+    ...profile,
+    ...(isLate && { lateSystem: "accepted" }),
+    rules: {
+      ...rules,
+      ...(binds && { S32: "error" }),
+      ...(wantsFirst && { S33: "error" }),
+      ...(isLate && { S34: rules.S34 ?? "error" }),
+    },
+  };
+  known.set(key, made);
+  return made;
+}
