@@ -4,7 +4,7 @@ import type { MemoryEvent } from "../../src/base/events.js";
 import { roleOf } from "../../src/messages/roles.js";
 import { builtInProfiles, type BuiltInProfile } from "../../src/structure/profiles/built-in-profiles.js";
 import { validateConversation } from "../../src/structure/validate.js";
-import { modelInput, type ModelInput, planFor } from "../../src/turns/model-input.js";
+import { modelInput, type ModelInput, planFor } from "../../src/structure/seam/model-input.js";
 import { anyConversation } from "../support/conversations.js";
 import { human, system } from "../support/messages.js";
 import { propertyRuns } from "../support/property-runs.js";

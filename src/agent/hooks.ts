@@ -15,7 +15,7 @@ import { currentConfig } from "./run-place.js";
 import type { RunTurn } from "./run-turn.js";
 import { asAnswer, isStructured, structuredAnswer, type ResponseFormat } from "./structured-answer.js";
 import { withCacheMarks } from "../reducers/prompt-cache/marks.js";
-import { boundThoughts, type BoundThoughts } from "../turns/model-input.js";
+import { boundThoughts, type BoundThoughts } from "../structure/seam/model-input.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";
 
 /** Store policy: when messages are stored, and what a stopped run leaves. */
@@ -138,11 +138,11 @@ export class AgentHooks {
     if (this.#policy.persist === "step") {
       await run.store(state, { done: false });
     }
-    const plan = await run.planOf({ model: request.model, tools: toolsOf(request), config });
+    const { plan, profile } = await run.planOf({ model: request.model, tools: toolsOf(request), config });
     const messages = await run.request(state, request.messages, { plan, config });
     const plain = withOneSystemText({ ...request, messages }, plan.criteria.profile);
     const marked = this.#policy.promptCacheMarks ? markedRequest(plain, plan.criteria.profile) : plain;
-    const bound = await this.#thoughtsOf(marked);
+    const bound = await this.#thoughtsOf(marked, profile.model);
     const sent = bound === undefined ? marked : { ...marked, messages: bound.messages };
     // The run may have been stopped meanwhile: saves the model call.
     stopSignal(config)?.throwIfAborted();
@@ -159,13 +159,10 @@ export class AgentHooks {
     return response;
   }
 
-  #thoughtsOf({
-    model,
-    messages,
-    systemMessage,
-    systemPrompt,
-    tools,
-  }: CallRequest): Promise<BoundThoughts | undefined> {
+  #thoughtsOf(
+    { messages, systemMessage, systemPrompt, tools }: CallRequest,
+    model: string | undefined,
+  ): Promise<BoundThoughts | undefined> {
     const { sessionId, context } = this.#setting.session;
     const request = { model, messages, system: systemMessage ?? systemPrompt, tools };
     return boundThoughts(request, { sessionId, onEvent: context.onEvent });

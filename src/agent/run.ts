@@ -9,8 +9,7 @@ import { roleOf } from "../messages/roles.js";
 import type { RewindRequest } from "../store/session-writes.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";
 import type { RepairPlan } from "../structure/options.js";
-import type { PlannedRequest } from "../structure/seam/model-plan.js";
-import { modelInput, planOf } from "../turns/model-input.js";
+import { modelInput, type ModelPlan, type PlannedRequest, planOf } from "../structure/seam/model-input.js";
 import { canOpenByWriting, openByWriting, openTurn, type OpenTurn } from "../turns/open-turn.js";
 import { interruptedMessage } from "../turns/stop.js";
 import { idsOf, missingIn, turnIdOf, withoutSummaries, type StateParts, correctedState } from "./state.js";
@@ -129,7 +128,7 @@ export class AgentRun {
   }
 
   /** The repair of a request for the profile. */
-  planOf(request: PlannedRequest): Promise<RepairPlan> {
+  planOf(request: PlannedRequest): Promise<ModelPlan> {
     const { sessionId, context } = this.#session;
     return planOf(this.#profile, request, { sessionId, onEvent: context.onEvent });
   }

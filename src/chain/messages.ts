@@ -8,7 +8,7 @@ import {
 import { digestMessage, type TurnOutput } from "../codec/encode-message.js";
 import { toMessage, isRecord } from "../messages/values.js";
 import { ConfigurationError } from "../base/errors.js";
-import type { ModelInput } from "../turns/model-input.js";
+import type { ModelInput } from "../structure/seam/model-input.js";
 import type { ChainOptions } from "./options.js";
 import { metaOf } from "../codec/decode-record.js";
 import { textOf } from "../messages/content.js";

@@ -10,7 +10,7 @@ import { traceOf, type TracePlace } from "../session/reduction-trace.js";
 import { readRunNames, sessionIdOf } from "../session/identity.js";
 import { roleOf } from "../messages/roles.js";
 import { interruptedAnswer } from "../turns/stop.js";
-import { modelInput, planOf } from "../turns/model-input.js";
+import { modelInput, planOf } from "../structure/seam/model-input.js";
 import { canOpenByWriting, openByWriting, openTurn, type OpenTurn } from "../turns/open-turn.js";
 import {
   describeOutput,
@@ -127,7 +127,7 @@ export class ChainTurn {
     const { profile = session.context.profile } = options;
     const { onEvent } = session.context;
     const { sessionId } = history;
-    const plan = await planOf(profile, { model: options.runnable, config }, { sessionId, onEvent });
+    const { plan } = await planOf(profile, { model: options.runnable, config }, { sessionId, onEvent });
     const forModel = modelInput({ history: opened.history, turn: opened.turn, plan, sessionId, onEvent });
     const sent = [...forModel.history, ...forModel.turn];
     const given = options.promptCacheMarks ? markedInput(forModel, plan.criteria.profile) : forModel;

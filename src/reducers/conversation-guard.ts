@@ -4,7 +4,7 @@ import * as z from "zod/mini";
 import { findAllIssues, repairAll } from "../structure/ledger/bound-rule.js";
 import { repairFields, type RepairOptions, type RepairPlan, resolveRepairOptions } from "../structure/options.js";
 import { resolveProfileChoice } from "../structure/profiles/resolve-profile.js";
-import { planForModel } from "../structure/seam/model-plan.js";
+import { planForModel } from "../structure/seam/model-input.js";
 import { throwOnErrors } from "../structure/validate.js";
 import type { StructureIssue } from "../structure/rules/rules.js";
 import type { StructureRepair } from "../structure/repair/session.js";

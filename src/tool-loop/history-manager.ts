@@ -6,6 +6,7 @@ import { parseOptions, type SchemaOutput } from "../base/options.js";
 import { resolveRepairOptions, type RepairPlan } from "../structure/options.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";
 import { resolveProfileChoice } from "../structure/profiles/resolve-profile.js";
+import { planOf } from "../structure/seam/model-input.js";
 import { tiktokenCounter } from "../tokens/counters/tiktoken-counter.js";
 import { TextCleaner } from "./text-cleaner.js";
 import * as forms from "./history-manager-options.js";
@@ -165,14 +166,12 @@ export class HistoryManager {
   }
 
   async #plan(): Promise<RepairPlan> {
-    const choices = { purpose: "model-input" } as const;
     if (this.#profile !== "auto") {
-      return resolveRepairOptions("HistoryManager", { ...choices, profile: this.#profile });
+      return resolveRepairOptions("HistoryManager", { purpose: "model-input", profile: this.#profile });
     }
-    const { autoPlan } = await import("../structure/seam/model-plan.js");
     const { sessionId, context } = this.#session;
     const { model, tools } = this.#options;
-    return autoPlan("HistoryManager", { model, tools, choices }, { sessionId, onEvent: context.onEvent });
+    return (await planOf("auto", { model, tools }, { sessionId, onEvent: context.onEvent })).plan;
   }
 
   /**

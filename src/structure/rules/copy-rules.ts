@@ -7,7 +7,7 @@ import {
 } from "../../messages/copies/call-agreement.js";
 import type { Adapter } from "../adapters/adapter.js";
 import type { StructureProfile } from "../profiles/profile.js";
-import type { ReportFinding, StructureContext, StructureSeverity } from "./rules.js";
+import type { Finding, StructureSeverity } from "./rules.js";
 
 /** Fields from which an adapter sends calls, besides `tool_calls`; not known where the model is not. */
 const sentFields: Readonly<Partial<Record<Adapter, readonly CopyField[]>>> = {
@@ -21,20 +21,25 @@ const sentFields: Readonly<Partial<Record<Adapter, readonly CopyField[]>>> = {
 };
 
 /**
- * Checks that the copies of calls agree: rule S35. An error where the adapter sends a copy that differs, and otherwise
- * what the profile says. Returns the messages as the other rules read them: with the errors repaired.
+ * Checks that the copies of a message's calls agree: rule S35. An error where the adapter sends a copy that differs,
+ * and otherwise what the profile says. Returns the message as the other rules read it: with the error repaired.
  */
-export function checkCopies({ messages, profile }: StructureContext, report: ReportFinding): readonly BaseMessage[] {
-  return messages.map((message, index) => {
-    const found = differingCopies(message, profile);
-    if (found === undefined) {
-      return message;
-    }
-    const { disagreement, severity } = found;
-    const fields = [...disagreement.fields].map((field) => fieldNames[field]).join(", ");
-    report({ rule: "S35", index, severity, message: `Calls in ${fields} differ from those in \`tool_calls\`.` });
-    return severity === "error" ? withAgreement(message, disagreement) : message;
-  });
+export function checkCopies(
+  message: BaseMessage,
+  profile: StructureProfile,
+): { readonly problem: Omit<Finding, "index"> | undefined; readonly message: BaseMessage } {
+  const found = differingCopies(message, profile);
+  if (found === undefined) {
+    return { problem: undefined, message };
+  }
+  const { disagreement, severity } = found;
+  const fields = [...disagreement.fields].map((field) => fieldNames[field]).join(", ");
+  const problem = {
+    rule: "S35",
+    severity,
+    message: `Calls in ${fields} differ from those in \`tool_calls\`.`,
+  } as const;
+  return { problem, message: severity === "error" ? withAgreement(message, disagreement) : message };
 }
 
 const fieldNames: Readonly<Record<CopyField, string>> = {

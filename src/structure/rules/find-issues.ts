@@ -1,4 +1,4 @@
-import type { BaseMessage } from "@langchain/core/messages";
+import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import {
   linkCalls,
   type CallLinks,
@@ -9,6 +9,7 @@ import {
   showId,
 } from "../../messages/calls.js";
 import { speakerOf } from "../../messages/roles.js";
+import { fieldsOf } from "../../messages/values.js";
 import {
   noBlankText,
   noDoubledCalls,
@@ -33,6 +34,7 @@ import { followedReasoning, noThoughtAtEnd, ownThoughts, returnedReasoning, sign
 import { checkFirstThought, checkLateSystems } from "./turn-rules.js";
 import { brokenRule, formFor } from "../adapters/form.js";
 import { fitsForm } from "../profiles/identifiers.js";
+import type { StructureProfile } from "../profiles/profile.js";
 
 /** Rules to repair before messages move, in this order: a later one sees what an earlier one left. */
 export const earlyRules: readonly MessageRule[] = [
@@ -79,30 +81,92 @@ export function findIssues(messages: readonly BaseMessage[], criteria: Structure
       add(finding);
     }
   };
-  // Only calls have copies.
-  const agreed = messages.some(mayCall) ? checkCopies(context, add) : messages;
-  checkForms(context, { messages: agreed, add });
+  const own = ownProblems(context, criteria);
+  own.forEach(({ forms }, index) => forms.forEach((problem) => add({ ...problem, index })));
   checkOrder(context, report);
   checkTools(context, report);
   if (profile.rules.S33 !== undefined) {
     checkFirstThought(context, report);
   }
-  checkMessages(context, report);
+  own.forEach(({ rules }, index) => rules.forEach((problem) => report({ ...problem, index })));
   return issues.sort((a, b) => a.index - b.index);
 }
 
-/** Checks single messages: rules S14 to S24, S26, S27, S29, S31 and S36. */
-function checkMessages(context: StructureContext, report: ReportFinding): void {
-  const listed = context.profile.rules;
-  const rules = rulesFor(context, [...earlyRules, ...lateRules]).filter(({ rule }) => listed[rule] !== undefined);
-  context.messages.forEach((message, index) => {
-    for (const { rule, find } of rules) {
-      const problem = find(message, { context, index });
-      if (problem !== undefined) {
-        report({ rule, index, message: problem });
-      }
+/** A violation at a message, wherever it stands. */
+type Problem = Omit<Finding, "index">;
+
+/** Problems of a message by itself. */
+interface OwnProblems {
+  /** Copies that differ (S35), and a form that the profile's adapter does not read. */
+  readonly forms: readonly Problem[];
+  /** Rules S14 to S24, S26, S27, S29, S31 and S36. */
+  readonly rules: readonly Problem[];
+}
+
+const noProblems: OwnProblems = { forms: [], rules: [] };
+
+/** Problems by message, and what they were read from. */
+const remembered = new WeakMap<BaseMessage, { readonly facts: readonly unknown[]; readonly problems: OwnProblems }>();
+
+/**
+ * The problems of each message by itself; remembered by object until a field of the message is another one, because
+ * each request of a conversation repeats the messages of the last.
+ */
+function ownProblems(context: StructureContext, criteria: StructureCriteria): readonly OwnProblems[] {
+  const { messages, lastUser, profile } = context;
+  const listed = lazily(() =>
+    rulesFor(criteria, [...earlyRules, ...lateRules]).filter(({ rule }) => profile.rules[rule] !== undefined),
+  );
+  return messages.map((message, index) => {
+    if (isPlain(message, profile)) {
+      return noProblems;
     }
+    const facts = [criteria, index > lastUser, index === messages.length - 1, ...fieldsRead(message)];
+    const known = remembered.get(message);
+    if (known !== undefined && facts.every((fact, place) => fact === known.facts[place])) {
+      return known.problems;
+    }
+    const forms = formProblems(context, message, { isOfThisTurn: index > lastUser });
+    const rules = listed().flatMap(({ rule, find }): Problem[] => {
+      const problem = find(message, { context, index });
+      return problem === undefined ? [] : [{ rule, message: problem }];
+    });
+    const problems = forms.length + rules.length === 0 ? noProblems : { forms, rules };
+    remembered.set(message, { facts, problems });
+    return problems;
   });
+}
+
+function lazily<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => (made ??= { value: make() }).value;
+}
+
+/** The fields that rules read. Lists of the same length count as the same. */
+function fieldsRead(message: BaseMessage): readonly unknown[] {
+  const { content, name, id, additional_kwargs, response_metadata } = message;
+  const { tool_calls: calls, invalid_tool_calls: invalid } = message as AIMessage;
+  const lengths = [content?.length, calls?.length, invalid?.length];
+  return [content, calls, invalid, ...lengths, name, id, additional_kwargs, response_metadata];
+}
+
+/** True for a text and nothing else, which no rule for single messages and no adapter's form can object to. */
+function isPlain(message: BaseMessage, { blocks, reasoningText }: StructureProfile): boolean {
+  const type: string = message.getType();
+  const { content, name, id, additional_kwargs: kwargs } = message;
+  const metadata = fieldsOf(message.response_metadata);
+  return (
+    typeof content === "string" &&
+    content !== "" &&
+    content.trimEnd() === content &&
+    (type === "human" || type === "system" || (type === "ai" && reasoningText !== "required" && !mayCall(message))) &&
+    blocks?.[speakerOf(message)]?.includes("text") !== false &&
+    (name ?? undefined) === undefined &&
+    !id?.startsWith("msg_") &&
+    Object.keys(kwargs ?? {}).length === 0 &&
+    metadata["output"] === undefined &&
+    metadata["output_version"] === undefined
+  );
 }
 
 /** Rules on parts of answers for which an adapter has forms. */
@@ -113,22 +177,25 @@ export function rulesFor({ profile }: StructureCriteria, rules: readonly Message
   return profile.adapter === undefined ? rules : rules.filter(({ rule }) => !formRules.has(rule));
 }
 
-/** Checks that each message has the form that the profile's adapter reads, if it names one. */
-function checkForms(
-  { profile, storesReasoning, model, lastUser }: StructureContext,
-  { messages, add }: { readonly messages: readonly BaseMessage[]; readonly add: ReportFinding },
-): void {
+/** Checks that the copies of calls agree, and that the message has the form that the profile's adapter reads. */
+function formProblems(
+  { profile, storesReasoning, model }: StructureContext,
+  given: BaseMessage,
+  { isOfThisTurn }: { readonly isOfThisTurn: boolean },
+): readonly Problem[] {
+  // Only calls have copies.
+  const { problem, message } = mayCall(given) ? checkCopies(given, profile) : { problem: undefined, message: given };
   const { adapter } = profile;
-  if (adapter === undefined) {
-    return;
+  const formed = adapter && formFor(adapter, message, { storesReasoning, model, isOfThisTurn });
+  if (formed === undefined || formed === message) {
+    return problem === undefined ? [] : [problem];
   }
-  messages.forEach((message, index) => {
-    const formed = formFor(adapter, message, { storesReasoning, model, isOfThisTurn: index > lastUser });
-    if (formed !== message) {
-      const rule = brokenRule(message, formed);
-      add({ rule, index, severity: "error", message: "The message is not in the form that the adapter reads." });
-    }
-  });
+  const unformed: Problem = {
+    rule: brokenRule(message, formed),
+    severity: "error",
+    message: "The message is not in the form that the adapter reads.",
+  };
+  return problem === undefined ? [unformed] : [problem, unformed];
 }
 
 /** Index of the last message of the user, where the turn begins that goes on; -1 if there is none. */

@@ -75,24 +75,38 @@ const adapterOf: ReadonlyMap<string, Adapter> = new Map<string, Adapter>([
  * const { profile, model: name }: ModelProfile = await profileOf(model); // profile.name: "openai-responses"
  */
 export async function profileOf(model: unknown, config?: object): Promise<ModelProfile> {
-  const found = (await Promise.all(
-    (await modelsIn(model, { config, given: {} })).map(describe),
-  )) as readonly Described[];
+  return (await readProfile(model, config)).profile;
+}
+
+/** The profile of a model; `isFixed` unless it depends on the config. */
+export async function readProfile(
+  model: unknown,
+  config: object | undefined,
+): Promise<{ readonly profile: ModelProfile; readonly isFixed: boolean }> {
+  let isFixed = isRecord(model);
+  const onConfig = () => {
+    isFixed = false;
+  };
+  const found = await modelsIn(model, { config, given: {}, onConfig });
+  return { profile: profileFor(model, found.map(describe)), isFixed };
+}
+
+function profileFor(called: unknown, found: readonly Described[]): ModelProfile {
   const [first] = found;
   const window = windowOf(found);
+  const model = first !== undefined && found.every(({ name }) => name === first.name) ? first.name : undefined;
   if (first === undefined || found.some(({ adapter }) => adapter === undefined || adapter !== first.adapter)) {
     const unknown = found.find(({ adapter }) => adapter === undefined);
-    const guessedFor = unknown?.className ?? (found.length > 1 ? "several models" : classNameOf(model));
+    const guessedFor = unknown?.className ?? (found.length > 1 ? "several models" : classNameOf(called));
     const tools = first !== undefined && found.length === 1 ? first.tools : [];
-    const facts = { model: undefined, hasTools: undefined, tools, storesReasoning: true, window };
+    const facts = { model, hasTools: undefined, tools, storesReasoning: true, window };
     return { profile: adapterProfiles.neutral, guessedFor, ...facts };
   }
-  const name = found.every((each) => each.name === first.name) ? first.name : undefined;
   const thinksByHand = found.some((each) => each.thinksByHand);
   return {
-    profile: profileOfModel(adapterProfiles[first.adapter!], { model: name, thinksByHand }),
+    profile: profileOfModel(adapterProfiles[first.adapter!], { model, thinksByHand }),
     guessedFor: undefined,
-    model: name,
+    model,
     hasTools: found.every(({ hasTools }) => hasTools === first.hasTools) ? first.hasTools : undefined,
     tools: found.length === 1 ? first.tools : [],
     storesReasoning: found.every(({ storesReasoning }) => storesReasoning),
@@ -124,25 +138,33 @@ interface BoundModel {
 interface Search {
   readonly config: object | undefined;
   readonly given: Record<string, unknown>;
+  /** Called where the config chooses the model. */
+  readonly onConfig: () => void;
 }
 
 /** The chat models that a call of the runnable may reach. */
-async function modelsIn(runnable: unknown, { config, given }: Search): Promise<readonly BoundModel[]> {
+async function modelsIn(runnable: unknown, search: Search): Promise<readonly BoundModel[]> {
   if (!isRecord(runnable)) {
     return [];
   }
+  const { config, given } = search;
   const { bound, kwargs, runnable: first, fallbacks, steps, _getModelInstance: instance } = runnable;
   if (typeof instance === "function") {
+    search.onConfig();
     const made = await Promise.resolve(instance.call(runnable, config)).catch(() => undefined);
-    return modelsIn(made, { config, given });
+    return modelsIn(made, search);
   }
   if (isRecord(bound)) {
     const own = fieldsOf(runnable["config"]);
-    return modelsIn(bound, { config: { ...own, ...config }, given: { ...given, ...own, ...fieldsOf(kwargs) } });
+    return modelsIn(bound, {
+      ...search,
+      config: { ...own, ...config },
+      given: { ...given, ...own, ...fieldsOf(kwargs) },
+    });
   }
   const parts = Array.isArray(fallbacks) ? [first, ...(fallbacks as unknown[])] : Array.isArray(steps) ? steps : [];
   if (parts.length > 0) {
-    const found = await Promise.all(parts.map((part: unknown) => modelsIn(part, { config, given })));
+    const found = await Promise.all(parts.map((part: unknown) => modelsIn(part, search)));
     return found.flat();
   }
   return typeof runnable["_llmType"] === "function" ? [{ model: runnable, given }] : [];

@@ -5,7 +5,7 @@ import type { RepairChoices } from "../options.js";
 import { bindsThoughts } from "../profiles/of-model.js";
 import { repairAs } from "../repair/repair.js";
 import type { StructureRepair } from "../repair/session.js";
-import { planForModel } from "./model-plan.js";
+import { planForModel } from "./model-input.js";
 import type { ModelProfile } from "./profile-of.js";
 
 /** The request that {@link toModel} makes messages ready for. */
@@ -53,8 +53,7 @@ export async function toModel(
   messages: readonly BaseMessage[],
   { model, system, tools, repair, config }: ToModelOptions,
 ): Promise<ToModelResult> {
-  const choices = { ...repair, purpose: "model-input" } as const;
-  const { plan, profile } = await planForModel("toModel", { model, tools, config, choices });
+  const { plan, profile } = await planForModel("toModel", { model, tools, config, choices: repair });
   const declared = tools ?? profile.tools;
   const repaired = repairAs(plan, messages);
   if (!bindsThoughts(profile.model)) {

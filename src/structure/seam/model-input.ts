@@ -1,0 +1,294 @@
+import { AIMessage, type BaseMessage } from "@langchain/core/messages";
+import { BoundedMap } from "../../base/bounded-map.js";
+import { report, type MemoryEventHandler } from "../../base/events.js";
+import { roleOf } from "../../messages/roles.js";
+import type { LedgerWalk, PrefixParts } from "../ledger/walk-ledger.js";
+import { type RepairOptions, type RepairPlan, resolveRepairOptions } from "../options.js";
+import { bindsThoughts } from "../profiles/of-model.js";
+import type { StructureProfile } from "../profiles/profile.js";
+import { repairAs } from "../repair/repair.js";
+import { synthesizedKey } from "../repair/session.js";
+import { findIssues, isValid } from "../rules/find-issues.js";
+import type { StructureRule } from "../rules/rules.js";
+import type { ModelProfile } from "./profile-of.js";
+
+/** A request to a model, as far as its messages' form depends on it. */
+export interface PlannedRequest {
+  /** The model that is called. */
+  readonly model: unknown;
+  /** The tools that are sent beside those that are bound to the model; undefined if they are not known. */
+  readonly tools?: readonly unknown[] | undefined;
+  /** The config of the call, for models that `initChatModel` makes by it. */
+  readonly config?: object | undefined;
+  /** Choices of the caller, which go before what the model says. */
+  readonly choices?: RepairOptions | undefined;
+}
+
+/** Properties derived from a model, and the repair that follows from them. */
+export interface ModelPlan {
+  readonly plan: RepairPlan;
+  readonly profile: ModelProfile;
+}
+
+/** Plans of a model by the caller's choices, then by what is known of tools. */
+interface KnownModel {
+  readonly profile: ModelProfile;
+  readonly plans: WeakMap<object, Map<boolean | undefined, RepairPlan>>;
+}
+
+/** Models that no config chooses. */
+const knownModels = new WeakMap<object, KnownModel>();
+const noChoices: RepairOptions = {};
+
+/** The repair of a request's messages for its model. @throws ConfigurationError naming `owner` */
+export async function planForModel(owner: string, request: PlannedRequest): Promise<ModelPlan> {
+  const { model, tools, choices = noChoices } = request;
+  const { profile, plans } = knownModels.get(model as object) ?? (await readModel(request));
+  const hasTools = tools === undefined ? profile.hasTools : tools.length > 0 || profile.hasTools === true;
+  const byTools = plans.get(choices) ?? new Map<boolean | undefined, RepairPlan>();
+  const plan = byTools.get(hasTools) ?? makePlan(owner, { profile, hasTools, choices });
+  plans.set(choices, byTools.set(hasTools, plan));
+  return { plan, profile };
+}
+
+async function readModel({ model, config }: PlannedRequest): Promise<KnownModel> {
+  const { readProfile } = await import("./profile-of.js");
+  const { profile, isFixed } = await readProfile(model, config);
+  const known: KnownModel = { profile, plans: new WeakMap() };
+  if (isFixed) {
+    knownModels.set(model as object, known);
+  }
+  return known;
+}
+
+interface PlanParts extends Required<Pick<PlannedRequest, "choices">> {
+  readonly profile: ModelProfile;
+  readonly hasTools: boolean | undefined;
+}
+
+function makePlan(owner: string, { profile, hasTools, choices }: PlanParts): RepairPlan {
+  return resolveRepairOptions(owner, {
+    purpose: "model-input",
+    profile: profile.profile,
+    storesReasoning: profile.storesReasoning,
+    ...(hasTools !== undefined && { hasTools }),
+    ...(profile.model !== undefined && { model: profile.model }),
+    ...choices,
+  });
+}
+
+/** Cache of repair plans by profile. */
+const plansOfProfiles = new WeakMap<StructureProfile, RepairPlan>();
+
+/** The repair plan of a profile. */
+export function planFor(profile: StructureProfile): RepairPlan {
+  const plan = plansOfProfiles.get(profile) ?? resolveRepairOptions("modelInput", { profile });
+  plansOfProfiles.set(profile, plan);
+  return plan;
+}
+
+/** The session of a request, and who hears of what is not known and what is left out. */
+export interface RequestObserver {
+  readonly sessionId: string;
+  readonly onEvent: MemoryEventHandler | undefined;
+}
+
+/**
+ * The plan of a request: for the given profile, or with `"auto"` for that of the request's model. Reports each class of
+ * models that is not known once.
+ */
+export async function planOf(
+  profile: StructureProfile | "auto",
+  request: PlannedRequest,
+  { sessionId, onEvent }: RequestObserver,
+): Promise<ModelPlan> {
+  const found = await planForModel("profile", request);
+  if (profile !== "auto") {
+    return { ...found, plan: planFor(profile) };
+  }
+  const { guessedFor: className } = found.profile;
+  if (className !== undefined) {
+    firstOf(guesses, { onEvent, key: className, value: true }, () => {
+      report(onEvent, { type: "profile_guessed", sessionId, className });
+    });
+  }
+  return found;
+}
+
+/** The last reports, by handler and key. */
+type Reported<T> = WeakMap<MemoryEventHandler, BoundedMap<string, T>>;
+
+const maxReported = 10_000;
+/** The classes that were reported. */
+const guesses: Reported<true> = new WeakMap();
+
+interface Reporting<T> {
+  readonly onEvent: MemoryEventHandler | undefined;
+  readonly key: string;
+  readonly value: T;
+}
+
+/** Reports, unless the last report to this handler under the key had the same value. */
+function firstOf<T>(reported: Reported<T>, { onEvent, key, value }: Reporting<T>, tell: () => void): void {
+  const known = onEvent && (reported.get(onEvent) ?? new BoundedMap<string, T>(maxReported));
+  if (onEvent !== undefined && known !== undefined && known.get(key) !== value) {
+    reported.set(onEvent, known.set(key, value));
+    tell();
+  }
+}
+
+/** The conversation for a model: the history before the turn, and the turn so far. */
+export interface ModelInputRequest {
+  readonly history: readonly BaseMessage[];
+  readonly turn: readonly BaseMessage[];
+  readonly plan: RepairPlan;
+  readonly sessionId: string;
+  readonly onEvent: MemoryEventHandler | undefined;
+}
+
+/** Both parts in the form of the profile; `history` begins with all system messages. */
+export interface ModelInput {
+  readonly history: BaseMessage[];
+  readonly turn: BaseMessage[];
+}
+
+/**
+ * The conversation in a form that the profile accepts: system messages first, unless the profile takes them where they
+ * stand; violations repaired and reported. The turn keeps its messages, one by one, each in the profile's form; the
+ * given objects are not modified.
+ */
+export function modelInput(request: ModelInputRequest): ModelInput {
+  const { plan, sessionId, onEvent } = request;
+  const asGiven = plan.criteria.profile.lateSystem === "accepted" ? asTheyStand(plan, request) : undefined;
+  const { rules, ...input } = asGiven ?? systemsFirst(plan, request);
+  if (rules.size > 0) {
+    report(onEvent, { type: "repaired", sessionId, rules: [...rules] });
+  }
+  return input;
+}
+
+interface RepairedInput extends ModelInput {
+  /** The rules that were broken. */
+  readonly rules: ReadonlySet<StructureRule>;
+}
+
+type InputParts = Pick<ModelInputRequest, "history" | "turn">;
+
+/** With system messages where they stand; undefined if a message of the turn would move for one. */
+function asTheyStand(plan: RepairPlan, { history, turn }: InputParts): RepairedInput | undefined {
+  const { messages, rules } = repairedList(plan, [...history, ...turn]);
+  const input = splitBefore(turn, messages);
+  return input && { ...input, rules };
+}
+
+function systemsFirst(plan: RepairPlan, parts: InputParts): RepairedInput {
+  const isSystem = (message: BaseMessage) => roleOf(message) === "system";
+  const turn = parts.turn.filter((message) => !isSystem(message));
+  const systems = [...parts.history, ...parts.turn].filter(isSystem);
+  const history = [...systems, ...parts.history.filter((message) => !isSystem(message))];
+  // Repairs both parts together, because a tool result of the turn may answer a call at the end of the history.
+  const { messages, rules } = repairedList(plan, [...history, ...turn]);
+  const before = () => historyBefore(turn, { history, plan });
+  const input = splitBefore(turn, messages) ??
+    splitBefore(turn, repairAs(plan, [...before(), ...turn]).messages) ?? { history: before(), turn };
+  return { ...input, rules };
+}
+
+function repairedList(
+  { criteria, choices }: RepairPlan,
+  messages: BaseMessage[],
+): Pick<RepairedInput, "rules"> & { readonly messages: BaseMessage[] } {
+  if (isValid(messages, criteria)) {
+    return { messages, rules: new Set() };
+  }
+  const repaired = repairAs({ criteria, choices }, messages);
+  return { messages: repaired.messages, rules: new Set(repaired.repairs.map(({ rule }) => rule)) };
+}
+
+/** The repaired list as history and turn; undefined if the turn's messages are no longer its last ones, one by one. */
+function splitBefore(turn: readonly BaseMessage[], repaired: readonly BaseMessage[]): ModelInput | undefined {
+  const split = repaired.length - turn.length;
+  const isKept = (message: BaseMessage, index: number) => {
+    const formed = repaired[split + index]!;
+    const isNamed = message.id !== undefined && formed.id === message.id;
+    return formed === message || isNamed || (formed.id === message.id && formed.getType() === message.getType());
+  };
+  return split >= 0 && turn.every(isKept)
+    ? { history: repaired.slice(0, split), turn: repaired.slice(split) }
+    : undefined;
+}
+
+const missingAnswer = "(The user's message was not answered.)";
+
+/**
+ * Repairs the history alone, for a turn that a joint repair would change. If the profile forbids consecutive user
+ * messages, an AI placeholder separates them, because the turn's own message must not be merged.
+ */
+function historyBefore(
+  turn: readonly BaseMessage[],
+  { history, plan }: { readonly history: BaseMessage[] } & Pick<ModelInputRequest, "plan">,
+): BaseMessage[] {
+  const { messages } = repairAs(plan, history);
+  const issues = findIssues([...messages, ...turn], plan.criteria);
+  const isRun = issues.some(({ rule, severity, index }) => {
+    return rule === "S06" && severity === "error" && index === messages.length;
+  });
+  if (!isRun || roleOf(turn[0]!) !== "human") {
+    return messages;
+  }
+  const id = `synthesized-answer-${messages.at(-1)!.id ?? messages.length}`;
+  const kwargs = { [synthesizedKey]: true };
+  return [...messages, new AIMessage({ content: missingAnswer, id, additional_kwargs: kwargs })];
+}
+
+/** A request of a session to a model. */
+export interface ThoughtRequest extends PrefixParts {
+  readonly messages: readonly BaseMessage[];
+  /** The model's name; undefined if it is not known. */
+  readonly model: string | undefined;
+}
+
+/** A request with the thoughts that fit. */
+export interface BoundThoughts {
+  readonly messages: BaseMessage[];
+  /** The model's answer to it, stamped. */
+  readonly stamp: <M extends BaseMessage>(answer: M) => M;
+}
+
+/**
+ * The request with each thought behind the prefix that it was made to; undefined for a model that does not bind its
+ * thoughts. Reports thoughts that are left out, once per change.
+ */
+export async function boundThoughts(
+  { model, messages, ...parts }: ThoughtRequest,
+  observer: RequestObserver,
+): Promise<BoundThoughts | undefined> {
+  // The ledger is loaded when such a model is first called.
+  if (model === undefined || !bindsThoughts(model)) {
+    return undefined;
+  }
+  const { stampAnswer, walkLedger } = await import("../ledger/walk-ledger.js");
+  const walk = walkLedger(messages, parts);
+  reportDropped(walk, messages, observer);
+  return { messages: walk.messages, stamp: (answer) => stampAnswer(answer, walk.prefix) };
+}
+
+/** The newest answer that lost its thoughts when that was reported last, by session. */
+const droppedBefore: Reported<string> = new WeakMap();
+
+/** Reports thoughts that are left out, once per change. */
+export function reportDropped(
+  walk: LedgerWalk,
+  given: readonly BaseMessage[],
+  { sessionId, onEvent }: RequestObserver,
+): void {
+  if (!walk.isNew) {
+    return;
+  }
+  // A model that does not think any more gives no later sign that a change is known.
+  const last = given.findLastIndex((message, index) => message !== walk.messages[index]);
+  const { sent, dropped, firstAt, cause } = walk;
+  firstOf(droppedBefore, { onEvent, key: sessionId, value: given[last]!.id ?? String(last) }, () => {
+    report(onEvent, { type: "thinking_dropped", sessionId, cause: cause!, firstAt, sent, dropped });
+  });
+}
