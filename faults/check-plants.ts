@@ -37,7 +37,7 @@ async function catches(plant: PlantName): Promise<{ figures: string; seconds: nu
     // Some defects show in many races and others under faults.
     const only = seed % 2 === 1 ? [] : undefined;
     const options: RunOptions = {
-      ...{ seed, seconds, topology: "single", plant, json: false, only, shrink: false, thinkMs: 10 },
+      ...{ seed, seconds, topology: "single", plant, json: false, only, shrink: false, keep: false, thinkMs: 10 },
     };
     const { figures } = await runOnce(options);
     const found = figureNames.filter((name) => figures[name] > 0);

@@ -10,6 +10,9 @@ export function markdownTable(runs: readonly Figures[]): string {
     ...figureNames
       .filter((name) => runs.some((run) => run[name] !== undefined))
       .map((name) => [name, (run: Figures) => run[name] ?? 0] as const),
+    ...(runs.some(({ secondOpinion }) => secondOpinion !== undefined)
+      ? [["second opinion: anomalies", (run: Figures) => run.secondOpinion?.anomalies ?? 0] as const]
+      : []),
     ["failoverLosses, without `waitReplicas`", ({ failoverLosses }) => failoverLosses.withoutWaitReplicas],
     ["failoverLosses, with `waitReplicas: 1`", ({ failoverLosses }) => failoverLosses.withWaitReplicas],
     ["faults", ({ faults }) => Object.values(faults).reduce((sum, count) => sum + count, 0)],

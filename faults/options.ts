@@ -13,6 +13,8 @@ export interface RunOptions {
   /** The kinds of faults to make; undefined for all. */
   readonly only: readonly FaultKind[] | undefined;
   readonly shrink: boolean;
+  /** True to keep the journals also of a run that passes. */
+  readonly keep: boolean;
   /** Most milliseconds between two operations of a client. */
   readonly thinkMs: number;
 }
@@ -23,6 +25,7 @@ export const usage = [
   `  [--plant DEFECT]     ${plantNames.join(" | ")}`,
   "  [--faults a,b]       only these kinds of faults; none for none",
   "  [--no-shrink]        do not look for the smallest set of faults that fails",
+  "  [--keep]             keep the journals also of a run that passes, for npm run check:faults:judge",
   "  [--think N]          most milliseconds between two operations of a client, 30 by default",
 ].join("\n");
 
@@ -40,6 +43,7 @@ export function runOptions(args: readonly string[]): RunOptions {
       plant: { type: "string" },
       faults: { type: "string" },
       "no-shrink": { type: "boolean", default: false },
+      keep: { type: "boolean", default: false },
       think: { type: "string", default: "30" },
     },
   });
@@ -54,6 +58,7 @@ export function runOptions(args: readonly string[]): RunOptions {
     plant: values.plant === undefined ? undefined : oneOf("plant", values.plant, plantNames),
     only: named?.map((name) => oneOf("faults", name, kinds)),
     shrink: !values["no-shrink"],
+    keep: values.keep,
     thinkMs: wholeNumber("think", values.think, 0),
   };
 }

@@ -21,6 +21,8 @@ import { readLists } from "./read-lists.js";
 import { readSessions } from "./read-sessions.js";
 import { readThreads } from "./read-threads.js";
 import { reportOf, type RunReport } from "./report.js";
+import { judge } from "./second-opinion/judge.js";
+import { readFolder } from "./second-opinion/journals.js";
 import { startCluster } from "../testkit/topologies/cluster.js";
 import { startSentinel } from "../testkit/topologies/sentinel.js";
 import { startSingle } from "../testkit/topologies/single.js";
@@ -40,15 +42,22 @@ export async function runOnce(options: RunOptions): Promise<RunReport> {
   try {
     const evidence = await gather(options, { topology, folder, program, log });
     const verdict = checkRun(evidence);
-    const report = reportOf({ options, verdict, log, seconds, folder, complaints: evidence.complaints });
+    const opinion = judge(readFolder(folder));
+    const report = reportOf({ options, verdict, opinion, log, seconds, folder, complaints: evidence.complaints });
     writeFileSync(join(folder, "report.json"), JSON.stringify(whole(report, verdict, evidence), undefined, 2));
-    rmSync(report.failed ? servers : folder, { recursive: true, force: true });
+    rmSync(report.failed || options.keep ? servers : folder, { recursive: true, force: true });
     return report;
   } finally {
     await topology.stop();
     rmSync(program, { force: true });
     rmSync(servers, { recursive: true, force: true });
   }
+}
+
+/** What a session held, as a line for who judges the journals alone. */
+function finalLine({ id, slot, discarded, log, view }: FinalSession, at: number): string {
+  const runs = { log: writeRuns(log.map((token) => token ?? unread)), view: writeRuns(view.tokens) };
+  return `${JSON.stringify({ session: id, at, slot, discarded, ...runs, summed: view.covered.length > 0 })}\n`;
 }
 
 /** The report with all findings, and what the sessions concerned held in the end. */
@@ -97,7 +106,9 @@ async function gather(options: RunOptions, { topology, folder, program, log }: S
   const erasures = calls.filter(({ do: deed }) => deed === "erase");
   await pause(Math.max(0, guardedUntil(erasures) - clock() / 1_000));
   const erased = new Set(erasures.flatMap(({ session }) => session ?? []));
+  const at = clock();
   const sessions = await readSessions(topology, { ids, erased });
+  writeFileSync(join(folder, "final.jsonl"), sessions.map((session) => finalLine(session, at)).join(""));
   const windows = failoverWindows(log.promotions, log.faults);
   const lists = await readLists(topology, owners);
   const threads = await readThreads(topology, [...new Set(calls.flatMap(({ thread }) => thread ?? []))]);

@@ -78,7 +78,9 @@ export class Lane {
   ): Promise<boolean> {
     const { id, waits, owner } = this.session;
     const isOwned = owner !== undefined && ownedDoors.has(question.door ?? "");
-    const number = this.#journal.ask({ session: id, ...(isOwned && { owner }), ...question, ...(waits && { waits }) });
+    const whole = this.#isWhole(question.do);
+    const more = { ...(isOwned && { owner }), ...question, ...(waits && { waits }), ...(whole && { whole }) };
+    const number = this.#journal.ask({ session: id, ...more });
     try {
       const answer = await currentDoor.run(question.door, work);
       this.#journal.told(number, { ...answer, ok: answer?.ok ?? true });
@@ -104,6 +106,14 @@ export class Lane {
       await pause(20 * number);
     }
     return false;
+  }
+
+  /** True for a read that shows all that is stored. */
+  #isWhole(deed: Ask["do"]): boolean {
+    const { reducer, retention } = this.session;
+    return reducer === "none"
+      ? deed === "view" || deed === "transcript"
+      : deed === "transcript" && retention === "keep";
   }
 
   close(): void {

@@ -47,6 +47,8 @@ export interface Ask {
   readonly into?: string;
   /** For `fork`, the number of messages to copy; all where it is left out. */
   readonly upTo?: number;
+  /** True for a read of a session of which every read shows all: nothing leaves its view or its log. */
+  readonly whole?: boolean;
   /** True where a replica has to acknowledge. */
   readonly waits?: boolean;
 }
