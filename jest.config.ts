@@ -20,6 +20,7 @@ const shared: Config = {
     "^langchain-redis-memory/structure$": "<rootDir>/src/entries/structure.ts",
     "^langchain-redis-memory/store$": "<rootDir>/src/entries/store.ts",
     "^langchain-redis-memory/checkpoint$": "<rootDir>/src/entries/checkpoint.ts",
+    "^langchain-redis-memory/runs$": "<rootDir>/src/entries/runs.ts",
     "^langchain-redis-memory/otel$": "<rootDir>/src/entries/otel.ts",
     "^langchain-redis-memory/testing$": "<rootDir>/testing/index.ts",
   },

@@ -26,7 +26,7 @@ describe("the source tree", () => {
   });
 
   it("has sources in TypeScript only, but for the Lua scripts and the inspector's page", () => {
-    const lua = /^src\/(redis|checkpoint|long-term)\/lua\/(includes\/)?[\w-]+\.lua$/;
+    const lua = /^src\/(redis|checkpoint|long-term|runs)\/lua\/(includes\/)?[\w-]+\.lua$/;
     const ownPage = /^cli\/inspector\/page\/([\w-]+\.(tsx|css)|index\.html|tsconfig\.json)$/;
     const isKnown = (path: string) => path.endsWith(".ts") || lua.test(path) || ownPage.test(path);
     expect(sources.map(({ path }) => path).filter((path) => !isKnown(path))).toEqual([]);

@@ -28,6 +28,7 @@ const settings = (language: string, isExact: boolean) => ({
       "langchain-redis-memory/structure": ["../../src/entries/structure.ts"],
       "langchain-redis-memory/store": ["../../src/entries/store.ts"],
       "langchain-redis-memory/checkpoint": ["../../src/entries/checkpoint.ts"],
+      "langchain-redis-memory/runs": ["../../src/entries/runs.ts"],
       "langchain-redis-memory/otel": ["../../src/entries/otel.ts"],
       "langchain-redis-memory/testing": ["../../testing/index.ts"],
       react: ["../../node_modules/preact/compat/src/index.d.ts"],

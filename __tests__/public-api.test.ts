@@ -316,6 +316,24 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
       values: ["RedisSaver", "RedisStore"],
       types: ["ChannelHistory", "ItemStoreSettings", "RedisSaverOptions", "RedisSaverSettings", "RedisStoreOptions"],
     },
+    "src/entries/runs.ts": {
+      values: ["redisRuns"],
+      types: [
+        "ActiveRun",
+        "JoinOptions",
+        "RedisRuns",
+        "RedisRunsOptions",
+        "Run",
+        "RunAccess",
+        "RunEnd",
+        "RunEndState",
+        "RunItem",
+        "RunWork",
+        "ServerSentEventsOptions",
+        "StartOptions",
+        "StopOptions",
+      ],
+    },
     "src/entries/otel.ts": { values: ["openTelemetryHandler"], types: ["OpenTelemetryHandlerOptions"] },
     "testing/index.ts": {
       values: [

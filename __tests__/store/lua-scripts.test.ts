@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { toStoreError } from "../../src/redis/errors.js";
 import * as threadScripts from "../../src/checkpoint/lua/scripts.js";
 import * as itemScripts from "../../src/long-term/lua/scripts.js";
+import * as runScripts from "../../src/runs/lua/scripts.js";
 import * as laterScripts from "../../src/redis/lua/later-scripts.js";
 import * as scripts from "../../src/redis/lua/scripts.js";
 import type { Script, ScriptPart } from "../../src/redis/script.js";
@@ -14,6 +15,7 @@ const all = Object.entries<Script | ScriptPart>({
   ...laterScripts,
   ...threadScripts,
   ...itemScripts,
+  ...runScripts,
 }).filter((entry): entry is [string, Script] => "sha" in entry[1]);
 
 const files: Record<string, string> = {

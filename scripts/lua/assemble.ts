@@ -18,7 +18,7 @@ import { luaConstants } from "./constants.js";
 export const luaFolder = "src/redis/lua";
 
 /** All folders of scripts. Those of LangGraph are apart, so that only who uses them loads them. */
-export const luaFolders = [luaFolder, "src/checkpoint/lua", "src/long-term/lua"];
+export const luaFolders = [luaFolder, "src/checkpoint/lua", "src/long-term/lua", "src/runs/lua"];
 
 /** Scripts that every history sends. The others of sessions are loaded when first used. */
 const firstScripts = ["append", "clear-session", "read-epoch", "read-page", "read-view"];

@@ -112,8 +112,12 @@ export class RedisChatMemory implements AsyncDisposable {
     return drainContext(this.#context);
   }
 
-  /** Drains, gives back the holds of runs under way, and closes the connection if this memory opened it. */
+  /**
+   * Stops the runs of `redisRuns`, drains, gives back the holds of runs under way, and closes the connection if this
+   * memory opened it.
+   */
   async close(): Promise<void> {
+    await Promise.all([...this.#context.onClose].map((end) => end()));
     await this.drain();
     await this.#context.holds.releaseAll();
     await (this.#context.ownsStore ? this.#context.store.close?.() : undefined);

@@ -2,7 +2,7 @@ import { maxTries } from "../base/tries.js";
 import { MemoryError } from "../base/errors.js";
 import { randomToken } from "../base/ids.js";
 import type { ListsProgress } from "../store/lists.js";
-import { forkKeys, sessionKeys, threadKeys } from "../redis/keys.js";
+import { forkKeys, runKeys, sessionKeys, threadKeys } from "../redis/keys.js";
 import type { OwnerLists, SeenEntry } from "./owner-lists.js";
 import { isOwnedBy, scanKeys, type FoundCopy, type KeyScan } from "../redis/scan-keys.js";
 import { runOnSession } from "../redis/script-runner.js";
@@ -28,8 +28,8 @@ export interface ErasedSession {
 }
 
 /**
- * Removes a session, and the LangGraph thread of the same id, and leaves a tombstone (the guard). `strict` keeps a
- * session without an owner.
+ * Removes a session, its runs, and the LangGraph thread of the same id, and leaves a tombstone (the guard). `strict`
+ * keeps a session without an owner.
  */
 export async function eraseSession(
   { runner, keyPrefix }: Erasure,
@@ -51,7 +51,8 @@ export async function eraseSession(
   }
   // One command per key, since most are missing: a cluster refuses a script that names missing keys of a migrating
   // slot. The keys of LangGraph's thread of this id all exist, or none does.
-  const groups = [...Object.values(others).map((key) => [key]), Object.values(threadKeys(keyPrefix, sessionId))];
+  const single = [...Object.values(others), ...Object.values(runKeys(keyPrefix, sessionId))];
+  const groups = [...single.map((key) => [key]), Object.values(threadKeys(keyPrefix, sessionId))];
   await Promise.all(groups.map((keys) => runner.command(name, { verb: "unlink", args: [...keys] }, keys)));
   return { existed: existed === "1", owner: found ?? "" };
 }

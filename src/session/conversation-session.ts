@@ -319,6 +319,7 @@ export class ConversationSession implements SessionOfMemory {
     const { pending } = this.context;
     const tracked = work.finally(() => pending.delete(tracked));
     pending.add(tracked);
+    sessionsOfWork.set(tracked, this.sessionId);
   }
 
   #decodeOptions() {
@@ -331,4 +332,12 @@ export class ConversationSession implements SessionOfMemory {
       report(this.context.onEvent, { type: "damaged", sessionId: this.sessionId, operation });
     }
   }
+}
+
+/** The session of each background work. */
+const sessionsOfWork = new WeakMap<Promise<unknown>, string>();
+
+/** Resolves when the background work of a session has ended that is under way now. */
+export async function drainSession({ pending }: MemoryContext, sessionId: string): Promise<void> {
+  await Promise.allSettled([...pending].filter((work) => sessionsOfWork.get(work) === sessionId));
 }

@@ -134,6 +134,8 @@ export interface MemoryContext {
   readonly pending: Set<Promise<unknown>>;
   /** Forms made by `beforeStore`; undefined without that option. */
   readonly forms: StoredForms | undefined;
+  /** Called when the memory is closed, before all else; never rejects. */
+  readonly onClose: Set<() => Promise<void>>;
 }
 
 /** The limits for remembered ids of the option `retention`; undefined for `keep`. */
@@ -228,6 +230,7 @@ export function createMemoryContext(owner: keyof typeof schemas, options: RedisC
     recounts: tokenCounter && new Recounts(tokenCounter.id),
     pending,
     forms: checked.beforeStore && new StoredForms(checked.beforeStore),
+    onClose: new Set(),
   };
 }
 

@@ -25,6 +25,8 @@ export interface LinePlace {
 export class LocalHolds {
   /** Holds whose release failed. */
   readonly spent = new SpentTickets();
+  /** How the tickets of this process begin, for others that give its holds back when it is dead. */
+  mark = "";
   /** The holders of each session; several, if one lost its hold and does not know it yet. */
   readonly #held = new Map<string, Set<LocalHolder>>();
   /** The end of each queue: a promise that resolves when it is empty. */

@@ -120,7 +120,7 @@ async function take<Result extends { readonly place?: HoldPlace }>(
   const { beside = requireGroup(owner, context.store, "beside").beside } = context.store;
   const { ttlMs, holds, source } = context;
   const { spent } = holds;
-  const ticket = randomToken();
+  const ticket = holds.mark + randomToken();
   const entry = { ticket, holdMs, graceMs, ...(ttlMs !== undefined && { ttlMs }) };
   const deadline = performance.now() + waitMs;
   const waiting = { session: ref, waitMs, signal, deadline, ...watching(session) };

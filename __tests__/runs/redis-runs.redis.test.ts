@@ -1,0 +1,270 @@
+import { HumanMessage } from "@langchain/core/messages";
+import { Redis } from "ioredis";
+import { sessionConfig, withRedisMemory, type RedisChatMemory } from "langchain-redis-memory";
+import { redisRuns, type RedisRunsOptions } from "langchain-redis-memory/runs";
+import { all, chunksOf, first, spoken } from "./spoken-source.js";
+import { closedAfterEach } from "../support/closed-after-each.js";
+import { closeMemories, newMemory } from "../support/memories.js";
+import { echoModel } from "../support/scripted-model.js";
+import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { testKeys } from "../support/test-keys.js";
+
+afterEach(closeMemories);
+
+/** Nobody is taken for dead, however slow the machine. */
+const calm: RedisRunsOptions = { lostAfterMs: 600_000, batchMs: 1 };
+
+/** Two instances of an application. */
+function twoInstances(settings: RedisRunsOptions = calm, options: Parameters<typeof newMemory>[0] = {}) {
+  const redis = { keyPrefix: uniquePrefix() };
+  const [a, b] = [newMemory({ ...options, redis }), newMemory({ ...options, redis })];
+  return {
+    memories: [a, b] as const,
+    keyPrefix: redis.keyPrefix,
+    runs: [redisRuns(a, settings), redisRuns(b, settings)],
+  };
+}
+
+describe("a run", () => {
+  const closed = closedAfterEach();
+
+  it("is read by its own process and by another one, whole and in order, and ends as done", async () => {
+    const { runs } = twoInstances();
+    const { work, say, end } = spoken();
+    const run = await runs[0]!.start("s", { turnId: "t" }, work);
+    const readers = [
+      all(run),
+      all(runs[0]!.join("s")),
+      all(runs[1]!.join("s")),
+      all(runs[1]!.join("s", { turnId: "t" })),
+    ];
+    for (let word = 0; word < 100; word += 1) {
+      say(`w${word} `);
+      if (word % 10 === 0) {
+        await new Promise(setImmediate);
+      }
+    }
+    end();
+    for (const items of await Promise.all(readers)) {
+      expect(chunksOf(items)).toEqual(Array.from({ length: 100 }, (_, word) => `w${word} `));
+      expect(items.at(-1)).toEqual({ state: "done" });
+    }
+  });
+
+  it("goes on behind any position, on either process, while it runs and when it has ended", async () => {
+    const { runs } = twoInstances();
+    const { work, say, end } = spoken();
+    await runs[0]!.start("s", { turnId: "t" }, work);
+    say("a", "b");
+    const [seen] = (await first(runs[1]!.join("s"), 1)) as unknown as [{ id: string }];
+    say("c");
+    const going = [runs[0]!, runs[1]!].map((each) => all(each.join("s", { after: seen.id })));
+    end();
+    for (const items of await Promise.all(going)) {
+      expect(chunksOf(items)).toEqual(["b", "c"]);
+    }
+    const whole = await all(runs[1]!.join("s"));
+    for (const [index, item] of whole.slice(0, -1).entries()) {
+      const rest = await all(runs[index % 2]!.join("s", { after: (item as { id: string }).id }));
+      expect(rest).toEqual(whole.slice(index + 1));
+    }
+  });
+
+  it("outlives a reader that leaves it, and a reader that is aborted gets no end", async () => {
+    const { runs } = twoInstances();
+    const { work, say, end } = spoken();
+    const run = await runs[0]!.start("s", { turnId: "t" }, work);
+    const leaving = new AbortController();
+    const left = all(runs[1]!.join("s", { signal: leaving.signal }));
+    say("a");
+    expect(chunksOf(await first(run, 1))).toEqual(["a"]);
+    leaving.abort();
+    expect((await left).every((item) => "id" in item)).toBe(true);
+    say("b");
+    end();
+    expect(chunksOf(await all(runs[1]!.join("s")))).toEqual(["a", "b"]);
+  });
+
+  it("is stopped from another process, and ends as stopped", async () => {
+    const { runs } = twoInstances();
+    const { work, say } = spoken();
+    const run = await runs[0]!.start("s", { turnId: "t" }, work);
+    say("a");
+    expect(await runs[1]!.active("s")).toEqual({ turnId: "t", state: "running", since: expect.any(Number) as number });
+    expect(await runs[1]!.stop("s", { turnId: "other" })).toBe(false);
+    expect(await runs[1]!.stop("s", { turnId: "t" })).toBe(true);
+    expect((await all(run)).at(-1)).toEqual({ state: "stopped" });
+    expect(await runs[1]!.stop("s")).toBe(false);
+    expect(await runs[1]!.active("s")).toBeUndefined();
+  });
+
+  it("is one for a session: another turn is refused, the same turn joins it", async () => {
+    const { runs } = twoInstances();
+    const { work, say, end } = spoken();
+    await runs[0]!.start("s", { turnId: "t" }, work);
+    const other = () => runs[1]!.start("s", { turnId: "u" }, spoken().work);
+    await expect(other()).rejects.toMatchObject({ code: "busy", retryable: true });
+    const again = await runs[1]!.start("s", { turnId: "t" }, () => Promise.reject(new Error("not called")));
+    say("a");
+    end();
+    expect(chunksOf(await all(again))).toEqual(["a"]);
+  });
+
+  it("ends as failed with the code of the error, never its text", async () => {
+    const { runs } = twoInstances();
+    const { work, say, fail } = spoken();
+    const run = await runs[0]!.start("s", { turnId: "t" }, work);
+    say("a");
+    fail(new TypeError("secret"));
+    const ends = await Promise.all([all(run), all(runs[1]!.join("s"))]);
+    for (const items of ends) {
+      expect(items.at(-1)).toEqual({ state: "failed", error: "TypeError" });
+    }
+  });
+
+  it("rejects at the start where the work fails before it streams, and leaves the session free", async () => {
+    const { runs } = twoInstances();
+    const start = () => runs[0]!.start("s", { turnId: "t" }, () => Promise.reject(new RangeError("no")));
+    await expect(start()).rejects.toThrow(RangeError);
+    await expect(start()).rejects.toThrow(RangeError);
+    expect((await all(runs[1]!.join("s"))).at(-1)).toEqual({ state: "failed", error: "RangeError" });
+    const notIterable = () => runs[0]!.start("s", { turnId: "t" }, () => "text" as never);
+    await expect(notIterable()).rejects.toMatchObject({ code: "invalid_option", option: "work" });
+  });
+
+  it("waits for a human where the graph was interrupted", async () => {
+    const { runs } = twoInstances();
+    const { work, say, end } = spoken();
+    const run = await runs[0]!.start("s", { turnId: "t" }, work);
+    say(["updates", { __interrupt__: [{ value: "sure?" }] }]);
+    end();
+    expect((await all(run)).at(-1)).toEqual({ state: "waiting" });
+    expect(await runs[1]!.active("s")).toMatchObject({ state: "waiting" });
+    const { work: resumed, end: endResumed } = spoken();
+    const next = await runs[1]!.start("s", { turnId: "t" }, resumed);
+    endResumed();
+    expect(await all(next)).toEqual([{ state: "done" }]);
+  });
+
+  it("is left out from its limit on: readers get a reset, the stored answer and the end", async () => {
+    const { runs } = twoInstances({ ...calm, maxRunBytes: 1_000 });
+    const { work, say, end } = spoken();
+    const run = await runs[0]!.start("s", { turnId: "t" }, work);
+    const remote = all(runs[1]!.join("s"));
+    say("a", "b".repeat(2_000), "c");
+    end();
+    for (const items of [await all(run), await remote, await all(runs[1]!.join("s"))]) {
+      expect(items).toEqual([{ id: expect.any(String) as string, chunk: "a" }, { reset: true }, { state: "done" }]);
+    }
+  });
+
+  it("keeps every key with an expiry, at any moment", async () => {
+    const { runs, keyPrefix } = twoInstances();
+    const client = closed(new Redis(sharedRedisUrl()));
+    const { work, say, end } = spoken();
+    const ttls = async () => {
+      const keys = await client.keys(`${keyPrefix}:*`);
+      expect(keys.length).toBeGreaterThan(0);
+      for (const key of keys) {
+        expect([key, await client.pttl(key)]).toEqual([key, expect.any(Number)]);
+        expect(await client.pttl(key)).not.toBe(-1);
+      }
+    };
+    const run = await runs[0]!.start("s", { turnId: "t" }, work);
+    await ttls();
+    say("a");
+    await first(runs[1]!.join("s"), 1);
+    await ttls();
+    end();
+    await all(run);
+    await ttls();
+  });
+
+  it("is closed to other owners", async () => {
+    const { runs } = twoInstances();
+    const { work } = spoken();
+    await runs[0]!.start("s", { turnId: "t", owner: "ann" }, work);
+    const refused = { code: "other_owner" };
+    await expect(all(runs[1]!.join("s", { owner: "bob" }))).rejects.toMatchObject(refused);
+    await expect(runs[1]!.stop("s", { owner: "bob" })).rejects.toMatchObject(refused);
+    await expect(runs[1]!.active("s", { owner: "bob" })).rejects.toMatchObject(refused);
+    await expect(runs[1]!.start("s", { turnId: "u", owner: "bob" }, work)).rejects.toMatchObject(refused);
+    expect(await runs[1]!.active("s", { owner: "ann" })).toMatchObject({ turnId: "t" });
+  });
+
+  it("is sealed where the memory is encrypted, and read by who has the key", async () => {
+    const { runs, keyPrefix } = twoInstances(calm, { encryption: testKeys("k1") });
+    const client = closed(new Redis(sharedRedisUrl()));
+    const { work, say, end } = spoken();
+    await runs[0]!.start("s", { turnId: "t" }, work);
+    say("a secret");
+    end();
+    expect(chunksOf(await all(runs[1]!.join("s")))).toEqual(["a secret"]);
+    expect(JSON.stringify(await client.xrange(`${keyPrefix}:{s}:run`, "-", "+"))).not.toContain("secret");
+    const without = redisRuns(newMemory({ redis: { keyPrefix } }), calm);
+    await expect(all(without.join("s"))).rejects.toMatchObject({ code: "unknown_key" });
+  });
+
+  it("goes with the session that is erased, and does not begin while it is", async () => {
+    const { runs, memories, keyPrefix } = twoInstances();
+    const client = closed(new Redis(sharedRedisUrl()));
+    const { work, say } = spoken();
+    await memories[0].history("s").addMessages([new HumanMessage("hi")]);
+    const run = await runs[0]!.start("s", { turnId: "t" }, work);
+    say("a");
+    const reader = run[Symbol.asyncIterator]();
+    await reader.next();
+    await first(runs[1]!.join("s"), 1);
+    await memories[1].sessions.delete("s");
+    expect(await client.exists(`${keyPrefix}:{s}:run`)).toBe(0);
+    say("b");
+    await reader.next();
+    expect((await reader.next()).value).toEqual({ state: "failed", error: "erased" });
+    await expect(all(run)).rejects.toMatchObject({ code: "erased" });
+    expect(await client.exists(`${keyPrefix}:{s}:run`)).toBe(0);
+    await expect(runs[1]!.start("s", { turnId: "u" }, work)).rejects.toMatchObject({ code: "erased" });
+  });
+
+  it("is stopped where its memory is closed", async () => {
+    const { runs, memories } = twoInstances();
+    const { work, say } = spoken();
+    const run = await runs[0]!.start("s", { turnId: "t" }, work);
+    say("a");
+    const [own, remote] = [all(run), all(runs[1]!.join("s"))];
+    await memories[0].close();
+    expect((await own).at(-1)).toEqual({ state: "stopped" });
+    expect((await remote).at(-1)).toEqual({ state: "stopped" });
+  });
+});
+
+describe("a run of a chain with memory", () => {
+  const closed = closedAfterEach();
+  const ask = (memory: RedisChatMemory, turnId: string, text: string) => {
+    const chat = withRedisMemory(echoModel(), { memory });
+    return (signal: AbortSignal) => chat.stream(text, { ...sessionConfig({ sessionId: "s", turnId }), signal });
+  };
+
+  it("has stored the turn when its end is told, and is the stored answer from then on", async () => {
+    const { runs, memories, keyPrefix } = twoInstances();
+    const client = closed(new Redis(sharedRedisUrl()));
+    const run = await runs[0]!.start("s", { turnId: "t" }, ask(memories[0], "t", "hello"));
+    let stored = 0;
+    for await (const item of runs[1]!.join("s")) {
+      stored = "state" in item ? (await memories[1].history("s").getMessages()).length : stored;
+    }
+    expect(stored).toBe(2);
+    expect((await all(run)).at(-1)).toEqual({ state: "done" });
+    await client.unlink(`${keyPrefix}:{s}:run`);
+    const late = await all(runs[1]!.join("s", { turnId: "t" }));
+    const chunk = expect.objectContaining({ content: "reply to hello" }) as object;
+    expect(late).toEqual([{ chunk, stored: true }, { state: "done" }]);
+    expect(await all(runs[1]!.join("s", { turnId: "other" }))).toEqual([]);
+  });
+
+  it("is a stream of one chunk where the turn is stored already", async () => {
+    const { runs, memories } = twoInstances();
+    await all(await runs[0]!.start("s", { turnId: "t" }, ask(memories[0], "t", "hello")));
+    const again = await all(await runs[1]!.start("s", { turnId: "t" }, ask(memories[1], "t", "hello")));
+    expect(chunksOf(again)).toMatchObject([{ content: "reply to hello" }]);
+  });
+});

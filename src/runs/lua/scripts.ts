@@ -1,0 +1,221 @@
+// Written by `npm run lua` from the .lua files of this folder. Change those.
+
+import { script, type ScriptPart } from "../../redis/script.js";
+
+export const nowAt3: ScriptPart = {
+  file: "includes/now.lua",
+  line: 3,
+  text: `\
+local function now()
+local time = redis.call('TIME')
+return time[1] * 1000 + math.floor(time[2] / 1000)
+end`,
+};
+
+export const lastRunAt4: ScriptPart = {
+  file: "includes/last-run.lua",
+  line: 4,
+  text: `\
+local function lastRun(run)
+local top = redis.call('XREVRANGE', run, '+', '-', 'COUNT', 1)[1]
+if not top then return nil end
+local at = top[1]:match('^%d+')
+local first = redis.call('XRANGE', run, at .. '-0', at .. '-0')[1]
+return { at = at, meta = first and first[2][2] or '', ending = top[2][1] == 'e' and top[2][2] or nil }
+end`,
+};
+
+export const beginRunAt14: ScriptPart = {
+  file: "begin-run.lua",
+  line: 14,
+  text: `\
+local run, meta, ttl, again = KEYS[1], ARGV[1], ARGV[2], ARGV[3]
+local last = lastRun(run)
+
+if last and last.meta == meta and not last.ending then return { 'BEGUN', last.at } end
+if last and again ~= '' then return { 'OVER' } end
+if last and not last.ending then return { 'BUSY', last.at, last.meta } end
+local at = again ~= '' and again or string.format('%.0f', math.max(now(), last and last.at + 1 or 0))
+redis.call('XADD', run, at .. '-0', 'b', meta)
+if last then redis.call('XTRIM', run, 'MINID', last.at) end
+redis.call('PEXPIRE', run, ttl)
+return { 'BEGUN', at }`,
+};
+
+export const numbersAt5: ScriptPart = {
+  file: "includes/numbers.lua",
+  line: 5,
+  text: `\
+local function wholeFrom(text, most)
+local number = text and text:match('^%d+$') and tonumber(text)
+return number and number <= (most or 5e13) and number or nil
+end
+local function amountFrom(text)
+local number = text and text:match('^%d[%d.e+-]*$') and tonumber(text)
+return number and number < math.huge and number or nil
+end`,
+};
+
+export const ownerLeftAt8: ScriptPart = {
+  file: "includes/owner-left.lua",
+  line: 8,
+  text: `\
+local function ownerLeft(state)
+local stem = state:match('^(.*:)state$')
+if not stem then return nil end
+local name = redis.pcall('HGET', stem .. 'ids', '[owner]')
+if type(name) == 'string' then return { name = name } end
+local marks, isLeft = {}, redis.call('EXISTS', stem .. 'ids') == 1
+for _, at in ipairs({ 0, -1 }) do
+local record = redis.pcall('LINDEX', stem .. 'log', at)
+if type(record) == 'string' then
+isLeft = true
+marks[#marks + 1] = record:match('^[^\\n]*'):match('"owner":"(%x%x%x%x%x%x%x%x%x%x%x%x)"}}$')
+end
+end
+return isLeft and { marks = marks } or nil
+end`,
+};
+
+export const loadSessionAt12: ScriptPart = {
+  file: "includes/load-session.lua",
+  line: 12,
+  text: `\
+local function loadSession(state, log, ids, read)
+local field = (read or redis.call)('HMGET', state, 'epoch', 'rev', 'base', 'start', 'next', 'headCount', 'tokens',
+'counter', 'rounds', 'fence', 'key', 'owner', 'erased', 'label', 'sum')
+local isHash, sound = not field.err, true
+if not isHash then field = {} end
+local function whole(text, most)
+local number = wholeFrom(text or '0', most)
+sound = sound and number ~= nil
+return number or 0
+end
+local s = {
+epoch = field[1] or '', rev = field[2] or '', base = whole(field[3]), start = whole(field[4]),
+next = whole(field[5]), begun = field[5] and true or false, headCount = whole(field[6]),
+tokens = amountFrom(field[7]), counter = field[8] or '',
+rounds = whole(field[9]), fence = whole(field[10], 2 ^ 53), key = field[11] or '',
+owner = field[12] or nil, erased = field[13], label = field[14], isHash = isHash,
+sum = wholeFrom(field[15] or not field[5] and '0' or nil, 140737488355213),
+last = 0, length = 0, known = 0, damaged = false
+}
+sound = sound and (not field[7] or s.tokens ~= nil)
+if s.erased then s.next, s.begun = 0, false end
+if not s.owner and not s.begun and not s.erased then s.left = ownerLeft(state) end
+s.isNamed, s.owner = s.owner ~= nil, s.owner or s.left and s.left.name
+s.last = s.next
+s.damaged = not sound or s.rounds > s.next or s.start < s.base or s.start > s.next or s.begun and s.epoch == ''
+if log then
+s.length, s.known = redis.call('LLEN', log), redis.call('HLEN', ids)
+s.damaged = s.damaged or s.length ~= s.next - s.base or s.length > 0 and s.known <= s.length
+end
+return s
+end`,
+};
+
+export const gateAt17: ScriptPart = {
+  file: "includes/gate.lua",
+  line: 17,
+  text: `\
+local function refusesOwner(ask, s)
+if not ask.owner then return nil end
+if s.owner then return s.owner ~= ask.owner and { 'OWNER' } or nil end
+local marks = s.left and s.left.marks
+if not marks then return nil end
+local own = redis.sha1hex(ask.owner):sub(1, 12)
+for _, mark in ipairs(marks) do
+if mark ~= own then return { 'OWNER' } end
+end
+return #marks == 0 and not ask.assigns and { 'DAMAGED' } or nil
+end
+
+
+local function lacksKey(ask, s)
+local known = ask.keys and ' ' .. table.concat(ask.keys.known, ' ') .. ' ' or ''
+for name in s.key:gmatch('%S+') do
+if name:byte(1) ~= 42 and not known:find(' ' .. name .. ' ', 1, true) then return true end
+end
+return false
+end
+local function gate(ask, s, checks, repeated)
+checks = checks or 'erased owner damaged key epoch fence'
+if s.erased and checks:find('erased', 1, true) then return { 'ERASED' } end
+local others = refusesOwner(ask, s)
+if others then return others end
+if s.damaged and checks:find('damaged', 1, true) then return { 'DAMAGED' } end
+if s.key ~= '' and checks:find('key', 1, true) and lacksKey(ask, s) then return { 'KEY', s.key } end
+local reply = repeated and repeated()
+if reply then return reply end
+local expected, token = ask.expectedEpoch, ask.fencingToken
+if expected and expected ~= s.epoch and checks:find('epoch', 1, true) then return { 'EPOCH' } end
+if token and token < s.fence and checks:find('fence', 1, true) then return { 'FENCED' } end
+end`,
+};
+
+export const checkSessionAt13: ScriptPart = {
+  file: "check-session.lua",
+  line: 13,
+  text: `\
+return gate(cjson.decode(ARGV[1]), loadSession(KEYS[1]), 'erased owner') or { 'OPEN' }`,
+};
+
+export const endRunAt10: ScriptPart = {
+  file: "end-run.lua",
+  line: 10,
+  text: `\
+local run, at, ending, ttl, last = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local id = at .. '-18446744073709551615'
+local found = redis.call('XRANGE', run, id, id)[1]
+if found then return { 'ENDED', found[2][2] } end
+local top = redis.call('XREVRANGE', run, '+', '-', 'COUNT', 1)[1]
+if not top or top[1]:match('^%d+') ~= at then return { 'GONE' } end
+redis.call('XADD', run, id, 'e', ending, 'l', last ~= '' and last or top[1]:match('%d+$'))
+redis.call('PEXPIRE', run, ttl)
+return { 'ENDED', ending }`,
+};
+
+export const keepMailboxAt9: ScriptPart = {
+  file: "keep-mailbox.lua",
+  line: 9,
+  text: `\
+local isNew = redis.call('EXISTS', KEYS[1]) == 0
+if isNew then redis.call('XADD', KEYS[1], '*', 'm', '[]') end
+redis.call('PEXPIRE', KEYS[1], ARGV[1])
+return { isNew and 'NEW' or 'KEPT' }`,
+};
+
+export const lookRunAt11: ScriptPart = {
+  file: "look-run.lua",
+  line: 11,
+  text: `\
+local last = lastRun(KEYS[1])
+return last and { 'RUN', last.at, last.meta, last.ending or '' } or { 'NONE' }`,
+};
+
+export const beginRunScript = script([
+  nowAt3,
+  lastRunAt4,
+  beginRunAt14,
+]);
+
+export const checkSessionScript = script([
+  numbersAt5,
+  ownerLeftAt8,
+  loadSessionAt12,
+  gateAt17,
+  checkSessionAt13,
+]);
+
+export const endRunScript = script([
+  endRunAt10,
+]);
+
+export const keepMailboxScript = script([
+  keepMailboxAt9,
+]);
+
+export const lookRunScript = script([
+  lastRunAt4,
+  lookRunAt11,
+]);

@@ -1,0 +1,242 @@
+import { randomToken } from "../base/ids.js";
+import type { OwnClient } from "../redis/connection.js";
+import { mailKey } from "../redis/keys.js";
+import { sendAlone } from "../redis/script-runner.js";
+import type { RedisWire } from "../redis-store/redis-session-store.js";
+import { keepMailboxScript } from "./lua/scripts.js";
+
+/**
+ * A letter to a process, about the run of a session that began at `at`. To the process that produces it: `follow`,
+ * `leave` and `stop`. From it: `news` (chunks, or the end) and `over` (it does not produce this run).
+ */
+export interface Letter {
+  readonly kind: "follow" | "leave" | "stop" | "news" | "over";
+  readonly at: string;
+  readonly sessionId: string;
+  /** The process that sent it. */
+  readonly from: string;
+}
+
+/** Letters are hints: who loses some finds out by looking, so an old one may go. */
+const mostLetters = 1_000;
+const blockMs = 500;
+const watchdogMs = 3 * blockMs;
+const name = { operation: "mail", sessionId: "" };
+
+/** The process of a mailbox. */
+export interface MailListener {
+  letter(letter: Letter): void;
+  /** Called again and again for as long as the process lives, four times in the time after which it counts as dead. */
+  beat(): void;
+}
+
+/**
+ * The mail of this process, which other processes take for a sign of its life: a stream that expires where it is not
+ * prolonged. One blocking read on one key serves all sessions, also in a cluster.
+ */
+export class Mailbox {
+  /** The name of this process. */
+  readonly instance = randomToken();
+  readonly #wire: RedisWire;
+  readonly #lostAfterMs: number;
+  readonly #listener: MailListener;
+  /** Letters that wait until those before them are sent, by the process that they go to. */
+  readonly #outbox = new Map<string, Outgoing>();
+  #opening: Promise<void> | undefined;
+  #client: OwnClient | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
+  #cursor = "0";
+  /** When the last sign of life was heard, and since when each came in time, as `performance.now()`. */
+  #lastBeat = -Infinity;
+  #heardSince = Infinity;
+  #beatWaiters: (() => void)[] = [];
+
+  constructor(wire: RedisWire, lostAfterMs: number, listener: MailListener) {
+    this.#wire = wire;
+    this.#lostAfterMs = lostAfterMs;
+    this.#listener = listener;
+  }
+
+  /** Opens the mailbox, and a connection for it, once. */
+  open(): Promise<void> {
+    this.#opening ??= this.#open().catch((error: unknown) => {
+      this.#opening = undefined;
+      throw error;
+    });
+    return this.#opening;
+  }
+
+  /** Sends a letter; false where the process has no mailbox: it is dead, or Redis lost it a moment ago. */
+  send(to: string, letter: Omit<Letter, "from">): Promise<boolean> {
+    const known = this.#outbox.get(to) ?? new Outgoing((letters) => this.#post(to, letters));
+    this.#outbox.set(to, known);
+    return known.add({ ...letter, from: this.instance }).finally(() => known.isEmpty && this.#outbox.delete(to));
+  }
+
+  /**
+   * True for a process that is dead. An outage of Redis stops the signs of life of all processes: only who has heard
+   * its own for long enough judges others.
+   */
+  async isDead(instance: string): Promise<boolean> {
+    for (;;) {
+      const mayJudge = performance.now() - this.#heardSince >= 1.5 * this.#lostAfterMs;
+      if (instance === this.instance || this.#isClosed || (await this.#exists(instance))) {
+        return false;
+      }
+      if (mayJudge) {
+        return true;
+      }
+      await new Promise<void>((resolve) => this.#beatWaiters.push(resolve));
+    }
+  }
+
+  /** Closes the connection and removes the mailbox. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    this.#wakeWaiters();
+    await this.#opening?.catch(() => undefined);
+    this.#client?.disconnect();
+    if (this.#opening !== undefined) {
+      const { runner, keyPrefix } = this.#wire;
+      const command = { verb: "unlink", args: [mailKey(keyPrefix, this.instance)] };
+      await runner.send(name, (client) => sendAlone(client, command)).catch(() => undefined);
+    }
+  }
+
+  async #open(): Promise<void> {
+    await this.#keep();
+    this.#client = await this.#wire.another();
+    void this.#read(this.#client);
+    this.#beatIn();
+  }
+
+  #beatIn(milliseconds = this.#lostAfterMs / 4): void {
+    this.#timer = setTimeout(() => void this.#beat(), milliseconds);
+    this.#timer.unref();
+  }
+
+  async #beat(): Promise<void> {
+    let isHeard = true;
+    await this.#keep().catch(() => (isHeard = false));
+    if (this.#isClosed) {
+      return;
+    }
+    if (isHeard) {
+      this.#wakeWaiters();
+      this.#listener.beat();
+    } else {
+      this.#heardSince = Infinity;
+    }
+    this.#beatIn(isHeard ? undefined : Math.min(100, this.#lostAfterMs / 4));
+  }
+
+  #wakeWaiters(): void {
+    this.#beatWaiters.splice(0).forEach((wake) => wake());
+  }
+
+  async #keep(): Promise<void> {
+    const { runner, keyPrefix } = this.#wire;
+    const keys = [mailKey(keyPrefix, this.instance)];
+    const call = { script: keepMailboxScript, keys, args: [this.#lostAfterMs], writes: false };
+    const began = performance.now();
+    const [word] = (await runner.run(name, call)) as [string];
+    // Begun too late, as by a process that was frozen: others may have taken it for dead meanwhile.
+    const isInTime = word === "KEPT" && began - this.#lastBeat < this.#lostAfterMs;
+    this.#heardSince = isInTime && this.#heardSince < Infinity ? this.#heardSince : began;
+    this.#lastBeat = began;
+    if (word === "NEW") {
+      this.#cursor = "0";
+    }
+  }
+
+  async #exists(instance: string): Promise<boolean> {
+    const { runner, keyPrefix } = this.#wire;
+    const command = { verb: "exists", args: [mailKey(keyPrefix, instance)] };
+    return Number(await runner.send(name, (client) => sendAlone(client, command))) === 1;
+  }
+
+  async #post(to: string, letters: readonly Letter[]): Promise<boolean> {
+    const { runner, keyPrefix } = this.#wire;
+    const args = [mailKey(keyPrefix, to), "NOMKSTREAM", "MAXLEN", "~", mostLetters, "*", "m", JSON.stringify(letters)];
+    return (await runner.send(name, (client) => sendAlone(client, { verb: "xadd", args }))) !== null;
+  }
+
+  /** Reads the mail until the mailbox is closed; a read that gets no answer is given up with its connection. */
+  async #read(client: OwnClient): Promise<void> {
+    const key = mailKey(this.#wire.keyPrefix, this.instance);
+    while (!this.#isClosed) {
+      const cursor = this.#cursor;
+      const args = ["BLOCK", blockMs, "STREAMS", key, cursor];
+      const reply = await inTime(client.call("xread", args), watchdogMs).catch(() => "failed" as const);
+      if (reply === "failed" || reply === "late") {
+        if (reply === "late") {
+          client.disconnect(true);
+        }
+        await new Promise<void>((resolve) => setTimeout(resolve, 100).unref());
+      } else if (!this.#isClosed) {
+        this.#deliver(cursor, entriesIn(reply));
+      }
+    }
+  }
+
+  #deliver(cursor: string, entries: readonly (readonly [id: string, fields: readonly string[]])[]): void {
+    for (const [id, [, text]] of entries) {
+      (JSON.parse(text!) as Letter[]).forEach((letter) => this.#listener.letter(letter));
+      // A mailbox that was made anew meanwhile is read from its beginning.
+      this.#cursor = this.#cursor === cursor ? id : this.#cursor;
+      cursor = this.#cursor === id ? id : cursor;
+    }
+  }
+}
+
+/** Letters to one process: one command is under way at a time, and takes all that came meanwhile. */
+class Outgoing {
+  readonly #post: (letters: readonly Letter[]) => Promise<boolean>;
+  #letters: Letter[] = [];
+  #next: Promise<boolean> | undefined;
+  #current: Promise<unknown> = Promise.resolve();
+
+  constructor(post: (letters: readonly Letter[]) => Promise<boolean>) {
+    this.#post = post;
+  }
+
+  get isEmpty(): boolean {
+    return this.#next === undefined;
+  }
+
+  add(letter: Letter): Promise<boolean> {
+    const isThere = this.#letters.some(({ kind, at, sessionId }) => {
+      return kind === letter.kind && at === letter.at && sessionId === letter.sessionId;
+    });
+    this.#letters.push(...(isThere ? [] : [letter]));
+    if (this.#next === undefined) {
+      const next = this.#current.then(() => {
+        this.#next = undefined;
+        return this.#post(this.#letters.splice(0));
+      });
+      this.#next = next;
+      this.#current = next.catch(() => undefined);
+    }
+    return this.#next;
+  }
+}
+
+/** The entries of the one stream that XREAD names: a list of pairs, or an object by the protocol of Redis 6. */
+function entriesIn(reply: unknown): [string, string[]][] {
+  const streams = (Array.isArray(reply) ? reply : []) as [string, [string, string[]][]][];
+  return streams[0]?.[1] ?? [];
+}
+
+async function inTime<T>(reply: Promise<T>, milliseconds: number): Promise<T | "late"> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<"late">((resolve) => {
+    timer = setTimeout(() => resolve("late"), milliseconds);
+  });
+  try {
+    return await Promise.race([reply, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,299 @@
+import * as z from "zod/mini";
+import { ConfigurationError, ConflictError } from "../base/errors.js";
+import { randomToken } from "../base/ids.js";
+import { lazy, nonEmptyText, nonNegativeInteger, parseOptions, positiveInteger } from "../base/options.js";
+import { contextOf, type RedisChatMemory } from "../memory/redis-chat-memory.js";
+import { wireOf } from "../redis-store/redis-session-store.js";
+import { sealedParts } from "../sealed/loaded-store.js";
+import { checkOwnerName } from "../session/identity.js";
+import type { MemoryContext } from "../session/memory-context.js";
+import { sessionLabel } from "../store/refusals.js";
+import { checkSessionId, type SessionRef } from "../store/session-ref.js";
+import { RunProcess } from "./run-process.js";
+import { codeOf } from "./producer.js";
+import { Run, type RunItem } from "./run.js";
+import { positionIn, type RunEndState, type RunPosition } from "./run-log.js";
+import type { StoredRun } from "./run-store.js";
+import { storedAnswer } from "./stored-answer.js";
+
+/** Options of {@link redisRuns}. */
+export interface RedisRunsOptions {
+  /**
+   * Milliseconds after which a process that gives no sign of life counts as dead, and its runs as lost; at least 100.
+   * @default 2_000
+   */
+  readonly lostAfterMs?: number;
+  /** Milliseconds for which chunks are collected before they are written; 0 does not wait. @default 20 */
+  readonly batchMs?: number;
+  /** Bytes of a run that readers can get, text and 100 for each batch; the rest is left out. @default 8_000_000 */
+  readonly maxRunBytes?: number;
+}
+
+/** Whose run it is. */
+export interface RunAccess {
+  /** The owner of the session: a run of another owner is refused. @default none: ownership is not checked */
+  readonly owner?: string;
+}
+
+/** Options of {@link RedisRuns.start}. */
+export interface StartOptions extends RunAccess {
+  /** The id of the turn, the same for each try: a run of the same turn that is under way is joined. */
+  readonly turnId: string;
+}
+
+/** Options of {@link RedisRuns.join}. */
+export interface JoinOptions extends RunAccess {
+  /** The turn: after its run, its stored answer. @default the newest run of the session */
+  readonly turnId?: string;
+  /** The id of the last item that the reader has, as of `Last-Event-ID`. @default from the beginning */
+  readonly after?: string | null;
+  /** Ends the reader; the run goes on. */
+  readonly signal?: AbortSignal;
+}
+
+/** Options of {@link RedisRuns.stop}. */
+export interface StopOptions extends RunAccess {
+  /** Stops the run of this turn only. @default any */
+  readonly turnId?: string;
+}
+
+/** A run of a session. */
+export interface ActiveRun {
+  /** The turn. */
+  readonly turnId: string;
+  /** `waiting`: it waits for a human. */
+  readonly state: "running" | Extract<RunEndState, "waiting">;
+  /** When it began, in milliseconds since 1970, by the clock of Redis. */
+  readonly since: number;
+}
+
+/** The work of a run: a stream of a chain, an agent or a graph, or any other async iterable, which ends on `signal`. */
+export type RunWork<Chunk> = (signal: AbortSignal) => AsyncIterable<Chunk> | PromiseLike<AsyncIterable<Chunk>>;
+
+const optionsSchema = lazy(() =>
+  z.strictObject({
+    lostAfterMs: z._default(positiveInteger().check(z.minimum(100, "must be at least 100")), 2_000),
+    batchMs: z._default(nonNegativeInteger(), 20),
+    maxRunBytes: z._default(positiveInteger(), 8_000_000),
+  }),
+);
+const accessFields = { owner: z.optional(z.unknown()) };
+const startSchema = lazy(() => z.strictObject({ ...accessFields, turnId: nonEmptyText() }));
+const joinSchema = lazy(() =>
+  z.strictObject({
+    ...accessFields,
+    turnId: z.optional(nonEmptyText()),
+    after: z.optional(z.nullable(z.string("must be a string"))),
+    signal: z.optional(z.custom<AbortSignal>()),
+  }),
+);
+const stopSchema = lazy(() => z.strictObject({ ...accessFields, turnId: z.optional(nonEmptyText()) }));
+const activeSchema = lazy(() => z.strictObject(accessFields));
+
+const known = new WeakMap<MemoryContext, RedisRuns>();
+
+/**
+ * The running answers of a memory: a run goes on when its reader leaves, and is read, joined and stopped from any
+ * instance.
+ *
+ * One for each memory: later calls return the first. Opens one more connection with the first `start` or `join`;
+ * `memory.close()` stops the runs of this process and closes it. Needs Redis 6.2 or Valkey.
+ *
+ * @throws ConfigurationError `memory` for a memory that is not on Redis, and for invalid options.
+ * @example
+ * import { ChatOpenAI } from "@langchain/openai";
+ * import { RedisChatMemory, sessionConfig, withRedisMemory } from "langchain-redis-memory";
+ * import { redisRuns } from "langchain-redis-memory/runs";
+ *
+ * const memory = new RedisChatMemory({ url: "redis://localhost:6379" });
+ * const chat = withRedisMemory(new ChatOpenAI({ model: "gpt-4o-mini" }), { memory });
+ * const runs = redisRuns(memory);
+ * const session = { sessionId: "chat-7", turnId: "question-1" };
+ * const run = await runs.start("chat-7", { turnId: "question-1" }, (signal) =>
+ *   chat.stream("Hi", { ...sessionConfig(session), signal }),
+ * );
+ * for await (const item of run) {
+ *   console.log(item); // { id, chunk } … { state: "done" }
+ * }
+ * await memory.close();
+ */
+export function redisRuns(memory: RedisChatMemory, options: RedisRunsOptions = {}): RedisRuns {
+  const settings = parseOptions("redisRuns", optionsSchema(), options);
+  const context = contextOf(memory);
+  const sealed = context && sealedParts(context.source);
+  const wire = context && wireOf(sealed?.store ?? context.source);
+  if (wire === undefined) {
+    throw new ConfigurationError("memory", 'redisRuns: "memory" must be a RedisChatMemory on Redis.');
+  }
+  const runs =
+    known.get(context!) ??
+    RedisRuns["make"](memory, new RunProcess({ ...settings, wire, ring: sealed?.ring, context: context! }));
+  known.set(context!, runs);
+  return runs;
+}
+
+/** Starts, reads and stops runs: see {@link redisRuns}. */
+export class RedisRuns {
+  readonly #memory: RedisChatMemory;
+  readonly #process: RunProcess;
+
+  private constructor(memory: RedisChatMemory, process: RunProcess) {
+    this.#memory = memory;
+    this.#process = process;
+  }
+
+  private static make(memory: RedisChatMemory, process: RunProcess): RedisRuns {
+    return new RedisRuns(memory, process);
+  }
+
+  /**
+   * Starts a run, whose chunks readers get from the first on. Resolves when its work has begun to stream.
+   *
+   * @throws ConflictError `busy` (retryable) where another turn's run is under way, `other_owner`; StoreError, `erased`
+   *   for a session that was erased; ConfigurationError; errors of the work before its first chunk.
+   */
+  async start<Chunk>(sessionId: string, options: StartOptions, work: RunWork<Chunk>): Promise<Run<Chunk>> {
+    const { turnId, owner } = parseOptions("runs.start", startSchema(), options);
+    const session = refOf("runs.start", sessionId, owner);
+    const { store, mailbox } = this.#process;
+    await mailbox.open();
+    await store.check("startRun", session);
+    for (;;) {
+      const call = randomToken();
+      const found = await this.#process.begin(session, { turnId, instance: mailbox.instance, call });
+      if (found.isNew) {
+        return this.#play(session, found, work);
+      }
+      if (found.meta.turnId === turnId) {
+        return this.#reader(session, { turnId });
+      }
+      if (!(await this.#process.endIfDead(session, found))) {
+        throw busy(sessionId);
+      }
+    }
+  }
+
+  /**
+   * A reader of a run, from any position, on any instance. Nothing is sent before it is iterated.
+   *
+   * Behind the end of a run, for which chunks stay for two minutes, it is the stored answer of the turn; where there is
+   * neither, it is empty.
+   *
+   * @throws ConfigurationError; while it is iterated: ConflictError `other_owner`, StoreError, EncryptionError.
+   */
+  join<Chunk = unknown>(sessionId: string, options: JoinOptions = {}): Run<Chunk> {
+    const { owner, after, ...rest } = parseOptions("runs.join", joinSchema(), options);
+    const session = refOf("runs.join", sessionId, owner);
+    // A browser's first request has no Last-Event-ID.
+    const isGiven = typeof after === "string" && after !== "";
+    const position = isGiven ? positionIn(after) : undefined;
+    if (isGiven && position === undefined) {
+      throw new ConfigurationError("after", 'runs.join: option "after" must be the id of an item of a run.');
+    }
+    return this.#reader(session, { ...rest, position });
+  }
+
+  /**
+   * Stops the run of a session, on whichever instance it is; what it said is stored. True where its process heard it,
+   * or was dead, so that the run is over; false where there is nothing to stop. Readers hear the end when it is stored.
+   *
+   * @throws ConflictError `other_owner`; StoreError.
+   */
+  async stop(sessionId: string, options: StopOptions = {}): Promise<boolean> {
+    const { turnId, owner } = parseOptions("runs.stop", stopSchema(), options);
+    const session = refOf("runs.stop", sessionId, owner);
+    const run = await this.#look("stopRun", session);
+    if (run === undefined || run.end !== undefined || (turnId !== undefined && turnId !== run.meta.turnId)) {
+      return false;
+    }
+    return this.#process.stop(session, run);
+  }
+
+  /**
+   * The run of a session that is under way or waits for a human. One or two round trips.
+   *
+   * @throws ConflictError `other_owner`; StoreError.
+   */
+  async active(sessionId: string, options: RunAccess = {}): Promise<ActiveRun | undefined> {
+    const { owner } = parseOptions("runs.active", activeSchema(), options);
+    const session = refOf("runs.active", sessionId, owner);
+    const run = await this.#look("activeRun", session);
+    const state = run?.end?.state ?? "running";
+    if (run === undefined || (state !== "running" && state !== "waiting")) {
+      return undefined;
+    }
+    return { turnId: run.meta.turnId, state, since: Number(run.at) };
+  }
+
+  async #look(operation: string, session: SessionRef): Promise<StoredRun | undefined> {
+    const { store } = this.#process;
+    await store.check(operation, session);
+    return store.look(operation, session);
+  }
+
+  async #play<Chunk>(session: SessionRef, found: StoredRun, work: RunWork<Chunk>): Promise<Run<Chunk>> {
+    const producer = this.#process.producer(session, found);
+    const reader = this.#reader<Chunk>(session, { turnId: found.meta.turnId });
+    let source: AsyncIterable<Chunk>;
+    try {
+      source = await work(producer.stopping.signal);
+      if (typeof (source as Partial<AsyncIterable<Chunk>> | null)?.[Symbol.asyncIterator] !== "function") {
+        throw new ConfigurationError("work", "runs.start: the work must return an async iterable, such as a stream.");
+      }
+    } catch (error) {
+      const isStopped = producer.stopping.signal.aborted;
+      await this.#process.finish(session, producer, { state: "failed", error: codeOf(error) });
+      if (isStopped) {
+        return reader;
+      }
+      throw error;
+    }
+    this.#process.play(session, producer, source);
+    return reader;
+  }
+
+  #reader<Chunk>(session: SessionRef, asked: Asked): Run<Chunk> {
+    return new Run((signal) => this.#read(session, asked, signal));
+  }
+
+  async *#read(
+    session: SessionRef,
+    { turnId, position, signal: given }: Asked,
+    other: AbortSignal | undefined,
+  ): AsyncGenerator<RunItem> {
+    const answer = (name: string | undefined) => storedAnswer(this.#memory, session, name);
+    await this.#process.mailbox.open();
+    await this.#process.store.check("joinRun", session);
+    const run = await this.#process.find(session, { turnId, at: position?.at });
+    if (run === undefined) {
+      yield* position === undefined ? [] : [{ reset: true } as const];
+      yield* await answer(turnId);
+      return;
+    }
+    const from = position?.place ?? { batch: 0, index: 0 };
+    const stored = () => answer(run.meta.turnId);
+    yield* this.#process.read(session, run, { from, signals: [given, other], stored });
+  }
+}
+
+/** The request of a reader. */
+interface Asked {
+  readonly turnId?: string | undefined;
+  readonly position?: RunPosition | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+function refOf(user: string, sessionId: string, owner: unknown): SessionRef {
+  checkSessionId(sessionId);
+  if (owner === undefined) {
+    return { id: sessionId };
+  }
+  checkOwnerName(user, owner);
+  return { id: sessionId, owner };
+}
+
+function busy(sessionId: string): ConflictError {
+  const place = sessionLabel(sessionId);
+  const message = `A run of ${place} is under way; nothing was started. Join it, stop it, or try again.`;
+  return new ConflictError(message, { code: "busy", sessionId });
+}

@@ -1,0 +1,286 @@
+import { drainSession } from "../session/conversation-session.js";
+import type { MemoryContext } from "../session/memory-context.js";
+import type { RedisWire } from "../redis-store/redis-session-store.js";
+import type { KeyRing } from "../sealed/keys/key-ring.js";
+import type { SessionRef } from "../store/session-ref.js";
+import { Feed } from "./feed.js";
+import { Mailbox, type Letter } from "./mailbox.js";
+import { Producer } from "./producer.js";
+import type { RunItem } from "./run.js";
+import type { ChunkPlace, RunEnd, RunLog } from "./run-log.js";
+import { RunStore, type RunMeta, type StoredRun } from "./run-store.js";
+
+/** The settings of the runs of a process. */
+export interface ProcessSetting {
+  readonly wire: RedisWire;
+  readonly ring: KeyRing | undefined;
+  readonly context: MemoryContext;
+  readonly lostAfterMs: number;
+  readonly batchMs: number;
+  readonly maxRunBytes: number;
+}
+
+/** A reader of a log. */
+interface Reading {
+  readonly from: ChunkPlace;
+  readonly signals: readonly (AbortSignal | undefined)[];
+  readonly stored: () => Promise<readonly RunItem[]>;
+}
+
+/** The runs that this process produces, and those of others that it follows for its readers. */
+export class RunProcess {
+  readonly store: RunStore;
+  readonly mailbox: Mailbox;
+  readonly #setting: ProcessSetting;
+  /** By session. */
+  readonly #producers = new Map<string, Producer>();
+  /** The calls by which runs of this process began, or are about to. */
+  readonly #calls = new Set<string>();
+  readonly #playing = new Set<Promise<void>>();
+  readonly #feeds = new Map<string, Feed>();
+
+  constructor(setting: ProcessSetting) {
+    const { wire, ring, context, lostAfterMs } = setting;
+    this.#setting = setting;
+    this.store = new RunStore(wire, ring);
+    this.mailbox = new Mailbox(wire, lostAfterMs, {
+      letter: (letter) => this.#receive(letter),
+      beat: () => this.#feeds.forEach((feed) => void feed.beat()),
+    });
+    context.holds.mark = this.mailbox.instance;
+    context.onClose.add(() => this.#close());
+  }
+
+  /** Begins a run of this process, or returns the one under way. */
+  async begin(
+    session: SessionRef,
+    { owner = session.owner, ...meta }: RunMeta,
+  ): Promise<StoredRun & { readonly isNew: boolean }> {
+    this.#calls.add(meta.call);
+    let isNew = false;
+    try {
+      const found = await this.store.begin(session, { ...meta, ...(owner !== undefined && { owner }) });
+      ({ isNew } = found);
+      return found;
+    } finally {
+      if (!isNew) {
+        this.#calls.delete(meta.call);
+      }
+    }
+  }
+
+  /** The producer of a run that began here. */
+  producer(session: SessionRef, run: StoredRun): Producer {
+    const { context, batchMs, maxRunBytes: maxBytes } = this.#setting;
+    const letter = { kind: "news", at: run.at, sessionId: session.id } as const;
+    const tell = (instance: string) => this.mailbox.send(instance, letter);
+    const drain = () => drainSession(context, session.id);
+    const producer = new Producer({ store: this.store, session, run, batchMs, maxBytes, tell, drain });
+    this.#producers.set(session.id, producer);
+    return producer;
+  }
+
+  /** Plays a run in the background. */
+  play(session: SessionRef, producer: Producer, source: AsyncIterable<unknown>): void {
+    void this.#ended(session, producer, producer.play(source));
+  }
+
+  /** Ends a run whose work did not begin to stream. */
+  finish(session: SessionRef, producer: Producer, end: RunEnd): Promise<void> {
+    return this.#ended(session, producer, producer.finish(end));
+  }
+
+  #ended({ id }: SessionRef, producer: Producer, playing: Promise<void>): Promise<void> {
+    const ended = playing.finally(() => {
+      this.#playing.delete(ended);
+      this.#calls.delete(producer.run.meta.call);
+      if (this.#producers.get(id) === producer) {
+        this.#producers.delete(id);
+      }
+    });
+    this.#playing.add(ended);
+    return ended;
+  }
+
+  /** True where a run's process is dead: the run is ended as lost, unless somebody else has ended it. */
+  async endIfDead(session: SessionRef, run: StoredRun): Promise<boolean> {
+    const { instance, call } = run.meta;
+    const isOwn = instance === this.mailbox.instance;
+    if (isOwn ? this.#calls.has(call) : !(await this.mailbox.isDead(instance))) {
+      return false;
+    }
+    const end = await this.store.end(session, run.at, { state: "lost" });
+    if (end?.state === "lost") {
+      await this.#giveUpHold(session, instance);
+    }
+    return true;
+  }
+
+  /** Stops a run wherever it is. */
+  async stop(session: SessionRef, run: StoredRun): Promise<boolean> {
+    const { at, meta } = run;
+    const own = this.#own(session.id, at);
+    if (own !== undefined) {
+      own.stop();
+      return true;
+    }
+    await this.mailbox.open();
+    const isHeard = await this.mailbox.send(meta.instance, { kind: "stop", at, sessionId: session.id });
+    if (!isHeard && !(await this.endIfDead(session, run))) {
+      return this.stop(session, run);
+    }
+    return true;
+  }
+
+  /** The run that a reader asks for: the one of a position, of a turn, or the newest one. */
+  async find(
+    session: SessionRef,
+    { turnId, at }: { readonly turnId: string | undefined; readonly at: string | undefined },
+  ): Promise<StoredRun | undefined> {
+    const newest = await this.store.look("joinRun", session);
+    if (at === undefined || at === newest?.at) {
+      return turnId === undefined || turnId === newest?.meta.turnId ? newest : undefined;
+    }
+    const meta = await this.store.metaOf(session, at);
+    // A run is followed by another one only when it has ended.
+    return meta && { at, meta, end: { state: "lost" } };
+  }
+
+  /** The items of a run behind a place, up to its end. */
+  async *read(session: SessionRef, run: StoredRun, reading: Reading): AsyncGenerator<RunItem> {
+    const own = this.#own(session.id, run.at);
+    if (own !== undefined) {
+      yield* itemsOf(own.log, reading);
+      return;
+    }
+    const feed = this.#feedOf(session, run);
+    feed.count(1);
+    try {
+      if (feed.log.next === 1) {
+        await feed.refresh();
+        // A run that has ended may have expired since it was looked up.
+        await (feed.instance === undefined && feed.log.end === undefined ? feed.lose() : this.#follow(feed));
+      }
+      yield* itemsOf(feed.log, reading);
+    } finally {
+      if (feed.count(-1)) {
+        this.#leave(feed);
+      }
+    }
+  }
+
+  #own(sessionId: string, at: string): Producer | undefined {
+    const producer = this.#producers.get(sessionId);
+    return producer?.log.at === at ? producer : undefined;
+  }
+
+  #feedOf(session: SessionRef, { at, meta, end }: StoredRun): Feed {
+    const name = `${at} ${session.id}`;
+    const onLost = (...lost: [SessionRef, string]) => this.#giveUpHold(...lost);
+    const setting = { store: this.store, mailbox: this.mailbox, onLost };
+    const feed = this.#feeds.get(name) ?? new Feed(setting, session, at, end === undefined ? meta.instance : undefined);
+    this.#feeds.set(name, feed);
+    return feed;
+  }
+
+  async #follow({ instance, log, session }: Feed): Promise<void> {
+    if (instance !== undefined && log.end === undefined) {
+      await this.mailbox.send(instance, { kind: "follow", at: log.at, sessionId: session.id });
+    }
+  }
+
+  #leave({ instance, log, session }: Feed): void {
+    this.#feeds.delete(`${log.at} ${session.id}`);
+    if (instance !== undefined && log.end === undefined) {
+      const letter = { kind: "leave", at: log.at, sessionId: session.id } as const;
+      this.mailbox.send(instance, letter).catch(() => undefined);
+    }
+  }
+
+  #receive({ kind, at, sessionId, from }: Letter): void {
+    const producer = this.#own(sessionId, at);
+    const feed = this.#feeds.get(`${at} ${sessionId}`);
+    switch (kind) {
+      case "stop":
+        return producer?.stop();
+      case "leave":
+        return producer?.unfollow(from);
+      case "news":
+        return feed?.news();
+      case "over":
+        return void feed?.lose().catch(() => undefined);
+      case "follow":
+        if (producer === undefined) {
+          this.mailbox.send(from, { kind: "over", at, sessionId }).catch(() => undefined);
+        }
+        return producer?.follow(from);
+    }
+  }
+
+  /** Gives back the hold that a dead process has on a session, so that the next turn need not wait until it expires. */
+  async #giveUpHold({ id }: SessionRef, instance: string): Promise<void> {
+    const ticket = await this.store.ticketOf({ id });
+    if (ticket?.startsWith(instance)) {
+      await this.#setting.context.source.beside?.giveBackHold({ id }, ticket);
+    }
+  }
+
+  /** Stops the runs of this process and waits for their ends; what is followed is left. */
+  async #close(): Promise<void> {
+    this.#producers.forEach((producer) => producer.stop());
+    await Promise.all(this.#playing);
+    this.#feeds.forEach(({ log }) => {
+      log.cut();
+      log.finish({ state: "failed", error: "closed" });
+    });
+    await this.mailbox.close();
+  }
+}
+
+/** The items of a log behind a place. */
+async function* itemsOf(log: RunLog, { from, signals, stored }: Reading): AsyncGenerator<RunItem> {
+  const left = new AbortController();
+  const leave = () => left.abort();
+  signals.forEach((signal) => signal?.addEventListener("abort", leave, { once: true }));
+  if (signals.some((signal) => signal?.aborted)) {
+    leave();
+  }
+  try {
+    yield* itemsUntil(log, { place: from, stored, signal: left.signal });
+  } finally {
+    signals.forEach((signal) => signal?.removeEventListener("abort", leave));
+  }
+}
+
+async function* itemsUntil(
+  log: RunLog,
+  { place, stored, signal }: Pick<Reading, "stored"> & { place: ChunkPlace; readonly signal: AbortSignal },
+): AsyncGenerator<RunItem> {
+  while (!signal.aborted) {
+    const next = log.behind(place);
+    if (next !== undefined) {
+      place = next.place;
+      yield { id: log.idOf(place), chunk: next.chunk };
+      continue;
+    }
+    if (log.end !== undefined && log.hasGiven(place) && !log.isCut) {
+      yield log.end;
+      return;
+    }
+    if (log.end !== undefined || log.isCut) {
+      break;
+    }
+    await log.changed(signal);
+  }
+  if (signal.aborted) {
+    return;
+  }
+  yield { reset: true };
+  while (log.end === undefined && !signal.aborted) {
+    await log.changed(signal);
+  }
+  if (log.end !== undefined && log.end.error !== "closed") {
+    yield* (await stored()).filter((item) => "stored" in item);
+  }
+  yield* log.end === undefined ? [] : [log.end];
+}

@@ -1,0 +1,212 @@
+import { MemoryError, type StoreError } from "../base/errors.js";
+import { unknownReply, type CallName } from "../redis/errors.js";
+import { runKeys, sessionKeys, type RunKeys } from "../redis/keys.js";
+import type { RedisWire } from "../redis-store/redis-session-store.js";
+import { askText, runOnSession, sendAlone, type Command } from "../redis/script-runner.js";
+import type { Script } from "../redis/script.js";
+import { sealText } from "../sealed/beside.js";
+import { refuseSealedFields } from "../sealed/keys/field.js";
+import type { KeyRing } from "../sealed/keys/key-ring.js";
+import { SessionOpener } from "../sealed/session-opener.js";
+import { refuseOwner } from "../store/refusals.js";
+import type { SessionRef } from "../store/session-ref.js";
+import { beginRunScript, checkSessionScript, endRunScript, lookRunScript } from "./lua/scripts.js";
+import type { RunEnd } from "./run-log.js";
+
+/** The facts of a run that are known when it begins. */
+export interface RunMeta {
+  readonly turnId: string;
+  /** The process that produces it. */
+  readonly instance: string;
+  readonly owner?: string;
+  /** Tells calls of `begin` apart. */
+  readonly call: string;
+}
+
+/** A run of a session as Redis has it. */
+export interface StoredRun {
+  readonly at: string;
+  readonly meta: RunMeta;
+  /** Undefined while it is under way. */
+  readonly end: RunEnd | undefined;
+}
+
+/** An entry of a run: a batch of chunks as text, the mark that the rest was left out, or the end. */
+export interface RunEntry {
+  readonly batch: number;
+  readonly kind: "d" | "t" | "e";
+  readonly text: string;
+  /** The number of the last batch; only the end has it. */
+  readonly last?: number;
+}
+
+const lastBatch = "18446744073709551615";
+const entriesAtOnce = 500;
+
+/** Milliseconds for which a run, and one that has ended, stays readable. */
+export const runTtlMs = { running: 3_600_000, ended: 120_000 };
+
+/** Runs of sessions in Redis: one stream for each session, whose explicit entry ids do the work of fences. */
+export class RunStore {
+  readonly #wire: RedisWire;
+  readonly #ring: KeyRing | undefined;
+
+  constructor(wire: RedisWire, ring: KeyRing | undefined) {
+    this.#wire = wire;
+    this.#ring = ring;
+  }
+
+  /** @throws StoreError `erased`; ConflictError `other_owner`. */
+  async check(operation: string, session: SessionRef): Promise<void> {
+    const { state } = sessionKeys(this.#wire.keyPrefix, session.id);
+    const call = { script: checkSessionScript, keys: [state], args: [askText(session)], writes: false };
+    await runOnSession(this.#wire.runner, { operation, sessionId: session.id }, call);
+  }
+
+  /** Begins a run and returns it; one that is under way is returned instead. */
+  async begin(session: SessionRef, meta: RunMeta): Promise<StoredRun & { readonly isNew: boolean }> {
+    const [word, at, other] = await this.#script("startRun", session, beginRunScript, [
+      JSON.stringify(meta),
+      runTtlMs.running,
+      "",
+    ]);
+    if (word === "BUSY") {
+      const found = storedRun(at!, other!, "");
+      refuseOwner(session, found.meta.owner);
+      return { ...found, isNew: false };
+    }
+    return { at: at!, meta, end: undefined, isNew: true };
+  }
+
+  /** Begins the same run again where Redis lost it; false if it has ended, or a newer one has begun. */
+  async beginAgain(session: SessionRef, { at, meta }: StoredRun): Promise<boolean> {
+    const args = [JSON.stringify(meta), runTtlMs.running, at];
+    const [word] = await this.#script("startRun", session, beginRunScript, args);
+    return word === "BEGUN";
+  }
+
+  /**
+   * Ends a run behind its last batch, or behind what is there of it; returns the end that counts, or undefined where
+   * nothing of the run is left.
+   */
+  async end(session: SessionRef, at: string, end: RunEnd, last?: number): Promise<RunEnd | undefined> {
+    const args = [at, JSON.stringify(end), runTtlMs.ended, last ?? ""];
+    const [word, text] = await this.#script("endRun", session, endRunScript, args);
+    return word === "ENDED" ? (JSON.parse(text!) as RunEnd) : undefined;
+  }
+
+  /** The newest run of a session. @throws ConflictError `other_owner`. */
+  async look(operation: string, session: SessionRef): Promise<StoredRun | undefined> {
+    const [word, at, meta, end] = await this.#script(operation, session, lookRunScript, []);
+    if (word !== "RUN") {
+      return undefined;
+    }
+    const run = storedRun(at!, meta!, end!);
+    refuseOwner(session, run.meta.owner);
+    return run;
+  }
+
+  /** The facts of a run that is not the newest one. */
+  async metaOf(session: SessionRef, at: string): Promise<RunMeta | undefined> {
+    const [first] = await this.#range(session, `${at}-0`, `${at}-0`, 1);
+    return first && (JSON.parse(first[1][1]!) as RunMeta);
+  }
+
+  /**
+   * Adds a batch. `gone`: Redis has lost the run; `late`: it has ended, or a newer one has begun. A repetition adds
+   * nothing.
+   */
+  async add(session: SessionRef, at: string, { batch, kind, text }: RunEntry): Promise<"added" | "gone" | "late"> {
+    const id = `${at}-${batch}`;
+    try {
+      const args = [this.#keys(session).run, "NOMKSTREAM", id, kind, text];
+      return (await this.#send("addToRun", session, { verb: "xadd", args })) === null ? "gone" : "added";
+    } catch (error) {
+      if (!isLate(error)) {
+        throw error;
+      }
+      return (await this.#range(session, id, id, 1)).length > 0 ? "added" : "late";
+    }
+  }
+
+  /** Entries of a run from a batch on, or its end only. */
+  async read(session: SessionRef, at: string, from: number | "end"): Promise<RunEntry[]> {
+    const first = `${at}-${from === "end" ? lastBatch : from}`;
+    const found = await this.#range(session, first, `${at}-${lastBatch}`, entriesAtOnce);
+    return found.map(([id, [kind, text, , last]]) => ({
+      batch: Number(id.slice(id.indexOf("-") + 1)),
+      kind: kind as RunEntry["kind"],
+      text: text!,
+      ...(last !== undefined && { last: Number(last) }),
+    }));
+  }
+
+  /** The ticket that holds a session. */
+  async ticketOf({ id }: SessionRef): Promise<string | undefined> {
+    const args = [sessionKeys(this.#wire.keyPrefix, id).state, "holder"];
+    const holder = (await this.#send("endRun", { id }, { verb: "hget", args })) as string | null;
+    return holder?.split(" ")[0];
+  }
+
+  /** Lets a run that takes long live on. */
+  async prolong(session: SessionRef): Promise<void> {
+    const args = [this.#keys(session).run, runTtlMs.running];
+    await this.#send("prolongRun", session, { verb: "pexpire", args });
+  }
+
+  /** Seals a text of a run for its place; a text stays plain where the memory stores plain text. */
+  async seal({ id }: SessionRef, place: string, text: string): Promise<string> {
+    return sealText(await this.#ring?.current(id), `run ${place}`, text);
+  }
+
+  /** @throws EncryptionError `unknown_key` and `wrong_key`. */
+  async open({ id }: SessionRef, place: string, stored: string): Promise<string> {
+    if (this.#ring === undefined) {
+      refuseSealedFields(id, [stored]);
+      return stored;
+    }
+    return new SessionOpener(this.#ring, id).field(`run ${place}`, stored);
+  }
+
+  #keys(session: SessionRef): RunKeys {
+    return runKeys(this.#wire.keyPrefix, session.id);
+  }
+
+  async #script(
+    operation: string,
+    session: SessionRef,
+    script: Script,
+    args: readonly (string | number)[],
+  ): Promise<[word: string, ...rest: (string | undefined)[]]> {
+    const name: CallName = { operation, sessionId: session.id };
+    const call = { script, keys: [this.#keys(session).run], args, writes: script !== lookRunScript };
+    const reply = await this.#wire.runner.run(name, call);
+    if (!Array.isArray(reply) || typeof reply[0] !== "string") {
+      throw unknownReply(name);
+    }
+    return reply as [string, ...string[]];
+  }
+
+  async #range(session: SessionRef, from: string, to: string, most: number): Promise<[string, string[]][]> {
+    const args = [this.#keys(session).run, from, to, "COUNT", most];
+    return (await this.#send("readRun", session, { verb: "xrange", args })) as [string, string[]][];
+  }
+
+  /** Without `waitReplicas`: what a replica lacks of a run is written anew, or told as missing. */
+  #send(operation: string, { id }: SessionRef, command: Command): Promise<unknown> {
+    return this.#wire.runner.send({ operation, sessionId: id }, (client) => sendAlone(client, command));
+  }
+}
+
+function storedRun(at: string, meta: string, end: string): StoredRun {
+  return {
+    at,
+    meta: JSON.parse(meta) as RunMeta,
+    end: end === "" ? undefined : (JSON.parse(end) as RunEnd),
+  };
+}
+
+/** True where the stream holds an entry with a greater id. */
+function isLate(error: unknown): boolean {
+  return MemoryError.isInstance(error) && /equal or smaller/.test(String((error as StoreError).cause));
+}
