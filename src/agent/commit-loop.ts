@@ -26,15 +26,16 @@ export interface LoopEnd {
  */
 export async function commitLoop({ session, opened, loop, view, hasCut }: LoopEnd): Promise<void> {
   const { sessionId, context } = session;
-  const reducer = context.reducer!;
+  const { reducer, tokenCounter } = context;
   const decoded = session.decode(view);
   const isAlone = isUndisturbed(decoded, { opened, loop, hasCut });
   if (loop.reducedFrom === undefined || !isAlone) {
     if (
-      await exceedsLimit(
+      reducer !== undefined &&
+      (await exceedsLimit(
         reducer,
         decoded.entries.map(({ message }) => message),
-      )
+      ))
     ) {
       await reduceAfterWrite(session, view, traceOf(currentConfig()));
     }
@@ -47,7 +48,7 @@ export async function commitLoop({ session, opened, loop, view, hasCut }: LoopEn
     const messages = loop.messages.map((message) =>
       loop.isOfTurn(message) ? (byId.get(message.id) ?? message) : message,
     );
-    const after = await viewSize(messages, reducer.tokenCounter);
+    const after = await viewSize(messages, reducer?.tokenCounter ?? tokenCounter);
     const outcome = { messages, before: loop.reducedFrom, after, overBudgetBy: 0 };
     if ((await commitOutcome(session, decoded, outcome)) === "stale") {
       report(context.onEvent, { type: "reduction_stale", sessionId });

@@ -139,7 +139,7 @@ export class AgentHooks {
       await run.store(state, { done: false });
     }
     const { plan, profile } = await run.planOf({ model: request.model, tools: toolsOf(request), config });
-    const messages = await run.request(state, request.messages, { plan, config });
+    const messages = await run.request(state, request.messages, { plan, config, call: partsOf(request) });
     const plain = withOneSystemText({ ...request, messages }, plan.criteria.profile);
     const marked = this.#policy.promptCacheMarks ? markedRequest(plain, plan.criteria.profile) : plain;
     const bound = await this.#thoughtsOf(marked, profile.model);
@@ -153,6 +153,7 @@ export class AgentHooks {
     if (message === undefined) {
       return isStructured(response) ? (asAnswer(response) as Response) : response;
     }
+    run.answered(message);
     if (!mayCall(message)) {
       this.#expect(state, { steps: false });
     }
@@ -277,6 +278,11 @@ export class AgentHooks {
 function isAnswer(response: unknown): boolean {
   const message = messageOf(response);
   return message !== undefined && !mayCall(message);
+}
+
+/** The parts of a request beside its messages. */
+function partsOf({ model, systemMessage, systemPrompt, tools }: CallRequest) {
+  return { model, system: systemMessage ?? systemPrompt, tools };
 }
 
 /** The tools of a request; undefined where a structured response may still add its own. */

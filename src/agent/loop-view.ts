@@ -5,9 +5,11 @@ import { report } from "../base/events.js";
 import type { ConversationSession } from "../session/conversation-session.js";
 import { refuseSplitSteps } from "../session/plan-commit.js";
 import { tracedReduction } from "../session/reduction-trace.js";
-import type { ChatHistoryReducer } from "../reducers/chat-history-reducer.js";
+import type { ChatHistoryReducer, ReducerRequest } from "../reducers/chat-history-reducer.js";
 import type { ViewSize } from "../reducers/reduction-outcome.js";
+import type { ContextWindow, MeasuredRequest } from "../reducers/window/context-window.js";
 import { countMessages } from "../tokens/counted-messages.js";
+import { fitWindow, noteAnswer, type WindowRequest } from "../turns/fit-window.js";
 import { idsOf } from "./state.js";
 
 /** A list for a request, and the messages added to it by another middleware. */
@@ -26,6 +28,7 @@ export class LoopView {
   readonly #newest = new Map<string, BaseMessage>();
   #list: BaseMessage[];
   #before: ViewSize | undefined;
+  #measured: MeasuredRequest | undefined;
 
   constructor(session: ConversationSession, before: readonly BaseMessage[]) {
     this.#session = session;
@@ -90,12 +93,15 @@ export class LoopView {
   }
 
   /**
-   * Reduces the list if it exceeds the limit. A failure, or a result that splits a step, is reported and changes
-   * nothing, as after a write.
+   * Reduces the list if it exceeds the limit; with a reducer that knows windows, that of the request. A failure, or a
+   * result that splits a step, is reported and changes nothing, as after a write.
    */
-  async reduce(config: RunnableConfig | undefined): Promise<void> {
+  async reduce(config: RunnableConfig | undefined, request?: ReducerRequest): Promise<void> {
     const { sessionId, context } = this.#session;
-    const { reducer, autoReduce, onEvent } = context;
+    const { reducer, autoReduce, onEvent, window } = context;
+    if (window !== undefined) {
+      return request && this.#fit(await window(), { request, trace: config });
+    }
     if (reducer === undefined || autoReduce === false) {
       return;
     }
@@ -103,7 +109,7 @@ export class LoopView {
       if (!(await exceedsLimit(reducer, this.#list))) {
         return;
       }
-      const outcome = await tracedReduction(reducer, this.#list, config);
+      const outcome = await tracedReduction(reducer, this.#list, config, request);
       if (outcome.changed) {
         refuseSplitSteps(this.#list, outcome.messages);
         this.#list = [...outcome.messages];
@@ -115,12 +121,35 @@ export class LoopView {
       report(onEvent, { type: "reduction_failed", sessionId, error });
     }
   }
+
+  /** Keeps with the model's answer what its request was thought to take. */
+  answered(answer: BaseMessage): void {
+    if (this.#measured !== undefined) {
+      noteAnswer(answer, this.#measured);
+    }
+  }
+
+  async #fit(window: ContextWindow, how: Pick<WindowRequest, "request" | "trace">): Promise<void> {
+    const { messages, reduction, measured } = await fitWindow(this.#session, {
+      ...how,
+      window,
+      messages: this.#list,
+    });
+    this.#measured = measured;
+    if (reduction !== undefined) {
+      this.#list = [...messages];
+      this.#before ??= reduction.before;
+    }
+  }
 }
 
 /** True if the list exceeds the reducer's limit. */
 export async function exceedsLimit(reducer: ChatHistoryReducer, messages: readonly BaseMessage[]): Promise<boolean> {
   const { viewLimit, tokenCounter } = reducer;
   const { messages: inAll = Infinity, fromStart = Infinity, tokens } = viewLimit;
+  if (Object.keys(viewLimit).length === 0) {
+    return false;
+  }
   // A run's list has no start: count all of it as new since the last reduction.
   if (messages.length > Math.min(inAll, fromStart)) {
     return true;

@@ -6,6 +6,7 @@ import type { ConversationSession } from "../session/conversation-session.js";
 import { overridesAppend, type RedisChatMessageHistory } from "../memory/redis-chat-message-history.js";
 import { replacedTail, answerStart, messagesOfTurn } from "../session/turn-messages.js";
 import { roleOf } from "../messages/roles.js";
+import type { ReducerRequest } from "../reducers/chat-history-reducer.js";
 import type { RewindRequest } from "../store/session-writes.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";
 import type { RepairPlan } from "../structure/options.js";
@@ -25,6 +26,13 @@ export interface RunSetting {
   readonly profile: StructureProfile | "auto" | undefined;
   /** The parts of the run's initial state. */
   readonly parts: StateParts;
+}
+
+/** A model call, and the repair of its request. */
+interface RequestSetting {
+  readonly plan: RepairPlan;
+  readonly config: RunnableConfig;
+  readonly call: Pick<ReducerRequest, "model" | "system" | "tools">;
 }
 
 /** The hold that a run's last write releases. */
@@ -137,10 +145,11 @@ export class AgentRun {
   async request(
     state: readonly BaseMessage[],
     sent: readonly BaseMessage[],
-    { plan, config }: { readonly plan: RepairPlan; readonly config: RunnableConfig },
+    { plan, config, call }: RequestSetting,
   ): Promise<BaseMessage[]> {
     this.#loop.update(this.#turnIn(state));
-    await this.#loop.reduce(config);
+    const besides = sent === state ? [] : this.#loop.asSent(state, sent).extra;
+    await this.#loop.reduce(config, { ...call, config, besides, isWhole: true });
     const { messages, extra } = this.#loop.asSent(state, sent);
     const first = messages.findIndex(({ isOfTurn }) => isOfTurn);
     const all = messages.map(({ message }) => message);
@@ -154,6 +163,11 @@ export class AgentRun {
       onEvent: this.#onceEach,
     });
     return [...history, ...turn];
+  }
+
+  /** Notes the model's answer to the request made last. */
+  answered(answer: BaseMessage): void {
+    this.#loop.answered(answer);
   }
 
   /** Stores the turn's unstored messages in the state; `done` ends the turn and releases its hold in the same step. */
@@ -208,8 +222,9 @@ export class AgentRun {
     if (this.#isClosed || (messages.length === 0 && !endsOpen)) {
       return;
     }
-    const { reducer, autoReduce } = this.#session.context;
-    const commits = done && reducer !== undefined && autoReduce !== false;
+    const { reducer, autoReduce, window } = this.#session.context;
+    const mayReduce = window === undefined ? reducer !== undefined : this.#loop.reducedFrom !== undefined;
+    const commits = done && mayReduce && autoReduce !== false;
     const cut = messages.length > 0 ? this.#cut : undefined;
     const how = { done, keepStored: true, reduce: false, returnView: commits };
     const giveBack = held?.ticket;

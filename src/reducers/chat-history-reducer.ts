@@ -35,6 +35,8 @@ export interface ReducerRequest extends PrefixParts {
   readonly config?: object | undefined;
   /** Messages that are sent beside those to reduce. @default none */
   readonly besides?: readonly BaseMessage[];
+  /** True where `system`, `tools` and `besides` are all that is sent beside those to reduce. @default false */
+  readonly isWhole?: boolean;
 }
 
 /**

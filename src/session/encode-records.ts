@@ -14,7 +14,7 @@ import type { ModelUsage } from "../store/lists.js";
 import { checkNumberOfRecords, checkSizes, type SizeLimits } from "../store/request-checks.js";
 import { isRecord } from "../messages/values.js";
 import { roleOf } from "../messages/roles.js";
-import { breather, countOf } from "../tokens/counted-messages.js";
+import { breather, countOf, rememberTokens } from "../tokens/counted-messages.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 import type { AppendOptions } from "./append-options.js";
 import type { MemoryContext } from "./memory-context.js";
@@ -28,6 +28,19 @@ export interface CopiedMessage {
   tokens?: number;
   /** Token usage of the model call, if the message has it. */
   readonly usage?: ModelUsage | undefined;
+  /** Tokens that the request of this answer was thought to take. */
+  readonly asked?: AskedTokens | undefined;
+}
+
+/** An estimate of a request, by the name of its counter and model. */
+export type AskedTokens = Readonly<Record<string, number>>;
+
+const asked = new WeakMap<BaseMessage, AskedTokens>();
+
+/** Keeps with an answer what its request was thought to take: stored with it, as one of its token counts. */
+export function noteAsked(answer: BaseMessage, name: string, tokens: number): void {
+  asked.set(answer, { [name]: tokens });
+  rememberTokens(answer, name, tokens);
 }
 
 /**
@@ -56,7 +69,8 @@ function copyMessage(message: BaseMessage, { index, turnId }: { index: number; t
   try {
     const content = encodeContent(message);
     const usage = usageOf(message);
-    return { content, usage, id: turnId === undefined ? messageIdOf(message) : ownIdOf(message) };
+    const id = turnId === undefined ? messageIdOf(message) : ownIdOf(message);
+    return { content, usage, id, asked: asked.get(message) };
   } catch (error) {
     const isTyped = MemoryError.isInstance(error);
     const reason = isTyped ? error.message.replace(/^The message cannot be stored: /, "") : "a field cannot be read.";
@@ -89,10 +103,11 @@ export function recordsOf(copies: readonly CopiedMessage[], context: RecordConte
   const { counterId, turnId, tracksUsage, offset, meta } = context;
   const { at, turn, output, owner } = meta;
   const records: NewRecord[] = [];
-  for (const [index, { content, id, tokens, usage }] of copies.entries()) {
+  for (const [index, { content, id, tokens, usage, asked: estimate }] of copies.entries()) {
+    const counted = tokens === undefined || counterId === undefined ? undefined : { [counterId]: tokens };
     const record = recordOf(content, {
       id: id ?? `${turnId}-${offset + index}`,
-      tokens: tokens === undefined || counterId === undefined ? undefined : { [counterId]: tokens },
+      tokens: estimate === undefined ? counted : { ...counted, ...estimate },
       ...{ at, turn },
       output: index === copies.length - 1 ? output : undefined,
       owner,
@@ -161,7 +176,10 @@ export async function prepareMessages(
 
 /** Copies of the stored forms, under the ids of the given messages. */
 function copiesOf(forms: readonly BaseMessage[], given: readonly CopiedMessage[]): CopiedMessage[] {
-  return forms.map((form, index) => ({ content: encodeContent(form), id: given[index]!.id }));
+  return forms.map((form, index) => {
+    const { id, asked: estimate } = given[index]!;
+    return { content: encodeContent(form), id, asked: estimate };
+  });
 }
 
 /** False if the texts fit at any number of bytes per character, which saves the byte count of short texts. */

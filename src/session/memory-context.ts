@@ -16,6 +16,7 @@ import type { StructureProfile } from "../structure/profiles/profile.js";
 import { resolveProfile } from "../structure/profiles/resolve-profile.js";
 import { asReducer, type ReducerLike } from "../reducers/as-reducer.js";
 import type { ChatHistoryReducer } from "../reducers/chat-history-reducer.js";
+import type { ContextWindow } from "../reducers/window/context-window.js";
 import { openStore, storeFields, type StoreSettings, type StoreSource } from "./open-store.js";
 import type { ExactlyOne } from "../redis/store-options.js";
 import { requireGroup } from "../store/groups.js";
@@ -118,6 +119,8 @@ export interface MemoryContext {
   readonly ownsStore: boolean;
   readonly ttlMs: number | undefined;
   readonly reducer: ChatHistoryReducer | undefined;
+  /** The reducer that fits each request into its model's window, for the doors that call models. */
+  readonly window: (() => Promise<ContextWindow>) | undefined;
   readonly autoReduce: boolean | "background";
   /** Limits for remembered ids of discarded messages; undefined with retention `keep`. */
   readonly discard: DiscardedIds | undefined;
@@ -225,6 +228,7 @@ export function createMemoryContext(owner: keyof typeof schemas, options: RedisC
     ttlMs: sessionTTL?.ms,
     discard: checked.retention,
     reducer: resolved,
+    window: autoReduce !== false && isWindow(resolved) ? () => Promise.resolve(resolved) : undefined,
     profile: resolveProfile(owner, checked.profile === undefined ? "langchain" : checked.profile),
     tokenCounter,
     recounts: tokenCounter && new Recounts(tokenCounter.id),
@@ -232,6 +236,11 @@ export function createMemoryContext(owner: keyof typeof schemas, options: RedisC
     forms: checked.beforeStore && new StoredForms(checked.beforeStore),
     onClose: new Set(),
   };
+}
+
+/** By its method: it may come from another copy of this package. */
+function isWindow(reducer: ChatHistoryReducer | undefined): reducer is ContextWindow {
+  return typeof (reducer as Partial<ContextWindow> | undefined)?.measure === "function";
 }
 
 /** Resolves when no background reduction is under way, and lists show all writes of this process. */

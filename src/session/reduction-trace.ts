@@ -3,7 +3,7 @@ import { CallbackManager } from "@langchain/core/callbacks/manager";
 import type { BaseMessage } from "@langchain/core/messages";
 import { RunnableLambda, type RunnableConfig } from "@langchain/core/runnables";
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
-import type { ChatHistoryReducer } from "../reducers/chat-history-reducer.js";
+import type { ChatHistoryReducer, ReducerRequest } from "../reducers/chat-history-reducer.js";
 import type { ReductionOutcome, ViewSize } from "../reducers/reduction-outcome.js";
 
 /**
@@ -84,13 +84,14 @@ export async function tracedReduction(
   reducer: ChatHistoryReducer,
   messages: readonly BaseMessage[],
   config: RunnableConfig | undefined,
+  request?: ReducerRequest,
 ): Promise<ReductionOutcome> {
   if (config?.callbacks === undefined) {
-    return reducer.reduceWithOutcome([...messages], config);
+    return reducer.reduceWithOutcome([...messages], config, request);
   }
   let outcome: ReductionOutcome | undefined;
   const reduce = async (_: unknown, inner?: RunnableConfig): Promise<TracedReduction> => {
-    outcome = await reducer.reduceWithOutcome([...messages], inner);
+    outcome = await reducer.reduceWithOutcome([...messages], inner, request);
     const { before, after } = outcome;
     return { before, after };
   };

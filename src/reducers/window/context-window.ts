@@ -17,6 +17,10 @@ import { promptTokens, requestSize, type RequestSize } from "./request-size.js";
 /** The size of a request, and what it may take. */
 export interface MeasuredRequest {
   readonly size: RequestSize;
+  /** The model's name; undefined where it is not known. */
+  readonly model: string | undefined;
+  /** Name under which the answer keeps the estimate, for the next request; undefined where the model is not known. */
+  readonly askedAs: string | undefined;
   /** Tokens of the window. */
   readonly window: number;
   /** Tokens that a request may take: the window without the answer and the margin. */
@@ -26,8 +30,9 @@ export interface MeasuredRequest {
 /** Share of the window left for the answer where nothing says more, and the most that a model's `maxTokens` takes. */
 const answerShare = 0.1;
 const maxAnswerShare = 0.5;
-/** The provider may count with another tokenizer. */
+/** The provider may count with another tokenizer, until its first answer says how many tokens it counted. */
 const marginOfEstimate = 0.1;
+const marginBehindAnswer = 0.05;
 
 /**
  * Creates a reducer that keeps each request within the model's window: system prompt, tools, this turn's input and room
@@ -49,7 +54,8 @@ export function contextWindow(options: ContextWindowOptions = {}): ChatHistoryRe
   return new ContextWindow(windowSettings(options));
 }
 
-class ContextWindow extends ChatHistoryReducer {
+/** {@link contextWindow} for the places that know the request. */
+export class ContextWindow extends ChatHistoryReducer {
   override readonly tokenCounter: TokenCounter;
   override readonly requiresLease: boolean;
   readonly #settings: WindowSettings;
@@ -79,7 +85,7 @@ class ContextWindow extends ChatHistoryReducer {
     if (window === undefined) {
       return {};
     }
-    const room = this.#roomOf(window, undefined);
+    const room = this.#roomOf(window, {});
     const sizes = trigger.flatMap((parts) => tokensOf(parts, room) ?? []);
     // A trigger without a size fires by its messages.
     const counts = trigger.flatMap((parts) => (tokensOf(parts, room) === undefined ? parts.messages! - 1 : []));
@@ -97,8 +103,12 @@ class ContextWindow extends ChatHistoryReducer {
     }
     const known = given.tools ?? (tools.length > 0 ? tools : profile?.tools);
     const request = { ...given, system: given.system ?? system, ...(known && { tools: known }) };
-    const size = await requestSize(messages, request, this.tokenCounter);
-    return { size, window, room: this.#roomOf(window, profile?.window) };
+    const isWhole = given.isWhole ?? system !== undefined;
+    const model = profile?.window.model;
+    const askedAs = model && `asked:${isWhole ? "all" : "part"}:${this.tokenCounter.id}:${model}`;
+    const size = await requestSize(messages, request, { counter: this.tokenCounter, askedAs, isWhole });
+    const room = this.#roomOf(window, { limits: profile?.window, isAnchored: size.isAnchored });
+    return { size, window, room, model, askedAs };
   }
 
   /** True if a request of this size and number of messages is to be reduced. */
@@ -161,8 +171,11 @@ class ContextWindow extends ChatHistoryReducer {
     ];
   }
 
-  #roomOf(window: number, limits: ModelWindow | undefined): number {
-    const { reserveForAnswer, safetyMargin = marginOfEstimate } = this.#settings;
+  #roomOf(
+    window: number,
+    { limits, isAnchored = false }: { readonly limits?: ModelWindow | undefined; readonly isAnchored?: boolean },
+  ): number {
+    const { reserveForAnswer, safetyMargin = isAnchored ? marginBehindAnswer : marginOfEstimate } = this.#settings;
     const share = Math.min(limits?.maxOutputTokens ?? Infinity, answerShare * window);
     const wanted = limits?.maxTokens === undefined ? share : Math.min(limits.maxTokens, maxAnswerShare * window);
     return Math.max(1, Math.floor((window - (reserveForAnswer ?? wanted)) * (1 - safetyMargin)));

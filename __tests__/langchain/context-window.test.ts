@@ -1,0 +1,88 @@
+import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
+import { tool } from "@langchain/core/tools";
+import { createAgent } from "langchain";
+import { z } from "zod";
+import { contextWindow, InMemorySessionStore, RedisChatMemory } from "../../src/entries/index.js";
+import { redisMemoryMiddleware } from "../../src/entries/agent.js";
+import { ToolModel } from "../support/agents.js";
+
+const systemPrompt = "You are a helpful agent of an airline. ".repeat(20);
+const search = tool(({ query }: { query: string }) => `${query}: ${"a flight from here to there, ".repeat(40)}`, {
+  name: "search",
+  description: "Finds flights by what the traveller says. ".repeat(10),
+  schema: z.object({ query: z.string() }),
+});
+
+/** The size of a request by a tokenizer that is finer than the estimate's; parts that are not messages are constant. */
+const billed = (messages: readonly BaseMessage[]) =>
+  messages.reduce((sum, message) => sum + 12 + Math.ceil(JSON.stringify(message.toDict().data).length / 3), 250);
+
+/** A model that calls a tool for each question, and says what it was billed. */
+class CountingModel extends ToolModel {
+  readonly inputs: number[] = [];
+  #calls = 0;
+
+  constructor(readonly window: number) {
+    super((messages) => this.#answer(messages));
+  }
+
+  override get profile() {
+    return { maxInputTokens: this.window };
+  }
+
+  #answer(messages: readonly BaseMessage[]): AIMessage {
+    const input = billed(messages);
+    this.inputs.push(input);
+    this.#calls += 1;
+    const last = messages.at(-1)!;
+    const call = { id: `call-${this.#calls}`, name: "search", args: { query: last.text }, type: "tool_call" as const };
+    return new AIMessage({
+      content: HumanMessage.isInstance(last) ? "" : "Here are some flights.",
+      id: `ai-${this.#calls}`,
+      tool_calls: HumanMessage.isInstance(last) ? [call] : [],
+      usage_metadata: { input_tokens: input, output_tokens: 10, total_tokens: input + 10 },
+    });
+  }
+}
+
+async function run(model: CountingModel, { turns, store }: { turns: number; store: InMemorySessionStore }) {
+  for (let turn = 0; turn < turns; turn += 1) {
+    // A new memory each time: nothing is kept in the process.
+    const memory = new RedisChatMemory({ store, reducer: contextWindow() });
+    const middleware = [redisMemoryMiddleware({ memory })];
+    const agent = createAgent({ model, tools: [search], systemPrompt, middleware });
+    const question = { role: "user", content: `Question ${turn}: where can I go?` };
+    await agent.invoke({ messages: [question] }, { configurable: { sessionId: "s" } });
+    const asked = model.sent.slice(-2).map((sent) => sent.some(({ text }) => text === question.content));
+    expect(asked).toEqual([true, true]);
+    await memory.close();
+  }
+}
+
+describe("an agent with contextWindow", () => {
+  it("sends no request that exceeds the window, though the provider counts more tokens than the estimate", async () => {
+    const [model, store] = [new CountingModel(4_000), new InMemorySessionStore()];
+    await run(model, { turns: 16, store });
+    expect(Math.max(...model.inputs)).toBeLessThanOrEqual(3_600);
+    expect(Math.max(...model.inputs)).toBeGreaterThan(2_600);
+    const memory = new RedisChatMemory({ store });
+    expect(await memory.history("s").getTranscript()).toHaveLength(64);
+  });
+
+  it("leaves requests as they are up to the window", async () => {
+    const [model, store] = [new CountingModel(100_000), new InMemorySessionStore()];
+    await run(model, { turns: 6, store });
+    const sent = model.sent.at(-1)!.slice(1);
+    const transcript = await new RedisChatMemory({ store }).history("s").getTranscript();
+    expect(sent.map((message) => message.toDict())).toEqual(transcript.slice(0, -1).map((message) => message.toDict()));
+  });
+
+  it("keeps with each answer what its request was thought to take, by model", async () => {
+    const [model, store] = [new CountingModel(100_000), new InMemorySessionStore()];
+    await run(model, { turns: 1, store });
+    const { records } = await store.readLog({ id: "s" });
+    const kept = records.map((record) => /"asked:all:approximate:1:[^"]*":(\d+)/.exec(record)?.[1]);
+    expect(kept.map((tokens) => tokens !== undefined)).toEqual([false, true, false, true]);
+    expect(Number(kept[3])).toBeGreaterThan(Number(kept[1]));
+  });
+});
