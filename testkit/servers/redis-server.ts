@@ -82,13 +82,31 @@ async function startProcess(
   return { port, url: `redis://127.0.0.1:${port}`, process: server, stop };
 }
 
-/** A loopback port that nothing listens on, and never Redis's own default. */
+// A block of ports for each process, below those that systems give to clients and to servers without a port.
+const [firstPort, blocks, blockSize] = [10_000, 150, 100];
+let next = Math.floor(Math.random() * blockSize);
+
+/** A loopback port that nothing listens on, and that no other process takes meanwhile. */
 export async function freePort(): Promise<number> {
+  for (let attempt = 0; attempt < blockSize; attempt += 1) {
+    const port = firstPort + (process.pid % blocks) * blockSize + (next % blockSize);
+    next += 1;
+    if (await isFree(port)) {
+      return port;
+    }
+  }
+  throw new Error(`This process has taken all ${blockSize} ports of its block.`);
+}
+
+async function isFree(port: number): Promise<boolean> {
   const probe = createServer();
-  await new Promise<void>((resolve, reject) => probe.once("error", reject).listen(0, "127.0.0.1", resolve));
-  const { port } = probe.address() as { port: number };
-  await new Promise((resolve) => probe.close(resolve));
-  return port === 6379 ? freePort() : port;
+  const isListening = await new Promise<boolean>((resolve) =>
+    probe.once("error", () => resolve(false)).listen(port, "127.0.0.1", () => resolve(true)),
+  );
+  if (isListening) {
+    await new Promise((resolve) => probe.close(resolve));
+  }
+  return isListening;
 }
 
 async function untilReady(port: number, server: ChildProcess): Promise<void> {
