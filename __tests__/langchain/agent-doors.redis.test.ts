@@ -14,6 +14,7 @@ import { lookup, lookupCall, sketch, SlowModel, stepsModel, ToolModel } from "..
 import { closeMemories, events, newMemory } from "../support/memories.js";
 import { ai, human } from "../support/messages.js";
 import { startFaultProxy } from "../../testkit/proxies/fault-proxy.js";
+import { until } from "../../testkit/servers/until.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { untilAnswered } from "../support/until-answered.js";
 
@@ -339,8 +340,9 @@ describe("an agent that is stopped", () => {
         name: "Stop",
         wrapModelCall: (request, handler) => handler(request),
         beforeModel: () => {
+          proxy.resetFlights();
           proxy.holdReplies();
-          setTimeout(() => controller.abort(), 30);
+          void until("the read is sent", async () => proxy.flights() > 0).then(() => controller.abort());
         },
       });
       const agent = agentOf(memory, model, { persist, onAbort: "keep", others: [stop] });

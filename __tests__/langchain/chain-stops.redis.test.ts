@@ -24,6 +24,7 @@ import { createAgent } from "langchain";
 import { closedAfterEach } from "../support/closed-after-each.js";
 import { ai, human } from "../support/messages.js";
 import { startFaultProxy } from "../../testkit/proxies/fault-proxy.js";
+import { until } from "../../testkit/servers/until.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { untilAnswered } from "../support/until-answered.js";
 
@@ -317,10 +318,11 @@ describe("a chain's run that is stopped while the server is slow or silent", () 
       await slow.history("ann").getMessages();
       const model = new SlowModel(["unused"]);
       const chain = withRedisMemory(model, { memory: slow, onAbort: "keep", persist });
+      proxy.resetFlights();
       proxy.holdReplies();
       const controller = new AbortController();
       const running = chain.invoke("q", { ...turn, signal: controller.signal });
-      setTimeout(() => controller.abort(), 30);
+      void until("the read is sent", async () => proxy.flights() > 0).then(() => controller.abort());
       await expect(running).rejects.toThrow();
       proxy.releaseReplies();
       await slow.drain();

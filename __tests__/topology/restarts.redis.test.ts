@@ -79,8 +79,8 @@ describe("A server that is started again", () => {
     // Its next connection is then one to the server that begins again.
     await unchecked.get("x");
     const loading: string[] = [];
-    // 100 keys of 5 ms each; the server answers LOADING meanwhile, after every 1,024 bytes.
-    const slow = ["--key-load-delay", "5000", "--loading-process-events-interval-bytes", "1024"];
+    // 100 keys of 100 ms each, until it is told to hurry; it answers LOADING meanwhile, after every 1,024 bytes.
+    const slow = ["--key-load-delay", "100000", "--loading-process-events-interval-bytes", "1024"];
     const restarting = server.restart("SIGKILL", slow);
     await new Promise((resolve) => unchecked.once("connect", resolve));
     const probing = (async () => {
@@ -91,6 +91,9 @@ describe("A server that is started again", () => {
             (error: Error) => error.message,
           ),
         );
+        if (loading.length === 5) {
+          await unchecked.call("CONFIG", "SET", "key-load-delay", "0");
+        }
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
     })();

@@ -1,5 +1,5 @@
 /** Waits until something holds; answers that fail count as no. */
-export async function until(what: string, holds: () => Promise<boolean>, patienceMs = 30_000): Promise<void> {
+export async function until(what: string, holds: () => Promise<boolean>, patienceMs = 120_000): Promise<void> {
   for (const end = performance.now() + patienceMs; performance.now() < end;) {
     if (await holds().catch(() => false)) {
       return;
