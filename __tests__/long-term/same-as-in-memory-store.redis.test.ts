@@ -117,12 +117,12 @@ describe("Long-term memory says what LangGraph's InMemoryStore says", () => {
 
   it("in 10,000 random operations", async () => {
     await runsOf(112, (keyPrefix) => stores({ keyPrefix }));
-  }, 120_000);
+  });
 
   it("with encryption and an expiry", async () => {
     const settings = { encryption: testKeys("k1"), itemTTL: { seconds: 600, refreshOnRead: true } };
     await runsOf(25, (keyPrefix) => stores({ ...settings, keyPrefix }));
-  }, 60_000);
+  });
 });
 
 describe("Long-term memory on a cluster", () => {
@@ -139,5 +139,5 @@ describe("Long-term memory on a cluster", () => {
 
   it("says what LangGraph's InMemoryStore says", async () => {
     await runsOf(25, (keyPrefix) => new RedisStore({ client, keyPrefix }));
-  }, 60_000);
+  });
 });

@@ -24,7 +24,7 @@ describe("a turn that is held while a replica takes over", () => {
     ];
     await master.append({ id: "s" }, { records: [record("before")] });
     await inStep();
-  }, 60_000);
+  });
   afterEach(async () => {
     clients.forEach((client) => client.disconnect());
     await Promise.all(servers.map((server) => server.stop()));

@@ -6,8 +6,6 @@ import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { buildPrograms, type BuiltPrograms } from "../support/built-programs.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 
-jest.setTimeout(120_000);
-
 const source = "__tests__/support/list-worker.ts";
 const root = join(__dirname, "../..");
 

@@ -397,7 +397,7 @@ describe("RedisSessionStore's options", () => {
   });
 
   it("allow as many records per append as a command can hold, and refuse more before it fails", async () => {
-    const store = new RedisSessionStore({ url: sharedRedisUrl(), keyPrefix: uniquePrefix(), commandTimeout: 30_000 });
+    const store = new RedisSessionStore({ url: sharedRedisUrl(), keyPrefix: uniquePrefix(), commandTimeout: 200_000 });
     const most = Array.from({ length: 300_000 }, (_, index) => ({
       id: String(index),
       digest: "01234567",

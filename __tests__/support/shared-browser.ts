@@ -21,7 +21,7 @@ export function browserPages(): (options?: BrowserContextOptions) => Promise<Wat
   return async (options = {}) => {
     const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
     // The longest wait of a page on a machine of any speed; the test's own limit ends what hangs.
-    context.setDefaultTimeout(60_000);
+    context.setDefaultTimeout(200_000);
     const page = await context.newPage();
     const [requests, complaints]: [string[], string[]] = [[], []];
     page.on("request", (request) => requests.push(request.url()));

@@ -17,7 +17,7 @@ describe("Sessions of owners in a cluster of three masters", () => {
   beforeAll(async () => {
     cluster = await startCluster(3);
     client = new Cluster([...cluster.nodes]);
-  }, 60_000);
+  });
   beforeEach(async () => {
     keyPrefix = uniquePrefix();
     memory = new RedisChatMemory({ client, redis: { keyPrefix } });
@@ -98,7 +98,7 @@ describe("Sessions of owners in a cluster of three masters", () => {
     await moving;
     await memory.drain();
     expect((await listed()).filter((session) => session.startsWith("copy"))).toEqual(["copy 0", "copy 1", "copy 2"]);
-  }, 60_000);
+  });
 });
 
 /** Moves the slot of a key, with all that it holds, to another node. */

@@ -58,7 +58,7 @@ describe("TLS between all processes", () => {
     expect(await compare(journal, clients[0] as RedisClient)).toEqual({ ...nothingBroken, acknowledged: 40 });
     clients.forEach((client) => client.disconnect());
     await cluster.stop();
-  }, 60_000);
+  });
 
   it("follows Sentinels to a new master, with the connections that the package opens", async () => {
     const setup = await startSentinels({ tls, downAfter: 500 });
@@ -75,5 +75,5 @@ describe("TLS between all processes", () => {
     await expect(untilAnswered(() => store.readLog({ id: "s" }))).resolves.toMatchObject({ next: 1, damaged: false });
     await store.close();
     await setup.stop();
-  }, 60_000);
+  });
 });
