@@ -3,7 +3,10 @@ import { availableParallelism } from "node:os";
 import type { Config } from "jest";
 
 const shared: Config = {
-  testEnvironment: "node",
+  testEnvironment: "<rootDir>/__tests__/support/one-realm-environment.cjs",
+  runtime: "<rootDir>/__tests__/support/shared-packages-runtime.cjs",
+  // Node.js itself uses it, in the one realm.
+  fakeTimers: { doNotFake: ["nextTick"] },
   transform: {
     "^.+\\.ts$": [
       "@swc/jest",

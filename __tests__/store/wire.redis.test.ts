@@ -231,18 +231,6 @@ describe("What is sent in one tick", () => {
     expect(counts(written)).toBe(1);
   });
 
-  it("is written where a test has stopped the clock", async () => {
-    const client = await opened();
-    const store = new RedisSessionStore({ client, keyPrefix: uniquePrefix() });
-    await store.append({ id: "s" }, { records: [human("q")] });
-    jest.useFakeTimers();
-    try {
-      expect((await store.readView({ id: "s" }, { neverReduced: true })).records).toHaveLength(1);
-    } finally {
-      jest.useRealTimers();
-    }
-  });
-
   it("is written before the application ends the connection, in order", async () => {
     const client = await opened();
     corkForTick(client);
