@@ -22,7 +22,7 @@ function itKeepsTheContract(open: () => ClosableClient, wait?: (milliseconds: nu
   });
   afterAll(() => client.disconnect());
   const cases = sessionStoreContract({
-    // Closed before the client is: a Cluster never answers what it was asked before, and each call waits for its timeout.
+    // Closed before the client is: a Cluster answers nothing any more, and each call would wait for its timeout.
     create: () => {
       keyPrefix = uniquePrefix();
       return closed(new RedisSessionStore({ client, keyPrefix }));

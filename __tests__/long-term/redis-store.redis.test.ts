@@ -124,7 +124,7 @@ describe("RedisStore", () => {
   });
 
   it("refuses to go through more than 10,000 items or namespaces, and reads pages of them", async () => {
-    const store = open();
+    const store = open({ commandTimeout: 200_000 });
     for (let from = 0; from < 10_001; from += 1_000) {
       const numbers = Array.from({ length: Math.min(1_000, 10_001 - from) }, (_, index) => from + index);
       await store.batch(numbers.map((x) => ({ namespace: ["n", `${x}`], key: "k", value: { x } })));
