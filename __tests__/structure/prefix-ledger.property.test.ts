@@ -225,5 +225,5 @@ it("keeps each thought behind the very prefix that it was made to, and leaves ou
     }),
     { numRuns: propertyRuns(100) },
   );
-  expect(Math.min(sent, dropped)).toBeGreaterThan(100);
+  expect(Math.min(sent, dropped)).toBeGreaterThan(10);
 });
