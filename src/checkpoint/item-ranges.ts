@@ -26,14 +26,17 @@ export function rangesText(positions: readonly number[], itemOf: (text: string) 
   return [...runsOf(groups).map((run) => `@${runText(run)}`), ...runs.slice(grouped).map(runText)].join(",");
 }
 
-/** Reads the text of {@link rangesText}; `textAt` gives the text of an item. */
+/**
+ * Reads the text of {@link rangesText}, position by position; `textAt` gives the text of an item, and throws where
+ * there is none. Items hold runs only: in one that was changed, what names further items is read as a run.
+ */
 export function* positionsIn(ranges: string, base: number, textAt: (position: number) => string): Generator<number> {
   for (const [, group, plus, first, last] of ranges.matchAll(/(@?)(\+?)(\d+)(?:-(\d+))?/g)) {
     const start = plus === "+" ? base : 0;
     const to = Number(last ?? first) + start;
     for (let position = Number(first) + start; position <= to; position += 1) {
       if (group === "@") {
-        yield* positionsIn(textAt(position), 0, textAt);
+        yield* positionsIn(textAt(position).replaceAll("@", ""), 0, textAt);
       } else {
         yield position;
       }

@@ -72,7 +72,8 @@ class ValueReader {
       });
       return;
     }
-    const texts = [...positionsIn(String(i ?? l), this.#base, this.#source.textAt)].map(this.#source.textAt);
+    // Text by text: of a long range that a damaged record names, the first item that is missing ends it.
+    const texts = Array.from(positionsIn(String(i ?? l), this.#base, this.#source.textAt), this.#source.textAt);
     if (i !== undefined) {
       this.#reviveText(texts[0]!, place);
       return;

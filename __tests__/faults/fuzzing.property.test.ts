@@ -1,0 +1,14 @@
+import fc from "fast-check";
+import { inputsFrom } from "../../faults/fuzzing/inputs.js";
+import { seeds } from "../../faults/fuzzing/seeds.js";
+import { read, targets } from "../../faults/fuzzing/targets.js";
+
+describe("Readers of what others wrote", () => {
+  it.each(Object.keys(targets))("refuse by the package's errors only: %s", (name) => {
+    expect(seeds[name]!.length).toBeGreaterThan(0);
+    fc.assert(
+      fc.property(inputsFrom(name), (text) => read(name, text)),
+      { numRuns: 300 },
+    );
+  });
+});
