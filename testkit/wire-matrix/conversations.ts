@@ -12,10 +12,19 @@ import type { Source } from "./adapters.js";
 const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 let requests = 0;
 
+/** One conversation; the same seed, the same conversation. */
+interface ConversationOptions {
+  readonly seed: number;
+  /** Whether call ids are such as no provider gives. */
+  readonly oddIds?: boolean;
+  /** Whether some answers are stopped. */
+  readonly stops?: boolean;
+}
+
 /** A conversation of native answers: five rounds, some with calls, and a question that waits for its answer. */
 export async function makeConversation(
   source: Source,
-  { seed, oddIds = false }: { readonly seed: number; readonly oddIds?: boolean },
+  { seed, oddIds = false, stops = true }: ConversationOptions,
 ): Promise<BaseMessage[]> {
   const random = randomOf("wire", source.name, seed, String(oddIds));
   const messages: BaseMessage[] = [];
@@ -26,7 +35,7 @@ export async function makeConversation(
       await pushStep(messages, { source, random, oddIds });
     }
     const reply = { content: `Answer ${seed}-${round}.`, ...extras(source, random) };
-    const isStopped = round % 2 === 0 && random.chance(0.3);
+    const isStopped = stops && round % 2 === 0 && random.chance(0.3);
     messages.push(await answer(source, { messages, reply, random, isStopped }));
   }
   messages.push(question(random, `${seed}-last`));

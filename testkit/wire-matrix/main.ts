@@ -1,15 +1,20 @@
 import { arms, type MatrixReport, runMatrix } from "./matrix.js";
 import { keptTable } from "./kept.js";
+import { replayReport } from "./replays.js";
 import { measuredBefore, operations } from "./operations.js";
 import { sources, targets } from "./adapters.js";
 
 // Sends the matrix of requests, and prints it as tables; with `--json`, the failing cells by cause; with `--kept`, the
-// table of docs/providers.md instead.
+// table of docs/providers.md instead; with `--replays`, what becomes of untouched answers.
 // `--conversations <n>` sets the number of conversations a cell.
 
 const { argv } = process;
 if (argv.includes("--kept")) {
   process.stdout.write(`\n${await keptTable()}`);
+  process.exit(0);
+}
+if (argv.includes("--replays")) {
+  process.stdout.write(`\n${JSON.stringify(await replayReport(), undefined, 2)}\n`);
   process.exit(0);
 }
 const conversations = argv.includes("--conversations") ? Number(argv[argv.indexOf("--conversations") + 1]) : 1;

@@ -28,7 +28,8 @@ export interface MatrixReport {
   readonly failing: readonly FailingCell[];
 }
 
-const tool = {
+/** The tool that the conversations call. */
+export const tool = {
   type: "function",
   function: {
     name: "lookup",

@@ -54,7 +54,9 @@ export const anthropicAnswer: AnswerForm = (message) => {
     if (stepTypes.has(block.type)) {
       return isPaired(block) ? [block] : [];
     }
-    return isText(block) || block.type === "text_delta" || block.type === "compaction" ? [block] : plainBlock(block);
+    // The citations of a streamed answer are a text block without a text.
+    const isOwn = isText(block) || block["citations"] !== undefined;
+    return isOwn || block.type === "text_delta" || block.type === "compaction" ? [block] : plainBlock(block);
   };
   const content = typeof message.content === "string" ? message.content : formedContent(native, keep);
   return withoutLastThought(
