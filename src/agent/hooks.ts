@@ -153,11 +153,15 @@ export class AgentHooks {
     if (message === undefined) {
       return isStructured(response) ? (asAnswer(response) as Response) : response;
     }
+    this.#answered(run, { message, state });
+    return response;
+  }
+
+  #answered(run: AgentRun, { message, state }: { readonly message: AIMessage; readonly state: BaseMessage[] }): void {
     run.answered(message);
     if (!mayCall(message)) {
       this.#expect(state, { steps: false });
     }
-    return response;
   }
 
   #thoughtsOf(
