@@ -1,8 +1,9 @@
 import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
+import { ChatPromptTemplate } from "@langchain/core/prompts";
 import { tool } from "@langchain/core/tools";
 import { createAgent } from "langchain";
 import { z } from "zod";
-import { contextWindow, InMemorySessionStore, RedisChatMemory } from "../../src/entries/index.js";
+import { contextWindow, InMemorySessionStore, RedisChatMemory, withRedisMemory } from "../../src/entries/index.js";
 import { redisMemoryMiddleware } from "../../src/entries/agent.js";
 import { ToolModel } from "../support/agents.js";
 
@@ -84,5 +85,50 @@ describe("an agent with contextWindow", () => {
     const kept = records.map((record) => /"asked:all:approximate:1:[^"]*":(\d+)/.exec(record)?.[1]);
     expect(kept.map((tokens) => tokens !== undefined)).toEqual([false, true, false, true]);
     expect(Number(kept[3])).toBeGreaterThan(Number(kept[1]));
+  });
+});
+
+/** A model that says what it was billed, which includes a prompt that the memory does not see. */
+class BilledModel extends ToolModel {
+  readonly inputs: number[] = [];
+
+  constructor(readonly window: number) {
+    super((messages) => {
+      const input = billed(messages);
+      this.inputs.push(input);
+      const usage_metadata = { input_tokens: input, output_tokens: 10, total_tokens: input + 10 };
+      return new AIMessage({ content: "This is an answer. ".repeat(20), usage_metadata });
+    });
+  }
+
+  override get profile() {
+    return { maxInputTokens: this.window };
+  }
+}
+
+describe("a chain with contextWindow", () => {
+  const prompt = ChatPromptTemplate.fromMessages([
+    ["system", systemPrompt],
+    ["placeholder", "{history}"],
+    ["human", "{input}"],
+  ]);
+
+  it.each(["step", "turn"] as const)("cuts for the turn's input before the call, persisted by %s", async (persist) => {
+    const [model, store] = [new BilledModel(3_000), new InMemorySessionStore()];
+    for (let turn = 0; turn < 24; turn += 1) {
+      const memory = new RedisChatMemory({ store, reducer: contextWindow() });
+      const keys = { inputMessagesKey: "input", historyMessagesKey: "history" } as const;
+      const chain = withRedisMemory(prompt.pipe(model), { memory, persist, ...keys });
+      // Every sixth input is a third of the window.
+      const input = `Question ${turn}: ${"and what then? ".repeat(turn % 6 === 5 ? 160 : 4)}`;
+      await chain.invoke({ input }, { configurable: { sessionId: "s" } });
+      expect(model.sent.at(-1)!.at(-1)!.text).toBe(input);
+      await memory.close();
+    }
+    expect(Math.max(...model.inputs)).toBeLessThanOrEqual(3_000);
+    expect(Math.max(...model.inputs)).toBeGreaterThan(2_000);
+    const history = new RedisChatMemory({ store }).history("s");
+    expect(await history.getTranscript()).toHaveLength(48);
+    expect((await history.getMessages()).length).toBeLessThan(40);
   });
 });

@@ -1,6 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { report } from "../base/events.js";
+import { loadedOnce } from "../base/loaded-once.js";
 import { writeTurn, type TurnOutcome, type TurnSettings } from "../session/append-options.js";
 import type { ConversationSession } from "../session/conversation-session.js";
 import { type HeldTurn, holdWithNextCall, type RunHold } from "../session/hold/take-hold.js";
@@ -22,6 +23,7 @@ import {
   type ChainInput,
   runnableInput,
 } from "./messages.js";
+import type { MeasuredRequest } from "../reducers/window/context-window.js";
 import { markedInput } from "../reducers/prompt-cache/marks.js";
 import type { ChainOptions } from "./options.js";
 
@@ -40,6 +42,8 @@ interface TurnParts {
   readonly turnId: string | undefined;
   readonly config: Partial<RunnableConfig>;
   readonly opened: OpenTurn;
+  /** The request, where its model's window is known. */
+  readonly measured: MeasuredRequest | undefined;
   readonly sent: readonly BaseMessage[];
   readonly input: unknown;
   readonly held: HeldTurn | undefined;
@@ -48,6 +52,8 @@ interface TurnParts {
 }
 
 const ignore = () => undefined;
+/** The code of requests that fit a window, loaded with the first memory that has such a reducer. */
+const fitting = loadedOnce(() => import("../turns/fit-window.js"));
 
 /** One run of a chain: its input, and the messages to store. */
 export class ChainTurn {
@@ -99,7 +105,7 @@ export class ChainTurn {
 
   /** Opens the turn; its first call acquires the hold. */
   static async #hold(
-    place: Omit<TurnParts, "opened" | "sent" | "input" | "held">,
+    place: Omit<TurnParts, "opened" | "measured" | "sent" | "input" | "held">,
     input: ChainInput,
     messages: readonly BaseMessage[],
   ): Promise<ChainTurn> {
@@ -116,7 +122,7 @@ export class ChainTurn {
   }
 
   static async #open(
-    place: Omit<TurnParts, "opened" | "sent" | "input" | "held">,
+    place: Omit<TurnParts, "opened" | "measured" | "sent" | "input" | "held">,
     hold: RunHold | undefined,
     { input, messages }: { readonly input: ChainInput; readonly messages: readonly BaseMessage[] },
   ): Promise<ChainTurn> {
@@ -128,13 +134,17 @@ export class ChainTurn {
     const { onEvent } = session.context;
     const { sessionId } = history;
     const { plan } = await planOf(profile, { model: options.runnable, config }, { sessionId, onEvent });
-    const forModel = modelInput({ history: opened.history, turn: opened.turn, plan, sessionId, onEvent });
+    const windows = session.context.window && (await fitting());
+    const fitted = await windows?.fitHistory(session, { opened, model: options.runnable, config });
+    const { history: view = opened.history, measured } = fitted ?? {};
+    const forModel = modelInput({ history: view, turn: opened.turn, plan, sessionId, onEvent });
     const sent = [...forModel.history, ...forModel.turn];
     const given = options.promptCacheMarks ? markedInput(forModel, plan.criteria.profile) : forModel;
     const turn = new ChainTurn({
       ...place,
       held: hold?.held,
       opened,
+      measured,
       sent,
       input: runnableInput(input, given, options),
     });
@@ -157,7 +167,7 @@ export class ChainTurn {
 
   /** Stores the answer. Returns the output, or that of another run that stored the same turn first. */
   async finish<Output>(output: Output): Promise<Output> {
-    const { options, config, sent, turnId, held } = this.#parts;
+    const { options, config, sent, turnId, held, measured } = this.#parts;
     // The caller of an aborted run got its rejection already; storing now would contradict it.
     config.signal?.throwIfAborted();
     this.#isOver = true;
@@ -166,6 +176,9 @@ export class ChainTurn {
     }
     const { messages, as, key } = answerOf(output, options.outputMessagesKey);
     const answered = newMessages(sent, messages);
+    if (measured !== undefined) {
+      (await fitting()).noteFirstAnswer(answered, measured);
+    }
     const kind = as === "messages" && answered.length < messages.length ? "conversation" : as;
     const described = kind && describeOutput(kind, answered.length, key);
     const outcome = await this.#append([...this.#newInput, ...answered], {
@@ -261,7 +274,9 @@ export class ChainTurn {
 
   #append(messages: readonly BaseMessage[], turn: TurnSettings): Promise<TurnOutcome> {
     const { history, turnId, trace } = this.#parts;
-    const traced = { ...turn, ...(trace && { trace }) };
+    // A reducer that knows windows has fitted the request, and will fit the next one.
+    const { window } = this.#parts.session.context;
+    const traced = { ...turn, ...(trace && { trace }), ...(window && { reduce: false }) };
     return writeTurn(history, messages, { ...(turnId !== undefined && { turnId }), turn: traced });
   }
 }

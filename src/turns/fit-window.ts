@@ -1,4 +1,4 @@
-import type { BaseMessage } from "@langchain/core/messages";
+import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { report } from "../base/events.js";
 import type { ReducerRequest } from "../reducers/chat-history-reducer.js";
@@ -7,7 +7,9 @@ import type { ContextWindow, MeasuredRequest } from "../reducers/window/context-
 import type { ConversationSession } from "../session/conversation-session.js";
 import { noteAsked } from "../session/encode-records.js";
 import { refuseSplitSteps } from "../session/plan-commit.js";
-import { tracedReduction } from "../session/reduction-trace.js";
+import { commitOutcome } from "../session/reduce-view.js";
+import { traceOf, tracedReduction } from "../session/reduction-trace.js";
+import type { OpenTurn } from "./open-turn.js";
 
 /** The messages of a request, and what the request with them is thought to take. */
 export interface FittedMessages {
@@ -64,5 +66,67 @@ export async function fitWindow(
 export function noteAnswer(answer: BaseMessage, measured: MeasuredRequest | undefined): void {
   if (measured?.askedAs !== undefined) {
     noteAsked(answer, measured.askedAs, measured.size.estimate);
+  }
+}
+
+/** {@link noteAnswer} for the first message of a turn that tells what its request was billed. */
+export function noteFirstAnswer(answered: readonly BaseMessage[], measured: MeasuredRequest | undefined): void {
+  const first = measured && answered.find((message) => (message as AIMessage).usage_metadata !== undefined);
+  if (first !== undefined) {
+    noteAnswer(first, measured);
+  }
+}
+
+/** A turn whose model is about to be called. */
+export interface TurnToFit {
+  readonly opened: OpenTurn;
+  readonly model: unknown;
+  readonly config: RunnableConfig;
+}
+
+/**
+ * The history that fits into the model's window together with the turn. A reduction is committed, which takes one more
+ * round trip; a failed commit is reported, and the turn goes on.
+ */
+export async function fitHistory(
+  session: ConversationSession,
+  { opened, model, config }: TurnToFit,
+): Promise<{ readonly history: readonly BaseMessage[]; readonly measured: MeasuredRequest | undefined }> {
+  const { window, autoReduce } = session.context;
+  const { state, history, turn } = opened;
+  if (window === undefined || state === "stored") {
+    return { history, measured: undefined };
+  }
+  const request = { model, config, besides: turn };
+  const trace = traceOf(config);
+  const fitting = { window: await window(), messages: history, request, trace };
+  const { messages, measured, reduction } = await fitWindow(session, fitting);
+  if (reduction !== undefined) {
+    const work = commitHistory(session, opened, { ...reduction, messages: [...messages] });
+    await (autoReduce === "background" ? session.inBackground(work) : work);
+  }
+  return { history: messages, measured };
+}
+
+async function commitHistory(
+  session: ConversationSession,
+  { view, history }: OpenTurn,
+  reduced: Parameters<typeof commitOutcome>[2],
+): Promise<void> {
+  const { sessionId, context } = session;
+  const given = new Set(history);
+  const inView = view.entries.map(({ message }) => message);
+  const behind = inView.filter((message) => !given.has(message));
+  if (inView.length - behind.length < given.size) {
+    // The turn left the view before: its history is not what the next turn reads.
+    return;
+  }
+  try {
+    const messages = [...reduced.messages, ...behind];
+    if ((await commitOutcome(session, view, { ...reduced, messages })) === "stale") {
+      report(context.onEvent, { type: "reduction_stale", sessionId });
+    }
+  } catch (error) {
+    report(context.onEvent, { type: "reduction_failed", sessionId, error });
   }
 }
