@@ -13,7 +13,9 @@ const patience = 60;
 /** Several at a time: a run waits for its servers and its processes more than it computes. */
 const atOnce = 2;
 
-const names = [...plantNames];
+/** Those that are named; else all. */
+const asked = process.argv.slice(2);
+const names = plantNames.filter((name) => asked.length === 0 || asked.includes(name));
 const missed: PlantName[] = [];
 await Promise.all(Array.from({ length: atOnce }, () => checkNext()));
 process.exit(missed.length === 0 ? 0 : 1);
@@ -40,9 +42,11 @@ async function catches(plant: PlantName): Promise<{ figures: string; seconds: nu
       ...{ seed, seconds, topology: "single", plant, json: false, only, shrink: false, keep: false, thinkMs: 10 },
     };
     const { figures } = await runOnce(options);
-    const found = figureNames.filter((name) => figures[name] > 0);
-    if (found.length > 0) {
-      return { figures: found.map((name) => `${name} ${figures[name]}`).join(", "), seconds };
+    const { anomalies = 0 } = figures.secondOpinion ?? {};
+    const found = figureNames.filter((name) => figures[name] > 0).map((name) => `${name} ${figures[name]}`);
+    const all = [...found, ...(anomalies > 0 ? [`${anomalies} anomalies of the second opinion`] : [])];
+    if (all.length > 0) {
+      return { figures: all.join(", "), seconds };
     }
   }
   return undefined;

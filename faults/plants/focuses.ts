@@ -24,6 +24,34 @@ export const focuses: Readonly<Record<PlantName, Focus>> = {
   "early-ack": { reducers: ["none"], removals: ["none"], weights: { ...brief, "read-view": 12 } },
   // Two savers on each thread, one of which drops items.
   "stale-checkpoint": { reducers: ["none"], removals: ["none"], weights: { ...brief, "put-checkpoints": 15 } },
+  // Objects that are sent again.
+  "retry-id": { reducers: ["none"], removals: ["none"], weights: { ...brief, "append-plain": 25 } },
+  // Owners that are erased beside writers.
+  "erasure-guard": { reducers: ["none"], removals: ["erase"], weights: { ...brief, "erase-owner": 2, "read-view": 6 } },
+  // Turns of HistoryManager that come again.
+  "turn-name": { reducers: ["none"], removals: ["none"], weights: { ...brief, "managed-turn": 12, "retry-turn": 12 } },
+  // Reductions, and reads.
+  "view-start": { reducers: ["summary"], removals: ["none"], weights: { ...brief, "read-view": 8 } },
+  "discard-start": { reducers: ["truncation"], removals: ["none"], weights: { ...brief, "read-view": 8 } },
+  // Rewinds, after which others write as much again.
+  "kept-view": { reducers: ["none"], removals: ["rewind"], weights: { ...brief, "replace-from": 10, "read-view": 12 } },
+  // Clears beside writers.
+  "clear-again": { reducers: ["none"], removals: ["clear"], weights: { ...brief, clear: 6 } },
+  // Rewinds of several writers.
+  "blind-rewind": { reducers: ["none"], removals: ["rewind"], weights: { ...brief, rewind: 12, "replace-from": 6 } },
+  // Turns of chains that come again.
+  "turn-mark": { reducers: ["none"], removals: ["none"], weights: { ...quiet, "chain-turn": 8, "retry-turn": 15 } },
+  "chain-turn-name": {
+    reducers: ["none"],
+    removals: ["none"],
+    weights: { ...quiet, "chain-turn": 8, "retry-turn": 15 },
+  },
+  // Rewinds of views that were made smaller.
+  "rewound-start": { reducers: ["truncation"], removals: ["rewind"], weights: { ...brief, rewind: 8, "take-back": 6 } },
+  // Reductions beside writers.
+  "stale-length": { reducers: ["summary"], removals: ["none"], weights: { ...brief, "append-with-ids": 10 } },
+  "base-left": { reducers: ["truncation"], removals: ["none"], weights: { ...brief, "read-view": 8 } },
+  "head-left": { reducers: ["summary"], removals: ["rewind"], weights: { ...brief, rewind: 8, "take-back": 6 } },
   // Reductions by summaries in all processes at once.
   lease: { reducers: ["summary"], removals: ["none"], weights: { ...brief, "reduce-by-hand": 3 } },
 };

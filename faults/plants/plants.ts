@@ -84,6 +84,117 @@ export const plants = {
       replacement: "refusal = refuses(thread)",
     },
   ],
+  /** The id that a message got is not remembered, so that a retry gives it another. */
+  "retry-id": [{ file: "src/codec/message-ids.ts", search: "this.#given.set(message, id);", replacement: "" }],
+  /** Late writers may begin an erased session anew. */
+  "erasure-guard": [
+    {
+      file: `${lua}/includes/gate.lua`,
+      search: "if s.erased and checks:find('erased', 1, true) then return { 'ERASED' } end",
+      replacement: "",
+    },
+  ],
+  /** The name of a turn is not passed on by `HistoryManager`. */
+  "turn-name": [
+    {
+      file: "src/tool-loop/history-manager.ts",
+      search: "name: turnId = turn.id } = turn;",
+      replacement: "id: turnId } = turn;",
+    },
+  ],
+  /** A reduction begins the view one message too late. */
+  "view-start": [
+    {
+      file: `${lua}/commit-reduction.lua`,
+      search: "'start', request.start, 'next'",
+      replacement: "'start', math.min(request.start + 1, s.next), 'next'",
+    },
+  ],
+  /** A reduction discards one message too many. */
+  "discard-start": [
+    {
+      file: `${lua}/commit-reduction.lua`,
+      search: "request.start - s.base, -1)",
+      replacement: "request.start - s.base + 1, -1)",
+    },
+  ],
+  /** A kept view is taken for the log's end without a look at the checksum and at what was read last. */
+  "kept-view": [
+    {
+      file: "src/redis-store/kept-views.ts",
+      search: "if (!isSame || records[0] !== texts[texts.length - 1] || records.length",
+      replacement: "if (!isSame || records.length",
+    },
+    {
+      file: "src/redis-store/kept-views.ts",
+      search: "return sumFrom(fields[sumAt]) === logSum(fresh, sum)",
+      replacement: "return sumFrom(fields[sumAt]) !== sum || logSum(fresh, sum) !== undefined",
+    },
+  ],
+  /** A clear that comes again after its reply was lost is made again. */
+  "clear-again": [
+    {
+      file: `${lua}/restart-session.lua`,
+      search: "'erased owner epoch fence', repeated)",
+      replacement: "'erased owner')",
+    },
+  ],
+  /** A rewind cuts the log whatever happened since it was read. */
+  "blind-rewind": [
+    {
+      file: `${lua}/rewind.lua`,
+      search: "if s.next ~= request.next or not isAsRead(s, request) then return { 'STALE' } end",
+      replacement: "",
+    },
+  ],
+  /** A turn is not marked as stored when it is begun. */
+  "turn-mark": [
+    {
+      file: `${lua}/append.lua`,
+      search: "if turn and (mark or fresh > 0) then",
+      replacement: "if turn and mark then",
+    },
+  ],
+  /** The name of a turn is not passed on by a chain. */
+  "chain-turn-name": [
+    {
+      file: "src/chain/turn.ts",
+      search: "{ ...(turnId !== undefined && { turnId }), turn: traced }",
+      replacement: "{ turn: traced }",
+    },
+  ],
+  /** A rewind to before the view's start leaves the start where it was. */
+  "rewound-start": [
+    {
+      file: `${lua}/includes/truncate.lua`,
+      search: "redis.call('HSET', state, 'start', s.base)",
+      replacement: "",
+    },
+  ],
+  /** A reduction sets the log's length to what it read, though others wrote meanwhile. */
+  "stale-length": [
+    {
+      file: `${lua}/commit-reduction.lua`,
+      search: "'next', s.next, 'rev', request.newRev)",
+      replacement: "'next', request.next, 'rev', request.newRev)",
+    },
+  ],
+  /** A reduction that discards messages does not note how many. */
+  "base-left": [
+    {
+      file: `${lua}/commit-reduction.lua`,
+      search: "redis.call('HSET', state, 'base', request.start)",
+      replacement: "",
+    },
+  ],
+  /** A rewind to before the view's start leaves what stood in front of it. */
+  "head-left": [
+    {
+      file: `${lua}/includes/truncate.lua`,
+      search: "redis.call('HDEL', state, 'head', 'headCount')",
+      replacement: "",
+    },
+  ],
 } as const satisfies Record<string, readonly Plant[]>;
 
 export type PlantName = keyof typeof plants;
