@@ -83,3 +83,23 @@ describe("the command prune", () => {
     expect((await command(["prune", "--thread", "none"])).exitCode).toBe(2);
   });
 });
+
+describe("the command delete", () => {
+  it("removes the thread of the same id, and says so, also where there is no session", async () => {
+    const { keyPrefix, memory, command } = place();
+    const saver = new RedisSaver({ client, keyPrefix });
+    await memory.history("both", { owner: "ann" }).addMessages([human("Hi")]);
+    await memory.history("owned", { owner: "ann" }).addMessages([human("Hi")]);
+    for (const id of ["both", "thread", "owned", "kept"]) {
+      await put(saver, id, 2);
+    }
+    const dry = await command(["delete", "thread", "--dry-run"]);
+    expect(dry.output).toContain("thread: would be deleted, 0 messages, with 2 checkpoints of the LangGraph thread\n");
+    const named = await command(["delete", "both", "thread", "--yes"]);
+    const outcome = "deleted, with 2 checkpoints of the LangGraph thread";
+    expect([named.exitCode, named.output]).toEqual([0, `both: ${outcome}\nthread: ${outcome}\n`]);
+    await command(["delete", "--owner", "ann", "--yes"]);
+    const { output } = await command(["threads", "--json"]);
+    expect(jsonLines(output).map(({ threadId }) => threadId)).toEqual(["kept"]);
+  });
+});

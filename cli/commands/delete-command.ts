@@ -8,6 +8,7 @@ import { interrupted } from "../interruption.js";
 import { printable } from "../printable.js";
 import { ProgressBar } from "../progress-bar.js";
 import { openServer, withServerOptions, type Server, type ServerOptions } from "../server.js";
+import { describeThread, type FoundThread } from "../threads.js";
 
 interface DeleteOptions extends ServerOptions {
   readonly owner?: string;
@@ -26,7 +27,7 @@ export function deleteCommand(): CommandDefinition {
     .option("--dry-run", "name what would be deleted, and delete nothing")
     .addHelpText(
       "after",
-      "\nFor ten minutes, writes to a deleted session are refused: a turn that is under\nway ends.",
+      "\nFor ten minutes, writes to a deleted session are refused: a turn that is under\nway ends. The LangGraph thread of the same id is deleted, too.",
     );
   return {
     command,
@@ -70,12 +71,13 @@ async function deleteNamed(
       return interrupted(screen, "The sessions that are not named above are still there.");
     }
     // An erasure knows a session by its state; of a damaged one, other keys may be all that is there.
-    const remains = await remainsOf(server, sessionId);
+    const [remains, thread] = await Promise.all([remainsOf(server, sessionId), describeThread(server, sessionId)]);
     const erased = await server.store.lists.erase({ id: sessionId }, { guardMs });
-    const deleted = erased || remains !== undefined;
+    const deleted = erased || remains !== undefined || thread !== undefined;
     missing += deleted ? 0 : 1;
-    await screen.record({ sessionId, deleted });
-    await screen.line(`${printable(sessionId)}: ${deleted ? "deleted" : "there is no such session"}`);
+    await screen.record({ sessionId, deleted, ...(thread && { checkpoints: thread.checkpoints }) });
+    const outcome = deleted ? `deleted${withThread(thread)}` : "there is no such session";
+    await screen.line(`${printable(sessionId)}: ${outcome}`);
   }
   return missing === 0 ? exitCodes.done : exitCodes.findings;
 }
@@ -105,6 +107,10 @@ async function deleteOwned(server: Server, { screen, signal }: CommandContext, o
   }
 }
 
+function withThread(thread: FoundThread | undefined): string {
+  return thread === undefined ? "" : `, with ${counted(thread.checkpoints, "checkpoint")} of the LangGraph thread`;
+}
+
 /** Names what would be deleted. */
 async function foretell(
   server: Server,
@@ -116,12 +122,14 @@ async function foretell(
     if (signal.aborted) {
       return interrupted(screen, "Not all sessions were looked at. Nothing was deleted (--dry-run).");
     }
-    const remains = await remainsOf(server, sessionId);
-    found += remains === undefined ? 0 : 1;
-    missing += remains === undefined ? 1 : 0;
-    await screen.record({ sessionId, wouldDelete: remains !== undefined, messages: remains?.messages ?? 0 });
-    const outcome =
-      remains === undefined ? "there is no such session" : `would be deleted, ${counted(remains.messages, "message")}`;
+    const [remains, thread] = await Promise.all([remainsOf(server, sessionId), describeThread(server, sessionId)]);
+    const [wouldDelete, messages] = [remains !== undefined || thread !== undefined, remains?.messages ?? 0];
+    found += wouldDelete ? 1 : 0;
+    missing += wouldDelete ? 0 : 1;
+    await screen.record({ sessionId, wouldDelete, messages, ...(thread && { checkpoints: thread.checkpoints }) });
+    const outcome = wouldDelete
+      ? `would be deleted, ${counted(messages, "message")}${withThread(thread)}`
+      : "there is no such session";
     await screen.line(`${printable(sessionId)}: ${outcome}`);
   }
   await screen.line(`${counted(found, "session")} would be deleted. Nothing was deleted (--dry-run).`);
