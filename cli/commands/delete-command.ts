@@ -27,7 +27,8 @@ export function deleteCommand(): CommandDefinition {
     .option("--dry-run", "name what would be deleted, and delete nothing")
     .addHelpText(
       "after",
-      "\nFor ten minutes, writes to a deleted session are refused: a turn that is under\nway ends. The LangGraph thread of the same id is deleted, too.",
+      "\nFor ten minutes, writes to a deleted session are refused: a turn that is under\n" +
+        "way ends. The LangGraph thread of the same id is deleted, too.",
     );
   return {
     command,

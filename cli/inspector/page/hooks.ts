@@ -1,29 +1,35 @@
 import { useCallback, useEffect, useReducer, useRef, useState } from "preact/hooks";
 import type { SessionModel } from "./session-model.js";
 
-/** The session that the address names behind `#`, and how to open another. */
-export function useAddress(): [sessionId: string | undefined, open: (sessionId: string) => void] {
-  const [sessionId, setSessionId] = useState(sessionInAddress);
+/** A session or a thread, which can be opened. */
+export interface OpenPlace {
+  readonly kind: "session" | "thread";
+  readonly id: string;
+}
+
+/** The session or thread that the address names behind `#`, and how to open another session. */
+export function useAddress(): [place: OpenPlace | undefined, open: (sessionId: string) => void] {
+  const [place, setPlace] = useState(placeInAddress);
   useEffect(() => {
-    const follow = () => setSessionId(sessionInAddress());
+    const follow = () => setPlace(placeInAddress());
     addEventListener("hashchange", follow);
     return () => removeEventListener("hashchange", follow);
   }, []);
   const open = useCallback((id: string) => {
-    location.hash = hashOf(id);
+    location.hash = hashOf({ kind: "session", id });
   }, []);
-  return [sessionId, open];
+  return [place, open];
 }
 
-/** The URL fragment of a session. Half characters, which URLs cannot hold, are replaced. */
-export function hashOf(sessionId: string): string {
-  return `#session=${encodeURIComponent(sessionId.replace(/\p{Cs}/gu, "\ufffd"))}`;
+/** The URL fragment of a session or thread. Half characters, which URLs cannot hold, are replaced. */
+export function hashOf({ kind, id }: OpenPlace): string {
+  return `#${kind}=${encodeURIComponent(id.replace(/\p{Cs}/gu, "\ufffd"))}`;
 }
 
-function sessionInAddress(): string | undefined {
-  const [, encoded] = /^#session=(.+)$/.exec(location.hash) ?? [];
+function placeInAddress(): OpenPlace | undefined {
+  const [, kind, encoded] = /^#(session|thread)=(.+)$/.exec(location.hash) ?? [];
   try {
-    return encoded === undefined ? undefined : decodeURIComponent(encoded);
+    return encoded === undefined ? undefined : { kind: kind as OpenPlace["kind"], id: decodeURIComponent(encoded) };
   } catch {
     return undefined;
   }

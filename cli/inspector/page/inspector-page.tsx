@@ -4,12 +4,14 @@ import { useAddress, useLiveEvents } from "./hooks.js";
 import { SessionList } from "./session-list.js";
 import { SessionModel } from "./session-model.js";
 import { SessionView } from "./session-view.js";
+import { ThreadView } from "./thread-view.js";
 
 const reached = "reached";
 
 /** The whole page: sessions on one side, the open one on the other. */
 export function InspectorPage() {
-  const [sessionId, open] = useAddress();
+  const [place, open] = useAddress();
+  const sessionId = place?.kind === "session" ? place.id : undefined;
   const [listVersion, setListVersion] = useState(0);
   const [server, setServer] = useState(reached);
   const model = useMemo(() => (sessionId === undefined ? undefined : new SessionModel(sessionId)), [sessionId]);
@@ -20,16 +22,18 @@ export function InspectorPage() {
     onServer: setServer,
   });
   return (
-    <div class={model === undefined ? "page" : "page page-open"}>
+    <div class={place === undefined ? "page" : "page page-open"}>
       <a class="skip" href={`#${mainId}`} onClick={focusMain}>
         Skip to the conversation
       </a>
       <PageHeader server={server} />
       <nav class="sessions" aria-label="Sessions">
-        <SessionList open={sessionId} onOpen={open} version={listVersion} />
+        <SessionList open={place} onOpen={open} version={listVersion} />
       </nav>
       <main id={mainId} class="main" tabIndex={-1} aria-label="Conversation">
-        {model === undefined ? <NoSession /> : <SessionView key={model.sessionId} model={model} />}
+        {place?.kind === "thread" && <ThreadView key={place.id} threadId={place.id} />}
+        {model !== undefined && <SessionView key={model.sessionId} model={model} />}
+        {place === undefined && <NoSession />}
       </main>
     </div>
   );
@@ -65,7 +69,7 @@ function NoSession() {
       <h1>What does the model see?</h1>
       <p>
         Choose a session. You see its whole conversation, which messages the model still sees, and for each of the
-        others when and why it left the view.
+        others when and why it left the view. Of a LangGraph thread, you see its checkpoints, and what each changed.
       </p>
     </div>
   );

@@ -2,13 +2,14 @@ import { useEffect, useState } from "preact/hooks";
 import { counted, secondOf, whole } from "../model/figures-in-words.js";
 import type { SessionRow, SessionRows } from "../model/data.js";
 import { getJson } from "./api-client.js";
-import { hashOf } from "./hooks.js";
+import { hashOf, type OpenPlace } from "./hooks.js";
+import { ThreadList } from "./thread-list.js";
 
 const pageLength = 100;
 
 /** Properties of the list. */
 interface SessionListProps {
-  readonly open: string | undefined;
+  readonly open: OpenPlace | undefined;
   readonly onOpen: (sessionId: string) => void;
   /** Changes when sessions changed. */
   readonly version: number;
@@ -19,6 +20,7 @@ export function SessionList({ open, onOpen, version }: SessionListProps) {
   const [search, setSearch] = useState("");
   const [limit, setLimit] = useState(pageLength);
   const { rows, problem } = useSessionRows({ search, limit, version });
+  const [openSession, openThread] = open?.kind === "thread" ? [undefined, open.id] : [open?.id, undefined];
   return (
     <>
       <label class="field">
@@ -34,7 +36,8 @@ export function SessionList({ open, onOpen, version }: SessionListProps) {
         {problem ?? (rows === undefined ? "Looking for sessions…" : foundWords(rows))}
       </p>
       <div class="session-scroll" onKeyDown={moveInList}>
-        {rows && groupsOf(rows.sessions).map((group) => <OwnerSessions key={group.key} group={group} open={open} />)}
+        {rows &&
+          groupsOf(rows.sessions).map((group) => <OwnerSessions key={group.key} group={group} open={openSession} />)}
         {rows && rows.matching > rows.sessions.length && (
           <button type="button" class="more" onClick={() => setLimit(limit + pageLength)}>
             Show more sessions
@@ -45,6 +48,7 @@ export function SessionList({ open, onOpen, version }: SessionListProps) {
             Open the session with this id
           </button>
         )}
+        <ThreadList open={openThread} search={search} version={version} />
       </div>
     </>
   );
@@ -110,7 +114,7 @@ function SessionItem({ session, isOpen }: { session: SessionRow; isOpen: boolean
   const { sessionId, title, locked, damaged, messages, rounds, updatedAt } = session;
   return (
     <li>
-      <a class="session" href={hashOf(sessionId)} aria-current={isOpen ? "page" : undefined}>
+      <a class="session" href={hashOf({ kind: "session", id: sessionId })} aria-current={isOpen ? "page" : undefined}>
         <span class="session-name" dir="auto">
           {title ?? sessionId}
         </span>

@@ -19,6 +19,7 @@ import { SessionWhatIf } from "./session-what-if.js";
 import { showMessage, textOfCall } from "./shown-message.js";
 import { textOfPart } from "./shown-parts.js";
 import { testCaseOf } from "./test-case.js";
+import { findThreads, readThreadState } from "./thread-history.js";
 
 const mostMessages = 100;
 const pieceLength = 100_000;
@@ -74,6 +75,8 @@ export class InspectorRoutes {
     "api/messages": (query) => this.#messages(query),
     "api/text": (query) => this.#text(query),
     "api/findings": (query) => findingsOf(this.#server, idIn(query), query.get("profile") ?? "langchain"),
+    "api/threads": (query) => findThreads(this.#server, query.get("search") ?? "", wholeNumber(query, "limit", 100)),
+    "api/thread": (query) => readThreadState(this.#server, idIn(query), wholeNumber(query, "limit", 50)),
     "api/what-if": (query) => this.#whatIf.replay(idIn(query), query.get("reducer") ?? "none"),
     "api/test-case": (query) => this.#testCase(query),
   };
