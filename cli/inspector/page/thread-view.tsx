@@ -5,22 +5,16 @@ import { getJson } from "./api-client.js";
 
 const pageLength = 50;
 
+interface ReadThread {
+  readonly thread?: ThreadState;
+  readonly problem?: string;
+}
+
 /** The checkpoints of a LangGraph thread, newest first, with what each changed. */
 export function ThreadView({ threadId }: { threadId: string }) {
   const [limit, setLimit] = useState(pageLength);
   const [reads, setReads] = useState(0);
-  const [{ thread, problem }, setRead] = useState<{ thread?: ThreadState; problem?: string }>({});
-  useEffect(() => {
-    let isLast = true;
-    getJson<ThreadState>("thread", { id: threadId, limit }).then(
-      (found) => isLast && setRead({ thread: found }),
-      (error: Error) =>
-        isLast && setRead(({ thread: known }) => ({ ...(known && { thread: known }), problem: error.message })),
-    );
-    return () => {
-      isLast = false;
-    };
-  }, [threadId, limit, reads]);
+  const { thread, problem } = useThread({ threadId, limit, reads });
   if (thread === undefined) {
     return (
       <div class="empty">
@@ -31,24 +25,11 @@ export function ThreadView({ threadId }: { threadId: string }) {
       </div>
     );
   }
-  const { checkpoints, items, expiresAt, damage, shown } = thread;
+  const { checkpoints, damage, shown } = thread;
   const alert = problem ?? (damage && `The thread cannot be read: ${damage}.`);
   return (
     <div class="thread">
-      <div class="heading">
-        <div class="heading-names">
-          <h1 dir="auto">{threadId}</h1>
-          <p class="quiet">
-            LangGraph thread · {counted(checkpoints, "checkpoint")} · {counted(items, "stored text")}
-            {expiresAt !== undefined && ` · expires ${secondOf(expiresAt)}`}
-          </p>
-        </div>
-        <div class="heading-actions">
-          <button type="button" class="button" onClick={() => setReads(reads + 1)}>
-            Read again
-          </button>
-        </div>
-      </div>
+      <ThreadHeading thread={thread} onRead={() => setReads(reads + 1)} />
       {alert !== undefined && (
         <p class="problem" role="alert">
           {alert}
@@ -62,6 +43,42 @@ export function ThreadView({ threadId }: { threadId: string }) {
       )}
     </div>
   );
+}
+
+function ThreadHeading({ thread, onRead }: { thread: ThreadState; onRead: () => void }) {
+  const { threadId, checkpoints, items, expiresAt } = thread;
+  return (
+    <div class="heading">
+      <div class="heading-names">
+        <h1 dir="auto">{threadId}</h1>
+        <p class="quiet">
+          LangGraph thread · {counted(checkpoints, "checkpoint")} · {counted(items, "stored text")}
+          {expiresAt !== undefined && ` · expires ${secondOf(expiresAt)}`}
+        </p>
+      </div>
+      <div class="heading-actions">
+        <button type="button" class="button" onClick={onRead}>
+          Read again
+        </button>
+      </div>
+    </div>
+  );
+}
+
+/** A thread, read anew with every change of `reads`. */
+function useThread({ threadId, limit, reads }: { threadId: string; limit: number; reads: number }): ReadThread {
+  const [read, setRead] = useState<ReadThread>({});
+  useEffect(() => {
+    let isLast = true;
+    getJson<ThreadState>("thread", { id: threadId, limit }).then(
+      (thread) => isLast && setRead({ thread }),
+      (error: Error) => isLast && setRead(({ thread }) => ({ ...(thread && { thread }), problem: error.message })),
+    );
+    return () => {
+      isLast = false;
+    };
+  }, [threadId, limit, reads]);
+  return read;
 }
 
 function Checkpoints({ rows }: { rows: readonly CheckpointRow[] }) {
