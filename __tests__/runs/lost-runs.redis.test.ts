@@ -23,9 +23,9 @@ describe("a run whose process is taken for dead", () => {
     );
     const redis = { keyPrefix: uniquePrefix() };
     const url = `redis://127.0.0.1:${proxy.port}`;
-    const far = closed(new RedisChatMemory({ url, redis: { ...redis, commandTimeout: 1_000 } }));
+    const far = closed(new RedisChatMemory({ url, redis }));
     const near = newMemory({ redis });
-    const runs = [redisRuns(far, { lostAfterMs: 1_000 }), redisRuns(near, { lostAfterMs: 1_000 })] as const;
+    const runs = [redisRuns(far, { lostAfterMs: 3_000 }), redisRuns(near, { lostAfterMs: 3_000 })] as const;
     const setOpen = (value: boolean) => {
       isOpen = value;
       if (value) {
