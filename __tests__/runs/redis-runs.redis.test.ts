@@ -110,6 +110,48 @@ describe("a run", () => {
     expect(chunksOf(await all(again))).toEqual(["a"]);
   });
 
+  it("makes way for another turn: which waits for its end, or stops it", async () => {
+    const { runs } = twoInstances();
+    const [one, two, three] = [spoken(), spoken(), spoken()];
+    const running = await runs[0]!.start("s", { turnId: "1" }, one.work);
+    const queued = runs[1]!.start("s", { turnId: "2", whileRunning: "queue" }, two.work);
+    one.say("a");
+    one.end();
+    expect(await all(await queued.then(() => running))).toMatchObject([{ chunk: "a" }, { state: "done" }]);
+    two.say("b");
+    expect(chunksOf(await first(await queued, 1))).toEqual(["b"]);
+    const stopping = await runs[0]!.start("s", { turnId: "3", whileRunning: "stop" }, three.work);
+    expect((await all(await queued)).at(-1)).toEqual({ state: "stopped" });
+    three.end();
+    expect(await all(stopping)).toEqual([{ state: "done" }]);
+  });
+
+  it("is server-sent events with ids, with which a browser goes on, and an end", async () => {
+    const { runs } = twoInstances();
+    const { work, say, end } = spoken();
+    const run = await runs[0]!.start("s", { turnId: "t" }, work);
+    say("two\nlines", { b: 1 });
+    end();
+    await all(run);
+    const text = await new Response(runs[1]!.join("s").toSSE()).text();
+    const events = text.trimEnd().split("\n\n");
+    expect(events.map((event) => event.replace(/^id: [\d:-]+/, "id"))).toEqual([
+      'id\ndata: "two\\nlines"',
+      'id\ndata: {"b":1}',
+      'event: end\ndata: {"state":"done"}',
+    ]);
+    const after = /^id: (.*)/.exec(events[0]!)![1]!;
+    const rest = await new Response(runs[1]!.join("s", { after }).toSSE({ encode: () => "x\ny" })).text();
+    expect(rest).toMatch(/^id: [\d:-]+\ndata: x\ndata: y\n\nevent: end\n/);
+    const left = new AbortController();
+    const { work: silent } = spoken();
+    const open = await runs[0]!.start("s", { turnId: "u" }, silent);
+    const leaving = new Response(open.toSSE({ signal: left.signal })).text();
+    left.abort();
+    expect(await leaving).toBe("");
+    expect(await runs[1]!.active("s")).toMatchObject({ turnId: "u", state: "running" });
+  });
+
   it("ends as failed with the code of the error, never its text", async () => {
     const { runs } = twoInstances();
     const { work, say, fail } = spoken();

@@ -39,6 +39,11 @@ export interface RunAccess {
 export interface StartOptions extends RunAccess {
   /** The id of the turn, the same for each try: a run of the same turn that is under way is joined. */
   readonly turnId: string;
+  /**
+   * While the run of another turn is under way: refuse (ConflictError `busy`), wait for its end (`queue`; of several
+   * waiters any one is next), or stop it first. @default "refuse"
+   */
+  readonly whileRunning?: "refuse" | "queue" | "stop";
 }
 
 /** Options of {@link RedisRuns.join}. */
@@ -78,7 +83,13 @@ const optionsSchema = lazy(() =>
   }),
 );
 const accessFields = { owner: z.optional(z.unknown()) };
-const startSchema = lazy(() => z.strictObject({ ...accessFields, turnId: nonEmptyText() }));
+const startSchema = lazy(() =>
+  z.strictObject({
+    ...accessFields,
+    turnId: nonEmptyText(),
+    whileRunning: z._default(z.enum(["refuse", "queue", "stop"], 'must be "refuse", "queue" or "stop"'), "refuse"),
+  }),
+);
 const joinSchema = lazy(() =>
   z.strictObject({
     ...accessFields,
@@ -153,7 +164,7 @@ export class RedisRuns {
    *   for a session that was erased; ConfigurationError; errors of the work before its first chunk.
    */
   async start<Chunk>(sessionId: string, options: StartOptions, work: RunWork<Chunk>): Promise<Run<Chunk>> {
-    const { turnId, owner } = parseOptions("runs.start", startSchema(), options);
+    const { turnId, owner, whileRunning } = parseOptions("runs.start", startSchema(), options);
     const session = refOf("runs.start", sessionId, owner);
     const { store, mailbox } = this.#process;
     await mailbox.open();
@@ -168,8 +179,23 @@ export class RedisRuns {
         return this.#reader(session, { turnId });
       }
       if (!(await this.#process.endIfDead(session, found))) {
-        throw busy(sessionId);
+        await this.#makeWay(session, found, whileRunning);
       }
+    }
+  }
+
+  /** Waits for the end of a run of another turn. */
+  async #makeWay(session: SessionRef, run: StoredRun, policy: "refuse" | "queue" | "stop"): Promise<void> {
+    if (policy === "refuse") {
+      throw busy(session.id);
+    }
+    if (policy === "stop") {
+      await this.#process.stop(session, run);
+    }
+    const reading = { from: { batch: 0, index: 0 }, signals: [], stored: async () => [] };
+    const items = this.#process.read(session, run, reading);
+    while (!(await items.next()).done) {
+      // Only the end counts.
     }
   }
 
@@ -233,7 +259,8 @@ export class RedisRuns {
 
   async #play<Chunk>(session: SessionRef, found: StoredRun, work: RunWork<Chunk>): Promise<Run<Chunk>> {
     const producer = this.#process.producer(session, found);
-    const reader = this.#reader<Chunk>(session, { turnId: found.meta.turnId });
+    const position = { at: found.at, place: { batch: 0, index: 0 } };
+    const reader = this.#reader<Chunk>(session, { turnId: found.meta.turnId, position });
     let source: AsyncIterable<Chunk>;
     try {
       source = await work(producer.stopping.signal);
