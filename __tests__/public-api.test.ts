@@ -59,6 +59,7 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
         "ConnectionSource",
         "ContextWindowOptions",
         "CountingModel",
+        "CutAt",
         "EncodingName",
         "EncryptionKey",
         "EncryptionKeySource",

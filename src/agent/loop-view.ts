@@ -6,6 +6,8 @@ import type { ConversationSession } from "../session/conversation-session.js";
 import { refuseSplitSteps } from "../session/plan-commit.js";
 import { tracedReduction } from "../session/reduction-trace.js";
 import type { ChatHistoryReducer, ReducerRequest } from "../reducers/chat-history-reducer.js";
+import { limitAt } from "../reducers/reduce-when.js";
+import type { ViewLimit } from "../store/session-writes.js";
 import type { ViewSize } from "../reducers/reduction-outcome.js";
 import type { ContextWindow, MeasuredRequest } from "../reducers/window/context-window.js";
 import { countMessages } from "../tokens/counted-messages.js";
@@ -19,8 +21,8 @@ interface SentView {
 }
 
 /**
- * The model's list during a run: the view and the turn, reduced whenever it exceeds the reducer's limit, so that a long
- * loop stays within it.
+ * The model's list during a run: the view and the turn, reduced whenever it exceeds the reducer's limit, with
+ * `reduceWhen: "between-turns"` its hard limit, so that a long loop stays within it.
  */
 export class LoopView {
   readonly #session: ConversationSession;
@@ -98,7 +100,7 @@ export class LoopView {
    */
   async reduce(config: RunnableConfig | undefined, request?: ReducerRequest): Promise<void> {
     const { sessionId, context } = this.#session;
-    const { reducer, autoReduce, onEvent, window } = context;
+    const { reducer, autoReduce, reduceWhen, onEvent, window } = context;
     if (window !== undefined) {
       return request && this.#fit(await window(), { request, trace: config });
     }
@@ -106,7 +108,8 @@ export class LoopView {
       return;
     }
     try {
-      if (!(await exceedsLimit(reducer, this.#list))) {
+      const limit = limitAt(reducer, { reduceWhen, last: this.#list.at(-1) });
+      if (!(await exceedsLimit(reducer, this.#list, limit))) {
         return;
       }
       const outcome = await tracedReduction(reducer, this.#list, config, request);
@@ -143,11 +146,14 @@ export class LoopView {
   }
 }
 
-/** True if the list exceeds the reducer's limit. */
-export async function exceedsLimit(reducer: ChatHistoryReducer, messages: readonly BaseMessage[]): Promise<boolean> {
-  const { viewLimit, tokenCounter } = reducer;
-  const { messages: inAll = Infinity, fromStart = Infinity, tokens } = viewLimit;
-  if (Object.keys(viewLimit).length === 0) {
+/** True if the list exceeds the limit; an empty limit is never exceeded. */
+export async function exceedsLimit(
+  { viewLimit, tokenCounter }: ChatHistoryReducer,
+  messages: readonly BaseMessage[],
+  limit: ViewLimit = viewLimit,
+): Promise<boolean> {
+  const { messages: inAll = Infinity, fromStart = Infinity, tokens } = limit;
+  if (Object.keys(limit).length === 0) {
     return false;
   }
   // A run's list has no start: count all of it as new since the last reduction.

@@ -44,7 +44,7 @@ export {
 export type { ToolDefinitionLike } from "../tokens/formulas/tools-cost.js";
 export type { TokenCounter } from "../tokens/token-counter.js";
 
-export type { SectionOptions, SystemMessages } from "../messages/sections.js";
+export type { CutAt, SectionOptions, SystemMessages } from "../messages/sections.js";
 export type { MessagesRunnable, ReducerFunction, ReducerLike } from "../reducers/as-reducer.js";
 export { ChatHistoryReducer, type ReducerInput, type ReducerRequest } from "../reducers/chat-history-reducer.js";
 export type { ReductionOutcome, ReductionReason, ViewSize } from "../reducers/reduction-outcome.js";

@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
+import { cutPlaces, type CutPlaces } from "./cut-places.js";
 import { roleOf } from "./roles.js";
 import { keptIndexes, type Sections } from "./sections.js";
-import { findBoundaries } from "./steps.js";
 
 /** Sizes of a cut by count, in messages. */
 export interface CountTarget {
@@ -32,24 +32,31 @@ export function cutByCount(
     return "within_limit";
   }
   const list = free.map((index) => messages[index]!);
-  const cut = findCut(list, { newest: list.length - keep, oldest: list.length - keep - threshold });
+  const [newest, most] = [list.length - keep, turnFactor * (keep + threshold)];
+  const cut = findCut(list, { places: cutPlaces(list, sections.cutAt), newest, oldest: newest - threshold, most });
   const kept = cut === 0 ? [] : keptIndexes(messages, sections, cut);
   return cut === 0 || kept.length >= messages.length ? "nothing_removable" : kept;
 }
 
-function findCut(
-  list: readonly BaseMessage[],
-  { newest, oldest }: { readonly newest: number; readonly oldest: number },
-): number {
-  const boundaries = findBoundaries(list);
+/** How many times the limit a turn that goes on may have before it is cut. */
+export const turnFactor = 2;
+
+interface CountCut {
+  readonly places: CutPlaces;
+  readonly newest: number;
+  readonly oldest: number;
+  /** Messages that a turn which stays whole may have. */
+  readonly most: number;
+}
+
+function findCut(list: readonly BaseMessage[], { places, newest, oldest, most }: CountCut): number {
+  const { all, whole } = places;
   for (let index = newest; index >= Math.max(1, oldest); index -= 1) {
-    if (boundaries[index] === 1 && roleOf(list[index]!) === "human") {
+    if (all[index] === 1 && roleOf(list[index]!) === "human") {
       return index;
     }
   }
-  let index = newest;
-  while (boundaries[index] === 0) {
-    index -= 1;
-  }
-  return index;
+  const next = whole?.indexOf(1, newest + 1) ?? -1;
+  const last = next < 0 ? (whole?.lastIndexOf(1, newest) ?? -1) : next;
+  return last >= 0 && list.length - last <= most ? last : all.lastIndexOf(1, newest);
 }

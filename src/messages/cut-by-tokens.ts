@@ -1,8 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { NoCut } from "./cut-by-count.js";
+import { cutPlaces } from "./cut-places.js";
 import { roleOf } from "./roles.js";
 import { anchorsOf, keptIndexes, type Sections } from "./sections.js";
-import { findBoundaries } from "./steps.js";
 
 /** Sizes of a cut by tokens. */
 export interface TokenTarget {
@@ -41,14 +41,30 @@ export function cutByTokens(
 
 function findCut(messages: readonly BaseMessage[], sections: Sections, target: TokenTarget): number {
   const list = sections.free.map((index) => messages[index]!);
-  const boundaries = findBoundaries(list);
+  const { all, whole } = cutPlaces(list, sections.cutAt);
   const sizes = sizesFrom(messages, sections, target);
-  const places = [...list.keys()].filter((place) => boundaries[place] === 1);
+  const kept = whole === undefined ? [] : [...list.keys()].filter((place) => whole[place] === 1);
+  const fits = kept.find((place) => sizes[place]! <= target.targetTokens) ?? kept.at(-1);
+  if (fits !== undefined && sizes[fits]! <= target.maxTokens) {
+    return preferred(list, { places: kept, fits, sizes, target });
+  }
+  const places = [...list.keys()].filter((place) => all[place] === 1);
   const oldest = places.findIndex((place) => sizes[place]! <= target.targetTokens);
-  const fitting = oldest < 0 ? places.length - 1 : oldest;
+  return preferred(list, { places, fits: places[oldest] ?? places.at(-1) ?? 0, sizes, target });
+}
+
+interface FittingCut {
+  readonly places: readonly number[];
+  readonly fits: number;
+  readonly sizes: readonly number[];
+  readonly target: TokenTarget;
+}
+
+/** The newest human message up to a cut that fits, if that fits the maximum too. */
+function preferred(list: readonly BaseMessage[], { places, fits, sizes, target }: FittingCut): number {
   // Sizes from human messages on decrease, so if the newest does not fit, no older one does.
-  const human = places.slice(0, fitting + 1).findLast((place) => roleOf(list[place]!) === "human");
-  return human !== undefined && sizes[human]! <= target.maxTokens ? human : (places[fitting] ?? 0);
+  const human = places.findLast((place) => place <= fits && roleOf(list[place]!) === "human");
+  return human !== undefined && sizes[human]! <= target.maxTokens ? human : fits;
 }
 
 /** Tokens of the result for a cut before each free message. */

@@ -12,12 +12,28 @@ import { stepsOf } from "./steps.js";
  */
 export type SystemMessages = "all" | "first" | "latest";
 
+/**
+ * Places where a reducer may cut: in front of a user's message, or between steps, also inside of a turn.
+ * @example
+ * import { ChatHistoryTruncationReducer, type CutAt } from "langchain-redis-memory";
+ *
+ * const cutAt: CutAt = "turn";
+ * const reducer = new ChatHistoryTruncationReducer({ targetCount: 20, cutAt });
+ */
+export type CutAt = "turn" | "step";
+
 /** Messages that a reducer keeps besides the newest ones. */
 export interface SectionOptions {
   /** @default "all" */
   readonly systemMessages?: SystemMessages;
   /** True for messages to keep like system messages, with their whole step and its human message. @default none */
   readonly pin?: (message: BaseMessage) => boolean;
+  /**
+   * Places of cuts. `turn`: only in front of a user's message, so that turns leave whole; a turn that alone exceeds the
+   * token limit, or twice the number of messages, is cut inside. `step`: between steps. @default "step", but "turn" for
+   * the newest turn if a thought in it is signed
+   */
+  readonly cutAt?: CutAt;
 }
 
 /** Ascending indexes of the messages that a reduction must keep and of those that it may remove. */
@@ -27,12 +43,14 @@ export interface Sections {
   readonly summaries: readonly number[];
   readonly pinned: readonly number[];
   readonly free: readonly number[];
+  /** Places where `free` may be cut. @default see {@link SectionOptions} */
+  readonly cutAt?: CutAt | undefined;
 }
 
 /** Partitions a list into messages to keep and removable ones. Linear. */
 export function sectionsOf(
   messages: readonly BaseMessage[],
-  { systemMessages = "all", pin }: SectionOptions = {},
+  { systemMessages = "all", pin, cutAt }: { readonly [K in keyof SectionOptions]: SectionOptions[K] | undefined } = {},
 ): Sections {
   const systems: number[] = [];
   const summaries: number[] = [];
@@ -47,6 +65,7 @@ export function sectionsOf(
     summaries,
     pinned: rest.filter((index) => pinned.has(index)),
     free: rest.filter((index) => !pinned.has(index)),
+    cutAt,
   };
 }
 

@@ -9,6 +9,7 @@ import type { TokenCounter } from "../tokens/token-counter.js";
 export const sectionFields = lazy(() => ({
   systemMessages: z._default(z.enum(["all", "first", "latest"], 'must be "all", "first" or "latest"'), "all"),
   pin: z.optional(anyFunction<(message: BaseMessage) => boolean>()),
+  cutAt: z.optional(z.enum(["turn", "step"], 'must be "turn" or "step"')),
 }));
 
 /** Options of reducers that measure in tokens. */

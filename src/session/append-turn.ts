@@ -5,8 +5,9 @@ import { turnNameOf } from "../codec/encode-message.js";
 import { ConflictError } from "../base/errors.js";
 import { report } from "../base/events.js";
 import { roleOf } from "../messages/roles.js";
+import { limitAt } from "../reducers/reduce-when.js";
 import { ownerMark } from "../store/record-text.js";
-import type { AppendRequest, AppendResult, NewRecord, RewindRequest } from "../store/session-writes.js";
+import type { AppendRequest, AppendResult, NewRecord, RewindRequest, ViewLimit } from "../store/session-writes.js";
 import { WrongStamp } from "../store/refusals.js";
 import type { StoredTurn } from "../store/turns.js";
 import type { TurnAppendOptions, TurnOutcome } from "./append-options.js";
@@ -115,10 +116,12 @@ export async function appendTurn(
   const { stored = 0, cut, opens = false, triesAgain = false, returnView = false } = options.turn ?? {};
   const isTurn = options.turn !== undefined;
   const state = { isTurn, opens, triesAgain, stored, hasCut: cut !== undefined, returnsView: returnView };
+  const last = Array.isArray(given) ? (given.at(-1) as BaseMessage | undefined) : undefined;
+  const limit = reductionLimit(target, last, options);
   const messages = await prepareMessages(target, given, options);
   let rest: Rest = { messages, stored, offset: stored, cut };
   for (let attempt = 1; attempt <= maxTries.write; attempt += 1) {
-    const written = await tryAppend(target, { write, rest, options });
+    const written = await tryAppend(target, { write, rest, options, limit });
     const step = nextStep(state, written === "stale" ? written : await replyOf(target, written, options));
     if (step.is === "done") {
       tell(target, options, step);
@@ -165,9 +168,27 @@ async function replyOf(
   return { result: whole, isOwn: whole.turn !== undefined && isOwnWrite(whole.turn, records) };
 }
 
+/** The limit above which the append is to return the view for a reduction; undefined if none is to follow. */
+function reductionLimit(
+  { context }: SessionOfMemory,
+  last: BaseMessage | undefined,
+  { turn }: TurnAppendOptions,
+): ViewLimit | undefined {
+  const { reducer, autoReduce, reduceWhen } = context;
+  const isReduced = reducer !== undefined && autoReduce !== false && turn?.reduce !== false;
+  return isReduced ? limitAt(reducer, { reduceWhen, last }) : undefined;
+}
+
+interface AppendTry {
+  readonly write: Write;
+  readonly rest: Rest;
+  readonly options: TurnAppendOptions;
+  readonly limit: ViewLimit | undefined;
+}
+
 async function tryAppend(
   session: SessionOfMemory,
-  { write, rest, options }: { readonly write: Write; readonly rest: Rest; readonly options: TurnAppendOptions },
+  { write, rest, options, limit }: AppendTry,
 ): Promise<Written | "stale"> {
   const { ref, context } = session;
   const { store, clock } = context;
@@ -176,7 +197,7 @@ async function tryAppend(
   }
   let records: readonly NewRecord[] = [];
   const make = () => {
-    const request = requestOf(session, rest, options);
+    const request = requestOf(session, rest, { ...options, limit });
     records = request.records;
     return request;
   };
@@ -207,9 +228,12 @@ export async function sendStamped<Result extends AppendResult | "stale">(
 }
 
 /** The append request, stamped with the server's time. */
-function requestOf({ ref, context }: SessionOfMemory, rest: Rest, options: TurnAppendOptions): AppendRequest {
-  const { turnId, expectedNext, side, turn } = options;
-  const { store, clock, tokenCounter, reducer, autoReduce, ttlMs } = context;
+function requestOf(
+  { ref, context }: SessionOfMemory,
+  rest: Rest,
+  { turnId, expectedNext, side, turn, limit }: TurnAppendOptions & Pick<AppendTry, "limit">,
+): AppendRequest {
+  const { store, clock, tokenCounter, ttlMs } = context;
   const name = turnId !== undefined && store.beside !== undefined ? turnNameOf(turnId) : undefined;
   const at = clock.now();
   const meta = {
@@ -219,7 +243,6 @@ function requestOf({ ref, context }: SessionOfMemory, rest: Rest, options: TurnA
     ...(ref.owner !== undefined && { owner: ownerMark(ref.owner) }),
   };
   const place = { turnId, offset: rest.offset, meta };
-  const limit = autoReduce === false || turn?.reduce === false ? undefined : reducer?.viewLimit;
   return {
     records: recordsOf(rest.messages, { counterId: tokenCounter?.id, tracksUsage: context.trackUsage, ...place }),
     onConflict: turn?.keepStored || turn?.opens ? "keep" : context.onConflict,

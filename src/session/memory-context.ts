@@ -17,6 +17,7 @@ import { resolveProfile } from "../structure/profiles/resolve-profile.js";
 import { asReducer, type ReducerLike } from "../reducers/as-reducer.js";
 import type { ChatHistoryReducer } from "../reducers/chat-history-reducer.js";
 import type { ContextWindow } from "../reducers/window/context-window.js";
+import type { ReduceWhen } from "../reducers/reduce-when.js";
 import { openStore, storeFields, type StoreSettings, type StoreSource } from "./open-store.js";
 import type { ExactlyOne } from "../redis/store-options.js";
 import { requireGroup } from "../store/groups.js";
@@ -49,6 +50,12 @@ export interface MemorySettings extends StoreSettings {
    * (`"background"`, see `drain`), or only by `reduceView()` (`false`). @default true
    */
   readonly autoReduce?: boolean | "background";
+  /**
+   * When the reducer runs by itself. `between-turns`: not while a turn goes on, behind tool calls and their results,
+   * unless the hard limit is exceeded: the reducer's tokens, or twice its number of messages. So a turn keeps the
+   * beginning of its prompt, and its thoughts. `always`: wherever the limit is exceeded. @default "always"
+   */
+  readonly reduceWhen?: "between-turns" | "always";
   /**
    * Retention of messages that leave the view: `keep` leaves them in the transcript; `discard` deletes them from Redis,
    * except their ids, so that late retries stay idempotent: the newest `ids` of a session (10,000; about 110 bytes
@@ -122,6 +129,7 @@ export interface MemoryContext {
   /** The reducer that fits each request into its model's window, for the doors that call models. */
   readonly window: (() => Promise<ContextWindow>) | undefined;
   readonly autoReduce: boolean | "background";
+  readonly reduceWhen: ReduceWhen;
   /** Limits for remembered ids of discarded messages; undefined with retention `keep`. */
   readonly discard: DiscardedIds | undefined;
   readonly tokenCounter: TokenCounter | undefined;
@@ -176,6 +184,7 @@ const memoryFields = lazy(() => ({
     ),
   ),
   autoReduce: z._default(z.union([z.boolean(), z.literal("background")], 'must be true, false or "background"'), true),
+  reduceWhen: z._default(z.enum(["between-turns", "always"], 'must be "between-turns" or "always"'), "always"),
   retention: z.optional(retention()),
   tokenCounter: z.optional(objectWith<TokenCounter>(["countMessage", "countText"], "a TokenCounter")),
   onConflict: z._default(z.enum(["error", "keep"], 'must be "error" or "keep"'), "error"),
@@ -205,7 +214,7 @@ export function createMemoryContext(owner: keyof typeof schemas, options: RedisC
     );
   }
   const checked = parseOptions(owner, schemas[owner](), options);
-  const { sessionTTL, reducer, autoReduce, onConflict, onDamage, strict, trackUsage, onEvent } = checked;
+  const { sessionTTL, reducer, autoReduce, reduceWhen, onConflict, onDamage, strict, trackUsage, onEvent } = checked;
   const pending = new Set<Promise<unknown>>();
   const opened = openStore(owner, options);
   const { ownsStore } = opened;
@@ -221,7 +230,7 @@ export function createMemoryContext(owner: keyof typeof schemas, options: RedisC
   const resolved = reducer === undefined ? undefined : asReducer(reducer);
   const tokenCounter = checked.tokenCounter ?? resolved?.tokenCounter;
   return {
-    ...{ store, ownsStore, autoReduce, onConflict, onDamage, strict, trackUsage, onEvent },
+    ...{ store, ownsStore, autoReduce, reduceWhen, onConflict, onDamage, strict, trackUsage, onEvent },
     source: opened.store,
     clock: new ServerClock(),
     holds: new LocalHolds(),

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import type { SystemMessages } from "../../messages/sections.js";
+import type { CutAt, SystemMessages } from "../../messages/sections.js";
 import { ConfigurationError } from "../../base/errors.js";
 import {
   lazy,
@@ -36,6 +36,12 @@ export interface ChatHistorySummarizationReducerOptions {
   readonly tokenCounter?: TokenCounter;
   /** Which system messages stay when messages are removed. @default "all" */
   readonly systemMessages?: SystemMessages;
+  /**
+   * Places where a summary may end: `turn`, only in front of a user's message; `step`, between steps. See
+   * `SectionOptions`.
+   * @default "step", but "turn" for the newest turn if a thought in it is signed
+   */
+  readonly cutAt?: CutAt;
   /**
    * The system message for the model.
    * @default instructions that ask for a brief account of facts, decisions and open questions
@@ -89,6 +95,7 @@ const schema = lazy(() =>
     ...budgetFields(),
     maxTokens: z.optional(positiveInteger()),
     systemMessages: sectionFields().systemMessages,
+    cutAt: sectionFields().cutAt,
     summarizationInstructions: z._default(
       z.string("must be a string").check(z.minLength(1, "must not be empty")),
       defaultInstructions,

@@ -67,8 +67,8 @@ export class ChatHistorySummarizationReducer extends ChatHistoryReducer {
    *   signal aborts.
    */
   override async reduceWithOutcome(messages: BaseMessage[], config?: RunnableConfig): Promise<ReductionOutcome> {
-    const { measure, systemMessages, useSingleSummary } = this.#settings;
-    const sections = sectionsOf(messages, { systemMessages });
+    const { measure, systemMessages, cutAt, useSingleSummary } = this.#settings;
+    const sections = sectionsOf(messages, { systemMessages, cutAt });
     const earlier = sections.summaries.map((index) => messages[index]!);
     const staying: Sections = useSingleSummary ? { ...sections, summaries: [] } : sections;
     const kept = await measure.cut(messages, staying, useSingleSummary ? earlier : []);

@@ -1,0 +1,54 @@
+import { createAgent } from "langchain";
+import { HumanMessage } from "@langchain/core/messages";
+import { redisMemoryMiddleware } from "../../src/agent/middleware.js";
+import { ChatHistoryTruncationReducer } from "../../src/entries/index.js";
+import { lookup, lookupCall, ToolModel } from "../support/agents.js";
+import { closeMemories, events, newMemory } from "../support/memories.js";
+import { ai, aiCalls, human, tool } from "../support/messages.js";
+
+afterEach(closeMemories);
+
+const reducer = () => new ChatHistoryTruncationReducer({ targetCount: 4 });
+const reductions = () => events.filter(({ type }) => type === "reduced").length;
+
+describe("a history with a reducer of four messages", () => {
+  const written = [human("q"), ai("a"), human("r"), aiCalls("c1"), tool("c1"), aiCalls("c2"), tool("c2")];
+
+  it.each([
+    ["between-turns" as const, [0, 0, 0, 0, 0, 0, 0]],
+    ["always" as const, [0, 0, 0, 0, 0, 1, 1]],
+  ])("is reduced %s while a turn goes on", async (reduceWhen, expected) => {
+    const history = newMemory({ reducer: reducer(), reduceWhen }).history("ann");
+    const seen: number[] = [];
+    for (const message of written) {
+      await history.addMessage(message);
+      seen.push(reductions());
+    }
+    expect(seen).toEqual(expected);
+    await history.addMessage(ai("b"));
+    expect(reductions()).toBeGreaterThan(0);
+    expect((await history.getMessages()).length).toBeLessThanOrEqual(6);
+  });
+
+  it("is reduced in the middle of a turn above twice the number", async () => {
+    const history = newMemory({ reducer: reducer(), reduceWhen: "between-turns" }).history("ann");
+    await history.addMessages(written);
+    expect(reductions()).toBe(0);
+    await history.addMessages([aiCalls("c3"), tool("c3")]);
+    expect(reductions()).toBe(1);
+  });
+});
+
+describe("an agent's loop with a reducer of four messages", () => {
+  it.each([
+    ["between-turns" as const, [1, 3, 5, 7, 5]],
+    ["always" as const, [1, 3, 5, 5, 5]],
+  ])("is reduced %s", async (reduceWhen, expected) => {
+    const memory = newMemory({ reducer: reducer(), reduceWhen });
+    let calls = 0;
+    const model = new ToolModel(() => ((calls += 1) < 5 ? lookupCall(`x${calls}`) : "done"));
+    const agent = createAgent({ model, tools: [lookup], middleware: [redisMemoryMiddleware({ memory })] });
+    await agent.invoke({ messages: [new HumanMessage("q")] }, { configurable: { sessionId: "ann" } });
+    expect(model.sent.map((messages) => messages.length)).toEqual(expected);
+  });
+});

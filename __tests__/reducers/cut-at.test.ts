@@ -1,0 +1,93 @@
+import { AIMessage, type BaseMessage } from "@langchain/core/messages";
+import { FakeListChatModel } from "@langchain/core/utils/testing";
+import fc from "fast-check";
+import {
+  approximateCounter,
+  type ChatHistoryReducer,
+  ChatHistorySummarizationReducer,
+  ChatHistoryTokenReducer,
+  ChatHistoryTruncationReducer,
+  type CutAt,
+} from "../../src/entries/index.js";
+import { roleOf } from "../../src/messages/roles.js";
+import { splitsStep } from "../../src/messages/steps.js";
+import { ai, aiCalls, human, tool } from "../support/messages.js";
+import { propertyRuns } from "../support/property-runs.js";
+
+/** A turn of steps, each a call and its result; the first may think, and the last step may be open. */
+function turn(name: string, steps: number, { thinks = false, ends = true } = {}): BaseMessage[] {
+  const ids = Array.from({ length: steps }, (_, step) => `${name}${step}`);
+  const messages = ids.flatMap((id, step) => {
+    const call = aiCalls(id);
+    const content = [{ type: "thinking", thinking: "hm", signature: "s" }];
+    const thinking = new AIMessage({ content: content as never, tool_calls: call.tool_calls ?? [] });
+    return [thinks && step === 0 ? thinking : call, tool(id)];
+  });
+  return [human(name), ...messages, ...(ends ? [ai(`answer to ${name}`)] : [])];
+}
+
+const tokenCounter = approximateCounter();
+const summarizer = () => new FakeListChatModel({ responses: ["A summary."] });
+const reducers: Record<string, (cutAt?: CutAt) => ChatHistoryReducer> = {
+  truncation: (cutAt) => new ChatHistoryTruncationReducer({ targetCount: 6, ...(cutAt && { cutAt }) }),
+  tokens: (cutAt) => new ChatHistoryTokenReducer({ maxTokens: 100, tokenCounter, ...(cutAt && { cutAt }) }),
+  summary: (cutAt) =>
+    new ChatHistorySummarizationReducer({
+      model: summarizer(),
+      targetCount: 6,
+      thresholdCount: 0,
+      ...(cutAt && { cutAt }),
+    }),
+};
+
+const withoutSummary = (messages: readonly BaseMessage[]) =>
+  messages.filter((message) => roleOf(message) !== "summary");
+
+describe.each(Object.keys(reducers))("where the reducer may cut: %s", (name) => {
+  const old = turn("a", 3);
+
+  it("is between steps by default, also inside of an older turn that thinks", async () => {
+    const messages = [...turn("a", 5, { thinks: true }), ...turn("b", 0)];
+    const [byDefault, byStep] = await Promise.all(
+      [undefined, "step" as const].map((cutAt) => reducers[name]!(cutAt).invoke(messages)),
+    );
+    expect(byDefault!.map(({ text }) => text)).toEqual(byStep!.map(({ text }) => text));
+    expect(byDefault!.length).toBeGreaterThan(2);
+  });
+
+  it("is in front of the user's messages with turn", async () => {
+    const kept = await reducers[name]!("turn").invoke([...turn("a", 6), ...turn("b", 1)]);
+    expect(withoutSummary(kept).map(({ text }) => text)).toEqual(turn("b", 1).map(({ text }) => text));
+  });
+
+  it("is not inside of the newest turn where a thought in it is signed, up to the hard limit", async () => {
+    const steps = name === "tokens" ? 2 : 4;
+    const goingOn = turn("b", steps, { thinks: true, ends: false });
+    const kept = await reducers[name]!().invoke([...old, ...goingOn]);
+    expect(kept.slice(-goingOn.length)).toEqual(goingOn);
+    expect(withoutSummary(kept)[0]).toBe(goingOn[0]);
+    const long = turn("b", 20, { thinks: true, ends: false });
+    expect((await reducers[name]!().invoke([...old, ...long])).length).toBeLessThan(15);
+  });
+});
+
+it("never splits a step, whatever it keeps whole", async () => {
+  const turns = fc.array(fc.record({ steps: fc.nat(5), thinks: fc.boolean() }), { minLength: 1, maxLength: 5 });
+  const options = fc.record({
+    turns,
+    ends: fc.boolean(),
+    cutAt: fc.constantFrom(undefined, "turn" as const, "step" as const),
+    name: fc.constantFrom("truncation", "tokens"),
+  });
+  await fc.assert(
+    fc.asyncProperty(options, async ({ turns: given, ends, cutAt, name }) => {
+      const messages = given.flatMap(({ steps, thinks }, index) =>
+        turn(`t${index}_`, steps, { thinks, ends: ends || index < given.length - 1 }),
+      );
+      const outcome = await reducers[name]!(cutAt).reduceWithOutcome(messages);
+      expect(splitsStep({ before: messages, after: outcome.messages })).toBe(false);
+      expect((await reducers[name]!(cutAt).reduceWithOutcome(outcome.messages)).changed).toBe(false);
+    }),
+    { numRuns: propertyRuns(200) },
+  );
+});

@@ -1,0 +1,33 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { mayCall } from "../messages/calls.js";
+import { turnFactor } from "../messages/cut-by-count.js";
+import { roleOf } from "../messages/roles.js";
+import type { ViewLimit } from "../store/session-writes.js";
+import type { ChatHistoryReducer } from "./chat-history-reducer.js";
+
+/** When views are reduced: wherever the limit is exceeded, or rather between turns. */
+export type ReduceWhen = "between-turns" | "always";
+
+/**
+ * The size above which messages that end with `last` are reduced. Between turns, while a turn goes on, only the hard
+ * limit counts: the limit in tokens, and twice that in messages.
+ */
+export function limitAt(
+  { viewLimit }: ChatHistoryReducer,
+  { reduceWhen, last }: { readonly reduceWhen: ReduceWhen; readonly last: BaseMessage | undefined },
+): ViewLimit {
+  if (reduceWhen === "always" || last === undefined || !goesOn(last)) {
+    return viewLimit;
+  }
+  const { messages, fromStart, tokens } = viewLimit;
+  return {
+    ...(messages !== undefined && { messages: turnFactor * messages }),
+    ...(fromStart !== undefined && { fromStart: turnFactor * fromStart }),
+    ...(tokens !== undefined && { tokens }),
+  };
+}
+
+/** True if the turn goes on behind the message: results are to come, or the model's answer to them. */
+function goesOn(last: BaseMessage): boolean {
+  return roleOf(last) === "tool" || (roleOf(last) === "ai" && mayCall(last));
+}
