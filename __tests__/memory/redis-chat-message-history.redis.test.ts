@@ -29,6 +29,18 @@ const kinds = (messages: readonly BaseMessage[]) => messages.map((message) => me
 const texts = (messages: readonly BaseMessage[]) => messages.map(({ text }) => text);
 
 describe("RedisChatMessageHistory, as LangChain uses it", () => {
+  it("adds messages of each speaker by their texts", async () => {
+    const { history } = newHistory();
+    await history.addSystemMessage("Be brief.");
+    await history.addUserMessage("Hi");
+    await history.addAssistantMessage("Hello!");
+    await history.addMessages([aiCalls("c1")]);
+    await history.addToolMessage("c1", "found", "lookup");
+    const messages = await history.getMessages();
+    expect(kinds(messages)).toEqual(["system", "human", "ai", "ai", "tool"]);
+    expect(messages.at(-1)).toMatchObject({ tool_call_id: "c1", content: "found", name: "lookup" });
+  });
+
   it("keeps what LangChain's methods add, in order, until clear", async () => {
     const { history } = newHistory();
     expect(await history.getMessages()).toEqual([]);

@@ -1,5 +1,5 @@
 import { BaseListChatMessageHistory } from "@langchain/core/chat_history";
-import type { BaseMessage } from "@langchain/core/messages";
+import { AIMessage, type BaseMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { Round } from "../messages/rounds.js";
 import type { ReductionOutcome } from "../reducers/reduction-outcome.js";
@@ -97,6 +97,21 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
   /** Adds one message. */
   override addMessage(message: BaseMessage): Promise<void> {
     return this.addMessages([message]);
+  }
+
+  /** Adds a system message. */
+  addSystemMessage(text: string): Promise<void> {
+    return this.addMessage(new SystemMessage(text));
+  }
+
+  /** Adds a message of the model; the same as `addAIMessage`. */
+  addAssistantMessage(text: string): Promise<void> {
+    return this.addMessage(new AIMessage(text));
+  }
+
+  /** Adds the result of a call of the tool `name`. */
+  addToolMessage(toolCallId: string, text: string, name?: string): Promise<void> {
+    return this.addMessage(new ToolMessage({ content: text, tool_call_id: toolCallId, ...(name && { name }) }));
   }
 
   /**
