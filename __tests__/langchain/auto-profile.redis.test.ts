@@ -10,7 +10,7 @@ import { HistoryManager } from "../../src/tool-loop/history-manager.js";
 import { type ProviderServer, startProviderServer } from "../../testing/provider-server.js";
 import type { WireKind } from "../../testing/wire/findings.js";
 import { lookup, ToolModel } from "../support/agents.js";
-import { closeMemories, events, newMemory } from "../support/memories.js";
+import { closeMemories, guesses, newMemory } from "../support/memories.js";
 import { nativeAnswers } from "../support/native-answers.js";
 
 class OurClaude extends ChatAnthropic {}
@@ -46,10 +46,10 @@ const targets: Readonly<Record<string, Target>> = {
 
 const doors = {
   chain: async (model: ReturnType<Target["model"]>, memory: RedisChatMemory) => {
-    await withRedisMemory(model.bindTools([lookup]), { memory, profile: "auto" }).invoke("And now?", ann);
+    await withRedisMemory(model.bindTools([lookup]), { memory }).invoke("And now?", ann);
   },
   agent: async (model: ReturnType<Target["model"]>, memory: RedisChatMemory) => {
-    const middleware = [redisMemoryMiddleware({ memory, profile: "auto" })];
+    const middleware = [redisMemoryMiddleware({ memory })];
     const agent = createAgent({ model, tools: [lookup], systemPrompt: "Be brief.", middleware });
     await agent.invoke({ messages: [new HumanMessage("And now?")] }, ann);
   },
@@ -87,26 +87,24 @@ describe('the profile "auto"', () => {
       server = await startProviderServer({ kind });
       await doors[door](model(server.url), memory);
       expect(server.requests.map(({ violations }) => violations)).toEqual([[]]);
-      expect(events.filter(({ type }) => type === "profile_guessed")).toEqual([]);
+      expect(guesses).toEqual([]);
     });
   });
 
-  const guesses = () => events.filter(({ type }) => type === "profile_guessed");
-
   it("reports a model that is not known once per class, in agents", async () => {
     const memory = newMemory();
-    const middleware = [redisMemoryMiddleware({ memory, profile: "auto" })];
+    const middleware = [redisMemoryMiddleware({ memory })];
     const agent = createAgent({ model: new ToolModel(() => "a"), tools: [], middleware });
     await agent.invoke({ messages: [new HumanMessage("q1")] }, ann);
     await agent.invoke({ messages: [new HumanMessage("q2")] }, ann);
-    expect(guesses()).toEqual([{ type: "profile_guessed", sessionId: "ann", className: "ToolModel" }]);
+    expect(guesses).toEqual([{ type: "profile_guessed", sessionId: "ann", className: "ToolModel" }]);
   });
 
   it("reports a function in place of a model, in chains", async () => {
     const answer = RunnableLambda.from(() => "a");
-    const chain = withRedisMemory(answer, { memory: newMemory(), profile: "auto" });
+    const chain = withRedisMemory(answer, { memory: newMemory() });
     expect(await chain.invoke("q", ann)).toBe("a");
-    expect(guesses()).toEqual([{ type: "profile_guessed", sessionId: "ann", className: "RunnableLambda" }]);
+    expect(guesses).toEqual([{ type: "profile_guessed", sessionId: "ann", className: "RunnableLambda" }]);
   });
 
   const blockTypes = (messages: readonly BaseMessage[]) => {
@@ -123,14 +121,14 @@ describe('the profile "auto"', () => {
     const { messages } = await manager.getHistoryForModelCall(request);
     expect(messages.length).toBeGreaterThan(5);
     expect(blockTypes(messages).filter((type) => type !== "text")).toEqual([]);
-    expect(guesses()).toEqual([]);
+    expect(guesses).toEqual([]);
   });
 
   it("follows the option model of a conversationGuard, and is neutral without one", async () => {
     const given = foreignRounds("openai");
     const guard = conversationGuard({ mode: "repair", model: gpt() });
     expect(blockTypes(await guard.invoke(given)).filter((type) => type !== "text")).toEqual([]);
-    const neutral = conversationGuard({ mode: "repair", profile: "auto" });
+    const neutral = conversationGuard({ mode: "repair" });
     const named = conversationGuard({ mode: "repair", profile: "neutral" });
     expect(await neutral.invoke(given)).toEqual(await named.invoke(given));
   });

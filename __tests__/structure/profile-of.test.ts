@@ -5,6 +5,7 @@ import { RunnableLambda } from "@langchain/core/runnables";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
 import { ChatDeepSeek } from "@langchain/deepseek";
 import { AzureChatOpenAI, ChatOpenAI } from "@langchain/openai";
+import { createAgent, createMiddleware } from "langchain";
 import { profileOf, toModel } from "../../src/entries/structure.js";
 
 const apiKey = "none";
@@ -15,6 +16,8 @@ const tool = {
 const chat = () => new ChatOpenAI({ model: "gpt-4o", apiKey });
 const responses = () => new ChatOpenAI({ model: "gpt-5.5", apiKey, useResponsesApi: true });
 const claude = () => new ChatAnthropic({ model: "claude-opus-4-8", apiKey });
+
+const wrapping = createMiddleware({ name: "Wrapping", wrapModelCall: (request, handler) => handler(request) });
 
 class OurChat extends ChatAnthropic {}
 class ChatUnknown extends FakeListChatModel {}
@@ -47,6 +50,12 @@ describe("the profile of a model", () => {
     ["a prompt before a model", () => ChatPromptTemplate.fromTemplate("{q}").pipe(claude()), "anthropic"],
     ["fallbacks of one adapter", () => claude().withFallbacks([claude()]), "anthropic"],
     ["fallbacks of another adapter", () => claude().withFallbacks([chat()]), "neutral"],
+    ["an agent", () => createAgent({ model: claude(), tools: [] }), "anthropic"],
+    [
+      "an agent whose middleware wraps its calls",
+      () => createAgent({ model: claude(), middleware: [wrapping] }),
+      "neutral",
+    ],
     ["a function", () => RunnableLambda.from(() => new AIMessage("a")), "neutral"],
     ["another class", () => new ChatUnknown({ responses: [] }), "neutral"],
     ["nothing", () => undefined, "neutral"],

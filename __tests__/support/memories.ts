@@ -6,12 +6,15 @@ import { sharedRedisUrl, uniquePrefix } from "./shared-redis.js";
 
 const open: RedisChatMemory[] = [];
 
-/** What the memories of this test reported. */
+/** What the memories of this test reported, but that a model is not known: most tests' models are their own. */
 export const events: MemoryEvent[] = [];
+
+/** The events `profile_guessed` of this test. */
+export const guesses: MemoryEvent[] = [];
 
 /** A memory on a real server, with sessions of its own unless it shares a `keyPrefix`: then it is another instance. */
 export function newMemory({ redis, ...options }: MemorySettings = {}): RedisChatMemory {
-  const onEvent = (event: MemoryEvent) => void events.push(event);
+  const onEvent = (event: MemoryEvent) => void (event.type === "profile_guessed" ? guesses : events).push(event);
   const own = { keyPrefix: uniquePrefix(), ...redis };
   const memory = new RedisChatMemory({ url: sharedRedisUrl(), redis: own, onEvent, ...options });
   open.push(memory);
@@ -21,6 +24,7 @@ export function newMemory({ redis, ...options }: MemorySettings = {}): RedisChat
 /** Closes the memories of a test and forgets its events. */
 export async function closeMemories(): Promise<void> {
   events.length = 0;
+  guesses.length = 0;
   await Promise.all(open.splice(0).map((memory) => memory.close()));
 }
 

@@ -13,7 +13,7 @@ import {
 } from "../base/options.js";
 import type { BuiltInProfile } from "../structure/profiles/built-in-profiles.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";
-import { resolveProfile } from "../structure/profiles/resolve-profile.js";
+import { resolveProfileChoice } from "../structure/profiles/resolve-profile.js";
 import { asReducer, type ReducerLike } from "../reducers/as-reducer.js";
 import type { ChatHistoryReducer } from "../reducers/chat-history-reducer.js";
 import type { ContextWindow } from "../reducers/window/context-window.js";
@@ -95,10 +95,11 @@ export interface MemorySettings extends StoreSettings {
    */
   readonly trackUsage?: boolean;
   /**
-   * Profile of the structure rules. Model requests are repaired for it; stored messages are not changed. @default
-   * "langchain"
+   * Profile of the structure rules. Model requests are repaired for it; stored messages are not changed. `"auto"`: that
+   * of the model of each request, and the neutral form (event `profile_guessed`) for one that is not known.
+   * @default "auto"
    */
-  readonly profile?: BuiltInProfile | StructureProfile;
+  readonly profile?: BuiltInProfile | StructureProfile | "auto";
   /**
    * Hook that maps each message, also a summary, to the message to store, for redaction of card numbers, for example.
    * The current run keeps the original message; later turns see the stored one. If it throws, nothing of the turn is
@@ -137,7 +138,7 @@ export interface MemoryContext {
   readonly onDamage: "error" | "rebuild";
   readonly strict: boolean;
   readonly trackUsage: boolean;
-  readonly profile: StructureProfile;
+  readonly profile: StructureProfile | "auto";
   readonly onEvent: MemoryEventHandler | undefined;
   /** Cache of counts that records lack; undefined without a counter. */
   readonly recounts: Recounts | undefined;
@@ -191,7 +192,7 @@ const memoryFields = lazy(() => ({
   onDamage: z._default(z.enum(["error", "rebuild"], 'must be "error" or "rebuild"'), "error"),
   strict: z._default(z.boolean("must be true or false"), false),
   trackUsage: z._default(z.boolean("must be true or false"), false),
-  profile: z.optional(z.custom<BuiltInProfile | StructureProfile>()),
+  profile: z.optional(z.custom<BuiltInProfile | StructureProfile | "auto">()),
   beforeStore: z.optional(z.custom<BeforeStore>((value) => typeof value === "function", "must be a function")),
 }));
 
@@ -238,7 +239,7 @@ export function createMemoryContext(owner: keyof typeof schemas, options: RedisC
     discard: checked.retention,
     reducer: resolved,
     window: autoReduce !== false && isWindow(resolved) ? () => Promise.resolve(resolved) : undefined,
-    profile: resolveProfile(owner, checked.profile === undefined ? "langchain" : checked.profile),
+    profile: resolveProfileChoice(owner, checked.profile === undefined ? "auto" : checked.profile),
     tokenCounter,
     recounts: tokenCounter && new Recounts(tokenCounter.id),
     pending,

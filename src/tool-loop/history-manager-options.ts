@@ -34,7 +34,7 @@ export interface HistoryManagerOptions {
   readonly onOverBudget?: "report" | "throw";
   /**
    * The model's structure profile: its requests are repaired for it. `"auto"`: that of `model`; without one the neutral
-   * form. @default `"auto"` with a `model`, else the profile of the memory
+   * form. @default the memory's; where that is `"auto"` and there is no `model`, `langchain`
    */
   readonly profile?: BuiltInProfile | StructureProfile | "auto";
   /** The model that is called, with its bindings, for the profile `"auto"`. @default not known */

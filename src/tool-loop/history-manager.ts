@@ -78,9 +78,11 @@ export class HistoryManager {
     const counter = this.#options.tokenCounter ?? this.#session.context.tokenCounter ?? tiktokenCounter();
     // Rounded, because 110 * (1 - 0.1) would be 98.99999999999999 without it.
     const limit = Math.floor(Number((maxInputTokens * (1 - safetyMargin)).toFixed(6)));
-    const { model, profile: given = model === undefined ? this.#session.context.profile : "auto" } = this.#options;
-    const isHidden = given === "auto" && model === undefined;
-    this.#profile = resolveProfileChoice("HistoryManager", isHidden ? "neutral" : given);
+    const { model, profile: own } = this.#options;
+    const given = own ?? this.#session.context.profile;
+    // Without a model, the memory's default changes no more than every model needs.
+    const ofNobody = own === undefined ? "langchain" : "neutral";
+    this.#profile = resolveProfileChoice("HistoryManager", given === "auto" && model === undefined ? ofNobody : given);
     const limits = { limit, uploadShare: percentForUploadedContent };
     this.#window = new TokenWindow(new TokenMeter(counter, tools), limits);
   }

@@ -124,7 +124,7 @@ export class Scene {
   }
 
   async #runAgent(model: BaseChatModel, { first, system, config, stop }: Run): Promise<void> {
-    const middleware = [redisMemoryMiddleware({ memory: this.memory, profile: "auto" })];
+    const middleware = [redisMemoryMiddleware({ memory: this.memory })];
     const agent = createAgent({ model, tools: [lookup], systemPrompt: system, middleware });
     const input = { messages: [first] };
     if (this.cell.mode === "invoke") {
@@ -141,7 +141,7 @@ export class Scene {
     const bound = model.bindTools!([lookup]) as unknown as BaseChatModel;
     const runnable = prompt(system).pipe(this.cell.door === "chain" ? bound : wired(bound)) as Runnable;
     const keys = { inputMessagesKey: "input", historyMessagesKey: "history" };
-    const chain = withRedisMemory(runnable, { memory: this.memory, profile: "auto", ...keys });
+    const chain = withRedisMemory(runnable, { memory: this.memory, ...keys });
     let input: BaseMessage[] = [first];
     for (let step = 0; input.length > 0; step += 1) {
       const { turnId } = config.configurable;

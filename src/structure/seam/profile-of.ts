@@ -64,8 +64,9 @@ const adapterOf: ReadonlyMap<string, Adapter> = new Map<string, Adapter>([
 /**
  * The profile of a chat model: of its class and API, also behind `bindTools`, `withConfig`, `withRetry`,
  * `withFallbacks` and `withStructuredOutput`, and of the model that `initChatModel` makes for the run's `config`. A
- * chain with one model has that model's. Where the model is not known, and where models of several adapters may answer,
- * it is `neutral`, which nearly every adapter reads; never another adapter's.
+ * chain with one model has that model's, and so has an agent of `createAgent` whose middleware wraps no model call.
+ * Where the model is not known, and where models of several adapters may answer, it is `neutral`, which nearly every
+ * adapter reads; never another adapter's.
  *
  * @example
  * import { ChatOpenAI } from "@langchain/openai";
@@ -154,6 +155,10 @@ async function modelsIn(runnable: unknown, search: Search): Promise<readonly Bou
     const made = await Promise.resolve(instance.call(runnable, config)).catch(() => undefined);
     return modelsIn(made, search);
   }
+  const agent = agentIn(runnable);
+  if (agent !== undefined) {
+    return modelsIn(agent.model, { ...search, given: { ...given, tools: agent.tools } });
+  }
   if (isRecord(bound)) {
     const own = fieldsOf(runnable["config"]);
     return modelsIn(bound, {
@@ -168,6 +173,23 @@ async function modelsIn(runnable: unknown, search: Search): Promise<readonly Bou
     return found.flat();
   }
   return typeof runnable["_llmType"] === "function" ? [{ model: runnable, given }] : [];
+}
+
+/**
+ * The model and the tools of an agent of `createAgent`; undefined for anything else, and where a middleware may change
+ * the model.
+ */
+function agentIn({
+  options,
+  graph,
+  _llmType,
+}: Record<string, unknown>): Record<"model" | "tools", unknown> | undefined {
+  if (!isRecord(options) || !isRecord(graph) || typeof _llmType === "function") {
+    return undefined;
+  }
+  const { model, tools, middleware } = options;
+  const isChanged = Array.isArray(middleware) && middleware.some((each) => isRecord(each) && each["wrapModelCall"]);
+  return isRecord(model) && !isChanged ? { model, tools } : undefined;
 }
 
 interface Described {
