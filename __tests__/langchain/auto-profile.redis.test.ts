@@ -128,7 +128,7 @@ describe('the profile "auto"', () => {
     const given = foreignRounds("openai");
     const guard = conversationGuard({ mode: "repair", model: gpt() });
     expect(blockTypes(await guard.invoke(given)).filter((type) => type !== "text")).toEqual([]);
-    const neutral = conversationGuard({ mode: "repair" });
+    const neutral = conversationGuard({ mode: "repair", profile: "auto" });
     const named = conversationGuard({ mode: "repair", profile: "neutral" });
     expect(await neutral.invoke(given)).toEqual(await named.invoke(given));
   });

@@ -1,6 +1,7 @@
 import { AIMessageChunk, HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { ChatAnthropic } from "@langchain/anthropic";
 import { ChatPromptTemplate } from "@langchain/core/prompts";
+import type { MemoryEvent } from "../../src/entries/index.js";
 import { toModel, wired } from "../../src/entries/structure.js";
 
 const content = [
@@ -62,5 +63,21 @@ describe("a wired model", () => {
     const next = await toModel([question, whole!, new HumanMessage("Bye")], { model });
     expect(next.thinkingDropped).toBe(0);
     expect(next.messages[1]!.content).toEqual(whole!.content);
+  });
+
+  it("reports the thoughts that it leaves out, once per change, for the session of the run", async () => {
+    const model = new NotingModel({ model: "claude-opus-5-5", apiKey: "none" });
+    const events: MemoryEvent[] = [];
+    const chain = wired(model, { onEvent: (event) => void events.push(event) });
+    const answer = await chain.invoke([question]);
+    const config = { configurable: { sessionId: "ann" } };
+    await chain.invoke([question, answer, new HumanMessage("Bye")], config);
+    expect(events).toEqual([]);
+    const changed = [new HumanMessage("Hey"), answer, new HumanMessage("Bye")];
+    await chain.invoke(changed, config);
+    await chain.invoke(changed, config);
+    expect(events).toEqual([
+      { type: "thinking_dropped", sessionId: "ann", cause: "messages", firstAt: 1, sent: 0, dropped: 1 },
+    ]);
   });
 });

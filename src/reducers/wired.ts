@@ -1,9 +1,21 @@
 import { AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
 import type { BaseLanguageModelInput } from "@langchain/core/language_models/base";
 import { Runnable, type RunnableConfig } from "@langchain/core/runnables";
+import type { MemoryEventHandler } from "../base/events.js";
+import { fieldsOf, stringIn } from "../messages/values.js";
 import { prefixKey, stampAnswer } from "../structure/ledger/walk-ledger.js";
-import { toModel } from "../structure/seam/to-model.js";
+import { reportDropped } from "../structure/seam/model-input.js";
+import { readyFor, type ToModelResult } from "../structure/seam/to-model.js";
 import { messagesOf, type ReducerInput } from "./chat-history-reducer.js";
+
+/** Options of {@link wired}. */
+export interface WiredOptions {
+  /**
+   * Receives `thinking_dropped` where thoughts are left out of a request, once per change. Its session is that of the
+   * run's config, `sessionId` or `thread_id`; an empty text without one. @default none
+   */
+  readonly onEvent?: MemoryEventHandler;
+}
 
 /**
  * A chat model for chains whose input is made ready for it by `toModel`, and whose answers bear the stamp by which
@@ -12,24 +24,28 @@ import { messagesOf, type ReducerInput } from "./chat-history-reducer.js";
  * @example
  * import { ChatAnthropic } from "@langchain/anthropic";
  * import { ChatPromptTemplate } from "@langchain/core/prompts";
- * import { wired } from "langchain-redis-memory/structure";
+ * import { wired, type WiredOptions } from "langchain-redis-memory/structure";
  *
+ * const options: WiredOptions = { onEvent: (event) => console.info(event) };
  * const prompt = ChatPromptTemplate.fromMessages([["system", "Be brief."], ["placeholder", "{history}"]]);
- * export const chain = prompt.pipe(wired(new ChatAnthropic({ model: "claude-opus-5-5" })));
+ * export const chain = prompt.pipe(wired(new ChatAnthropic({ model: "claude-opus-5-5" }), options));
  */
 export function wired<Answer extends BaseMessage>(
   model: Runnable<BaseLanguageModelInput, Answer>,
+  options: WiredOptions = {},
 ): Runnable<ReducerInput, Answer> {
-  return new Wired(model);
+  return new Wired(model, options);
 }
 
 class Wired<Answer extends BaseMessage> extends Runnable<ReducerInput, Answer> {
   override lc_namespace = ["langchain_redis_memory", "reducers"];
   readonly #model: Runnable<BaseLanguageModelInput, Answer>;
+  readonly #onEvent: MemoryEventHandler | undefined;
 
-  constructor(model: Runnable<BaseLanguageModelInput, Answer>) {
+  constructor(model: Runnable<BaseLanguageModelInput, Answer>, { onEvent }: WiredOptions) {
     super();
     this.#model = model;
+    this.#onEvent = onEvent;
   }
 
   /** The class's name in traces, which a bundler would shorten. */
@@ -57,8 +73,15 @@ class Wired<Answer extends BaseMessage> extends Runnable<ReducerInput, Answer> {
     }
   }
 
-  #ready(input: ReducerInput, config: object | undefined) {
-    return toModel(messagesOf(input), { model: this.#model, ...(config !== undefined && { config }) });
+  async #ready(input: ReducerInput, config: Partial<RunnableConfig> | undefined): Promise<ToModelResult> {
+    const request = { model: this.#model, ...(config !== undefined && { config }) };
+    const { result, repaired, walk } = await readyFor(messagesOf(input), request);
+    if (walk !== undefined) {
+      const { sessionId, thread_id: threadId } = fieldsOf(config?.configurable);
+      const session = stringIn(sessionId) ?? stringIn(threadId) ?? "";
+      reportDropped(walk, repaired, { sessionId: session, onEvent: this.#onEvent });
+    }
+    return result;
   }
 }
 

@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { boundRepairs } from "../ledger/bound-rule.js";
-import { type AnswerPrefix, type PrefixParts, walkLedger } from "../ledger/walk-ledger.js";
+import { type AnswerPrefix, type LedgerWalk, type PrefixParts, walkLedger } from "../ledger/walk-ledger.js";
 import type { RepairChoices } from "../options.js";
 import { bindsThoughts } from "../profiles/of-model.js";
 import { repairAs } from "../repair/repair.js";
@@ -49,22 +49,37 @@ export interface ToModelResult {
  *   return model.invoke(messages);
  * };
  */
-export async function toModel(
+export async function toModel(messages: readonly BaseMessage[], options: ToModelOptions): Promise<ToModelResult> {
+  return (await readyFor(messages, options)).result;
+}
+
+/** Messages as a model takes them, and how they came to be. */
+interface ReadyMessages {
+  readonly result: ToModelResult;
+  /** The repaired messages in front of the walk. */
+  readonly repaired: readonly BaseMessage[];
+  /** Undefined for a model that does not bind its thoughts. */
+  readonly walk: LedgerWalk | undefined;
+}
+
+/** {@link toModel} with its walk. */
+export async function readyFor(
   messages: readonly BaseMessage[],
   { model, system, tools, repair, config }: ToModelOptions,
-): Promise<ToModelResult> {
+): Promise<ReadyMessages> {
   const { plan, profile } = await planForModel("toModel", { model, tools, config, choices: repair });
-  const declared = tools ?? profile.tools;
-  const repaired = repairAs(plan, messages);
+  const { messages: repaired, repairs } = repairAs(plan, messages);
   if (!bindsThoughts(profile.model)) {
-    return { ...repaired, thinkingDropped: 0, prefix: undefined, profile };
+    const result = { messages: repaired, repairs, thinkingDropped: 0, prefix: undefined, profile };
+    return { result, repaired, walk: undefined };
   }
-  const walk = walkLedger(repaired.messages, { system, tools: declared });
-  return {
+  const walk = walkLedger(repaired, { system, tools: tools ?? profile.tools });
+  const result = {
     messages: walk.messages,
-    repairs: [...repaired.repairs, ...boundRepairs(messages, repaired.messages, walk)],
+    repairs: [...repairs, ...boundRepairs(messages, repaired, walk)],
     thinkingDropped: walk.dropped,
     prefix: walk.prefix,
     profile,
   };
+  return { result, repaired, walk };
 }
