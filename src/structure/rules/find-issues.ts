@@ -151,7 +151,7 @@ function fieldsRead(message: BaseMessage): readonly unknown[] {
 }
 
 /** True for a text and nothing else, which no rule for single messages and no adapter's form can object to. */
-function isPlain(message: BaseMessage, { blocks, reasoningText }: StructureProfile): boolean {
+function isPlain(message: BaseMessage, { blocks, names, reasoningText }: StructureProfile): boolean {
   const type: string = message.getType();
   const { content, name, id, additional_kwargs: kwargs } = message;
   const metadata = fieldsOf(message.response_metadata);
@@ -161,7 +161,7 @@ function isPlain(message: BaseMessage, { blocks, reasoningText }: StructureProfi
     content.trimEnd() === content &&
     (type === "human" || type === "system" || (type === "ai" && reasoningText !== "required" && !mayCall(message))) &&
     blocks?.[speakerOf(message)]?.includes("text") !== false &&
-    (name ?? undefined) === undefined &&
+    (names === undefined || (name ?? undefined) === undefined) &&
     !id?.startsWith("msg_") &&
     Object.keys(kwargs ?? {}).length === 0 &&
     metadata["output"] === undefined &&
