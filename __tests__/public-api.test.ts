@@ -201,6 +201,7 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
         "StructureSeverity",
         "ToModelOptions",
         "ToModelResult",
+        "WiredModelOptions",
       ],
     },
     "src/entries/openai.ts": {

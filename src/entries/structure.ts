@@ -7,7 +7,7 @@ export { assertConversation, validateConversation } from "../structure/validate.
 export type { StructureOptions } from "../structure/options.js";
 export { profileOf, type ModelProfile, type ModelWindow } from "../structure/seam/profile-of.js";
 export { toModel, type ToModelOptions, type ToModelResult } from "../structure/seam/to-model.js";
-export { wired, type WiredOptions } from "../reducers/wired.js";
+export { wired, type WiredModelOptions } from "../reducers/wired.js";
 export type { Adapter } from "../structure/adapters/adapter.js";
 export { builtInProfiles, type BuiltInProfile } from "../structure/profiles/built-in-profiles.js";
 export { repairConversation } from "../structure/repair-conversation.js";

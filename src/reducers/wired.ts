@@ -9,7 +9,7 @@ import { readyFor, type ToModelResult } from "../structure/seam/to-model.js";
 import { messagesOf, type ReducerInput } from "./chat-history-reducer.js";
 
 /** Options of {@link wired}. */
-export interface WiredOptions {
+export interface WiredModelOptions {
   /**
    * Receives `thinking_dropped` where thoughts are left out of a request, once per change. Its session is that of the
    * run's config, `sessionId` or `thread_id`; an empty text without one. @default none
@@ -24,15 +24,15 @@ export interface WiredOptions {
  * @example
  * import { ChatAnthropic } from "@langchain/anthropic";
  * import { ChatPromptTemplate } from "@langchain/core/prompts";
- * import { wired, type WiredOptions } from "langchain-redis-memory/structure";
+ * import { wired, type WiredModelOptions } from "langchain-redis-memory/structure";
  *
- * const options: WiredOptions = { onEvent: (event) => console.info(event) };
+ * const options: WiredModelOptions = { onEvent: (event) => console.info(event) };
  * const prompt = ChatPromptTemplate.fromMessages([["system", "Be brief."], ["placeholder", "{history}"]]);
  * export const chain = prompt.pipe(wired(new ChatAnthropic({ model: "claude-opus-5-5" }), options));
  */
 export function wired<Answer extends BaseMessage>(
   model: Runnable<BaseLanguageModelInput, Answer>,
-  options: WiredOptions = {},
+  options: WiredModelOptions = {},
 ): Runnable<ReducerInput, Answer> {
   return new Wired(model, options);
 }
@@ -42,7 +42,7 @@ class Wired<Answer extends BaseMessage> extends Runnable<ReducerInput, Answer> {
   readonly #model: Runnable<BaseLanguageModelInput, Answer>;
   readonly #onEvent: MemoryEventHandler | undefined;
 
-  constructor(model: Runnable<BaseLanguageModelInput, Answer>, { onEvent }: WiredOptions) {
+  constructor(model: Runnable<BaseLanguageModelInput, Answer>, { onEvent }: WiredModelOptions) {
     super();
     this.#model = model;
     this.#onEvent = onEvent;
