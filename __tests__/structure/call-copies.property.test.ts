@@ -1,4 +1,4 @@
-import { HumanMessage, ToolMessage, type AIMessage, type BaseMessage } from "@langchain/core/messages";
+import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { callIdsOf, callsOf } from "../../src/messages/calls.js";
 import { adapters } from "../../src/structure/adapters/adapter.js";
@@ -93,4 +93,17 @@ it("finds an error where the adapter sends the changed copy, and mends it there 
   const { messages: repaired } = repairConversation(messages, { profile: "openai-responses" });
   const items = (repaired[1] as AIMessage).response_metadata["output"] as Copy[];
   expect(items.filter(({ type }) => type === "function_call").map(({ name }) => name)).toEqual(["lookup", "lookup"]);
+});
+
+it("mends what differs once a form has left out one of two blocks of a call", () => {
+  const called = { id: "c1", name: "lookup", args: { q: 1 } };
+  const content = [
+    { type: "functionCall", functionCall: { name: "lookup", args: {} } },
+    { ...called, type: "tool_call" },
+  ];
+  const fields = { content, response_metadata: { output_version: "v1" }, tool_calls: [called] };
+  const broken = [{ id: "c1", name: "lookup", args: '{"q": "tru' }];
+  const answer = new AIMessage({ ...fields, invalid_tool_calls: broken } as never);
+  const { messages } = repairConversation([new HumanMessage("q"), answer], { profile: "google-genai" });
+  expect(found(messages, "google-genai")).toEqual([]);
 });

@@ -150,6 +150,21 @@ describe("S33, the first thought of a turn,", () => {
   });
 });
 
+describe("S34, a late system message,", () => {
+  const inHistory = { profile: "anthropic", model: "claude-opus-5-5" } as const;
+  const waiting = new AIMessage({ content: [], invalid_tool_calls: [{ id: "" }] });
+
+  it.each<[string, readonly BaseMessage[]]>([
+    ["follows another at the front once a result without a call is gone", [tool("c1"), system("a"), system("b")]],
+    ["stands in front of a call that waits", [ai("a"), system("s"), waiting]],
+    ["stands in front of one in a turn", [human("q"), ai("a"), system("s"), waiting]],
+  ])("is repaired where it %s", (_case, messages) => {
+    const { messages: repaired } = repairConversation(messages, inHistory);
+    expect(rulesIn(repaired, inHistory).filter((rule) => !rule.startsWith("S01"))).toEqual([]);
+    expect(repairConversation(repaired, inHistory).repairs).toEqual([]);
+  });
+});
+
 describe("what only a model's name tells", () => {
   const claude = (model: string, fields: object = {}) => new ChatAnthropic({ model, apiKey: "none", ...fields });
   const byHand = { thinking: { type: "enabled", budget_tokens: 1024 } };

@@ -1,3 +1,4 @@
+import { callsOf } from "../../messages/calls.js";
 import { mergeMessages } from "../../messages/copies/merge-messages.js";
 import { speakerOf } from "../../messages/roles.js";
 import { isAsking, misplacedSystems } from "../rules/turn-rules.js";
@@ -8,9 +9,14 @@ import { mustHold, type Entry, type RepairSession } from "./session.js";
  * Moves late system messages forward, right behind the user's newest message before an answer (S34); where none
  * follows, back behind the last one, and without any to the front. Several in one place become one message.
  */
-export function placeLateSystems(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
+export function placeLateSystems(given: readonly Entry[], session: RepairSession): readonly Entry[] {
   const { profile, purpose } = session.criteria;
-  if (profile.lateSystem !== "accepted" || !mustHold(session, "S34")) {
+  if (profile.lateSystem !== "accepted") {
+    return given;
+  }
+  // A message in front of a late one may have been removed since: then it stands at the front.
+  const entries = mergeSystemMessages(given, session);
+  if (!mustHold(session, "S34")) {
     return entries;
   }
   const speakers = entries.map(({ message }) => speakerOf(message));
@@ -67,7 +73,9 @@ function withWaiting(
   { waiting, last, front }: Waiting,
   session: RepairSession,
 ): readonly Entry[] {
-  if (session.criteria.purpose === "history" && last !== made.length - 1) {
+  // Behind a call that waits for its result nothing may stand.
+  const isAnswered = last !== made.length - 1 && callsOf(made.at(-1)!.message).length === 0;
+  if (session.criteria.purpose === "history" && isAnswered) {
     return [...made, ...waiting];
   }
   if (last === -1) {

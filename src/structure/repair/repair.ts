@@ -54,6 +54,8 @@ function repairEntries(entries: readonly Entry[], session: RepairSession): reado
     repairTurns,
     (given) => repairMessages(given, { session, rules: lastRules }),
     giveForm,
+    // A form may leave out one of two blocks that named the same call.
+    agreeCopies,
   ];
   return parts.reduce((given, part) => part(given, session), entries);
 }
