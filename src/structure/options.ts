@@ -40,7 +40,8 @@ export const structureFields = lazy(() => ({
   hasTools: z.optional(z.boolean("must be true or false")),
   storesReasoning: z._default(z.boolean("must be true or false"), true),
   model: z.optional(z.string("must be a string")),
-  system: z.optional(z.custom<string | BaseMessage>(isSystem, "must be a text or a system message")),
+  // Without a type: declarations of a schema spell the type of a message as one version of LangChain declares it.
+  system: z.optional(z.unknown().check(z.refine(isSystem, "must be a text or a system message"))),
   tools: z.optional(z.array(z.unknown(), "must be an array of tools")),
 }));
 
@@ -60,7 +61,7 @@ export function toCriteria(owner: string, fields: StructureFields): StructureCri
     hasTools: fields.hasTools ?? (tools === undefined ? undefined : tools.length > 0),
     storesReasoning,
     model,
-    prefix: tools && { system, tools },
+    prefix: tools && { system: system as string | BaseMessage | undefined, tools },
   };
 }
 

@@ -73,7 +73,7 @@ const denseCharacters: readonly boolean[] = Array.from({ length: 128 }, (_, unit
  */
 export function estimateTokens(text: string): number {
   let tokens = 0;
-  const run = new Run();
+  const run = new CharacterRun();
   for (let start = 0; start < text.length;) {
     const end = splitO200k(text, start);
     const weight = pieceWeight(text, start, end);
@@ -89,7 +89,7 @@ export function estimateTokens(text: string): number {
 }
 
 /** Pieces of letters, digits and `+/=_-` that follow each other without a space. */
-class Run {
+class CharacterRun {
   #characters = 0;
   #pieces = 0;
   #tokens = 0;
