@@ -20,6 +20,8 @@ export interface Model<Kind> {
    * have been answered so in this state.
    */
   apply(does: Kind): Undo | "same" | undefined;
+  /** True for an operation that changes nothing in any state. */
+  isRead(does: Kind): boolean;
   /** Equal for equal states. */
   fingerprint(): string;
 }
@@ -42,8 +44,9 @@ interface Frame {
  * Looks for an order of the operations in which each took effect between its question and its answer, and which the
  * model allows: Wing and Gong, "Testing and Verifying Concurrent Objects" (J. Parallel and Distributed Computing,
  * 1993), with Lowe's memory of the states seen ("Testing for Linearizability", 2017), as Porcupine (Athalye, 2017)
- * does it. What fits and changes nothing is taken at once, since it would fit nowhere better. `budget` bounds the
- * steps. A set of operations is known by a sum of random numbers: two of them look equal once in 2^60.
+ * does it. A read that fits is taken at once where it ends the time of no other, since it would fit nowhere better; a
+ * write that changes nothing here may be needed later. `budget` bounds the steps. A set of operations is known by a
+ * sum of random numbers: two of them look equal once in 2^60.
  */
 export function linearize<Kind>(
   unsorted: readonly Operation<Kind>[],
@@ -100,16 +103,14 @@ class Search<Kind> {
         continue;
       }
       if (effect !== undefined) {
-        // What changes nothing is no choice.
-        frame.next = effect === "same" ? frame.choices.length : frame.next;
+        const undo = effect === "same" ? undefined : effect;
         this.#mark(choice, true);
-        const isNew = effect === "same" || !this.#seen.has(this.#key());
-        if (isNew) {
+        if (!this.#seen.has(this.#key())) {
           this.#seen.add(this.#key());
-          frames.push(this.#frame(effect === "same" ? undefined : effect, choice));
+          frames.push(this.#frame(undo, choice));
         } else {
           this.#mark(choice, false);
-          (effect as Undo)();
+          undo?.();
         }
       }
     }
@@ -143,14 +144,11 @@ class Search<Kind> {
     return a.rank - b.rank || Number(a.maybe) - Number(b.maybe) || a.told - b.told || left - right;
   }
 
-  /** What fits now and changes nothing: then there is nothing to choose. */
+  /** A read that fits now: then there is nothing to choose. */
   #stillOf(must: readonly number[]): number | undefined {
     return must.find((number) => {
-      const effect = this.#model.apply(this.#all[number]!.does);
-      if (typeof effect === "function") {
-        effect();
-      }
-      return effect === "same";
+      const { does } = this.#all[number]!;
+      return this.#model.isRead(does) && this.#model.apply(does) === "same";
     });
   }
 

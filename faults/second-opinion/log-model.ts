@@ -27,6 +27,10 @@ export class LogModel implements Model<LogOperation> {
   /** The hash of the log up to each turn. */
   readonly #hashes: number[] = [];
 
+  isRead({ kind }: LogOperation): boolean {
+    return kind === "read";
+  }
+
   apply(does: LogOperation): Undo | "same" | undefined {
     switch (does.kind) {
       case "append":
