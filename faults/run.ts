@@ -26,6 +26,8 @@ import { readFolder } from "./second-opinion/journals.js";
 import { startCluster } from "../testkit/topologies/cluster.js";
 import { startSentinel } from "../testkit/topologies/sentinel.js";
 import { startSingle } from "../testkit/topologies/single.js";
+import { until } from "../testkit/servers/until.js";
+import type { ServerNode } from "../testkit/topologies/node.js";
 import type { Topology } from "../testkit/topologies/topology.js";
 
 const start = { single: startSingle, sentinel: startSentinel, cluster: startCluster };
@@ -118,7 +120,14 @@ async function gather(options: RunOptions, { topology, folder, program, log }: S
 /** Ends the fault `memory` on servers that could not hear of its end. */
 async function freeMemory({ nodes }: Topology): Promise<void> {
   const running = nodes.filter(({ isRunning }) => isRunning);
-  await Promise.all(running.map((node) => node.use((client) => client.config("SET", "maxmemory", "0"))));
+  const free = async (node: ServerNode) =>
+    node
+      .use((client) => client.config("SET", "maxmemory", "0"))
+      .then(
+        () => true,
+        () => false,
+      );
+  await Promise.all(running.map((node) => until("a server has memory again", async () => free(node))));
 }
 
 /** When the last guard of an erasure is over, in milliseconds. A call that was not answered may have begun late. */
