@@ -1,9 +1,9 @@
-import { EncryptionError, StoreError } from "../src/base/errors.js";
+import { EncryptionError } from "../src/base/errors.js";
 import type { Finding, Look } from "./check-tally.js";
 import { reasonOf } from "./failure.js";
 import type { Server } from "./server.js";
 import { checkpointsOf, problemOfCheckpoint, type UnreadableCheckpoint } from "./thread-checkpoints.js";
-import { describeThread, lostThread } from "./threads.js";
+import { damageIn, describeThread } from "./threads.js";
 
 /** Something wrong with a LangGraph thread. */
 interface ThreadFinding extends Finding {
@@ -37,10 +37,11 @@ export async function checkThread(
       }
     }
   } catch (error) {
-    if (!StoreError.isInstance(error) || (error.code !== "damaged" && error.code !== "wrong_type")) {
+    const damage = damageIn(error);
+    if (damage === undefined) {
       throw error;
     }
-    return unopened("damaged", lostThread(error));
+    return unopened("damaged", damage);
   }
   const locked = all.find(({ keyId }) => keyId !== undefined);
   return locked === undefined ? { isOpened: true, all } : { isOpened: false, all: [locked] };

@@ -1,4 +1,3 @@
-import { StoreError } from "../src/base/errors.js";
 import { changedChannels, summaryOf, type CheckpointSummary } from "./checkpoint-summary.js";
 import type { CommandContext } from "./command.js";
 import { exitCodes, type ExitCode } from "./exit-codes.js";
@@ -8,8 +7,8 @@ import { interrupted } from "./interruption.js";
 import { printable } from "./printable.js";
 import type { Screen } from "./screen.js";
 import { openServer, type Server, type ServerOptions } from "./server.js";
-import { checkpointsOf, problemOfCheckpoint, type UnreadableCheckpoint } from "./thread-checkpoints.js";
-import { describeThread, lostThread, type FoundThread } from "./threads.js";
+import { checkpointsOf, placeName, problemOfCheckpoint, type UnreadableCheckpoint } from "./thread-checkpoints.js";
+import { damageIn, describeThread, type FoundThread } from "./threads.js";
 
 interface ShowThreadOptions extends ServerOptions {
   readonly thread: string;
@@ -79,16 +78,12 @@ async function readThread(
       }
     }
   } catch (error) {
-    if (StoreError.isInstance(error) && (error.code === "damaged" || error.code === "wrong_type")) {
-      throw new DataError(`show: the thread ${JSON.stringify(threadId)} cannot be read: ${lostThread(error)}.`);
-    }
-    throw error;
+    const damage = damageIn(error);
+    throw damage === undefined
+      ? error
+      : new DataError(`show: the thread ${JSON.stringify(threadId)} cannot be read: ${damage}.`);
   }
   return { shown, byPlace };
-}
-
-function placeName({ ns, id }: { readonly ns: string; readonly id: string }): string {
-  return `${ns}\0${id}`;
 }
 
 async function printHeading(screen: Screen, { threadId, checkpoints, items, expiresAt }: FoundThread): Promise<void> {

@@ -28,6 +28,11 @@ export interface UnreadableCheckpoint {
 /** A checkpoint, read or not. */
 export type FoundCheckpoint = ReadCheckpoint | UnreadableCheckpoint;
 
+/** A name for a checkpoint's place among those of all graphs of its thread. */
+export function placeName({ ns, id }: { readonly ns: string; readonly id: string }): string {
+  return `${ns}\0${id}`;
+}
+
 const pageLength = 100;
 /** The root graph in front of its subgraphs; the empty member, which is no checkpoint, is in neither. */
 const bounds = [

@@ -1,4 +1,4 @@
-import type { StoreError } from "../src/base/errors.js";
+import { StoreError } from "../src/base/errors.js";
 import { ThreadStore } from "../src/checkpoint/thread-store.js";
 import { threadKeys } from "../src/redis/keys.js";
 import { escapeGlob } from "../src/redis/scan-keys.js";
@@ -79,9 +79,11 @@ export function threadStoreOf({ store }: Pick<Server, "store">): ThreadStore {
   return new ThreadStore(wire.runner, { keyPrefix: wire.keyPrefix, threadTTL: undefined, keep: undefined });
 }
 
-/** The damage of a thread that cannot be read, in words that say what helps. */
-export function lostThread({ code }: StoreError): string {
-  return code === "wrong_type"
-    ? "a key of it holds another type of value; give that key back to its program, or delete the thread (deleteThread)"
-    : "Redis lost a part of it; it cannot be resumed, only deleted (deleteThread)";
+/** The damage of a thread that cannot be read, in words that say what helps; undefined for any other error. */
+export function damageIn(error: unknown): string | undefined {
+  const code = StoreError.isInstance(error) ? error.code : undefined;
+  if (code === "wrong_type") {
+    return "a key of it holds another type of value; give that key back, or delete the thread (deleteThread)";
+  }
+  return code === "damaged" ? "Redis lost a part of it; it cannot be resumed, only deleted (deleteThread)" : undefined;
 }

@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { blocksOf } from "./content.js";
-import { thoughtIn } from "./copies/thoughts.js";
+import { isSignedThought } from "./copies/thoughts.js";
 import { roleOf } from "./roles.js";
 import type { CutAt } from "./sections.js";
 import { findBoundaries } from "./steps.js";
@@ -33,5 +33,5 @@ function isHuman(message: BaseMessage): boolean {
 }
 
 function holdsSignedThought(message: BaseMessage): boolean {
-  return blocksOf(message).some((block) => thoughtIn(block)?.isSigned === true);
+  return blocksOf(message).some(isSignedThought);
 }

@@ -106,7 +106,7 @@ export class Producer {
     } catch (error) {
       this.log.finish({ state: "failed", error: codeOf(error) });
     }
-    await Promise.all([...this.#followers].map((instance) => this.#tell(instance)));
+    await this.#tellAll();
   }
 
   /** Takes chunks until there are no more; a stopped source has a while for its last ones. */
@@ -184,7 +184,7 @@ export class Producer {
     try {
       await this.#seal();
       await this.#add();
-      await Promise.all([...this.#followers].map((instance) => this.#tell(instance)));
+      await this.#tellAll();
       await this.#prolong();
     } catch (error) {
       this.#over = { state: "failed", error: codeOf(error) };
@@ -273,6 +273,10 @@ export class Producer {
       }
       await delay(pause);
     }
+  }
+
+  async #tellAll(): Promise<void> {
+    await Promise.all([...this.#followers].map((instance) => this.#tell(instance)));
   }
 
   async #tell(instance: string): Promise<void> {

@@ -12,7 +12,7 @@ import { checkSessionId, type SessionRef } from "../store/session-ref.js";
 import { RunProcess } from "./run-process.js";
 import { codeOf } from "./producer.js";
 import { Run, type RunItem } from "./run.js";
-import { positionIn, type RunEndState, type RunPosition } from "./run-log.js";
+import { positionIn, runStart, type RunEndState, type RunPosition } from "./run-log.js";
 import type { StoredRun } from "./run-store.js";
 import { storedAnswer } from "./stored-answer.js";
 
@@ -192,7 +192,7 @@ export class RedisRuns {
     if (policy === "stop") {
       await this.#process.stop(session, run);
     }
-    const reading = { from: { batch: 0, index: 0 }, signals: [], stored: async () => [] };
+    const reading = { from: runStart, signals: [], stored: async () => [] };
     const items = this.#process.read(session, run, reading);
     while (!(await items.next()).done) {
       // Only the end counts.
@@ -259,7 +259,7 @@ export class RedisRuns {
 
   async #play<Chunk>(session: SessionRef, found: StoredRun, work: RunWork<Chunk>): Promise<Run<Chunk>> {
     const producer = this.#process.producer(session, found);
-    const position = { at: found.at, place: { batch: 0, index: 0 } };
+    const position = { at: found.at, place: runStart };
     const reader = this.#reader<Chunk>(session, { turnId: found.meta.turnId, position });
     let source: AsyncIterable<Chunk>;
     try {
@@ -297,7 +297,7 @@ export class RedisRuns {
       yield* await answer(turnId);
       return;
     }
-    const from = position?.place ?? { batch: 0, index: 0 };
+    const from = position?.place ?? runStart;
     const stored = () => answer(run.meta.turnId);
     yield* this.#process.read(session, run, { from, signals: [given, other], stored });
   }

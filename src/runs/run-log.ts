@@ -15,6 +15,9 @@ export interface ChunkPlace {
   readonly index: number;
 }
 
+/** The place before the first chunk of a run. */
+export const runStart: ChunkPlace = { batch: 0, index: 0 };
+
 /** A position in a session: the time of a run, and a place in it. */
 export interface RunPosition {
   readonly at: string;

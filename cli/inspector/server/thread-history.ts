@@ -1,13 +1,13 @@
-import { StoreError } from "../../../src/base/errors.js";
 import { changedChannels, summaryOf } from "../../checkpoint-summary.js";
 import type { Server } from "../../server.js";
 import {
   checkpointsOf,
+  placeName,
   problemOfCheckpoint,
   type FoundCheckpoint,
   type ReadCheckpoint,
 } from "../../thread-checkpoints.js";
-import { describeThread, lostThread, threadIds } from "../../threads.js";
+import { damageIn, describeThread, threadIds } from "../../threads.js";
 import type { ChannelChange, CheckpointRow, ShownText, ThreadRow, ThreadRows, ThreadState } from "../model/threads.js";
 import { cutText, readableText } from "./readable-text.js";
 import { NotFoundError } from "./request-problem.js";
@@ -52,10 +52,11 @@ export async function readThreadState(server: Server, threadId: string, limit: n
       history.add(found);
     }
   } catch (error) {
-    if (!StoreError.isInstance(error) || (error.code !== "damaged" && error.code !== "wrong_type")) {
+    const damage = damageIn(error);
+    if (damage === undefined) {
       throw error;
     }
-    return { ...figures, shown: [], damage: lostThread(error) };
+    return { ...figures, shown: [], damage };
   }
   return { ...figures, shown: history.rows };
 }
@@ -77,7 +78,7 @@ class History {
   }
 
   add(found: FoundCheckpoint): void {
-    const name = placeName(found.ns, found.id);
+    const name = placeName(found);
     const waiting = this.#waiting.get(name) ?? [];
     this.#waiting.delete(name);
     if (!("error" in found)) {
@@ -109,13 +110,9 @@ class History {
       return;
     }
     row.parent = readableText(found.parent);
-    const name = placeName(found.ns, found.parent);
+    const name = placeName({ ns: found.ns, id: found.parent });
     this.#waiting.set(name, [...(this.#waiting.get(name) ?? []), { row, child: found }]);
   }
-}
-
-function placeName(ns: string, id: string): string {
-  return `${ns}\0${id}`;
 }
 
 function changesOf(child: ReadCheckpoint, parent: ReadCheckpoint | undefined): ChannelChange[] {

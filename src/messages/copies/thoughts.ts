@@ -80,6 +80,11 @@ export function editThoughts(list: readonly unknown[], edit: ThoughtEdit): reado
   });
 }
 
+/** True for a block that holds a signed thought. */
+export function isSignedThought(block: unknown): boolean {
+  return thoughtIn(block)?.isSigned === true;
+}
+
 /** True for Claude's signed thoughts; OpenAI's items are signed one by one. */
 function isChained(block: unknown): boolean {
   const { isSigned, block: own } = thoughtIn(block)!;

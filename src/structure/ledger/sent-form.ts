@@ -3,7 +3,7 @@ import { convertToOpenAITool } from "@langchain/core/utils/function_calling";
 import { jsonText, sortKeys } from "../../base/json-text.js";
 import { answeredId } from "../../messages/calls.js";
 import { blocksOf, type Block } from "../../messages/content.js";
-import { thoughtIn } from "../../messages/copies/thoughts.js";
+import { isSignedThought } from "../../messages/copies/thoughts.js";
 import { speakerOf } from "../../messages/roles.js";
 import { fieldsOf, isRecord, recordsIn, without, type Fields } from "../../messages/values.js";
 import { digestOf, type Digest } from "./prefix-chain.js";
@@ -47,9 +47,9 @@ function readFacts(message: BaseMessage): SentFacts {
     return { digest: digestOf(textOf(["tool", answeredId(message), isError, blocks])), thoughts: 0, own: undefined };
   }
   const digest = digestOf(textOf([speaker, blocks]));
-  const last = speaker === "assistant" ? blocks.findLastIndex(isSigned) : -1;
+  const last = speaker === "assistant" ? blocks.findLastIndex(isSignedThought) : -1;
   const own = last < 0 ? undefined : digestOf(textOf(blocks.slice(0, last + 1)));
-  return { digest, thoughts: last < 0 ? 0 : blocks.filter(isSigned).length, own };
+  return { digest, thoughts: last < 0 ? 0 : blocks.filter(isSignedThought).length, own };
 }
 
 /** The blocks of the system prompt: of the request's own, and of the system messages in front of the list. */
@@ -114,10 +114,6 @@ function plain(block: Fields): Fields {
     return block;
   }
   return ["cache_control", "index"].reduce(without, block);
-}
-
-function isSigned(block: unknown): boolean {
-  return thoughtIn(block)?.isSigned === true;
 }
 
 function textOf(value: unknown): string {
