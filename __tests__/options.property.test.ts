@@ -12,7 +12,7 @@ import { propertyRuns } from "./support/property-runs.js";
 const store = new InMemorySessionStore();
 const history = new RedisChatMessageHistory({ store, sessionId: "s" });
 const connection = ["client", "url", "config", "store", "redis", "encryption", "onEvent"];
-const views = ["reducer", "autoReduce", "retention", "tokenCounter", "profile", "beforeStore"];
+const views = ["reducer", "reduceWhen", "retention", "tokenCounter", "profile", "beforeStore"];
 const policies = ["sessionTTL", "onConflict", "onDamage", "strict", "trackUsage"];
 const memory = [...connection, ...views, ...policies];
 

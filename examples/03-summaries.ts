@@ -11,7 +11,7 @@ const summarizer = chatModel([
 const memory = new RedisChatMemory({
   ...connection(),
   reducer: new ChatHistorySummarizationReducer({ model: summarizer, targetCount: 4, thresholdCount: 2 }),
-  autoReduce: "background", // a turn does not wait for the summary
+  reduceWhen: "background", // a turn does not wait for the summary
 });
 const history = memory.history(`trip-${randomUUID()}`);
 

@@ -281,7 +281,7 @@ describe.each(["Redis", "memory"])("an encrypted session in a store in %s", (kin
 
     it("counts a write as written where the view that came with it holds a changed record", async () => {
       const reducer = new ChatHistoryTruncationReducer({ targetCount: 1 });
-      const history = memoryWith(testKeys("k1"), { reducer, autoReduce: false }).history("s");
+      const history = memoryWith(testKeys("k1"), { reducer, reduceWhen: "never" }).history("s");
       await history.addMessages(turn("1"));
       const { log } = sessionKeys(prefix, "s");
       await client.lset(log, 0, `${(await client.lindex(log, 0))!}x`);

@@ -62,7 +62,7 @@ describe("A write whose reply was lost and that the client sends again", () => {
   const historyOf = async (keyPrefix: string) => {
     const store = new LosingStore(keyPrefix);
     const reducer = new ChatHistoryTruncationReducer({ targetCount: 2 });
-    const history = new RedisChatMessageHistory({ store, sessionId: "s", reducer, autoReduce: false });
+    const history = new RedisChatMessageHistory({ store, sessionId: "s", reducer, reduceWhen: "never" });
     const chat = [human("q1", "q1"), ai("a1", { id: "a1" }), human("q2", "q2"), ai("a2", { id: "a2" })];
     await history.addMessages(chat);
     return history;

@@ -44,7 +44,7 @@ describe("a failover to an older log during a reduction", () => {
       failOver = undefined;
       return listed(messages);
     });
-    const history = newMemory({ redis: { keyPrefix }, reducer, autoReduce: false }).history("ann");
+    const history = newMemory({ redis: { keyPrefix }, reducer, reduceWhen: "never" }).history("ann");
     await history.append([...turn("1"), ...turn("2")]);
     const bringBack = await noteKeys(keyPrefix);
     await history.append([...turn("3"), ...turn("4")]);

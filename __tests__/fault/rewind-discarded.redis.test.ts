@@ -23,7 +23,7 @@ describe("A rewind to a message that goes while it runs", () => {
   /** Two histories of a session; the second acts between the read and the write of the first one's rewind. */
   async function raced(keyPrefix: string, act: (other: RedisChatMessageHistory) => Promise<unknown>) {
     const store = new RedisSessionStore({ client, keyPrefix });
-    const settings = { sessionId: "s", retention: "discard", autoReduce: false } as const;
+    const settings = { sessionId: "s", retention: "discard", reduceWhen: "never" } as const;
     const reducer = new ChatHistoryTruncationReducer({ targetCount: 2 });
     const other = new RedisChatMessageHistory({ client, redis: { keyPrefix }, ...settings, reducer });
     const history = new RedisChatMessageHistory({ store, ...settings, reducer });

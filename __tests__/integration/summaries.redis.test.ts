@@ -167,7 +167,7 @@ describe("a summarization model", () => {
       targetCount: 2,
       thresholdCount: 0,
     });
-    const { memory } = newMemory({ reducer, autoReduce: false });
+    const { memory } = newMemory({ reducer, reduceWhen: "never" });
     const history = memory.history("ann");
     await history.addMessages([0, 1, 2].flatMap(turn));
     const controller = new AbortController();

@@ -86,7 +86,7 @@ async function ask(agent: ReturnType<typeof agentOf>, door: Door, question: stri
 }
 
 const newAgentMemory = (reducer?: ChatHistoryReducer) =>
-  newMemory({ profile: "anthropic", ...(reducer && { reducer, autoReduce: true }) });
+  newMemory({ profile: "anthropic", ...(reducer && { reducer }) });
 
 const start = async () => (server = await startProviderServer({ kind: "anthropic", reply }));
 

@@ -336,7 +336,8 @@ describe("a long loop of an agent", () => {
     async (persist) => {
       const summaries = new ToolModel(() => `summary ${summaries.sent.length}`);
       const options = { model: summaries, targetCount: 6, thresholdCount: 4 };
-      const memory = newMemory({ reducer: new ChatHistorySummarizationReducer(options) });
+      const reducer = new ChatHistorySummarizationReducer(options);
+      const memory = newMemory({ reducer, reduceWhen: "always" });
       const { agent, model } = newAgent(memory, stepsModel(12), { persist });
       const { messages } = await agent.invoke(ask("go"), { ...ann, recursionLimit: 60 });
       expect(messages).toHaveLength(26);
@@ -603,7 +604,7 @@ describe("a reduction in an agent's run", () => {
   it("is a child run named reduce_view with sizes, the summary call inside it, and not in the stream", async () => {
     const summaries = new ToolModel(() => "A SUMMARY");
     const reducer = new ChatHistorySummarizationReducer({ model: summaries, targetCount: 2, thresholdCount: 2 });
-    const memory = newMemory({ reducer });
+    const memory = newMemory({ reducer, reduceWhen: "always" });
     const { agent } = newAgent(memory, stepsModel(3));
     const runs: { name: string; id: string; parent: string | undefined; outputs?: unknown }[] = [];
     const tracer = {

@@ -38,7 +38,7 @@ describe("invalid options get a typed error that names the option", () => {
   });
 
   it.each([
-    [{ autoReduce: "always" }, "autoReduce"],
+    [{ reduceWhen: true }, "reduceWhen"],
     [{ retention: "forever" }, "retention"],
     [{ retention: { keep: true } }, "retention.keep"],
     [{ retention: { discard: true } }, "retention.discard"],

@@ -263,7 +263,7 @@ describe("what a turn writes through its history", () => {
     const keyPrefix = uniquePrefix();
     const reducer = new ChatHistoryTruncationReducer({ targetCount: 2 });
     const [one, other] = [
-      newMemory({ redis: { keyPrefix }, reducer, autoReduce: false }),
+      newMemory({ redis: { keyPrefix }, reducer, reduceWhen: "never" }),
       newMemory({ redis: { keyPrefix } }),
     ];
     await one.withTurn("ann", async (history) => {
@@ -533,7 +533,7 @@ describe("a reduction in the background", () => {
     });
     const keyPrefix = uniquePrefix();
     const [memory, other] = [
-      newMemory({ redis: { keyPrefix }, reducer, autoReduce: "background" }),
+      newMemory({ redis: { keyPrefix }, reducer, reduceWhen: "background" }),
       newMemory({ redis: { keyPrefix } }),
     ];
     await memory.withTurn("lost", async (history) => {

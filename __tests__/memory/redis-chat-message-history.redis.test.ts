@@ -313,7 +313,7 @@ describe("views", () => {
   it("reduces on request, returns the outcome, and requires a reducer", async () => {
     const { history, keyPrefix } = newHistory({
       reducer: new ChatHistoryTruncationReducer({ targetCount: 2 }),
-      autoReduce: false,
+      reduceWhen: "never",
     });
     await history.addMessages([human("q1"), ai("a1"), human("q2"), ai("a2")]);
     expect(await history.getMessages()).toHaveLength(4);
@@ -332,7 +332,7 @@ describe("views", () => {
   it("refuses a reduction that splits a step and changes nothing", async () => {
     const { history } = newHistory({
       reducer: async (messages: BaseMessage[]) => messages.slice(-2),
-      autoReduce: false,
+      reduceWhen: "never",
     });
     await history.addMessages([human("q"), aiCalls("c1"), tool("c1"), ai("a")]);
     await expect(history.reduceView()).rejects.toMatchObject({ name: "StructureError" });
@@ -360,7 +360,7 @@ describe("views", () => {
     const memory = new RedisChatMemory({
       client,
       redis: { keyPrefix: uniquePrefix() },
-      autoReduce: "background",
+      reduceWhen: "background",
       reducer: async (messages: BaseMessage[]) => {
         await new Promise((resolve) => setTimeout(resolve, 30));
         return messages.slice(-1);

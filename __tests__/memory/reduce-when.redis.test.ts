@@ -15,10 +15,10 @@ describe("a history with a reducer of four messages", () => {
   const written = [human("q"), ai("a"), human("r"), aiCalls("c1"), tool("c1"), aiCalls("c2"), tool("c2")];
 
   it.each([
-    ["between-turns" as const, [0, 0, 0, 0, 0, 0, 0]],
+    [undefined, [0, 0, 0, 0, 0, 0, 0]],
     ["always" as const, [0, 0, 0, 0, 0, 1, 1]],
-  ])("is reduced %s while a turn goes on", async (reduceWhen, expected) => {
-    const history = newMemory({ reducer: reducer(), reduceWhen }).history("ann");
+  ])("is reduced as %s says while a turn goes on, and after it", async (reduceWhen, expected) => {
+    const history = newMemory({ reducer: reducer(), ...(reduceWhen && { reduceWhen }) }).history("ann");
     const seen: number[] = [];
     for (const message of written) {
       await history.addMessage(message);
@@ -31,7 +31,7 @@ describe("a history with a reducer of four messages", () => {
   });
 
   it("is reduced in the middle of a turn above twice the number", async () => {
-    const history = newMemory({ reducer: reducer(), reduceWhen: "between-turns" }).history("ann");
+    const history = newMemory({ reducer: reducer() }).history("ann");
     await history.addMessages(written);
     expect(reductions()).toBe(0);
     await history.addMessages([aiCalls("c3"), tool("c3")]);
@@ -41,10 +41,10 @@ describe("a history with a reducer of four messages", () => {
 
 describe("an agent's loop with a reducer of four messages", () => {
   it.each([
-    ["between-turns" as const, [1, 3, 5, 7, 5]],
+    [undefined, [1, 3, 5, 7, 5]],
     ["always" as const, [1, 3, 5, 5, 5]],
-  ])("is reduced %s", async (reduceWhen, expected) => {
-    const memory = newMemory({ reducer: reducer(), reduceWhen });
+  ])("is reduced as %s says, at the latest above the hard limit", async (reduceWhen, expected) => {
+    const memory = newMemory({ reducer: reducer(), ...(reduceWhen && { reduceWhen }) });
     let calls = 0;
     const model = new ToolModel(() => ((calls += 1) < 5 ? lookupCall(`x${calls}`) : "done"));
     const agent = createAgent({ model, tools: [lookup], middleware: [redisMemoryMiddleware({ memory })] });

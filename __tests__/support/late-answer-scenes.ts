@@ -30,8 +30,8 @@ export interface Scene {
   readonly reducer: "truncation" | "tokens" | "summary" | "summaries";
   readonly size: number;
   readonly retention: "keep" | "discard";
-  /** True where writes reduce the view too. */
-  readonly autoReduce: boolean;
+  /** Whether, and when, writes reduce the view too. */
+  readonly reduceWhen: "between-turns" | "always" | "never";
   readonly commands: readonly Command[];
 }
 
@@ -54,7 +54,7 @@ export const anyScene: fc.Arbitrary<Scene> = fc.record({
   reducer: fc.constantFrom("truncation", "tokens", "summary", "summaries"),
   size: fc.integer({ min: 1, max: 6 }),
   retention: fc.constantFrom("keep", "discard"),
-  autoReduce: fc.boolean(),
+  reduceWhen: fc.constantFrom("between-turns", "always", "never"),
   commands: fc.array(command, { minLength: 6, maxLength: 30, size: "max" }),
 });
 
@@ -223,10 +223,10 @@ export class LateAnswers {
   }
 
   #clients(sessionId: string): [RedisChatMessageHistory, RedisChatMessageHistory] {
-    const { retention, autoReduce } = this.#scene;
+    const { retention, reduceWhen } = this.#scene;
     const shared = { store: this.#store, sessionId, retention };
     return [
-      new RedisChatMessageHistory({ ...shared, reducer: this.#reducer, autoReduce }),
+      new RedisChatMessageHistory({ ...shared, reducer: this.#reducer, reduceWhen }),
       new RedisChatMessageHistory(shared),
     ];
   }

@@ -99,7 +99,7 @@ describe("A server whose clock jumps", () => {
         return `summary by ${name}`;
       });
       const reducer = new ChatHistorySummarizationReducer({ model, targetCount: 2, thresholdCount: 1 });
-      return new RedisChatMemory({ client, redis: { keyPrefix }, reducer, autoReduce: false }).history("s");
+      return new RedisChatMemory({ client, redis: { keyPrefix }, reducer, reduceWhen: "never" }).history("s");
     };
     const asleep = summary("sleeper", new Promise<void>((resolve) => (wake = resolve)));
     const awake = summary("other", Promise.resolve());

@@ -53,7 +53,7 @@ const doors = {
 /** A session of which somebody else's reducer left only the end, and discarded the rest. */
 async function memoryWith(turn: readonly BaseMessage[], left: number) {
   const reducer = RunnableLambda.from((messages: BaseMessage[]) => messages.slice(-left));
-  const memory = newMemory({ reducer, retention: "discard", autoReduce: false });
+  const memory = newMemory({ reducer, retention: "discard", reduceWhen: "never" });
   const history = memory.history("ann");
   await writeTurn(history, turn, { turnId: "job", turn: { done: false } });
   await history.reduceView();

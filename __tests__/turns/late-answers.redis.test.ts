@@ -68,7 +68,7 @@ describe("an answer that was stored behind later turns", () => {
     async (targetCount) => {
       const reducer = new ChatHistoryTruncationReducer({ targetCount });
       for (const retention of ["keep", "discard"] as const) {
-        const history = await retriedLate({ reducer, autoReduce: false, retention });
+        const history = await retriedLate({ reducer, reduceWhen: "never", retention });
         const { messages } = await history.reduceView();
         expect(texts(await history.getMessages())).toEqual(texts(messages));
         expect(texts(messages)).toEqual(conversation.slice(-texts(messages).length));
@@ -80,7 +80,7 @@ describe("an answer that was stored behind later turns", () => {
 describe("an answer whose question a reduction kept as a copy", () => {
   it.each(["keep", "discard"] as const)("stands with it, with retention %s", async (retention) => {
     const reducer = new ChatHistoryTruncationReducer({ targetCount: 1 });
-    const history = newMemory({ reducer, autoReduce: false, retention }).history("s");
+    const history = newMemory({ reducer, reduceWhen: "never", retention }).history("s");
     const write = (turnId: string, messages: BaseMessage[], done: boolean, stored = 0) =>
       writeTurn(history, messages, { turnId, turn: { done, stored } });
     await write("job-1", [human("K1", "k1")], false);

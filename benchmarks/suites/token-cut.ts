@@ -84,7 +84,7 @@ async function messagesWithCounts(
   reducer: ChatHistoryTokenReducer,
   length: number,
 ): Promise<() => Promise<BaseMessage[]>> {
-  const memory = new RedisChatMemory({ store: new InMemorySessionStore(), reducer, autoReduce: false });
+  const memory = new RedisChatMemory({ store: new InMemorySessionStore(), reducer, reduceWhen: "never" });
   const history = memory.history("counted");
   await history.addMessages(conversation(length));
   return () => history.getMessages();

@@ -23,7 +23,7 @@ export async function viewSuite({ server, quick }: Setting): Promise<Section> {
     redis: { keyPrefix: "window" },
     sessionTTL,
     reducer,
-    autoReduce: false,
+    reduceWhen: "never",
   });
   const lengths = quick ? [10, 100, 1_000] : [10, 100, 1_000, 10_000, 100_000];
   const run = randomUUID();

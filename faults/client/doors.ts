@@ -47,7 +47,7 @@ export interface Doors {
 export function openDoors(
   {
     reducer,
-    autoReduce,
+    reduceWhen,
     retention,
     persist,
     isEncrypted,
@@ -61,7 +61,7 @@ export function openDoors(
   const onEvent = (event: MemoryEvent) =>
     void (event.type === "turn_not_stored" ? leftOut.add(event.turnId) : undefined);
   const more = { ...(made && { reducer: made }), ...(isEncrypted && { encryption }) };
-  const memory = new RedisChatMemory({ store, autoReduce, retention, onEvent, ...more });
+  const memory = new RedisChatMemory({ store, reduceWhen, retention, onEvent, ...more });
   let issues: string[] = [];
   const model = RunnableLambda.from((messages: BaseMessage[]) => {
     issues.push(...issuesOf(messages));

@@ -60,8 +60,8 @@ function roundNow(): number {
 }
 
 function doorsFor(plan: SessionPlan): Doors {
-  const { reducer, autoReduce, waits, retention, persist, isEncrypted, holds } = plan;
-  const kind = [reducer, autoReduce, waits, retention, persist, isEncrypted, holds].join(" ");
+  const { reducer, reduceWhen, waits, retention, persist, isEncrypted, holds } = plan;
+  const kind = [reducer, reduceWhen, waits, retention, persist, isEncrypted, holds].join(" ");
   const known = doorsByKind.get(kind) ?? openDoors(plan, { store: waits ? stores.waiting : stores.plain, journal });
   doorsByKind.set(kind, known);
   return known;

@@ -11,7 +11,7 @@ export interface SessionPlan {
   readonly id: string;
   readonly removals: Removals;
   readonly reducer: ReducerKind;
-  readonly autoReduce: true | "background";
+  readonly reduceWhen: "between-turns" | "background" | "always";
   /** True if a replica has to acknowledge each write. */
   readonly waits: boolean;
   /** What happens to records that a reduction leaves out of the view. */
@@ -26,6 +26,7 @@ export interface SessionPlan {
 }
 
 const reducers = ["none", "truncation", "tokens", "summary", "summary", "summaries", "foreign"] as const;
+const moments = ["between-turns", "background", "always"] as const;
 const removalWeights = { none: 3, rewind: 3, clear: 1, erase: 0.4 };
 
 /** How the clients share the work. */
@@ -48,7 +49,7 @@ export interface Workload {
 export interface Focus {
   readonly reducers?: readonly ReducerKind[];
   readonly removals?: readonly Removals[];
-  readonly autoReduce?: SessionPlan["autoReduce"];
+  readonly reduceWhen?: SessionPlan["reduceWhen"];
   /** How often operations are chosen, by their names, instead of as often as they say. */
   readonly weights?: Readonly<Record<string, number>>;
 }
@@ -62,7 +63,7 @@ export function sessionPlan({ seed, replicas, focus }: Workload, group: number, 
   return {
     ...{ id, removals },
     reducer: random.pick(focus?.reducers ?? reducers),
-    autoReduce: random.pick(focus?.autoReduce === undefined ? ([true, "background"] as const) : [focus.autoReduce]),
+    reduceWhen: random.pick(focus?.reduceWhen === undefined ? moments : [focus.reduceWhen]),
     waits: random.chance(0.25) && replicas,
     retention: random.weighted(["keep", "discard"] as const, (kind) => (kind === "keep" ? 4 : 1)),
     persist: random.pick(["turn", "step"] as const),

@@ -13,7 +13,7 @@ export const focuses: Readonly<Record<PlantName, Focus>> = {
   idempotence: { reducers: ["none"], removals: ["none"], weights: { ...brief, "retry-turn": 10 } },
   // Rewinds while a summary is written, which takes longer than they do.
   "compare-and-set": {
-    ...{ reducers: ["summary"], removals: ["rewind"], autoReduce: "background" },
+    ...{ reducers: ["summary"], removals: ["rewind"], reduceWhen: "background" },
     weights: { ...brief, "take-back": 15, "append-with-ids": 3, "append-with-turn-id": 0 },
   },
   // Steps for a reducer that splits them, and reads.

@@ -8,7 +8,6 @@ const history = new RedisChatMessageHistory({
   sessionId: "smoke",
   store,
   reducer: new ChatHistoryTruncationReducer({ targetCount: 2 }),
-  autoReduce: true,
 });
 await history.addMessages([new HumanMessage("one"), new AIMessage("two")]);
 await history.addMessages([new HumanMessage("three"), new AIMessage("four")]);

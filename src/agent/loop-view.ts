@@ -21,8 +21,8 @@ interface SentView {
 }
 
 /**
- * The model's list during a run: the view and the turn, reduced whenever it exceeds the reducer's limit, with
- * `reduceWhen: "between-turns"` its hard limit, so that a long loop stays within it.
+ * The model's list during a run: the view and the turn, reduced whenever it exceeds the reducer's hard limit, with
+ * `reduceWhen: "always"` its limit, so that a long loop stays within it.
  */
 export class LoopView {
   readonly #session: ConversationSession;
@@ -100,11 +100,11 @@ export class LoopView {
    */
   async reduce(config: RunnableConfig | undefined, request?: ReducerRequest): Promise<void> {
     const { sessionId, context } = this.#session;
-    const { reducer, autoReduce, reduceWhen, onEvent, window } = context;
+    const { reducer, reduceWhen, onEvent, window } = context;
     if (window !== undefined) {
       return request && this.#fit(await window(), { request, trace: config });
     }
-    if (reducer === undefined || autoReduce === false) {
+    if (reducer === undefined || reduceWhen === "never") {
       return;
     }
     try {

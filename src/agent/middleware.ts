@@ -50,7 +50,7 @@ const optionsSchema = lazy(() =>
  * and the run's input and new messages are stored. Put it first in the list of middleware.
  *
  * The history is added to each request, not to the agent's state, so streams and checkpoints do not contain it. A loop
- * of many steps stays within the limit of the memory's reducer. Idempotent: a retry of a stored turn (same human
+ * of many steps stays within the hard limit of the memory's reducer. Idempotent: a retry of a stored turn (same human
  * message id or `configurable.turnId`) returns the stored answer without a model call. With a checkpointer, messages of
  * earlier runs in its state are neither sent nor stored again. Requests are repaired for the profile; stored messages
  * are not changed.

@@ -222,9 +222,9 @@ export class AgentRun {
     if (this.#isClosed || (messages.length === 0 && !endsOpen)) {
       return;
     }
-    const { reducer, autoReduce, window } = this.#session.context;
+    const { reducer, reduceWhen, window } = this.#session.context;
     const mayReduce = window === undefined ? reducer !== undefined : this.#loop.reducedFrom !== undefined;
-    const commits = done && mayReduce && autoReduce !== false;
+    const commits = done && mayReduce && reduceWhen !== "never";
     const cut = messages.length > 0 ? this.#cut : undefined;
     const how = { done, keepStored: true, reduce: false, returnView: commits };
     const giveBack = held?.ticket;
@@ -240,7 +240,7 @@ export class AgentRun {
       this.#loop.update(this.#turnIn(state));
       const request = { session: this.#session, opened: this.#opened, loop: this.#loop, view: outcome.view };
       const work = commitLoop({ ...request, hasCut: cut !== undefined });
-      await (autoReduce === "background" ? this.#session.inBackground(work) : work);
+      await (reduceWhen === "background" ? this.#session.inBackground(work) : work);
     }
   }
 

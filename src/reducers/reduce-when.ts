@@ -5,8 +5,8 @@ import { roleOf } from "../messages/roles.js";
 import type { ViewLimit } from "../store/session-writes.js";
 import type { ChatHistoryReducer } from "./chat-history-reducer.js";
 
-/** When views are reduced: wherever the limit is exceeded, or rather between turns. */
-export type ReduceWhen = "between-turns" | "always";
+/** When views are reduced: between turns, awaited or not, wherever the limit is exceeded, or on request. */
+export type ReduceWhen = "between-turns" | "background" | "always" | "never";
 
 /**
  * The size above which messages that end with `last` are reduced. Between turns, while a turn goes on, only the hard

@@ -174,8 +174,8 @@ function reductionLimit(
   last: BaseMessage | undefined,
   { turn }: TurnAppendOptions,
 ): ViewLimit | undefined {
-  const { reducer, autoReduce, reduceWhen } = context;
-  const isReduced = reducer !== undefined && autoReduce !== false && turn?.reduce !== false;
+  const { reducer, reduceWhen } = context;
+  const isReduced = reducer !== undefined && reduceWhen !== "never" && turn?.reduce !== false;
   return isReduced ? limitAt(reducer, { reduceWhen, last }) : undefined;
 }
 

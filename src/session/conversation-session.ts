@@ -208,7 +208,7 @@ export class ConversationSession implements SessionOfMemory {
     if (result.view !== undefined) {
       const trace = turn?.trace ?? traceOf(currentRun()) ?? this.#readIn;
       const reduction = this.#reduce(result.view, trace);
-      await (this.context.autoReduce === "background" ? this.inBackground(reduction) : reduction);
+      await (this.context.reduceWhen === "background" ? this.inBackground(reduction) : reduction);
     }
     return outcome;
   }

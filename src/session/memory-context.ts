@@ -46,16 +46,13 @@ export interface MemorySettings extends StoreSettings {
    */
   readonly reducer?: ReducerLike;
   /**
-   * When the reducer runs: after each write that exceeds its limit, awaited by the write (`true`) or not
-   * (`"background"`, see `drain`), or only by `reduceView()` (`false`). @default true
+   * When the reducer runs by itself, after a write that exceeds its limit. `between-turns`: not while a turn goes on,
+   * behind tool calls and their results, unless the hard limit is exceeded: the reducer's tokens, or twice its number
+   * of messages. So a turn keeps the beginning of its prompt, and its thoughts. `background`: the same, and the write
+   * does not wait for it (see `drain`). `always`: wherever the limit is exceeded. `never`: only by `reduceView()`.
+   * @default "between-turns"
    */
-  readonly autoReduce?: boolean | "background";
-  /**
-   * When the reducer runs by itself. `between-turns`: not while a turn goes on, behind tool calls and their results,
-   * unless the hard limit is exceeded: the reducer's tokens, or twice its number of messages. So a turn keeps the
-   * beginning of its prompt, and its thoughts. `always`: wherever the limit is exceeded. @default "always"
-   */
-  readonly reduceWhen?: "between-turns" | "always";
+  readonly reduceWhen?: "between-turns" | "background" | "always" | "never";
   /**
    * Retention of messages that leave the view: `keep` leaves them in the transcript; `discard` deletes them from Redis,
    * except their ids, so that late retries stay idempotent: the newest `ids` of a session (10,000; about 110 bytes
@@ -129,7 +126,6 @@ export interface MemoryContext {
   readonly reducer: ChatHistoryReducer | undefined;
   /** The reducer that fits each request into its model's window, for the doors that call models. */
   readonly window: (() => Promise<ContextWindow>) | undefined;
-  readonly autoReduce: boolean | "background";
   readonly reduceWhen: ReduceWhen;
   /** Limits for remembered ids of discarded messages; undefined with retention `keep`. */
   readonly discard: DiscardedIds | undefined;
@@ -184,8 +180,13 @@ const memoryFields = lazy(() => ({
       "must be a ChatHistoryReducer, or a Runnable or function from messages to messages",
     ),
   ),
-  autoReduce: z._default(z.union([z.boolean(), z.literal("background")], 'must be true, false or "background"'), true),
-  reduceWhen: z._default(z.enum(["between-turns", "always"], 'must be "between-turns" or "always"'), "always"),
+  reduceWhen: z._default(
+    z.enum(
+      ["between-turns", "background", "always", "never"],
+      'must be "between-turns", "background", "always" or "never"',
+    ),
+    "between-turns",
+  ),
   retention: z.optional(retention()),
   tokenCounter: z.optional(objectWith<TokenCounter>(["countMessage", "countText"], "a TokenCounter")),
   onConflict: z._default(z.enum(["error", "keep"], 'must be "error" or "keep"'), "error"),
@@ -215,7 +216,7 @@ export function createMemoryContext(owner: keyof typeof schemas, options: RedisC
     );
   }
   const checked = parseOptions(owner, schemas[owner](), options);
-  const { sessionTTL, reducer, autoReduce, reduceWhen, onConflict, onDamage, strict, trackUsage, onEvent } = checked;
+  const { sessionTTL, reducer, reduceWhen, onConflict, onDamage, strict, trackUsage, onEvent } = checked;
   const pending = new Set<Promise<unknown>>();
   const opened = openStore(owner, options);
   const { ownsStore } = opened;
@@ -231,14 +232,14 @@ export function createMemoryContext(owner: keyof typeof schemas, options: RedisC
   const resolved = reducer === undefined ? undefined : asReducer(reducer);
   const tokenCounter = checked.tokenCounter ?? resolved?.tokenCounter;
   return {
-    ...{ store, ownsStore, autoReduce, reduceWhen, onConflict, onDamage, strict, trackUsage, onEvent },
+    ...{ store, ownsStore, reduceWhen, onConflict, onDamage, strict, trackUsage, onEvent },
     source: opened.store,
     clock: new ServerClock(),
     holds: new LocalHolds(),
     ttlMs: sessionTTL?.ms,
     discard: checked.retention,
     reducer: resolved,
-    window: autoReduce !== false && isWindow(resolved) ? () => Promise.resolve(resolved) : undefined,
+    window: reduceWhen !== "never" && isWindow(resolved) ? () => Promise.resolve(resolved) : undefined,
     profile: resolveProfileChoice(owner, checked.profile === undefined ? "auto" : checked.profile),
     tokenCounter,
     recounts: tokenCounter && new Recounts(tokenCounter.id),

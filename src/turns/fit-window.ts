@@ -92,7 +92,7 @@ export async function fitHistory(
   session: ConversationSession,
   { opened, model, config }: TurnToFit,
 ): Promise<{ readonly history: readonly BaseMessage[]; readonly measured: MeasuredRequest | undefined }> {
-  const { window, autoReduce } = session.context;
+  const { window, reduceWhen } = session.context;
   const { state, history, turn } = opened;
   if (window === undefined || state === "stored") {
     return { history, measured: undefined };
@@ -103,7 +103,7 @@ export async function fitHistory(
   const { messages, measured, reduction } = await fitWindow(session, fitting);
   if (reduction !== undefined) {
     const work = commitHistory(session, opened, { ...reduction, messages: [...messages] });
-    await (autoReduce === "background" ? session.inBackground(work) : work);
+    await (reduceWhen === "background" ? session.inBackground(work) : work);
   }
   return { history: messages, measured };
 }

@@ -128,7 +128,7 @@ function reduced(
   happened?: (view: readonly BaseMessage[]) => boolean,
 ): Operation {
   return {
-    settings: () => ({ reducer: reducer(), autoReduce: true }),
+    settings: () => ({ reducer: reducer() }),
     run: async (scene) => {
       await askAll(scene, 4);
       const [view, stored] = [await scene.history().getMessages(), await scene.history().getTranscript()];

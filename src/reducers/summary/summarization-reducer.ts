@@ -30,7 +30,7 @@ const leaseMarginMs = 15_000;
  *
  * const model = new ChatOpenAI({ model: "gpt-4o-mini" });
  * const reducer = new ChatHistorySummarizationReducer({ model, targetCount: 20 });
- * const memory = new RedisChatMemory({ url: "redis://localhost:6379", reducer, autoReduce: "background" });
+ * const memory = new RedisChatMemory({ url: "redis://localhost:6379", reducer, reduceWhen: "background" });
  */
 export class ChatHistorySummarizationReducer extends ChatHistoryReducer {
   readonly #settings: SummarizationSettings;
