@@ -7,9 +7,15 @@ import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js"
 import type { RedisSessionStoreOptions } from "../../src/redis/store-options.js";
 import { record } from "../../testing/session-store/store-case.js";
 import { startFaultProxy } from "../../testkit/proxies/fault-proxy.js";
-import { freePort, startRedis, startRedisOn } from "../../testkit/servers/redis-server.js";
+import {
+  freePort,
+  onFreePort,
+  startRedis,
+  startRedisOn,
+  type PrivateRedis,
+} from "../../testkit/servers/redis-server.js";
 import { uniquePrefix } from "../support/shared-redis.js";
-import { tlsFiles } from "../../testkit/servers/tls-files.js";
+import { tlsFiles, type TlsFiles } from "../../testkit/servers/tls-files.js";
 
 /** The failure of a call, and how many milliseconds it took. */
 async function failureOf(call: Promise<unknown>): Promise<{ failure: Error; took: number }> {
@@ -30,6 +36,11 @@ async function quickestFailure(call: () => Promise<unknown>): Promise<number> {
     times.push(took);
   }
   return Math.min(...times);
+}
+
+/** A server, and the port on which it speaks TLS. */
+function startTls(tls: TlsFiles): Promise<readonly [tlsPort: number, server: PrivateRedis]> {
+  return onFreePort(async (port) => [port, await startRedis(tls.args(port))] as const);
 }
 
 /** Stands before a server and keeps back what it says until `release`, which closes the connection too. */
@@ -122,8 +133,7 @@ describe("RedisSessionStore whose connection cannot be opened", () => {
 
   it("says at once that the certificate was refused, and works with the right one", async () => {
     const tls = tlsFiles();
-    const tlsPort = await freePort();
-    const server = await startRedis(tls.args(tlsPort));
+    const [tlsPort, server] = await startTls(tls);
     const url = `rediss://localhost:${tlsPort}`;
     const doubtful = new RedisSessionStore({ url, commandTimeout: 200_000 });
     const trusting = new RedisSessionStore({
@@ -150,8 +160,7 @@ describe("RedisSessionStore whose connection cannot be opened", () => {
 
   it("is closed while its certificate is being refused, and the process goes on", async () => {
     const tls = tlsFiles();
-    const tlsPort = await freePort();
-    const server = await startRedis(tls.args(tlsPort));
+    const [tlsPort, server] = await startTls(tls);
     const held = await holdServer(tlsPort);
     const store = new RedisSessionStore({ url: `rediss://localhost:${held.port}`, commandTimeout: 20_000 });
     const call = failureOf(store.readView({ id: "s" }));

@@ -1,5 +1,6 @@
+import { createServer } from "node:net";
 import { Redis } from "ioredis";
-import { startRedis } from "../../testkit/servers/redis-server.js";
+import { freePort, onFreePort, startRedis, startRedisOn } from "../../testkit/servers/redis-server.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 
 describe("the private servers of the tests", () => {
@@ -19,6 +20,26 @@ describe("the private servers of the tests", () => {
     await server.stop();
     await expect(client.set(uniquePrefix(), "value")).rejects.toThrow();
     expect(server.process.signalCode).toBe("SIGKILL");
+  });
+
+  it("start on another port where something came first", async () => {
+    const other = createServer((socket) => socket.destroy());
+    const tried: number[] = [];
+    const server = await onFreePort(async (port) => {
+      tried.push(port);
+      if (tried.length === 1) {
+        await new Promise<void>((resolve) => other.listen(port, "127.0.0.1", resolve));
+      }
+      return startRedisOn(port);
+    });
+    expect(tried).toEqual([expect.any(Number), server.port]);
+    await server.stop();
+    await new Promise((resolve) => other.close(resolve));
+  });
+
+  it("take ports whose port of a cluster's bus no process is given", async () => {
+    const port = await freePort();
+    expect([port >= 10_000, port < 20_000]).toEqual([true, true]);
   });
 
   it("report that they cannot start", async () => {

@@ -7,7 +7,7 @@ import { writeWhile } from "../support/busy-writers.js";
 import { compare, nothingBroken } from "../support/journal-check.js";
 import { startCluster } from "../../testkit/servers/redis-cluster.js";
 import { startSentinels } from "../../testkit/servers/redis-sentinel.js";
-import { freePort, startRedis, type PrivateRedis } from "../../testkit/servers/redis-server.js";
+import { onFreePort, startRedis, type PrivateRedis } from "../../testkit/servers/redis-server.js";
 import { tlsFiles } from "../../testkit/servers/tls-files.js";
 import { untilAnswered } from "../support/until-answered.js";
 
@@ -17,8 +17,10 @@ describe("A server that speaks TLS and asks for the client's certificate", () =>
   let server: PrivateRedis;
   let port: number;
   beforeAll(async () => {
-    port = await freePort();
-    server = await startRedis(tls.args(port));
+    server = await onFreePort((free) => {
+      port = free;
+      return startRedis(tls.args(free));
+    });
   });
   afterAll(async () => {
     await server.stop();

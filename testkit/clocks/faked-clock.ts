@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { canInstall, installDebianPackage } from "../servers/redis-binary.js";
-import { freePort, startRedisOn, type PrivateRedis } from "../servers/redis-server.js";
+import { onFreePort, startRedisOn, type PrivateRedis } from "../servers/redis-server.js";
 
 /** A server whose clock of the day is not this machine's. */
 export interface FakedClockRedis extends PrivateRedis {
@@ -25,7 +25,8 @@ export async function startFakedClockRedis(seconds = 0, args: readonly string[] 
   const shiftClock = (by: number) => write(`${by}`);
   const stopClock = (at: number) => write(`=${at}`);
   shiftClock(seconds);
-  const server = await startRedisOn(await freePort(), args, { LD_PRELOAD: requireShim(), FAKED_CLOCK: file });
+  const environment = { LD_PRELOAD: requireShim(), FAKED_CLOCK: file };
+  const server = await onFreePort((port) => startRedisOn(port, args, environment));
   const stop = async () => {
     await server.stop();
     rmSync(folder, { recursive: true, force: true });

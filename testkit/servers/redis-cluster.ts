@@ -1,7 +1,7 @@
 import { Redis } from "ioredis";
 import { beginSlotMove, idOf, introduce, seesAllSlots, type ClusterMember } from "./cluster-nodes.js";
 import { leastUserArgs } from "./least-user.js";
-import { freePort, startRedisOn, type PrivateRedis } from "./redis-server.js";
+import { freePort, onFreePort, startRedisOn, type PrivateRedis } from "./redis-server.js";
 import type { TlsFiles } from "./tls-files.js";
 import { until } from "./until.js";
 
@@ -102,21 +102,14 @@ async function untilKnown(servers: readonly PrivateRedis[], id: string): Promise
   await until("all nodes know of a move", async () => new Set(await Promise.all(servers.map(epochAt))).size === 1);
 }
 
-async function startNode(tls: TlsFiles | undefined): Promise<StartedNode> {
-  for (let attempt = 1; ; attempt += 1) {
-    const [port, tlsPort, busPort] = [await freePort(), await freePort(), await freePort()];
+function startNode(tls: TlsFiles | undefined): Promise<StartedNode> {
+  return onFreePort(async (port) => {
+    const [tlsPort, busPort] = [await freePort(), await freePort()];
     const secured = tls === undefined ? [] : [...tls.args(tlsPort), "--tls-cluster", "yes"];
     const cluster = ["--cluster-enabled", "yes", "--cluster-node-timeout", "5000", "--cluster-port", String(busPort)];
-    try {
-      const server = await startRedisOn(port, [...cluster, ...leastUserArgs, ...secured]);
-      return { server, port: tls === undefined ? port : tlsPort, busPort };
-    } catch (error) {
-      // Another process may have taken one of the ports meanwhile; others are tried.
-      if (attempt >= 20) {
-        throw error;
-      }
-    }
-  }
+    const server = await startRedisOn(port, [...cluster, ...leastUserArgs, ...secured]);
+    return { server, port: tls === undefined ? port : tlsPort, busPort };
+  });
 }
 
 async function meet(nodes: readonly StartedNode[]): Promise<void> {

@@ -1,5 +1,5 @@
 import { Redis } from "ioredis";
-import { freePort, startRedis, startSentinelOn, type PrivateRedis } from "./redis-server.js";
+import { freePort, onFreePort, startRedisOn, startSentinelOn, type PrivateRedis } from "./redis-server.js";
 import type { TlsFiles } from "./tls-files.js";
 import { until } from "./until.js";
 
@@ -39,13 +39,11 @@ export async function startSentinels(options: SentinelOptions = {}): Promise<Pri
   const processes: PrivateRedis[] = [];
   const stop = async () => void (await Promise.all(processes.map((process) => process.stop())));
   try {
-    const secured = async () => (tls === undefined ? [] : tls.args(await freePort()));
-    const masterArgs = await secured();
-    const master = await startRedis(["--repl-diskless-sync-delay", "0", ...masterArgs]);
+    const { server: master, port: masterPort } = await startServer(["--repl-diskless-sync-delay", "0"], tls);
     processes.push(master);
-    const masterPort = tls === undefined ? master.port : Number(masterArgs[1]);
     for (let index = 0; index < replicaCount; index += 1) {
-      processes.push(await startRedis(["--replicaof", "127.0.0.1", String(masterPort), ...(await secured())]));
+      const replica = await startServer(["--replicaof", "127.0.0.1", String(masterPort)], tls);
+      processes.push(replica.server);
     }
     const servers = [...processes];
     const [replica, ...others] = servers.slice(1) as [PrivateRedis, ...PrivateRedis[]];
@@ -57,10 +55,9 @@ export async function startSentinels(options: SentinelOptions = {}): Promise<Pri
     }
     const doors: number[] = [];
     for (let index = 0; index < 3; index += 1) {
-      const [port, tlsPort] = [await freePort(), await freePort()];
-      const lines = [...configuration(masterPort, { downAfter, password }), ...(tls?.lines(tlsPort) ?? [])];
-      processes.push(await startSentinelOn(port, lines));
-      doors.push(tls === undefined ? port : tlsPort);
+      const sentinel = await startSentinel(configuration(masterPort, { downAfter, password }), tls);
+      processes.push(sentinel.server);
+      doors.push(sentinel.port);
     }
     const ports = processes.slice(servers.length).map(({ port }) => port);
     for (const port of ports) {
@@ -83,6 +80,28 @@ export async function startSentinels(options: SentinelOptions = {}): Promise<Pri
     await stop();
     throw error;
   }
+}
+
+/** A process with the port on which clients reach it: that of TLS, where it speaks TLS. */
+interface Reachable {
+  readonly server: PrivateRedis;
+  readonly port: number;
+}
+
+function startServer(args: readonly string[], tls: TlsFiles | undefined): Promise<Reachable> {
+  return onFreePort(async (port) => {
+    const tlsPort = await freePort();
+    const server = await startRedisOn(port, [...args, ...(tls?.args(tlsPort) ?? [])]);
+    return { server, port: tls === undefined ? port : tlsPort };
+  });
+}
+
+function startSentinel(lines: readonly string[], tls: TlsFiles | undefined): Promise<Reachable> {
+  return onFreePort(async (port) => {
+    const tlsPort = await freePort();
+    const server = await startSentinelOn(port, [...lines, ...(tls?.lines(tlsPort) ?? [])]);
+    return { server, port: tls === undefined ? port : tlsPort };
+  });
 }
 
 async function protect({ port }: PrivateRedis, password: string): Promise<void> {

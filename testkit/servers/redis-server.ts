@@ -17,16 +17,8 @@ export interface PrivateRedis {
 }
 
 /** Starts a server and waits until it answers. It dies with this process. */
-export async function startRedis(args: readonly string[] = []): Promise<PrivateRedis> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await startRedisOn(await freePort(), args);
-    } catch (error) {
-      if (attempt === 3) {
-        throw error;
-      }
-    }
-  }
+export function startRedis(args: readonly string[] = []): Promise<PrivateRedis> {
+  return onFreePort((port) => startRedisOn(port, args));
 }
 
 /** Starts a server on a port that the caller chose, with variables added to its environment. */
@@ -82,11 +74,32 @@ async function startProcess(
   return { port, url: `redis://127.0.0.1:${port}`, process: server, stop };
 }
 
-// A block of ports for each process, below those that systems give to clients and to servers without a port.
-const [firstPort, blocks, blockSize] = [10_000, 150, 100];
+/**
+ * Starts something on a free port, and tries again on others where it does not come up: another program may have taken
+ * the port, or one beside it that the start asks {@link freePort} for.
+ */
+export async function onFreePort<T>(start: (port: number) => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await start(await freePort());
+    } catch (error) {
+      if (attempt === mostStarts) {
+        throw error;
+      }
+    }
+  }
+}
+
+const mostStarts = 5;
+
+/**
+ * A block of ports for each process: 10,000 to 19,999. A node of a cluster listens 10,000 higher too, which is in
+ * nobody's block, and below the ports that systems give to clients and to servers without a port.
+ */
+const [firstPort, blocks, blockSize] = [10_000, 100, 100];
 let next = Math.floor(Math.random() * blockSize);
 
-/** A loopback port that nothing listens on, and that no other process takes meanwhile. */
+/** A loopback port that nothing listens on. What starts a server on it does so in {@link onFreePort}. */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < blockSize; attempt += 1) {
     const port = firstPort + (process.pid % blocks) * blockSize + (next % blockSize);
@@ -119,7 +132,10 @@ async function untilReady(port: number, server: ChildProcess): Promise<void> {
       server.once("exit", () => reject(new Error("redis-server stopped at start")));
       server.once("error", reject);
     });
-    await Promise.race([client.ping(), died]);
+    const info = await Promise.race([client.info("server"), died]);
+    if (!info.includes(`process_id:${server.pid}\r`)) {
+      throw new Error(`Another server than the one that was started answers on port ${port}.`);
+    }
   } finally {
     client.disconnect();
   }

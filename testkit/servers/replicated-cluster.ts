@@ -7,7 +7,7 @@ import { beginSlotMove, introduce, seesAllSlots } from "./cluster-nodes.js";
 import { leastUserArgs } from "./least-user.js";
 import { startPartitionProxy, type PartitionProxy } from "../proxies/partition-proxy.js";
 import { memberOf, onNode } from "./redis-cluster.js";
-import { freePort, startRedisOn, type PrivateRedis } from "./redis-server.js";
+import { freePort, onFreePort, startRedisOn, type PrivateRedis } from "./redis-server.js";
 import { until } from "./until.js";
 
 /** A node of a cluster, as it is reached through its proxies. */
@@ -79,9 +79,9 @@ export async function startReplicatedCluster(masters: number, nodeTimeout: numbe
   }
 }
 
-async function startNode(host: string, nodeTimeout: number): Promise<StartedNode> {
-  for (let attempt = 1; ; attempt += 1) {
-    const [port, busPort] = [await freePort(), await freePort()];
+function startNode(host: string, nodeTimeout: number): Promise<StartedNode> {
+  return onFreePort(async (port) => {
+    const busPort = await freePort();
     const door = await startPartitionProxy({ host: "127.0.0.1", port });
     const bus = await startPartitionProxy({ host: "127.0.0.1", port: busPort });
     const folder = mkdtempSync(join(tmpdir(), "lcmem-node-"));
@@ -96,14 +96,11 @@ async function startNode(host: string, nodeTimeout: number): Promise<StartedNode
     try {
       return { server: await start(), start, folder, host, bus, door };
     } catch (error) {
-      // Another process may have taken one of the ports meanwhile; another pair is tried.
       await Promise.all([door.stop(), bus.stop()]);
       rmSync(folder, { recursive: true, force: true });
-      if (attempt === 5) {
-        throw error;
-      }
+      throw error;
     }
-  }
+  });
 }
 
 async function described(started: StartedNode): Promise<ClusterNode> {

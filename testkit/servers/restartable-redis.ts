@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePort, startRedisOn, type PrivateRedis } from "./redis-server.js";
+import { onFreePort, startRedisOn, type PrivateRedis } from "./redis-server.js";
 
 /** A server that keeps its data and its port when it is started again. */
 export interface RestartableRedis {
@@ -16,9 +16,9 @@ export interface RestartableRedis {
 /** Starts a server with these settings in a folder of its own. */
 export async function startRestartableRedis(args: readonly string[]): Promise<RestartableRedis> {
   const folder = mkdtempSync(join(tmpdir(), "lcmem-data-"));
-  const port = await freePort();
-  const start = (more: readonly string[] = []) => startRedisOn(port, ["--dir", folder, ...args, ...more]);
-  let server: PrivateRedis = await start();
+  const start = (at: number, more: readonly string[] = []) => startRedisOn(at, ["--dir", folder, ...args, ...more]);
+  let server: PrivateRedis = await onFreePort(start);
+  const { port } = server;
   return {
     port,
     url: server.url,
@@ -27,7 +27,7 @@ export async function startRestartableRedis(args: readonly string[]): Promise<Re
       server.process.kill(signal);
       await ended;
       await server.stop();
-      server = await start(more);
+      server = await start(port, more);
     },
     stop: async () => {
       await server.stop();

@@ -1,7 +1,7 @@
 import { Redis } from "ioredis";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { freePort, startRedisOn, type PrivateRedis } from "../servers/redis-server.js";
+import { onFreePort, startRedisOn, type PrivateRedis } from "../servers/redis-server.js";
 import { startFaultProxy, type FaultProxy } from "../proxies/fault-proxy.js";
 
 /** A server of the run with its proxy. It keeps its data over restarts: every write is in its append-only file. */
@@ -32,9 +32,9 @@ export async function startNode(
     // A file that only grows would make each start take longer.
     ...["--auto-aof-rewrite-min-size", "8mb"],
   ];
-  const port = await portForNode();
-  const begin = (more: readonly string[]) => startRedisOn(port, [...durable, ...args, ...more]);
-  let server: PrivateRedis | undefined = await begin([]);
+  const begin = (at: number, more: readonly string[] = []) => startRedisOn(at, [...durable, ...args, ...more]);
+  let server: PrivateRedis | undefined = await onFreePort(begin);
+  const { port } = server;
   const proxy = await startFaultProxy(port);
   const client = new Redis({
     port,
@@ -57,7 +57,7 @@ export async function startNode(
     },
     kill,
     start: async (more = []) => {
-      server ??= await begin(more);
+      server ??= await begin(port, more);
     },
     signal: (signal) => void server?.process.kill(signal),
     use: (work) => work(client),
@@ -66,16 +66,6 @@ export async function startNode(
       await Promise.all([proxy.stop(), kill()]);
     },
   };
-}
-
-/** A port whose port for the bus of a cluster exists too. */
-async function portForNode(): Promise<number> {
-  for (;;) {
-    const port = await freePort();
-    if (port < 55_000) {
-      return port;
-    }
-  }
 }
 
 /** The fields of a server's replication INFO. */

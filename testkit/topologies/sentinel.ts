@@ -1,6 +1,6 @@
 import { Redis } from "ioredis";
 import { setTimeout as pause } from "node:timers/promises";
-import { freePort, startSentinelOn, type PrivateRedis } from "../servers/redis-server.js";
+import { onFreePort, startSentinelOn, type PrivateRedis } from "../servers/redis-server.js";
 import { until } from "../servers/until.js";
 import { isInSync, replicationOf, startNode, type ServerNode } from "./node.js";
 import type { Topology } from "./topology.js";
@@ -76,12 +76,13 @@ export async function startSentinel(folder: string): Promise<Topology> {
   };
 }
 
-async function startOne(masterPort: number): Promise<PrivateRedis> {
-  return startSentinelOn(await freePort(), [
+function startOne(masterPort: number): Promise<PrivateRedis> {
+  const configuration = [
     `sentinel monitor ${name} 127.0.0.1 ${masterPort} 2`,
     `sentinel down-after-milliseconds ${name} 1000`,
     `sentinel failover-timeout ${name} 4000`,
-  ]);
+  ];
+  return onFreePort((port) => startSentinelOn(port, configuration));
 }
 
 async function isWhole(agree: () => Promise<boolean>, pair: () => Promise<boolean>): Promise<boolean> {
