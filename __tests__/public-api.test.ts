@@ -130,6 +130,7 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
     "src/entries/sessions.ts": {
       values: ["MemorySessions", "readLegacyMessages"],
       types: [
+        "FoundSession",
         "ListReader",
         "ListedSession",
         "ListsProgress",
@@ -138,6 +139,8 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
         "ReencryptOptions",
         "ReencryptProgress",
         "ReindexOptions",
+        "SearchMatch",
+        "SearchedRole",
         "SessionAccess",
         "SessionErasureOptions",
         "SessionImportOptions",
@@ -146,6 +149,8 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
         "SessionList",
         "SessionListOptions",
         "SessionProblem",
+        "SessionSearch",
+        "SessionSearchOptions",
         "StoredSession",
         "UsageSum",
       ],

@@ -11,8 +11,13 @@ export interface CommandEntry {
 export const commandEntries: readonly CommandEntry[] = [
   {
     name: "sessions",
-    summary: "List sessions: owner, messages, rounds, tokens, times.",
+    summary: "List sessions: title, owner, messages, rounds, tokens, times.",
     load: async () => (await import("./commands/sessions-command.js")).sessionsCommand(),
+  },
+  {
+    name: "search",
+    summary: "Find sessions by title, metadata, last write and the text of their messages.",
+    load: async () => (await import("./commands/search-command.js")).searchCommand(),
   },
   {
     name: "threads",

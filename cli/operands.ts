@@ -23,3 +23,34 @@ export function oneOf<Word extends string>(words: readonly Word[]): (value: stri
     return word;
   };
 }
+
+const unitMs = { s: 1_000, min: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+/** A time span such as `30d`, in milliseconds, as an option's value. */
+export function spanOperand(value: string): number {
+  const [, count, unit] = /^(\d{1,9})(s|min|h|d)$/.exec(value) ?? [];
+  if (count === undefined) {
+    throw new InvalidArgumentError("It must be a number with s, min, h or d, such as 30d.");
+  }
+  return Number(count) * unitMs[unit as keyof typeof unitMs];
+}
+
+/** A time in milliseconds since 1970, as an option's value: a date, or a span before now. */
+export function timeOperand(value: string): number {
+  const time = /^\d{4}-\d\d-\d\d/.test(value) ? Date.parse(value) : NaN;
+  if (Number.isNaN(time) && !/^\d+(s|min|h|d)$/.test(value)) {
+    throw new InvalidArgumentError(
+      "It must be a date such as 2026-11-23T20:00Z, or a time span before now such as 7d.",
+    );
+  }
+  return Number.isNaN(time) ? Math.max(0, Date.now() - spanOperand(value)) : time;
+}
+
+/** A size such as `500kB` or `2MB`, in bytes, as an option's value. */
+export function sizeOperand(value: string): number {
+  const [, count, unit] = /^(\d{1,9})(B|kB|MB|GB)$/.exec(value) ?? [];
+  if (count === undefined) {
+    throw new InvalidArgumentError("It must be a number with B, kB, MB or GB, such as 500kB.");
+  }
+  return Number(count) * 1_000 ** ["B", "kB", "MB", "GB"].indexOf(unit!);
+}

@@ -123,10 +123,11 @@ export class SessionMemory {
   }
 
   async #sizeOf(sessionId: string): Promise<number> {
-    const { log, ids, state } = sessionKeys(this.#server.keyPrefix, sessionId);
-    // Entries of ids are all as long, so that Redis may estimate them; a log is measured whole, node by node.
-    const sizes = await Promise.all([this.#sizeOfKey(log, 0), this.#sizeOfKey(ids), this.#sizeOfKey(state, 0)]);
-    return sizes.reduce((sum, size) => sum + size, 0);
+    try {
+      return this.#isRefused ? 0 : await sizeOfSession(this.#server, sessionId);
+    } catch (error) {
+      return this.#refused(error);
+    }
   }
 
   async #listsOfOwners(): Promise<number> {
@@ -139,23 +140,35 @@ export class SessionMemory {
     return total;
   }
 
-  async #sizeOfKey(key: string, samples?: number): Promise<number> {
-    if (this.#isRefused) {
-      return 0;
-    }
+  async #sizeOfKey(key: string): Promise<number> {
     try {
-      const { client } = this.#server;
-      const usage =
-        samples === undefined ? client.memory("USAGE", key) : client.memory("USAGE", key, "SAMPLES", samples);
-      return Number((await usage) ?? 0);
+      return this.#isRefused ? 0 : await sizeOfKey(this.#server, key);
     } catch (error) {
-      if (!/^NOPERM/.test((error as Error).message)) {
-        throw error;
-      }
-      this.#isRefused = true;
-      return 0;
+      return this.#refused(error);
     }
   }
+
+  /** This user may not ask: nothing is measured. */
+  #refused(error: unknown): number {
+    if (!/^NOPERM/.test((error as Error).message)) {
+      throw error;
+    }
+    this.#isRefused = true;
+    return 0;
+  }
+}
+
+/** The bytes that a session takes in Redis. */
+export async function sizeOfSession(server: Pick<Server, "client" | "keyPrefix">, sessionId: string): Promise<number> {
+  const { log, ids, state } = sessionKeys(server.keyPrefix, sessionId);
+  // Entries of ids are all as long, so that Redis may estimate them; a log is measured whole, node by node.
+  const sizes = await Promise.all([sizeOfKey(server, log, 0), sizeOfKey(server, ids), sizeOfKey(server, state, 0)]);
+  return sizes.reduce((sum, size) => sum + size, 0);
+}
+
+async function sizeOfKey({ client }: Pick<Server, "client">, key: string, samples?: number): Promise<number> {
+  const usage = samples === undefined ? client.memory("USAGE", key) : client.memory("USAGE", key, "SAMPLES", samples);
+  return Number((await usage) ?? 0);
 }
 
 /** Sums of numbers that are not kept. */

@@ -13,7 +13,13 @@ const names = commandEntries.map(({ name }) => name);
 const operands: Readonly<Record<string, readonly string[]>> = {
   ...{ show: ["ann"], check: ["--all"], watch: ["ann"], rebuild: ["ann"], delete: ["ann", "--yes"] },
   prune: ["--thread", "ann", "--keep", "1"],
-  ...{ export: ["--all"], import: ["package.json"], migrate: ["--pattern", "none*"], simulate: ["ann"] },
+  ...{
+    export: ["--all"],
+    import: ["package.json"],
+    migrate: ["--pattern", "none*"],
+    simulate: ["ann"],
+    search: ["oslo"],
+  },
 };
 
 describe.each(["", ...names])("the help of %j", (name) => {

@@ -6,6 +6,7 @@ import { jsonLines, runCommand, startCommand } from "../support/built-command.js
 import { hostedCommands } from "../support/hosted-commands.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 import { sharedRedisUrl } from "../support/shared-redis.js";
+import { testKeys } from "../support/test-keys.js";
 
 const client = new Redis(sharedRedisUrl());
 const run = hostedCommands();
@@ -58,11 +59,51 @@ describe("the command sessions", () => {
     expect((await run(args)).output).toContain(`${sessionId}  some.body@some-company.example  `);
   });
 
+  it("shows titles, and leaves out what a filter does not ask for", async () => {
+    const { memory, prefix, command } = place();
+    await memory.history("expires", { owner: "ann", title: "Trip to Oslo" }).addMessages([human("Oslo?")]);
+    const lasting = new RedisChatMemory({ client, redis: { keyPrefix: prefix }, encryption: testKeys("k1") });
+    await lasting.history("lasts").addMessages([human("x".repeat(50_000))]);
+    await memory.history("hurt").addMessages([human("a"), human("b")]);
+    await client.del(`${prefix}:{hurt}:ids`);
+    const ids = async (...filters: string[]) =>
+      jsonLines((await command("sessions", "--json", ...filters)).output).map(({ sessionId }) => sessionId);
+    expect(await ids("--expires-within", "3h", "--sort", "messages")).toEqual(["hurt", "expires"]);
+    expect(await ids("--no-expiry")).toEqual(["lasts"]);
+    expect(await ids("--encrypted")).toEqual(["lasts"]);
+    expect(await ids("--damaged")).toEqual(["hurt"]);
+    expect(await ids("--min-size", "40kB")).toEqual(["lasts"]);
+    expect(await ids("--older-than", "1h")).toEqual([]);
+    expect(await ids("--newer-than", "1h", "--sort", "size", "--limit", "1")).toEqual(["lasts"]);
+    expect((await command("sessions", "--owner", "ann")).output).toContain("Trip to Oslo");
+    expect((await command("sessions", "--older-than", "1 month")).exitCode).toBe(2);
+  });
+
   it("says where to look if there is none", async () => {
     const { server } = place();
     expect((await runCommand(["sessions", ...server])).output).toBe(
-      "No session was found. Check --prefix, and --owner or --match.\n",
+      "No session was found. Check --prefix, and the filters.\n",
     );
+  });
+});
+
+describe("the command search", () => {
+  it("finds by text and title, shows text only on request, and says how to go on", async () => {
+    const { memory, command } = place();
+    await memory
+      .history("ann", { owner: "u1", title: "Trip", metadata: { plan: "pro" } })
+      .addMessages([human("Oslo?")]);
+    await memory.history("bob").addMessages([aiCalls("c1"), tool("c1", "cold in Oslo")]);
+    await memory.drain();
+    const found = await command("search", "oslo");
+    expect(found).toMatchObject({ exitCode: 0, errors: "2 sessions found in 2 sessions and 3 messages.\n" });
+    expect(found.output).toMatch(/^bob .* message 1, tool\nann {2}u1 {2}Trip .* message 0, human\n$/);
+    expect((await command("search", "oslo", "--content")).output).toContain("\n  cold in Oslo\n");
+    const byLabel = await command("search", "--owner", "u1", "--title", "TRIP", "--metadata", "plan=pro", "--json");
+    expect(jsonLines(byLabel.output)).toEqual([expect.objectContaining({ sessionId: "ann", title: "Trip" })]);
+    const [, cursor] = /--cursor (\S+) goes on/.exec((await command("search", "oslo", "--limit", "1")).errors)!;
+    expect((await command("search", "oslo", "--cursor", cursor!)).output).toMatch(/^ann .*\n$/);
+    expect((await command("search")).exitCode).toBe(2);
   });
 });
 

@@ -10,6 +10,13 @@ export type {
   SessionList,
   SessionListOptions,
 } from "../sessions/requests.js";
+export type {
+  FoundSession,
+  SearchedRole,
+  SearchMatch,
+  SessionSearch,
+  SessionSearchOptions,
+} from "../sessions/search-requests.js";
 export type { SessionProblem } from "../sessions/problems.js";
 export type { ReencryptProgress } from "../sessions/reencrypt-sessions.js";
 export type { ListedSession, StoredSession, UsageSum } from "../sessions/stored-sessions.js";

@@ -9,6 +9,7 @@ import { maxListLimit, type ListsProgress, type SessionAccess, type SessionLists
 import type { SessionStore } from "../store/session-store.js";
 import type { ReencryptProgress } from "./reencrypt-sessions.js";
 import type { SessionImportOptions, SessionImportSummary } from "./import-lines.js";
+import type { SessionSearch, SessionSearchOptions } from "./search-requests.js";
 import { checkOwnerName } from "../session/identity.js";
 import { cursorText, placeIn } from "./cursor.js";
 import { labelOf, namesIn, refuseLocked, type SessionMetadata, type SessionNames } from "../session/labels.js";
@@ -95,6 +96,24 @@ export class MemorySessions {
     });
     const next = page.next === undefined ? null : cursorText(page.next);
     return { sessions: page.sessions.map(listedSession), next };
+  }
+
+  /**
+   * Finds sessions by title, metadata, last write and the text of their messages, newest first, also encrypted ones.
+   *
+   * Titles and metadata are compared as lists show them, 200 sessions a round trip. Text is searched by reading the
+   * sessions for which the rest holds, from the newest message back, at most 20,000 messages and two seconds a call:
+   * `stopped` and `reached` say where it ended, and `cursor` goes on from there, also within a session. No index is
+   * kept. A session that is written between two calls moves to the front. Without `owner` the sessions of all owners
+   * are searched, and each call scans all keys of Redis: for operators.
+   *
+   * @throws ConfigurationError, also for an `owner` that is given as undefined; StoreError.
+   */
+  async search(options: SessionSearchOptions): Promise<SessionSearch> {
+    const { lists } = requireGroup("sessions.search()", this.#store, "lists");
+    const { beside } = requireGroup("sessions.search()", this.#store, "beside");
+    const { searchSessions } = await import("./search-sessions.js");
+    return searchSessions({ lists, beside }, options, this.#onEvent);
   }
 
   /** Returns the number of an owner's sessions. One round trip. */

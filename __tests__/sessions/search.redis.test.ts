@@ -1,0 +1,101 @@
+import { Redis } from "ioredis";
+import type { MemoryEvent } from "../../src/base/events.js";
+import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
+import type { SessionSearchOptions } from "../../src/sessions/search-requests.js";
+import { ai, human, tool, aiCalls } from "../support/messages.js";
+import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+
+const client = new Redis(sharedRedisUrl());
+afterAll(() => client.disconnect());
+const encryption = { keys: { current: { id: "k1", key: Buffer.alloc(32, 1) } } };
+const onRedis = () => ({ client, redis: { keyPrefix: uniquePrefix() } });
+
+const stores: [string, () => RedisChatMemory][] = [
+  ["Redis", () => new RedisChatMemory(onRedis())],
+  ["memory", () => new RedisChatMemory({ store: new InMemorySessionStore() })],
+  ["Redis, encrypted", () => new RedisChatMemory({ ...onRedis(), encryption: encryption.keys })],
+];
+
+const ids = ({ sessions }: { readonly sessions: readonly { readonly sessionId: string }[] }) =>
+  sessions.map(({ sessionId }) => sessionId);
+
+/** All that a search finds in calls that each end early, and how often it was asked. */
+async function walk(memory: RedisChatMemory, options: SessionSearchOptions) {
+  const found: string[] = [];
+  let calls = 0;
+  for (let cursor: string | null | undefined; cursor !== null; calls += 1) {
+    const page = await memory.sessions.search({ ...options, cursor });
+    found.push(...ids(page));
+    cursor = page.next;
+  }
+  return { found, calls };
+}
+
+describe.each(stores)("a search of the sessions in %s", (_, open) => {
+  it("finds by title, metadata, time and text, newest first, and resumes where it stopped", async () => {
+    const memory = open();
+    const long = { filler: "x".repeat(2_000), team: "north" };
+    const talks = [
+      { id: "s1", title: "Straße to Oslo", metadata: { plan: "pro" }, texts: [human("Oslo?"), ai("Cold.")] },
+      { id: "s2", title: "Rome", metadata: { plan: "free" }, texts: [human("Is ROME warm?"), ai("Warmer than Oslo.")] },
+      { id: "s3", metadata: long, texts: [human("q"), aiCalls("c1"), tool("c1", "oslo, hidden"), ai("No.")] },
+      { id: "s4", texts: [human("oslo"), ...Array.from({ length: 250 }, (_, index) => ai(`a${index}`))] },
+    ];
+    for (const { id, texts, ...identity } of talks) {
+      await memory.history(id, { owner: "ann", ...identity }).addMessages(texts);
+      await memory.drain();
+    }
+    await memory.history("b1", { owner: "bob", title: "Oslo" }).addMessages([human("Oslo")]);
+    await memory.drain();
+    const search = (options: SessionSearchOptions) => memory.sessions.search({ owner: "ann", ...options });
+
+    expect(ids(await search({ title: "STRASSE" }))).toEqual(["s1"]);
+    expect(ids(await search({ metadata: { plan: "pro" } }))).toEqual(["s1"]);
+    expect(ids(await search({ metadata: { team: "north" } }))).toEqual(["s3"]);
+    expect(ids(await search({ text: "rome", title: "rome", metadata: { plan: "free" } }))).toEqual(["s2"]);
+    expect(ids(await search({ text: "oslo" }))).toEqual(["s4", "s2", "s1"]);
+    expect(ids(await search({ text: "oslo", roles: ["tool"] }))).toEqual(["s3"]);
+    const [rome] = (await search({ text: "warm", title: "rome" })).sessions;
+    expect(rome).toMatchObject({ owner: "ann", match: { position: 1, message: { content: "Warmer than Oslo." } } });
+    expect(await search({ from: rome!.updatedAt, to: rome!.updatedAt + 1 })).toMatchObject({ stopped: "end" });
+
+    const first = await search({ text: "oslo", maxMessages: 1 });
+    expect(first).toMatchObject({ sessions: [], stopped: "messages", searched: { sessions: 0, messages: 100 } });
+    const { found, calls } = await walk(memory, { owner: "ann", text: "oslo", maxMessages: 100 });
+    expect(found).toEqual(["s4", "s2", "s1"]);
+    expect(calls).toBeGreaterThan(2);
+    expect((await walk(memory, { owner: "ann", limit: 1, maxMs: 600_000 })).found).toEqual(["s4", "s3", "s2", "s1"]);
+    // Of all owners, by the time of the last write.
+    const all = await walk(memory, { text: "oslo", limit: 1 });
+    expect(all.found.sort()).toEqual(["b1", "s1", "s2", "s4"]);
+    await memory.close();
+  });
+});
+
+describe("a search", () => {
+  it("refuses an owner that is undefined, and cursors that are none", async () => {
+    const memory = new RedisChatMemory({ store: new InMemorySessionStore() });
+    await expect(memory.sessions.search({ owner: undefined as never })).rejects.toMatchObject({ option: "owner" });
+    for (const cursor of ["", "x", Buffer.from("[1,2,3]").toString("base64url")]) {
+      await expect(memory.sessions.search({ owner: "ann", cursor })).rejects.toMatchObject({ option: "cursor" });
+    }
+    expect(await memory.sessions.search({ owner: "ann", cursor: null })).toMatchObject({ sessions: [], next: null });
+  });
+
+  it("counts and reports sessions whose key is missing, and finds the others", async () => {
+    const place = onRedis();
+    const sealed = new RedisChatMemory({ ...place, encryption: encryption.keys });
+    await sealed.history("sealed", { owner: "ann", title: "Oslo" }).addMessages([human("Oslo")]);
+    await sealed.drain();
+    const events: MemoryEvent[] = [];
+    const plain = new RedisChatMemory({ ...place, onEvent: (event) => void events.push(event) });
+    await plain.history("plain", { owner: "ann", title: "Oslo" }).addMessages([human("Oslo")]);
+    await plain.drain();
+    for (const options of [{ text: "oslo" }, { title: "oslo" }]) {
+      const found = await plain.sessions.search({ owner: "ann", ...options });
+      expect([ids(found), found.searched.skipped]).toEqual([["plain"], 1]);
+    }
+    expect(events).toContainEqual(expect.objectContaining({ type: "session_skipped", sessionId: "sealed" }));
+  });
+});

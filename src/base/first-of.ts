@@ -1,0 +1,27 @@
+/** The first of many items in an order, without holding them all. */
+export class FirstOf<T> {
+  readonly #limit: number;
+  readonly #compare: (a: T, b: T) => number;
+  #kept: T[] = [];
+
+  constructor(limit: number, compare: (a: T, b: T) => number) {
+    this.#limit = limit;
+    this.#compare = compare;
+  }
+
+  get items(): readonly T[] {
+    return this.#trimmed();
+  }
+
+  add(item: T): void {
+    this.#kept.push(item);
+    if (this.#kept.length >= 2 * this.#limit + 100) {
+      this.#trimmed();
+    }
+  }
+
+  #trimmed(): readonly T[] {
+    this.#kept = this.#kept.sort(this.#compare).slice(0, this.#limit);
+    return this.#kept;
+  }
+}
