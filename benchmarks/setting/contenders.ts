@@ -1,8 +1,14 @@
+import { randomBytes, randomUUID } from "node:crypto";
 import { RedisChatMessageHistory as CommunityHistory } from "@langchain/community/stores/message/ioredis";
 import { mapChatMessagesToStoredMessages, type BaseMessage } from "@langchain/core/messages";
 import { RedisChatMessageHistory as RedisPackageHistory } from "@langchain/redis";
 import { Redis } from "ioredis";
-import { RedisChatMemory } from "langchain-redis-memory";
+import {
+  ChatHistoryTruncationReducer,
+  RedisChatMemory,
+  type AppendOptions,
+  type RedisChatMemoryOptions,
+} from "langchain-redis-memory";
 
 /** What all histories can do. */
 export interface History {
@@ -42,13 +48,46 @@ export function openContender(name: string, url: string): Contender {
   return { [names.ours]: openOurs, [names.redis]: openRedisPackage, [names.community]: openCommunity }[name]!(url);
 }
 
-function openOurs(url: string): Contender {
+/** This package with what costs besides: encryption, and what a product with several instances uses. */
+export function openVariants(url: string): Contender[] {
+  const encryption = { current: { id: "2026-11", key: randomBytes(32) } };
+  const reducer = new ChatHistoryTruncationReducer({ targetCount: 40, thresholdCount: 20 });
+  return [
+    openOurs(url, { name: "with encryption", options: { encryption } }),
+    openOurs(url, {
+      name: "with turnId, owner and reducer",
+      options: { reducer },
+      owner: "user-1",
+      append: () => ({ turnId: randomUUID() }),
+    }),
+  ];
+}
+
+/** What sets a variant of this package apart. */
+interface Variant {
+  readonly name: string;
+  readonly options?: Pick<RedisChatMemoryOptions, "encryption" | "reducer">;
+  readonly owner?: string;
+  readonly append?: () => AppendOptions;
+}
+
+function openOurs(url: string, { name, options, owner, append }: Variant = { name: names.ours }): Contender {
   const client = new Redis(url);
-  const memory = new RedisChatMemory({ client, sessionTTL });
+  const memory = new RedisChatMemory({ client, sessionTTL, ...options });
+  const open = (sessionId: string) => memory.history(sessionId, owner === undefined ? {} : { owner });
+  const history = (sessionId: string): History => {
+    const opened = open(sessionId);
+    return append === undefined
+      ? opened
+      : {
+          getMessages: () => opened.getMessages(),
+          addMessages: (messages) => opened.append(messages, append()),
+        };
+  };
   return {
-    name: names.ours,
-    history: (sessionId) => memory.history(sessionId),
-    fill: (sessionId, messages) => inBatches(messages, (part) => memory.history(sessionId).addMessages([...part])),
+    name,
+    history,
+    fill: (sessionId, messages) => inBatches(messages, (part) => open(sessionId).addMessages([...part])),
     close: async () => client.disconnect(),
   };
 }

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { Redis } from "ioredis";
 import type { Task } from "../children/client-process.js";
 import { quantile } from "../measure/statistics.js";
-import { digits, whole } from "../report/format.js";
+import { atLeast, digits, whole } from "../report/format.js";
 import { rateHeadline } from "../report/headlines.js";
 import type { Section, Setting } from "../report/section.js";
 import { names } from "../setting/contenders.js";
@@ -74,6 +74,10 @@ function section(counts: readonly number[], lines: readonly number[][][]): Secti
       "processes, eight sessions at once in each, on one server; median and range of the repeats. Clients " +
       "and server share the machine's cores.",
     tables: [{ title: "Turns a second, by number of client processes", head, rows }],
+    targets: [
+      atLeast("turns a second, 8 client processes, against @langchain/community", 0.8, ours! / others[1]!),
+      atLeast("turns a second, 8 client processes, against @langchain/redis", 0.6, ours! / others[0]!),
+    ],
     headlines: [
       rateHeadline({ what: `turns a second, ${counts.at(-1)} client processes`, inReadme: true, ours: ours!, others }),
     ],

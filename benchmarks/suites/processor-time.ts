@@ -2,115 +2,190 @@ import { randomUUID } from "node:crypto";
 import { ServerMeter } from "../measure/server-cost.js";
 import { quantile } from "../measure/statistics.js";
 import { atMost, digits, whole } from "../report/format.js";
-import type { Section, Setting } from "../report/section.js";
-import { names, openContenders, type Contender } from "../setting/contenders.js";
+import type { Section, Setting, Table, Target } from "../report/section.js";
+import { names, openContenders, openVariants, type Contender } from "../setting/contenders.js";
 import { conversation } from "../setting/messages.js";
 
 const length = 20;
-const atOnce = 8;
 
-/** Microseconds of processor time, one figure a block. */
+/** Microseconds of processor time for one call, one figure a block. */
 interface Used {
-  readonly server: number[];
-  readonly client: number[];
+  /** The server's, for a turn in a session that this process has read before, and in one that it has not. */
+  readonly turn: number[];
+  readonly firstTurn: number[];
+  /** The client's. */
+  readonly read: number[];
+  readonly firstRead: number[];
+  readonly append: number[];
 }
 
-/** Processor time of the server for a turn, and of the client for a read: what many instances have to pay for. */
+/** Processor time of the server for a turn, and of the client for reads and appends: the cost of many instances. */
 export async function processorTimeSuite({ server, quick }: Setting): Promise<Section> {
-  const contenders = openContenders(server.url);
+  const contenders = [...openContenders(server.url), ...openVariants(server.url)];
   for (const contender of contenders) {
     // One read opens the connection: @langchain/redis cannot begin with several.
     await contender.history("first").getMessages();
   }
   const meter = new ServerMeter([server.port]);
-  const [blocks, sessions, reads] = quick ? [2, 16, 100] : [25, 200, 1_200];
-  const used = contenders.map((): Used => ({ server: [], client: [] }));
-  for (let block = -1; block < blocks; block += 1) {
-    for (const [index, contender] of contenders.entries()) {
-      const ids = await filled(contender, sessions);
-      const cost = await meter.costsOf(() => inTurn(ids, (id) => turn(contender, id)));
-      const before = process.cpuUsage();
-      await inTurn(
-        Array.from({ length: reads }, (_, at) => ids[at % sessions]!),
-        (id) => read(contender, id),
-      );
-      const { user, system } = process.cpuUsage(before);
-      await meter.clear();
-      if (block >= 0) {
-        used[index]!.server.push(cost[0]!.cpu / sessions);
-        used[index]!.client.push((user + system) / reads);
+  const parts: { readonly tables: Table[]; readonly targets: Target[] }[] = [];
+  for (const lanes of [8, 1]) {
+    const used = contenders.map((): Used => ({ turn: [], firstTurn: [], read: [], firstRead: [], append: [] }));
+    for (let block = -1; block < (quick ? 2 : 15); block += 1) {
+      for (const [index, contender] of contenders.entries()) {
+        await measureBlock(contender, meter, { lanes, quick, used: block < 0 ? undefined : used[index]! });
       }
     }
+    parts.push(partOf(used, { lanes, contenders: contenders.map(({ name }) => name) }));
   }
   meter.close();
   await Promise.all(contenders.map((contender) => contender.close()));
-  return section(used);
+  return {
+    title: "Processor time",
+    about:
+      "A turn is a read of 20 messages and an append of 2 with a time to live, eight at once and one at a time. " +
+      "The server's time is that of its main thread (INFO), the client's that of the process; medians of alternating " +
+      "blocks, with the tenth and the ninetieth percentile. Unlike a clock, they do not depend on other work on the " +
+      "machine. What one core carries is a second over the server's time: with the clients on other cores, as in " +
+      "production. A first read is the first of a session in this process; later ones fetch only what is new. The " +
+      "peers keep no ids, so they cannot tell a repetition. With a turnId, an owner and a reducer is what a product " +
+      "with several instances uses.",
+    tables: parts.flatMap(({ tables }) => tables),
+    targets: parts.flatMap(({ targets }) => targets),
+  };
+}
+
+async function measureBlock(
+  contender: Contender,
+  meter: ServerMeter,
+  { lanes, quick, used }: { readonly lanes: number; readonly quick: boolean; readonly used: Used | undefined },
+): Promise<void> {
+  const [sessions, reads] = quick ? [16, 100] : [200, 1_200];
+  const turn = async (id: string) => {
+    const history = contender.history(id);
+    await history.getMessages();
+    await history.addMessages(conversation(2));
+  };
+  const read = (id: string) => contender.history(id).getMessages();
+  const append = (id: string) => contender.history(id).addMessages(conversation(2));
+  const client = async (ids: readonly string[], work: (id: string) => Promise<unknown>) => {
+    const before = process.cpuUsage();
+    await inLanes(ids, work, lanes);
+    const { user, system } = process.cpuUsage(before);
+    return (user + system) / ids.length;
+  };
+  const onServer = async (ids: readonly string[]) =>
+    (await meter.costsOf(() => inLanes(ids, turn, lanes)))[0]!.cpu / ids.length;
+
+  const ids = await filled(contender, sessions);
+  const firstRead = await client(ids, read);
+  const again = Array.from({ length: reads }, (_, at) => ids[at % sessions]!);
+  const figures = { firstRead, read: await client(again, read), turn: await onServer(ids) };
+  const others = await filled(contender, sessions);
+  const firstTurn = await onServer(others);
+  const costs: Record<keyof Used, number> = { ...figures, firstTurn, append: await client(others, append) };
+  await meter.clear();
+  if (used !== undefined) {
+    Object.entries(costs).forEach(([name, cost]) => used[name as keyof Used].push(cost));
+  }
 }
 
 /** Sessions of 20 messages. */
 async function filled(contender: Contender, count: number): Promise<string[]> {
   const ids = Array.from({ length: count }, () => randomUUID());
-  await inTurn(ids, (id) => contender.fill(id, conversation(length)));
+  await inLanes(ids, (id) => contender.fill(id, conversation(length)), 8);
   return ids;
 }
 
-/** Does the work for all sessions, eight at once. */
-async function inTurn(ids: readonly string[], work: (id: string) => Promise<unknown>): Promise<void> {
+/** Does the work for all sessions, so many at once. */
+async function inLanes(ids: readonly string[], work: (id: string) => Promise<unknown>, lanes: number): Promise<void> {
   const rest = [...ids];
   const lane = async () => {
     for (let id = rest.pop(); id !== undefined; id = rest.pop()) {
       await work(id);
     }
   };
-  await Promise.all(Array.from({ length: atOnce }, lane));
+  await Promise.all(Array.from({ length: lanes }, lane));
 }
 
-async function turn(contender: Contender, id: string): Promise<void> {
-  const history = contender.history(id);
-  await history.getMessages();
-  await history.addMessages(conversation(2));
-}
+const rowNames: Readonly<Record<keyof Used, string>> = {
+  turn: "the server, a turn",
+  firstTurn: "the server, a turn in a session that this process has not read",
+  read: `the client, a read of ${length}`,
+  firstRead: `the client, the first read of ${length}`,
+  append: "the client, an append of 2",
+};
 
-function read(contender: Contender, id: string): Promise<unknown> {
-  return contender.history(id).getMessages();
-}
-
-function section(used: readonly Used[]): Section {
-  const contenders = [names.ours, names.redis, names.community];
-  const middle = (values: readonly number[]) => quantile(values, 0.5);
-  const server = used.map((each) => middle(each.server));
-  const client = used.map((each) => middle(each.client));
-  const cells = (values: readonly number[][]) =>
-    values.map((each) => `${digits(middle(each))} µs (${digits(quantile(each, 0.1))}–${digits(quantile(each, 0.9))})`);
-  const ratio = ([ours, redis, community]: readonly number[]) => [
-    `${digits(ours! / redis!)} ×`,
-    `${digits(ours! / community!)} ×`,
-  ];
-  const turnRow = ["the server, a turn", ...cells(used.map((each) => each.server)), ...ratio(server)];
-  const readRow = ["the client, a read of 20", ...cells(used.map((each) => each.client)), ...ratio(client)];
-  const rates = ["turns a second that one core of Redis carries", ...server.map((cpu) => whole(1e6 / cpu)), "–", "–"];
-  return {
-    title: "Processor time",
-    about:
-      "A turn is a read of 20 messages and an append of 2 with a time to live, eight turns at once. " +
-      "The server's time is that of its main thread (INFO), the client's that of the process; medians of alternating " +
-      "blocks, with the tenth and the ninetieth percentile. Unlike a clock, they do not depend on other work on the " +
-      "machine. What one core carries is a second over the server's time: with the clients on other cores, as in " +
-      "production. The peers keep no ids, so they cannot tell a repetition.",
-    tables: [
-      {
-        title: "Processor time, and turns a second of one core",
-        head: ["", ...contenders, `against ${names.redis}`, `against ${names.community}`],
-        rows: [turnRow, rates, readRow],
-      },
-    ],
-    targets: [
-      atMost("processor time of the server for a turn, against @langchain/community", 1.2, server[0]! / server[2]!),
-      atMost(
-        "processor time of the client for a read of 20, against the faster peer",
-        1.2,
-        client[0]! / Math.min(client[1]!, client[2]!),
-      ),
+function partOf(
+  used: readonly Used[],
+  { lanes, contenders }: { readonly lanes: number; readonly contenders: readonly string[] },
+): { readonly tables: Table[]; readonly targets: Target[] } {
+  const way = lanes === 1 ? "one at a time" : `${["", "", "", "", "", "", "", "", "eight"][lanes]} at once`;
+  const kinds = Object.keys(rowNames) as (keyof Used)[];
+  const middles = (kind: keyof Used) => used.map((each) => quantile(each[kind], 0.5));
+  const cell = (values: readonly number[]) =>
+    `${digits(quantile(values, 0.5))} µs (${digits(quantile(values, 0.1))}–${digits(quantile(values, 0.9))})`;
+  const cells = (kind: keyof Used, from: number, to?: number) => used.slice(from, to).map((each) => cell(each[kind]));
+  const ratios = (kind: keyof Used, of: readonly number[], to: (figures: readonly number[], at: number) => number) =>
+    of.map((at) => `${digits(to(middles(kind), at))} ×`);
+  const peers = [1, 2];
+  const variants = used.map((_, at) => at).slice(3);
+  const rates = middles("turn").slice(0, 3);
+  const beside: Table = {
+    title: `Processor time, ${way}`,
+    head: ["", ...contenders.slice(0, 3), `against ${names.redis}`, `against ${names.community}`],
+    rows: [
+      ...kinds.map((kind) => [
+        rowNames[kind],
+        ...cells(kind, 0, 3),
+        ...ratios(kind, peers, (all, at) => all[0]! / all[at]!),
+      ]),
+      ["turns a second that one core of Redis carries", ...rates.map((cpu) => whole(1e6 / cpu)), "–", "–"],
     ],
   };
+  const alone: Table = {
+    title: `With what a product has, ${way}`,
+    head: ["", names.ours, ...contenders.slice(3), ...contenders.slice(3).map((name) => `${name}, against without`)],
+    rows: kinds.map((kind) => [
+      rowNames[kind],
+      ...cells(kind, 0, 1),
+      ...cells(kind, 3),
+      ...ratios(kind, variants, (all, at) => all[at]! / all[0]!),
+    ]),
+  };
+  return { tables: [beside, alone], targets: targetsOf({ way, lanes, contenders, middles, kinds }) };
+}
+
+function targetsOf({
+  way,
+  lanes,
+  contenders,
+  middles,
+  kinds,
+}: {
+  readonly way: string;
+  readonly lanes: number;
+  readonly contenders: readonly string[];
+  readonly middles: (kind: keyof Used) => readonly number[];
+  readonly kinds: readonly (keyof Used)[];
+}): Target[] {
+  const fasterPeer = (kind: keyof Used) => {
+    const [ours, redis, community] = middles(kind);
+    return ours! / Math.min(redis!, community!);
+  };
+  const [ours, redis, community] = middles("turn");
+  const server =
+    lanes === 1
+      ? atMost(`the server, a turn, ${way}, against both peers`, 0.9, ours! / Math.min(redis!, community!))
+      : atMost(`the server, a turn, ${way}, against @langchain/community`, 1, ours! / community!);
+  const besides = contenders.slice(3).map((name, at) => {
+    const worst = Math.max(...kinds.map((kind) => middles(kind)[3 + at]! / middles(kind)[0]!));
+    return atMost(`the dearest of these, ${way}, ${name}, against without`, 1.25, worst);
+  });
+  return [
+    server,
+    atMost(`${rowNames.read}, ${way}, against the faster peer`, 1.1, fasterPeer("read")),
+    atMost(`${rowNames.firstRead}, ${way}, against the faster peer`, 1.6, fasterPeer("firstRead")),
+    atMost(`${rowNames.append}, ${way}, against the faster peer`, 1.2, fasterPeer("append")),
+    ...besides,
+  ];
 }

@@ -42,7 +42,7 @@ export async function redisMemorySuite({ server, quick }: Setting): Promise<Sect
       },
     ],
     targets: lengths.map((length, index) =>
-      atMost(`memory of ${whole(length)} messages, against a peer's list`, 1.25, ratios[index]!),
+      atMost(`memory of ${whole(length)} messages, against a peer's list`, 1.1, ratios[index]!),
     ),
     headlines: [
       sizeHeadline({

@@ -6,7 +6,7 @@ import { Redis } from "ioredis";
 import { RedisChatMemory, withRedisMemory } from "langchain-redis-memory";
 import { interleave, type Runner } from "../measure/interleave.js";
 import { barsOf } from "../report/charts.js";
-import { comparisonTable } from "../report/format.js";
+import { atLeast, atMost, comparisonTable } from "../report/format.js";
 import { timeHeadline } from "../report/headlines.js";
 import type { Case, Section, Setting } from "../report/section.js";
 import { names, openContenders, sessionTTL, type Contender } from "../setting/contenders.js";
@@ -35,6 +35,7 @@ export async function turnSuite({ server, quick }: Setting): Promise<Section> {
     network.stop();
   }
   const [ours, ...peers] = cases[1]!.measured.map(({ median }) => median);
+  const [loopback, ...peersThere] = direct.measured.map(({ median }) => median);
   return {
     title: "A turn of a chain",
     about:
@@ -46,6 +47,10 @@ export async function turnSuite({ server, quick }: Setting): Promise<Section> {
       "through it too.",
     tables: [comparisonTable("A turn, by network latency", [direct, ...cases])],
     pictures: [barsOf(byLatency, cases)],
+    targets: [
+      atMost("a turn of a chain on loopback, against the faster peer", 1.2, loopback! / Math.min(...peersThere)),
+      atLeast("a turn of a chain at 1 ms of latency, against the faster peer", 2, Math.min(...peers) / ours!),
+    ],
     headlines: [
       timeHeadline({
         what: "a turn of a chain at 1 ms of network latency",

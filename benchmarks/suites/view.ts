@@ -121,7 +121,7 @@ function section({ cases, windows, lengths }: { cases: Case[]; windows: Case; le
     charts: [{ ...chart, lines: [...chart.lines, { ...window, name: `${names.ours}, ${windowName}` }] }],
     targets: [
       ...cases.map(({ name }, index) =>
-        atMost(`whole read of ${name}, against the faster peer`, lengths[index]! < 1_000 ? 1.3 : 1.1, against[index]!),
+        atMost(`whole read of ${name}, against the faster peer`, lengths[index]! < 100 ? 1.3 : 1.15, against[index]!),
       ),
       atMost("windowed read at the longest history, against one at 100", 1.3, longest / shortest),
     ],
