@@ -200,18 +200,35 @@ describe("A thread on RedisSaver under attack", () => {
     "nonsense",
     "0||| \0{",
     "0|0-9999999||\0{}",
+    "0|@0-99999999999999999999||\0{}",
     "0|||\0{}",
     `0|||\0{"c":{},"d":{"a":{"$lcmem":{"i":"99"}}},"m":{}}`,
   ])("names a checkpoint whose record is %j, and lists the others", async (garbage) => {
     const events: MemoryEvent[] = [];
     const [saver, thread] = [open({ onEvent: (event) => void events.push(event) }), randomUUID()];
-    const config = (await saver.put(at(thread), ...showing([message("a")]))) as ReturnType<typeof at>;
-    const last = (await saver.put(config, ...showing([message("a"), message("b")], 2))) as ReturnType<typeof at>;
+    const first = await saver.put(at(thread), ...showing([message("left")]));
+    const config = (await saver.put(first, ...showing([message("a")], 2))) as ReturnType<typeof at>;
+    // Positions begin above 0 then.
+    await saver.prune(thread, { keep: 1 });
+    const last = (await saver.put(config, ...showing([message("a"), message("b")], 3))) as ReturnType<typeof at>;
     const id = (config.configurable as { checkpoint_id?: string }).checkpoint_id!;
     await client.hset(keysOf(thread).checkpoints, `c\0${id}`, garbage);
     await expect(saver.getTuple(config)).rejects.toMatchObject({ code: expect.stringMatching(/corrupt|damaged/) });
     expect((await all(saver.list(at(thread)))).map((tuple) => tuple.config)).toEqual([last]);
     expect(events.filter(({ type }) => type === "record_skipped")).toHaveLength(1);
+    expect(await saver.prune(thread, { keep: 1 })).toBe(1);
+    expect(await shown(open(), at(thread))).toEqual(["a", "b"]);
+  });
+
+  it("comes to an end where a damaged record is its own ancestor", async () => {
+    const [saver, thread] = [open(), randomUUID()];
+    const config = (await saver.put(at(thread), ...showing([message("a")]))) as ReturnType<typeof at>;
+    const { checkpoint_id: id } = (await saver.put(config, ...showing([message("b")], 2))).configurable!;
+    const itself = `1||999999999|${id}\0{"c":{},"d":{},"m":{}}`;
+    await client.hset(keysOf(thread).checkpoints, `c\0${id}`, itself);
+    const history = saver.getDeltaChannelHistory({ config: at(thread, id as string), channels: ["messages"] });
+    await expect(history).rejects.toMatchObject({ name: "RecordError", code: "corrupt" });
+    expect(await saver.prune(thread, { keep: 1 })).toBe(1);
   });
 
   it("refuses a value that is too large, and one that JSON cannot hold, before anything is sent", async () => {

@@ -1,5 +1,5 @@
 import type { CheckpointPendingWrite } from "@langchain/langgraph-checkpoint";
-import { changedThread } from "./thread-errors.js";
+import { changedThread, corruptCheckpoint } from "./thread-errors.js";
 import type { OpenedCheckpoint, ThreadReader } from "./thread-reader.js";
 import { placeOf } from "./thread-records.js";
 import type { Items, StoredCheckpoint, ThreadStore } from "./thread-store.js";
@@ -50,6 +50,7 @@ export async function channelHistories(
 ): Promise<Record<string, ChannelHistory>> {
   const found = new Map(request.channels.map((channel): [string, ChannelHistory] => [channel, { writes: [] }]));
   const open = new Set(request.channels);
+  const walked = new Set<string>();
   let id: string | undefined = request.id;
   for (let tries = 0; id !== undefined && open.size > 0;) {
     const page = await setting.store.ancestors(request.threadId, request.ns, id, pageLength);
@@ -65,6 +66,11 @@ export async function channelHistories(
     }
     const items = await setting.reader.openItems(read?.items ?? new Map());
     for (const stored of read?.checkpoints ?? []) {
+      if (walked.has(stored.member)) {
+        // Only a damaged record is its own ancestor.
+        throw corruptCheckpoint(request.threadId, placeOf(stored.member).id);
+      }
+      walked.add(stored.member);
       await collect(await setting.reader.open(stored), { found, open, items, reader: setting.reader });
     }
     const isRoot = needed.length === ancestors.length && ancestors.length < pageLength;

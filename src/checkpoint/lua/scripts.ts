@@ -122,21 +122,22 @@ return (stored or ''):gmatch('[^\\n]+')
 end`,
 };
 
-export const spansAt7: ScriptPart = {
+export const spansAt8: ScriptPart = {
   file: "includes/spans.lua",
-  line: 7,
+  line: 8,
   text: `\
 local function addSpans(thread, ranges, base, spans, seen)
 for group, plus, first, last in ranges:gmatch('(@?)(%+?)(%d+)%-?(%d*)') do
 local start = plus == '+' and base or 0
 local from = first + start
 local to = last ~= '' and last + start or from
+if from < thread.base or to < from or to >= thread.next then return false end
 spans[#spans + 1] = { from, to }
 for at = from, group == '@' and to or from - 1 do
 if not seen[at] then
 seen[at] = true
-local text = at >= thread.base and call('LINDEX', items, at - thread.base)
-if not text or not addSpans(thread, text, 0, spans, seen) then return false end
+local text = call('LINDEX', items, at - thread.base)
+if not text:find('^[%d,%-]+$') or not addSpans(thread, text, 0, spans, seen) then return false end
 end
 end
 end
@@ -180,10 +181,8 @@ export const readSpansAt5: ScriptPart = {
 local function readSpans(thread, spans)
 local reply = {}
 for _, span in ipairs(merged(spans)) do
-if span[1] >= thread.base then
 reply[#reply + 1] = span[1]
 reply[#reply + 1] = call('LRANGE', items, span[1] - thread.base, span[2] - thread.base)
-end
 end
 return reply
 end`,
@@ -229,9 +228,9 @@ return call('ZREVRANGEBYLEX', order, '(' .. ns .. '\\1', '[' .. ns .. '\\0', 'LI
 end`,
 };
 
-export const keptRecordsAt9: ScriptPart = {
+export const keptRecordsAt10: ScriptPart = {
   file: "includes/kept-records.lua",
-  line: 9,
+  line: 10,
   text: `\
 local function isBefore(a, b)
 for i = 1, #b do
@@ -266,7 +265,7 @@ end
 return true
 end
 
-local function keepAncestors(records)
+local function keepAncestors(records, most)
 local kept = {}
 for _, record in pairs(records) do
 if record.stays and record.checkpoint then kept[#kept + 1] = record end
@@ -274,7 +273,7 @@ end
 for _, record in ipairs(kept) do
 local _, _, needs, parent = record.checkpoint:match(recordPattern)
 local above = records[record.ns .. '\\0' .. (parent or '')]
-for _ = 1, tonumber(needs or '') or 0 do
+for _ = 1, math.min(tonumber(needs or '') or 0, most) do
 if not (above and above.checkpoint) then break end
 above.stays = true
 _, _, _, parent = above.checkpoint:match(recordPattern)
@@ -322,7 +321,7 @@ export const pruneRecordsAt10: ScriptPart = {
 local function prune(thread, keep, seed)
 local records = loadRecords()
 if not keepNewest(records, keep) then return {} end
-keepAncestors(records)
+keepAncestors(records, thread.count)
 local kept, lost, keptSeen, lostSeen, fields, members = {}, {}, {}, {}, {}, {}
 for member, record in pairs(records) do
 if record.stays then
@@ -506,7 +505,7 @@ export const listCheckpointsScript = script([
   threadAt5,
   threadGateAt6,
   recordsAt5,
-  spansAt7,
+  spansAt8,
   recordSpansAt7,
   readSpansAt5,
   pagesAt8,
@@ -518,8 +517,8 @@ export const pruneThreadScript = script([
   threadGateAt6,
   membersAt6,
   recordsAt5,
-  keptRecordsAt9,
-  spansAt7,
+  keptRecordsAt10,
+  spansAt8,
   recordSpansAt7,
   nextTokenAt7,
   dropItemsAt8,
@@ -539,8 +538,8 @@ export const putCheckpointScript = script([
   writeRecordAt10,
   membersAt6,
   recordsAt5,
-  keptRecordsAt9,
-  spansAt7,
+  keptRecordsAt10,
+  spansAt8,
   recordSpansAt7,
   dropItemsAt8,
   pruneRecordsAt10,
@@ -573,7 +572,7 @@ export const readCheckpointScript = script([
   threadGateAt6,
   membersAt6,
   recordsAt5,
-  spansAt7,
+  spansAt8,
   recordSpansAt7,
   readSpansAt5,
   nextTokenAt7,
@@ -588,7 +587,7 @@ export const readCheckpointsScript = script([
   threadAt5,
   threadGateAt6,
   recordsAt5,
-  spansAt7,
+  spansAt8,
   recordSpansAt7,
   readSpansAt5,
   pagesAt8,

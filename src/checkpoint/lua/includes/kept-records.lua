@@ -1,7 +1,8 @@
 -- `loadRecords()` is every record of the thread by its member: `checkpoint`, `writes`.
 -- `keepNewest(records, keep)` marks those that stay, `stays`: the newest checkpoints of the root namespace, what other
 -- namespaces hold since the oldest of them, and the newest of a namespace that no task began; returns false if there
--- are not more. `keepAncestors(records)` marks the checkpoints from which a kept one that needs them takes values.
+-- are not more. `keepAncestors(records, most)` marks the checkpoints from which a kept one that needs them takes
+-- values, up to the number that the thread has: a damaged record may name itself as its parent.
 --
 --- @include members
 --- @include records
@@ -39,7 +40,7 @@ local function keepNewest(records, keep)
   return true
 end
 
-local function keepAncestors(records)
+local function keepAncestors(records, most)
   local kept = {}
   for _, record in pairs(records) do
     if record.stays and record.checkpoint then kept[#kept + 1] = record end
@@ -47,7 +48,7 @@ local function keepAncestors(records)
   for _, record in ipairs(kept) do
     local _, _, needs, parent = record.checkpoint:match(recordPattern)
     local above = records[record.ns .. '\0' .. (parent or '')]
-    for _ = 1, tonumber(needs or '') or 0 do
+    for _ = 1, math.min(tonumber(needs or '') or 0, most) do
       if not (above and above.checkpoint) then break end
       above.stays = true
       _, _, _, parent = above.checkpoint:match(recordPattern)

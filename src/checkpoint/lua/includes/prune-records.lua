@@ -10,7 +10,7 @@
 local function prune(thread, keep, seed)
   local records = loadRecords()
   if not keepNewest(records, keep) then return {} end
-  keepAncestors(records)
+  keepAncestors(records, thread.count)
   local kept, lost, keptSeen, lostSeen, fields, members = {}, {}, {}, {}, {}, {}
   for member, record in pairs(records) do
     if record.stays then

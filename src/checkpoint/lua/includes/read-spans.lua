@@ -5,10 +5,8 @@
 local function readSpans(thread, spans)
   local reply = {}
   for _, span in ipairs(merged(spans)) do
-    if span[1] >= thread.base then
-      reply[#reply + 1] = span[1]
-      reply[#reply + 1] = call('LRANGE', items, span[1] - thread.base, span[2] - thread.base)
-    end
+    reply[#reply + 1] = span[1]
+    reply[#reply + 1] = call('LRANGE', items, span[1] - thread.base, span[2] - thread.base)
   end
   return reply
 end

@@ -1,5 +1,5 @@
 -- `addSpansOf(thread, record, writes, spans, seen)` adds the positions that the record of a checkpoint and those of its
--- writes name; nil for none. False if an item that holds positions is missing.
+-- writes name; nil for none. False at the first that the thread does not have.
 --
 --- @include records
 --- @include spans

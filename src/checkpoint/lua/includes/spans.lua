@@ -1,5 +1,6 @@
 -- `addSpans(thread, ranges, base, spans, seen)` adds the positions that ranges name, `{ from, to }` each, to a list;
--- what stands behind an `@` is items that hold ranges themselves, of which each is read once. False if one is missing.
+-- what stands behind an `@` is items that hold ranges themselves, of which each is read once. False at the first that
+-- the thread does not have: so a damaged record neither holds the server nor hides items of others.
 -- `merged(spans)` is the list in order, where none touches another.
 --
 --- @include thread
@@ -9,12 +10,13 @@ local function addSpans(thread, ranges, base, spans, seen)
     local start = plus == '+' and base or 0
     local from = first + start
     local to = last ~= '' and last + start or from
+    if from < thread.base or to < from or to >= thread.next then return false end
     spans[#spans + 1] = { from, to }
     for at = from, group == '@' and to or from - 1 do
       if not seen[at] then
         seen[at] = true
-        local text = at >= thread.base and call('LINDEX', items, at - thread.base)
-        if not text or not addSpans(thread, text, 0, spans, seen) then return false end
+        local text = call('LINDEX', items, at - thread.base)
+        if not text:find('^[%d,%-]+$') or not addSpans(thread, text, 0, spans, seen) then return false end
       end
     end
   end
