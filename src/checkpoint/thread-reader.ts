@@ -1,7 +1,7 @@
 import type { CheckpointMetadata, CheckpointTuple, SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { configOf } from "./config.js";
 import { writesInOrder, type StoredWrite } from "./pending-writes.js";
-import { reviveValue } from "./revive-value.js";
+import { ItemParser, reviveValue } from "./revive-value.js";
 import type { SealedTexts } from "./sealed-texts.js";
 import { parseRecord, placeOf, writeRecords } from "./thread-records.js";
 import { corruptCheckpoint, damagedThread } from "./thread-errors.js";
@@ -26,11 +26,12 @@ export interface OpenedCheckpoint {
   readonly writes: readonly StoredWrite[];
 }
 
-/** Reads what is stored of one thread. */
+/** Reads what is stored of one thread. Remembers the items that it parsed. */
 export class ThreadReader {
   readonly #threadId: string;
   readonly #serde: SerializerProtocol;
   readonly #sealed: SealedTexts;
+  readonly #items = new ItemParser();
 
   constructor(threadId: string, serde: SerializerProtocol, sealed: SealedTexts) {
     this.#threadId = threadId;
@@ -89,7 +90,7 @@ export class ThreadReader {
       return text;
     };
     try {
-      return await reviveValue(json, base, { serde: this.#serde, textAt });
+      return await reviveValue(json, base, { serde: this.#serde, textAt, items: this.#items });
     } catch (error) {
       throw error instanceof SyntaxError ? corruptCheckpoint(this.#threadId, placeOf(member).id, error) : error;
     }
