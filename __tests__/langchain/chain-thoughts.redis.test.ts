@@ -1,7 +1,10 @@
 import { ChatAnthropic } from "@langchain/anthropic";
 import { HumanMessage } from "@langchain/core/messages";
+import type { BasePromptValueInterface } from "@langchain/core/prompt_values";
 import { ChatPromptTemplate } from "@langchain/core/prompts";
+import { type RunnableLike, RunnablePassthrough } from "@langchain/core/runnables";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
+import { createAgent } from "langchain";
 import {
   approximateCounter,
   type ChatHistoryReducer,
@@ -14,7 +17,7 @@ import {
 import { wired } from "../../src/entries/structure.js";
 import { type ProviderServer, startProviderServer } from "../../testing/provider-server.js";
 import { listIn } from "../../testing/wire/json.js";
-import { closeMemories, newMemory } from "../support/memories.js";
+import { closeMemories, events, newMemory } from "../support/memories.js";
 
 let server: ProviderServer;
 
@@ -42,19 +45,16 @@ const reducers: Record<string, () => ChatHistoryReducer | undefined> = {
     }),
 };
 
-function chainOf(memory: RedisChatMemory, system = "Be brief.") {
-  const model = new ChatAnthropic({
-    model: "claude-opus-5-5",
-    apiKey: "none",
-    anthropicApiUrl: server.url,
-    maxRetries: 0,
-  });
+const claude = () =>
+  new ChatAnthropic({ model: "claude-opus-5-5", apiKey: "none", anthropicApiUrl: server.url, maxRetries: 0 });
+
+function chainOf(memory: RedisChatMemory, system = "Be brief.", model: RunnableLike = claude()) {
   const prompt = ChatPromptTemplate.fromMessages([
     ["system", system],
     ["placeholder", "{history}"],
     ["human", "{input}"],
   ]);
-  const runnable = prompt.pipe(wired(model));
+  const runnable = prompt.pipe(model);
   return withRedisMemory(runnable, { memory, inputMessagesKey: "input", historyMessagesKey: "history" });
 }
 
@@ -116,5 +116,37 @@ describe.each<Door>(["invoke", "stream"])("a chain's requests to a model that bi
     expect(server.requests.flatMap(({ violations }) => violations)).toEqual([]);
     expect(server.requests).toHaveLength(5);
     expect(thoughtsSent()).toBeGreaterThan(0);
+  });
+});
+
+describe("a chain's model that binds its thoughts", () => {
+  const models: Record<string, () => RunnableLike> = {
+    itself: claude,
+    "wired by hand": () => wired(claude()),
+    "with retries": () => claude().withRetry({ stopAfterAttempt: 2 }),
+    "with fallbacks": () => claude().withFallbacks([claude()]),
+    "with bound tools": () => claude().bindTools([{ name: "lookup", input_schema: { type: "object" } }]),
+    "in a chain with a config": () => chat.pipe(claude()).withConfig({ tags: ["inner"] }),
+  };
+  const chat = new RunnablePassthrough<BasePromptValueInterface>();
+
+  it.each(Object.keys(models))("gets its thoughts back: %s", async (name) => {
+    const chain = chainOf(newMemory(), "Be brief.", models[name]!());
+    for (const turn of [1, 2, 3]) {
+      await ask(chain, "invoke", `Question ${turn}?`);
+    }
+    expect(server.requests.flatMap(({ violations }) => violations)).toEqual([]);
+    expect(thoughtsSent()).toBe(2);
+  });
+
+  it("gets none of earlier turns where an agent in the chain hides its prompt, and the memory says so", async () => {
+    const agent = createAgent({ model: claude(), tools: [], systemPrompt: "Be brief." });
+    const chain = withRedisMemory(agent, { memory: newMemory() });
+    for (const content of ["Question 1?", "Question 2?"]) {
+      await chain.invoke({ messages: [new HumanMessage(content)] }, ann);
+    }
+    expect(server.requests.flatMap(({ violations }) => violations)).toEqual([]);
+    expect(thoughtsSent()).toBe(0);
+    expect(events).toContainEqual({ type: "repaired", sessionId: "ann", rules: ["S32"] });
   });
 });

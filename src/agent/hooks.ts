@@ -17,6 +17,7 @@ import { asAnswer, isStructured, structuredAnswer, type ResponseFormat } from ".
 import { withCacheMarks } from "../reducers/prompt-cache/marks.js";
 import { boundThoughts, type BoundThoughts } from "../structure/seam/model-input.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";
+import type { ModelProfile } from "../structure/seam/profile-of.js";
 
 /** Store policy: when messages are stored, and what a stopped run leaves. */
 export interface StorePolicy {
@@ -142,7 +143,7 @@ export class AgentHooks {
     const messages = await run.request(state, request.messages, { plan, config, call: partsOf(request) });
     const plain = withOneSystemText({ ...request, messages }, plan.criteria.profile);
     const marked = this.#policy.promptCacheMarks ? markedRequest(plain, plan.criteria.profile) : plain;
-    const bound = await this.#thoughtsOf(marked, profile.model);
+    const bound = await this.#thoughtsOf(marked, profile);
     const sent = bound === undefined ? marked : { ...marked, messages: bound.messages };
     // The run may have been stopped meanwhile: saves the model call.
     stopSignal(config)?.throwIfAborted();
@@ -166,10 +167,10 @@ export class AgentHooks {
 
   #thoughtsOf(
     { messages, systemMessage, systemPrompt, tools }: CallRequest,
-    model: string | undefined,
+    profile: ModelProfile,
   ): Promise<BoundThoughts | undefined> {
     const { sessionId, context } = this.#setting.session;
-    const request = { model, messages, system: systemMessage ?? systemPrompt, tools };
+    const request = { profile, messages, system: systemMessage ?? systemPrompt, tools };
     return boundThoughts(request, { sessionId, onEvent: context.onEvent });
   }
 

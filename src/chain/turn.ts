@@ -11,7 +11,7 @@ import { traceOf, type TracePlace } from "../session/reduction-trace.js";
 import { readRunNames, sessionIdOf } from "../session/identity.js";
 import { roleOf } from "../messages/roles.js";
 import { interruptedAnswer } from "../turns/stop.js";
-import { modelInput, planOf } from "../structure/seam/model-input.js";
+import { modelInput, planOf, type ModelPlan } from "../structure/seam/model-input.js";
 import { canOpenByWriting, openByWriting, openTurn, type OpenTurn } from "../turns/open-turn.js";
 import {
   describeOutput,
@@ -46,6 +46,8 @@ interface TurnParts {
   readonly measured: MeasuredRequest | undefined;
   readonly sent: readonly BaseMessage[];
   readonly input: unknown;
+  /** The chain's runnable, or a copy of it whose models are wired. */
+  readonly runnable: unknown;
   readonly held: HeldTurn | undefined;
   /** Parent run of a reduction after a write, for tracers. */
   readonly trace: TracePlace | undefined;
@@ -54,6 +56,9 @@ interface TurnParts {
 const ignore = () => undefined;
 /** The code of requests that fit a window, loaded with the first memory that has such a reducer. */
 const fitting = loadedOnce(() => import("../turns/fit-window.js"));
+
+/** The code of chains whose models are wired, loaded with the first that needs it. */
+const wiring = loadedOnce(() => import("./wired-models.js"));
 
 /** One run of a chain: its input, and the messages to store. */
 export class ChainTurn {
@@ -105,7 +110,7 @@ export class ChainTurn {
 
   /** Opens the turn; its first call acquires the hold. */
   static async #hold(
-    place: Omit<TurnParts, "opened" | "measured" | "sent" | "input" | "held">,
+    place: Omit<TurnParts, "opened" | "measured" | "sent" | "input" | "runnable" | "held">,
     input: ChainInput,
     messages: readonly BaseMessage[],
   ): Promise<ChainTurn> {
@@ -122,7 +127,7 @@ export class ChainTurn {
   }
 
   static async #open(
-    place: Omit<TurnParts, "opened" | "measured" | "sent" | "input" | "held">,
+    place: Omit<TurnParts, "opened" | "measured" | "sent" | "input" | "runnable" | "held">,
     hold: RunHold | undefined,
     { input, messages }: { readonly input: ChainInput; readonly messages: readonly BaseMessage[] },
   ): Promise<ChainTurn> {
@@ -133,20 +138,26 @@ export class ChainTurn {
     const { profile = session.context.profile } = options;
     const { onEvent } = session.context;
     const { sessionId } = history;
-    const { plan } = await planOf(profile, { model: options.runnable, config }, { sessionId, onEvent });
+    const observer = { sessionId, onEvent };
+    const planned = await planOf(profile, { model: options.runnable, config }, observer);
+    const { plan } = planned;
     const windows = session.context.window && (await fitting());
     const fitted = await windows?.fitHistory(session, { opened, model: options.runnable, config });
     const { history: view = opened.history, measured } = fitted ?? {};
-    const forModel = modelInput({ history: view, turn: opened.turn, plan, sessionId, onEvent });
+    const given = modelInput({ history: view, turn: opened.turn, plan, sessionId, onEvent });
+    const { runnable, input: forModel } = needsWires(planned)
+      ? (await wiring()).wiredTurn(given, { ...planned, ...observer, named: profile, runnable: options.runnable })
+      : { runnable: options.runnable, input: given };
     const sent = [...forModel.history, ...forModel.turn];
-    const given = options.promptCacheMarks ? markedInput(forModel, plan.criteria.profile) : forModel;
+    const marked = options.promptCacheMarks ? markedInput(forModel, plan.criteria.profile) : forModel;
     const turn = new ChainTurn({
       ...place,
       held: hold?.held,
       opened,
       measured,
       sent,
-      input: runnableInput(input, given, options),
+      input: runnableInput(input, marked, options),
+      runnable,
     });
     await turn.#storeInput();
     if (config.signal?.aborted) {
@@ -158,6 +169,11 @@ export class ChainTurn {
   /** Runs a function in the hold's async context, so that nested turns are detected. */
   async within<Result>(run: () => Promise<Result>): Promise<Result> {
     return this.#parts.held === undefined ? run() : this.#parts.held.within(run);
+  }
+
+  /** The chain, or its copy with wired models. */
+  get runnable(): unknown {
+    return this.#parts.runnable;
   }
 
   /** The runnable's input. */
@@ -279,6 +295,11 @@ export class ChainTurn {
     const traced = { ...turn, ...(trace && { trace }), ...(window && { reduce: false }) };
     return writeTurn(history, messages, { ...(turnId !== undefined && { turnId }), turn: traced });
   }
+}
+
+/** True for models to which what a prompt puts in front of the history matters: it binds, or there may be one text. */
+function needsWires({ plan, profile }: ModelPlan): boolean {
+  return profile.bindsThoughts || plan.criteria.profile.rules.S04 === "error";
 }
 
 /** The id of the input's last message, if it is a user message: the turn's id unless one is given. */

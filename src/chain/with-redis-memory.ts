@@ -64,15 +64,13 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
   }
 
   override lc_namespace: string[] = ["langchain_redis_memory", "langchain"];
-  readonly #bound: Runnable<unknown, Output>;
   readonly #options: ChainOptions;
   /** By each run's own signal: detaches it from the caller's. */
   readonly #settle = new WeakMap<AbortSignal, () => void>();
 
   constructor(runnable: unknown, options: WithRedisMemoryOptions) {
     super();
-    this.#bound = coerceToRunnable<Output>(runnable);
-    const checked = chainOptions(options, this.#bound);
+    const checked = chainOptions(options, coerceToRunnable(runnable));
     const inputMessagesKey = checked.inputMessagesKey ?? (takesState(runnable) ? "messages" : undefined);
     this.#options = { ...checked, ...(inputMessagesKey !== undefined && { inputMessagesKey }) };
   }
@@ -148,7 +146,7 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
       }
       config.signal?.throwIfAborted();
       const child = childConfig(config, runManager, config.signal && said);
-      running = turn.within(() => this.#bound.invoke(turn.input, child));
+      running = turn.within(() => runnableOf<Output>(turn).invoke(turn.input, child));
       return await this.#finish(turn, await running, config);
     } finally {
       unwatch();
@@ -173,7 +171,7 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
           await showAnswer(turn.repeated, childConfig(config, runManager));
           yield turn.repeated.value as Output;
         } else {
-          const stream = () => this.#bound.stream(turn.input, childConfig(config, runManager));
+          const stream = () => runnableOf<Output>(turn).stream(turn.input, childConfig(config, runManager));
           for await (const chunk of await turn.within(stream)) {
             chunks.add(chunk);
             turn.signOfLife();
@@ -216,15 +214,19 @@ function takesState(runnable: unknown): boolean {
   return isAgent || (isGraph && isRecord(channels) && "messages" in channels);
 }
 
-function coerceToRunnable<Output>(runnable: unknown): Runnable<unknown, Output> {
+function runnableOf<Output>({ runnable }: ChainTurn): Runnable<unknown, Output> {
+  return runnable as Runnable<unknown, Output>;
+}
+
+function coerceToRunnable(runnable: unknown): Runnable {
   if (typeof (runnable as { invoke?: unknown } | undefined)?.invoke === "function") {
-    return runnable as Runnable<unknown, Output>;
+    return runnable as Runnable;
   }
   if (typeof runnable === "function") {
-    return RunnableLambda.from(runnable as (input: unknown) => Output | Promise<Output>) as Runnable<unknown, Output>;
+    return RunnableLambda.from(runnable as (input: unknown) => unknown);
   }
   if (typeof runnable === "object" && runnable !== null && !Array.isArray(runnable)) {
-    return RunnableMap.from(runnable as never) as unknown as Runnable<unknown, Output>;
+    return RunnableMap.from(runnable as never);
   }
   throw new ConfigurationError(
     "runnable",

@@ -1,10 +1,11 @@
-import { AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
+import { AIMessageChunk, type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import type { BaseLanguageModelInput } from "@langchain/core/language_models/base";
 import { Runnable, type RunnableConfig } from "@langchain/core/runnables";
 import type { MemoryEventHandler } from "../base/events.js";
 import { fieldsOf, stringIn } from "../messages/values.js";
 import { prefixKey, stampAnswer } from "../structure/ledger/walk-ledger.js";
-import { reportDropped } from "../structure/seam/model-input.js";
+import type { StructureProfile } from "../structure/profiles/profile.js";
+import { reportDropped, type RequestObserver } from "../structure/seam/model-input.js";
 import { readyFor, type ToModelResult } from "../structure/seam/to-model.js";
 import { messagesOf, type ReducerInput } from "./chat-history-reducer.js";
 
@@ -37,15 +38,23 @@ export function wired<Answer extends BaseMessage>(
   return new Wired(model, options);
 }
 
-class Wired<Answer extends BaseMessage> extends Runnable<ReducerInput, Answer> {
-  override lc_namespace = ["langchain_redis_memory", "reducers"];
-  readonly #model: Runnable<BaseLanguageModelInput, Answer>;
-  readonly #onEvent: MemoryEventHandler | undefined;
+/** The session and the profile of a wired model's requests, where they are known. */
+export interface WiredRequest extends WiredModelOptions, Partial<RequestObserver> {
+  /** @default the model's */
+  readonly profile?: StructureProfile | undefined;
+}
 
-  constructor(model: Runnable<BaseLanguageModelInput, Answer>, { onEvent }: WiredModelOptions) {
+/** A model behind `toModel`. */
+export class Wired<Answer extends BaseMessage> extends Runnable<ReducerInput, Answer> {
+  override lc_namespace = ["langchain_redis_memory", "reducers"];
+  /** The model, under the name by which LangChain's bindings have theirs, so that `profileOf` finds it. */
+  readonly bound: Runnable<BaseLanguageModelInput, Answer>;
+  readonly #request: WiredRequest;
+
+  constructor(model: Runnable<BaseLanguageModelInput, Answer>, request: WiredRequest) {
     super();
-    this.#model = model;
-    this.#onEvent = onEvent;
+    this.bound = model;
+    this.#request = request;
   }
 
   /** The class's name in traces, which a bundler would shorten. */
@@ -55,14 +64,14 @@ class Wired<Answer extends BaseMessage> extends Runnable<ReducerInput, Answer> {
 
   override async invoke(input: ReducerInput, config?: Partial<RunnableConfig>): Promise<Answer> {
     const { messages, prefix } = await this.#ready(input, config);
-    const answer = await this.#model.invoke(messages, config);
+    const answer = await this.bound.invoke(messages, config);
     return prefix === undefined ? answer : stampAnswer(answer, prefix);
   }
 
   override async *_streamIterator(input: ReducerInput, config?: Partial<RunnableConfig>): AsyncGenerator<Answer> {
     const { messages, prefix } = await this.#ready(input, config);
     let whole: AIMessageChunk | undefined;
-    for await (const chunk of await this.#model.stream(messages, config)) {
+    for await (const chunk of await this.bound.stream(messages, config)) {
       const piece = chunk as unknown as AIMessageChunk;
       whole = prefix === undefined ? undefined : whole === undefined ? piece : whole.concat(piece);
       yield chunk;
@@ -73,13 +82,15 @@ class Wired<Answer extends BaseMessage> extends Runnable<ReducerInput, Answer> {
     }
   }
 
-  async #ready(input: ReducerInput, config: Partial<RunnableConfig> | undefined): Promise<ToModelResult> {
-    const request = { model: this.#model, ...(config !== undefined && { config }) };
-    const { result, repaired, walk } = await readyFor(messagesOf(input), request);
+  async #ready(input: ReducerInput | string, config: Partial<RunnableConfig> | undefined): Promise<ToModelResult> {
+    const request = { model: this.bound, ...(config !== undefined && { config }) };
+    const messages = typeof input === "string" ? [new HumanMessage(input)] : messagesOf(input);
+    const { result, repaired, walk } = await readyFor(messages, request, this.#request.profile);
     if (walk !== undefined) {
-      const { sessionId, thread_id: threadId } = fieldsOf(config?.configurable);
-      const session = stringIn(sessionId) ?? stringIn(threadId) ?? "";
-      reportDropped(walk, repaired, { sessionId: session, onEvent: this.#onEvent });
+      const configurable = fieldsOf(config?.configurable);
+      const named = stringIn(configurable["sessionId"]) ?? stringIn(configurable["thread_id"]);
+      const { sessionId = named ?? "", onEvent } = this.#request;
+      reportDropped(walk, repaired, { sessionId, onEvent });
     }
     return result;
   }

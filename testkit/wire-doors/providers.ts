@@ -12,8 +12,7 @@ import type { DoorProvider } from "./cells.js";
 /** A provider as an application sees it: its adapter, at a base URL. */
 export interface Provider {
   readonly kind: WireKind;
-  /** The model; `bindsThoughts` is false where the door cannot keep such thoughts (a chain without `wired`). */
-  model(url: string, options: { readonly bindsThoughts: boolean }): BaseChatModel;
+  model(url: string): BaseChatModel;
 }
 
 const access = { apiKey: "none", maxRetries: 0 };
@@ -31,10 +30,7 @@ export const providers: Readonly<Record<DoorProvider, Provider>> = {
   },
   anthropic: {
     kind: "anthropic",
-    model: (url, { bindsThoughts }) => {
-      const model = bindsThoughts ? "claude-opus-5-5" : "claude-opus-4-8";
-      return asModel(new ChatAnthropic({ ...access, model, anthropicApiUrl: url }));
-    },
+    model: (url) => asModel(new ChatAnthropic({ ...access, model: "claude-opus-5-5", anthropicApiUrl: url })),
   },
   google: { kind: "gemini", model: (url) => asModel(new ChatGoogle({ ...gemini, endpoint: url })) },
   "google-genai": { kind: "gemini", model: (url) => asModel(new ChatGoogleGenerativeAI({ ...gemini, baseUrl: url })) },

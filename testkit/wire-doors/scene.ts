@@ -161,7 +161,7 @@ export class Scene {
     const server =
       this.#servers.get(provider) ?? (await startProviderServer({ kind, reply: (body) => this.#reply(body) }));
     this.#servers.set(provider, server);
-    return model(server.url, { bindsThoughts: this.cell.door !== "chain" });
+    return model(server.url);
   }
 
   #reply(body: Readonly<Record<string, unknown>>): ProviderReply {

@@ -4,7 +4,6 @@ import { report, type MemoryEventHandler } from "../../base/events.js";
 import { roleOf } from "../../messages/roles.js";
 import type { LedgerWalk, PrefixParts } from "../ledger/walk-ledger.js";
 import { type RepairOptions, type RepairPlan, resolveRepairOptions } from "../options.js";
-import { bindsThoughts } from "../profiles/of-model.js";
 import type { StructureProfile } from "../profiles/profile.js";
 import { repairAs } from "../repair/repair.js";
 import { synthesizedKey } from "../repair/session.js";
@@ -94,8 +93,9 @@ export interface RequestObserver {
 }
 
 /**
- * The plan of a request: for the given profile, or with `"auto"` for that of the request's model. Reports each class of
- * models that is not known once.
+ * The plan of a request: for the given profile, or with `"auto"` for that of the request's model. Reads the model in
+ * either case, because thoughts are bound to what stands before them under any profile. Reports each class of models
+ * that is not known once.
  */
 export async function planOf(
   profile: StructureProfile | "auto",
@@ -244,8 +244,7 @@ function historyBefore(
 /** A request of a session to a model. */
 export interface ThoughtRequest extends PrefixParts {
   readonly messages: readonly BaseMessage[];
-  /** The model's name; undefined if it is not known. */
-  readonly model: string | undefined;
+  readonly profile: ModelProfile;
 }
 
 /** A request with the thoughts that fit. */
@@ -260,11 +259,11 @@ export interface BoundThoughts {
  * thoughts. Reports thoughts that are left out, once per change.
  */
 export async function boundThoughts(
-  { model, messages, ...parts }: ThoughtRequest,
+  { profile, messages, ...parts }: ThoughtRequest,
   observer: RequestObserver,
 ): Promise<BoundThoughts | undefined> {
   // The ledger is loaded when such a model is first called.
-  if (model === undefined || !bindsThoughts(model)) {
+  if (!profile.bindsThoughts) {
     return undefined;
   }
   const { stampAnswer, walkLedger } = await import("../ledger/walk-ledger.js");

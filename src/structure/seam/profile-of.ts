@@ -1,7 +1,7 @@
 import { fieldsOf, isRecord, stringIn } from "../../messages/values.js";
 import type { Adapter } from "../adapters/adapter.js";
 import { adapterProfiles } from "../profiles/adapter-profiles.js";
-import { profileOfModel } from "../profiles/of-model.js";
+import { bindsThoughts, profileOfModel } from "../profiles/of-model.js";
 import type { StructureProfile } from "../profiles/profile.js";
 
 /**
@@ -39,6 +39,8 @@ export interface ModelProfile {
   readonly tools: readonly unknown[];
   /** Whether the provider keeps reasoning items. */
   readonly storesReasoning: boolean;
+  /** Whether the model binds a thought to everything before it; of several models, whether one does. */
+  readonly bindsThoughts: boolean;
   /** How much a request may hold. */
   readonly window: ModelWindow;
 }
@@ -94,14 +96,14 @@ export async function readProfile(
 
 function profileFor(called: unknown, found: readonly Described[]): ModelProfile {
   const [first] = found;
-  const window = windowOf(found);
+  const common = { window: windowOf(found), bindsThoughts: found.some(({ name }) => bindsThoughts(name)) };
   const model = first !== undefined && found.every(({ name }) => name === first.name) ? first.name : undefined;
   if (first === undefined || found.some(({ adapter }) => adapter === undefined || adapter !== first.adapter)) {
     const unknown = found.find(({ adapter }) => adapter === undefined);
     const guessedFor = unknown?.className ?? (found.length > 1 ? "several models" : classNameOf(called));
     const tools = first !== undefined && found.length === 1 ? first.tools : [];
-    const facts = { model, hasTools: undefined, tools, storesReasoning: true, window };
-    return { profile: adapterProfiles.neutral, guessedFor, ...facts };
+    const facts = { model, hasTools: undefined, tools, storesReasoning: true };
+    return { profile: adapterProfiles.neutral, guessedFor, ...facts, ...common };
   }
   const thinksByHand = found.some((each) => each.thinksByHand);
   return {
@@ -111,7 +113,7 @@ function profileFor(called: unknown, found: readonly Described[]): ModelProfile 
     hasTools: found.every(({ hasTools }) => hasTools === first.hasTools) ? first.hasTools : undefined,
     tools: found.length === 1 ? first.tools : [],
     storesReasoning: found.every(({ storesReasoning }) => storesReasoning),
-    window,
+    ...common,
   };
 }
 

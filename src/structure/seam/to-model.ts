@@ -2,10 +2,10 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { boundRepairs } from "../ledger/bound-rule.js";
 import { type AnswerPrefix, type LedgerWalk, type PrefixParts, walkLedger } from "../ledger/walk-ledger.js";
 import type { RepairChoices } from "../options.js";
-import { bindsThoughts } from "../profiles/of-model.js";
+import type { StructureProfile } from "../profiles/profile.js";
 import { repairAs } from "../repair/repair.js";
 import type { StructureRepair } from "../repair/session.js";
-import { planForModel } from "./model-input.js";
+import { planFor, planForModel } from "./model-input.js";
 import type { ModelProfile } from "./profile-of.js";
 
 /** The request that {@link toModel} makes messages ready for. */
@@ -62,14 +62,15 @@ interface ReadyMessages {
   readonly walk: LedgerWalk | undefined;
 }
 
-/** {@link toModel} with its walk. */
+/** {@link toModel} with its walk; for a named profile in place of the model's. */
 export async function readyFor(
   messages: readonly BaseMessage[],
   { model, system, tools, repair, config }: ToModelOptions,
+  named?: StructureProfile,
 ): Promise<ReadyMessages> {
   const { plan, profile } = await planForModel("toModel", { model, tools, config, choices: repair });
-  const { messages: repaired, repairs } = repairAs(plan, messages);
-  if (!bindsThoughts(profile.model)) {
+  const { messages: repaired, repairs } = repairAs(named === undefined ? plan : planFor(named), messages);
+  if (!profile.bindsThoughts) {
     const result = { messages: repaired, repairs, thinkingDropped: 0, prefix: undefined, profile };
     return { result, repaired, walk: undefined };
   }
