@@ -262,8 +262,8 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
       ],
     },
     "src/entries/agent.ts": {
-      values: ["redisMemoryMiddleware"],
-      types: ["AgentRuntime", "RedisMemoryMiddlewareOptions"],
+      values: ["redisMemoryMiddleware", "steeringMiddleware"],
+      types: ["AgentRuntime", "RedisMemoryMiddlewareOptions", "SteeringMiddlewareOptions"],
     },
     "src/entries/store.ts": {
       values: [

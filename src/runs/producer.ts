@@ -3,6 +3,7 @@ import { MemoryError } from "../base/errors.js";
 import type { SessionRef } from "../store/session-ref.js";
 import { ChunkWriter } from "./chunk-text.js";
 import { RunLog, type RunEnd } from "./run-log.js";
+import type { RunSteers } from "./steers.js";
 import { runTtlMs, type RunEntry, type RunStore, type StoredRun } from "./run-store.js";
 
 /** The parts of its process that a producer uses. */
@@ -18,6 +19,8 @@ export interface ProducerSetting {
   readonly tell: (instance: string) => Promise<boolean>;
   /** Resolves when the memory has stored what a stopped or failed run said. */
   readonly drain: () => Promise<void>;
+  /** Messages for the run, which its middleware takes. */
+  readonly steers: RunSteers;
 }
 
 /** Bytes that are written at once without waiting for more. */
@@ -66,6 +69,11 @@ export class Producer {
     return this.#setting.run;
   }
 
+  /** Messages for the run, which its middleware takes. */
+  get steers(): RunSteers {
+    return this.#setting.steers;
+  }
+
   /** Stops the work; what it said is stored, and the run ends as stopped. */
   stop(): void {
     this.#isStopped = true;
@@ -102,6 +110,8 @@ export class Producer {
     }
     try {
       await this.#writeRest();
+      const isStored = end.state !== "failed";
+      await this.#untilAnswered(() => this.#setting.steers.settle({ isStored }));
       this.log.finish(this.#over ?? (await this.#writeEnd(end)));
     } catch (error) {
       this.log.finish({ state: "failed", error: codeOf(error) });

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import type { BaseMessageLike } from "@langchain/core/messages";
 import { ConfigurationError, ConflictError } from "../base/errors.js";
 import { randomToken } from "../base/ids.js";
 import { lazy, nonEmptyText, nonNegativeInteger, parseOptions, positiveInteger } from "../base/options.js";
@@ -9,12 +10,14 @@ import { checkOwnerName } from "../session/identity.js";
 import type { MemoryContext } from "../session/memory-context.js";
 import { sessionLabel } from "../store/refusals.js";
 import { checkSessionId, type SessionRef } from "../store/session-ref.js";
+import type { SaidToRun, SteeredRuns } from "../turns/said-to-run.js";
 import { RunProcess } from "./run-process.js";
 import { codeOf } from "./producer.js";
 import { Run, type RunItem } from "./run.js";
 import { positionIn, runStart, type RunEndState, type RunPosition } from "./run-log.js";
 import type { StoredRun } from "./run-store.js";
-import { storedAnswer } from "./stored-answer.js";
+import { steerMessage } from "./steers.js";
+import { storedAnswer, storedIds } from "./stored-answer.js";
 
 /** Options of {@link redisRuns}. */
 export interface RedisRunsOptions {
@@ -41,9 +44,12 @@ export interface StartOptions extends RunAccess {
   readonly turnId: string;
   /**
    * While the run of another turn is under way: refuse (ConflictError `busy`), wait for its end (`queue`; of several
-   * waiters any one is next), or stop it first. @default "refuse"
+   * waiters any one is next), stop it first, or say `message` to it, as `steer` does: `start` then returns a reader of
+   * that run, or waits for its end where it sees nothing more, so that the message is the next turn. @default "refuse"
    */
-  readonly whileRunning?: "refuse" | "queue" | "stop";
+  readonly whileRunning?: "refuse" | "queue" | "stop" | "steer";
+  /** The user message, for `steer`; one with an id is said once however often it is sent. */
+  readonly message?: BaseMessageLike;
 }
 
 /** Options of {@link RedisRuns.join}. */
@@ -87,7 +93,11 @@ const startSchema = lazy(() =>
   z.strictObject({
     ...accessFields,
     turnId: nonEmptyText(),
-    whileRunning: z._default(z.enum(["refuse", "queue", "stop"], 'must be "refuse", "queue" or "stop"'), "refuse"),
+    whileRunning: z._default(
+      z.enum(["refuse", "queue", "stop", "steer"], 'must be "refuse", "queue", "stop" or "steer"'),
+      "refuse",
+    ),
+    message: z.optional(z.custom<BaseMessageLike>()),
   }),
 );
 const joinSchema = lazy(() =>
@@ -144,7 +154,7 @@ export function redisRuns(memory: RedisChatMemory, options: RedisRunsOptions = {
 }
 
 /** Starts, reads and stops runs: see {@link redisRuns}. */
-export class RedisRuns {
+export class RedisRuns implements SteeredRuns {
   readonly #memory: RedisChatMemory;
   readonly #process: RunProcess;
 
@@ -164,7 +174,8 @@ export class RedisRuns {
    *   for a session that was erased; ConfigurationError; errors of the work before its first chunk.
    */
   async start<Chunk>(sessionId: string, options: StartOptions, work: RunWork<Chunk>): Promise<Run<Chunk>> {
-    const { turnId, owner, whileRunning } = parseOptions("runs.start", startSchema(), options);
+    const { turnId, owner, whileRunning, message } = parseOptions("runs.start", startSchema(), options);
+    const said = whileRunning === "steer" ? steerMessage("runs.start", message) : undefined;
     const session = refOf("runs.start", sessionId, owner);
     const { store, mailbox } = this.#process;
     await mailbox.open();
@@ -178,14 +189,18 @@ export class RedisRuns {
       if (found.meta.turnId === turnId) {
         return this.#reader(session, { turnId });
       }
-      if (!(await this.#process.endIfDead(session, found))) {
-        await this.#makeWay(session, found, whileRunning);
+      if (await this.#process.endIfDead(session, found)) {
+        continue;
       }
+      if (said !== undefined && (await this.#process.steers.add(session, found.at, said))) {
+        return this.#reader(session, { turnId: found.meta.turnId });
+      }
+      await this.#makeWay(session, found, whileRunning);
     }
   }
 
   /** Waits for the end of a run of another turn. */
-  async #makeWay(session: SessionRef, run: StoredRun, policy: "refuse" | "queue" | "stop"): Promise<void> {
+  async #makeWay(session: SessionRef, run: StoredRun, policy: StartOptions["whileRunning"]): Promise<void> {
     if (policy === "refuse") {
       throw busy(session.id);
     }
@@ -236,6 +251,30 @@ export class RedisRuns {
   }
 
   /**
+   * Says a user message to the agent that runs, on whichever instance it is: the agent's `steeringMiddleware` adds it
+   * before the next model call, and the memory stores it in the turn. `idle`: nothing took it, because no run is under
+   * way, it has its last answer, or its work has no such middleware; start a turn with it.
+   *
+   * Idempotent for a message with an id. Three round trips.
+   *
+   * @throws ConfigurationError `message` for another role; ConflictError `other_owner`, and `busy` for a run that was
+   *   told 100 messages; StoreError, `too_large` beyond `limits.maxMessageBytes`, `erased`.
+   */
+  async steer(sessionId: string, message: BaseMessageLike, options: RunAccess = {}): Promise<"steered" | "idle"> {
+    const { owner } = parseOptions("runs.steer", activeSchema(), options);
+    const session = refOf("runs.steer", sessionId, owner);
+    const said = steerMessage("runs.steer", message);
+    const run = await this.#look("steerRun", session);
+    const isOver = run === undefined || run.end !== undefined;
+    return !isOver && (await this.#process.steers.add(session, run.at, said)) ? "steered" : "idle";
+  }
+
+  /** Messages for the run of a session that this process produces: for `steeringMiddleware`. */
+  saidTo(sessionId: string, turnId?: string): SaidToRun | undefined {
+    return this.#process.saidTo(sessionId, turnId);
+  }
+
+  /**
    * The run of a session that is under way or waits for a human. One or two round trips.
    *
    * @throws ConflictError `other_owner`; StoreError.
@@ -258,7 +297,8 @@ export class RedisRuns {
   }
 
   async #play<Chunk>(session: SessionRef, found: StoredRun, work: RunWork<Chunk>): Promise<Run<Chunk>> {
-    const producer = this.#process.producer(session, found);
+    const storedOf = (ids: readonly string[]) => storedIds(this.#memory, session, ids);
+    const producer = this.#process.producer(session, found, storedOf);
     const position = { at: found.at, place: runStart };
     const reader = this.#reader<Chunk>(session, { turnId: found.meta.turnId, position });
     let source: AsyncIterable<Chunk>;

@@ -2,6 +2,7 @@ import { drainSession } from "../session/conversation-session.js";
 import type { MemoryContext } from "../session/memory-context.js";
 import type { RedisWire } from "../redis-store/redis-session-store.js";
 import type { KeyRing } from "../sealed/keys/key-ring.js";
+import { defaultLimits } from "../store/request-checks.js";
 import type { SessionRef } from "../store/session-ref.js";
 import { Feed } from "./feed.js";
 import { Mailbox, type Letter } from "./mailbox.js";
@@ -9,6 +10,7 @@ import { Producer } from "./producer.js";
 import type { RunItem } from "./run.js";
 import type { ChunkPlace, RunEnd, RunLog } from "./run-log.js";
 import { RunStore, type RunMeta, type StoredRun } from "./run-store.js";
+import { RunSteers, SteerStore } from "./steers.js";
 
 /** The settings of the runs of a process. */
 export interface ProcessSetting {
@@ -30,6 +32,7 @@ interface Reading {
 /** The runs that this process produces, and those of others that it follows for its readers. */
 export class RunProcess {
   readonly store: RunStore;
+  readonly steers: SteerStore;
   readonly mailbox: Mailbox;
   readonly #setting: ProcessSetting;
   /** By session. */
@@ -43,6 +46,8 @@ export class RunProcess {
     const { wire, ring, context, lostAfterMs } = setting;
     this.#setting = setting;
     this.store = new RunStore(wire, ring);
+    const { maxMessageBytes } = context.source.limits ?? defaultLimits;
+    this.steers = new SteerStore(wire, this.store, maxMessageBytes);
     this.mailbox = new Mailbox(wire, lostAfterMs, {
       letter: (letter) => this.#receive(letter),
       beat: () => this.#feeds.forEach((feed) => void feed.beat()),
@@ -69,13 +74,18 @@ export class RunProcess {
     }
   }
 
-  /** The producer of a run that began here. */
-  producer(session: SessionRef, run: StoredRun): Producer {
+  /** The producer of a run that began here; `storedOf` tells which ids of messages the session holds. */
+  producer(
+    session: SessionRef,
+    run: StoredRun,
+    storedOf: (ids: readonly string[]) => Promise<ReadonlySet<string>>,
+  ): Producer {
     const { context, batchMs, maxRunBytes: maxBytes } = this.#setting;
     const letter = { kind: "news", at: run.at, sessionId: session.id } as const;
     const tell = (instance: string) => this.mailbox.send(instance, letter);
     const drain = () => drainSession(context, session.id);
-    const producer = new Producer({ store: this.store, session, run, batchMs, maxBytes, tell, drain });
+    const steers = new RunSteers(this.steers, session, { at: run.at, storedOf });
+    const producer = new Producer({ store: this.store, session, run, batchMs, maxBytes, tell, drain, steers });
     this.#producers.set(session.id, producer);
     return producer;
   }
@@ -167,6 +177,13 @@ export class RunProcess {
         this.#leave(feed);
       }
     }
+  }
+
+  /** Messages for a run that this process produces. */
+  saidTo(sessionId: string, turnId: string | undefined): RunSteers | undefined {
+    const producer = this.#producers.get(sessionId);
+    const isAsked = turnId === undefined || turnId === producer?.run.meta.turnId;
+    return isAsked ? producer?.steers : undefined;
   }
 
   #own(sessionId: string, at: string): Producer | undefined {

@@ -2,6 +2,22 @@
 
 import { script, type ScriptPart } from "../../redis/script.js";
 
+export const addSteerAt9: ScriptPart = {
+  file: "add-steer.lua",
+  line: 9,
+  text: `\
+local steers, at, name, text, most, ttl = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+if redis.call('LINDEX', steers, 0) ~= at then return { 'IDLE' } end
+local held = redis.call('LRANGE', steers, 1, -1)
+for _, each in ipairs(held) do
+if each:match('^%S+') == name then return { 'ADDED' } end
+end
+if #held >= tonumber(most) then return { 'FULL' } end
+redis.call('RPUSH', steers, name .. ' ' .. text)
+redis.call('PEXPIRE', steers, ttl)
+return { 'ADDED' }`,
+};
+
 export const nowAt3: ScriptPart = {
   file: "includes/now.lua",
   line: 3,
@@ -193,6 +209,51 @@ local last = lastRun(KEYS[1])
 return last and { 'RUN', last.at, last.meta, last.ending or '' } or { 'NONE' }`,
 };
 
+export const settleSteersAt9: ScriptPart = {
+  file: "settle-steers.lua",
+  line: 9,
+  text: `\
+local steers, at = KEYS[1], ARGV[1]
+local head = redis.call('LINDEX', steers, 0)
+if not head then return { 'SETTLED' } end
+if math.abs(tonumber(head)) > tonumber(at) then return { 'LATE' } end
+local isStored, rest = {}, {}
+for index = 2, #ARGV do isStored[ARGV[index]] = true end
+for _, each in ipairs(redis.call('LRANGE', steers, 1, -1)) do
+if not isStored[each:match('^%S+')] then rest[#rest + 1] = each end
+end
+if #rest == 0 then
+redis.call('UNLINK', steers)
+return { 'SETTLED' }
+end
+redis.call('LSET', steers, 0, '-' .. at)
+redis.call('LTRIM', steers, 0, 0)
+redis.call('RPUSH', steers, unpack(rest))
+return { 'SETTLED' }`,
+};
+
+export const takeSteersAt13: ScriptPart = {
+  file: "take-steers.lua",
+  line: 13,
+  text: `\
+local steers, at, ttl, how, known = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local head = redis.call('LINDEX', steers, 0)
+if head and math.abs(tonumber(head)) > tonumber(at) then return { 'LATE' } end
+if not head then
+if how == 'close' then return { 'HELD' } end
+redis.call('RPUSH', steers, at)
+end
+local held = redis.call('LRANGE', steers, 1, -1)
+local isClosed = how == 'close' and (#held == 0 or held[#held]:match('^%S+') == known)
+redis.call('LSET', steers, 0, isClosed and '-' .. at or at)
+redis.call('PEXPIRE', steers, ttl)
+return { 'HELD', unpack(held) }`,
+};
+
+export const addSteerScript = script([
+  addSteerAt9,
+]);
+
 export const beginRunScript = script([
   nowAt3,
   lastRunAt4,
@@ -218,4 +279,12 @@ export const keepMailboxScript = script([
 export const lookRunScript = script([
   lastRunAt4,
   lookRunAt11,
+]);
+
+export const settleSteersScript = script([
+  settleSteersAt9,
+]);
+
+export const takeSteersScript = script([
+  takeSteersAt13,
 ]);

@@ -1,0 +1,163 @@
+import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import { Redis } from "ioredis";
+import { createAgent } from "langchain";
+import { sessionConfig, type RedisChatMemory } from "langchain-redis-memory";
+import { redisMemoryMiddleware, steeringMiddleware } from "langchain-redis-memory/agent";
+import { redisRuns, type RedisRuns, type RedisRunsOptions } from "langchain-redis-memory/runs";
+import { lookup, lookupCall, sketch, ToolModel } from "../support/agents.js";
+import { closedAfterEach } from "../support/closed-after-each.js";
+import { closeMemories, newMemory } from "../support/memories.js";
+import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { testKeys } from "../support/test-keys.js";
+import { all, first, spoken } from "./spoken-source.js";
+
+afterEach(closeMemories);
+
+/** Nobody is taken for dead, however slow the machine. */
+const calm: RedisRunsOptions = { lostAfterMs: 600_000, batchMs: 1 };
+
+function twoInstances(options: Parameters<typeof newMemory>[0] = {}) {
+  const redis = { keyPrefix: uniquePrefix(), limits: { maxMessageBytes: 5_000 } };
+  const memories = [newMemory({ ...options, redis }), newMemory({ ...options, redis })] as const;
+  return {
+    memories,
+    runs: [redisRuns(memories[0], calm), redisRuns(memories[1], calm)] as const,
+    keyPrefix: redis.keyPrefix,
+  };
+}
+
+/** A model whose calls a test answers one by one; the stream of a run begins with its first answer. */
+function asked() {
+  const calls: { sent: string[]; answer: (with_: AIMessage | Error) => void }[] = [];
+  let wake = () => {};
+  const model = new ToolModel((messages) => {
+    return new Promise((answer) => {
+      calls.push({ sent: sketch(messages), answer });
+      wake();
+    });
+  });
+  /** The next call, once it is made. */
+  const call = async () => {
+    while (calls.length === 0) {
+      await new Promise<void>((resolve) => (wake = resolve));
+    }
+    return calls.shift()!;
+  };
+  return { model, call };
+}
+
+function agentWork(
+  { memory, runs, model }: { memory: RedisChatMemory; runs: RedisRuns; model: ToolModel },
+  { turnId, text, persist = "step" }: { turnId: string; text: string; persist?: "step" | "turn" },
+) {
+  const middleware = [redisMemoryMiddleware({ memory, persist }), steeringMiddleware({ runs })];
+  const agent = createAgent({ model, tools: [lookup], middleware });
+  const input = { messages: [{ role: "user" as const, content: text }] };
+  return (signal: AbortSignal) =>
+    agent.stream(input, { ...sessionConfig({ sessionId: "s", turnId }), signal, streamMode: "messages" });
+}
+
+const said = (id: string) => new HumanMessage({ id, content: id });
+const answer = (content: string) => new AIMessage({ id: `id of ${content}`, content });
+
+describe("what is said to a running agent", () => {
+  const closed = closedAfterEach();
+
+  it.each(["step", "turn"] as const)(
+    "is seen by its next model call, and stored in the turn, once and in order (persist: %s)",
+    async (persist) => {
+      const { memories, runs, keyPrefix } = twoInstances();
+      const { model, call } = asked();
+      const part = { memory: memories[0], runs: runs[0], model };
+      const run = runs[0].start("s", { turnId: "t" }, agentWork(part, { turnId: "t", text: "q", persist }));
+      const one = await call();
+      expect(await runs[1].steer("s", said("m1"))).toBe("steered");
+      expect(await runs[0].steer("s", said("m2"))).toBe("steered");
+      expect(await runs[1].steer("s", said("m1"))).toBe("steered");
+      one.answer(lookupCall("x"));
+      const two = await call();
+      expect(two.sent).toEqual(["q", "<ai>", "found x", "m1", "m2"]);
+      const joined = await runs[1].start("s", { turnId: "u", whileRunning: "steer", message: said("m3") }, () => {
+        throw new Error("not called");
+      });
+      two.answer(answer("first"));
+      const three = await call();
+      expect(three.sent).toEqual(["q", "<ai>", "found x", "m1", "m2", "first", "m3"]);
+      three.answer(answer("second"));
+      expect((await all(joined)).at(-1)).toEqual({ state: "done" });
+      expect(await runs[1].steer("s", "late")).toBe("idle");
+      expect(sketch(await memories[1].history("s").getTranscript())).toEqual([...three.sent, "second"]);
+      const client = closed(new Redis(sharedRedisUrl()));
+      expect(await client.exists(`${keyPrefix}:{s}:run:steers`)).toBe(0);
+      expect((await all(await run)).at(-1)).toEqual({ state: "done" });
+      // A retry of the turn gets what is stored, without a model call.
+      const again = await runs[1].start("s", { turnId: "t" }, agentWork(part, { turnId: "t", text: "q", persist }));
+      expect((await all(again)).at(-1)).toEqual({ state: "done" });
+      expect(await memories[1].history("s").getTranscript()).toHaveLength(8);
+    },
+  );
+
+  it("and was not seen when the run failed is seen by the next run; what was stored is not said again", async () => {
+    const { memories, runs } = twoInstances();
+    const { model, call } = asked();
+    const part = { memory: memories[0], runs: runs[0], model };
+    const run = runs[0].start("s", { turnId: "t" }, agentWork(part, { turnId: "t", text: "q" }));
+    const one = await call();
+    await runs[1].steer("s", said("m1"));
+    one.answer(lookupCall("x"));
+    const two = await call();
+    await runs[1].steer("s", said("m2"));
+    two.answer(new Error("overloaded"));
+    expect((await all(await run)).at(-1)).toMatchObject({ state: "failed" });
+    const other = { ...part, memory: memories[1], runs: runs[1] };
+    const next = runs[1].start("s", { turnId: "t" }, agentWork(other, { turnId: "t", text: "q" }));
+    const three = await call();
+    expect(three.sent).toEqual(["q", "<ai>", "found x", "m1", "m2"]);
+    three.answer(answer("a"));
+    expect((await all(await next)).at(-1)).toEqual({ state: "done" });
+    expect(sketch(await memories[1].history("s").getTranscript())).toEqual([...three.sent, "a"]);
+  });
+
+  it("is idle for a chain, and becomes its next turn where it may wait", async () => {
+    const { runs } = twoInstances();
+    const [one, two] = [spoken(), spoken()];
+    await runs[0].start("s", { turnId: "t" }, one.work);
+    expect(await runs[1].steer("s", "more")).toBe("idle");
+    const waiting = runs[1].start("s", { turnId: "u", whileRunning: "steer", message: "more" }, two.work);
+    one.end();
+    const next = await waiting;
+    two.say("x");
+    expect(await first(next, 1)).toMatchObject([{ chunk: "x" }]);
+    expect(await runs[0].active("s")).toMatchObject({ turnId: "u" });
+  });
+
+  it("is sealed, and closed to other owners, other roles, large messages and erased sessions", async () => {
+    const { memories, runs, keyPrefix } = twoInstances({
+      encryption: testKeys("k1"),
+    });
+    const client = closed(new Redis(sharedRedisUrl()));
+    const { model, call } = asked();
+    const part = { memory: memories[0], runs: runs[0], model };
+    const owner = "ann";
+    const run = runs[0].start("s", { turnId: "t", owner }, agentWork(part, { turnId: "t", text: "q" }));
+    const one = await call();
+    expect(await runs[1].steer("s", "a secret", { owner })).toBe("steered");
+    expect(JSON.stringify(await client.lrange(`${keyPrefix}:{s}:run:steers`, 0, -1))).not.toContain("secret");
+    expect(await client.pttl(`${keyPrefix}:{s}:run:steers`)).toBeGreaterThan(0);
+    await expect(runs[1].steer("s", "x", { owner: "bob" })).rejects.toMatchObject({ code: "other_owner" });
+    await expect(runs[1].steer("s", answer("x"))).rejects.toMatchObject({ option: "message" });
+    await expect(runs[1].steer("s", "x".repeat(6_000))).rejects.toMatchObject({ code: "too_large" });
+    await Promise.all(Array.from({ length: 99 }, (_, index) => runs[1].steer("s", said(`more ${index}`))));
+    await expect(runs[1].steer("s", "one too many")).rejects.toMatchObject({ code: "busy" });
+    one.answer(lookupCall("x"));
+    const two = await call();
+    expect(two.sent).toHaveLength(103);
+    expect(two.sent[3]).toBe("a secret");
+    await memories[1].sessions.delete("s");
+    expect(await client.exists(`${keyPrefix}:{s}:run:steers`)).toBe(0);
+    await expect(runs[1].steer("s", "x")).rejects.toMatchObject({ code: "erased" });
+    await runs[0].stop("s").catch(() => undefined);
+    two.answer(answer("a"));
+    await run.catch(() => undefined);
+  });
+});
