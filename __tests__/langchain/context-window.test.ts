@@ -3,7 +3,13 @@ import { ChatPromptTemplate } from "@langchain/core/prompts";
 import { tool } from "@langchain/core/tools";
 import { createAgent } from "langchain";
 import { z } from "zod";
-import { contextWindow, InMemorySessionStore, RedisChatMemory, withRedisMemory } from "../../src/entries/index.js";
+import {
+  contextWindow,
+  InMemorySessionStore,
+  RedisChatMemory,
+  withRedisMemory,
+  type MemorySettings,
+} from "../../src/entries/index.js";
 import { redisMemoryMiddleware } from "../../src/entries/agent.js";
 import { ToolModel } from "../support/agents.js";
 
@@ -18,17 +24,20 @@ const search = tool(({ query }: { query: string }) => `${query}: ${"a flight fro
 const billed = (messages: readonly BaseMessage[]) =>
   messages.reduce((sum, message) => sum + 12 + Math.ceil(JSON.stringify(message.toDict().data).length / 3), 250);
 
+/** Ids of the memory's own are new in each run. */
+const withoutNewIds = (key: string, value: unknown) => (key === "id" ? undefined : value);
+
 /** A model that calls a tool for each question, and says what it was billed. */
 class CountingModel extends ToolModel {
   readonly inputs: number[] = [];
   #calls = 0;
 
-  constructor(readonly window: number) {
+  constructor(readonly window: number | undefined) {
     super((messages) => this.#answer(messages));
   }
 
   override get profile() {
-    return { maxInputTokens: this.window };
+    return this.window === undefined ? {} : { maxInputTokens: this.window };
   }
 
   #answer(messages: readonly BaseMessage[]): AIMessage {
@@ -46,10 +55,15 @@ class CountingModel extends ToolModel {
   }
 }
 
-async function run(model: CountingModel, { turns, store }: { turns: number; store: InMemorySessionStore }) {
+interface Runs extends Pick<MemorySettings, "reducer" | "reduceWhen"> {
+  readonly turns: number;
+  readonly store: InMemorySessionStore;
+}
+
+async function run(model: CountingModel, { turns, store, ...settings }: Runs) {
   for (let turn = 0; turn < turns; turn += 1) {
     // A new memory each time: nothing is kept in the process.
-    const memory = new RedisChatMemory({ store, reducer: contextWindow() });
+    const memory = new RedisChatMemory({ store, ...settings });
     const middleware = [redisMemoryMiddleware({ memory })];
     const agent = createAgent({ model, tools: [search], systemPrompt, middleware });
     const question = { role: "user", content: `Question ${turn}: where can I go?` };
@@ -60,7 +74,7 @@ async function run(model: CountingModel, { turns, store }: { turns: number; stor
   }
 }
 
-describe("an agent with contextWindow", () => {
+describe("an agent without a reducer", () => {
   it("sends no request that exceeds the window, though the provider counts more tokens than the estimate", async () => {
     const [model, store] = [new CountingModel(4_000), new InMemorySessionStore()];
     await run(model, { turns: 16, store });
@@ -70,12 +84,33 @@ describe("an agent with contextWindow", () => {
     expect(await memory.history("s").getTranscript()).toHaveLength(64);
   });
 
-  it("leaves requests as they are up to the window", async () => {
-    const [model, store] = [new CountingModel(100_000), new InMemorySessionStore()];
-    await run(model, { turns: 6, store });
-    const sent = model.sent.at(-1)!.slice(1);
-    const transcript = await new RedisChatMemory({ store }).history("s").getTranscript();
-    expect(sent.map((message) => message.toDict())).toEqual(transcript.slice(0, -1).map((message) => message.toDict()));
+  it("sends up to the window what a memory sends that reduces nothing, byte for byte", async () => {
+    const settings: Pick<MemorySettings, "reducer">[] = [{}, { reducer: contextWindow() }, { reducer: "none" }];
+    const requests = settings.map(async (given) => {
+      const model = new CountingModel(8_000);
+      await run(model, { turns: 3, store: new InMemorySessionStore(), ...given });
+      return JSON.stringify(
+        model.sent.map((sent) => sent.map((message) => message.toDict())),
+        withoutNewIds,
+      );
+    });
+    const [byDefault, named, none] = await Promise.all(requests);
+    expect(byDefault).toBe(none);
+    expect(named).toBe(none);
+  });
+
+  it("is not cut with reducer none or reduceWhen never, nor where the window is not known", async () => {
+    const cases: readonly [MemorySettings, number | undefined][] = [
+      [{ reducer: "none" }, 1_500],
+      [{ reduceWhen: "never" }, 1_500],
+      [{}, undefined],
+    ];
+    for (const [settings, window] of cases) {
+      const [model, store] = [new CountingModel(window), new InMemorySessionStore()];
+      await run(model, { turns: 4, store, ...settings });
+      expect(model.inputs.at(-1)).toBeGreaterThan(1_500);
+      expect(model.sent.at(-1)).toHaveLength(1 + 15);
+    }
   });
 
   it("keeps with each answer what its request was thought to take, by model", async () => {
@@ -106,7 +141,7 @@ class BilledModel extends ToolModel {
   }
 }
 
-describe("a chain with contextWindow", () => {
+describe("a chain without a reducer", () => {
   const prompt = ChatPromptTemplate.fromMessages([
     ["system", systemPrompt],
     ["placeholder", "{history}"],
@@ -116,7 +151,7 @@ describe("a chain with contextWindow", () => {
   it.each(["step", "turn"] as const)("cuts for the turn's input before the call, persisted by %s", async (persist) => {
     const [model, store] = [new BilledModel(3_000), new InMemorySessionStore()];
     for (let turn = 0; turn < 24; turn += 1) {
-      const memory = new RedisChatMemory({ store, reducer: contextWindow() });
+      const memory = new RedisChatMemory({ store });
       const keys = { inputMessagesKey: "input", historyMessagesKey: "history" } as const;
       const chain = withRedisMemory(prompt.pipe(model), { memory, persist, ...keys });
       // Every sixth input is a third of the window.

@@ -139,8 +139,19 @@ export class AgentHooks {
     if (this.#policy.persist === "step") {
       await run.store(state, { done: false });
     }
+    return this.#ask(run, { request, config }, handler);
+  }
+
+  /** Calls the model with the history in front of the turn. */
+  async #ask<Request extends CallRequest, Response>(
+    run: AgentRun,
+    { request, config }: { readonly request: Request; readonly config: RunnableConfig },
+    handler: (request: Request) => Response | Promise<Response>,
+  ): Promise<Response> {
+    const { messages: state } = request.state;
     const { plan, profile } = await run.planOf({ model: request.model, tools: toolsOf(request), config });
-    const messages = await run.request(state, request.messages, { plan, config, call: partsOf(request) });
+    const setting = { plan, profile, config, call: partsOf(request) };
+    const messages = await run.request(state, request.messages, setting);
     const plain = withOneSystemText({ ...request, messages }, plan.criteria.profile);
     const marked = this.#policy.promptCacheMarks ? markedRequest(plain, plan.criteria.profile) : plain;
     const bound = await this.#thoughtsOf(marked, profile);
@@ -154,15 +165,11 @@ export class AgentHooks {
     if (message === undefined) {
       return isStructured(response) ? (asAnswer(response) as Response) : response;
     }
-    this.#answered(run, { message, state });
-    return response;
-  }
-
-  #answered(run: AgentRun, { message, state }: { readonly message: AIMessage; readonly state: BaseMessage[] }): void {
-    run.answered(message);
+    await run.answered(message);
     if (!mayCall(message)) {
       this.#expect(state, { steps: false });
     }
+    return response;
   }
 
   #thoughtsOf(

@@ -2,17 +2,26 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { messageIdOf } from "../codec/message-ids.js";
 import { report } from "../base/events.js";
+import { loadedOnce } from "../base/loaded-once.js";
 import type { ConversationSession } from "../session/conversation-session.js";
+import type { WindowSource } from "../session/memory-context.js";
 import { refuseSplitSteps } from "../session/plan-commit.js";
 import { tracedReduction } from "../session/reduction-trace.js";
 import type { ChatHistoryReducer, ReducerRequest } from "../reducers/chat-history-reducer.js";
 import { limitAt } from "../reducers/reduce-when.js";
 import type { ViewLimit } from "../store/session-writes.js";
 import type { ViewSize } from "../reducers/reduction-outcome.js";
-import type { ContextWindow, MeasuredRequest } from "../reducers/window/context-window.js";
+import type { MeasuredRequest } from "../reducers/window/context-window.js";
 import { countMessages } from "../tokens/counted-messages.js";
-import { fitWindow, noteAnswer, type WindowRequest } from "../turns/fit-window.js";
 import { idsOf } from "./state.js";
+
+const fitting = loadedOnce(() => import("../turns/fit-window.js"));
+
+/** A request, and the reducer that fits it into its model's window. */
+interface RequestToFit {
+  readonly source: WindowSource;
+  readonly request: ReducerRequest;
+}
 
 /** A list for a request, and the messages added to it by another middleware. */
 interface SentView {
@@ -98,11 +107,11 @@ export class LoopView {
    * Reduces the list if it exceeds the limit; with a reducer that knows windows, that of the request. A failure, or a
    * result that splits a step, is reported and changes nothing, as after a write.
    */
-  async reduce(config: RunnableConfig | undefined, request?: ReducerRequest): Promise<void> {
+  async reduce(config: RunnableConfig | undefined, toFit?: RequestToFit): Promise<void> {
     const { sessionId, context } = this.#session;
     const { reducer, reduceWhen, onEvent, window } = context;
     if (window !== undefined) {
-      return request && this.#fit(await window(), { request, trace: config });
+      return toFit && this.#fit(toFit, config);
     }
     if (reducer === undefined || reduceWhen === "never") {
       return;
@@ -112,7 +121,7 @@ export class LoopView {
       if (!(await exceedsLimit(reducer, this.#list, limit))) {
         return;
       }
-      const outcome = await tracedReduction(reducer, this.#list, config, request);
+      const outcome = await tracedReduction(reducer, this.#list, config);
       if (outcome.changed) {
         refuseSplitSteps(this.#list, outcome.messages);
         this.#list = [...outcome.messages];
@@ -126,18 +135,16 @@ export class LoopView {
   }
 
   /** Keeps with the model's answer what its request was thought to take. */
-  answered(answer: BaseMessage): void {
+  async answered(answer: BaseMessage): Promise<void> {
     if (this.#measured !== undefined) {
-      noteAnswer(answer, this.#measured);
+      (await fitting()).noteAnswer(answer, this.#measured);
     }
   }
 
-  async #fit(window: ContextWindow, how: Pick<WindowRequest, "request" | "trace">): Promise<void> {
-    const { messages, reduction, measured } = await fitWindow(this.#session, {
-      ...how,
-      window,
-      messages: this.#list,
-    });
+  async #fit({ source, request }: RequestToFit, trace: RunnableConfig | undefined): Promise<void> {
+    const { fitWindow } = await fitting();
+    const toFit = { window: await source.load(), messages: this.#list, request, trace };
+    const { messages, reduction, measured } = await fitWindow(this.#session, toFit);
     this.#measured = measured;
     if (reduction !== undefined) {
       this.#list = [...messages];

@@ -10,8 +10,9 @@ import type { ReducerRequest } from "../reducers/chat-history-reducer.js";
 import type { RewindRequest } from "../store/session-writes.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";
 import type { RepairPlan } from "../structure/options.js";
+import type { ModelProfile } from "../structure/seam/profile-of.js";
 import { modelInput, type ModelPlan, type PlannedRequest, planOf } from "../structure/seam/model-input.js";
-import { canOpenByWriting, openByWriting, openTurn, type OpenTurn } from "../turns/open-turn.js";
+import { canOpenByWriting, openByWriting, openTurn, windowFor, type OpenTurn } from "../turns/open-turn.js";
 import { interruptedMessage } from "../turns/stop.js";
 import { idsOf, missingIn, turnIdOf, withoutSummaries, type StateParts, correctedState } from "./state.js";
 import { commitLoop } from "./commit-loop.js";
@@ -31,6 +32,7 @@ export interface RunSetting {
 /** A model call, and the repair of its request. */
 interface RequestSetting {
   readonly plan: RepairPlan;
+  readonly profile: ModelProfile;
   readonly config: RunnableConfig;
   readonly call: Pick<ReducerRequest, "model" | "system" | "tools">;
 }
@@ -145,11 +147,13 @@ export class AgentRun {
   async request(
     state: readonly BaseMessage[],
     sent: readonly BaseMessage[],
-    { plan, config, call }: RequestSetting,
+    { plan, profile, config, call }: RequestSetting,
   ): Promise<BaseMessage[]> {
     this.#loop.update(this.#turnIn(state));
     const besides = sent === state ? [] : this.#loop.asSent(state, sent).extra;
-    await this.#loop.reduce(config, { ...call, config, besides, isWhole: true });
+    const source = windowFor(this.#session, profile);
+    const request = { ...call, config, besides, isWhole: true };
+    await this.#loop.reduce(config, source && { source, request });
     const { messages, extra } = this.#loop.asSent(state, sent);
     const first = messages.findIndex(({ isOfTurn }) => isOfTurn);
     const all = messages.map(({ message }) => message);
@@ -166,8 +170,8 @@ export class AgentRun {
   }
 
   /** Notes the model's answer to the request made last. */
-  answered(answer: BaseMessage): void {
-    this.#loop.answered(answer);
+  answered(answer: BaseMessage): Promise<void> {
+    return this.#loop.answered(answer);
   }
 
   /** Stores the turn's unstored messages in the state; `done` ends the turn and releases its hold in the same step. */

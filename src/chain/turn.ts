@@ -12,7 +12,7 @@ import { readRunNames, sessionIdOf } from "../session/identity.js";
 import { roleOf } from "../messages/roles.js";
 import { interruptedAnswer } from "../turns/stop.js";
 import { modelInput, planOf, type ModelPlan } from "../structure/seam/model-input.js";
-import { canOpenByWriting, openByWriting, openTurn, type OpenTurn } from "../turns/open-turn.js";
+import { canOpenByWriting, openByWriting, openTurn, windowFor, type OpenTurn } from "../turns/open-turn.js";
 import {
   describeOutput,
   storedOutput,
@@ -141,8 +141,9 @@ export class ChainTurn {
     const observer = { sessionId, onEvent };
     const planned = await planOf(profile, { model: options.runnable, config }, observer);
     const { plan } = planned;
-    const windows = session.context.window && (await fitting());
-    const fitted = await windows?.fitHistory(session, { opened, model: options.runnable, config });
+    const source = windowFor(session, planned.profile);
+    const fitted =
+      source && (await (await fitting()).fitHistory(session, { source, opened, model: options.runnable, config }));
     const { history: view = opened.history, measured } = fitted ?? {};
     const given = modelInput({ history: view, turn: opened.turn, plan, sessionId, onEvent });
     const { runnable, input: forModel } = needsWires(planned)

@@ -133,22 +133,27 @@ export class ConversationSession implements SessionOfMemory {
     this.#hold = { ...this.#hold, epoch: await beside.restart(this.ref) };
   }
 
+  get #isNeverReduced(): boolean {
+    const { reducer, window } = this.context;
+    return reducer === undefined && window === undefined;
+  }
+
   /** The messages of the view. One round trip. */
   async readView(): Promise<BaseMessage[]> {
     const { store, reducer } = this.context;
     if (reducer !== undefined) {
       this.#readIn = traceOfReader(currentRun()) ?? this.#readIn;
     }
-    const stored = await store.readView(this.ref, { neverReduced: reducer === undefined });
+    const stored = await store.readView(this.ref, { neverReduced: this.#isNeverReduced });
     return viewMessages(stored, this.#decodeOptions());
   }
 
   /** The view with the positions of its messages, and the stored state of a turn and of ids. One round trip. */
   async readForTurn({ turnId, ids }: { readonly turnId: string | undefined; readonly ids: readonly string[] }) {
-    const { store, reducer } = this.context;
+    const { store } = this.context;
     const stored = await this.#taking((take) =>
       store.readView(this.ref, {
-        neverReduced: reducer === undefined,
+        neverReduced: this.#isNeverReduced,
         ...(ids.length > 0 && { ids }),
         ...(turnId !== undefined && { turn: turnNameOf(turnId) }),
         ...(take && { take }),

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { ConfigurationError } from "../base/errors.js";
 import { type MemoryEventHandler } from "../base/events.js";
+import { loadedOnce } from "../base/loaded-once.js";
 import {
   lazy,
   nonNegativeInteger,
@@ -41,10 +42,10 @@ export interface MemorySettings extends StoreSettings {
   readonly sessionTTL?: TTL;
   /**
    * Reducer of the view: a `ChatHistoryReducer`, or any Runnable from messages to messages such as
-   * `trimMessages(options)`.
-   * @default none
+   * `trimMessages(options)`; `"none"` for a view that nothing reduces.
+   * @default `contextWindow()` for the requests of chains and agents, which reduces what exceeds the model's window
    */
-  readonly reducer?: ReducerLike;
+  readonly reducer?: ReducerLike | "none";
   /**
    * When the reducer runs by itself, after a write that exceeds its limit. `between-turns`: not while a turn goes on,
    * behind tool calls and their results, unless the hard limit is exceeded: the reducer's tokens, or twice its number
@@ -111,6 +112,14 @@ export interface MemorySettings extends StoreSettings {
  */
 export type RedisChatMemoryOptions = MemorySettings & ExactlyOne<StoreSource>;
 
+/** The reducer that fits each request into its model's window. */
+export interface WindowSource {
+  /** Loads the reducer with the first call. */
+  readonly load: () => ContextWindow | Promise<ContextWindow>;
+  /** True where something else than the model tells a window: the reducer's options. */
+  isTold: boolean;
+}
+
 /** State shared by all histories of a memory. */
 export interface MemoryContext {
   /** The store with this memory's wrappers. */
@@ -124,8 +133,8 @@ export interface MemoryContext {
   readonly ownsStore: boolean;
   readonly ttlMs: number | undefined;
   readonly reducer: ChatHistoryReducer | undefined;
-  /** The reducer that fits each request into its model's window, for the doors that call models. */
-  readonly window: (() => Promise<ContextWindow>) | undefined;
+  /** For the doors that call models; undefined where another reducer, or none, is wanted. */
+  readonly window: WindowSource | undefined;
   readonly reduceWhen: ReduceWhen;
   /** Limits for remembered ids of discarded messages; undefined with retention `keep`. */
   readonly discard: DiscardedIds | undefined;
@@ -175,9 +184,12 @@ const memoryFields = lazy(() => ({
   ...storeFields(),
   sessionTTL: z.optional(timeToLive()),
   reducer: z.optional(
-    z.custom<ReducerLike>(
-      (value) => typeof value === "function" || typeof (value as { invoke?: unknown } | null)?.invoke === "function",
-      "must be a ChatHistoryReducer, or a Runnable or function from messages to messages",
+    z.custom<ReducerLike | "none">(
+      (value) =>
+        value === "none" ||
+        typeof value === "function" ||
+        typeof (value as { invoke?: unknown } | null)?.invoke === "function",
+      'must be a ChatHistoryReducer, a Runnable or function from messages to messages, or "none"',
     ),
   ),
   reduceWhen: z._default(
@@ -229,7 +241,7 @@ export function createMemoryContext(owner: keyof typeof schemas, options: RedisC
   if (trackUsage) {
     requireGroup(`${owner}: trackUsage`, store, "lists");
   }
-  const resolved = reducer === undefined ? undefined : asReducer(reducer);
+  const resolved = reducer === undefined || reducer === "none" ? undefined : asReducer(reducer);
   const tokenCounter = checked.tokenCounter ?? resolved?.tokenCounter;
   return {
     ...{ store, ownsStore, reduceWhen, onConflict, onDamage, strict, trackUsage, onEvent },
@@ -239,7 +251,7 @@ export function createMemoryContext(owner: keyof typeof schemas, options: RedisC
     ttlMs: sessionTTL?.ms,
     discard: checked.retention,
     reducer: resolved,
-    window: reduceWhen !== "never" && isWindow(resolved) ? () => Promise.resolve(resolved) : undefined,
+    window: reduceWhen === "never" || reducer === "none" ? undefined : windowSource(resolved),
     profile: resolveProfileChoice(owner, checked.profile === undefined ? "auto" : checked.profile),
     tokenCounter,
     recounts: tokenCounter && new Recounts(tokenCounter.id),
@@ -247,6 +259,15 @@ export function createMemoryContext(owner: keyof typeof schemas, options: RedisC
     forms: checked.beforeStore && new StoredForms(checked.beforeStore),
     onClose: new Set(),
   };
+}
+
+/** The given reducer, if it knows windows; where none is given, one with default options. */
+function windowSource(reducer: ChatHistoryReducer | undefined): WindowSource | undefined {
+  if (reducer === undefined) {
+    const load = async () => (await import("../reducers/window/context-window.js")).contextWindow() as ContextWindow;
+    return { load: loadedOnce(load), isTold: false };
+  }
+  return isWindow(reducer) ? { load: () => reducer, isTold: reducer.isTold } : undefined;
 }
 
 /** By its method: it may come from another copy of this package. */

@@ -5,6 +5,7 @@ import type { ReducerRequest } from "../reducers/chat-history-reducer.js";
 import type { ViewSize } from "../reducers/reduction-outcome.js";
 import type { ContextWindow, MeasuredRequest } from "../reducers/window/context-window.js";
 import type { ConversationSession } from "../session/conversation-session.js";
+import type { WindowSource } from "../session/memory-context.js";
 import { noteAsked } from "../session/encode-records.js";
 import { refuseSplitSteps } from "../session/plan-commit.js";
 import { commitOutcome } from "../session/reduce-view.js";
@@ -79,6 +80,7 @@ export function noteFirstAnswer(answered: readonly BaseMessage[], measured: Meas
 
 /** A turn whose model is about to be called. */
 export interface TurnToFit {
+  readonly source: WindowSource;
   readonly opened: OpenTurn;
   readonly model: unknown;
   readonly config: RunnableConfig;
@@ -90,16 +92,16 @@ export interface TurnToFit {
  */
 export async function fitHistory(
   session: ConversationSession,
-  { opened, model, config }: TurnToFit,
+  { source, opened, model, config }: TurnToFit,
 ): Promise<{ readonly history: readonly BaseMessage[]; readonly measured: MeasuredRequest | undefined }> {
-  const { window, reduceWhen } = session.context;
+  const { reduceWhen } = session.context;
   const { state, history, turn } = opened;
-  if (window === undefined || state === "stored") {
+  if (state === "stored") {
     return { history, measured: undefined };
   }
   const request = { model, config, besides: turn };
   const trace = traceOf(config);
-  const fitting = { window: await window(), messages: history, request, trace };
+  const fitting = { window: await source.load(), messages: history, request, trace };
   const { messages, measured, reduction } = await fitWindow(session, fitting);
   if (reduction !== undefined) {
     const work = commitHistory(session, opened, { ...reduction, messages: [...messages] });

@@ -7,10 +7,12 @@ import { report } from "../base/events.js";
 import { sameContent } from "../messages/content.js";
 import { roleOf } from "../messages/roles.js";
 import type { ConversationSession } from "../session/conversation-session.js";
+import type { WindowSource } from "../session/memory-context.js";
 import { type DecodedView, type StoredEntry, inTurnOrder } from "../session/view.js";
 import { comparableForms } from "../session/stored-forms.js";
 import { contentConflict } from "../store/refusals.js";
 import type { TurnMark } from "../store/turns.js";
+import type { ModelProfile } from "../structure/seam/profile-of.js";
 import { answerStart } from "../session/turn-messages.js";
 import { firstOfBlock, newInput, type InputPlace } from "./new-input.js";
 import type { RedisChatMessageHistory } from "../memory/redis-chat-message-history.js";
@@ -54,6 +56,14 @@ export interface OpenTurn {
 export async function openTurn(request: TurnRequest, attempt = 1): Promise<OpenTurn> {
   const { session, turnId, input } = request;
   return sortOut(request, await session.readForTurn({ turnId, ids: idsOf(input) }), attempt);
+}
+
+/**
+ * The reducer that fits a request into its model's window; undefined where another reducer does, or none, and where
+ * neither the model nor anything else tells the window.
+ */
+export function windowFor({ context: { window } }: ConversationSession, model: ModelProfile): WindowSource | undefined {
+  return window?.isTold || model.window.maxInputTokens !== undefined ? window : undefined;
 }
 
 /** Opens a turn from a view that was read with the turn's mark. */

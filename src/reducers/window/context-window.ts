@@ -1,18 +1,17 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
+import { loadedOnce } from "../../base/loaded-once.js";
 import type { ViewLimit } from "../../store/session-writes.js";
 import { profileOf, type ModelWindow } from "../../structure/seam/profile-of.js";
 import { approximateCounter } from "../../tokens/counters/approximate-counter.js";
 import { countMessages } from "../../tokens/counted-messages.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
 import { ChatHistoryReducer, type ReducerRequest } from "../chat-history-reducer.js";
-import { joinOutcomes } from "../pipe-reducers.js";
 import { unchanged, type ReductionOutcome } from "../reduction-outcome.js";
-import { ChatHistorySummarizationReducer } from "../summary/summarization-reducer.js";
-import { ChatHistoryTokenReducer } from "../token-reducer.js";
-import { ChatHistoryToolResultReducer } from "../tool-result-reducer.js";
 import { windowSettings, type ContextWindowOptions, type WindowSettings, type WindowTrigger } from "./options.js";
 import { promptTokens, requestSize, type RequestSize } from "./request-size.js";
+
+const tiers = loadedOnce(() => import("./tiers.js"));
 
 /** The size of a request, and what it may take. */
 export interface MeasuredRequest {
@@ -59,24 +58,22 @@ export class ContextWindow extends ChatHistoryReducer {
   override readonly tokenCounter: TokenCounter;
   override readonly requiresLease: boolean;
   readonly #settings: WindowSettings;
-  readonly #toolResults: ChatHistoryToolResultReducer;
 
   constructor(settings: WindowSettings) {
     super();
-    const { keepToolResults, placeholder, excludeTools, summary, tokenCounter } = settings;
+    const { summary, tokenCounter } = settings;
     this.#settings = settings;
     this.tokenCounter = tokenCounter ?? approximateCounter();
     this.requiresLease = summary !== undefined;
-    this.#toolResults = new ChatHistoryToolResultReducer({
-      keepLast: keepToolResults,
-      thresholdCount: 0,
-      excludeTools,
-      ...(placeholder !== undefined && { placeholder }),
-    });
   }
 
   static override lc_name(): string {
     return "ContextWindow";
+  }
+
+  /** True where the options name the window, so that it need not be asked of the model. */
+  get isTold(): boolean {
+    return this.#settings.maxInputTokens !== undefined;
   }
 
   /** Only a window that the options name is known without a request. */
@@ -130,45 +127,8 @@ export class ContextWindow extends ChatHistoryReducer {
         tokens: await countMessages(this.tokenCounter, messages),
       });
     }
-    return this.#reduceTo(messages, measured, config);
-  }
-
-  /** Runs the tiers until the target is met. */
-  async #reduceTo(
-    messages: BaseMessage[],
-    { size, room }: MeasuredRequest,
-    config: RunnableConfig | undefined,
-  ): Promise<ReductionOutcome> {
-    const counter = this.tokenCounter;
-    const goal = Math.max(1, size.messagesWithin(this.#settings.target * Math.min(room, size.tokens)));
-    const most = Math.max(goal, size.messagesWithin(room));
-    const outcomes: ReductionOutcome[] = [];
-    let [current, tokens] = [messages, await countMessages(counter, messages)];
-    for (const tier of this.#tiers) {
-      // A list that fits the room already must still become smaller, or the next request would be reduced again.
-      const maxTokens = tokens > most ? most : Math.max(goal, Math.ceil(tokens) - 1);
-      const outcome = await tier({ maxTokens, targetTokens: goal }).reduceWithOutcome(current, config);
-      outcomes.push(outcome);
-      current = outcome.messages;
-      tokens = await countMessages(counter, current);
-      if (tokens <= goal) {
-        break;
-      }
-    }
-    const overBudgetBy = Math.max(0, Math.ceil(tokens - size.messagesWithin(room)));
-    return joinOutcomes(messages, { outcomes, overBudgetBy, counter });
-  }
-
-  get #tiers(): readonly ((budget: TierBudget) => ChatHistoryReducer)[] {
-    const { summary } = this.#settings;
-    const { tokenCounter } = this;
-    const summaryTier = (budget: TierBudget) =>
-      new ChatHistorySummarizationReducer({ ...summary!, ...budget, tokenCounter, failOnError: false });
-    return [
-      () => this.#toolResults,
-      ...(summary === undefined ? [] : [summaryTier]),
-      (budget) => new ChatHistoryTokenReducer({ ...budget, tokenCounter }),
-    ];
+    const { reduceInTiers } = await tiers();
+    return reduceInTiers(messages, { ...measured, settings: this.#settings, counter: this.tokenCounter, config });
   }
 
   #roomOf(
@@ -180,12 +140,6 @@ export class ContextWindow extends ChatHistoryReducer {
     const wanted = limits?.maxTokens === undefined ? share : Math.min(limits.maxTokens, maxAnswerShare * window);
     return Math.max(1, Math.floor((window - (reserveForAnswer ?? wanted)) * (1 - safetyMargin)));
   }
-}
-
-/** Tokens within which a tier has to bring the messages. */
-interface TierBudget {
-  readonly maxTokens: number;
-  readonly targetTokens: number;
 }
 
 /** The size from which a trigger may fire; undefined if it names none. */
