@@ -1,4 +1,5 @@
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import { Annotation, DeltaChannel, messagesDeltaReducer, START, StateGraph } from "@langchain/langgraph";
 import { emptyCheckpoint, MemorySaver, uuid6, type Checkpoint } from "@langchain/langgraph-checkpoint";
 import { Redis } from "ioredis";
 import { randomUUID } from "node:crypto";
@@ -109,10 +110,13 @@ describe("A thread on RedisSaver under attack", () => {
     expect(await client.llen(keysOf(thread).items)).toBeLessThan(30);
   });
 
-  it("stores the whole state again after the thread was deleted in mid run", async () => {
-    const [saver, thread] = [open(), randomUUID()];
+  it.each([
+    ["was deleted", (thread: string) => open().deleteThread(thread)],
+    ["expired", (thread: string) => Promise.all(Object.values(keysOf(thread)).map((key) => client.pexpireat(key, 1)))],
+  ])("stores the whole state again after the thread %s in mid run", async (_, end) => {
+    const [saver, thread] = [open({ threadTTL: 600 }), randomUUID()];
     const config = (await saver.put(at(thread), ...showing([message("a"), message("b")]))) as ReturnType<typeof at>;
-    await open().deleteThread(thread);
+    await end(thread);
     await saver.put(config, ...showing([message("a"), message("b"), message("c")], 2));
     expect(await shown(saver, at(thread))).toEqual(["a", "b", "c"]);
     expect(await shown(open(), at(thread))).toEqual(["a", "b", "c"]);
@@ -262,6 +266,23 @@ describe("A thread on RedisSaver under attack", () => {
     expect(texts).not.toContain("lost");
     expect(await saver.prune(thread, { keep: 1 })).toBe(1);
     expect(await shown(open(), at(thread))).toEqual(["11"]);
+  });
+
+  it("keeps the ancestors that a delta channel is built from", async () => {
+    const thread = at(randomUUID());
+    const channel = () => new DeltaChannel(messagesDeltaReducer as never, { snapshotFrequency: 30 } as never);
+    const graph = new StateGraph(Annotation.Root({ messages: channel } as never) as never)
+      .addNode("answer", (() => ({ messages: [new AIMessage({ content: long("a"), id: randomUUID() })] })) as never)
+      .addEdge(START, "answer" as never)
+      .compile({ checkpointer: open({ keep: 2 }) });
+    for (let turn = 1; turn <= 12; turn += 1) {
+      await graph.invoke({ messages: [message(`q${turn}`)] } as never, thread);
+    }
+    const { messages } = (await graph.getState(thread)).values as { messages: unknown[] };
+    expect(messages).toHaveLength(24);
+    const stored = (await client.hkeys(keysOf(thread.configurable.thread_id).checkpoints)).length;
+    expect(await open().prune(thread.configurable.thread_id, { keep: 1 })).toBeLessThan(stored);
+    expect((await graph.getState(thread)).values).toEqual({ messages });
   });
 
   it("shows a checkpoint that MemorySaver wrote, put by put, in the same way", async () => {

@@ -1,5 +1,7 @@
 import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
+import { MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
+import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
 import { createAgent } from "langchain";
 import { z } from "zod";
 import { RedisSaver } from "../../src/checkpoint/redis-saver.js";
@@ -8,6 +10,8 @@ import { threadKeys } from "../../src/redis/keys.js";
 import { startRedis } from "../../testkit/servers/redis-server.js";
 import { ToolModel } from "../support/agents.js";
 import { ownServer } from "../support/own-server.js";
+import { propertyRuns } from "../support/property-runs.js";
+import { all } from "./compared-saver.js";
 
 /** 400 bytes that no other call has. */
 const content = (seed: number) => `${seed} `.padEnd(400, "words of a message that is as long as most are ");
@@ -17,9 +21,10 @@ const fetchPage = tool(async ({ page }: { page: number }) => content(page), {
   schema: z.object({ page: z.number() }),
 });
 
+let id = 0;
+
 /** A model that calls the tool so many times at once, in each of so many rounds. */
 function callingModel(rounds: number, parallel = 1): ToolModel {
-  let id = 0;
   const model: ToolModel = new ToolModel(() => {
     const calls = Array.from({ length: parallel }, () => ({
       name: "fetch_page",
@@ -59,28 +64,78 @@ describe("A thread on RedisSaver grows by what is new in a step", () => {
   };
   const sentBytes = async () => Number(/total_net_input_bytes:(\d+)/.exec(await own.client.info("stats"))![1]);
 
-  it("stores 120 steps of a tool loop flat, each message once", async () => {
+  it("stores 120 steps of a tool loop or more flat, each message once", async () => {
+    const steps = 2 * propertyRuns(60);
+    const windows = [steps / 6, steps / 2, (2 * steps) / 3, steps].map(Math.floor);
     const checkpointer = open();
     const marks = new Map<number, number>();
     const put = checkpointer.put.bind(checkpointer);
     jest.spyOn(checkpointer, "put").mockImplementation(async (...call) => {
       const stored = await put(...call);
       const { step } = call[2];
-      if ([20, 60, 80, 120].includes(step)) {
+      if (windows.includes(step)) {
         marks.set(step, await bytesOf("loop"));
       }
       return stored;
     });
-    const agent = createAgent({ model: callingModel(60), tools: [fetchPage], checkpointer });
+    const agent = createAgent({ model: callingModel(steps / 2), tools: [fetchPage], checkpointer });
     await own.client.config("RESETSTAT");
     const { messages } = await agent.invoke({ messages: earlier(100) }, thread("loop"));
     const sent = await sentBytes();
     const perStep = (from: number, to: number) => (marks.get(to)! - marks.get(from)!) / (to - from);
-    expect(messages).toHaveLength(221);
-    expect(Math.abs((await itemsOf("loop")) - messages.length)).toBeLessThanOrEqual(3);
-    const [first, last] = [perStep(20, 60), perStep(80, 120)];
+    expect(messages).toHaveLength(steps + 101);
+    expect(Math.abs((await itemsOf("loop")) - messages.length)).toBeLessThanOrEqual(0.01 * messages.length + 1);
+    const [first, last] = [perStep(windows[0]!, windows[1]!), perStep(windows[2]!, windows[3]!)];
     expect(last).toBeLessThan(1.05 * first);
     expect(last).toBeLessThan(2_500);
-    expect(sent / 120).toBeLessThan(3_000);
+    expect(sent / steps).toBeLessThan(3_000);
+  });
+
+  it.each(["an agent", "a subgraph"])(
+    "stores each message of %s once, with five calls at once, two savers in turn and restarts",
+    async (name) => {
+      const savers = [open(), open(), open()];
+      let messages: BaseMessage[] = [];
+      for (const [turn, saver] of [0, 1, 0, 2].entries()) {
+        const checkpointer = savers[saver]!;
+        const ownSaver = name === "an agent" ? { checkpointer } : {};
+        const agent = createAgent({ model: callingModel(1, 5), tools: [fetchPage], ...ownSaver });
+        const outer = new StateGraph(MessagesAnnotation).addNode("agent", agent.graph).addEdge(START, "agent");
+        const graph = name === "an agent" ? agent : outer.compile({ checkpointer });
+        const asked = turn === 0 ? earlier(100) : [new HumanMessage({ id: `q${turn}`, content: content(-turn - 200) })];
+        ({ messages } = (await graph.invoke({ messages: asked }, thread(name))) as { messages: BaseMessage[] });
+      }
+      expect(messages).toHaveLength(131);
+      expect(Math.abs((await itemsOf(name)) - 1 - messages.length)).toBeLessThanOrEqual(1);
+    },
+  );
+
+  it("is read by as many commands and bytes at 300 checkpoints as at 10", async () => {
+    const saver = open();
+    const costsOf = async (count: number) => {
+      const { configurable } = thread(`of ${count}`);
+      let config: object = { configurable };
+      for (let step = 1; step <= count; step += 1) {
+        const values = { channel_values: { messages: earlier(30) }, channel_versions: { messages: 1 } };
+        const checkpoint = { ...emptyCheckpoint(), ...values, id: uuid6(step) };
+        config = await saver.put(config, checkpoint, { source: "loop", step, parents: {} }, {});
+      }
+      const costs: { commands: number; bytes: number }[] = [];
+      for (const read of [
+        () => saver.getTuple({ configurable }),
+        () => all(saver.list({ configurable: { ...configurable, checkpoint_ns: "" } }, { limit: 10 })),
+      ]) {
+        await read();
+        await own.client.config("RESETSTAT");
+        await read();
+        const calls = [...(await own.client.info("commandstats")).matchAll(/calls=(\d+)/g)];
+        const bytes = Number(/total_net_output_bytes:(\d+)/.exec(await own.client.info("stats"))![1]);
+        costs.push({ commands: calls.reduce((sum, [, number]) => sum + Number(number), 0), bytes });
+      }
+      return costs;
+    };
+    const [few, many] = [await costsOf(10), await costsOf(300)];
+    expect(many.map(({ commands }) => commands)).toEqual(few.map(({ commands }) => commands));
+    many.forEach(({ bytes }, index) => expect(bytes).toBeLessThan(1.05 * few[index]!.bytes));
   });
 });
