@@ -1,6 +1,10 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
 import { RedisChatMemory } from "langchain-redis-memory";
 import { redisRuns } from "langchain-redis-memory/runs";
 import { startTcpProxy } from "../../testkit/proxies/tcp-proxy.js";
+import { buildPrograms, type BuiltPrograms } from "../support/built-programs.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
 import { closeMemories, newMemory } from "../support/memories.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
@@ -93,5 +97,59 @@ describe("a run whose process is taken for dead", () => {
     expect(await runs[1].stop("s")).toBe(true);
     expect(await all(runs[1].join("s"))).toEqual([{ state: "lost" }]);
     setOpen(true);
+  });
+});
+
+describe("a run whose process is frozen or killed", () => {
+  const source = "__tests__/support/run-worker.ts";
+  let programs: BuiltPrograms;
+  beforeAll(async () => {
+    programs = await buildPrograms([source], { withPackages: true });
+  });
+  afterAll(() => programs.remove());
+
+  it.each(["SIGSTOP", "SIGKILL"] as const)("(%s) ends as lost, and the next one starts at once", async (signal) => {
+    const keyPrefix = uniquePrefix();
+    const worker = spawn(process.execPath, [programs.pathOf(source), sharedRedisUrl(), keyPrefix], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    try {
+      const lines = createInterface({ input: worker.stdout });
+      const memory = newMemory({ redis: { keyPrefix } });
+      const runs = redisRuns(memory, { lostAfterMs: 3_000 });
+      while ((await runs.active("s")) === undefined) {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+      const readers = [runs.join("s"), runs.join("s")].map((run) => run[Symbol.asyncIterator]());
+      await Promise.all(readers.map((reader) => reader.next()));
+      worker.kill(signal);
+      const ends = await Promise.all(
+        readers.map(async (reader) => {
+          let last: unknown;
+          for (let next = await reader.next(); !next.done; next = await reader.next()) {
+            last = next.value;
+          }
+          return last;
+        }),
+      );
+      expect(ends).toEqual([{ state: "lost" }, { state: "lost" }]);
+      // The hold of the dead process would last for ten minutes.
+      expect(await memory.withTurn("s", () => "free", { waitMs: 200_000 })).toBe("free");
+      const newer = spoken();
+      const next = await runs.start("s", { turnId: "t" }, newer.work);
+      newer.say("x");
+      if (signal === "SIGSTOP") {
+        const [said] = [once(lines, "line"), worker.kill("SIGCONT")];
+        expect(await said).toEqual(["lost"]);
+      }
+      newer.end();
+      expect(chunksOf(await all(next))).toEqual(["x"]);
+      expect(chunksOf(await all(runs.join("s")))).toEqual(["x"]);
+    } finally {
+      const isGone = worker.exitCode !== null || worker.signalCode !== null;
+      const gone = isGone ? undefined : once(worker, "exit");
+      worker.kill("SIGKILL");
+      await gone;
+    }
   });
 });

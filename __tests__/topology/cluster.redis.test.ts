@@ -1,7 +1,10 @@
 import { Cluster } from "ioredis";
 import { Cluster as Cluster5 } from "ioredis5";
+import { RedisChatMemory } from "langchain-redis-memory";
+import { redisRuns } from "langchain-redis-memory/runs";
 import { sessionKeys } from "../../src/redis/keys.js";
 import type { RedisClient } from "../../src/redis/client.js";
+import { all, chunksOf, spoken } from "../runs/spoken-source.js";
 import { writeWhile, type Journal } from "../support/busy-writers.js";
 import { compare, nothingBroken, nothingElseBroken } from "../support/journal-check.js";
 import { leastUser, refusalsAndUse } from "../../testkit/servers/least-user.js";
@@ -60,6 +63,35 @@ describe("Writers on a cluster of three masters and three replicas", () => {
     expect(await found(journal)).toMatchObject(nothingBroken);
     await cluster.untilRole(master, "slave");
     await cluster.untilWhole();
+  });
+
+  it("play runs that other instances read whole, while slots move and a replica takes over", async () => {
+    const memories = [clients[0]!, clients[3]!].map(
+      (client) => new RedisChatMemory({ client: client as RedisClient, redis: { keyPrefix: "runs" } }),
+    );
+    try {
+      const runs = memories.map((memory) => redisRuns(memory, { lostAfterMs: 20_000, batchMs: 1 }));
+      const { work, say, end } = spoken();
+      await runs[0]!.start("s0", { turnId: "t" }, work);
+      const reading = all(runs[1]!.join("s0"));
+      const told = setInterval(() => say("more"), 5);
+      const { master, replica, slot } = await cluster.holdersOf(key);
+      const other = cluster.nodes.slice(0, 3).find((node) => node !== master)!;
+      await cluster.moveSlot(slot, master, other);
+      await cluster.moveSlot(slot, other, master);
+      await cluster.failover(replica);
+      clearInterval(told);
+      say("last");
+      end();
+      const items = await reading;
+      expect(items.at(-1)).toEqual({ state: "done" });
+      expect(chunksOf(items).at(-1)).toBe("last");
+      expect(await all(runs[1]!.join("s0"))).toEqual(items);
+      await cluster.untilRole(master, "slave");
+      await cluster.untilWhole();
+    } finally {
+      await Promise.all(memories.map((memory) => memory.close()));
+    }
   });
 
   it("lose nothing they waited for when a master is killed, and else only what had no copy", async () => {
