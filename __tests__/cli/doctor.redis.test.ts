@@ -46,14 +46,15 @@ describe("the command doctor", () => {
     expect(await own.client.dbsize()).toBe(before);
   });
 
-  it("notes which commands of LangGraph's parts a user may not run", async () => {
-    await own.client.acl("SETUSER", "least", "on", ">pw", "~*", "+@all", "-zlexcount", "-zrangebylex");
+  it("notes which commands of single parts a user may not run", async () => {
+    await own.client.acl("SETUSER", "least", "on", ">pw", "~*", "+@all", "-zlexcount", "-zrangebylex", "-xtrim");
     const { found } = await doctor({ REDIS_USERNAME: "least", REDIS_PASSWORD: "pw" });
     const permissions = found.filter(({ check }) => check === "permissions");
     expect(permissions.map(({ level, found: said, advice }) => [level, said, advice])).toEqual([
       ["ok", "least may run every command that the package needs", ""],
       ["note", "least may not run: zlexcount", "Only RedisSaver needs them."],
       ["note", "least may not run: zrangebylex", "Only RedisStore needs them."],
+      ["note", "least may not run: xtrim", "Only redisRuns needs them."],
     ]);
   });
 

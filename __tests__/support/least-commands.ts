@@ -1,1 +1,1 @@
-export { allLeastCommands, leastCommands } from "../../cli/doctor/least-commands.js";
+export { allLeastCommands, leastCommands, partCommands } from "../../cli/doctor/least-commands.js";

@@ -2,12 +2,13 @@ import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { Redis } from "ioredis";
 import { ChatHistoryTruncationReducer, RedisChatMemory } from "langchain-redis-memory";
 import { RedisToolInvocationHistory } from "langchain-redis-memory/openai";
+import { redisRuns } from "langchain-redis-memory/runs";
 import { startContractServer } from "../contract/contract-server.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import { sessionStoreContract } from "../../testing/session-store-contract.js";
 import { records } from "../../testing/session-store/store-case.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
-import { allLeastCommands, leastCommands } from "../support/least-commands.js";
+import { allLeastCommands, leastCommands, partCommands } from "../support/least-commands.js";
 import { refusals } from "../../testkit/servers/least-user.js";
 import { uniquePrefix } from "../support/shared-redis.js";
 import { ownServer } from "../support/own-server.js";
@@ -68,6 +69,32 @@ describe("A Redis user with the least commands", () => {
     const client = closed(await open("least", allLeastCommands));
     expect(await refusedOperation(client)).toBeUndefined();
     expect(await refusals(own.client)).toEqual([]);
+  });
+
+  it("and those of runs is refused nothing by them, and needs each", async () => {
+    await own.client.call("ACL", "LOG", "RESET");
+    await own.client.config("RESETSTAT");
+    const memory = closed(
+      new RedisChatMemory({
+        client: closed(await open("runs", [...allLeastCommands, ...partCommands.redisRuns])),
+        redis: { keyPrefix: uniquePrefix() },
+      }),
+    );
+    const runs = redisRuns(memory, { lostAfterMs: 600_000 });
+    const states: unknown[] = [];
+    for (const turnId of ["t", "u"]) {
+      const run = await runs.start("s", { turnId, whileRunning: "queue" }, async function* () {
+        yield await runs.steer("s", "more");
+      });
+      for await (const item of run) {
+        states.push("state" in item ? item.state : "chunk" in item && item.chunk);
+      }
+    }
+    expect(await runs.stop("s")).toBe(false);
+    expect(states).toEqual(["idle", "done", "idle", "done"]);
+    expect(await refusals(own.client)).toEqual([]);
+    const stats = await own.client.info("commandstats");
+    expect(partCommands.redisRuns.filter((command) => !stats.includes(`cmdstat_${command}:`))).toEqual([]);
   });
 });
 

@@ -46,11 +46,12 @@ export const leastCommands = {
   cluster: ["cluster|slots", "cluster|info", "readonly", "readwrite", "asking", "client|setname"],
 } as const;
 
-/** Commands of the entry `./checkpoint`, beside those above: a user without them lacks LangGraph's parts only. */
-export const langGraphCommands = {
+/** Commands of `./checkpoint` and `./runs`, beside those above: a user without them lacks that part only. */
+export const partCommands = {
   RedisSaver: ["zcard", "zlexcount", "zrevrangebylex"],
   RedisStore: ["zcard", "zrangebylex"],
+  redisRuns: ["xadd", "xread", "xrange", "xrevrange", "xtrim", "pexpire"],
 } as const;
 
-/** The commands that the package needs without that entry. */
+/** The commands that the package needs without those entries. */
 export const allLeastCommands: readonly string[] = Object.values(leastCommands).flat();

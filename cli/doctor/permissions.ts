@@ -1,10 +1,10 @@
 import type { Redis } from "ioredis";
 import { finding, type Finding } from "./finding.js";
-import { langGraphCommands, leastCommands } from "./least-commands.js";
+import { partCommands, leastCommands } from "./least-commands.js";
 
 type Probed = Exclude<keyof typeof leastCommands, "connection" | "cluster">;
 type SessionCommand = Exclude<(typeof leastCommands)[Probed][number], "multi" | "exec">;
-type Command = SessionCommand | (typeof langGraphCommands)[keyof typeof langGraphCommands][number];
+type Command = SessionCommand | (typeof partCommands)[keyof typeof partCommands][number];
 
 /** Arguments that fit each command's arity; what it would do is never done. The compiler refuses a missing one. */
 const argumentsOf: Readonly<Record<Command, (key: string) => readonly (string | number)[]>> = {
@@ -50,6 +50,12 @@ const argumentsOf: Readonly<Record<Command, (key: string) => readonly (string | 
   zlexcount: (key) => [key, "-", "+"],
   zrangebylex: (key) => [key, "-", "+"],
   zrevrangebylex: (key) => [key, "+", "-"],
+  xadd: (key) => [key, "*", "a", "b"],
+  xread: (key) => ["STREAMS", key, "0"],
+  xrange: (key) => [key, "-", "+"],
+  xrevrange: (key) => [key, "+", "-"],
+  xtrim: (key) => [key, "MAXLEN", 0],
+  pexpire: (key) => [key, 1],
 };
 
 const groups = Object.keys(leastCommands).filter((group) => group !== "connection" && group !== "cluster") as Probed[];
@@ -75,10 +81,10 @@ export async function permissionFindings(node: Redis, keyPrefix: string, user: s
       await node.call(command, ...argumentsOf[command](key)).catch(note(group, command));
     }
   }
-  const ofGraphs = await refusedForGraphs(node, key);
+  const ofParts = await refusedForParts(node, key);
   await node.call("exec").catch(() => undefined);
   const found = groups.filter((group) => refused.get(group)!.length > 0);
-  const notes = ofGraphs.map(({ part, commands }) =>
+  const notes = ofParts.map(({ part, commands }) =>
     finding("note", "permissions", `${user} may not run: ${commands.join(", ")}`, `Only ${part} needs them.`),
   );
   return found.length === 0
@@ -86,10 +92,10 @@ export async function permissionFindings(node: Redis, keyPrefix: string, user: s
     : [...found.map((group) => refusal(group, `${user} may not run: ${refused.get(group)!.join(", ")}`)), ...notes];
 }
 
-/** The commands of LangGraph's parts that this user may not run, part by part. */
-async function refusedForGraphs(node: Redis, key: string) {
+/** The commands of single parts that this user may not run, part by part. */
+async function refusedForParts(node: Redis, key: string) {
   const found: { readonly part: string; readonly commands: readonly string[] }[] = [];
-  for (const [part, commands] of Object.entries(langGraphCommands)) {
+  for (const [part, commands] of Object.entries(partCommands)) {
     const refused: string[] = [];
     for (const command of commands) {
       await node.call(command, ...argumentsOf[command](key)).catch((error: Error) => {
