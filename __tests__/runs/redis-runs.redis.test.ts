@@ -126,6 +126,56 @@ describe("a run", () => {
     expect(await all(stopping)).toEqual([{ state: "done" }]);
   });
 
+  it("is followed by those that queue, in the order in which they came, within their patience", async () => {
+    const { runs, keyPrefix } = twoInstances();
+    const client = closed(new Redis(sharedRedisUrl()));
+    const queue = `${keyPrefix}:{s}:run:queue`;
+    const begun: string[] = [];
+    const turns = new Map(["1", "2", "3", "4"].map((turnId) => [turnId, spoken()]));
+    const start = (instance: number, turnId: string, how: object = {}) =>
+      runs[instance]!.start("s", { turnId, whileRunning: "queue", ...how }, (signal) => {
+        begun.push(turnId);
+        return turns.get(turnId)!.work(signal);
+      });
+    const untilWaiting = async (count: number) => {
+      while ((await client.zcard(queue)) < count) {
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+    };
+    await start(0, "1");
+    const leaving = new AbortController();
+    const waiting = [start(1, "2")];
+    await untilWaiting(1);
+    const left = start(0, "4", { signal: leaving.signal });
+    await untilWaiting(2);
+    waiting.push(start(0, "3"));
+    await untilWaiting(3);
+    leaving.abort(new Error("left"));
+    await expect(left).rejects.toThrow("left");
+    await expect(start(1, "4", { waitMs: 1 })).rejects.toMatchObject({ code: "busy" });
+    const others = Array.from({ length: 20 }, (_, index) => `other ${index}`);
+    await client.zadd(queue, ...others.flatMap((name, index) => [100 + index, name]));
+    await expect(start(1, "4")).rejects.toMatchObject({ code: "busy" });
+    await client.zrem(queue, ...others);
+    for (const turnId of ["1", "2", "3"]) {
+      await (turnId === "1" ? undefined : waiting[Number(turnId) - 2]);
+      turns.get(turnId)!.end();
+    }
+    expect((await all(await waiting[1]!)).at(-1)).toEqual({ state: "done" });
+    expect(begun).toEqual(["1", "2", "3"]);
+  });
+
+  it("does not wait behind a start whose process died in the queue", async () => {
+    const { runs, keyPrefix } = twoInstances({ lostAfterMs: 100, batchMs: 1 });
+    const client = closed(new Redis(sharedRedisUrl()));
+    await client.zadd(`${keyPrefix}:{s}:run:queue`, 0, "nobody 1");
+    const { work, end } = spoken();
+    end();
+    expect(await all(await runs[0]!.start("s", { turnId: "t", whileRunning: "queue" }, work))).toEqual([
+      { state: "done" },
+    ]);
+  });
+
   it("is server-sent events with ids, with which a browser goes on, and an end", async () => {
     const { runs } = twoInstances();
     const { work, say, end } = spoken();
@@ -300,6 +350,8 @@ describe("a run of a chain with memory", () => {
     const late = await all(runs[1]!.join("s", { turnId: "t" }));
     const chunk = expect.objectContaining({ content: "reply to hello" }) as object;
     expect(late).toEqual([{ chunk, stored: true }, { state: "done" }]);
+    const after = "1700000000000-3:1";
+    expect(await all(runs[1]!.join("s", { turnId: "t", after }))).toEqual([{ reset: true }, ...late]);
     expect(await all(runs[1]!.join("s", { turnId: "other" }))).toEqual([]);
   });
 

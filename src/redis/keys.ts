@@ -55,18 +55,20 @@ export function threadKeys(keyPrefix: string, threadId: string): ThreadKeys {
   return { items: part("items"), checkpoints: part("checkpoints"), order: part("order") };
 }
 
-/** Names of the keys of a session's runs; both lie in the slot of the session. */
+/** Names of the keys of a session's runs; all lie in the slot of the session. */
 export interface RunKeys {
   /** STREAM: the entries of the newest run, and of the one before it. */
   readonly run: string;
   /** LIST: messages said to a run that no model call has seen. */
   readonly steers: string;
+  /** ZSET: starts that wait for the end of the run, by the order in which they came. */
+  readonly queue: string;
 }
 
 /** The keys of a session's runs. Scans for sessions do not find them. */
 export function runKeys(keyPrefix: string, sessionId: string): RunKeys {
   const run = `${keyPrefix}:{${encodeSessionId(sessionId)}}:run`;
-  return { run, steers: `${run}:steers` };
+  return { run, steers: `${run}:steers`, queue: `${run}:queue` };
 }
 
 /** The STREAM that holds the mail to a process. No session's key begins like it: an encoded id holds no colon. */

@@ -1,14 +1,13 @@
 import * as z from "zod/mini";
-import type { BaseMessageLike } from "@langchain/core/messages";
-import { ConfigurationError, ConflictError } from "../base/errors.js";
+import type { BaseMessage, BaseMessageLike } from "@langchain/core/messages";
+import { ConfigurationError } from "../base/errors.js";
 import { randomToken } from "../base/ids.js";
 import { lazy, nonEmptyText, nonNegativeInteger, parseOptions, positiveInteger } from "../base/options.js";
 import { contextOf, type RedisChatMemory } from "../memory/redis-chat-memory.js";
-import { wireOf } from "../redis-store/redis-session-store.js";
+import { wireOf, type RedisWire } from "../redis-store/redis-session-store.js";
 import { sealedParts } from "../sealed/loaded-store.js";
 import { checkOwnerName } from "../session/identity.js";
 import type { MemoryContext } from "../session/memory-context.js";
-import { sessionLabel } from "../store/refusals.js";
 import { checkSessionId, type SessionRef } from "../store/session-ref.js";
 import type { SaidToRun, SteeredRuns } from "../turns/said-to-run.js";
 import { RunProcess } from "./run-process.js";
@@ -16,6 +15,7 @@ import { codeOf } from "./producer.js";
 import { Run, type RunItem } from "./run.js";
 import { positionIn, runStart, type RunEndState, type RunPosition } from "./run-log.js";
 import type { StoredRun } from "./run-store.js";
+import { busy, WaitingStart } from "./start-queue.js";
 import { steerMessage } from "./steers.js";
 import { storedAnswer, storedIds } from "./stored-answer.js";
 
@@ -43,13 +43,18 @@ export interface StartOptions extends RunAccess {
   /** The id of the turn, the same for each try: a run of the same turn that is under way is joined. */
   readonly turnId: string;
   /**
-   * While the run of another turn is under way: refuse (ConflictError `busy`), wait for its end (`queue`; of several
-   * waiters any one is next), stop it first, or say `message` to it, as `steer` does: `start` then returns a reader of
-   * that run, or waits for its end where it sees nothing more, so that the message is the next turn. @default "refuse"
+   * While the run of another turn is under way: refuse (ConflictError `busy`), wait for its end (`queue`, in the order
+   * in which they came, 20 at most), stop it first, or say `message` to it, as `steer` does: `start` then returns a
+   * reader of that run, or waits for its end where it sees nothing more, so that the message is the next turn.
+   * @default "refuse"
    */
   readonly whileRunning?: "refuse" | "queue" | "stop" | "steer";
   /** The user message, for `steer`; one with an id is said once however often it is sent. */
   readonly message?: BaseMessageLike;
+  /** Milliseconds after which a start that waits is refused (ConflictError `busy`). @default 600_000 */
+  readonly waitMs?: number;
+  /** Ends the waiting of a start; a run that has begun goes on. */
+  readonly signal?: AbortSignal;
 }
 
 /** Options of {@link RedisRuns.join}. */
@@ -98,6 +103,8 @@ const startSchema = lazy(() =>
       "refuse",
     ),
     message: z.optional(z.custom<BaseMessageLike>()),
+    waitMs: z._default(positiveInteger().check(z.maximum(2 ** 31 - 1, "must be at most 2147483647")), 600_000),
+    signal: z.optional(z.custom<AbortSignal>()),
   }),
 );
 const joinSchema = lazy(() =>
@@ -148,7 +155,7 @@ export function redisRuns(memory: RedisChatMemory, options: RedisRunsOptions = {
   }
   const runs =
     known.get(context!) ??
-    RedisRuns["make"](memory, new RunProcess({ ...settings, wire, ring: sealed?.ring, context: context! }));
+    RedisRuns["make"](memory, wire, new RunProcess({ ...settings, wire, ring: sealed?.ring, context: context! }));
   known.set(context!, runs);
   return runs;
 }
@@ -156,34 +163,49 @@ export function redisRuns(memory: RedisChatMemory, options: RedisRunsOptions = {
 /** Starts, reads and stops runs: see {@link redisRuns}. */
 export class RedisRuns implements SteeredRuns {
   readonly #memory: RedisChatMemory;
+  readonly #wire: RedisWire;
   readonly #process: RunProcess;
 
-  private constructor(memory: RedisChatMemory, process: RunProcess) {
+  private constructor(memory: RedisChatMemory, wire: RedisWire, process: RunProcess) {
     this.#memory = memory;
+    this.#wire = wire;
     this.#process = process;
   }
 
-  private static make(memory: RedisChatMemory, process: RunProcess): RedisRuns {
-    return new RedisRuns(memory, process);
+  private static make(memory: RedisChatMemory, wire: RedisWire, process: RunProcess): RedisRuns {
+    return new RedisRuns(memory, wire, process);
   }
 
   /**
    * Starts a run, whose chunks readers get from the first on. Resolves when its work has begun to stream.
    *
-   * @throws ConflictError `busy` (retryable) where another turn's run is under way, `other_owner`; StoreError, `erased`
+   * @throws ConflictError `busy` (retryable) where another turn's run is under way, or did not end within `waitMs`,
+   *   `other_owner`; the reason of a `signal` that aborts while it waits; StoreError, `erased`
    *   for a session that was erased; ConfigurationError; errors of the work before its first chunk.
    */
   async start<Chunk>(sessionId: string, options: StartOptions, work: RunWork<Chunk>): Promise<Run<Chunk>> {
-    const { turnId, owner, whileRunning, message } = parseOptions("runs.start", startSchema(), options);
-    const said = whileRunning === "steer" ? steerMessage("runs.start", message) : undefined;
+    const { owner, message, ...how } = parseOptions("runs.start", startSchema(), options);
+    const said = how.whileRunning === "steer" ? steerMessage("runs.start", message) : undefined;
     const session = refOf("runs.start", sessionId, owner);
     const { store, mailbox } = this.#process;
     await mailbox.open();
     await store.check("startRun", session);
+    const waiting = new WaitingStart(this.#process, this.#wire, session, how);
+    try {
+      await (how.whileRunning === "queue" ? waiting.untilFirst(how.turnId) : undefined);
+      return await this.#startWhere(session, { ...how, said, waiting }, work);
+    } finally {
+      await waiting.leave();
+    }
+  }
+
+  async #startWhere<Chunk>(session: SessionRef, asked: AskedStart, work: RunWork<Chunk>): Promise<Run<Chunk>> {
+    const { turnId, whileRunning, said, waiting } = asked;
     for (;;) {
-      const call = randomToken();
-      const found = await this.#process.begin(session, { turnId, instance: mailbox.instance, call });
+      const instance = this.#process.mailbox.instance;
+      const found = await this.#process.begin(session, { turnId, instance, call: randomToken() });
       if (found.isNew) {
+        await waiting.leave();
         return this.#play(session, found, work);
       }
       if (found.meta.turnId === turnId) {
@@ -195,22 +217,13 @@ export class RedisRuns implements SteeredRuns {
       if (said !== undefined && (await this.#process.steers.add(session, found.at, said))) {
         return this.#reader(session, { turnId: found.meta.turnId });
       }
-      await this.#makeWay(session, found, whileRunning);
-    }
-  }
-
-  /** Waits for the end of a run of another turn. */
-  async #makeWay(session: SessionRef, run: StoredRun, policy: StartOptions["whileRunning"]): Promise<void> {
-    if (policy === "refuse") {
-      throw busy(session.id);
-    }
-    if (policy === "stop") {
-      await this.#process.stop(session, run);
-    }
-    const reading = { from: runStart, signals: [], stored: async () => [] };
-    const items = this.#process.read(session, run, reading);
-    while (!(await items.next()).done) {
-      // Only the end counts.
+      if (whileRunning === "refuse") {
+        throw busy(session.id, "A run is under way");
+      }
+      if (whileRunning === "stop") {
+        await this.#process.stop(session, found);
+      }
+      await (said === undefined ? waiting.endOf(found) : waiting.untilFirst(turnId));
     }
   }
 
@@ -343,6 +356,14 @@ export class RedisRuns implements SteeredRuns {
   }
 }
 
+/** The request of a start. */
+interface AskedStart {
+  readonly turnId: string;
+  readonly whileRunning: NonNullable<StartOptions["whileRunning"]>;
+  readonly said: BaseMessage | undefined;
+  readonly waiting: WaitingStart;
+}
+
 /** The request of a reader. */
 interface Asked {
   readonly turnId?: string | undefined;
@@ -357,10 +378,4 @@ function refOf(user: string, sessionId: string, owner: unknown): SessionRef {
   }
   checkOwnerName(user, owner);
   return { id: sessionId, owner };
-}
-
-function busy(sessionId: string): ConflictError {
-  const place = sessionLabel(sessionId);
-  const message = `A run of ${place} is under way; nothing was started. Join it, stop it, or try again.`;
-  return new ConflictError(message, { code: "busy", sessionId });
 }

@@ -209,6 +209,22 @@ local last = lastRun(KEYS[1])
 return last and { 'RUN', last.at, last.meta, last.ending or '' } or { 'NONE' }`,
 };
 
+export const queueRunAt9: ScriptPart = {
+  file: "queue-run.lua",
+  line: 9,
+  text: `\
+local queue, start, ttl, most = KEYS[1], ARGV[1], ARGV[2], ARGV[3]
+if not redis.call('ZSCORE', queue, start) then
+if redis.call('ZCOUNT', queue, '-inf', '+inf') >= tonumber(most) then return { 'FULL' } end
+local last = redis.call('ZREVRANGE', queue, 0, 0, 'WITHSCORES')
+redis.call('ZADD', queue, (tonumber(last[2]) or 0) + 1, start)
+end
+redis.call('PEXPIRE', queue, ttl)
+local first = redis.call('ZRANGEBYSCORE', queue, '-inf', '+inf', 'LIMIT', 0, 1)[1]
+if first == start then return { 'FIRST' } end
+return { 'BEHIND', first }`,
+};
+
 export const settleSteersAt9: ScriptPart = {
   file: "settle-steers.lua",
   line: 9,
@@ -279,6 +295,10 @@ export const keepMailboxScript = script([
 export const lookRunScript = script([
   lastRunAt4,
   lookRunAt11,
+]);
+
+export const queueRunScript = script([
+  queueRunAt9,
 ]);
 
 export const settleSteersScript = script([
