@@ -13,36 +13,55 @@ import type { SessionStore } from "../src/store/session-store.js";
 
 const atOnce = 20;
 
-/** Reads every session as it is now, past the proxies; of those that were erased, it counts the keys too. */
-export async function readSessions(
-  topology: Topology,
-  { ids, erased }: { readonly ids: readonly string[]; readonly erased: ReadonlySet<string> },
-): Promise<FinalSession[]> {
+/** Where sessions are read, and how what is known of them besides is found. */
+export interface SessionPlace {
+  readonly store: SessionStore;
+  /** The slot in a cluster; undefined where all sessions share what happens to the server. */
+  slotOf(id: string): Promise<number | undefined>;
+  /** The number of keys that a session has. */
+  countKeys(id: string): Promise<number>;
+}
+
+/** Which sessions are read; of those that were erased, the keys are counted too. */
+export interface WantedSessions {
+  readonly ids: readonly string[];
+  readonly erased: ReadonlySet<string>;
+}
+
+/** Reads every session as it is now, past the proxies. */
+export async function readSessions(topology: Topology, wanted: WantedSessions): Promise<FinalSession[]> {
   const stores = openStores(topology.direct, true);
-  const { store } = openStore("the checker", { store: stores.plain, encryption });
+  const slotOf = async (id: string) => (topology.name === "cluster" ? slotIn(topology, id) : undefined);
   try {
-    const sessions: FinalSession[] = [];
-    for (let first = 0; first < ids.length; first += atOnce) {
-      const page = ids.slice(first, first + atOnce);
-      const read = async (id: string) => ({
-        ...(await readSession(store, topology, id)),
-        ...(erased.has(id) && { keys: await countKeys(topology, id) }),
-      });
-      sessions.push(...(await Promise.all(page.map(read))));
-    }
-    return sessions;
+    const place = { store: stores.plain, slotOf, countKeys: (id: string) => countKeys(topology, id) };
+    return await readSessionsOf(place, wanted);
   } finally {
     await stores.close();
   }
 }
 
-async function readSession(store: SessionStore, topology: Topology, id: string): Promise<FinalSession> {
+/** Reads every session by a store. */
+export async function readSessionsOf(place: SessionPlace, { ids, erased }: WantedSessions): Promise<FinalSession[]> {
+  const { store } = openStore("the checker", { store: place.store, encryption });
+  const sessions: FinalSession[] = [];
+  for (let first = 0; first < ids.length; first += atOnce) {
+    const page = ids.slice(first, first + atOnce);
+    const read = async (id: string) => ({
+      ...(await readSession({ ...place, store }, id)),
+      ...(erased.has(id) && { keys: await place.countKeys(id) }),
+    });
+    sessions.push(...(await Promise.all(page.map(read))));
+  }
+  return sessions;
+}
+
+async function readSession({ store, slotOf }: SessionPlace, id: string): Promise<FinalSession> {
   const view = await store.readView({ id });
   const { entries } = decodeView(view, { sessionId: id, strict: false, onEvent: undefined });
   const { records, damaged } = await store.readLog({ id });
   const messages = entries.map(({ message }) => message);
   const head = entries.filter(({ position }) => position === undefined).map(({ message }) => message);
-  const slot = topology.name === "cluster" ? await slotOf(topology, id) : undefined;
+  const slot = await slotOf(id);
   return {
     id,
     ...(slot !== undefined && { slot }),
@@ -59,7 +78,7 @@ async function readSession(store: SessionStore, topology: Topology, id: string):
   };
 }
 
-async function slotOf(topology: Topology, id: string): Promise<number> {
+async function slotIn(topology: Topology, id: string): Promise<number> {
   const { log } = sessionKeys("lcmem", id);
   return Number(await topology.nodes[0]!.use((client) => client.call("CLUSTER", "KEYSLOT", log)));
 }

@@ -3,6 +3,7 @@ import { MemoryError } from "../src/base/errors.js";
 import type { MemoryEvent } from "../src/base/events.js";
 import { RedisSaver } from "../src/checkpoint/redis-saver.js";
 import { RedisChatMemory } from "../src/memory/redis-chat-memory.js";
+import type { SessionStore } from "../src/store/session-store.js";
 import type { Topology } from "../testkit/topologies/topology.js";
 import type { FinalThread } from "./checking/check-threads.js";
 import { encryption } from "./client/doors.js";
@@ -12,18 +13,23 @@ import { openStores } from "./client/open-stores.js";
 /** Reads every thread as it is now, past the proxies, with a saver that knows nothing of it: all that is listed. */
 export async function readThreads(topology: Topology, ids: readonly string[]): Promise<FinalThread[]> {
   const stores = openStores(topology.direct, true);
-  const events: MemoryEvent[] = [];
-  const onEvent = (event: MemoryEvent) => void (event.type === "record_skipped" ? events.push(event) : undefined);
-  const saver = new RedisSaver({ memory: new RedisChatMemory({ store: stores.plain, encryption, onEvent }) });
   try {
-    const threads: FinalThread[] = [];
-    for (const id of ids) {
-      threads.push({ id, ...(await readThread(saver, id, events)) });
-    }
-    return threads;
+    return await readThreadsOf(stores.plain, ids);
   } finally {
     await stores.close();
   }
+}
+
+/** The same by a store. */
+export async function readThreadsOf(store: SessionStore, ids: readonly string[]): Promise<FinalThread[]> {
+  const events: MemoryEvent[] = [];
+  const onEvent = (event: MemoryEvent) => void (event.type === "record_skipped" ? events.push(event) : undefined);
+  const saver = new RedisSaver({ memory: new RedisChatMemory({ store, encryption, onEvent }) });
+  const threads: FinalThread[] = [];
+  for (const id of ids) {
+    threads.push({ id, ...(await readThread(saver, id, events)) });
+  }
+  return threads;
 }
 
 async function readThread(saver: RedisSaver, id: string, events: MemoryEvent[]): Promise<Omit<FinalThread, "id">> {

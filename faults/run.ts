@@ -11,6 +11,7 @@ import { FaultLog } from "./injection/fault-log.js";
 import { injectFaults } from "./injection/injector.js";
 import { watchMasters } from "./injection/watch-masters.js";
 import { clock } from "./journal/entries.js";
+import { finalLine, unread } from "./journal/final-line.js";
 import { writeRuns } from "./journal/runs.js";
 import { readJournals, type Call } from "./journal/read-journals.js";
 import type { RunOptions } from "./options.js";
@@ -56,12 +57,6 @@ export async function runOnce(options: RunOptions): Promise<RunReport> {
   }
 }
 
-/** What a session held, as a line for who judges the journals alone. */
-function finalLine({ id, slot, discarded, log, view }: FinalSession, at: number): string {
-  const runs = { log: writeRuns(log.map((token) => token ?? unread)), view: writeRuns(view.tokens) };
-  return `${JSON.stringify({ session: id, at, slot, discarded, ...runs, summed: view.covered.length > 0 })}\n`;
-}
-
 /** The report with all findings, and what the sessions concerned held in the end. */
 function whole(report: RunReport, { findings }: Verdict, { sessions }: Evidence) {
   const concerned = new Set(findings.map(({ session }) => session));
@@ -73,8 +68,6 @@ function whole(report: RunReport, { findings }: Verdict, { sessions }: Evidence)
     });
   return { ...report, findings, sessions: held };
 }
-
-const unread = { turn: "unread", index: 0 };
 
 interface Stage {
   readonly topology: Topology;

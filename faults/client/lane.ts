@@ -41,6 +41,7 @@ export class Lane {
   readonly threadId: string;
   readonly #journal: JournalWriter;
   readonly #name: () => string;
+  readonly #areTurnsShort: boolean;
 
   constructor(
     readonly session: SessionPlan,
@@ -49,8 +50,15 @@ export class Lane {
       journal,
       name,
       process,
-    }: { readonly journal: JournalWriter; readonly name: () => string; readonly process: number },
+      areTurnsShort = false,
+    }: {
+      readonly journal: JournalWriter;
+      readonly name: () => string;
+      readonly process: number;
+      readonly areTurnsShort?: boolean;
+    },
   ) {
+    this.#areTurnsShort = areTurnsShort;
     this.threadId = `${session.id}p${process}`;
     this.#journal = journal;
     this.#name = name;
@@ -61,9 +69,9 @@ export class Lane {
     return this.doors.memory.history(id, owner === undefined ? {} : { owner });
   }
 
-  /** True where a reducer keeps the view small. */
+  /** True where a reducer keeps the view small, so that long turns are read soon. */
   get isReduced(): boolean {
-    return this.session.reducer !== "none" && this.session.reducer !== "foreign";
+    return !this.#areTurnsShort && this.session.reducer !== "none" && this.session.reducer !== "foreign";
   }
 
   /** A name that no other turn of the run has. */

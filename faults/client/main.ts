@@ -14,7 +14,7 @@ import type { Operation } from "./operations/operation.js";
 
 const task = JSON.parse(process.argv[2]!) as ClientTask;
 const { workload, incarnation } = task;
-const journal = new JournalWriter(task.journal);
+const journal = JournalWriter.toFile(task.journal);
 const stores = openStores(task.address);
 const doorsByKind = new Map<string, Doors>();
 let turns = 0;
@@ -23,7 +23,6 @@ process.send!("ready");
 const [{ begin, end }] = (await once(process, "message")) as [Span];
 await Promise.all(groupsOf(workload, task.process).map((group) => work(group)));
 await Promise.race([drain(), pause(15_000)]);
-journal.close();
 process.exit(0);
 
 async function drain(): Promise<void> {

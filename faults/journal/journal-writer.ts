@@ -1,31 +1,33 @@
-import { closeSync, openSync, writeSync } from "node:fs";
+import { openSync, writeSync } from "node:fs";
 import { clock, type Ask, type Told } from "./entries.js";
 
-/** Appends what a client asks and is told. A line is handed to the system before the question is sent. */
+/** Appends what a client asks and is told, to what takes a line before the question is sent. */
 export class JournalWriter {
-  readonly #file: number;
+  readonly #write: (line: string) => void;
   #asks = 0;
 
-  constructor(path: string) {
-    this.#file = openSync(path, "a");
+  constructor(write: (line: string) => void) {
+    this.#write = write;
+  }
+
+  /** Appends to a file. A line is handed to the system at once. */
+  static toFile(path: string): JournalWriter {
+    const file = openSync(path, "a");
+    return new JournalWriter((line) => void writeSync(file, line));
   }
 
   /** Notes a question; returns its number. */
   ask(question: Omit<Ask, "at" | "ask">): number {
     this.#asks += 1;
-    this.#write({ at: clock(), ask: this.#asks, ...question });
+    this.#note({ at: clock(), ask: this.#asks, ...question });
     return this.#asks;
   }
 
   told(number: number, answer: Omit<Told, "at" | "told">): void {
-    this.#write({ at: clock(), told: number, ...answer });
+    this.#note({ at: clock(), told: number, ...answer });
   }
 
-  close(): void {
-    closeSync(this.#file);
-  }
-
-  #write(entry: Ask | Told): void {
-    writeSync(this.#file, `${JSON.stringify(entry)}\n`);
+  #note(entry: Ask | Told): void {
+    this.#write(`${JSON.stringify(entry)}\n`);
   }
 }

@@ -101,7 +101,7 @@ export function callsOf(client: string, text: string): Call[] {
   });
 }
 
-type Line = Readonly<Record<string, unknown>>;
+export type Line = Readonly<Record<string, unknown>>;
 
 /** The last line of a process that was killed may be cut off. */
 function lines(text: string): Line[] {
@@ -114,7 +114,8 @@ function lines(text: string): Line[] {
   });
 }
 
-function lastOf(line: Line): LastRead {
+/** What a line of `final.jsonl` says. */
+export function lastOf(line: Line): LastRead {
   return {
     session: String(line["session"]),
     at: Number(line["at"]),

@@ -9,7 +9,7 @@ import { onFreePort, startRedisOn, type PrivateRedis } from "../servers/redis-se
 export interface FakedClockRedis extends PrivateRedis {
   /** Sets the clock this many seconds ahead of this machine's, or behind it. */
   shiftClock(seconds: number): void;
-  /** Lets the clock stand still at this many seconds since 1970. */
+  /** Lets the clock stand still at this many seconds since 1970, a fraction included. */
   stopClock(seconds: number): void;
 }
 
@@ -39,7 +39,7 @@ const clockGettime: Readonly<Record<string, number>> = { x64: 228, arm64: 113 };
 
 /** The shared library of faked-clock.c, made at the first use by a compiler that is found or installed. */
 function requireShim(): string {
-  const shim = resolve(".cache/faked-clock-2.so");
+  const shim = resolve(".cache/faked-clock-3.so");
   if (!existsSync(shim)) {
     const number = clockGettime[process.arch];
     const sentence = "The tests with a faked clock need Linux on x64 or arm64 and a C compiler: install tcc or gcc.";
@@ -48,7 +48,7 @@ function requireShim(): string {
     }
     mkdirSync(resolve(".cache"), { recursive: true });
     const made = `${shim}.${process.pid}`;
-    const source = join(__dirname, "faked-clock.c");
+    const source = resolve("testkit/clocks/faked-clock.c");
     execFileSync(
       requireCompiler(sentence),
       ["-shared", "-fPIC", "-nostdlib", `-DCLOCK_GETTIME=${number}`].concat("-o", made, source),

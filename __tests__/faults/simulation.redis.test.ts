@@ -1,0 +1,36 @@
+import { shrunk } from "../../faults/simulation/shrink.js";
+import type { PlannedLane, Scenario } from "../../faults/simulation/scenario.js";
+import { playScenarios } from "../support/simulations.js";
+
+const count = Number(process.env["SIMULATED_SEEDS"] ?? 2);
+
+test("a simulation of a seed is the same each time, whatever was simulated before, and finds nothing", async () => {
+  const seeds = Array.from({ length: count }, (_, index) => index + 1);
+  const played = await playScenarios([...seeds, ...seeds.toReversed()]);
+  const digests = played.map(({ digest }) => digest);
+  expect(digests.slice(count).toReversed()).toEqual(digests.slice(0, count));
+  expect(new Set(digests).size).toBe(count);
+  expect(played.flatMap(({ findings }) => findings)).toEqual([]);
+  expect(played.some(({ acknowledged }) => acknowledged > 0)).toBe(true);
+});
+
+test("a scenario that fails shrinks to the operations and faults that it takes", async () => {
+  const lane = (process: number, ...names: string[]): PlannedLane => ({
+    ...{ process, session: 0 },
+    operations: names.map((name) => ({ name, pauseMs: 9, draw: 0 })),
+  });
+  const fault = (kind: "cut" | "full") => ({ kind, atMs: 1, process: 0, session: 0, forMs: 30, draw: 0 });
+  const pace = { short: 1, middle: 1, long: 1 };
+  const lanes = [lane(0, "append-plain", "read-view"), lane(1, "clear"), lane(2, "read-view", "rewind", "rewind")];
+  const whole: Scenario = { seed: 7, pace, plans: [], lanes, faults: [fault("cut"), fault("full")] };
+  const namesIn = ({ lanes: left }: Scenario) => left.flatMap(({ operations }) => operations.map(({ name }) => name));
+  const fails = async (scenario: Scenario) =>
+    ["append-plain", "rewind"].every((name) => namesIn(scenario).includes(name)) &&
+    scenario.faults.some(({ kind }) => kind === "full");
+  const smallest = await shrunk(whole, fails);
+  expect(smallest.lanes.map(({ process, operations }) => ({ process, operations }))).toEqual([
+    { process: 0, operations: [{ name: "append-plain", pauseMs: 0, draw: 0 }] },
+    { process: 2, operations: [{ name: "rewind", pauseMs: 0, draw: 0 }] },
+  ]);
+  expect(smallest.faults).toEqual([fault("full")]);
+});

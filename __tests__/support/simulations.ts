@@ -1,0 +1,20 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import type { Scenario } from "../../faults/simulation/scenario.js";
+
+/** What came of a scenario: what was found, and the hash of all that happened. */
+export interface Played {
+  readonly findings: readonly string[];
+  readonly acknowledged: number;
+  readonly digest: string;
+}
+
+/** Plays scenarios one after the other in a process of their own; a number stands for the scenario of that seed. */
+export async function playScenarios(scenarios: readonly (Scenario | number)[]): Promise<Played[]> {
+  const program = ["--import", "tsx", "faults/simulation/main.ts", "--scenarios", JSON.stringify(scenarios)];
+  const { stdout } = await promisify(execFile)(process.execPath, program, { maxBuffer: 2 ** 26 });
+  return stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Played);
+}

@@ -1,0 +1,94 @@
+/** What the processes of a world run, in one file: built as clients of fault runs are, also with a planted defect. */
+import type { FinalSession } from "../checking/session-case.js";
+import type { FinalThread } from "../checking/check-threads.js";
+import type { OwnerList } from "../checking/check-lists.js";
+import { openDoors, type Doors } from "../client/doors.js";
+import { Lane } from "../client/lane.js";
+import { operations } from "../client/operations/all-operations.js";
+import type { JournalWriter } from "../journal/journal-writer.js";
+import type { SessionPlan } from "../plan/session-plan.js";
+import { readListsOf } from "../read-lists.js";
+import { readSessionsOf, type WantedSessions } from "../read-sessions.js";
+import { readThreadsOf } from "../read-threads.js";
+import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
+import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { encryption } from "../client/doors.js";
+import type { RedisClient } from "../../src/redis/client.js";
+import * as checkpointScripts from "../../src/checkpoint/lua/scripts.js";
+import * as laterScripts from "../../src/redis/lua/later-scripts.js";
+import * as firstScripts from "../../src/redis/lua/scripts.js";
+import type { Random } from "../../testkit/random.js";
+
+export { scenarioOf } from "./scenario.js";
+
+/** The names of scripts, by their hashes and by their texts. */
+export function scriptNames(): ReadonlyMap<string, string> {
+  const all = Object.entries({ ...firstScripts, ...laterScripts, ...checkpointScripts });
+  return new Map(
+    all.flatMap(([name, value]) =>
+      "sha" in value ? ([value.sha, value.source] as const).map((text) => [text, name.replace(/Script$/, "")]) : [],
+    ),
+  );
+}
+
+/** The application in a process: its lanes, one for each session, share a store. */
+export class Application {
+  readonly #store: RedisSessionStore;
+  readonly #journal: JournalWriter;
+  readonly #doors: Doors[] = [];
+
+  constructor(client: RedisClient, journal: JournalWriter) {
+    this.#store = new RedisSessionStore({ client, commandTimeout: 2_500 });
+    this.#journal = journal;
+  }
+
+  /** A client at work on one session. */
+  open(plan: SessionPlan, { process, name }: { readonly process: number; readonly name: () => string }): Lane {
+    const doors = openDoors(plan, { store: this.#store, journal: this.#journal });
+    this.#doors.push(doors);
+    return new Lane(plan, doors, { journal: this.#journal, name, process, areTurnsShort: true });
+  }
+
+  /** Does what an operation says. */
+  async work(lane: Lane, operation: string, random: Random): Promise<void> {
+    await operations.find(({ name }) => name === operation)!.run(lane, random);
+  }
+
+  /** Waits for what goes on behind calls that were answered. */
+  async drain(): Promise<void> {
+    await Promise.all(this.#doors.map(({ memory }) => memory.drain()));
+  }
+}
+
+/** What sessions, lists and threads hold in the end. */
+export interface Ending {
+  readonly sessions: readonly FinalSession[];
+  readonly lists: readonly OwnerList[];
+  readonly threads: readonly FinalThread[];
+}
+
+/** What is read when all is over. */
+export interface WantedEnding extends WantedSessions {
+  readonly owners: readonly string[];
+  readonly threads: readonly string[];
+  /** Sessions that lost a key, which are derived anew from their logs first. */
+  readonly damaged: readonly string[];
+}
+
+/** Reads all that there is, by a client that knows nothing yet. */
+export async function readEnding(
+  client: RedisClient & { exists(id: string): Promise<number> },
+  { slots, ...wanted }: WantedEnding & { readonly slots: ReadonlyMap<string, number> },
+): Promise<Ending> {
+  const store = new RedisSessionStore({ client, commandTimeout: 60_000 });
+  const memory = new RedisChatMemory({ store, encryption });
+  for (const id of wanted.damaged) {
+    await memory.history(id).rebuild();
+  }
+  const place = { store, slotOf: async (id: string) => slots.get(id), countKeys: (id: string) => client.exists(id) };
+  return {
+    sessions: await readSessionsOf(place, wanted),
+    lists: await readListsOf(store, wanted.owners),
+    threads: await readThreadsOf(store, wanted.threads),
+  };
+}

@@ -1,0 +1,101 @@
+import { randomOf, type Random } from "../../testkit/random.js";
+import { operations } from "../client/operations/all-operations.js";
+import type { Operation } from "../client/operations/operation.js";
+import { sessionPlan, type Focus, type SessionPlan } from "../plan/session-plan.js";
+import type { Pace } from "./connection.js";
+
+/** What a client does: an operation, the milliseconds before it, and the number that decides the rest. */
+export interface PlannedOperation {
+  readonly name: string;
+  readonly pauseMs: number;
+  readonly draw: number;
+}
+
+/** The work of a process on a session, one operation after the other. */
+export interface PlannedLane {
+  readonly process: number;
+  readonly session: number;
+  readonly operations: readonly PlannedOperation[];
+}
+
+const faultKinds = [
+  ...(["cut", "stall", "pause", "kill", "flush-scripts"] as const),
+  ...(["full", "expire", "evict", "restart", "takeover"] as const),
+];
+
+export type SimulatedFault = (typeof faultKinds)[number];
+
+/** A fault: when, what, whom it concerns, how long it takes, and a number that decides the rest. */
+export interface PlannedFault {
+  readonly kind: SimulatedFault;
+  readonly atMs: number;
+  readonly process: number;
+  readonly session: number;
+  readonly forMs: number;
+  readonly draw: number;
+}
+
+/** All that happens in a world, but for what follows from it. */
+export interface Scenario {
+  readonly seed: number;
+  readonly pace: Pace;
+  readonly plans: readonly SessionPlan[];
+  readonly lanes: readonly PlannedLane[];
+  readonly faults: readonly PlannedFault[];
+}
+
+const mostProcesses = 3;
+const mostOperations = 5;
+
+/** The scenario of a seed. */
+export function scenarioOf(seed: number, focus?: Focus): Scenario {
+  const random = randomOf(seed, "scenario");
+  const processes = random.between(2, mostProcesses);
+  const sessions = random.chance(0.25) ? 2 : 1;
+  const workload = { seed, processes, groups: sessions, writers: processes, sessionMs: 0, replicas: false };
+  const plans = Array.from({ length: sessions }, (_, session) =>
+    sessionPlan({ ...workload, ...(focus && { focus }) }, session, 0),
+  );
+  const lanes = Array.from({ length: processes * sessions }, (_, index) => {
+    const session = Math.floor(index / processes);
+    const length = random.between(1, mostOperations);
+    const work = Array.from({ length }, () => operationOf(plans[session]!, random, focus));
+    return { process: index % processes, session, operations: work };
+  });
+  const count = random.chance(0.35) ? 0 : random.between(1, 3);
+  const faults = Array.from({ length: count }, () => faultOf(random, { processes, sessions }));
+  const pace = paceOf(randomOf(seed, "pace"));
+  return { seed, pace, plans, lanes, faults: faults.sort((a, b) => a.atMs - b.atMs) };
+}
+
+function paceOf(random: Random): Pace {
+  const paces: readonly Pace[] = [
+    { short: 2, middle: 12, long: 60 },
+    { short: 1, middle: 40, long: 400 },
+    { short: 5, middle: 300, long: 3_000 },
+  ];
+  return random.weighted(paces, ({ long }) => 400 / long);
+}
+
+function operationOf(plan: SessionPlan, random: Random, focus: Focus | undefined): PlannedOperation {
+  const weightOf = ({ name, weight }: Operation) => focus?.weights?.[name] ?? weight(plan);
+  const { name } = random.weighted(operations, weightOf);
+  return { name, pauseMs: random.chance(0.5) ? 0 : random.between(1, 120), draw: random.next() };
+}
+
+/** How often a fault is made beside the others. */
+const weights: Readonly<Record<SimulatedFault, number>> = {
+  ...{ cut: 5, stall: 2, pause: 3, kill: 1, "flush-scripts": 1, full: 0.7, expire: 1, evict: 0.5 },
+  ...{ restart: 1, takeover: 1.5 },
+};
+
+function faultOf(random: Random, { processes, sessions }: { readonly processes: number; readonly sessions: number }) {
+  return {
+    kind: random.weighted(faultKinds, (kind) => weights[kind]),
+    atMs: random.between(1, random.chance(0.7) ? 300 : 3_000),
+    process: random.between(0, processes - 1),
+    session: random.between(0, sessions - 1),
+    forMs: random.weighted([30, 300, 3_000], (each) => 1 / Math.log(each)),
+    draw: random.next(),
+  };
+}
