@@ -5,7 +5,8 @@ import { measuredBefore, operations } from "./operations.js";
 import { sources, targets } from "./adapters.js";
 
 // Sends the matrix of requests, and prints it as tables; with `--json`, the failing cells by cause; with `--kept`, the
-// table of docs/providers.md instead; with `--replays`, what becomes of untouched answers.
+// table of docs/providers.md instead; with `--replays`, what becomes of untouched answers; with `--report`, these three
+// in one line of JSON.
 // `--conversations <n>` sets the number of conversations a cell.
 
 const { argv } = process;
@@ -15,6 +16,12 @@ if (argv.includes("--kept")) {
 }
 if (argv.includes("--replays")) {
   process.stdout.write(`\n${JSON.stringify(await replayReport(), undefined, 2)}\n`);
+  process.exit(0);
+}
+if (argv.includes("--report")) {
+  const failing = byCause(await runMatrix({ conversations: 1 }));
+  const report = { failing, kept: await keptTable(), replays: await replayReport() };
+  process.stdout.write(`\n${JSON.stringify(report)}\n`);
   process.exit(0);
 }
 const conversations = argv.includes("--conversations") ? Number(argv[argv.indexOf("--conversations") + 1]) : 1;
