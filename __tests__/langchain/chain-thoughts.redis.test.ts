@@ -15,6 +15,7 @@ import {
   withRedisMemory,
 } from "../../src/entries/index.js";
 import { wired } from "../../src/entries/structure.js";
+import { HistoryManager } from "../../src/entries/tool-loop.js";
 import { type ProviderServer, startProviderServer } from "../../testing/provider-server.js";
 import { listIn } from "../../testing/wire/json.js";
 import { closeMemories, events, newMemory } from "../support/memories.js";
@@ -149,4 +150,25 @@ describe("a chain's model that binds its thoughts", () => {
     expect(thoughtsSent()).toBe(0);
     expect(events).toContainEqual({ type: "repaired", sessionId: "ann", rules: ["S32"] });
   });
+});
+
+it("gives a loop of a HistoryManager its thoughts back, but those behind another system text", async () => {
+  const history = newMemory().history("ann");
+  const model = claude();
+  const sent: number[] = [];
+  for (const system of ["Be brief.", "Be brief.", "Be kind.", "Be kind."]) {
+    const manager = new HistoryManager({ history, maxInputTokens: 10_000, model });
+    const question = `Question ${sent.length}?`;
+    const { messages } = await manager.getHistoryForModelCall({
+      originalUserMessage: question,
+      renderedUserMessage: question,
+      renderedSystemMessage: system,
+    });
+    manager.addAssistantMessage(await model.invoke(messages));
+    await manager.commit();
+    sent.push(thoughtsSent());
+  }
+  expect(server.requests.flatMap(({ violations }) => violations)).toEqual([]);
+  expect(sent).toEqual([0, 1, 0, 1]);
+  expect(events).toContainEqual(expect.objectContaining({ type: "thinking_dropped", cause: "system" }));
 });

@@ -3,10 +3,10 @@ import { BudgetError, ConfigurationError } from "../base/errors.js";
 import type { ConversationSession } from "../session/conversation-session.js";
 import { sessionOf } from "../memory/redis-chat-message-history.js";
 import { parseOptions, type SchemaOutput } from "../base/options.js";
-import { resolveRepairOptions, type RepairPlan } from "../structure/options.js";
+import { resolveRepairOptions } from "../structure/options.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";
 import { resolveProfileChoice } from "../structure/profiles/resolve-profile.js";
-import { planOf } from "../structure/seam/model-input.js";
+import { boundThoughts, planOf, type BoundThoughts, type ModelPlan } from "../structure/seam/model-input.js";
 import { tiktokenCounter } from "../tokens/counters/tiktoken-counter.js";
 import { TextCleaner } from "./text-cleaner.js";
 import * as forms from "./history-manager-options.js";
@@ -19,6 +19,7 @@ import { TokenMeter } from "./token-window/token-meter.js";
 import { TokenWindow, type FittedWindow } from "./token-window/token-window.js";
 import { toolCallResponsesSchema, type ToolCallResponse } from "./turn/tool-results.js";
 import { commitTurn, recordTurn } from "./turn/record.js";
+import { shownUploads } from "./stored/tool-images.js";
 import { uploadedContentsSchema, type UploadedContent } from "./stored/uploads.js";
 import { userVisible, withCurrentTurn } from "./user-visible.js";
 
@@ -63,6 +64,8 @@ export class HistoryManager {
   readonly #cleaner = new TextCleaner();
   readonly #prompt = new PromptMessages();
   #turn = new Turn();
+  /** Stamps the answer to the last request; undefined for models that do not bind their thoughts. */
+  #stamp: BoundThoughts["stamp"] | undefined;
   #committing: Promise<void> | undefined;
 
   /** @throws ConfigurationError naming the option. */
@@ -95,7 +98,8 @@ export class HistoryManager {
 
   /** Adds a message from the model, including its tool calls. */
   addAssistantMessage(message: BaseMessage): void {
-    this.#openTurn().addMessage(message);
+    const turn = this.#openTurn();
+    turn.addMessage(message, this.#stamp);
   }
 
   /**
@@ -145,15 +149,16 @@ export class HistoryManager {
     const snapshot = await this.#reader.read(turn.name);
     await this.#number();
     const stored = await this.#reader.sort(snapshot.turn, original);
+    const planned = await this.#planned();
     const rounds = await Promise.all(stored.rounds.map((round) => this.#cleaner.clean(round, asked.removeFromText)));
     const window = await this.#window.fit({
       system: this.#prompt.system(renderedSystemMessage),
       user: this.#prompt.user({ original: stored.question ?? original, rendered }, stored.current),
       history: { ...stored, rounds, pinned: stored.pinned.filter(({ content }) => content !== renderedSystemMessage) },
-      uploads: turn.uploadsWith(snapshot.uploads),
+      uploads: shownUploads(turn.uploadsWith(snapshot.uploads), stored),
       steps: [...stored.steps, ...turn.steps],
       cited: new Set(this.references.cited(turn.assistantText() ?? "")),
-      plan: await this.#plan(),
+      plan: planned.plan,
     });
     this.#reader.report(window.outcome.repairs);
     const { overBudgetBy, tokens, limit } = window.outcome;
@@ -164,22 +169,38 @@ export class HistoryManager {
         { needed: tokens, allowed: limit },
       );
     }
-    return window;
+    return this.#withBoundThoughts(window, planned.profile);
   }
 
-  async #plan(): Promise<RepairPlan> {
-    if (this.#profile !== "auto") {
-      return resolveRepairOptions("HistoryManager", { purpose: "model-input", profile: this.#profile });
-    }
-    const { sessionId, context } = this.#session;
+  /** The repair of a request, and what is known of the model, if one was given. */
+  async #planned(): Promise<Pick<ModelPlan, "plan"> & Partial<ModelPlan>> {
     const { model, tools } = this.#options;
-    return (await planOf("auto", { model, tools }, { sessionId, onEvent: context.onEvent })).plan;
+    const profile = this.#profile;
+    if (profile === "auto") {
+      return planOf(profile, { model, tools }, this.#observer);
+    }
+    const found = model === undefined ? undefined : await planOf(profile, { model, tools }, this.#observer);
+    return { ...found, plan: resolveRepairOptions("HistoryManager", { purpose: "model-input", profile }) };
+  }
+
+  async #withBoundThoughts(window: FittedWindow, profile: ModelPlan["profile"] | undefined): Promise<FittedWindow> {
+    const tools = this.#options.tools ?? profile?.tools;
+    const request = profile && { profile, messages: window.messages, tools };
+    const bound = request && (await boundThoughts(request, this.#observer));
+    this.#stamp = bound?.stamp;
+    return bound === undefined ? window : { ...window, messages: bound.messages };
+  }
+
+  get #observer() {
+    const { sessionId, context } = this.#session;
+    return { sessionId, onEvent: context.onEvent };
   }
 
   /**
    * Stores the whole turn in one write (one round trip) and ends it: the original user message, all calls and results,
    * the answer, uploads and references. Sources that the turn's texts do not cite are left out of the stored results.
-   * Images from tools are not stored. An empty turn writes nothing.
+   * Images from tools are stored beside the messages, the newest within `maxUploadBytes` and `maxUploadsBytes`, and
+   * shown with their question as long as that is in the view. An empty turn writes nothing.
    *
    * Call it again after an error: nothing is stored twice. A job that another process may run again needs a `turnId`
    * for that, best one that `getHistoryForModelCall` is given too. A turn that is stored already is not stored again
@@ -227,12 +248,13 @@ export class HistoryManager {
     if (turn.isEmpty) {
       return;
     }
-    const { turn: opened } = await this.#reader.read(turn.name);
+    const { turn: opened, uploads } = await this.#reader.read(turn.name);
     await this.#number();
     const { originalUserMessage, name: turnId = turn.id } = turn;
     const text = turn.assistantText();
     const record = recordTurn(turn, {
       turnId,
+      uploads: { stored: uploads, limits: this.#options },
       stored: await this.#reader.sort(opened, originalUserMessage),
       cited: text === undefined ? undefined : new Set(this.references.cited(text)),
     });
@@ -248,6 +270,7 @@ export class HistoryManager {
       known.slice(0, Math.max(0, known.length - this.#options.maxSources)).map(({ sourceNumber }) => sourceNumber),
     );
     this.#turn = new Turn();
+    this.#stamp = undefined;
     this.#reader.forget();
   }
 

@@ -31,6 +31,8 @@ export interface UploadedContent {
 export interface Upload extends Omit<UploadedContent, "data"> {
   /** Numbers the uploads of a session in the order in which they were added. */
   readonly sequence: number;
+  /** True for an image that a tool gave. */
+  readonly isOfTool?: boolean;
 }
 
 /** Size limits, in bytes as stored: UTF-8, with images as base64. */

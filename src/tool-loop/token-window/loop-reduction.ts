@@ -4,6 +4,7 @@ import type { Move, ShrinkRequest } from "./shrink-to-fit.js";
 import type { ContentPart, TokenMeter } from "./token-meter.js";
 import { fullBody, resultMessage, type ToolResult } from "../turn/tool-results.js";
 import type { LoopStep } from "../turn/turn.js";
+import { toolImageName } from "../stored/tool-images.js";
 import { imagePart, textPart } from "./upload-parts.js";
 import type { DroppedPart } from "./window-outcome.js";
 
@@ -136,8 +137,8 @@ export class LoopReduction {
 }
 
 function imagePlace({ result, url, index }: { result: ToolResult; url: string; index: number }): ImagePlace {
-  const { callId, name } = result;
-  const label = `Image from tool call ${callId} (${name})`;
+  const { callId } = result;
+  const label = toolImageName(result);
   const dropped = { section: "loop", kind: "image", toolCallId: callId, index } as const;
   return {
     whole: { kind: "image", parts: [textPart(`${label}:`), imagePart(url)] },

@@ -82,8 +82,8 @@ function wholeParts(upload: Upload): ContentPart[] {
   return [textPart(`[${titleOf(upload)}${url === undefined ? "" : ` at ${url}`}: content not shown.]`)];
 }
 
-function titleOf({ name, mimeType }: Upload): string {
-  return `Uploaded file ${JSON.stringify(name)} (${mimeType})`;
+function titleOf({ name, mimeType, isOfTool }: Upload): string {
+  return isOfTool === true ? name : `Uploaded file ${JSON.stringify(name)} (${mimeType})`;
 }
 
 /** Creates a text part. */

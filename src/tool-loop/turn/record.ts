@@ -4,6 +4,8 @@ import type { TurnData } from "../stored/session-data.js";
 import type { StoredHistory } from "../stored/history.js";
 import { keptSources, resultMessage, storedBody } from "./tool-results.js";
 import type { Turn } from "./turn.js";
+import { withToolImages } from "../stored/tool-images.js";
+import type { Upload, UploadLimits } from "../stored/uploads.js";
 import { writeTurn, type TurnOutcome, type TurnSettings } from "../../session/append-options.js";
 import type { RedisChatMessageHistory } from "../../memory/redis-chat-message-history.js";
 import { replacedTail } from "../../session/turn-messages.js";
@@ -23,6 +25,8 @@ export interface RecordRequest {
   readonly turnId: string;
   /** Whether the user's message is stored already, or was; then it is not stored again. */
   readonly stored: Pick<StoredHistory, "current" | "isAsked">;
+  /** The uploads that are stored, and how large they may become. */
+  readonly uploads: { readonly stored: readonly Upload[]; readonly limits: UploadLimits };
   /** Numbers of the sources that the turn's texts cite; undefined if it has no text. */
   readonly cited: ReadonlySet<number> | undefined;
 }
@@ -33,7 +37,7 @@ export interface RecordRequest {
  *
  * @throws StructureError if a call has no result, because every later model call would fail.
  */
-export function recordTurn(turn: Turn, { turnId, stored, cited }: RecordRequest): TurnRecord {
+export function recordTurn(turn: Turn, { turnId, stored, uploads: known, cited }: RecordRequest): TurnRecord {
   const messages = turn.steps.flatMap(({ asAdded, results }) => [
     asAdded,
     ...results.flatMap((result) => (result === undefined ? [] : [resultMessage(result, storedBody(result, cited))])),
@@ -47,18 +51,23 @@ export function recordTurn(turn: Turn, { turnId, stored, cited }: RecordRequest)
       ? new HumanMessage({ content: originalUserMessage, id: `${turnId}-0` })
       : undefined;
   const messageId = (stored.current ?? userMessage)?.id;
-  const uploads = [...turn.uploads.values()].map((upload) => ({
+  const kept = withToolImages(turn.uploadsWith(known.stored), {
+    turnId,
+    results: turn.results(),
+    limits: known.limits,
+  });
+  const uploads = [...turn.uploads.values(), ...kept.added].map((upload) => ({
     ...(messageId !== undefined && { messageId }),
     ...upload,
   }));
   const references = turn.results().flatMap((result) => keptSources(result, cited));
-  const kept = new Set(references);
+  const cites = new Set(references);
   return {
     messages: userMessage === undefined ? messages : [userMessage, ...messages],
-    data: { uploads, removedUploads: [...turn.removedUploads], references },
+    data: { uploads, removedUploads: [...turn.removedUploads, ...kept.removed], references },
     uncited: turn
       .results()
-      .flatMap(({ sources }) => sources.flatMap((source) => (kept.has(source) ? [] : [source.sourceNumber]))),
+      .flatMap(({ sources }) => sources.flatMap((source) => (cites.has(source) ? [] : [source.sourceNumber]))),
   };
 }
 

@@ -21,7 +21,7 @@ export interface ToolCallResponse {
   readonly errorMessage?: string;
   /** Follows the result after a blank line, and stays however much the result is shortened. */
   readonly systemReminder?: string;
-  /** Images as data URLs or links, shown with the user's message until the turn ends. They are not stored. */
+  /** Images as data URLs or links, shown with the user's message. They are stored beside the messages. */
   readonly imageDataUrls?: readonly string[];
 }
 

@@ -97,11 +97,12 @@ export class Turn {
     this.addMessage(new AIMessage({ content: "", tool_calls }));
   }
 
-  /** Adds a message from the model, including its calls. */
-  addMessage(message: BaseMessage): void {
-    if (typeof (message as BaseMessage | undefined)?.getType !== "function" || roleOf(message) !== "ai") {
+  /** Adds a message from the model, including its calls, as `stamp` makes it. */
+  addMessage(given: BaseMessage, stamp: (message: BaseMessage) => BaseMessage = (message) => message): void {
+    if (typeof (given as BaseMessage | undefined)?.getType !== "function" || roleOf(given) !== "ai") {
       throw new ConfigurationError("message", "addAssistantMessage: the message must be an AIMessage.");
     }
+    const message = stamp(given);
     const ids = requiredCallIds(message);
     if (new Set(ids).size < ids.length || ids.some((id) => this.#openCalls.has(id))) {
       throw new ConfigurationError(
