@@ -21,19 +21,30 @@ const classes: Readonly<Record<string, MessageClass>> = {
 
 const beginning = '{"lc":1,"type":"constructor","id":["langchain_core","messages","';
 
+/** A message's class, and the fields that its constructor takes. */
+export interface MessageParts {
+  readonly Message: MessageClass;
+  readonly kwargs: Fields;
+}
+
 /**
- * The message of a serialized one, made directly: LangChain's `load` takes twenty times as long, which for a thousand
- * messages is what a read mostly takes. Undefined for what only `load` knows how to read: other classes, and messages
- * that hold serialized objects, secrets or escaped ones.
+ * The parts of a serialized message, to make it directly: LangChain's `load` takes twenty times as long, which for a
+ * thousand messages is what a read mostly takes. Undefined for what only `load` knows how to read: other classes, and
+ * messages that hold serialized objects, secrets or escaped ones.
  */
-export function reviveMessage(text: string, value: Fields): object | undefined {
+export function messageParts(text: string, value: unknown): MessageParts | undefined {
   if (!text.startsWith(beginning) || text.includes('"lc":', beginning.length) || text.includes('"__lc_escaped__"')) {
     return undefined;
   }
   const { id, kwargs } = value as { readonly id: readonly string[]; readonly kwargs?: unknown };
   const Message = id.length === 3 && Object.hasOwn(classes, id[2]!) ? classes[id[2]!] : undefined;
   const isWhole = typeof kwargs === "object" && kwargs !== null && !Array.isArray(kwargs);
-  return Message === undefined || !isWhole ? undefined : new Message(withOwnNames(Message, kwargs as Fields) as never);
+  return Message === undefined || !isWhole ? undefined : { Message, kwargs: withOwnNames(Message, kwargs as Fields) };
+}
+
+/** The message of its parts, which holds the fields themselves. */
+export function messageOf({ Message, kwargs }: MessageParts): object {
+  return new Message(kwargs as never);
 }
 
 const names = new WeakMap<MessageClass, ReadonlyMap<string, string>>();

@@ -1,6 +1,6 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { positionsIn } from "./item-ranges.js";
-import { reviveMessage } from "./revive-message.js";
+import { messageOf, messageParts, type MessageParts } from "./revive-message.js";
 import { referenceKey } from "./split-value.js";
 
 type Fields = Record<string, unknown>;
@@ -14,21 +14,34 @@ export interface ValueSource {
   readonly items: ItemParser;
 }
 
+/** The JSON of an item, and its parts where it is a message. */
+interface ParsedItem {
+  readonly json: unknown;
+  readonly message?: MessageParts | undefined;
+}
+
 /** Parses items. One that comes again, because the checkpoints of a list share it, is copied and not parsed again. */
 export class ItemParser {
-  readonly #seen = new Map<number, { readonly text: string; json: unknown }>();
+  readonly #seen = new Map<number, { readonly text: string; parsed: ParsedItem | undefined }>();
 
-  /** The JSON of the item at a position, which nobody else has. */
-  parse(position: number, text: string): unknown {
+  /** The content of the item at a position, in objects that nobody else has. */
+  parse(position: number, text: string): ParsedItem {
     const seen = this.#seen.get(position);
     if (seen?.text !== text) {
-      // Its JSON is not kept before it comes again: mostly it does not.
-      this.#seen.set(position, { text, json: undefined });
-      return JSON.parse(text);
+      // It is not kept before it comes again: mostly it does not.
+      this.#seen.set(position, { text, parsed: undefined });
+      return parsedItem(text);
     }
-    seen.json ??= JSON.parse(text);
-    return copied(seen.json);
+    const { json, message } = (seen.parsed ??= parsedItem(text));
+    return message === undefined
+      ? { json: copied(json) }
+      : { json: undefined, message: { ...message, kwargs: copied(message.kwargs) as Fields } };
   }
+}
+
+function parsedItem(text: string): ParsedItem {
+  const json: unknown = JSON.parse(text);
+  return { json, message: messageParts(text, json) };
 }
 
 /** A copy of JSON, in a third of the time that parsing takes: both share the strings. */
@@ -121,10 +134,9 @@ class ValueReader {
   #reviveItem(position: number, place: Place): void {
     // Item by item: of a long range that a damaged record names, the first that is missing ends it.
     const text = this.#source.textAt(position);
-    const json = this.#source.items.parse(position, text);
-    const message = text.startsWith('{"lc":1') ? reviveMessage(text, json as Fields) : undefined;
+    const { json, message } = this.#source.items.parse(position, text);
     if (message !== undefined) {
-      place(message);
+      place(messageOf(message));
     } else {
       this.#revive(json, false, place);
     }
@@ -132,9 +144,9 @@ class ValueReader {
 
   #reviveSerialized(json: Fields, refers: boolean, place: Place): void {
     const text = JSON.stringify(json);
-    const message = json["lc"] === 1 ? reviveMessage(text, json) : undefined;
+    const message = json["lc"] === 1 ? messageParts(text, json) : undefined;
     if (message !== undefined) {
-      place(message);
+      place(messageOf(message));
     } else if (json["lc"] === 2 && json["type"] === "delta_snapshot" && Object.keys(json).length === 3) {
       // An empty one from the serializer, because not every version of LangGraph has the class.
       const empty = this.#source.serde.loadsTyped("json", '{"lc":2,"type":"delta_snapshot","value":null}');
