@@ -5,6 +5,7 @@ import { RecordError } from "../base/errors.js";
 import { decodeRecord, metaOf } from "../codec/decode-record.js";
 import { textOf } from "../messages/content.js";
 import { refuseLocked } from "../session/labels.js";
+import { parseSealed } from "../sealed/keys/header.js";
 import type { StoreWith } from "../store/groups.js";
 import type { SessionDetails, SessionSummary } from "../store/lists.js";
 import type { StoredPage } from "../store/session-pages.js";
@@ -209,10 +210,11 @@ class Search {
     return undefined;
   }
 
-  /** False for most records without the text: to decode them all would take ten times as long. */
+  /** False for most records without the text: to decode them all would take ten times as long. Sealed ones hide it. */
   #mayHold(record: string): boolean {
     const text = this.#asked.text!;
-    return escaped.test(text) || record.includes("\\u") || foldedText(record).includes(text);
+    const isWritten = escaped.test(text) || record.includes("\\u") || foldedText(record).includes(text);
+    return isWritten || parseSealed(record) !== undefined;
   }
 
   /** By what its list says. */
