@@ -26,16 +26,26 @@ function post<Result>(method: string, params?: object): Promise<Result> {
 
 const takeCounts = () => post<Profiler.TakePreciseCoverageReturnType>("Profiler.takePreciseCoverage");
 
-/** The files of `src` in which a function runs, for a call that has run before. */
+/**
+ * The files of `src` in which a function runs, for a call that has run before: those of each of three calls, because a
+ * timer of an earlier one may fire within any of them.
+ */
 async function walk(call: () => Promise<unknown>): Promise<string[]> {
   for (let run = 0; run < 3; run += 1) {
     await call();
   }
-  await new Promise((resolve) => setImmediate(resolve));
-  await takeCounts();
-  await call();
-  const { result } = await takeCounts();
-  const script = result.find(({ url }) => url.startsWith("file:") && fileURLToPath(url) === own);
+  const walks: string[][] = [];
+  for (let run = 0; run < 3; run += 1) {
+    await new Promise((resolve) => setImmediate(resolve));
+    await takeCounts();
+    await call();
+    walks.push(filesIn((await takeCounts()).result));
+  }
+  return walks[0]!.filter((path) => walks.every((files) => files.includes(path)));
+}
+
+function filesIn(scripts: readonly Profiler.ScriptCoverage[]): string[] {
+  const script = scripts.find(({ url }) => url.startsWith("file:") && fileURLToPath(url) === own);
   const called = (script?.functions ?? []).filter(({ functionName, ranges }) => {
     return ranges[0]!.count > 0 && (functionName !== "" || ranges[0]!.startOffset > 0);
   });
