@@ -8,6 +8,7 @@ import {
   InMemorySessionStore,
   RedisChatMemory,
   withRedisMemory,
+  type MemoryEvent,
   type MemorySettings,
 } from "../../src/entries/index.js";
 import { redisMemoryMiddleware } from "../../src/entries/agent.js";
@@ -55,7 +56,7 @@ class CountingModel extends ToolModel {
   }
 }
 
-interface Runs extends Pick<MemorySettings, "reducer" | "reduceWhen"> {
+interface Runs extends Pick<MemorySettings, "reducer" | "reduceWhen" | "onEvent"> {
   readonly turns: number;
   readonly store: InMemorySessionStore;
 }
@@ -111,6 +112,17 @@ describe("an agent without a reducer", () => {
       expect(model.inputs.at(-1)).toBeGreaterThan(1_500);
       expect(model.sent.at(-1)).toHaveLength(1 + 15);
     }
+  });
+
+  it("reports at each request what it takes, as the provider counts it", async () => {
+    const [model, store, events] = [new CountingModel(2_500), new InMemorySessionStore(), [] as MemoryEvent[]];
+    await run(model, { turns: 3, store, onEvent: (event) => void events.push(event) });
+    const usages = events.filter((event) => event.type === "context_usage");
+    expect(usages.map(({ source }) => source)).toEqual(["estimate", ...Array(5).fill("provider")]);
+    usages.slice(1).forEach(({ tokens, window, room }, index) => {
+      expect(Math.abs(tokens / model.inputs[index + 1]! - 1)).toBeLessThan(0.1);
+      expect([window, room]).toEqual([2_500, 2_137]);
+    });
   });
 
   it("keeps with each answer what its request was thought to take, by model", async () => {

@@ -6,7 +6,7 @@ import { sharedRedisUrl, uniquePrefix } from "./shared-redis.js";
 
 const open: RedisChatMemory[] = [];
 
-/** What the memories of this test reported, but that a model is not known: most tests' models are their own. */
+/** What the memories of this test reported, but that a model or its window is not known, as of most tests' models. */
 export const events: MemoryEvent[] = [];
 
 /** The events `profile_guessed` of this test. */
@@ -14,7 +14,11 @@ export const guesses: MemoryEvent[] = [];
 
 /** A memory on a real server, with sessions of its own unless it shares a `keyPrefix`: then it is another instance. */
 export function newMemory({ redis, ...options }: MemorySettings = {}): RedisChatMemory {
-  const onEvent = (event: MemoryEvent) => void (event.type === "profile_guessed" ? guesses : events).push(event);
+  const onEvent = (event: MemoryEvent) => {
+    if (event.type !== "window_unknown" && event.type !== "context_usage") {
+      (event.type === "profile_guessed" ? guesses : events).push(event);
+    }
+  };
   const own = { keyPrefix: uniquePrefix(), ...redis };
   const memory = new RedisChatMemory({ url: sharedRedisUrl(), redis: own, onEvent, ...options });
   open.push(memory);

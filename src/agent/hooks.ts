@@ -139,7 +139,14 @@ export class AgentHooks {
     if (this.#policy.persist === "step") {
       await run.store(state, { done: false });
     }
-    return this.#ask(run, { request, config }, handler);
+    try {
+      return await this.#ask(run, { request, config }, handler);
+    } catch (error) {
+      if (!(await run.cutFor(error, config))) {
+        throw error;
+      }
+      return this.#ask(run, { request, config }, handler);
+    }
   }
 
   /** Calls the model with the history in front of the turn. */

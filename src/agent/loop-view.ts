@@ -13,6 +13,7 @@ import type { ViewLimit } from "../store/session-writes.js";
 import type { ViewSize } from "../reducers/reduction-outcome.js";
 import type { MeasuredRequest } from "../reducers/window/context-window.js";
 import { countMessages } from "../tokens/counted-messages.js";
+import type { FittedMessages } from "../turns/fit-window.js";
 import { idsOf } from "./state.js";
 
 const fitting = loadedOnce(() => import("../turns/fit-window.js"));
@@ -142,9 +143,22 @@ export class LoopView {
   }
 
   async #fit({ source, request }: RequestToFit, trace: RunnableConfig | undefined): Promise<void> {
-    const { fitWindow } = await fitting();
+    const { fitRequest } = await fitting();
     const toFit = { window: await source.load(), messages: this.#list, request, trace };
-    const { messages, reduction, measured } = await fitWindow(this.#session, toFit);
+    this.#take(await fitRequest(this.#session, toFit));
+  }
+
+  /** Makes the list smaller if its request was refused as too long; false for another error, or if nothing can go. */
+  async cutFor(error: unknown, { source, request }: RequestToFit, trace: RunnableConfig | undefined): Promise<boolean> {
+    const { fitRefused } = await fitting();
+    const fitted = await fitRefused(this.#session, { source, messages: this.#list, request, trace, error });
+    if (fitted !== undefined) {
+      this.#take(fitted);
+    }
+    return fitted !== undefined;
+  }
+
+  #take({ messages, reduction, measured }: FittedMessages): void {
     this.#measured = measured;
     if (reduction !== undefined) {
       this.#list = [...messages];

@@ -57,6 +57,8 @@ export class AgentRun {
   /** Ids of the state's messages that are in the view, or not for the model. */
   readonly #hidden: ReadonlySet<string>;
   readonly #loop: LoopView;
+  /** The request made last. */
+  #request: ReducerRequest | undefined;
   readonly #reported = new Set<string>();
   /** Number of messages stored under the turn's name. */
   #stored: number;
@@ -153,6 +155,7 @@ export class AgentRun {
     const besides = sent === state ? [] : this.#loop.asSent(state, sent).extra;
     const source = windowFor(this.#session, profile);
     const request = { ...call, config, besides, isWhole: true };
+    this.#request = request;
     await this.#loop.reduce(config, source && { source, request });
     const { messages, extra } = this.#loop.asSent(state, sent);
     const first = messages.findIndex(({ isOfTurn }) => isOfTurn);
@@ -167,6 +170,13 @@ export class AgentRun {
       onEvent: this.#onceEach,
     });
     return [...history, ...turn];
+  }
+
+  /** Makes the view smaller if the request made last was refused as too long; false if it is not to be tried again. */
+  async cutFor(error: unknown, config: RunnableConfig): Promise<boolean> {
+    const { window: source } = this.#session.context;
+    const request = this.#request;
+    return source !== undefined && request !== undefined && this.#loop.cutFor(error, { source, request }, config);
   }
 
   /** Notes the model's answer to the request made last. */

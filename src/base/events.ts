@@ -19,6 +19,10 @@
  *   write failed (`failed`).
  * - `repaired`: messages were changed on their way to a model; stored messages stay as they are.
  * - `profile_guessed`: with the profile `auto`, a model's adapter was not known; its requests get the neutral form.
+ * - `context_usage`: what a request to a model takes, and what it may take; once for each call of a model whose window
+ *   is known.
+ * - `context_overflow`: a provider refused a request as too long; the view was cut and the request tried again once.
+ * - `window_unknown`: the window of a model is not known, so that nothing is cut for it; once per model.
  * - `thinking_dropped`: thoughts that a model of Claude's had bound to another prefix were left out of a request.
  */
 export type MemoryEvent =
@@ -169,6 +173,42 @@ export type MemoryEvent =
       readonly sessionId: string;
       /** The model's class, or `several models` where models of several adapters may answer. */
       readonly className: string;
+    }
+  | {
+      /** The size of a request to a model is known. */
+      readonly type: "context_usage";
+      /** The session that it is about. */
+      readonly sessionId: string;
+      /** The model's name; undefined where it is not known. */
+      readonly model: string | undefined;
+      /** Tokens of the whole request: system prompt, tools, view and input. */
+      readonly tokens: number;
+      /** Tokens of the model's window. */
+      readonly window: number;
+      /** Tokens that a request may take: the window without room for the answer and a margin. */
+      readonly room: number;
+      /** `provider`: its count of an earlier request is the base. `estimate`: all is estimated. */
+      readonly source: "provider" | "estimate";
+    }
+  | {
+      /** A provider refused a request as too long. */
+      readonly type: "context_overflow";
+      /** The session that it is about. */
+      readonly sessionId: string;
+      /** Tokens of the window, where the provider told it. */
+      readonly window?: number;
+      /** Tokens of the request, where the provider told it. */
+      readonly tokens?: number;
+      /** True if the request was tried again with a smaller view; false if nothing could leave it. */
+      readonly retried: boolean;
+    }
+  | {
+      /** The window of a model is not known; reported once per model. */
+      readonly type: "window_unknown";
+      /** The session of the first request. */
+      readonly sessionId: string;
+      /** The model's name, else its class. */
+      readonly model: string;
     }
   | {
       /** Thoughts were left out of a request; reported once per change, though later requests leave out the same. */

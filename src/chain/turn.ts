@@ -35,22 +35,38 @@ const owner = "withRedisMemory: oneTurnAtATime";
 const longestMs = 15 * 60_000;
 
 /** Constructor arguments of {@link ChainTurn}. */
-interface TurnParts {
+interface TurnParts extends MadeRequest {
   readonly options: ChainOptions;
   readonly history: RedisChatMessageHistory;
   readonly session: ConversationSession;
   readonly turnId: string | undefined;
   readonly config: Partial<RunnableConfig>;
   readonly opened: OpenTurn;
+  /** The caller's input. */
+  readonly given: ChainInput;
+  readonly held: HeldTurn | undefined;
+  /** Parent run of a reduction after a write, for tracers. */
+  readonly trace: TracePlace | undefined;
+}
+
+/** A turn before it is opened. */
+type TurnPlace = Omit<TurnParts, keyof MadeRequest | "opened" | "given" | "held">;
+
+/** The request of a turn. */
+interface MadeRequest {
   /** The request, where its model's window is known. */
   readonly measured: MeasuredRequest | undefined;
+  /** The conversation in front of the turn. */
+  readonly view: readonly BaseMessage[];
   readonly sent: readonly BaseMessage[];
   readonly input: unknown;
   /** The chain's runnable, or a copy of it whose models are wired. */
   readonly runnable: unknown;
-  readonly held: HeldTurn | undefined;
-  /** Parent run of a reduction after a write, for tracers. */
-  readonly trace: TracePlace | undefined;
+}
+
+/** A turn whose request is to be made; `failed` where an earlier one of it was refused. */
+interface RequestParts extends Pick<TurnParts, "opened" | "given"> {
+  readonly failed?: { readonly history: readonly BaseMessage[]; readonly error: unknown };
 }
 
 const ignore = () => undefined;
@@ -62,7 +78,7 @@ const wiring = loadedOnce(() => import("./wired-models.js"));
 
 /** One run of a chain: its input, and the messages to store. */
 export class ChainTurn {
-  readonly #parts: TurnParts;
+  #parts: TurnParts;
   /** Output of an already stored turn, returned without a model call. */
   repeated: StoredOutput | undefined;
   /** True once the turn is stored with its answer: nothing more is written. */
@@ -109,11 +125,7 @@ export class ChainTurn {
   }
 
   /** Opens the turn; its first call acquires the hold. */
-  static async #hold(
-    place: Omit<TurnParts, "opened" | "measured" | "sent" | "input" | "runnable" | "held">,
-    input: ChainInput,
-    messages: readonly BaseMessage[],
-  ): Promise<ChainTurn> {
+  static async #hold(place: TurnPlace, input: ChainInput, messages: readonly BaseMessage[]): Promise<ChainTurn> {
     const { options, session, config } = place;
     const { holding } = options;
     const { signal } = config;
@@ -127,7 +139,7 @@ export class ChainTurn {
   }
 
   static async #open(
-    place: Omit<TurnParts, "opened" | "measured" | "sent" | "input" | "runnable" | "held">,
+    place: TurnPlace,
     hold: RunHold | undefined,
     { input, messages }: { readonly input: ChainInput; readonly messages: readonly BaseMessage[] },
   ): Promise<ChainTurn> {
@@ -135,36 +147,53 @@ export class ChainTurn {
     const isWritten = options.persist === "step" && canOpenByWriting(messages);
     const request = { session, turnId, input: messages, isRewritten: overridesAppend(history) };
     const opened = await (isWritten ? openByWriting({ ...request, history }) : openTurn(request));
-    const { profile = session.context.profile } = options;
-    const { onEvent } = session.context;
-    const { sessionId } = history;
-    const observer = { sessionId, onEvent };
-    const planned = await planOf(profile, { model: options.runnable, config }, observer);
-    const { plan } = planned;
-    const source = windowFor(session, planned.profile);
-    const fitted =
-      source && (await (await fitting()).fitHistory(session, { source, opened, model: options.runnable, config }));
-    const { history: view = opened.history, measured } = fitted ?? {};
-    const given = modelInput({ history: view, turn: opened.turn, plan, sessionId, onEvent });
-    const { runnable, input: forModel } = needsWires(planned)
-      ? (await wiring()).wiredTurn(given, { ...planned, ...observer, named: profile, runnable: options.runnable })
-      : { runnable: options.runnable, input: given };
-    const sent = [...forModel.history, ...forModel.turn];
-    const marked = options.promptCacheMarks ? markedInput(forModel, plan.criteria.profile) : forModel;
-    const turn = new ChainTurn({
-      ...place,
-      held: hold?.held,
-      opened,
-      measured,
-      sent,
-      input: runnableInput(input, marked, options),
-      runnable,
-    });
+    const made = await ChainTurn.#request(place, { opened, given: input });
+    const turn = new ChainTurn({ ...place, ...made!, held: hold?.held, opened, given: input });
     await turn.#storeInput();
     if (config.signal?.aborted) {
       await turn.stop(ignore);
     }
     return turn;
+  }
+
+  /** The request of a turn, in the form of the profile; undefined where a failed one is not to be tried again. */
+  static async #request(
+    { options, session, config }: Pick<TurnParts, "options" | "session" | "config">,
+    { opened, given, failed }: RequestParts,
+  ): Promise<MadeRequest | undefined> {
+    const { profile = session.context.profile } = options;
+    const { onEvent } = session.context;
+    const { sessionId } = session;
+    const observer = { sessionId, onEvent };
+    const planned = await planOf(profile, { model: options.runnable, config }, observer);
+    const { plan } = planned;
+    const source = failed === undefined ? windowFor(session, planned.profile) : session.context.window;
+    const toFit = { opened, model: options.runnable, config, failed };
+    const fitted = source && (await (await fitting()).fitHistory(session, { ...toFit, source }));
+    if (failed !== undefined && fitted === undefined) {
+      return undefined;
+    }
+    const { history: view = opened.history, measured } = fitted ?? {};
+    const whole = modelInput({ history: view, turn: opened.turn, plan, sessionId, onEvent });
+    const { runnable, input: forModel } = needsWires(planned)
+      ? (await wiring()).wiredTurn(whole, { ...planned, ...observer, named: profile, runnable: options.runnable })
+      : { runnable: options.runnable, input: whole };
+    const sent = [...forModel.history, ...forModel.turn];
+    const marked = options.promptCacheMarks ? markedInput(forModel, plan.criteria.profile) : forModel;
+    return { measured, view, sent, input: runnableInput(given, marked, options), runnable };
+  }
+
+  /** Makes the view smaller if the request was refused as too long; false if it is not to be tried again. */
+  async cutFor(error: unknown): Promise<boolean> {
+    const { opened, given, view, session } = this.#parts;
+    if (session.context.window === undefined || this.#isOver) {
+      return false;
+    }
+    const made = await ChainTurn.#request(this.#parts, { opened, given, failed: { history: view, error } });
+    if (made !== undefined) {
+      this.#parts = { ...this.#parts, ...made };
+    }
+    return made !== undefined;
   }
 
   /** Runs a function in the hold's async context, so that nested turns are detected. */

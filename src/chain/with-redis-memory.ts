@@ -65,13 +65,16 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
 
   override lc_namespace: string[] = ["langchain_redis_memory", "langchain"];
   readonly #options: ChainOptions;
+  /** True for agents and graphs, which may call tools before a request is refused. */
+  readonly #acts: boolean;
   /** By each run's own signal: detaches it from the caller's. */
   readonly #settle = new WeakMap<AbortSignal, () => void>();
 
   constructor(runnable: unknown, options: WithRedisMemoryOptions) {
     super();
     const checked = chainOptions(options, coerceToRunnable(runnable));
-    const inputMessagesKey = checked.inputMessagesKey ?? (takesState(runnable) ? "messages" : undefined);
+    this.#acts = takesState(runnable);
+    const inputMessagesKey = checked.inputMessagesKey ?? (this.#acts ? "messages" : undefined);
     this.#options = { ...checked, ...(inputMessagesKey !== undefined && { inputMessagesKey }) };
   }
 
@@ -146,12 +149,40 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
       }
       config.signal?.throwIfAborted();
       const child = childConfig(config, runManager, config.signal && said);
-      running = turn.within(() => runnableOf<Output>(turn).invoke(turn.input, child));
-      return await this.#finish(turn, await running, config);
+      const ask = () => (running = turn.within(() => runnableOf<Output>(turn).invoke(turn.input, child)));
+      const output = await ask().catch(async (error: unknown) => {
+        if (!(await this.#mayRepeat(turn, error))) {
+          throw error;
+        }
+        return ask();
+      });
+      return await this.#finish(turn, output, config);
     } finally {
       unwatch();
       await turn.end();
     }
+  }
+
+  /** The chunks of an answer. A request that is refused before the first one may be tried again. */
+  async *#chunks(turn: ChainTurn, config: Partial<RunnableConfig>): AsyncGenerator<Output> {
+    const stream = () => turn.within(() => runnableOf<Output>(turn).stream(turn.input, config));
+    let isBegun = false;
+    try {
+      for await (const chunk of await stream()) {
+        isBegun = true;
+        yield chunk;
+      }
+    } catch (error) {
+      if (isBegun || !(await this.#mayRepeat(turn, error))) {
+        throw error;
+      }
+      yield* await stream();
+    }
+  }
+
+  /** True if the model refused the request as too long and the view is smaller now. An agent may have acted before. */
+  async #mayRepeat(turn: ChainTurn, error: unknown): Promise<boolean> {
+    return !this.#acts && turn.cutFor(error);
   }
 
   async *#play(
@@ -171,8 +202,7 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
           await showAnswer(turn.repeated, childConfig(config, runManager));
           yield turn.repeated.value as Output;
         } else {
-          const stream = () => runnableOf<Output>(turn).stream(turn.input, childConfig(config, runManager));
-          for await (const chunk of await turn.within(stream)) {
+          for await (const chunk of this.#chunks(turn, childConfig(config, runManager))) {
             chunks.add(chunk);
             turn.signOfLife();
             yield chunk;

@@ -31,6 +31,7 @@ export function metricsRecorder(meter: Meter): MemoryEventHandler {
     repaired: ({ rules }) => rules.forEach((rule) => repairs.add(1, { [`${prefix}.rule`]: rule })),
     thinking_dropped: ({ cause, dropped }) => thoughts.add(dropped, { [`${prefix}.cause`]: cause }),
     profile_guessed: () => guesses.add(1),
+    ...windowRecorders(meter),
     record_skipped: () => skipped.add(1),
     session_skipped: ({ operation }) => leftOut.add(1, { "db.operation.name": operation }),
     conflict_kept: () => conflicts.add(1),
@@ -43,6 +44,24 @@ export function metricsRecorder(meter: Meter): MemoryEventHandler {
   };
   // An event of a newer build of this package is left out.
   return (event) => (recorders[event.type] as ((event: MemoryEvent) => void) | undefined)?.(event);
+}
+
+/** Recorders of what requests take of their models' windows. */
+function windowRecorders(meter: Meter) {
+  const tokens = meter.createHistogram(`${prefix}.requests.tokens`, {
+    unit: "{token}",
+    description: "Tokens of requests to models whose window is known.",
+  });
+  const counter = (name: string, unit: string, description: string) =>
+    meter.createCounter(`${prefix}.${name}`, { unit, description });
+  const overflows = counter("requests.too_long", "{request}", "Requests that a provider refused as too long.");
+  const windows = counter("windows.unknown", "{model}", "Models whose window is not known.");
+  return {
+    context_usage: (event: { readonly tokens: number }) => tokens.record(event.tokens),
+    context_overflow: ({ retried }: { readonly retried: boolean }) =>
+      overflows.add(1, { [`${prefix}.retried`]: retried }),
+    window_unknown: () => windows.add(1),
+  };
 }
 
 function durationsOf(meter: Meter): Histogram {

@@ -78,13 +78,15 @@ function eventAttributes(event: Exclude<MemoryEvent, EventOf<"command">>): Attri
     case "repaired":
       return { [`${prefix}.rules`]: [...event.rules] };
     case "thinking_dropped":
-      return {
-        [`${prefix}.cause`]: event.cause,
-        [`${prefix}.thoughts.sent`]: event.sent,
-        [`${prefix}.thoughts.dropped`]: event.dropped,
-      };
+      return thoughtAttributes(event);
     case "profile_guessed":
       return { [`${prefix}.model.class`]: event.className };
+    case "context_usage":
+      return usageAttributes(event);
+    case "context_overflow":
+      return { [`${prefix}.retried`]: event.retried };
+    case "window_unknown":
+      return { "gen_ai.request.model": event.model };
     case "conflict_kept":
       return { [`${prefix}.message.id`]: event.messageId };
     case "tool_result_hidden":
@@ -92,6 +94,16 @@ function eventAttributes(event: Exclude<MemoryEvent, EventOf<"command">>): Attri
     default:
       return {};
   }
+}
+
+function thoughtAttributes({ cause, sent, dropped }: EventOf<"thinking_dropped">): Attributes {
+  const name = `${prefix}.thoughts`;
+  return { [`${prefix}.cause`]: cause, [`${name}.sent`]: sent, [`${name}.dropped`]: dropped };
+}
+
+function usageAttributes({ tokens, window, room }: EventOf<"context_usage">): Attributes {
+  const name = `${prefix}.request`;
+  return { [`${name}.tokens`]: tokens, [`${name}.window`]: window, [`${name}.room`]: room };
 }
 
 function sizeAttributes(when: "before" | "after", size: EventOf<"reduced">["before"]): Attributes {

@@ -35,9 +35,19 @@ export interface ReducerRequest extends PrefixParts {
   readonly config?: object | undefined;
   /** Messages that are sent beside those to reduce. @default none */
   readonly besides?: readonly BaseMessage[];
+  /** Given where the provider refused the request as too long: it is to become smaller, whatever its estimate. */
+  readonly refused?: {
+    /** Tokens of the window; left out where the provider did not tell. */
+    readonly window?: number;
+    /** Tokens of the request; left out where the provider did not tell. */
+    readonly tokens?: number;
+  };
   /** True where `system`, `tools` and `besides` are all that is sent beside those to reduce. @default false */
   readonly isWhole?: boolean;
 }
+
+/** A provider's refusal of a request as too long, as far as it tells numbers. */
+export type RefusedRequest = NonNullable<ReducerRequest["refused"]>;
 
 /**
  * Reduces a list of messages, or leaves it as it is. As a Runnable, it works between a prompt and a model; in a

@@ -116,7 +116,7 @@ export type RedisChatMemoryOptions = MemorySettings & ExactlyOne<StoreSource>;
 export interface WindowSource {
   /** Loads the reducer with the first call. */
   readonly load: () => ContextWindow | Promise<ContextWindow>;
-  /** True where something else than the model tells a window: the reducer's options. */
+  /** True where something else than the model tells a window: the reducer's options, or a refusal. */
   isTold: boolean;
 }
 

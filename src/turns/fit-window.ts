@@ -30,18 +30,59 @@ export interface WindowRequest {
   readonly trace: RunnableConfig | undefined;
 }
 
+/** {@link fitWindow} that reports what the request takes. */
+export async function fitRequest(session: ConversationSession, request: WindowRequest): Promise<FittedMessages> {
+  const fitted = await fitWindow(session, request);
+  reportUsage(session, fitted);
+  return fitted;
+}
+
+function reportUsage({ sessionId, context }: ConversationSession, { measured }: FittedMessages): void {
+  if (measured !== undefined) {
+    const { size, window, room, model } = measured;
+    const source = size.isAnchored ? "provider" : "estimate";
+    report(context.onEvent, { type: "context_usage", sessionId, tokens: size.tokens, window, room, source, model });
+  }
+}
+
+/** A request that a model refused, and the reducer that makes it smaller. */
+export interface FailedRequest extends Omit<WindowRequest, "window"> {
+  readonly source: WindowSource;
+  readonly error: unknown;
+}
+
+/** Smaller messages for a request that was refused as too long; undefined for another error, or if nothing can go. */
+export async function fitRefused(
+  session: ConversationSession,
+  { source, error, ...failed }: FailedRequest,
+): Promise<FittedMessages | undefined> {
+  const { refusalIn } = await import("./context-overflow.js");
+  const refused = refusalIn(error);
+  if (refused === undefined) {
+    return undefined;
+  }
+  const request = { ...failed.request, refused };
+  const fitted = await fitWindow(session, { ...failed, request, window: await source.load() });
+  // From now on the window is known.
+  source.isTold = true;
+  const { sessionId, context } = session;
+  const retried = fitted.reduction !== undefined;
+  report(context.onEvent, { type: "context_overflow", sessionId, ...refused, retried });
+  return retried ? fitted : undefined;
+}
+
 /**
  * Reduces the messages of a request if it exceeds its model's window. A failure, or a result that splits a step, is
  * reported and changes nothing.
  */
-export async function fitWindow(
+async function fitWindow(
   { sessionId, context: { onEvent } }: ConversationSession,
   { window, messages, request, trace }: WindowRequest,
 ): Promise<FittedMessages> {
   let measured: MeasuredRequest | undefined;
   try {
     measured = await window.measure(messages, request);
-    if (measured === undefined || !window.isDue(measured, messages)) {
+    if (request.refused === undefined && (measured === undefined || !window.isDue(measured, messages))) {
       return { messages, measured, reduction: undefined };
     }
     const outcome = await tracedReduction(window, messages, trace, request);
@@ -54,7 +95,7 @@ export async function fitWindow(
     refuseSplitSteps(messages, outcome.messages);
     return {
       messages: outcome.messages,
-      measured: await window.measure(outcome.messages, request),
+      measured: await window.measure([...outcome.messages], request),
       reduction: outcome,
     };
   } catch (error) {
@@ -84,16 +125,25 @@ export interface TurnToFit {
   readonly opened: OpenTurn;
   readonly model: unknown;
   readonly config: RunnableConfig;
+  /** The history of the request that failed, and why; undefined for the first request. */
+  readonly failed?: { readonly history: readonly BaseMessage[]; readonly error: unknown } | undefined;
+}
+
+/** The history of a request, and what the request is thought to take, where its window is known. */
+export interface FittedHistory {
+  readonly history: readonly BaseMessage[];
+  readonly measured: MeasuredRequest | undefined;
 }
 
 /**
  * The history that fits into the model's window together with the turn. A reduction is committed, which takes one more
- * round trip; a failed commit is reported, and the turn goes on.
+ * round trip; a failed commit is reported, and the turn goes on. Undefined where a failed request is not to be tried
+ * again.
  */
 export async function fitHistory(
   session: ConversationSession,
-  { source, opened, model, config }: TurnToFit,
-): Promise<{ readonly history: readonly BaseMessage[]; readonly measured: MeasuredRequest | undefined }> {
+  { source, opened, model, config, failed }: TurnToFit,
+): Promise<FittedHistory | undefined> {
   const { reduceWhen } = session.context;
   const { state, history, turn } = opened;
   if (state === "stored") {
@@ -101,8 +151,16 @@ export async function fitHistory(
   }
   const request = { model, config, besides: turn };
   const trace = traceOf(config);
-  const fitting = { window: await source.load(), messages: history, request, trace };
-  const { messages, measured, reduction } = await fitWindow(session, fitting);
+  const fitted = await (failed === undefined
+    ? fitRequest(session, { window: await source.load(), messages: history, request, trace })
+    : fitRefused(session, { source, messages: failed.history, request, trace, error: failed.error }));
+  if (fitted === undefined) {
+    return undefined;
+  }
+  const { messages, measured, reduction } = fitted;
+  if (failed !== undefined) {
+    reportUsage(session, fitted);
+  }
   if (reduction !== undefined) {
     const work = commitHistory(session, opened, { ...reduction, messages: [...messages] });
     await (reduceWhen === "background" ? session.inBackground(work) : work);

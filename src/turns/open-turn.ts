@@ -12,6 +12,7 @@ import { type DecodedView, type StoredEntry, inTurnOrder } from "../session/view
 import { comparableForms } from "../session/stored-forms.js";
 import { contentConflict } from "../store/refusals.js";
 import type { TurnMark } from "../store/turns.js";
+import { reportUnknownWindow } from "../structure/seam/model-input.js";
 import type { ModelProfile } from "../structure/seam/profile-of.js";
 import { answerStart } from "../session/turn-messages.js";
 import { firstOfBlock, newInput, type InputPlace } from "./new-input.js";
@@ -62,8 +63,15 @@ export async function openTurn(request: TurnRequest, attempt = 1): Promise<OpenT
  * The reducer that fits a request into its model's window; undefined where another reducer does, or none, and where
  * neither the model nor anything else tells the window.
  */
-export function windowFor({ context: { window } }: ConversationSession, model: ModelProfile): WindowSource | undefined {
-  return window?.isTold || model.window.maxInputTokens !== undefined ? window : undefined;
+export function windowFor(
+  { sessionId, context: { window, onEvent } }: ConversationSession,
+  { window: { model, maxInputTokens } }: ModelProfile,
+): WindowSource | undefined {
+  const isKnown = window === undefined || window.isTold || maxInputTokens !== undefined;
+  if (!isKnown && model !== undefined) {
+    reportUnknownWindow(model, { sessionId, onEvent });
+  }
+  return isKnown ? window : undefined;
 }
 
 /** Opens a turn from a view that was read with the turn's mark. */

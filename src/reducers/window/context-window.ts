@@ -1,12 +1,13 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
+import { BoundedMap } from "../../base/bounded-map.js";
 import { loadedOnce } from "../../base/loaded-once.js";
 import type { ViewLimit } from "../../store/session-writes.js";
-import { profileOf, type ModelWindow } from "../../structure/seam/profile-of.js";
+import { profileOf, type ModelProfile, type ModelWindow } from "../../structure/seam/profile-of.js";
 import { approximateCounter } from "../../tokens/counters/approximate-counter.js";
 import { countMessages } from "../../tokens/counted-messages.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
-import { ChatHistoryReducer, type ReducerRequest } from "../chat-history-reducer.js";
+import { ChatHistoryReducer, type ReducerRequest, type RefusedRequest } from "../chat-history-reducer.js";
 import { unchanged, type ReductionOutcome } from "../reduction-outcome.js";
 import { windowSettings, type ContextWindowOptions, type WindowSettings, type WindowTrigger } from "./options.js";
 import { promptTokens, requestSize, type RequestSize } from "./request-size.js";
@@ -26,6 +27,7 @@ export interface MeasuredRequest {
   readonly room: number;
 }
 
+const maxLearnt = 100;
 /** Share of the window left for the answer where nothing says more, and the most that a model's `maxTokens` takes. */
 const answerShare = 0.1;
 const maxAnswerShare = 0.5;
@@ -58,6 +60,8 @@ export class ContextWindow extends ChatHistoryReducer {
   override readonly tokenCounter: TokenCounter;
   override readonly requiresLease: boolean;
   readonly #settings: WindowSettings;
+  /** Windows by the names of models that refused a request. */
+  readonly #learnt = new BoundedMap<string, number>(maxLearnt);
 
   constructor(settings: WindowSettings) {
     super();
@@ -92,12 +96,24 @@ export class ContextWindow extends ChatHistoryReducer {
 
   /** The size of a request, and its room; undefined where the window is not known. */
   async measure(messages: readonly BaseMessage[], given: ReducerRequest = {}): Promise<MeasuredRequest | undefined> {
-    const { maxInputTokens, systemPrompt: system, tools } = this.#settings;
     const profile = given.model === undefined ? undefined : await profileOf(given.model, given.config);
-    const window = maxInputTokens ?? profile?.window.maxInputTokens;
-    if (window === undefined) {
-      return undefined;
-    }
+    const window = this.#windowOf(profile?.window);
+    return window === undefined ? undefined : this.#measureIn(window, messages, { given, profile });
+  }
+
+  /** The window that the options or the model tell, or less, where the provider refused what would have fit. */
+  #windowOf(limits: ModelWindow | undefined): number | undefined {
+    const told = this.#settings.maxInputTokens ?? limits?.maxInputTokens;
+    const learnt = this.#learnt.get(limits?.model ?? "");
+    return learnt === undefined ? told : Math.min(learnt, told ?? learnt);
+  }
+
+  async #measureIn(
+    window: number,
+    messages: readonly BaseMessage[],
+    { given, profile }: { readonly given: ReducerRequest; readonly profile: ModelProfile | undefined },
+  ): Promise<MeasuredRequest> {
+    const { systemPrompt: system, tools } = this.#settings;
     const known = given.tools ?? (tools.length > 0 ? tools : profile?.tools);
     const request = { ...given, system: given.system ?? system, ...(known && { tools: known }) };
     const isWhole = given.isWhole ?? system !== undefined;
@@ -106,6 +122,27 @@ export class ContextWindow extends ChatHistoryReducer {
     const size = await requestSize(messages, request, { counter: this.tokenCounter, askedAs, isWhole });
     const room = this.#roomOf(window, { limits: profile?.window, isAnchored: size.isAnchored });
     return { size, window, room, model, askedAs };
+  }
+
+  /** A refused request as the provider counted it; its window is kept in mind for the model. */
+  async #refused(
+    messages: readonly BaseMessage[],
+    given: ReducerRequest,
+    refused: RefusedRequest,
+  ): Promise<MeasuredRequest> {
+    const profile = given.model === undefined ? undefined : await profileOf(given.model, given.config);
+    const limits = profile?.window;
+    const known = this.#windowOf(limits) ?? Infinity;
+    const measured = await this.#measureIn(Math.min(known, refused.window ?? known), messages, { given, profile });
+    const { size } = measured;
+    // At least its window, as it was refused.
+    const tokens = refused.tokens ?? Math.max(size.tokens, refused.window ?? 1);
+    const window = Math.min(known, refused.window ?? tokens);
+    this.#learnt.set(limits?.model ?? "", window);
+    const room = refused.window === undefined ? Math.ceil(tokens / 2) : this.#roomOf(window, { limits });
+    const ratio = tokens / Math.max(1, size.tokens);
+    const messagesWithin = (most: number) => size.messagesWithin(most / ratio);
+    return { ...measured, window, room, size: { ...size, tokens, messagesWithin } };
   }
 
   /** True if a request of this size and number of messages is to be reduced. */
@@ -120,8 +157,9 @@ export class ContextWindow extends ChatHistoryReducer {
     config?: RunnableConfig,
     request?: ReducerRequest,
   ): Promise<ReductionOutcome> {
-    const measured = await this.measure(messages, request);
-    if (measured === undefined || !this.isDue(measured, messages)) {
+    const refused = request?.refused;
+    const measured = await (refused ? this.#refused(messages, request!, refused) : this.measure(messages, request));
+    if (measured === undefined || (!refused && !this.isDue(measured, messages))) {
       return unchanged(messages, {
         reason: "within_limit",
         tokens: await countMessages(this.tokenCounter, messages),

@@ -115,6 +115,16 @@ export async function planOf(
   return found;
 }
 
+/** The models whose window was reported to be unknown. */
+const unknownWindows: Reported<true> = new WeakMap();
+
+/** Reports a model whose window is not known, once. */
+export function reportUnknownWindow(model: string, { sessionId, onEvent }: RequestObserver): void {
+  firstOf(unknownWindows, { onEvent, key: model, value: true }, () => {
+    report(onEvent, { type: "window_unknown", sessionId, model });
+  });
+}
+
 /** The last reports, by handler and key. */
 type Reported<T> = WeakMap<MemoryEventHandler, BoundedMap<string, T>>;
 
