@@ -33,7 +33,9 @@ async function load(plant: PlantName | undefined, count: number): Promise<Progra
     const loaded: Program[] = [];
     for (let copy = 0; copy < count; copy += 1) {
       copies += 1;
-      loaded.push((await import(`${pathToFileURL(path).href}?${copies}`)) as Program);
+      const program = (await import(`${pathToFileURL(path).href}?${copies}`)) as Program;
+      await program.warmUp();
+      loaded.push(program);
     }
     return loaded;
   } finally {

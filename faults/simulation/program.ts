@@ -17,6 +17,7 @@ import type { RedisClient } from "../../src/redis/client.js";
 import * as checkpointScripts from "../../src/checkpoint/lua/scripts.js";
 import * as laterScripts from "../../src/redis/lua/later-scripts.js";
 import * as firstScripts from "../../src/redis/lua/scripts.js";
+import { tiktokenCounter } from "../../src/tokens/counters/tiktoken-counter.js";
 import type { Random } from "../../testkit/random.js";
 
 export { scenarioOf } from "./scenario.js";
@@ -29,6 +30,11 @@ export function scriptNames(): ReadonlyMap<string, string> {
       "sha" in value ? ([value.sha, value.source] as const).map((text) => [text, name.replace(/Script$/, "")]) : [],
     ),
   );
+}
+
+/** Loads what would be read from disk at its first use, at a time that no seed decides. */
+export async function warmUp(): Promise<void> {
+  await tiktokenCounter().countText("warm");
 }
 
 /** The application in a process: its lanes, one for each session, share a store. */

@@ -83,12 +83,6 @@ export class SimulatedServer {
     return replies.includes(1);
   }
 
-  /** How many of these keys are there. */
-  async count(...keys: readonly string[]): Promise<number> {
-    this.#setClock();
-    return this.#client.exists(...keys);
-  }
-
   /** Lets writes fail for want of memory, or not. */
   async setFull(isFull: boolean): Promise<void> {
     await this.#client.config("SET", "maxmemory", isFull ? "1" : "0");

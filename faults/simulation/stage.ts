@@ -220,7 +220,7 @@ export class Stage {
     const process = new SimulatedProcess("reader", 0);
     const pace = { short: 0, middle: 0, long: 0 };
     const connection = new SimulatedConnection(process, { world, server, pace });
-    const exists = (id: string) => server.count(...keysOf(id).slice(0, 3));
+    const exists = async (id: string) => Number(await connection.call("exists", keysOf(id)));
     const entries = [...this.#journals.values()]
       .flat()
       .map((line) => JSON.parse(line) as Readonly<Record<string, string>>);
