@@ -29,7 +29,10 @@ export function reducerOf(kind: ReducerKind, journal: JournalWriter): ReducerLik
   }
 }
 
-/** A reducer of somebody's own that looks at nothing: often it leaves a call without its result, and is refused. */
+/**
+ * A reducer of somebody's own that looks at nothing: often it leaves a call without its result, and is refused. It goes
+ * by texts: ids that the package gives depend on what the process wrote before, and simulations have to be repeatable.
+ */
 function careless(messages: BaseMessage[]): BaseMessage[] {
   if (messages.length < 20) {
     return messages;
@@ -38,5 +41,5 @@ function careless(messages: BaseMessage[]): BaseMessage[] {
   const first = last.findIndex((message) => message.getType() === "human");
   return last
     .slice(Math.max(0, first))
-    .filter((message) => message.getType() !== "tool" || hashOf(message.id ?? message.text) % 2 === 0);
+    .filter((message) => message.getType() !== "tool" || hashOf(message.text) % 2 === 0);
 }
