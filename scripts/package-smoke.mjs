@@ -31,11 +31,11 @@ const requiredFiles = ["README.md", "CHANGELOG.md", "LICENSE", "docs/getting-sta
 const bundleLimits = {
   ChatHistoryTruncationReducer: { limit: 40_000, splitting: false },
   ChatHistoryToolResultReducer: { limit: 40_000, splitting: false },
-  RedisChatMessageHistory: { limit: 206_000, splitting: true },
+  RedisChatMessageHistory: { limit: 310_000, splitting: true },
 };
 /** What the package may take, in bytes. */
-const tarballLimit = 2_050_000;
-const installedLimit = 8_200_000;
+const tarballLimit = 2_100_000;
+const installedLimit = 8_600_000;
 
 const folder = mkdtempSync(join(tmpdir(), "package-smoke-"));
 let failures = 0;
@@ -219,7 +219,9 @@ function checkExamples(tarball) {
     check("type-check the README's code", () => typeCheckReadme(place));
   }
   for (const file of installed ? files : []) {
-    check(`run examples/${file}`, () => runTool("tsx", [join("examples", file)], place));
+    const needsRedis = readFileSync(join(examples, file), "utf8").includes("Needs Redis (REDIS_URL)");
+    const env = needsRedis && redis !== undefined ? { REDIS_URL: `unix://${redis.socket}` } : {};
+    check(`run examples/${file}`, () => runTool("tsx", [join("examples", file)], place, env));
   }
 }
 
@@ -253,14 +255,14 @@ function install(place, specifications) {
 }
 
 /** Runs a tool of this repository's node_modules. */
-function runTool(name, args, cwd = folder) {
+function runTool(name, args, cwd = folder, env = {}) {
   const bin = join(root, "node_modules", ".bin", process.platform === "win32" ? `${name}.cmd` : name);
-  return run(bin, args, cwd);
+  return run(bin, args, cwd, env);
 }
 
-function run(command, args, cwd) {
+function run(command, args, cwd, more = {}) {
   // Nothing of an npm that started this script may leak into the npm that it starts.
-  const settings = { ...process.env, SMOKE_REDIS_SOCKET: redis?.socket ?? "" };
+  const settings = { ...process.env, SMOKE_REDIS_SOCKET: redis?.socket ?? "", ...more };
   const env = Object.fromEntries(
     Object.entries(settings).filter(([name]) => !/^npm_(package|lifecycle|config_local_prefix)/.test(name)),
   );

@@ -264,7 +264,7 @@ export function createMemoryContext(owner: keyof typeof schemas, options: RedisC
 /** The given reducer, if it knows windows; where none is given, one with default options. */
 function windowSource(reducer: ChatHistoryReducer | undefined): WindowSource | undefined {
   if (reducer === undefined) {
-    const load = async () => (await import("../reducers/window/context-window.js")).contextWindow() as ContextWindow;
+    const load = async () => (await import("../reducers/window/default-window.js")).defaultWindow();
     return { load: loadedOnce(load), isTold: false };
   }
   return isWindow(reducer) ? { load: () => reducer, isTold: reducer.isTold } : undefined;
