@@ -1,4 +1,4 @@
-import type { AIMessage } from "@langchain/core/messages";
+import { AIMessage } from "@langchain/core/messages";
 import { load } from "@langchain/core/load";
 import fc from "fast-check";
 import { encodeMessage } from "../../src/codec/encode-message.js";
@@ -105,5 +105,24 @@ describe("editMessage on raw output of OpenAI's Responses API", () => {
     const split = nativeAnswers["anthropic"]!({ text: "card 4111", thought: "", args: {} });
     (split.content as object[]).push({ type: "text", text: "-2222 it is" });
     expect(redact(marker)(split).text).toBe("card [redacted] it is");
+  });
+
+  it("finds a pattern that spans two pieces of a thought, and keeps the pieces where none does", () => {
+    const pieces = (first: string, second: string) =>
+      new AIMessage({
+        content: [
+          { type: "thinking", thinking: first },
+          { type: "thinking", thinking: second },
+          { type: "text", text: "Done." },
+        ],
+      });
+    expect(redact(marker)(pieces("card 4111", "-2222 it is")).content).toEqual([
+      { type: "thinking", thinking: "card [redacted] it is" },
+      { type: "text", text: "Done." },
+    ]);
+    const each = redact(marker)(pieces(`${marker} first`, "second")).content;
+    expect(each).toEqual(pieces("[redacted] first", "second").content);
+    const same = pieces("first", "second");
+    expect(redact(marker)(same)).toBe(same);
   });
 });

@@ -183,6 +183,20 @@ describe("what only a model's name tells", () => {
     expect((await profileOf(claude(name, fields))).profile).toBe(profile);
   });
 
+  it.each([
+    [{ versions: { "@langchain/anthropic": "1.5.10" } }, false],
+    [{ versions: { "@langchain/anthropic": "1.5.11" } }, true],
+    [{ versions: { "@langchain/anthropic": "1.10.0-dev.1" } }, true],
+    [{ versions: { "@langchain/core": "1.4.0" } }, false],
+    [undefined, false],
+  ])("goes out where it is known that an adapter of %j sends it", async (metadata, isSent) => {
+    const model = claude("claude-opus-5-5");
+    model.metadata = metadata;
+    const given = [human("q"), system("s"), ai("a"), human("r")];
+    const { messages } = await toModel(given, { model });
+    expect(messages.map(({ text }) => text)).toEqual(isSent ? ["q", "s", "a", "r"] : ["s", "q", "a", "r"]);
+  });
+
   it("does not change a profile that says it itself", () => {
     const profile = { ...builtInProfiles.anthropic, lateSystem: "refused" } as const;
     const given = [human("q"), system("s"), ai("a"), human("r")];

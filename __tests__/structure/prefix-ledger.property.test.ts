@@ -223,7 +223,7 @@ it("keeps each thought behind the very prefix that it was made to, and leaves ou
       sent += conversation.sent;
       dropped += conversation.dropped;
     }),
-    { numRuns: propertyRuns(100) },
+    { numRuns: propertyRuns(60) },
   );
   expect(Math.min(sent, dropped)).toBeGreaterThan(10);
 });

@@ -224,7 +224,8 @@ describe("repairConversation", () => {
   });
 
   it("merges what one speaker says without losing pictures or calls", () => {
-    const picture = new HumanMessage({ content: [{ type: "image_url", image_url: { url: "u" } }], name: "bob" });
+    const url = "data:image/png;base64,iVBORw0KGgo=";
+    const picture = new HumanMessage({ content: [{ type: "image_url", image_url: { url } }], name: "bob" });
     expect(
       sketches([human("q"), picture, ai("a"), ai("b", { calls: ["c"] }), tool("c", "r")], { profile: "bedrock" }),
     ).toEqual(["human: q|<image_url>", "ai(c): a\n\nb", "tool(c): r"]);

@@ -10,7 +10,7 @@ import {
 import { builtInProfiles, type BuiltInProfile } from "../../src/structure/profiles/built-in-profiles.js";
 import { repairConversation } from "../../src/structure/repair-conversation.js";
 import type { RepairOptions } from "../../src/structure/options.js";
-import { structureRules, type StructureRule } from "../../src/structure/rules/rules.js";
+import { ruleIds, structureRules, type StructureRule } from "../../src/structure/rules/rules.js";
 import { validateConversation } from "../../src/structure/validate.js";
 import type { StructureProfile } from "../../src/structure/profiles/profile.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
@@ -643,6 +643,7 @@ describe("the catalogue", () => {
     const tested = new Set(cases.map(({ rule }) => rule));
     // Those that need a profile of one's own, or a model: see profiles.test.ts and model-rules.test.ts.
     const elsewhere = ["S24", "S32", "S33"];
+    expect(ruleIds).toEqual(Object.keys(structureRules));
     expect(Object.keys(structureRules).filter((rule) => !tested.has(rule as StructureRule))).toEqual(elsewhere);
     expect(Object.values(structureRules).filter((sentence) => !/^[A-Z].*\.$/.test(sentence))).toEqual([]);
   });

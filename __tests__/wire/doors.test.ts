@@ -1,17 +1,20 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
-import { allCells, cellName, type CellReport } from "../../testkit/wire-doors/cells.js";
+import { cellName, type CellReport, cellsOfQuarters } from "../../testkit/wire-doors/cells.js";
 import { type BuiltPrograms, buildPrograms } from "../support/built-programs.js";
+import { drawnQuarter } from "./drawn-quarter.js";
 
 // Its own process, because two of the chat models cannot be loaded as CommonJS.
 const source = "testkit/wire-doors/main.ts";
+const { name, quarters, options } = drawnQuarter();
+const cells = cellsOfQuarters(quarters).map(cellName);
 let programs: BuiltPrograms;
 let program: ChildProcess;
 let lines: AsyncIterator<string>;
 
 beforeAll(async () => {
   programs = await buildPrograms([source]);
-  program = spawn(process.execPath, [programs.pathOf(source)], { stdio: ["ignore", "pipe", "inherit"] });
+  program = spawn(process.execPath, [programs.pathOf(source), ...options], { stdio: ["ignore", "pipe", "inherit"] });
   lines = createInterface({ input: program.stdout! })[Symbol.asyncIterator]();
 });
 afterAll(() => {
@@ -33,7 +36,7 @@ async function reportOf(cell: string): Promise<CellReport> {
   }
 }
 
-it.each(allCells().map(cellName))("no request is refused, and no run fails: %s", async (cell) => {
+it.each(cells)(`no request is refused, and no run fails (${name}): %s`, async (cell) => {
   const { requests, ...report } = await reportOf(cell);
   expect(report).toEqual({ cell, refused: [], failed: [], happened: true });
   expect(requests).toBeGreaterThan(1);

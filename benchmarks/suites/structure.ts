@@ -1,5 +1,11 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
-import { repairConversation, stampAnswer, validateConversation, walkLedger } from "langchain-redis-memory/structure";
+import {
+  repairConversation,
+  stampAnswer,
+  toModel,
+  validateConversation,
+  walkLedger,
+} from "langchain-redis-memory/structure";
 import { compute } from "../measure/compute.js";
 import { chartOf } from "../report/charts.js";
 import { comparisonTable, digits, time, whole } from "../report/format.js";
@@ -50,6 +56,12 @@ export async function structureSuite({ quick }: Setting): Promise<Section> {
         got: time(ledger.measured[0]!.median),
         holds: ledger.measured[0]!.median <= walkLimit,
       },
+      {
+        what: `toModel with that walk, the same ${walked} messages, of which none has to change`,
+        wanted: `≤ ${toModelLimit * 1_000} µs`,
+        got: time(ledger.measured[2]!.median),
+        holds: ledger.measured[2]!.median <= toModelLimit,
+      },
     ],
     headlines: [
       {
@@ -68,24 +80,44 @@ export async function structureSuite({ quick }: Setting): Promise<Section> {
 const walked = 60;
 /** Milliseconds. */
 const walkLimit = 0.06;
+/** Milliseconds. */
+const toModelLimit = 0.4;
 
-/** The walk of a conversation whose every answer has a bound thought. */
+/** All that `toModel` reads of the model: the names of its class and of itself. */
+class ChatAnthropic {
+  readonly model = "claude-opus-5-5";
+
+  _llmType(): string {
+    return "anthropic";
+  }
+}
+
+/** The walk, alone and in `toModel`, of a conversation whose every answer has a bound thought. */
 async function ledgerCase(quick: boolean): Promise<Case> {
   const make = () => {
     const messages: BaseMessage[] = [];
     for (let turn = 0; turn < walked / 2; turn += 1) {
       messages.push(new HumanMessage(`Question ${turn}: ${"what is it ".repeat(20)}?`));
       const thinking = { type: "thinking", thinking: "Let me see. ".repeat(20), signature: `${turn}`.repeat(200) };
-      const answer = new AIMessage({ content: [thinking, { type: "text", text: "It is this. ".repeat(20) }] });
+      const content = [thinking, { type: "text", text: "It is this. ".repeat(20) }];
+      const answer = new AIMessage({ content, response_metadata: { model_provider: "anthropic" } });
       messages.push(stampAnswer(answer, walkLedger(messages).prefix));
     }
     return messages;
   };
   const known = make();
+  const next = new HumanMessage("And now?");
+  const [asked, model] = [[...known, next], new ChatAnthropic()];
+  const { messages: sent } = await toModel(asked, { model });
+  if (sent.some((message, index) => message !== asked[index])) {
+    throw new Error("A message had to change.");
+  }
   const fresh = () => known.map((message) => Object.assign(Object.create(Object.getPrototypeOf(message)), message));
   const computations = [
     { name: "seen before", run: () => walkLedger(known) },
     { name: "read from the store", run: () => walkLedger(fresh() as BaseMessage[]) },
+    { name: "toModel, seen before", run: () => toModel(asked, { model }) },
+    { name: "toModel, read from the store", run: () => toModel([...(fresh() as BaseMessage[]), next], { model }) },
   ];
   const measured = await compute(computations, { turns: quick ? 1 : 4, milliseconds: quick ? 5 : 150 });
   return { name: `${walked} messages`, measured };

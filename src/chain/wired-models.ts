@@ -7,14 +7,15 @@ import { isSignedThought } from "../messages/copies/thoughts.js";
 import { blocksOf } from "../messages/content.js";
 import { isRecord } from "../messages/values.js";
 import { Wired, type WiredRequest } from "../reducers/wired.js";
-import type { StructureProfile } from "../structure/profiles/profile.js";
+import type { ProfileChoice } from "../structure/profiles/check-profile.js";
+import { resolveProfile } from "../structure/profiles/resolve-profile.js";
 import type { ModelInput, ModelPlan, RequestObserver } from "../structure/seam/model-input.js";
 
 /** A turn of a chain whose models are to be wired. */
 export interface TurnToWire extends Pick<ModelPlan, "profile">, RequestObserver {
   readonly runnable: unknown;
   /** The profile of the chain or of its memory. */
-  readonly named: StructureProfile | "auto";
+  readonly named: ProfileChoice;
 }
 
 /**
@@ -25,7 +26,8 @@ export function wiredTurn(
   input: ModelInput,
   { runnable, profile, named, sessionId, onEvent }: TurnToWire,
 ): { readonly runnable: unknown; readonly input: ModelInput } {
-  const wired = withWiredModels(runnable, { sessionId, onEvent, profile: named === "auto" ? undefined : named });
+  const given = named === "auto" ? undefined : resolveProfile("withRedisMemory", named);
+  const wired = withWiredModels(runnable, { sessionId, onEvent, profile: given });
   if (wired.hasWired || !profile.bindsThoughts) {
     return { runnable: wired.runnable, input };
   }

@@ -1,6 +1,9 @@
 import type { AIMessage, BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { roleOf, speakerOf } from "./roles.js";
-import { isRecord, recordsIn, stringIn } from "./values.js";
+import { type Fields, isRecord, recordsIn, stringIn } from "./values.js";
+
+/** Name of the tool by which a model reads stored messages again; see `readEarlierTool`. */
+export const readEarlierName = "read_earlier_messages";
 
 /** A tool call of a message. */
 export interface Call {
@@ -187,4 +190,41 @@ export function findOrphanResults(messages: readonly BaseMessage[]): number[] {
     }
   }
   return orphans;
+}
+
+/**
+ * The block of Anthropic, or the item of OpenAI, by which an answer stands for all messages before it; undefined for
+ * other messages, and where the provider could not compact them.
+ */
+export function compactionIn(message: BaseMessage): Fields | undefined {
+  if ((message.getType() as string) !== "ai") {
+    return undefined;
+  }
+  const { content, response_metadata: metadata } = message as { content: unknown; response_metadata: unknown };
+  const block = Array.isArray(content) ? content.find((given) => isCompaction(nativeBlock(given))) : undefined;
+  if (block !== undefined) {
+    return nativeBlock(block) as Fields;
+  }
+  const { output: items } = (metadata ?? {}) as Fields;
+  return Array.isArray(items) ? items.find(isCompaction) : undefined;
+}
+
+/** The provider's own block inside of a standard one. */
+export function nativeBlock(block: unknown): unknown {
+  const { type, value } = (block ?? {}) as Fields;
+  return type === "non_standard" ? value : block;
+}
+
+/** True for a block or item by which a provider compacted a conversation; false for one without a result. */
+export function isCompaction(block: unknown): block is Fields {
+  const { type, content, encrypted_content: sealed } = (block ?? {}) as Fields;
+  const isNamed = type === "compaction" || type === "compaction_summary";
+  return isNamed && (typeof content === "string" || typeof sealed === "string");
+}
+
+/** The list from its newest compaction on, behind the system messages; the same list where there is none. */
+export function fromCompaction<T>(list: readonly T[], messageOf: (element: T) => BaseMessage): readonly T[] {
+  const first = list.findLastIndex((element) => compactionIn(messageOf(element)) !== undefined);
+  const isSystem = (element: T) => speakerOf(messageOf(element)) === "system";
+  return first <= 0 ? list : [...list.slice(0, first).filter(isSystem), ...list.slice(first)];
 }

@@ -39,3 +39,6 @@ export function splitRounds(
   }
   return rounds;
 }
+
+/** Factor by which a turn that goes on may exceed a limit in messages before it is cut. */
+export const turnFactor = 2;

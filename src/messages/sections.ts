@@ -1,5 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { jsonText } from "../base/json-text.js";
+import { compactionIn } from "./calls.js";
 import { roleOf } from "./roles.js";
 import { stepsOf } from "./steps.js";
 
@@ -38,7 +39,10 @@ export interface SectionOptions {
 
 /** Ascending indexes of the messages that a reduction must keep and of those that it may remove. */
 export interface Sections {
-  /** System and developer messages to keep, without duplicates. System messages in no section are dropped. */
+  /**
+   * System and developer messages to keep, without duplicates, and the step of the newest compaction, which stands for
+   * all before it. System messages in no section are dropped.
+   */
   readonly systems: readonly number[];
   readonly summaries: readonly number[];
   readonly pinned: readonly number[];
@@ -60,11 +64,12 @@ export function sectionsOf(
     (role === "system" ? systems : role === "summary" ? summaries : rest).push(index);
   });
   const pinned = pin === undefined ? new Set<number>() : pinnedOf(messages, rest, pin);
+  const inFront = new Set(compactionStep(messages));
   return {
-    systems: chooseSystems(messages, systems, systemMessages),
+    systems: [...chooseSystems(messages, systems, systemMessages), ...inFront],
     summaries,
-    pinned: rest.filter((index) => pinned.has(index)),
-    free: rest.filter((index) => !pinned.has(index)),
+    pinned: rest.filter((index) => pinned.has(index) && !inFront.has(index)),
+    free: rest.filter((index) => !pinned.has(index) && !inFront.has(index)),
     cutAt,
   };
 }
@@ -100,6 +105,11 @@ export function keptIndexes(messages: readonly BaseMessage[], sections: Sections
   }
   const rest = messages.flatMap((_, index) => (kept[index] === 1 ? [index] : []));
   return [...systems, ...summaries, ...rest];
+}
+
+function compactionStep(messages: readonly BaseMessage[]): readonly number[] {
+  const at = messages.findLastIndex((message) => compactionIn(message) !== undefined);
+  return at < 0 ? [] : (stepsOf(messages).find(({ indexes }) => indexes.includes(at))?.indexes ?? [at]);
 }
 
 function chooseSystems(messages: readonly BaseMessage[], systems: readonly number[], choice: SystemMessages): number[] {

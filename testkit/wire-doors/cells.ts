@@ -43,7 +43,11 @@ export const doorOperations = [
   "edited question",
   "fork",
   "recalled",
+  "late system message",
   "another system text",
+  "another tool",
+  "interrupt",
+  "summary by hand",
   "redacted",
 ] as const;
 
@@ -82,6 +86,23 @@ export function allCells(): readonly Cell[] {
       modes.flatMap((mode) => doorOperations.map((operation) => ({ door, mode, provider, operation }))),
     ),
   );
+}
+
+/**
+ * Quarters of the cells, numbered from 0 to 3: each has cells of each door, provider and mode, and of each operation at
+ * one door or another; 0 and 2 together have one mode of each door, provider and operation, and 1 and 3 the other.
+ */
+export function cellsOfQuarters(quarters: readonly number[]): readonly Cell[] {
+  const all = allCells();
+  return all.filter(({ door, mode, provider, operation }) => {
+    const places = [
+      doors.indexOf(door),
+      modes.indexOf(mode),
+      doorProviders.indexOf(provider),
+      doorOperations.indexOf(operation),
+    ];
+    return quarters.includes(places.reduce((sum, place) => sum + place) % 4);
+  });
 }
 
 /** The name of a cell. */

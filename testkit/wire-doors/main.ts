@@ -1,11 +1,12 @@
-import { allCells, type Cell, cellName, type CellReport } from "./cells.js";
+import { allCells, type Cell, cellName, type CellReport, cellsOfQuarters } from "./cells.js";
 import { operations } from "./operations.js";
 import { Scene } from "./scene.js";
 
 // Runs every operation through every door against the servers that stand for the providers, and prints one line of
-// JSON a cell. `npm run check:wire:doors -- <text>` runs the cells whose name holds the text.
+// JSON a cell. `npm run check:wire:doors -- <text>` runs the cells whose name holds the text, and
+// `-- --quarters 0,2` two quarters of all.
 
-const [, , only = ""] = process.argv;
+const [, , only = "", quarters = ""] = process.argv;
 
 // The client of ChatGoogleGenerativeAI leaves a promise behind that rejects when a stream is stopped.
 process.on("unhandledRejection", (error) => {
@@ -30,9 +31,13 @@ async function runCell(cell: Cell): Promise<CellReport> {
   }
 }
 
-for (const cell of allCells()) {
-  if (cellName(cell).includes(only)) {
-    process.stdout.write(`${JSON.stringify(await runCell(cell))}\n`);
-  }
+const cells =
+  only === "--quarters"
+    ? cellsOfQuarters(quarters.split(",").map(Number))
+    : allCells().filter((cell) => cellName(cell).includes(only));
+for (const cell of cells) {
+  const line = `${JSON.stringify(await runCell(cell))}\n`;
+  // Before the process ends, all has to be written.
+  await new Promise<void>((resolve) => process.stdout.write(line, () => resolve()));
 }
 process.exit(0);

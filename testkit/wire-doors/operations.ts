@@ -28,10 +28,7 @@ export const operations: Readonly<Record<DoorOperation, Operation>> = {
   truncation: reduced(() => new ChatHistoryTruncationReducer({ targetCount: 4, thresholdCount: 4 })),
   "truncation at each turn": reduced(() => new ChatHistoryTruncationReducer({ targetCount: 5 })),
   tokens: reduced(() => new ChatHistoryTokenReducer({ maxTokens: 300, tokenCounter })),
-  summary: reduced(() => {
-    const model = new FakeListChatModel({ responses: ["A summary."] });
-    return new ChatHistorySummarizationReducer({ model, targetCount: 4, tokenCounter });
-  }),
+  summary: reduced(() => summarizer()),
   clip: reduced(
     () => new ChatHistoryToolResultReducer({ keepLast: 1, maxCharacters: 20 }),
     (view) => view.some((message) => message.getType() === "tool" && message.text.length < 150),
@@ -101,11 +98,44 @@ export const operations: Readonly<Record<DoorOperation, Operation>> = {
       return true;
     },
   },
+  "late system message": {
+    run: async (scene) => {
+      await askAll(scene, 1);
+      await askAll(scene, 1, { late: "The shop closes in an hour." });
+      await askAll(scene, 1);
+      const stored = await scene.history().getTranscript();
+      return stored.some((message) => message.getType() === "system");
+    },
+  },
   "another system text": {
     run: async (scene) => {
       await askAll(scene, 2);
       await askAll(scene, 1, { system: "Be kind." });
       return true;
+    },
+  },
+  "another tool": {
+    run: async (scene) => {
+      await askAll(scene, 2);
+      await askAll(scene, 2, { hasMoreTools: true });
+      return true;
+    },
+  },
+  interrupt: {
+    run: async (scene) => {
+      await askAll(scene, 1);
+      const hasWaited = await scene.askAndWait("May I?");
+      await askAll(scene, 1);
+      return hasWaited;
+    },
+  },
+  "summary by hand": {
+    settings: () => ({ reducer: summarizer(), reduceWhen: "never" }),
+    run: async (scene) => {
+      await askAll(scene, 3);
+      const { changed: isReduced } = await scene.history().reduceView();
+      await askAll(scene, 2);
+      return isReduced;
     },
   },
   redacted: {
@@ -121,6 +151,11 @@ async function askAll(scene: Scene, count: number, asked: Parameters<Scene["ask"
   for (let turn = 0; turn < count; turn += 1) {
     await scene.ask(`Question ${turn}, ${"and more ".repeat(10)}?`, asked);
   }
+}
+
+function summarizer(): ChatHistorySummarizationReducer {
+  const model = new FakeListChatModel({ responses: ["A summary."] });
+  return new ChatHistorySummarizationReducer({ model, targetCount: 4, tokenCounter });
 }
 
 function reduced(

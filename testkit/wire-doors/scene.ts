@@ -1,10 +1,11 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { type AIMessage, type AIMessageChunk, type BaseMessage, HumanMessage } from "@langchain/core/messages";
-import { ToolMessage } from "@langchain/core/messages";
+import { SystemMessage, ToolMessage } from "@langchain/core/messages";
 import { ChatPromptTemplate } from "@langchain/core/prompts";
 import type { Runnable } from "@langchain/core/runnables";
 import { tool } from "@langchain/core/tools";
-import { createAgent } from "langchain";
+import { Command, MemorySaver } from "@langchain/langgraph";
+import { createAgent, humanInTheLoopMiddleware } from "langchain";
 import { z } from "zod";
 import { redisMemoryMiddleware } from "../../src/entries/agent.js";
 import {
@@ -25,6 +26,7 @@ const lookup = tool(() => found, {
   description: "Looks something up.",
   schema: z.object({ query: z.string() }),
 });
+const another = tool(() => found, { name: "another", description: "Another one.", schema: z.object({}) });
 const prompt = (system: string) =>
   ChatPromptTemplate.fromMessages([
     ["system", system],
@@ -40,6 +42,10 @@ export interface Asked {
   readonly system?: string;
   /** Names the turn, so that a retry is the same turn. @default none */
   readonly turnId?: string;
+  /** A system message behind the question. @default none */
+  readonly late?: string;
+  /** Whether the model has one more tool. @default false */
+  readonly hasMoreTools?: boolean;
   /** The user's name. @default none */
   readonly name?: string;
   /** The provider that answers. @default the scene's own */
@@ -51,16 +57,24 @@ export class Scene {
   readonly memory: RedisChatMemory;
   /** Errors of runs that should have succeeded. */
   readonly failed: string[] = [];
+  /** The same sessions, as another instance of the application has them. */
+  readonly #elsewhere: RedisChatMemory;
   readonly #servers = new Map<DoorProvider, ProviderServer>();
   /** The trouble that the next request meets in place of its answer. */
   #trouble: "fails" | AbortController | undefined;
   #isTroubleAtResult = false;
+  /** Whether the next run waits for a person in front of its calls. */
+  #waitsForPerson = false;
+  #requestsBefore = 0;
+  #hasWaited = false;
 
   constructor(
     private readonly cell: Cell,
     settings: MemorySettings,
   ) {
-    this.memory = new RedisChatMemory({ store: new InMemorySessionStore(), ...settings });
+    const store = new InMemorySessionStore();
+    this.memory = new RedisChatMemory({ store, ...settings });
+    this.#elsewhere = new RedisChatMemory({ store, ...settings });
   }
 
   /** The history of a session. */
@@ -94,6 +108,14 @@ export class Scene {
     return controller.signal.aborted;
   }
 
+  /** Asks, and waits for a person before the calls are run, by another instance. True if the run waited. */
+  async askAndWait(question: string): Promise<boolean> {
+    this.#waitsForPerson = true;
+    this.#requestsBefore = this.requests.length;
+    await this.ask(question);
+    return this.#hasWaited;
+  }
+
   /** Adapters of other providers; two servers of one kind would give the same ids. */
   get otherProviders(): readonly DoorProvider[] {
     const { kind } = providers[this.cell.provider];
@@ -106,44 +128,55 @@ export class Scene {
   }
 
   async close(): Promise<void> {
-    await this.memory.close();
+    await Promise.all([this.memory.close(), this.#elsewhere.close()]);
     await Promise.all([...this.#servers.values()].map((server) => server.close()));
   }
 
   async #run(question: string, asked: Asked, stop?: AbortController): Promise<void> {
-    const { session = "ann", turnId, name, provider = this.cell.provider } = asked;
+    const { session = "ann", turnId, name, late, hasMoreTools, provider = this.cell.provider } = asked;
     const model = await this.#model(provider);
     const config = {
-      configurable: { sessionId: session, ...(turnId !== undefined && { turnId }) },
+      configurable: { sessionId: session, thread_id: session, ...(turnId !== undefined && { turnId }) },
       ...(stop && { signal: stop.signal }),
     };
     const first = new HumanMessage({ content: question, ...(turnId && { id: turnId }), ...(name && { name }) });
+    const input = [first, ...(late === undefined ? [] : [new SystemMessage(late)])];
+    const tools = hasMoreTools === true ? [lookup, another] : [lookup];
     const { system = "Be brief." } = asked;
-    const run = { first, system, config, stop, provider };
+    const run = { input, tools, system, config, stop, provider };
     return this.cell.door === "agent" ? this.#runAgent(model, run) : this.#runChain(model, run);
   }
 
-  async #runAgent(model: BaseChatModel, { first, system, config, stop }: Run): Promise<void> {
-    const middleware = [redisMemoryMiddleware({ memory: this.memory })];
-    const agent = createAgent({ model, tools: [lookup], systemPrompt: system, middleware });
-    const input = { messages: [first] };
-    if (this.cell.mode === "invoke") {
-      await agent.invoke(input, config);
-      return;
-    }
-    for await (const _ of await agent.stream(input, { ...config, streamMode: "messages" })) {
-      stop?.abort();
+  async #runAgent(model: BaseChatModel, { input, tools, system, config, stop }: Run): Promise<void> {
+    const waits = this.#waitsForPerson;
+    const checkpointer = new MemorySaver();
+    const call = async (memory: RedisChatMemory, given: { readonly messages: BaseMessage[] } | Command) => {
+      const middleware = [redisMemoryMiddleware({ memory }), ...(waits ? [approval] : [])];
+      const agent = createAgent({ model, tools, systemPrompt: system, middleware, ...(waits && { checkpointer }) });
+      if (this.cell.mode === "invoke") {
+        await agent.invoke(given, config);
+        return;
+      }
+      for await (const _ of await agent.stream(given, { ...config, streamMode: "messages" })) {
+        stop?.abort();
+      }
+    };
+    await call(this.memory, { messages: input });
+    if (waits) {
+      const approve = { type: "approve" };
+      await call(this.#goOnElsewhere(), new Command({ resume: { decisions: [approve, approve] } }));
     }
   }
 
   /** Calls of the model are run by the application, each step a run of its own. */
-  async #runChain(model: BaseChatModel, { first, system, config, stop, provider }: Run): Promise<void> {
-    const bound = model.bindTools!([lookup]) as unknown as BaseChatModel;
+  async #runChain(model: BaseChatModel, { input: first, tools, system, config, stop, provider }: Run): Promise<void> {
+    const bound = model.bindTools!(tools) as unknown as BaseChatModel;
     const runnable = prompt(system).pipe(this.cell.door === "chain" ? bound : wired(bound)) as Runnable;
     const keys = { inputMessagesKey: "input", historyMessagesKey: "history" };
-    const chain = withRedisMemory(runnable, { memory: this.memory, ...keys });
-    let input: BaseMessage[] = [first];
+    let input: BaseMessage[] = first;
     for (let step = 0; input.length > 0; step += 1) {
+      const memory = step > 0 && this.#waitsForPerson ? this.#goOnElsewhere() : this.memory;
+      const chain = withRedisMemory(runnable, { memory, ...keys });
       const { turnId } = config.configurable;
       const named = turnId === undefined ? {} : { turnId: `${turnId}-${step}` };
       const own = { ...config, configurable: { ...config.configurable, ...named } };
@@ -154,6 +187,13 @@ export class Scene {
         return new ToolMessage({ content: found, name, tool_call_id: id!, id: `result ${provider} ${id!}` });
       });
     }
+  }
+
+  /** The memory of the instance on which a person answers. */
+  #goOnElsewhere(): RedisChatMemory {
+    this.#waitsForPerson = false;
+    this.#hasWaited = this.requests.length === this.#requestsBefore + 1;
+    return this.#elsewhere;
   }
 
   async #model(provider: DoorProvider): Promise<BaseChatModel> {
@@ -183,8 +223,11 @@ export class Scene {
   }
 }
 
+const approval = humanInTheLoopMiddleware({ interruptOn: { lookup: { allowedDecisions: ["approve"] } } });
+
 interface Run {
-  readonly first: HumanMessage;
+  readonly input: BaseMessage[];
+  readonly tools: (typeof lookup | typeof another)[];
   readonly system: string;
   readonly config: { readonly configurable: { readonly turnId?: string }; readonly signal?: AbortSignal };
   readonly stop: AbortController | undefined;

@@ -89,8 +89,22 @@ interface Answering {
 
 /** The message that the adapter makes of the provider's answer, streamed or not; a stopped one as it is stored. */
 async function answer(source: Source, { reply, random, isStopped }: Answering): Promise<BaseMessage> {
+  return nativeAnswer(source, { reply, isStreamed: isStopped || random.chance(0.5), isStopped });
+}
+
+/** How an answer comes. */
+interface NativeAnswer {
+  readonly reply: ProviderReply;
+  readonly isStreamed: boolean;
+  readonly isStopped?: boolean;
+}
+
+/** The message that the adapter makes of the provider's answer; a stopped one as it is stored. */
+export async function nativeAnswer(
+  source: Source,
+  { reply, isStreamed, isStopped = false }: NativeAnswer,
+): Promise<BaseMessage> {
   const { model } = source;
-  const isStreamed = isStopped || random.chance(0.5);
   const onRequest = (request: CaughtRequest) => respond(source, { request, reply, isStreamed });
   return withCaughtFetch(model, {
     onRequest,

@@ -1,33 +1,48 @@
-import { arms, type MatrixReport, runMatrix } from "./matrix.js";
+import { arms, matrixCell, type MatrixReport, runMatrix } from "./matrix.js";
 import { keptTable } from "./kept.js";
+import { leakReport } from "./leaks.js";
+import { mediaReport } from "./media.js";
 import { replayReport } from "./replays.js";
 import { measuredBefore, operations } from "./operations.js";
 import { sources, targets } from "./adapters.js";
 
 // Sends the matrix of requests, and prints it as tables; with `--json`, the failing cells by cause; with `--kept`, the
-// table of docs/providers.md instead; with `--replays`, what becomes of untouched answers; with `--report`, these three
-// in one line of JSON.
-// `--conversations <n>` sets the number of conversations a cell.
+// table of docs/providers.md instead; with `--replays`, what becomes of untouched answers. With `--report`, one line of
+// JSON has these, what becomes of the user's media, and what redacted answers leave behind. `--quarters 0,2` plays two
+// quarters of the cells, `--conversations <n>` sets the number of conversations a cell.
 
 const { argv } = process;
-if (argv.includes("--kept")) {
-  process.stdout.write(`\n${await keptTable()}`);
-  process.exit(0);
-}
-if (argv.includes("--replays")) {
-  process.stdout.write(`\n${JSON.stringify(await replayReport(), undefined, 2)}\n`);
-  process.exit(0);
-}
-if (argv.includes("--report")) {
-  const failing = byCause(await runMatrix({ conversations: 1 }));
-  const report = { failing, kept: await keptTable(), replays: await replayReport() };
-  process.stdout.write(`\n${JSON.stringify(report)}\n`);
-  process.exit(0);
-}
-const conversations = argv.includes("--conversations") ? Number(argv[argv.indexOf("--conversations") + 1]) : 1;
-const report = await runMatrix({ conversations });
-process.stdout.write(argv.includes("--json") ? `${JSON.stringify(byCause(report), undefined, 2)}\n` : tables(report));
+const valueOf = (option: string) => (argv.includes(option) ? argv[argv.indexOf(option) + 1] : undefined);
+const conversations = Number(valueOf("--conversations") ?? 1);
+await print(await asked());
 process.exit(0);
+
+/** Ends when the text is written: a pipe takes a long one in parts, and what waits is lost with the process. */
+function print(text: string): Promise<void> {
+  return new Promise((resolve) => process.stdout.write(text, () => resolve()));
+}
+
+async function asked(): Promise<string> {
+  if (argv.includes("--kept")) {
+    return `\n${await keptTable()}`;
+  }
+  if (argv.includes("--replays")) {
+    return `\n${JSON.stringify(await replayReport(), undefined, 2)}\n`;
+  }
+  if (argv.includes("--report")) {
+    return `\n${await wholeReport()}\n`;
+  }
+  const report = await runMatrix({ conversations });
+  return argv.includes("--json") ? `${JSON.stringify(byCause(report), undefined, 2)}\n` : tables(report);
+}
+
+async function wholeReport(): Promise<string> {
+  const matrix = await runMatrix({ conversations, quarters: valueOf("--quarters")?.split(",").map(Number) });
+  const failing = matrix.failing.map((cell) => `${matrixCell(cell)}: ${cell.cause}`);
+  const parts = { kept: await keptTable(), replays: await replayReport(), media: await mediaReport() };
+  const leaks = await leakReport();
+  return JSON.stringify({ played: matrix.played, failing, ...parts, leaks });
+}
 
 /** The operations that fail, by arm, cause, and `source > target`. */
 function byCause({ failing }: MatrixReport): Record<string, Record<string, Record<string, string[]>>> {
@@ -39,7 +54,8 @@ function byCause({ failing }: MatrixReport): Record<string, Record<string, Recor
   return found;
 }
 
-function tables({ cells, failing }: MatrixReport): string {
+function tables({ played, failing }: MatrixReport): string {
+  const cells = played.length / arms.length;
   const lines: string[] = [];
   const before = new Set(operations.slice(0, measuredBefore).map(({ name }) => name));
   for (const arm of arms) {

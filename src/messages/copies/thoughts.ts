@@ -69,7 +69,7 @@ function textOfList(list: readonly unknown[]): string {
  */
 export function editThoughts(list: readonly unknown[], edit: ThoughtEdit): readonly unknown[] {
   let isBroken = false;
-  return mapSame(list, (block) => {
+  return mapSame(withWholeThoughts(list, edit), (block) => {
     const thought = thoughtIn(block);
     if (thought === undefined) {
       return [block];
@@ -78,6 +78,42 @@ export function editThoughts(list: readonly unknown[], edit: ThoughtEdit): reado
     isBroken ||= changed === undefined && isChained(block);
     return changed === undefined ? [] : [changed];
   });
+}
+
+/**
+ * The list with each thought that a stream left in pieces in the first of its blocks, where the edit of the whole is
+ * not that of the pieces: a pattern may span them. Signed blocks are whole thoughts.
+ */
+function withWholeThoughts(list: readonly unknown[], edit: ThoughtEdit): readonly unknown[] {
+  const blocks: unknown[] = [];
+  for (let place = 0; place < list.length;) {
+    const pieces = piecesAt(list, place);
+    const [first] = pieces;
+    const text = pieces.map((piece) => piece.text).join("");
+    const isSame = first === undefined || isEditedByPiece(pieces, { ...first, text }, edit);
+    const length = Math.max(pieces.length, 1);
+    blocks.push(...(isSame ? list.slice(place, place + length) : [withThought(first.block, text)]));
+    place += length;
+  }
+  return blocks.length === list.length ? list : blocks;
+}
+
+/** The unsigned thoughts of one form that stand side by side from a place on. */
+function piecesAt(list: readonly unknown[], place: number): readonly Thought[] {
+  const pieces: Thought[] = [];
+  let next = thoughtIn(list[place]);
+  while (next?.isSigned === false && next.block["type"] === (pieces[0] ?? next).block["type"]) {
+    pieces.push(next);
+    next = thoughtIn(list[place + pieces.length]);
+  }
+  return pieces;
+}
+
+function isEditedByPiece(pieces: readonly Thought[], whole: Thought, edit: ThoughtEdit): boolean {
+  const made = edit(whole);
+  const texts = pieces.map((piece) => edit(piece));
+  // An edit that leaves out one of the pieces chooses by their blocks, which are not those of the whole.
+  return made === whole.text || texts.includes(undefined) || texts.join("") === (made ?? "");
 }
 
 /** True for a block that holds a signed thought. */

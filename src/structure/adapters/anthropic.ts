@@ -1,9 +1,9 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { callsOf } from "../../messages/calls.js";
+import { callsOf, isCompaction, nativeBlock } from "../../messages/calls.js";
 import type { Block } from "../../messages/content.js";
 import { isCallBlock } from "../../messages/copies/call-places.js";
 import { isThought, thoughtIn } from "../../messages/copies/thoughts.js";
-import { type Fields, isRecord } from "../../messages/values.js";
+import { type Fields, fieldsOf, isRecord } from "../../messages/values.js";
 import type { AnswerForm } from "./adapter.js";
 import {
   blockList,
@@ -38,6 +38,9 @@ export const anthropicAnswer: AnswerForm = (message) => {
     return plainAnswer(message);
   }
   const given = blockList(message);
+  if (given.some(isSignedCompaction) && given.every((block) => isText(block) || isCompaction(nativeBlock(block)))) {
+    return withForm(message, withSignature(given, message));
+  }
   if (isMarked(message) && isReadable(given, message)) {
     return message;
   }
@@ -63,6 +66,22 @@ export const anthropicAnswer: AnswerForm = (message) => {
     withForm(withoutForgottenCalls(message), { content, response_metadata: unmarked(message) }),
   );
 };
+
+/** ChatAnthropic drops the signature of a compaction, but for one in standard content. */
+function isSignedCompaction(block: Block): boolean {
+  const own = nativeBlock(block);
+  return isCompaction(own) && typeof own["signature"] === "string";
+}
+
+function withSignature(given: readonly Block[], { response_metadata: metadata }: BaseMessage): Fields {
+  const isStandard = given.every((block) => block.type !== "compaction");
+  return isStandard && fieldsOf(metadata)["output_version"] === "v1"
+    ? {}
+    : {
+        content: given.map((block) => (block.type === "compaction" ? { type: "non_standard", value: block } : block)),
+        response_metadata: { ...fieldsOf(metadata), model_provider: "anthropic", output_version: "v1" },
+      };
+}
 
 /** True for standard content whose thoughts are signed and which holds every call. */
 function isReadable(blocks: readonly Block[], message: BaseMessage): boolean {

@@ -8,6 +8,10 @@ export interface Media {
   /** Base64. */
   readonly data: string | undefined;
   readonly url: string | undefined;
+  /** The id that the provider gave the file. */
+  readonly fileId: string | undefined;
+  /** The file's name. */
+  readonly name: string | undefined;
 }
 
 /** Further forms of media, which only adapters hold. */
@@ -24,29 +28,44 @@ export function mediaIn(block: Block): Media | undefined {
     return undefined;
   }
   const held = fieldsIn(block);
-  const url = stringIn(held["url"]) ?? stringIn(held["fileUri"]);
+  const url = firstText(held, ["url", "fileUri", "file_data", "file_url"]);
   const inUrl = url === undefined ? null : /^data:([^;,]*);base64,(.*)$/s.exec(url);
   const mimeType = inUrl?.[1] ?? mimeTypeIn(held);
   const [family] = (mimeType ?? "").split("/");
   return {
     kind: kind === "file" && (family === "image" || family === "audio" || family === "video") ? family : kind,
     mimeType,
-    data: inUrl?.[2] ?? stringIn(held["data"]),
+    data: inUrl?.[2] ?? base64In(held["data"]),
     url: inUrl === null ? url : undefined,
+    fileId: firstText(held, ["file_id", "fileId"]) ?? (held["source_type"] === "id" ? stringIn(held["id"]) : undefined),
+    name: firstText({ ...fieldsOf(block["metadata"]), ...held }, ["filename", "name", "title"]),
   };
 }
 
+function firstText(held: Fields, keys: readonly string[]): string | undefined {
+  return keys.map((key) => stringIn(held[key])).find((text) => text !== undefined);
+}
+
+function base64In(data: unknown): string | undefined {
+  return data instanceof Uint8Array ? Buffer.from(data).toString("base64") : stringIn(data);
+}
+
+const audioTypes: ReadonlyMap<unknown, string> = new Map([
+  ["wav", "audio/wav"],
+  ["mp3", "audio/mpeg"],
+]);
+
 function mimeTypeIn(held: Fields): string | undefined {
-  return [held["mimeType"], held["mime_type"], held["media_type"]].map(stringIn).find((type) => type !== undefined);
+  return firstText(held, ["mimeType", "mime_type", "media_type"]) ?? audioTypes.get(held["format"]);
 }
 
 /** The record that holds the data: the block itself, or one inside it. */
 function fieldsIn(block: Block): Fields {
-  const { image_url: image, source, inlineData, fileData } = block as Fields;
+  const { image_url: image, source, inlineData, fileData, input_audio: recording, file, audio } = block as Fields;
   if (typeof image === "string") {
     return { url: image };
   }
-  return fieldsOf([image, source, inlineData, fileData].find(isRecord) ?? block);
+  return fieldsOf([image, source, inlineData, fileData, recording, file, audio].find(isRecord) ?? block);
 }
 
 /** A note in the place of media that an adapter or a provider does not take. */
@@ -55,7 +74,9 @@ export function mediaLeftOut({ kind }: Media): Block {
 }
 
 /** A picture in the form that every adapter takes from the user; undefined where nothing holds it. */
-export function imageBlock({ data, mimeType, url }: Media): Block | undefined {
+export function imageBlock({ kind, data, mimeType, url }: Media): Block | undefined {
   const address = data === undefined ? url : `data:${mimeType ?? "image/png"};base64,${data}`;
-  return address === undefined ? undefined : ({ type: "image_url", image_url: { url: address } } as unknown as Block);
+  return kind !== "image" || address === undefined
+    ? undefined
+    : ({ type: "image_url", image_url: { url: address } } as unknown as Block);
 }

@@ -1,38 +1,173 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { Block } from "../../messages/content.js";
-import { fieldsOf, isRecord } from "../../messages/values.js";
+import { type Fields, fieldsOf, isRecord, stringIn } from "../../messages/values.js";
 import type { Adapter } from "./adapter.js";
-import { formedContent, withForm } from "./blocks.js";
-import { imageBlock, mediaIn } from "./media.js";
+import { formedContent, textBlock, withForm } from "./blocks.js";
+import { imageBlock, type Media, mediaIn, mediaLeftOut } from "./media.js";
 
-/** Forms of pictures that an adapter takes from the user besides `image_url`. */
-const pictureTypes: Readonly<Record<Adapter, readonly string[]>> = {
-  "openai-chat": [],
-  "openai-responses": ["input_image"],
-  anthropic: ["image"],
-  google: ["image", "inlineData", "fileData", "media"],
-  "google-genai": ["image", "media"],
-  mistral: [],
-  bedrock: ["image"],
-  deepseek: [],
-  neutral: ["image", "inlineData", "fileData", "media", "input_image"],
+/** The media that an adapter takes from the user. */
+interface TakenMedia {
+  /** Types of blocks that are sent as they are; behind a slash the field that holds the data. */
+  readonly asTheyAre: readonly string[];
+  /** Those of them that are sent only with the data itself. */
+  readonly withData?: readonly string[];
+  /** Media of another form; undefined if the adapter or its provider takes none such. */
+  readonly form: (media: Media) => object | "" | undefined;
+}
+
+const chat: TakenMedia = {
+  asTheyAre: ["image_url", "input_audio", "image/source_type", "file/file"],
+  form: (media) => imageBlock(media) ?? audioPart(media) ?? filePart(media),
 };
 
-/** A user's message whose pictures are `image_url`, which every adapter takes, where this one knows no other form. */
+/** For each adapter; undefined where it is not known. */
+const taken: Readonly<Record<Adapter, TakenMedia | undefined>> = {
+  "openai-chat": chat,
+  deepseek: chat,
+  "openai-responses": {
+    asTheyAre: ["image_url", "input_image", "input_file"],
+    form: (media) => imageBlock(media) ?? inputFile(media),
+  },
+  // ChatAnthropic 1.5 sends LangChain's `source_type` blocks twice.
+  anthropic: {
+    asTheyAre: ["image_url", "image/source", "document/source"],
+    form: (media) => imageBlock(media) ?? documentBlock(media),
+  },
+  google: {
+    asTheyAre: ["image_url", "media", "inlineData", "fileData", ...standard("source_type")],
+    form: (media) => linkBlock(media) ?? (media.data && { type: "inlineData", inlineData: partIn(media) }),
+  },
+  "google-genai": {
+    asTheyAre: ["image_url", "media", ...standard("source_type"), ...standard("data")],
+    withData: ["image_url"],
+    form: (media) => linkBlock(media) ?? (media.data && { type: "media", ...partIn(media) }),
+  },
+  mistral: { asTheyAre: ["image_url"], form: imageBlock },
+  bedrock: {
+    asTheyAre: ["image_url", "image/image", "image/source_type", "document/document", "video"],
+    withData: ["image_url", "image/source_type"],
+    form: (media) => (media.data === undefined ? undefined : (imageBlock(media) ?? standardFile(media))),
+  },
+  neutral: undefined,
+};
+
+function standard(field: string): readonly string[] {
+  return ["image", "audio", "video", "file"].map((type) => `${type}/${field}`);
+}
+
+/** A user's message whose media have the form that the adapter sends; a note stands for those that it cannot send. */
 export function questionForm(adapter: Adapter, message: BaseMessage): BaseMessage {
   const { content } = message as { content: unknown };
-  if (!Array.isArray(content) || fieldsOf(message.response_metadata)["output_version"] === "v1") {
+  const media = taken[adapter];
+  if (
+    media === undefined ||
+    !Array.isArray(content) ||
+    fieldsOf(message.response_metadata)["output_version"] === "v1"
+  ) {
     return message;
   }
-  const formed = formedContent(content, (block) => [pictureForm(adapter, block)]);
+  const formed = formedContent(content, (block) => [mediaForm(media, block)]);
   return formed === content ? message : withForm(message, { content: Array.isArray(formed) ? formed : content });
 }
 
-function pictureForm(adapter: Adapter, block: Block): Block {
-  const isStandard = typeof block["source_type"] === "string" || isRecord(block["image"]);
-  if (block.type === "image_url" || isStandard || pictureTypes[adapter].includes(block.type)) {
+function mediaForm({ asTheyAre, withData = [], form }: TakenMedia, block: Block): Block {
+  const media = mediaIn(block);
+  if (media === undefined) {
     return block;
   }
-  const media = mediaIn(block);
-  return media?.kind === "image" ? (imageBlock(media) ?? block) : block;
+  const { type, text, cache_control } = block as Fields;
+  const names = [type, `${String(type)}/${holderOf(block)}`] as readonly string[];
+  const isGiven = media.data !== undefined || typeof text === "string";
+  if (names.some((name) => asTheyAre.includes(name) && (isGiven || !withData.includes(name)))) {
+    return block;
+  }
+  const words = stringIn(text);
+  const formed = form(media) || (words === undefined ? mediaLeftOut(media) : textBlock(words));
+  return { ...formed, ...(cache_control !== undefined && { cache_control }) } as Block;
+}
+
+/** The field that tells where the data of a block is. */
+function holderOf(block: Block): string {
+  const { source_type: standardType, source } = block as Fields;
+  return typeof standardType === "string"
+    ? "source_type"
+    : isRecord(source)
+      ? "source"
+      : isRecord(block[block.type])
+        ? block.type
+        : "data";
+}
+
+/** OpenAI takes the two formats alone, and no address. */
+function audioPart({ kind, data, mimeType }: Media): object | undefined {
+  const format = /^audio\/(?:x-)?(wav|mp3|mpeg)\b/.exec(mimeType ?? "")?.[1];
+  return kind === "audio" && data !== undefined && format !== undefined
+    ? { type: "input_audio", input_audio: { data, format: format === "mpeg" ? "mp3" : format } }
+    : undefined;
+}
+
+function filePart({ kind, data, mimeType, fileId, name = "file" }: Media): object | undefined {
+  if (kind !== "file" || (data === undefined && fileId === undefined)) {
+    return undefined;
+  }
+  return {
+    type: "file",
+    file: data === undefined ? { file_id: fileId } : { file_data: dataUrl(data, mimeType), filename: name },
+  };
+}
+
+function inputFile({ kind, data, mimeType, fileId, url, name = "file" }: Media): object | undefined {
+  if (kind !== "file" || (data ?? fileId ?? url) === undefined) {
+    return undefined;
+  }
+  const where = fileId === undefined ? { file_url: url } : { file_id: fileId };
+  return {
+    type: "input_file",
+    ...(data === undefined ? where : { file_data: dataUrl(data, mimeType), filename: name }),
+  };
+}
+
+function dataUrl(data: string, mimeType = "application/pdf"): string {
+  return `data:${mimeType};base64,${data}`;
+}
+
+/** Claude takes PDFs, and from an address whatever is there. */
+function documentBlock({ kind, data, mimeType = "application/pdf", url }: Media): object | undefined {
+  if (kind !== "file" || (data !== undefined && mimeType !== "application/pdf")) {
+    return undefined;
+  }
+  const source = data === undefined ? { type: "url", url } : { type: "base64", media_type: mimeType, data };
+  return (data ?? url) === undefined ? undefined : { type: "document", source };
+}
+
+/** Google fetches what stands at an address. */
+function linkBlock({ kind, url, mimeType }: Media): object | undefined {
+  const named = mimeType === undefined ? {} : { mime_type: mimeType };
+  return url === undefined ? undefined : { type: kind, source_type: "url", url, ...named };
+}
+
+const mediaTypes = { image: "image/png", audio: "audio/wav", video: "video/mp4", file: "application/pdf" } as const;
+
+function partIn({ kind, mimeType = mediaTypes[kind], data }: Media): object {
+  return { mimeType, data };
+}
+
+/** Types of documents that ChatBedrockConverse sends; it throws at others. */
+const documentTypes: ReadonlySet<string> = new Set([
+  ...["text/csv", "text/html", "text/markdown", "text/plain", "application/pdf", "application/msword"],
+  "application/vnd.ms-excel",
+  "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+  "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+]);
+
+/** With a name, because ChatBedrockConverse makes a new one for each request otherwise. */
+function standardFile({ kind, data, mimeType = "application/pdf", name = "file" }: Media): object | undefined {
+  return kind === "file" && documentTypes.has(mimeType)
+    ? { type: "file", source_type: "base64", mime_type: mimeType, data, metadata: { name: plainName(name) } }
+    : undefined;
+}
+
+/** Amazon takes letters, digits, spaces, hyphens and brackets in a document's name. */
+function plainName(name: string): string {
+  return name.replace(/[^\p{L}\p{N}\s()[\]-]+/gu, " ").trim() || "file";
 }

@@ -136,13 +136,16 @@ function frontOf(
 }
 
 function causeOf(stamp: string | undefined, front: string): DroppedCause {
-  if (stamp === undefined) {
-    return "unstamped";
-  }
-  if (stamp.slice(0, systemLength) !== front.slice(0, systemLength)) {
+  return stamp === undefined ? "unstamped" : (changedFront(stamp, front) ?? "messages");
+}
+
+/** The part in front of the messages that is not the same in two stamps; undefined if both are. */
+export function changedFront(stamp: string, before: string): "system" | "tools" | undefined {
+  if (stamp.slice(0, systemLength) !== before.slice(0, systemLength)) {
     return "system";
   }
-  return stamp.slice(systemLength, frontLength) === front.slice(systemLength) ? "messages" : "tools";
+  const isSame = stamp.slice(systemLength, frontLength) === before.slice(systemLength, frontLength);
+  return isSame ? undefined : "tools";
 }
 
 const bare = new WeakMap<SentFacts, BaseMessage>();

@@ -19,6 +19,8 @@ export interface ModelFacts {
   readonly model: string | undefined;
   /** True where the request enables thinking with a budget. @default false */
   readonly thinksByHand?: boolean;
+  /** False where the adapter takes system messages at the front only. @default true */
+  readonly sendsLateSystem?: boolean;
 }
 
 const variants = new WeakMap<StructureProfile, Map<string, StructureProfile>>();
@@ -26,24 +28,25 @@ const variants = new WeakMap<StructureProfile, Map<string, StructureProfile>>();
 /** The profile with what is known only by the model's name; itself if that is nothing. */
 export function profileOfModel(
   profile: StructureProfile,
-  { model, thinksByHand = false }: ModelFacts,
+  { model, thinksByHand = false, sendsLateSystem = true }: ModelFacts,
 ): StructureProfile {
   const { adapter, lateSystem, rules } = profile;
   if (model === undefined || (adapter !== "anthropic" && adapter !== "bedrock")) {
     return profile;
   }
   const binds = rules.S32 === undefined && bindsThoughts(model);
-  const isLate = adapter === "anthropic" && lateSystem === undefined && takesLateSystem.test(model);
+  const isOpen = adapter === "anthropic" && lateSystem === undefined && takesLateSystem.test(model);
+  const isLate = isOpen && sendsLateSystem;
   const wantsFirst = rules.S33 === undefined && thinksByHand && wantsFirstThought.test(model);
-  if (!binds && !isLate && !wantsFirst) {
+  if (!binds && !isOpen && !wantsFirst) {
     return profile;
   }
   const known = variants.get(profile) ?? new Map<string, StructureProfile>();
   variants.set(profile, known);
-  const key = [binds, isLate, wantsFirst].join();
+  const key = [binds, isOpen, isLate, wantsFirst].join();
   const made: StructureProfile = known.get(key) ?? {
     ...profile,
-    ...(isLate && { lateSystem: "accepted" }),
+    ...(isOpen && { lateSystem: isLate ? "accepted" : "refused" }),
     rules: {
       ...rules,
       ...(binds && { S32: "error" }),

@@ -3,7 +3,7 @@ import { dropKwarg } from "../../messages/change-message.js";
 import { isCallBlock } from "../../messages/copies/call-places.js";
 import { changeContent, plainAnswer } from "../../messages/copies/change-content.js";
 import { editAll } from "../../messages/copies/edit-message.js";
-import { callsOf } from "../../messages/calls.js";
+import { callsOf, compactionIn } from "../../messages/calls.js";
 import {
   type Block,
   blocksOf,
@@ -13,6 +13,7 @@ import {
   saysNothing,
 } from "../../messages/content.js";
 import { type Speaker, speakerOf } from "../../messages/roles.js";
+import { mediaIn, mediaLeftOut } from "../adapters/media.js";
 import type { MessageRule } from "./rules.js";
 import type { StructureProfile } from "../profiles/profile.js";
 
@@ -99,19 +100,19 @@ function withoutBlankText(message: BaseMessage): BaseMessage {
 /** S16: the model says something or calls a tool. */
 export const noEmptyAnswer: MessageRule = {
   rule: "S16",
-  find(message) {
+  find(message, { context }) {
     if (speakerOf(message) !== "assistant") {
       return undefined;
     }
-    if (saysNothing(message)) {
+    if (isEmpty(message, context.profile)) {
       return "The model neither says anything nor calls a tool.";
     }
     return holdsForgottenCalls(message)
       ? "The message holds a list of raw tool calls but makes no tool call."
       : undefined;
   },
-  repair(message, { choices: { emptyMessages } }) {
-    if (!saysNothing(message)) {
+  repair(message, { context, choices: { emptyMessages } }) {
+    if (!isEmpty(message, context.profile)) {
       return { message: dropKwarg(message, "tool_calls"), done: "Removed the list of raw tool calls." };
     }
     if (emptyMessages === "drop") {
@@ -124,6 +125,11 @@ export const noEmptyAnswer: MessageRule = {
     };
   },
 };
+
+/** The Responses API reads an item in which it compacted the conversation. */
+function isEmpty(message: BaseMessage, { adapter }: StructureProfile): boolean {
+  return saysNothing(message) && (adapter !== "openai-responses" || compactionIn(message) === undefined);
+}
 
 function holdsForgottenCalls(message: BaseMessage): boolean {
   return (
@@ -167,18 +173,6 @@ export const noTextBesideCalls: MessageRule = {
   },
 };
 
-const mediaTypes = new Set([
-  "image",
-  "image_url",
-  "audio",
-  "input_audio",
-  "video",
-  "file",
-  "media",
-  "document",
-  "document_url",
-]);
-
 /** S27: only blocks that the role may hold. */
 export const noForeignBlocks: MessageRule = {
   rule: "S27",
@@ -193,9 +187,8 @@ export const noForeignBlocks: MessageRule = {
       if (!isForeign(block, message, context.profile)) {
         return [block];
       }
-      return mediaTypes.has(block.type)
-        ? [{ type: "text", text: `(${block.type.split("_")[0]} left out)` } as Block]
-        : [];
+      const media = mediaIn(block);
+      return media === undefined ? [] : [mediaLeftOut(media)];
     });
     return {
       message: changeContent(message, contentOf(blocks)),

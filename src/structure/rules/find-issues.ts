@@ -3,6 +3,7 @@ import {
   linkCalls,
   type CallLinks,
   callsOf,
+  compactionIn,
   type LinkedCall,
   answeredId,
   mayCall,
@@ -280,6 +281,7 @@ export function mayBeFirst(
   const speaker = speakers[index];
   return (
     speaker === "user" ||
+    (profile.adapter === "anthropic" && compactionIn(messages[index]!) !== undefined) ||
     (profile.firstMessage === "not-a-call" && speaker === "assistant" && callsOf(messages[index]!).length === 0)
   );
 }

@@ -4,7 +4,9 @@ import { report, type MemoryEventHandler } from "../../base/events.js";
 import { roleOf } from "../../messages/roles.js";
 import type { LedgerWalk, PrefixParts } from "../ledger/walk-ledger.js";
 import { type RepairOptions, type RepairPlan, resolveRepairOptions } from "../options.js";
+import type { ProfileChoice } from "../profiles/check-profile.js";
 import type { StructureProfile } from "../profiles/profile.js";
+import { resolveProfile } from "../profiles/resolve-profile.js";
 import { repairAs } from "../repair/repair.js";
 import { synthesizedKey } from "../repair/session.js";
 import { findIssues, isValid } from "../rules/find-issues.js";
@@ -98,51 +100,55 @@ export interface RequestObserver {
  * that is not known once.
  */
 export async function planOf(
-  profile: StructureProfile | "auto",
+  profile: ProfileChoice,
   request: PlannedRequest,
   { sessionId, onEvent }: RequestObserver,
 ): Promise<ModelPlan> {
   const found = await planForModel("profile", request);
   if (profile !== "auto") {
-    return { ...found, plan: planFor(profile) };
+    return { ...found, plan: planFor(resolveProfile("profile", profile)) };
   }
   const { guessedFor: className } = found.profile;
   if (className !== undefined) {
-    firstOf(guesses, { onEvent, key: className, value: true }, () => {
+    firstOf({ onEvent, kind: "class", key: className }, () => {
       report(onEvent, { type: "profile_guessed", sessionId, className });
     });
   }
   return found;
 }
 
-/** The models whose window was reported to be unknown. */
-const unknownWindows: Reported<true> = new WeakMap();
-
 /** Reports a model whose window is not known, once. */
 export function reportUnknownWindow(model: string, { sessionId, onEvent }: RequestObserver): void {
-  firstOf(unknownWindows, { onEvent, key: model, value: true }, () => {
+  firstOf({ onEvent, kind: "window", key: model }, () => {
     report(onEvent, { type: "window_unknown", sessionId, model });
   });
 }
 
-/** The last reports, by handler and key. */
-type Reported<T> = WeakMap<MemoryEventHandler, BoundedMap<string, T>>;
+/** Class of an unknown model; model of an unknown window; session whose thoughts were left out. */
+type Reported = "class" | "window" | "thoughts";
 
+/** The last reports, by handler: the options of several memories and middlewares may name the same one. */
+const reported = new WeakMap<MemoryEventHandler, Readonly<Record<Reported, BoundedMap<string, string>>>>();
 const maxReported = 10_000;
-/** The classes that were reported. */
-const guesses: Reported<true> = new WeakMap();
 
-interface Reporting<T> {
+interface Reporting {
   readonly onEvent: MemoryEventHandler | undefined;
+  readonly kind: Reported;
   readonly key: string;
-  readonly value: T;
+  /** @default "" */
+  readonly value?: string;
 }
 
-/** Reports, unless the last report to this handler under the key had the same value. */
-function firstOf<T>(reported: Reported<T>, { onEvent, key, value }: Reporting<T>, tell: () => void): void {
-  const known = onEvent && (reported.get(onEvent) ?? new BoundedMap<string, T>(maxReported));
-  if (onEvent !== undefined && known !== undefined && known.get(key) !== value) {
-    reported.set(onEvent, known.set(key, value));
+/** Reports, unless the last report of this kind to this handler under the key had the same value. */
+function firstOf({ onEvent, kind, key, value = "" }: Reporting, tell: () => void): void {
+  if (onEvent === undefined) {
+    return;
+  }
+  const newMap = () => new BoundedMap<string, string>(maxReported);
+  const known = reported.get(onEvent) ?? { class: newMap(), window: newMap(), thoughts: newMap() };
+  reported.set(onEvent, known);
+  if (known[kind].get(key) !== value) {
+    known[kind].set(key, value);
     tell();
   }
 }
@@ -282,9 +288,6 @@ export async function boundThoughts(
   return { messages: walk.messages, stamp: (answer) => stampAnswer(answer, walk.prefix) };
 }
 
-/** The newest answer that lost its thoughts when that was reported last, by session. */
-const droppedBefore: Reported<string> = new WeakMap();
-
 /** Reports thoughts that are left out, once per change. */
 export function reportDropped(
   walk: LedgerWalk,
@@ -297,7 +300,8 @@ export function reportDropped(
   // A model that does not think any more gives no later sign that a change is known.
   const last = given.findLastIndex((message, index) => message !== walk.messages[index]);
   const { sent, dropped, firstAt, cause } = walk;
-  firstOf(droppedBefore, { onEvent, key: sessionId, value: given[last]!.id ?? String(last) }, () => {
+  const value = given[last]!.id ?? String(last);
+  firstOf({ onEvent, kind: "thoughts", key: sessionId, value }, () => {
     report(onEvent, { type: "thinking_dropped", sessionId, cause: cause!, firstAt, sent, dropped });
   });
 }
