@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { ConfigurationError } from "../../src/base/errors.js";
-import { jsonSnapshot } from "../../src/openai/json-value.js";
+import { jsonSnapshot } from "../../src/base/json-value.js";
 import { MessageHistory } from "../../src/openai/message-history.js";
 import { parseXml } from "../../src/openai/xml-prompt/xml.js";
 import { propertyRuns } from "../support/property-runs.js";

@@ -21,8 +21,15 @@ export type {
   RequestToolMessage,
   RequestUserMessage,
 } from "../openai/request.js";
+export type {
+  ResponsesInputCall,
+  ResponsesInputItem,
+  ResponsesInputMessage,
+  ResponsesInputPart,
+  ResponsesInputResult,
+} from "../openai/responses-input.js";
 export type { ChatHistoryLike } from "../openai/saved-messages.js";
-export type { SimulatedCall } from "../openai/simulated-calls.js";
+export type { SimulatedCall } from "../messages/simulated-calls.js";
 export type { Clock } from "../openai/timestamp.js";
 export {
   RedisToolInvocationHistory,

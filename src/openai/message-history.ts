@@ -1,15 +1,16 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { ConfigurationError } from "../base/errors.js";
-import { parseJson } from "./json-value.js";
+import { parseJson } from "../base/json-value.js";
+import { type SimulatedCall, type WrittenCall, writeCalls } from "../messages/simulated-calls.js";
 import { fromLangChain, toLangChain } from "./conversion/langchain-conversion.js";
 import { checkArgument, checkMark } from "./message-arguments.js";
 import { copyMessage, parseMessage, parseMessages, requestMessage } from "./message-schema.js";
 import type { ContentPart, MessageNotes, MessageRole, MessageToolCall, OpenAIMessage } from "./message.js";
 import type { OpenAIRequestMessage } from "./request.js";
+import { responsesInput, type ResponsesInputItem } from "./responses-input.js";
 import { readPrompt } from "./xml-prompt/prompt-reader.js";
 import { writePrompt } from "./xml-prompt/prompt-writer.js";
 import { checkHistory, SavedMessages, type ChatHistoryLike } from "./saved-messages.js";
-import { simulatedMessages, type SimulatedCall } from "./simulated-calls.js";
 import { systemClock, type Clock } from "./timestamp.js";
 
 /** Options of {@link MessageHistory}. */
@@ -23,7 +24,8 @@ const owner = "MessageHistory";
 /**
  * A list of messages in OpenAI's chat format. Copies messages in and out: changing what you passed in or got back does
  * not change the history. Checks each message that is added (role, content parts, calls, timestamp), but not whether
- * they form a valid conversation: a history may hold part of one. `validateConversation(history.toMessages())` does.
+ * they form a valid conversation: a history may hold part of one. `validateConversation(history.toMessages())` does. A
+ * part `audio` with the fields of `input_audio`, as MASEval names it, becomes an `input_audio`.
  *
  * @example
  * import { MessageHistory } from "langchain-redis-memory/openai";
@@ -143,9 +145,10 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
    */
   addSimulatedCalls(calls: readonly SimulatedCall[]): void {
     const usedIds = this.#messages.flatMap(({ tool_calls: made = [] }) => made.map(({ id }) => id));
+    const method = `${owner}.addSimulatedCalls`;
     const timestamp = this.#now();
-    const added = simulatedMessages(calls, new Set(usedIds)).map((message) => ({ ...message, timestamp }));
-    this.#messages = this.#messages.concat(parseMessages(`${owner}.addSimulatedCalls`, added));
+    const added = messagesOf(writeCalls(method, calls, usedIds)).map((message) => ({ ...message, timestamp }));
+    this.#messages = this.#messages.concat(parseMessages(method, added));
   }
 
   /** Returns the messages with a role. */
@@ -167,6 +170,26 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
   /** Returns all messages with only the fields that OpenAI's API accepts as input. */
   toOpenAIFormat(): OpenAIRequestMessage[] {
     return this.#messages.map(requestMessage);
+  }
+
+  /**
+   * Returns the messages as input of OpenAI's Responses API: for a message its text or parts, and an item for each call
+   * and each result. Names, reasoning and calls without an id (`function_call`) are left out, because that API does not
+   * take them, and so is audio: of the model's the words are kept, in place of the user's stands a note.
+   *
+   * @example
+   * import OpenAI from "openai";
+   * import { MessageHistory, type ResponsesInputItem, type ResponsesInputPart } from "langchain-redis-memory/openai";
+   *
+   * const history = new MessageHistory();
+   * history.addMessage("user", "What is the weather in Oslo?");
+   * const input: ResponsesInputItem[] = history.toResponsesInput();
+   * const clock: ResponsesInputPart = { type: "input_text", text: "It is noon." };
+   * input.push({ type: "message", role: "user", content: [clock] });
+   * const response = await new OpenAI().responses.create({ model: "gpt-5.5", store: false, input });
+   */
+  toResponsesInput(): ResponsesInputItem[] {
+    return responsesInput(this.#messages);
   }
 
   /**
@@ -243,4 +266,15 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
   #now(): string {
     return this.#clock().toISOString();
   }
+}
+
+/** An assistant message with all calls, then a tool message for each result, in order. */
+function messagesOf(calls: readonly WrittenCall[]): OpenAIMessage[] {
+  const made = calls.map(({ id, name, arguments: text }) => {
+    return { id, type: "function" as const, function: { name, arguments: text } };
+  });
+  const results = calls.map(({ id, name, result }): OpenAIMessage => {
+    return { role: "tool", content: result, name, tool_call_id: id };
+  });
+  return [{ role: "assistant", tool_calls: made }, ...results];
 }

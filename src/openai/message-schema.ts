@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { anyText, lazy, parseOptions } from "../base/options.js";
-import { copyJson, isPlainObject } from "./json-value.js";
+import { copyJson, isPlainObject } from "../base/json-value.js";
 import type { OpenAIMessage } from "./message.js";
 import type { OpenAIRequestMessage } from "./request.js";
 import { timestampSchema } from "./timestamp.js";
@@ -152,14 +152,30 @@ export function saysOtherwise(message: Partial<Record<keyof OpenAIMessage, unkno
  * @throws ConfigurationError naming the field, such as `messages.2.content.0.type`.
  */
 export function parseMessages(owner: string, messages: unknown): OpenAIMessage[] {
-  parseOptions(owner, messagesSchema(), { messages });
-  return (messages as OpenAIMessage[]).map((message, index) => normalize(copyJson(message, `messages.${index}`)));
+  const named = Array.isArray(messages) ? messages.map(withNamedAudio) : messages;
+  parseOptions(owner, messagesSchema(), { messages: named });
+  return (named as OpenAIMessage[]).map((message, index) => normalize(copyJson(message, `messages.${index}`)));
 }
 
 /** Does the same for one message; errors name the field within the message, such as `content.0.type`. */
 export function parseMessage(owner: string, message: unknown): OpenAIMessage {
-  parseOptions(owner, messageSchema(), message);
-  return normalize(copyJson(message as OpenAIMessage));
+  const named = withNamedAudio(message);
+  parseOptions(owner, messageSchema(), named);
+  return normalize(copyJson(named as OpenAIMessage));
+}
+
+/** The message with each `audio` part, as MASEval names it, under the API's name. */
+function withNamedAudio(message: unknown): unknown {
+  const content = isPlainObject(message) ? message["content"] : undefined;
+  const isAudio = (part: unknown) => isPlainObject(part) && part["type"] === "audio" && isPlainObject(part["audio"]);
+  if (!Array.isArray(content) || !content.some(isAudio)) {
+    return message;
+  }
+  const named = content.map((part: Record<string, unknown>) => {
+    const { type: _, audio, ...others } = part;
+    return isAudio(part) ? { type: "input_audio", input_audio: audio, ...others } : part;
+  });
+  return { ...(message as object), content: named };
 }
 
 /** Copies a message deeply. */

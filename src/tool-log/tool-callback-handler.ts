@@ -1,7 +1,7 @@
 import { BaseCallbackHandler } from "@langchain/core/callbacks/base";
 import type { Serialized } from "@langchain/core/load/serializable";
 import { BoundedMap } from "../base/bounded-map.js";
-import { isPlainObject } from "../openai/json-value.js";
+import { isPlainObject } from "../base/json-value.js";
 import type { Clock } from "../openai/timestamp.js";
 import type { NewToolInvocation } from "./tool-invocation.js";
 

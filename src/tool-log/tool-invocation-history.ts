@@ -1,7 +1,7 @@
 import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
 import * as z from "zod/mini";
 import { anyFunction, parseOptions, positiveInteger } from "../base/options.js";
-import { parseJson } from "../openai/json-value.js";
+import { parseJson } from "../base/json-value.js";
 import { systemClock, type Clock } from "../openai/timestamp.js";
 import { ToolCallbackHandler } from "./tool-callback-handler.js";
 import {

@@ -155,7 +155,7 @@ export const gatedMethods: readonly GatedMethod[] = [...writers, ...readers];
 const key = "k1.AAAAAAAA";
 const keys = { current: key, known: [key] };
 
-/** For each method and each combination of reasons: the first reason that applies decides the refusal. */
+/** For each method and each combination of its reasons: the first reason that applies decides the refusal. */
 export const refusalCases: readonly StoreCase[] = gatedMethods.map((method) => ({
   title: `a refused ${method.name} gives the first reason of: ${order.join(", ")}`,
   needs: ["lists", "beside", ...method.needs],
@@ -178,20 +178,18 @@ async function checkMethod(context: StoreContext, method: GatedMethod): Promise<
     const own = { ...context, session: { id } };
     const before = await everything(own);
     // Together, because all of them are refused.
-    const refused = subsets(callerReasons.filter((reason) => !(bringsKeys && reason === "key"))).map(
-      async (reasons) => {
-        const all = new Set<Reason>(state === "sound" ? reasons : [state as Reason, ...reasons]);
-        // Nothing is left of an erased session that could tell who its owner was, or which keys it needed.
-        const applying = order.filter((reason) => all.has(reason) && method.reasons.includes(reason));
-        const isKnown = state !== "erased" || method.reasons.includes("erased");
-        if (applying.length > 0 && isKnown) {
-          const session = callerOf(id, { all, view, token });
-          const read = all.has("stale") ? { ...asRead(view), rev: "another" } : asRead(view);
-          const call = { store: context.store, session, read, version: all.has("stale") ? "another" : version };
-          await assertRefused(method.call(call), `${method.name}, ${[...all].join(" and ")}`, shown[applying[0]!]);
-        }
-      },
-    );
+    const refused = combinationsFor(method, bringsKeys).map(async (reasons) => {
+      const all = new Set<Reason>(state === "sound" ? reasons : [state as Reason, ...reasons]);
+      // Nothing is left of an erased session that could tell who its owner was, or which keys it needed.
+      const applying = order.filter((reason) => all.has(reason) && method.reasons.includes(reason));
+      const isKnown = state !== "erased" || method.reasons.includes("erased");
+      if (applying.length > 0 && isKnown) {
+        const session = callerOf(id, { all, view, token });
+        const read = all.has("stale") ? { ...asRead(view), rev: "another" } : asRead(view);
+        const call = { store: context.store, session, read, version: all.has("stale") ? "another" : version };
+        await assertRefused(method.call(call), `${method.name}, ${[...all].join(" and ")}`, shown[applying[0]!]);
+      }
+    });
     await Promise.all(refused);
     assert.deepEqual(await everything(own), before);
   }
@@ -199,6 +197,14 @@ async function checkMethod(context: StoreContext, method: GatedMethod): Promise<
 
 /** Reasons that lie in how the caller names the session. */
 const callerReasons = ["owner", "key", "epoch", "fence", "stale"] as const;
+
+/** Every combination of the reasons that the method looks at, with none of the others and with all of them. */
+function combinationsFor(method: GatedMethod, bringsKeys: boolean): Reason[][] {
+  const possible = callerReasons.filter((reason) => !(bringsKeys && reason === "key"));
+  const others = possible.filter((reason) => !method.reasons.includes(reason));
+  const own = subsets<Reason>(possible.filter((reason) => method.reasons.includes(reason)));
+  return others.length === 0 ? own : own.flatMap((reasons) => [reasons, [...reasons, ...others]]);
+}
 
 function callerOf(
   id: string,

@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { RecordError } from "../../base/errors.js";
-import { isPlainObject, sameJson } from "../json-value.js";
+import { isPlainObject, sameJson } from "../../base/json-value.js";
 import { fieldsOf, messageOf, tagged, toFields, toOpenAI, untagged, type Fields } from "./langchain-fields.js";
 import { isMessage } from "../message-schema.js";
 import type { OpenAIMessage } from "../message.js";

@@ -5,7 +5,7 @@ import { startWalk, tagKey, tagValue } from "../../codec/tagged-values.js";
 import { RecordError } from "../../base/errors.js";
 import { speakerByType } from "../../messages/roles.js";
 import { partsOfBlocks } from "./content-blocks.js";
-import { isPlainObject } from "../json-value.js";
+import { isPlainObject } from "../../base/json-value.js";
 import { isMessage, saysOtherwise } from "../message-schema.js";
 import type { MessageRole, OpenAIMessage } from "../message.js";
 import { callsToLangChain, callsToOpenAI } from "./tool-call-conversion.js";

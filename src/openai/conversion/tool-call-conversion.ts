@@ -1,4 +1,4 @@
-import { copyJson, isPlainObject } from "../json-value.js";
+import { parseArguments } from "../../base/json-value.js";
 import type { FunctionToolCall, MessageToolCall } from "../message.js";
 
 /** LangChain's two lists of calls, without empty lists. */
@@ -28,19 +28,6 @@ function readCall(call: MessageToolCall): { name: string; text: string; args: Re
   }
   const { name, arguments: text } = call.function;
   return { name, text, args: parseArguments(text) };
-}
-
-/** Parses a call's arguments; undefined unless they are a JSON object. */
-export function parseArguments(text: string): Record<string, unknown> | undefined {
-  if (text.trim() === "") {
-    return {};
-  }
-  try {
-    const value: unknown = JSON.parse(text);
-    return isPlainObject(value) ? copyJson(value) : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Converts LangChain's calls to OpenAI's, the valid ones first. A missing id or name becomes the empty string. */

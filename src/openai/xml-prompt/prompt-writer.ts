@@ -1,4 +1,4 @@
-import { sameJson } from "../json-value.js";
+import { sameJson } from "../../base/json-value.js";
 import type { ContentPart, FunctionToolCall, OpenAIMessage } from "../message.js";
 import { escapeAttribute, escapeText, hasIllegalCharacters } from "./xml.js";
 

@@ -1,5 +1,5 @@
 import { types } from "node:util";
-import { ConfigurationError } from "../base/errors.js";
+import { ConfigurationError } from "./errors.js";
 
 /** Maximum nesting: far above what messages need, far below what exhausts the stack. */
 const maxDepth = 200;
@@ -56,6 +56,19 @@ function copy(value: unknown, place: string, depth: number): unknown {
 
 function within(place: string, key: string | number): string {
   return place === "" ? String(key) : `${place}.${key}`;
+}
+
+/** Parses a call's arguments; undefined unless they are a JSON object. */
+export function parseArguments(text: string): Record<string, unknown> | undefined {
+  if (text.trim() === "") {
+    return {};
+  }
+  try {
+    const value: unknown = JSON.parse(text);
+    return isPlainObject(value) ? copyJson(value) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** True for plain objects, also those of another realm. */
