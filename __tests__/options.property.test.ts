@@ -13,7 +13,7 @@ const store = new InMemorySessionStore();
 const history = new RedisChatMessageHistory({ store, sessionId: "s" });
 const connection = ["client", "url", "config", "store", "redis", "encryption", "onEvent"];
 const views = ["reducer", "reduceWhen", "retention", "tokenCounter", "profile", "beforeStore"];
-const policies = ["sessionTTL", "onConflict", "onDamage", "strict", "trackUsage"];
+const policies = ["sessionTTL", "onConflict", "onDamage", "titles", "trackUsage"];
 const memory = [...connection, ...views, ...policies];
 
 interface Owner {

@@ -96,6 +96,12 @@ function thoughtsSent(): number {
   return messages.flatMap(({ content }) => listIn(content)).filter(({ type }) => type === "thinking").length;
 }
 
+/** The number of requests that do not go on from the request before them. */
+function prefixBreaks(): number {
+  const sent = server.requests.map(({ body }) => listIn(body["messages"]).map((message) => JSON.stringify(message)));
+  return sent.slice(1).filter((list, index) => sent[index]!.some((message, at) => list[at] !== message)).length;
+}
+
 const causes = () => events.flatMap((event) => (event.type === "thinking_dropped" ? [event.cause] : []));
 
 describe.each<Door>(["invoke", "stream"])("an agent's requests to a model that binds its thoughts (%s)", (door) => {
@@ -108,6 +114,7 @@ describe.each<Door>(["invoke", "stream"])("an agent's requests to a model that b
     expect(server.requests.flatMap(({ violations }) => violations)).toEqual([]);
     expect(server.requests).toHaveLength(16);
     expect(thoughtsSent() === 15).toBe(name === "none");
+    expect(prefixBreaks()).toBeLessThanOrEqual(events.filter(({ type }) => type === "reduced").length);
   });
 
   const changes: Record<string, (memory: RedisChatMemory) => Promise<Partial<Agent> | void>> = {

@@ -114,6 +114,21 @@ describe("an agent without a reducer", () => {
     }
   });
 
+  it("refuses a question that is too large before the model is called, and stores it no answer", async () => {
+    const [model, store] = [new CountingModel(1_500), new InMemorySessionStore()];
+    const memory = new RedisChatMemory({ store, reducer: contextWindow({ maxMessageTokens: 500 }) });
+    const agent = createAgent({
+      model,
+      tools: [search],
+      systemPrompt,
+      middleware: [redisMemoryMiddleware({ memory })],
+    });
+    const ask = (content: string) =>
+      agent.invoke({ messages: [{ role: "user", content }] }, { configurable: { sessionId: "s" } });
+    await expect(ask("and then? ".repeat(1_000))).rejects.toThrow(expect.objectContaining({ name: "BudgetError" }));
+    expect(model.inputs).toEqual([]);
+  });
+
   it("reports at each request what it takes, as the provider counts it", async () => {
     const [model, store, events] = [new CountingModel(2_500), new InMemorySessionStore(), [] as MemoryEvent[]];
     await run(model, { turns: 3, store, onEvent: (event) => void events.push(event) });
@@ -132,6 +147,60 @@ describe("an agent without a reducer", () => {
     const kept = records.map((record) => /"asked:all:approximate:1:[^"]*":(\d+)/.exec(record)?.[1]);
     expect(kept.map((tokens) => tokens !== undefined)).toEqual([false, true, false, true]);
     expect(Number(kept[3])).toBeGreaterThan(Number(kept[1]));
+  });
+});
+
+const questionTokens = billed([new HumanMessage("Question 0: where can I go?")]) - billed([]);
+const gauge = (store: InMemorySessionStore, model: unknown, settings: MemorySettings = {}) =>
+  new RedisChatMemory({ store, ...settings }).history("s").contextUsage({ model });
+
+describe("history.contextUsage", () => {
+  it("tells on any instance what an agent's next request takes before its question, also behind cuts", async () => {
+    const [model, store] = [new CountingModel(4_000), new InMemorySessionStore()];
+    expect(await gauge(store, model)).toMatchObject({ source: "estimate", window: 4_000 });
+    let near = 0;
+    for (let turn = 0; turn < 16; turn += 1) {
+      const before = (await gauge(store, model))!;
+      await run(model, { turns: 1, store });
+      const asked = model.inputs.at(-2)!;
+      const expected = before.tokens + questionTokens;
+      near += Math.abs(expected / asked - 1) < 0.08 ? 1 : 0;
+      // An empty session does not tell what its first request holds besides.
+      expect(asked).toBeLessThan(turn === 0 ? Infinity : expected * 1.08);
+    }
+    // The others were cut in front of the request.
+    expect(near).toBeGreaterThan(8);
+    const { tokens, ...usage } = (await gauge(store, model))!;
+    expect(usage).toEqual({ model: "CountingModel", window: 4_000, room: 3_420, source: "provider" });
+    expect(tokens).toBeLessThanOrEqual(4_000);
+  });
+
+  it("goes by the newest answer of the model, by the parts that are given, or by the view alone", async () => {
+    const [model, store] = [new CountingModel(8_000), new InMemorySessionStore()];
+    await run(model, { turns: 3, store });
+    const history = new RedisChatMemory({ store, reducer: "none" }).history("s");
+    const parts = { system: systemPrompt, tools: [search] };
+    const [plain, told] = [await history.contextUsage({ model }), await history.contextUsage({ model, ...parts })];
+    expect(told).toEqual(plain);
+    const other = new BilledModel(8_000);
+    const [view, whole] = [
+      await history.contextUsage({ model: other }),
+      await history.contextUsage({ model: other, ...parts }),
+    ];
+    expect([view!.source, whole!.source]).toEqual(["estimate", "estimate"]);
+    expect(whole!.tokens).toBeGreaterThan(view!.tokens + 300);
+  });
+
+  it("is undefined where the window is not known, and refuses other options by name", async () => {
+    const store = new InMemorySessionStore();
+    expect(await gauge(store, new CountingModel(undefined))).toBeUndefined();
+    expect(await gauge(store, undefined)).toBeUndefined();
+    const told = { reducer: contextWindow({ maxInputTokens: 1_000 }) };
+    expect(await gauge(store, undefined, told)).toMatchObject({ window: 1_000, source: "estimate" });
+    const history = new RedisChatMemory({ store }).history("s");
+    await expect(history.contextUsage({ tools: "none" } as object)).rejects.toThrow(
+      expect.objectContaining({ option: "tools" }),
+    );
   });
 });
 
@@ -174,6 +243,10 @@ describe("a chain without a reducer", () => {
     }
     expect(Math.max(...model.inputs)).toBeLessThanOrEqual(3_000);
     expect(Math.max(...model.inputs)).toBeGreaterThan(2_000);
+    // The answer is new since its request.
+    const usage = (await gauge(store, model))!;
+    expect(usage.source).toBe("provider");
+    expect(Math.abs(usage.tokens / (model.inputs.at(-1)! + 110) - 1)).toBeLessThan(0.06);
     const history = new RedisChatMemory({ store }).history("s");
     expect(await history.getTranscript()).toHaveLength(48);
     expect((await history.getMessages()).length).toBeLessThan(40);

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { Cluster } from "ioredis";
 import { RedisStore } from "../../src/long-term/redis-store.js";
 import type { ItemStoreSettings } from "../../src/long-term/store-options.js";
-import { startReplicatedCluster, type ReplicatedCluster } from "../../testkit/servers/replicated-cluster.js";
+import { startCluster, type PrivateCluster } from "../../testkit/servers/redis-cluster.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { testKeys } from "../support/test-keys.js";
 
@@ -126,11 +126,11 @@ describe("Long-term memory says what LangGraph's InMemoryStore says", () => {
 });
 
 describe("Long-term memory on a cluster", () => {
-  let cluster: ReplicatedCluster;
+  let cluster: PrivateCluster;
   let client: Cluster;
   beforeAll(async () => {
-    cluster = await startReplicatedCluster(3, 2_500);
-    client = new Cluster([...cluster.seeds]);
+    cluster = await startCluster(3);
+    client = new Cluster([...cluster.nodes]);
   });
   afterAll(async () => {
     client?.disconnect();

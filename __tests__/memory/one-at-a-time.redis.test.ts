@@ -541,7 +541,7 @@ describe("a reduction in the background", () => {
       await redis.hdel(stateOf(keyPrefix, "lost"), "holder");
       await other.withTurn("lost", () => undefined);
       await reduce();
-      await Promise.all(sessionOf("test", history).context.pending);
+      await Promise.all(sessionOf("test", history).context.pending.keys());
     });
     expect(events.find((event) => event.type === "reduction_failed")).toMatchObject({ error: { code: "fenced" } });
     await memory.withTurn("kept", (history) => history.append([human("q1"), ai("a1"), human("q2"), ai("a2")]));

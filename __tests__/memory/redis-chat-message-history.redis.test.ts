@@ -41,6 +41,31 @@ describe("RedisChatMessageHistory, as LangChain uses it", () => {
     expect(messages.at(-1)).toMatchObject({ tool_call_id: "c1", content: "found", name: "lookup" });
   });
 
+  it("adds simulated calls with their results as one turn, once, and refuses invalid ones", async () => {
+    const { history, commands } = newHistory();
+    const calls = [
+      { id: "1", name: "allergies", arguments: { user: "ann" }, result: { allergies: ["nuts"] } },
+      { id: "2", name: "allergies", arguments: '{ "user": "ben" }', result: "none" },
+    ];
+    await history.addSimulatedCalls(calls);
+    await history.addSimulatedCalls(calls);
+    expect(commands()).toBe(2);
+    const [made, ...results] = await history.getMessages();
+    expect((made as AIMessage).tool_calls).toEqual([
+      { type: "tool_call", id: "1", name: "allergies", args: { user: "ann" } },
+      { type: "tool_call", id: "2", name: "allergies", args: { user: "ben" } },
+    ]);
+    expect(results).toMatchObject([
+      { content: '{"allergies":["nuts"]}', name: "allergies", tool_call_id: "1" },
+      { content: "none", name: "allergies", tool_call_id: "2" },
+    ]);
+    const others = [{ ...calls[0]!, result: "other" }, calls[1]!];
+    await expect(history.addSimulatedCalls(others)).rejects.toMatchObject({ name: "ConflictError" });
+    const twice = [calls[0]!, calls[0]!];
+    await expect(history.addSimulatedCalls(twice)).rejects.toMatchObject({ option: "calls.1.id" });
+    expect(await history.getMessages()).toHaveLength(3);
+  });
+
   it("keeps what LangChain's methods add, in order, until clear", async () => {
     const { history } = newHistory();
     expect(await history.getMessages()).toEqual([]);
@@ -375,7 +400,7 @@ describe("views", () => {
 });
 
 describe("records that cannot be read", () => {
-  it("are skipped and reported, or thrown with strict, and never make the session unreadable", async () => {
+  it("are skipped and reported, or thrown on request, and never make the session unreadable", async () => {
     const { history, events, keyPrefix } = newHistory();
     await history.addMessages([human("one"), ai("two"), human("three")]);
     await client.lset(`${keyPrefix}:{ann}:log`, 1, "no JSON");
@@ -389,7 +414,7 @@ describe("records that cannot be read", () => {
     );
     await client.lset(`${keyPrefix}:{ann}:log`, 1, '{"type":"ai","data":{"content":"x"},"meta":{"v":99}}');
     expect(texts(await history.getMessages())).toEqual(["one", "three"]);
-    const strict = newHistory({ redis: { keyPrefix }, strict: true }).history;
+    const strict = newHistory({ redis: { keyPrefix }, onDamage: { record: "error" } }).history;
     await expect(strict.getMessages()).rejects.toMatchObject({
       name: "RecordError",
       code: "unsupported_version",

@@ -125,6 +125,8 @@ describe("the other events", () => {
     { type: "tool_result_hidden", sessionId: "ann", messageId: undefined, toolCallId: "c1" },
     { type: "connection_stalled", sessionId: "ann", operation: "append", timeouts: 3 },
     { type: "repaired", sessionId: "ann", rules: ["S07", "S08", "S07"] },
+    { type: "thinking_dropped", sessionId: "ann", cause: "system", firstAt: 1, sent: 2, dropped: 3 },
+    { type: "thinking_dropped", sessionId: "ann", cause: "messages", firstAt: 5, sent: 0, dropped: 1 },
   ];
   const run = (handler: (event: MemoryEvent) => void, parent: Span) =>
     context.with(trace.setSpan(context.active(), parent), () => events.forEach(handler));
@@ -143,12 +145,20 @@ describe("the other events", () => {
       "tool_result_hidden",
       "connection_stalled",
       "repaired",
+      "thinking_dropped",
+      "thinking_dropped",
     ];
     expect(spans()[0]!.events.map(({ name }) => name)).toEqual(names.map((name) => `langchain_redis_memory.${name}`));
     expect(spans()[0]!.events[0]!.attributes).toEqual({
       "gen_ai.conversation.id": "ann",
       "error.type": "RangeError",
       "langchain_redis_memory.position": 3,
+    });
+    expect(spans()[0]!.events[7]!.attributes).toEqual({
+      "gen_ai.conversation.id": "ann",
+      "langchain_redis_memory.cause": "system",
+      "langchain_redis_memory.thoughts.sent": 2,
+      "langchain_redis_memory.thoughts.dropped": 3,
     });
     const sums = Object.entries(await metrics()).map(([name, series]) => [name, ...series.map(({ value }) => value)]);
     expect(Object.fromEntries(sums.map(([name, ...values]) => [name, values]))).toEqual({
@@ -159,6 +169,7 @@ describe("the other events", () => {
       "langchain_redis_memory.tool_results.hidden": [1],
       "langchain_redis_memory.connections.stalled": [1],
       "langchain_redis_memory.repairs": [2, 1],
+      "langchain_redis_memory.thoughts.dropped": [3, 1],
     });
   });
 

@@ -43,7 +43,7 @@ describe("whatever the order in which commands of three processes and their repl
       await expectNothingWrong(plain, client, outcomes);
       await Promise.all([...stores, plain].map((store) => store.close()));
     });
-    await fc.assert(property, { numRuns: propertyRuns(150), endOnFailure: true });
+    await fc.assert(property, { numRuns: propertyRuns(100), endOnFailure: true });
   });
 });
 

@@ -1,4 +1,4 @@
-import type { BaseMessage } from "@langchain/core/messages";
+import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { contextWindow, type ReducerRequest } from "../../src/entries/index.js";
 import { roleOf } from "../../src/messages/roles.js";
 import { countMessages } from "../../src/tokens/counted-messages.js";
@@ -96,6 +96,17 @@ describe("contextWindow", () => {
     expect(spared.removed.length).toBeGreaterThan(0);
   });
 
+  it("leaves out old images, and clamps an answer that nothing else makes fit", async () => {
+    const image = { type: "image_url", image_url: { url: "https://example.com/a.png" } };
+    const pictures = Array.from({ length: 8 }, () => [new HumanMessage({ content: [image] }), ai("seen")]).flat();
+    const shown = await fit(pictures, { maxInputTokens: 4_000, keepImages: 2 });
+    expect(shown).toMatchObject({ changed: true, removed: [], overBudgetBy: 0 });
+    expect(shown.messages.filter(({ content }) => JSON.stringify(content).includes("image_url"))).toHaveLength(2);
+    const wordy = [human("write"), ai(long.repeat(20)), human("go on")].slice(0, 2);
+    expect((await fit(wordy, { maxInputTokens: 1_000 })).overBudgetBy).toBeGreaterThan(0);
+    expect((await fit(wordy, { maxInputTokens: 1_000, maxMessageTokens: 300 })).overBudgetBy).toBe(0);
+  });
+
   it("writes a summary before messages leave, and goes on without one where none can be written", async () => {
     const writer = { invoke: () => Promise.resolve("They talked about ten things.") };
     const options = { maxInputTokens: 900, keepToolResults: 0 };
@@ -134,8 +145,10 @@ describe("contextWindow", () => {
     ["reserveForAnswer", { maxInputTokens: 100, reserveForAnswer: 100 }],
     ["safetyMargin", { safetyMargin: 1 }],
     ["target", { target: 0 }],
+    ["keepImages", { keepImages: -1 }],
+    ["maxMessageTokens", { maxMessageTokens: 0 }],
     ["trigger", { trigger: {} }],
-    ["summary", { summary: { model: "live" } }],
+    ["summary", { summary: { model: "alive" } }],
     ["maxTokens", { maxTokens: 100 }],
   ])("refuses an invalid %s by name", (option, options) => {
     expect(() => contextWindow(options as object)).toThrow(

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Redis } from "ioredis";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { runCommand } from "./built-command.js";
-import { hostedCommands } from "./hosted-commands.js";
+import { runCommand, type CommandSetting } from "./built-command.js";
+import { hostedCommands, type HostedSetting } from "./hosted-commands.js";
 import { sharedRedisUrl } from "./shared-redis.js";
 import { testKey } from "./test-keys.js";
 
@@ -33,7 +33,7 @@ export function commandPlaces(name: string) {
   function place() {
     count += 1;
     const keyPrefix = `cli-${name}-${process.pid}-${count}`;
-    const command = (args: readonly string[], setting: Parameters<typeof runCommand>[1] = {}) =>
+    const command = (args: readonly string[], setting: CommandSetting & HostedSetting = {}) =>
       // A process of its own only for what reads standard input.
       (setting.input === undefined ? run : runCommand)(
         [...args, "--url", sharedRedisUrl(), "--prefix", keyPrefix],

@@ -8,7 +8,9 @@ import { RedisSaver } from "langchain-redis-memory/checkpoint";
 import { randomUUID } from "node:crypto";
 
 const [url, keyPrefix, threads, durability] = process.argv.slice(2) as [string, string, string, "sync" | "async"];
-const checkpointer = RedisSaver.fromUrl(url, { keyPrefix, keep: 20 });
+// Many threads share a core here: how long a call takes says nothing.
+const commandTimeout = 120_000;
+const checkpointer = RedisSaver.fromUrl(url, { keyPrefix, keep: 20, commandTimeout });
 const say = (text: string) => ({
   messages: [new AIMessage({ content: `${text} ${"and so on ".repeat(20)}`, id: randomUUID() })],
 });

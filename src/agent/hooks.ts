@@ -1,5 +1,5 @@
-import type { AIMessage, BaseMessage, SystemMessage } from "@langchain/core/messages";
-import type { RunnableConfig } from "@langchain/core/runnables";
+import { SystemMessage, type AIMessage, type BaseMessage } from "@langchain/core/messages";
+import type { Runnable, RunnableConfig } from "@langchain/core/runnables";
 import { mayCall } from "../messages/calls.js";
 import { changeMessage } from "../messages/change-message.js";
 import { mergeMessages } from "../messages/copies/merge-messages.js";
@@ -15,7 +15,7 @@ import { currentConfig } from "./run-place.js";
 import type { RunTurn } from "./run-turn.js";
 import { asAnswer, isStructured, structuredAnswer, type ResponseFormat } from "./structured-answer.js";
 import { withCacheMarks } from "../reducers/prompt-cache/marks.js";
-import { boundThoughts, type BoundThoughts } from "../structure/seam/model-input.js";
+import { boundThoughts, type BoundThoughts, type ModelPlan } from "../structure/seam/model-input.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";
 import type { ModelProfile } from "../structure/seam/profile-of.js";
 
@@ -35,6 +35,8 @@ interface CallRequest extends ResponseFormat {
   /** Before langchain 1.1 the text alone. */
   readonly systemMessage?: SystemMessage;
   readonly systemPrompt?: string;
+  /** Options of the model's tools. */
+  readonly modelSettings?: object;
   readonly state: { readonly messages: BaseMessage[] };
 }
 
@@ -156,13 +158,12 @@ export class AgentHooks {
     handler: (request: Request) => Response | Promise<Response>,
   ): Promise<Response> {
     const { messages: state } = request.state;
-    const { plan, profile } = await run.planOf({ model: request.model, tools: toolsOf(request), config });
-    const setting = { plan, profile, config, call: partsOf(request) };
+    const planned = await run.planOf({ model: request.model, tools: toolsOf(request), config });
+    const ask = async (messages: BaseMessage[], inner?: RunnableConfig) =>
+      callAgain((await this.#prepared({ ...request, messages }, planned)).sent, inner);
+    const setting = { ...planned, config, call: partsOf(request), ask };
     const messages = await run.request(state, request.messages, setting);
-    const plain = withOneSystemText({ ...request, messages }, plan.criteria.profile);
-    const marked = this.#policy.promptCacheMarks ? markedRequest(plain, plan.criteria.profile) : plain;
-    const bound = await this.#thoughtsOf(marked, profile);
-    const sent = bound === undefined ? marked : { ...marked, messages: bound.messages };
+    const { sent, bound } = await this.#prepared({ ...request, messages }, planned);
     // The run may have been stopped meanwhile: saves the model call.
     stopSignal(config)?.throwIfAborted();
     const answer = async () => handler(sent);
@@ -177,6 +178,14 @@ export class AgentHooks {
       this.#expect(state, { steps: false });
     }
     return response;
+  }
+
+  /** The request as it is sent, and what its answer is to be marked with. */
+  async #prepared<Request extends CallRequest>(request: Request, { plan, profile }: ModelPlan) {
+    const plain = withOneSystemText(request, plan.criteria.profile);
+    const marked = this.#policy.promptCacheMarks ? markedRequest(plain, plan.criteria.profile) : plain;
+    const bound = await this.#thoughtsOf(marked, profile);
+    return { sent: bound === undefined ? marked : { ...marked, messages: bound.messages }, bound };
   }
 
   #thoughtsOf(
@@ -297,6 +306,21 @@ export class AgentHooks {
 function isAnswer(response: unknown): boolean {
   const message = messageOf(response);
   return message !== undefined && !mayCall(message);
+}
+
+/** A model that takes tools. */
+interface BindableModel {
+  bindTools(tools: readonly unknown[], settings?: object): Runnable<BaseMessage[], BaseMessage>;
+}
+
+/** Calls the model of a request as langchain does, but forces neither a tool nor a form of the answer. */
+function callAgain(
+  { model, systemMessage, systemPrompt = "", messages, tools = [], modelSettings }: CallRequest,
+  config: RunnableConfig | undefined,
+): Promise<BaseMessage> {
+  const system = systemMessage ?? new SystemMessage(systemPrompt);
+  const called = (model as BindableModel).bindTools(tools, modelSettings);
+  return called.invoke(system.text === "" ? messages : [system, ...messages], config);
 }
 
 /** The parts of a request beside its messages. */

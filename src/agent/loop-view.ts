@@ -12,6 +12,7 @@ import { limitAt } from "../reducers/reduce-when.js";
 import type { ViewLimit } from "../store/session-writes.js";
 import type { ViewSize } from "../reducers/reduction-outcome.js";
 import type { MeasuredRequest } from "../reducers/window/context-window.js";
+import { fromCompaction } from "../messages/calls.js";
 import { countMessages } from "../tokens/counted-messages.js";
 import type { FittedMessages } from "../turns/fit-window.js";
 import { idsOf } from "./state.js";
@@ -25,7 +26,7 @@ interface RequestToFit {
 }
 
 /** A list for a request, and the messages added to it by another middleware. */
-interface SentView {
+export interface SentView {
   readonly messages: readonly { readonly message: BaseMessage; readonly isOfTurn: boolean }[];
   readonly extra: readonly BaseMessage[];
 }
@@ -83,11 +84,15 @@ export class LoopView {
     if (renewed.size > 0) {
       this.#list = this.#list.map((message) => renewed.get(message) ?? message);
     }
+    this.#list = fromCompaction(this.#list, (message) => message) as BaseMessage[];
   }
 
-  /** The list with the changes of an earlier middleware: replaced, removed and appended messages. */
-  asSent(state: readonly BaseMessage[], sent: readonly BaseMessage[]): SentView {
-    const list = this.#list.map((message) => ({ message, isOfTurn: this.isOfTurn(message) }));
+  /**
+   * The list, or another one of its messages, with the changes of an earlier middleware: replaced, removed and appended
+   * messages.
+   */
+  asSent(state: readonly BaseMessage[], sent: readonly BaseMessage[], given = this.messages): SentView {
+    const list = given.map((message) => ({ message, isOfTurn: this.isOfTurn(message) }));
     if (sent === state) {
       return { messages: list, extra: [] };
     }

@@ -1,10 +1,13 @@
 import * as z from "zod/mini";
 import type { BaseMessage } from "@langchain/core/messages";
+import type { StructuredToolInterface } from "@langchain/core/tools";
 import { createMiddleware, type AgentMiddleware } from "langchain";
 import type { ZodObject } from "zod";
 import { type RedisChatMemory, contextOf } from "../memory/redis-chat-memory.js";
 import { lazy, objectWith, parseOptions } from "../base/options.js";
 import { sessionOf } from "../memory/redis-chat-message-history.js";
+import { callsOf, readEarlierName } from "../messages/calls.js";
+import { roleOf } from "../messages/roles.js";
 import type { BuiltInProfile } from "../structure/profiles/built-in-profiles.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";
 import { resolveProfileChoice } from "../structure/profiles/resolve-profile.js";
@@ -16,6 +19,7 @@ import { currentConfig, namespaceOf, placeFinder, type AgentRuntime } from "./ru
 import type { WithRedisMemoryOptions } from "../chain/options.js";
 import { sessionIdSchema, type SessionIdOption } from "../session/identity.js";
 import { holdPolicy, turnFields } from "../turns/defaults.js";
+import { earlierTool, readEarlierOption, type EarlierLimits } from "../turns/read-earlier.js";
 
 /** Type of an agent's `context` by its schema. */
 export type ContextOf<Schema> = Schema extends ZodObject ? z.infer<Schema> : unknown;
@@ -32,6 +36,19 @@ export interface RedisMemoryMiddlewareOptions<Schema extends ZodObject | undefin
   readonly sessionId?: SessionIdOption<AgentRuntime<ContextOf<Schema>>>;
   /** Schema of the agent's `context`, for the function `sessionId`. */
   readonly contextSchema?: Schema;
+  /**
+   * Gives the model the tool `read_earlier_messages`: it reads stored messages of the run's session again, by words, by
+   * the call of a shortened result or by position. What is stored of its results is a reference.
+   * @default false
+   */
+  readonly readEarlier?:
+    | boolean
+    | {
+        /** Tokens of an answer of the tool. At least 100. @default 2_000 */
+        readonly maxTokens?: number;
+        /** Calls that are answered in a turn. At least 1. @default 5 */
+        readonly maxCalls?: number;
+      };
 }
 
 const optionsSchema = lazy(() =>
@@ -42,6 +59,7 @@ const optionsSchema = lazy(() =>
     ...turnFields(),
     promptCacheMarks: z._default(z.boolean("must be true or false"), false),
     profile: z.optional(z.custom<BuiltInProfile | StructureProfile | "auto">()),
+    readEarlier: readEarlierOption(),
   }),
 );
 
@@ -78,6 +96,7 @@ export function redisMemoryMiddleware<const Schema extends ZodObject | undefined
   return createMiddleware({
     name: "RedisMemory",
     ...(contextSchema && { contextSchema }),
+    ...(checked.readEarlier && { tools: [earlierOfRun(checked, checked.readEarlier)] }),
     beforeAgent: async ({ messages }, runtime) => {
       const run = await runOf(messages, runtime, { isNew: true });
       // Without a writer the later hooks do not find this run.
@@ -90,6 +109,35 @@ export function redisMemoryMiddleware<const Schema extends ZodObject | undefined
     },
     afterAgent: async ({ messages }, runtime) => (await runOf(messages, runtime)).end(messages),
   }) as unknown as AgentMiddleware<undefined, Schema>;
+}
+
+/** The tool on the session of the run that calls it. */
+function earlierOfRun(
+  { memory, sessionId, contextSchema }: z.output<ReturnType<typeof optionsSchema>>,
+  limits: EarlierLimits,
+): StructuredToolInterface {
+  const findPlace = placeFinder(contextOf(memory)?.onEvent);
+  return earlierTool(limits, (called) => {
+    const config = currentConfig();
+    const context = contextSchema === undefined ? config.context : contextSchema.parse(config.context ?? {});
+    const place = findPlace(config, { sessionId, context });
+    const session = sessionOf("redisMemoryMiddleware", memory.history(place.sessionId, place.identity));
+    return { session, isAllowed: placeInTurn(called as ToolCallConfig) < limits.maxCalls };
+  });
+}
+
+/** The config of a call of a tool, with the agent's state. */
+interface ToolCallConfig {
+  readonly toolCallId?: string;
+  readonly state?: { readonly messages?: readonly BaseMessage[] };
+}
+
+/** The place of a call among the turn's calls of the same tool. */
+function placeInTurn({ toolCallId, state }: ToolCallConfig): number {
+  const messages = state?.messages ?? [];
+  const turn = messages.slice(messages.findLastIndex((message) => roleOf(message) === "human") + 1);
+  const calls = turn.flatMap((message) => callsOf(message)).filter(({ name }) => name === readEarlierName);
+  return calls.findIndex(({ id }) => id === toolCallId);
 }
 
 /** Structural check, because the application may load another copy of zod. */

@@ -8,7 +8,7 @@ import { replacedTail, answerStart, messagesOfTurn } from "../session/turn-messa
 import { roleOf } from "../messages/roles.js";
 import type { ReducerRequest } from "../reducers/chat-history-reducer.js";
 import type { RewindRequest } from "../store/session-writes.js";
-import type { StructureProfile } from "../structure/profiles/profile.js";
+import type { ProfileChoice } from "../structure/profiles/check-profile.js";
 import type { RepairPlan } from "../structure/options.js";
 import type { ModelProfile } from "../structure/seam/profile-of.js";
 import { modelInput, type ModelPlan, type PlannedRequest, planOf } from "../structure/seam/model-input.js";
@@ -16,7 +16,7 @@ import { canOpenByWriting, openByWriting, openTurn, windowFor, type OpenTurn } f
 import { interruptedMessage } from "../turns/stop.js";
 import { idsOf, missingIn, turnIdOf, withoutSummaries, type StateParts, correctedState } from "./state.js";
 import { commitLoop } from "./commit-loop.js";
-import { LoopView } from "./loop-view.js";
+import { LoopView, type SentView } from "./loop-view.js";
 import type { RunPlace } from "./run-place.js";
 
 /** Constructor arguments of {@link AgentRun}. */
@@ -24,7 +24,7 @@ export interface RunSetting {
   readonly history: RedisChatMessageHistory;
   readonly session: ConversationSession;
   readonly place: RunPlace;
-  readonly profile: StructureProfile | "auto" | undefined;
+  readonly profile: ProfileChoice | undefined;
   /** The parts of the run's initial state. */
   readonly parts: StateParts;
 }
@@ -35,6 +35,8 @@ interface RequestSetting {
   readonly profile: ModelProfile;
   readonly config: RunnableConfig;
   readonly call: Pick<ReducerRequest, "model" | "system" | "tools">;
+  /** Calls the model as the request does, with other messages. */
+  readonly ask: NonNullable<ReducerRequest["ask"]>;
 }
 
 /** The hold that a run's last write releases. */
@@ -46,7 +48,7 @@ interface Held {
 /** One run of an agent: stores its turn, and builds its model requests. */
 export class AgentRun {
   /** Profile for which requests are repaired. */
-  readonly #profile: StructureProfile | "auto";
+  readonly #profile: ProfileChoice;
   readonly #history: RedisChatMessageHistory;
   readonly #session: ConversationSession;
   readonly #opened: OpenTurn;
@@ -149,15 +151,23 @@ export class AgentRun {
   async request(
     state: readonly BaseMessage[],
     sent: readonly BaseMessage[],
-    { plan, profile, config, call }: RequestSetting,
+    { plan, profile, config, call, ask }: RequestSetting,
   ): Promise<BaseMessage[]> {
     this.#loop.update(this.#turnIn(state));
     const besides = sent === state ? [] : this.#loop.asSent(state, sent).extra;
     const source = windowFor(this.#session, profile);
-    const request = { ...call, config, besides, isWhole: true };
+    const askWith = (list: BaseMessage[], inner?: RunnableConfig) => {
+      const { messages } = this.#loop.asSent(state, sent, list);
+      return ask(this.#formed({ messages, extra: [] }, plan), inner);
+    };
+    const request = { ...call, config, besides, isWhole: true, ask: askWith };
     this.#request = request;
     await this.#loop.reduce(config, source && { source, request });
-    const { messages, extra } = this.#loop.asSent(state, sent);
+    return this.#formed(this.#loop.asSent(state, sent), plan);
+  }
+
+  /** The messages in the form that the model takes. */
+  #formed({ messages, extra }: SentView, plan: RepairPlan): BaseMessage[] {
     const first = messages.findIndex(({ isOfTurn }) => isOfTurn);
     const all = messages.map(({ message }) => message);
     const split = first < 0 ? all.length : first;

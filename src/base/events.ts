@@ -12,6 +12,7 @@
  * - `conflict_kept`: a message id was written again with other content, and the first was kept.
  * - `tool_result_hidden`: an orphan tool result was omitted from the view.
  * - `reduced`, `reduction_stale`, `reduction_failed`: how an automatic reduction ended.
+ * - `titled`, `title_failed`: a model gave a session its title, or could not.
  * - `turn_waits`: a turn waits, because another turn holds the session.
  * - `turn_repeated`: an already stored turn was sent again; nothing was written.
  * - `turn_not_stored`: a part of a turn was not stored, because its stored part is gone (`forgotten`), another writer
@@ -156,6 +157,29 @@ export type MemoryEvent =
       /** The session that it is about. */
       readonly sessionId: string;
       /** The reducer's or the store's error. */
+      readonly error: unknown;
+    }
+  | {
+      /** A session got its title from the model of the option `titles`. */
+      readonly type: "titled";
+      /** The session that it is about. */
+      readonly sessionId: string;
+      /** Tokens of the call, where the model says them. */
+      readonly usage?: {
+        /** Tokens of the prompt. */
+        readonly input_tokens: number;
+        /** Tokens of the title. */
+        readonly output_tokens: number;
+        /** Total, as the provider counts it. */
+        readonly total_tokens: number;
+      };
+    }
+  | {
+      /** No title could be made; the session is as it was. */
+      readonly type: "title_failed";
+      /** The session that it is about. */
+      readonly sessionId: string;
+      /** The model's or the store's error. */
       readonly error: unknown;
     }
   | {

@@ -195,8 +195,10 @@ function placeWithin(shape: Fields, name: string): string | undefined {
 
 /** The object of an optional field, or of one with a default. */
 function objectIn(field: z.core.$ZodType): z.ZodMiniObject | undefined {
-  if (field instanceof z.ZodMiniOptional || field instanceof z.ZodMiniPrefault) {
-    return objectIn(field.def.innerType);
+  // Not by their classes: a bundle would hold them, also where no option is one.
+  const { type, innerType } = field._zod.def as z.core.$ZodOptionalDef | (z.core.$ZodTypeDef & { innerType?: never });
+  if (innerType !== undefined && (type === "optional" || type === "prefault")) {
+    return objectIn(innerType);
   }
   return field instanceof z.ZodMiniObject ? field : undefined;
 }

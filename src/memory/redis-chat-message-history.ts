@@ -1,8 +1,10 @@
 import { BaseListChatMessageHistory } from "@langchain/core/chat_history";
 import { AIMessage, type BaseMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
-import type { RunnableConfig } from "@langchain/core/runnables";
 import type { Round } from "../messages/rounds.js";
+import type { SimulatedCall } from "../messages/simulated-calls.js";
+import type { ReducerRequest } from "../reducers/chat-history-reducer.js";
 import type { ReductionOutcome } from "../reducers/reduction-outcome.js";
+import type { ReduceViewOptions } from "../session/reduce-view.js";
 import { writeTurn, type AppendOptions, type AppendOutcome } from "../session/append-options.js";
 import { ConversationSession } from "../session/conversation-session.js";
 import {
@@ -17,6 +19,7 @@ import type { ForkOptions } from "../sessions/fork-session.js";
 import type { Replacement } from "../session/replace-from.js";
 import type { SessionRef } from "../store/session-ref.js";
 import { ConfigurationError } from "../base/errors.js";
+import type { MemoryEvent } from "../base/events.js";
 import { loadedOnce } from "../base/loaded-once.js";
 
 /** Options of {@link RedisChatMessageHistory}: those of the memory, and the session id. */
@@ -115,6 +118,17 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
   }
 
   /**
+   * Adds calls that no model made, with their results, as one turn: a message with all calls, then one for each result.
+   * Idempotent by the calls' ids, which must differ from those of all calls of the session.
+   *
+   * @throws ConfigurationError naming the field; ConflictError if an id was simulated with other content.
+   */
+  async addSimulatedCalls(calls: readonly SimulatedCall[]): Promise<void> {
+    const { simulatedTurn } = await import("../messages/simulated-calls.js");
+    await this.addMessages(simulatedTurn("addSimulatedCalls", calls));
+  }
+
+  /**
    * Adds a turn atomically and contiguously. Idempotent: messages whose id is stored already are not added again. One
    * round trip; one more for a reduction.
    *
@@ -168,6 +182,22 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
     return readHistoryStats(this.#session);
   }
 
+  /**
+   * Returns what the session's next request takes of the model's window, before its question, for a gauge in a product:
+   * `tokens` of the `window`, of which a request may take `room`; undefined where the window is not known. With
+   * `source: "provider"` the provider's own count of the newest answer's request is the base, with what it held besides
+   * messages. `system` and `tools` are needed only before the first answer, and where a reduction behind a write made
+   * the view smaller since. One round trip; calls no model.
+   *
+   * @throws ConfigurationError naming the option; StoreError.
+   */
+  async contextUsage(
+    request: Pick<ReducerRequest, "model" | "system" | "tools" | "config"> = {},
+  ): Promise<Omit<Extract<MemoryEvent, { readonly type: "context_usage" }>, "type" | "sessionId"> | undefined> {
+    const { readContextUsage } = await import("../session/context-usage.js");
+    return readContextUsage(this.#session, request);
+  }
+
   /** Returns the last 100 reductions, oldest first: time and new start of the view. */
   async getReductions(): Promise<StoredReduction[]> {
     const { readLastReductions } = await screenPages();
@@ -175,13 +205,14 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
   }
 
   /**
-   * Runs the reducer now and stores the reduced view; the transcript stays.
+   * Runs the reducer now and stores the reduced view; the transcript stays. Takes a config of LangChain, and `focus`:
+   * what a summary that is written now is to say more about.
    *
-   * @throws ConfigurationError without a reducer; ConflictError `stale` while another process reduces the session, or
-   *   if others kept changing the view; errors of the reducer.
+   * @throws ConfigurationError without a reducer, or for a `focus` that is no text; ConflictError `stale` while another
+   *   process reduces the session, or if others kept changing the view; errors of the reducer.
    */
-  reduceView(config?: RunnableConfig): Promise<ReductionOutcome> {
-    return this.#session.reduceView(config);
+  reduceView(options?: ReduceViewOptions): Promise<ReductionOutcome> {
+    return this.#session.reduceView(options);
   }
 
   /**

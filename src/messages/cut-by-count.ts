@@ -1,6 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { cutPlaces, type CutPlaces } from "./cut-places.js";
 import { roleOf } from "./roles.js";
+import { turnFactor } from "./rounds.js";
 import { keptIndexes, type Sections } from "./sections.js";
 
 /** Sizes of a cut by count, in messages. */
@@ -37,9 +38,6 @@ export function cutByCount(
   const kept = cut === 0 ? [] : keptIndexes(messages, sections, cut);
   return cut === 0 || kept.length >= messages.length ? "nothing_removable" : kept;
 }
-
-/** How many times the limit a turn that goes on may have before it is cut. */
-export const turnFactor = 2;
 
 interface CountCut {
   readonly places: CutPlaces;

@@ -18,9 +18,14 @@ import { planRead } from "../store/request-checks.js";
 
 import { newOwnership, type InMemoryOwnership } from "./owners.js";
 import { keyNames, withKey } from "../store/writer-keys.js";
-import { discardIds, type DiscardedId } from "./discards.js";
 import type { InMemoryHold } from "./holds.js";
 import { discardTurns, reopenTurns, restoreTurns, type InMemoryTurns } from "./turns.js";
+
+/** The id of a discarded message, and the time of the discard in seconds since 1970. */
+interface DiscardedId {
+  readonly id: string;
+  readonly second: number;
+}
 
 /** The state of a session as plain data; the counterpart of the three keys in Redis. */
 export interface InMemorySession {
@@ -214,4 +219,33 @@ export function reidentify(session: InMemorySession, identify: IdentifyRecord): 
   const names = keyNames([session.key, ...identities.flatMap((identity) => identity?.key ?? [])].join(" "));
   session.key = [...new Set(names)].join(" ");
   session.rev = session.cut = randomToken();
+}
+
+/**
+ * Forgets the ids whose position lies before the session's base; with `remember`, only those that exceed the bound, the
+ * oldest first.
+ */
+function discardIds(
+  session: Pick<InMemorySession, "ids" | "base" | "discarded">,
+  { forget, remember }: NonNullable<CommitRequest["discard"]>,
+  now: number,
+): void {
+  const { ids, base, discarded } = session;
+  const leaving = forget.filter((id) => (ids.get(id)?.position ?? base) < base);
+  if (remember === undefined) {
+    leaving.forEach((id) => ids.delete(id));
+    return;
+  }
+  const second = Math.floor(now / 1000);
+  const surplus = Math.max(0, discarded.length + leaving.length - remember.count);
+  let dropped = 0;
+  while (dropped < discarded.length && (dropped < surplus || discarded[dropped]!.second < second - remember.seconds)) {
+    dropped += 1;
+  }
+  discarded.push(...leaving.map((id) => ({ id, second })));
+  for (const { id } of discarded.splice(0, Math.max(dropped, discarded.length - remember.count))) {
+    if ((ids.get(id)?.position ?? base) < base) {
+      ids.delete(id);
+    }
+  }
 }

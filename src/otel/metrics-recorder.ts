@@ -38,12 +38,23 @@ export function metricsRecorder(meter: Meter): MemoryEventHandler {
     connection_stalled: () => stalled.add(1),
     damaged: ({ operation }) => damaged.add(1, { "db.operation.name": operation }),
     tool_result_hidden: () => hidden.add(1),
+    ...titleRecorders(meter),
     turn_waits: () => waits.add(1),
     turn_repeated: () => turns.add(1, { [`${prefix}.reason`]: "repeated" }),
     turn_not_stored: ({ reason }) => turns.add(1, { [`${prefix}.reason`]: reason }),
   };
   // An event of a newer build of this package is left out.
   return (event) => (recorders[event.type] as ((event: MemoryEvent) => void) | undefined)?.(event);
+}
+
+/** Recorders of what became of titles that a model was asked for. */
+function titleRecorders(meter: Meter) {
+  const description = "Titles that a model was asked for, by outcome.";
+  const titles = meter.createCounter(`${prefix}.titles`, { unit: "{title}", description });
+  return {
+    titled: () => titles.add(1, { [`${prefix}.outcome`]: "titled" }),
+    title_failed: () => titles.add(1, { [`${prefix}.outcome`]: "failed" }),
+  };
 }
 
 /** Recorders of what requests take of their models' windows. */

@@ -10,8 +10,14 @@ import {
   type StoredRounds,
 } from "../store/session-reads.js";
 import type { SessionRef } from "../store/session-ref.js";
-import { type ScriptCall, type ScriptRunner, runOnSession, type Command, askText } from "../redis/script-runner.js";
-import { readPageScript, readViewScript } from "../redis/lua/scripts.js";
+import {
+  type ScriptCall,
+  type ScriptRunner,
+  runOnSession,
+  firstScripts,
+  type Command,
+  askText,
+} from "../redis/script-runner.js";
 import type { CallName } from "../redis/errors.js";
 import { beginsRound } from "../store/record-text.js";
 import { refuseOwner } from "../store/refusals.js";
@@ -37,7 +43,7 @@ export async function readTail({ index, ...read }: Read, wanted: readonly string
   if (wanted.length > 0) {
     commands.push({ verb: "hmget", args: [ids, ...wanted] });
   }
-  const reply = await atOnce(read, commands, { script: readViewScript, args: [...wanted] });
+  const reply = await atOnce(read, commands, { name: "readViewScript", args: [...wanted] });
   // Only the script's reply holds the index of its first record.
   const isScript = reply[3] !== undefined && !Array.isArray(reply[3]);
   const [fields, records, known] = reply;
@@ -58,7 +64,7 @@ async function readPage({ index, ...read }: Read, limit: number | undefined): Pr
     { verb: "hlen", args: [ids] },
   ];
   const [fields, records, length, known] = await atOnce(read, commands, {
-    script: readPageScript,
+    name: "readPageScript",
     args: [index, last],
   });
   return {
@@ -106,10 +112,12 @@ function stateOf(keys: SessionKeys): Command {
 async function atOnce(
   { runner, session, name, keys }: Omit<Read, "index">,
   commands: readonly Command[],
-  { script, args }: Pick<ScriptCall, "script" | "args">,
+  read: { readonly name: "readViewScript" | "readPageScript"; readonly args: ScriptCall["args"] },
 ): Promise<unknown[]> {
   const byScript = async () => {
-    const call = { script, keys: [keys.log, keys.ids, keys.state], args: [askText(session), ...args], writes: false };
+    const { [read.name]: script } = await firstScripts();
+    const args = [askText(session), ...read.args];
+    const call = { script, keys: [keys.log, keys.ids, keys.state], args, writes: false };
     const [, ...reply] = (await runOnSession(runner, name, call)) as unknown[];
     return reply;
   };

@@ -2,12 +2,11 @@ import { BoundedMap } from "../base/bounded-map.js";
 import { parseOptions, type SchemaOutput } from "../base/options.js";
 import { FollowedLists } from "../redis-lists/followed-lists.js";
 import type { FollowedWrite } from "../redis-lists/session-lists.js";
-import { askText, runOnSession, ScriptRunner } from "../redis/script-runner.js";
+import { askText, firstScripts, runOnSession, ScriptRunner } from "../redis/script-runner.js";
 import { openConnection, type Connection } from "../redis/connection.js";
 import { idHash, sessionKeys, type SessionKeys } from "../redis/keys.js";
 import { markFields, lookedUp } from "./turn-marks.js";
 import { laterScripts } from "../redis/loaded-scripts.js";
-import { appendScript, readViewScript, clearSessionScript, readEpochScript } from "../redis/lua/scripts.js";
 import { redisStoreSchema, type RedisSessionStoreOptions } from "../redis/store-options.js";
 import { planAppend } from "../store/append-plan.js";
 import type { SessionBeside } from "../store/beside.js";
@@ -167,7 +166,8 @@ export class RedisSessionStore implements CompleteSessionStore {
     const { id: sessionId, owner } = session;
     const args = appendArguments(session, request, { plan, at: this.#seen.get(sessionId)?.next ?? 0 });
     const write = async () => {
-      const sent = await this.#script(operation, session, { script: appendScript, args, writes: true });
+      const { appendScript: script } = await firstScripts();
+      const sent = await this.#script(operation, session, { script, args, writes: true });
       const { reply, taken } = heldReply(fullReply(sent, plan));
       const result = appendResult(sessionId, { reply, request, plan });
       this.#noteOwner(sessionId, ownerIn(reply));
@@ -220,7 +220,8 @@ export class RedisSessionStore implements CompleteSessionStore {
     if (view !== undefined) {
       return { reply: reply!, view };
     }
-    const call = { script: readViewScript, args: [askText(session), ...wanted], writes: false };
+    const { readViewScript: script } = await firstScripts();
+    const call = { script, args: [askText(session), ...wanted], writes: false };
     const [, ...found] = (await this.#script("readView", session, call)) as unknown[];
     return wholeView(viewReply(found))!;
   }
@@ -355,6 +356,7 @@ export async function clearSession({
   const name = { operation: "clear", sessionId: session.id };
   const { log, ids, state } = keys;
   const args = [askText(session)];
+  const { readEpochScript, clearSessionScript } = await firstScripts();
   const life = await runOnSession(runner, name, { script: readEpochScript, keys: [state], args, writes: false });
   const [, epoch] = life as [string, string];
   const call = { script: clearSessionScript, keys: [log, ids, state], args: [...args, epoch], writes: true };

@@ -21,6 +21,14 @@ export interface ScriptRunnerOptions extends RoundTripOptions {
   readonly waitReplicas: number | undefined;
 }
 
+type FirstScripts = typeof import("./lua/scripts.js");
+let loadedScripts: FirstScripts | undefined;
+
+/** The scripts of appends, reads and clear, loaded with the first of these that a process sends. */
+export function firstScripts(): FirstScripts | Promise<FirstScripts> {
+  return loadedScripts ?? import("./lua/scripts.js").then((scripts) => (loadedScripts = { ...scripts }));
+}
+
 /** Hashes of the scripts sent through each client, shared by all stores of the client. */
 const sentScripts = new WeakMap<RedisClient, Set<string>>();
 

@@ -4,7 +4,7 @@ import * as z from "zod/mini";
 import { findAllIssues, repairAll } from "../structure/ledger/bound-rule.js";
 import { repairFields, type RepairOptions, type RepairPlan, resolveRepairOptions } from "../structure/options.js";
 import { resolveProfileChoice } from "../structure/profiles/resolve-profile.js";
-import { planForModel } from "../structure/seam/model-input.js";
+import { type ModelPlan, planForModel } from "../structure/seam/model-input.js";
 import { throwOnErrors } from "../structure/validate.js";
 import type { StructureIssue } from "../structure/rules/rules.js";
 import type { StructureRepair } from "../structure/repair/session.js";
@@ -18,7 +18,10 @@ export interface ConversationGuardOptions extends Omit<RepairOptions, "profile" 
    * not given or not known the neutral one. @default "auto" with a model that is called, else "langchain"
    */
   readonly profile?: RepairOptions["profile"] | "auto";
-  /** The model that is called, with its bindings, or the name of the model. @default not known */
+  /**
+   * The model that is called, with its bindings, or the name of the model. Rule S32 then reads the tools that are bound
+   * to it, unless `tools` says others. @default not known
+   */
   readonly model?: unknown;
   /**
    * `throw` refuses messages with errors; `repair` returns the repaired messages, and refuses those that cannot be
@@ -84,11 +87,19 @@ function plannerOf({
   const named = resolved === "auto" ? {} : { profile: resolved };
   if (isCalled) {
     const request = { model, choices: { ...choices, ...named } };
-    return async (config) => (await planForModel(owner, { ...request, config })).plan;
+    return async (config) => withPrefix(await planForModel(owner, { ...request, config }), choices);
   }
   const ofName = typeof model === "string" ? { model } : {};
   const plan = resolveRepairOptions(owner, { ...choices, ...ofName, ...named });
   return () => plan;
+}
+
+/** A chain's model gets what stands in the messages and what is bound to it, so that rule S32 is known of it. */
+function withPrefix({ plan, profile }: ModelPlan, { system }: RepairOptions): RepairPlan {
+  const { criteria, choices } = plan;
+  return profile.bindsThoughts && criteria.prefix === undefined
+    ? { criteria: { ...criteria, prefix: { system, tools: profile.tools } }, choices }
+    : plan;
 }
 
 interface GuardSettings extends Pick<SchemaOutput<typeof guardOptions>, "mode" | "onIssues" | "onRepairs"> {

@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import * as z from "zod/mini";
 import { ConfigurationError } from "../base/errors.js";
-import { anyFunction, lazy, objectWith, positiveInteger } from "../base/options.js";
+import { anyFunction, lazy, nonEmptyText, objectWith, positiveInteger } from "../base/options.js";
 import { tiktokenCounter } from "../tokens/counters/tiktoken-counter.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 
@@ -11,6 +11,9 @@ export const sectionFields = lazy(() => ({
   pin: z.optional(anyFunction<(message: BaseMessage) => boolean>()),
   cutAt: z.optional(z.enum(["turn", "step"], 'must be "turn" or "step"')),
 }));
+
+/** Schema field of the option that says what summaries are to say more about. */
+export const focusField = lazy(() => ({ focus: z.optional(nonEmptyText()) }));
 
 /** Options of reducers that measure in tokens. */
 export interface TokenBudgetOptions {

@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { mayCall } from "../messages/calls.js";
-import { turnFactor } from "../messages/cut-by-count.js";
 import { roleOf } from "../messages/roles.js";
+import { turnFactor } from "../messages/rounds.js";
 import type { ViewLimit } from "../store/session-writes.js";
 import type { ChatHistoryReducer } from "./chat-history-reducer.js";
 

@@ -100,9 +100,15 @@ const originals = new WeakMap<BaseMessage, BaseMessage>();
 export function withShorterContent(message: ToolMessage, content: MessageContent): ToolMessage {
   const { tool_call_id, name, id, status, artifact, metadata, additional_kwargs, response_metadata } = message;
   const fields = { tool_call_id, name, id, status, artifact, metadata, additional_kwargs, response_metadata };
-  const shortened = new ToolMessage({ ...fields, content });
-  originals.set(shortened, originalOf(message));
-  return shortened;
+  return asShortened(new ToolMessage({ ...fields, content }), message);
+}
+
+/** The shorter copy of a message; it does not count as removed. */
+export function asShortened<M extends BaseMessage>(copy: M, message: BaseMessage): M {
+  if (copy !== message) {
+    originals.set(copy, originalOf(message));
+  }
+  return copy;
 }
 
 function originalOf(message: BaseMessage): BaseMessage {

@@ -34,8 +34,8 @@ export function sealedBeside(beside: SessionBeside, writes: (session: SessionRef
 }
 
 /**
- * Side fields of a store, sealed. The same text reads differently each time it is sealed, so an expected value is
- * compared by the stored text that this process saw last for it; where another is stored, by what that one says.
+ * Side fields of a store, encrypted. Ciphertexts of equal values differ, so a compare-and-set first compares the
+ * ciphertext that this process saw last for the expected value; if another is stored, its decrypted value.
  */
 class SealedSide {
   readonly #beside: SessionBeside;

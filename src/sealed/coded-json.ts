@@ -1,9 +1,9 @@
 /**
- * Texts with which the JSON of messages is written, one for each control character that JSON cannot hold: escapes, and
- * keys of LangChain and of providers. A part of the stored format: entries may not change.
+ * Dictionary: each frequent piece of a message's JSON (escapes, keys of LangChain and of providers) is written as one
+ * control character that JSON cannot contain. Part of the stored format: entries may not change.
  *
- * None is a part of what a text says. So the length of a sealed message depends on the lengths of its texts only, and
- * not on whether they say something twice, as it would if messages were compressed.
+ * No entry is user text, so the length of a sealed message depends only on the lengths of its texts. General
+ * compression would reveal by the length whether texts repeat.
  */
 const codedTexts = [
   String.raw`\\`,

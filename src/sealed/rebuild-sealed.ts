@@ -51,7 +51,7 @@ export async function rebuildSealed({ store, opener, session, identify, options 
   }
 }
 
-/** Undefined for a record that a key does not open which opens others. */
+/** Undefined for a record that was changed: its key decrypts other records of the log, but not this one. */
 function openedUnlessChanged(opener: SessionOpener, record: string, good: ReadonlySet<string>) {
   try {
     return opener.recordNow(record);

@@ -11,9 +11,9 @@ const beginning = /^\{"type":"([\w-]{1,40})"/;
  * Seals a record: a line `{"type":…,"data":{"id":…},"sealed":"<key id>","meta":{"v":2,…}}`, and behind it the sealed
  * text, seven bits in each character.
  *
- * Plain stay the type, with which rounds are found, the id, and what `meta` says: the turn's name (a hash), token
- * counts, the time, and the kind of the output. All of `data` is sealed, with codes in place of its usual parts; of a
- * record of another maker, everything as it is.
+ * Not encrypted: the type, by which rounds are found, the id, and `meta` with the turn's name (a hash), token counts,
+ * time, and form of the answer. Encrypted: the rest of `data`, compacted by {@link codeJson}; of a record that another
+ * package wrote, all of its text, unchanged.
  */
 export function sealRecord(key: SessionKey, record: string, id: string): string {
   const type = beginning.exec(record)?.[1] ?? "";

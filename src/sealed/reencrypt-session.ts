@@ -38,8 +38,8 @@ export interface Reencrypted {
 type Replaced = ReadonlyMap<string | number, string>;
 
 /**
- * Seals all of a session with the current key, beside writers; what is plain, too. Nothing is lost and no view changes:
- * a text that a writer changed meanwhile is left to the next pass. Undefined for a session that does not exist.
+ * Encrypts a session, plain texts included, with the current key while others write to it. Nothing is lost and no view
+ * changes: a text that a writer changed meanwhile is left to the next pass. Undefined where no such session exists.
  *
  * @throws EncryptionError if a key is missing; StoreError `damaged`.
  */

@@ -16,7 +16,7 @@ interface KeptPlain {
   readonly kept: KeptRecord;
 }
 
-/** By the keys that opened them: who has not the keys gets nothing that was opened with them. */
+/** Decrypted records, by key ring: a store with other keys is never given them. */
 const keptBy = new WeakMap<KeyRing, WeakMap<KeptRecord, KeptPlain>>();
 
 /** A record as it was before it was sealed, and its key; without one, it was never sealed. */

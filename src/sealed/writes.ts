@@ -95,7 +95,7 @@ export class SealedWrites {
     for (const { index, record, digest } of differing) {
       const { id, digest: own } = records[index]!;
       if (record === undefined) {
-        // Which key made it is not known any more, but that one is among those that this session needed.
+        // The record was discarded, and its key id with it: one of the session's keys made the stored digest.
         keys.set(
           id,
           this.#ring.known(this.session.id).find((key) => key.digest(own) === digest),

@@ -1,5 +1,4 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import type { RunnableConfig } from "@langchain/core/runnables";
 import * as z from "zod/mini";
 import { identifyRecord } from "../codec/message-ids.js";
 import { metaOf } from "../codec/decode-record.js";
@@ -35,6 +34,7 @@ import {
 import { appendTurn, sendStamped } from "./append-turn.js";
 import type { MemoryContext } from "./memory-context.js";
 import type { SessionOfMemory } from "./session-of-memory.js";
+import type { ReduceViewOptions } from "./reduce-view.js";
 import { currentRun, traceOf, traceOfReader, type TracePlace } from "./reduction-trace.js";
 import {
   roundsInTurnOrder,
@@ -54,6 +54,8 @@ const roundsSchema = lazy(() => z.strictObject({ count: positiveInteger() }));
 const rebuildSchema = lazy(() => z.strictObject({ owner: z.optional(nonEmptyText()) }));
 /** The code of reductions, loaded with the first one. */
 const reductions = loadedOnce(() => import("./reduce-view.js"));
+/** The code of titles, loaded with the first write of a memory that gives them. */
+const titling = loadedOnce(() => import("./give-title.js"));
 const noOptions: SchemaOutput<typeof appendSchema> = {};
 /** Number of extra rounds to read to find the question of a late answer. */
 const furtherRounds = 50;
@@ -207,6 +209,9 @@ export class ConversationSession implements SessionOfMemory {
     for (const index of turn?.opens ? [] : result.conflicts) {
       report(this.context.onEvent, { type: "conflict_kept", sessionId: this.sessionId, messageId: records[index]!.id });
     }
+    if (this.context.titles !== undefined) {
+      this.inBackground(this.#giveTitle({ messages, isNew: done.next === done.appended }));
+    }
     if (turn?.returnView === true) {
       return result.view === undefined ? outcome : { ...outcome, view: result.view };
     }
@@ -216,6 +221,11 @@ export class ConversationSession implements SessionOfMemory {
       await (this.context.reduceWhen === "background" ? this.inBackground(reduction) : reduction);
     }
     return outcome;
+  }
+
+  async #giveTitle(written: { readonly messages: readonly BaseMessage[]; readonly isNew: boolean }): Promise<void> {
+    const { giveTitle } = await titling();
+    return giveTitle(this, written);
   }
 
   async #reduce(view: SessionView, trace: TracePlace | undefined): Promise<void> {
@@ -245,12 +255,12 @@ export class ConversationSession implements SessionOfMemory {
   }
 
   /** Runs the reducer now and commits its result. */
-  async reduceView(config?: RunnableConfig): Promise<ReductionOutcome> {
+  async reduceView(options?: ReduceViewOptions): Promise<ReductionOutcome> {
     if (this.context.reducer === undefined) {
       throw new ConfigurationError("reducer", 'reduceView() needs the option "reducer".');
     }
     const { reduceAndCommit } = await reductions();
-    return reduceAndCommit(this, config);
+    return reduceAndCommit(this, options);
   }
 
   /** Removes the message and everything after it. At least two round trips, one to find the message. */
@@ -323,8 +333,7 @@ export class ConversationSession implements SessionOfMemory {
   inBackground(work: Promise<void>): void {
     const { pending } = this.context;
     const tracked = work.finally(() => pending.delete(tracked));
-    pending.add(tracked);
-    sessionsOfWork.set(tracked, this.sessionId);
+    pending.set(tracked, this.sessionId);
   }
 
   #decodeOptions() {
@@ -339,10 +348,7 @@ export class ConversationSession implements SessionOfMemory {
   }
 }
 
-/** The session of each background work. */
-const sessionsOfWork = new WeakMap<Promise<unknown>, string>();
-
 /** Resolves when the background work of a session has ended that is under way now. */
 export async function drainSession({ pending }: MemoryContext, sessionId: string): Promise<void> {
-  await Promise.allSettled([...pending].filter((work) => sessionsOfWork.get(work) === sessionId));
+  await Promise.allSettled([...pending].flatMap(([work, id]) => (id === sessionId ? [work] : [])));
 }

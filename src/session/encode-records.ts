@@ -1,4 +1,4 @@
-import type { BaseMessage } from "@langchain/core/messages";
+import { ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { decodeRecord } from "../codec/decode-record.js";
 import {
   encodeContent,
@@ -12,7 +12,8 @@ import { ConfigurationError, MemoryError, RecordError } from "../base/errors.js"
 import type { NewRecord } from "../store/session-writes.js";
 import type { ModelUsage } from "../store/lists.js";
 import { checkNumberOfRecords, checkSizes, type SizeLimits } from "../store/request-checks.js";
-import { isRecord } from "../messages/values.js";
+import { readEarlierName } from "../messages/calls.js";
+import { fieldsOf, isRecord } from "../messages/values.js";
 import { roleOf } from "../messages/roles.js";
 import { breather, countOf, rememberTokens } from "../tokens/counted-messages.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
@@ -131,9 +132,18 @@ export function usageOf(message: BaseMessage): ModelUsage | undefined {
   if (!isRecord(usage) || roleOf(message) !== "ai") {
     return undefined;
   }
-  const [input, output] = [amountOf(usage["input_tokens"]), amountOf(usage["output_tokens"])];
-  const total = usage["total_tokens"] === undefined ? input + output : amountOf(usage["total_tokens"]);
-  return { model: nameOf(response), input, output, total };
+  const given = [amountOf(usage["input_tokens"]), amountOf(usage["output_tokens"])] as const;
+  const total = usage["total_tokens"] === undefined ? given[0] + given[1] : amountOf(usage["total_tokens"]);
+  const [input, output] = compactionUsage(response);
+  return { model: nameOf(response), input: given[0] + input, output: given[1] + output, total: total + input + output };
+}
+
+/** Input and output of the calls in which the provider compacted the conversation: they are billed besides. */
+function compactionUsage(response: unknown): readonly [number, number] {
+  const calls = fieldsOf(fieldsOf(response)["usage"])["iterations"];
+  const own = Array.isArray(calls) ? calls.map(fieldsOf).filter(({ type }) => type === "compaction") : [];
+  const sum = (key: string) => own.reduce((all, call) => all + amountOf(call[key]), 0);
+  return [sum("input_tokens"), sum("output_tokens")];
 }
 
 function amountOf(value: unknown): number {
@@ -159,9 +169,13 @@ export async function prepareMessages(
   messages: readonly BaseMessage[],
   { turnId, side }: Pick<AppendOptions, "turnId" | "side">,
 ): Promise<CopiedMessage[]> {
-  const given = copyMessages(messages, { sessionId, turnId });
+  const repeats = Array.isArray(messages) && messages.some(mayRepeat);
+  const own = repeats
+    ? messages.map((message) => (mayRepeat(message) ? withoutRepetition(message) : message))
+    : messages;
+  const given = copyMessages(own, { sessionId, turnId });
   const { store, tokenCounter, forms } = context;
-  const stored = forms === undefined ? messages : await forms.of(messages);
+  const stored = forms === undefined ? own : await forms.of(own);
   const copies = forms === undefined ? given : copiesOf(stored, given);
   if (tokenCounter !== undefined) {
     const { limits } = store;
@@ -172,6 +186,26 @@ export async function prepareMessages(
     await countCopies(tokenCounter, copies, stored);
   }
   return copies;
+}
+
+const references = new WeakMap<BaseMessage, BaseMessage>();
+
+/** The message to store: a reference in the place of a result that repeats what is stored. */
+export function withoutRepetition(message: BaseMessage): BaseMessage {
+  const { artifact, id, name, tool_call_id, status } = message as ToolMessage;
+  const text: unknown = name === readEarlierName && isRecord(artifact) ? artifact["reference"] : undefined;
+  const known = references.get(message);
+  if (typeof text !== "string" || known !== undefined) {
+    return known ?? message;
+  }
+  const made = new ToolMessage({ content: text, id, name, tool_call_id, status });
+  references.set(message, made);
+  return made;
+}
+
+/** True for a result of the tool that reads stored messages; false also for what is no message. */
+function mayRepeat(message: BaseMessage | null | undefined): boolean {
+  return message?.name === readEarlierName;
 }
 
 /** Copies of the stored forms, under the ids of the given messages. */

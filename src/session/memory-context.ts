@@ -1,23 +1,27 @@
 import * as z from "zod/mini";
+import { BoundedMap } from "../base/bounded-map.js";
 import { ConfigurationError } from "../base/errors.js";
 import { type MemoryEventHandler } from "../base/events.js";
 import { loadedOnce } from "../base/loaded-once.js";
 import {
   lazy,
+  nonEmptyText,
   nonNegativeInteger,
   objectOf,
   objectWith,
   parseOptions,
   positiveInteger,
   timeToLive,
+  type SchemaOutput,
   type TTL,
 } from "../base/options.js";
 import type { BuiltInProfile } from "../structure/profiles/built-in-profiles.js";
+import { checkProfile, type ProfileChoice } from "../structure/profiles/check-profile.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";
-import { resolveProfileChoice } from "../structure/profiles/resolve-profile.js";
 import { asReducer, type ReducerLike } from "../reducers/as-reducer.js";
 import type { ChatHistoryReducer } from "../reducers/chat-history-reducer.js";
 import type { ContextWindow } from "../reducers/window/context-window.js";
+import type { SummaryModel } from "../reducers/summary/summarizer.js";
 import type { ReduceWhen } from "../reducers/reduce-when.js";
 import { openStore, storeFields, type StoreSettings, type StoreSource } from "./open-store.js";
 import type { ExactlyOne } from "../redis/store-options.js";
@@ -81,12 +85,20 @@ export interface MemorySettings extends StoreSettings {
    */
   readonly onConflict?: "error" | "keep";
   /**
-   * Policy for writes to a session that lost a part in Redis: fail, or rebuild it from the log and continue.
-   * @default "error"
+   * Policy for damage: whether a write to a session that lost a part in Redis fails, or rebuilds it from the log and
+   * continues (`session`, also as the whole option), and whether a read skips a record that it cannot read with an
+   * event, or throws (`record`).
+   * @default { session: "error", record: "skip" }
    */
-  readonly onDamage?: "error" | "rebuild";
-  /** Whether reads throw on an unreadable record instead of skipping it with an event. @default false */
-  readonly strict?: boolean;
+  readonly onDamage?:
+    | "error"
+    | "rebuild"
+    | {
+        /** A session that lost a part. @default "error" */
+        readonly session?: "error" | "rebuild";
+        /** A record that cannot be read. @default "skip" */
+        readonly record?: "skip" | "error";
+      };
   /**
    * Sums up the `usage_metadata` of stored AI messages for each session and model, in the write itself;
    * `memory.sessions` shows the sums. @default false
@@ -104,6 +116,18 @@ export interface MemorySettings extends StoreSettings {
    * stored (RecordError `refused`). @default none
    */
   readonly beforeStore?: BeforeStore;
+  /**
+   * Gives a session without a title one after its first answer, in the background, once over all processes: of two
+   * titles the one that is there stays. The model sees the stored forms of the first 20 messages. A failure is an event
+   * `title_failed`, and the next answer tries again, up to the third round; `titled` tells its usage.
+   * @default none
+   */
+  readonly titles?: {
+    /** A chat model, or another Runnable from messages to text or a message; called for at most 30 seconds. */
+    readonly model: SummaryModel;
+    /** Instructions for the model. @default a title of at most six words in the user's language */
+    readonly prompt?: string;
+  };
 }
 
 /**
@@ -143,12 +167,15 @@ export interface MemoryContext {
   readonly onDamage: "error" | "rebuild";
   readonly strict: boolean;
   readonly trackUsage: boolean;
-  readonly profile: StructureProfile | "auto";
+  readonly titles: MemorySettings["titles"] | undefined;
+  /** Sessions that have a title, or get none. */
+  readonly titled: BoundedMap<string, true>;
+  readonly profile: ProfileChoice;
   readonly onEvent: MemoryEventHandler | undefined;
   /** Cache of counts that records lack; undefined without a counter. */
   readonly recounts: Recounts | undefined;
-  /** Background reductions under way. */
-  readonly pending: Set<Promise<unknown>>;
+  /** Work under way that nobody waits for, with the session that it is for. */
+  readonly pending: Map<Promise<unknown>, string>;
   /** Forms made by `beforeStore`; undefined without that option. */
   readonly forms: StoredForms | undefined;
   /** Called when the memory is closed, before all else; never rejects. */
@@ -180,6 +207,36 @@ const retention = lazy(() =>
   ),
 );
 
+/** Policies of the option `onDamage` for sessions and for records. */
+const damagePolicy = lazy(() =>
+  z.pipe(
+    z.union(
+      [
+        z.enum(["error", "rebuild"]),
+        z.strictObject({
+          session: z.optional(z.enum(["error", "rebuild"], 'must be "error" or "rebuild"')),
+          record: z.optional(z.enum(["skip", "error"], 'must be "skip" or "error"')),
+        }),
+      ],
+      'must be "error", "rebuild" or { session, record }',
+    ),
+    z.transform((given): Pick<MemoryContext, "onDamage" | "strict"> => {
+      const { session = "error", record = "skip" } = typeof given === "string" ? { session: given } : given;
+      return { onDamage: session, strict: record === "error" };
+    }),
+  ),
+);
+
+const titleModel = lazy(() =>
+  objectOf(
+    {
+      model: objectWith<SummaryModel>(["invoke"], "a chat model or another Runnable"),
+      prompt: z.optional(nonEmptyText()),
+    },
+    "an object with model and prompt",
+  ),
+);
+
 const memoryFields = lazy(() => ({
   ...storeFields(),
   sessionTTL: z.optional(timeToLive()),
@@ -202,11 +259,11 @@ const memoryFields = lazy(() => ({
   retention: z.optional(retention()),
   tokenCounter: z.optional(objectWith<TokenCounter>(["countMessage", "countText"], "a TokenCounter")),
   onConflict: z._default(z.enum(["error", "keep"], 'must be "error" or "keep"'), "error"),
-  onDamage: z._default(z.enum(["error", "rebuild"], 'must be "error" or "rebuild"'), "error"),
-  strict: z._default(z.boolean("must be true or false"), false),
+  onDamage: z.prefault(damagePolicy(), "error"),
   trackUsage: z._default(z.boolean("must be true or false"), false),
-  profile: z.optional(z.custom<BuiltInProfile | StructureProfile | "auto">()),
+  profile: z.optional(z.custom<ProfileChoice>()),
   beforeStore: z.optional(z.custom<BeforeStore>((value) => typeof value === "function", "must be a function")),
+  titles: z.optional(titleModel()),
 }));
 
 /** Option schemas by owner of a context. */
@@ -228,23 +285,21 @@ export function createMemoryContext(owner: keyof typeof schemas, options: RedisC
     );
   }
   const checked = parseOptions(owner, schemas[owner](), options);
-  const { sessionTTL, reducer, reduceWhen, onConflict, onDamage, strict, trackUsage, onEvent } = checked;
-  const pending = new Set<Promise<unknown>>();
+  const { sessionTTL, reducer, reduceWhen, onConflict, trackUsage, onEvent, titles, profile = "auto" } = checked;
+  const { onDamage, strict } = checked.onDamage;
+  const pending = new Map<Promise<unknown>, string>();
   const opened = openStore(owner, options);
   const { ownsStore } = opened;
   const store = sessionTTL?.refreshOnRead
     ? refreshedOnRead(owner, opened.store, { ttlMs: sessionTTL.ms, pending })
     : opened.store;
-  if (onDamage === "rebuild") {
-    requireGroup(`${owner}: onDamage "rebuild"`, store, "edits");
-  }
-  if (trackUsage) {
-    requireGroup(`${owner}: trackUsage`, store, "lists");
-  }
+  requireGroups(owner, store, checked);
   const resolved = reducer === undefined || reducer === "none" ? undefined : asReducer(reducer);
   const tokenCounter = checked.tokenCounter ?? resolved?.tokenCounter;
   return {
     ...{ store, ownsStore, reduceWhen, onConflict, onDamage, strict, trackUsage, onEvent },
+    titles: titles as MemorySettings["titles"],
+    titled: new BoundedMap(10_000),
     source: opened.store,
     clock: new ServerClock(),
     holds: new LocalHolds(),
@@ -252,13 +307,29 @@ export function createMemoryContext(owner: keyof typeof schemas, options: RedisC
     discard: checked.retention,
     reducer: resolved,
     window: reduceWhen === "never" || reducer === "none" ? undefined : windowSource(resolved),
-    profile: resolveProfileChoice(owner, checked.profile === undefined ? "auto" : checked.profile),
+    profile: profile === "auto" ? profile : checkProfile(owner, profile),
     tokenCounter,
     recounts: tokenCounter && new Recounts(tokenCounter.id),
     pending,
     forms: checked.beforeStore && new StoredForms(checked.beforeStore),
     onClose: new Set(),
   };
+}
+
+/** Refuses options for which the store lacks methods. */
+function requireGroups(
+  owner: string,
+  store: SessionStore,
+  { onDamage, trackUsage, titles }: SchemaOutput<typeof schemas.RedisChatMemory>,
+): void {
+  const needs = [
+    { option: 'onDamage "rebuild"', isSet: onDamage.onDamage === "rebuild", groups: ["edits"] },
+    { option: "trackUsage", isSet: trackUsage, groups: ["lists"] },
+    { option: "titles", isSet: titles !== undefined, groups: ["lists", "beside"] },
+  ] as const;
+  for (const { option, groups } of needs.filter(({ isSet }) => isSet)) {
+    groups.forEach((group) => requireGroup(`${owner}: ${option}`, store, group));
+  }
 }
 
 /** The given reducer, if it knows windows; where none is given, one with default options. */
@@ -281,7 +352,7 @@ export async function drainContext(context: MemoryContext): Promise<void> {
   const awake = setInterval(() => undefined, 60_000);
   try {
     while (context.pending.size > 0) {
-      await Promise.all(context.pending);
+      await Promise.all(context.pending.keys());
     }
   } finally {
     clearInterval(awake);

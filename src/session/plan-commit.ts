@@ -2,9 +2,11 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { digestMessage, encodeMessage } from "../codec/encode-message.js";
 import { encodeHead } from "../codec/head.js";
 import { messageIdOf } from "../codec/message-ids.js";
+import { compactionIn } from "../messages/calls.js";
 import { splitsStep } from "../messages/steps.js";
 import { StructureError } from "../base/errors.js";
 import { countOf, countTotal } from "../tokens/counted-messages.js";
+import { withoutRepetition } from "./encode-records.js";
 import type { MemoryContext } from "./memory-context.js";
 import type { DecodedView, StoredEntry } from "./view.js";
 
@@ -39,7 +41,9 @@ export async function planCommit(
     view.entries.map(({ message }) => message),
     result,
   );
-  const log = view.entries.filter(({ position }) => position !== undefined);
+  // Records in front of a compaction are to leave the view: a system message there goes into the head.
+  const compacted = view.entries.findLastIndex(({ message }) => compactionIn(message) !== undefined);
+  const log = view.entries.slice(Math.max(0, compacted)).filter(({ position }) => position !== undefined);
   const first = endOfLog(log, sharedEnd(log, result));
   const shared = log.length - first;
   const start = log[first]?.position ?? view.stored.next;
@@ -117,7 +121,8 @@ async function headOf(
       stored.push(message);
       continue;
     }
-    const [form = message] = forms === undefined ? [] : await forms.of([message]);
+    const own = withoutRepetition(message);
+    const [form = own] = forms === undefined ? [] : await forms.of([own]);
     const tokens = counter === undefined ? undefined : { [counter.id]: await countOf(counter, form) };
     records.push(encodeMessage(form, { id: messageIdOf(message, { index }), ...(tokens && { tokens }) }).record);
     stored.push(form);

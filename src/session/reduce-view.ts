@@ -2,8 +2,10 @@ import { maxTries } from "../base/tries.js";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { metaOf } from "../codec/decode-record.js";
 import { identifyRecord, lastIdOf } from "../codec/message-ids.js";
-import { ConflictError } from "../base/errors.js";
+import { ConfigurationError, ConflictError } from "../base/errors.js";
 import { report } from "../base/events.js";
+import { compactionIn } from "../messages/calls.js";
+import type { ReducerRequest } from "../reducers/chat-history-reducer.js";
 import type { ReductionOutcome } from "../reducers/reduction-outcome.js";
 import type { SessionView } from "../store/session-reads.js";
 import type { CommitRequest } from "../store/session-writes.js";
@@ -12,6 +14,12 @@ import { tracedReduction, type TracePlace } from "./reduction-trace.js";
 import type { SessionOfMemory } from "./session-of-memory.js";
 import { decodeView, type DecodedView } from "./view.js";
 
+/** A config of LangChain, and the topic of a summary. */
+export interface ReduceViewOptions extends RunnableConfig {
+  /** Topic that a summary written now is to say more about. @default the reducer's own `focus` */
+  readonly focus?: string;
+}
+
 const pageSize = 1000;
 /**
  * Reduces the view and commits the result by compare-and-set; reads and reduces again if another process changed it.
@@ -19,11 +27,18 @@ const pageSize = 1000;
  * @throws ConflictError `stale` after three lost races, or while another process reduces the session under a lease;
  * errors of the reducer.
  */
-export async function reduceAndCommit(target: SessionOfMemory, config?: RunnableConfig): Promise<ReductionOutcome> {
+export async function reduceAndCommit(
+  target: SessionOfMemory,
+  { focus, ...config }: ReduceViewOptions = {},
+): Promise<ReductionOutcome> {
   const { sessionId, context } = target;
+  if (focus !== undefined && (typeof focus !== "string" || focus === "")) {
+    throw new ConfigurationError("focus", 'reduceView: option "focus" must be a text that is not empty.');
+  }
+  const how = { config, ...(focus !== undefined && { request: { focus } }) };
   const result = await underLease(target, async () => {
     for (let attempt = 1; attempt <= maxTries.edit; attempt += 1) {
-      const outcome = await reduceOnce(target, await context.store.readView(target.ref), config);
+      const outcome = await reduceOnce(target, await context.store.readView(target.ref), how);
       if (outcome !== "stale") {
         return outcome;
       }
@@ -61,7 +76,7 @@ export async function reduceAfterWrite(
   try {
     // Under a lease the view is read again: the last holder may have reduced it since.
     const read = async () => (context.reducer!.requiresLease ? context.store.readView(target.ref) : view);
-    if ((await underLease(target, async () => reduceOnce(target, await read(), trace))) === "stale") {
+    if ((await underLease(target, async () => reduceOnce(target, await read(), { config: trace }))) === "stale") {
       report(context.onEvent, { type: "reduction_stale", sessionId });
     }
   } catch (error) {
@@ -92,15 +107,17 @@ async function underLease<T>({ ref, context }: SessionOfMemory, reduce: () => Pr
 async function reduceOnce(
   target: SessionOfMemory,
   stored: SessionView,
-  config?: RunnableConfig,
+  { config, request }: { readonly config: RunnableConfig | undefined; readonly request?: ReducerRequest },
 ): Promise<ReductionOutcome | "stale"> {
   const { sessionId, context } = target;
   const view = decodeView(stored, { ...context, sessionId });
   const noteCounts = context.recounts?.apply(sessionId, view);
   const messages = view.entries.map(({ message }) => message);
-  const outcome = await tracedReduction(context.reducer!, messages, config);
+  const outcome = await tracedReduction(context.reducer!, messages, config, request);
   await noteCounts?.();
-  const committed = outcome.changed ? await commitOutcome(target, view, outcome) : undefined;
+  // Messages that a provider compacted are hidden already; their records are to leave the view too.
+  const moves = outcome.changed || messages.some((message) => compactionIn(message) !== undefined);
+  const committed = moves ? await commitOutcome(target, view, outcome) : undefined;
   if (committed === undefined && outcome.error !== undefined) {
     report(context.onEvent, { type: "reduction_failed", sessionId, error: outcome.error });
   }

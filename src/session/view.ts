@@ -11,7 +11,7 @@ import {
   type ParsedRecord,
 } from "../codec/decode-record.js";
 import { keptRecords, refuseKept, type KeptRecord, type KeptRecords } from "../store/kept-records.js";
-import { answeredId, findOrphanResults } from "../messages/calls.js";
+import { answeredId, findOrphanResults, fromCompaction } from "../messages/calls.js";
 import { unknownKey } from "../store/refusals.js";
 import { EncryptionError, MemoryError } from "../base/errors.js";
 import { report, type MemoryEventHandler } from "../base/events.js";
@@ -48,11 +48,12 @@ export interface DecodeOptions {
 export function viewMessages(stored: SessionView, options: DecodeOptions): BaseMessage[] {
   reportDamage(stored, options);
   const head = headRecords(stored.head, options);
-  if (!isInTurnOrder(head.length === 0 ? stored.records : [...head, ...stored.records])) {
+  if (!isShownInOrder(stored.records, head)) {
     return shownEntries(stored, head, options).map(({ message }) => message);
   }
   const log = decodeMessages(stored.records, options, stored.start);
-  const messages = head.length === 0 ? log : [...decodeMessages(head, options), ...log];
+  const all = head.length === 0 ? log : [...decodeMessages(head, options), ...log];
+  const messages = fromCompaction(all, (message) => message) as BaseMessage[];
   const orphans = orphanResults(messages, options);
   return orphans === undefined ? messages : messages.filter((_, index) => !orphans.has(index));
 }
@@ -65,7 +66,8 @@ export function decodeView(stored: SessionView, options: DecodeOptions): Decoded
 
 function shownEntries(stored: SessionView, head: readonly string[], options: DecodeOptions): readonly StoredEntry[] {
   const inHead = decodeEntries(head, options);
-  const all = inTurnOrder([...inHead, ...decodeEntries(stored.records, options, stored.start)], inHead.length);
+  const inOrder = inTurnOrder([...inHead, ...decodeEntries(stored.records, options, stored.start)], inHead.length);
+  const all = fromCompaction(inOrder, ({ message }) => message);
   const orphans = orphanResults(
     all.map(({ message }) => message),
     options,
@@ -224,6 +226,22 @@ interface Group<E> {
  */
 export function inTurnOrder<E extends Entry>(entries: readonly E[], inHead = 0): readonly E[] {
   return isInTurnOrder(entries.map(({ record }) => record)) ? entries : grouped(entries, inHead).groups.flat();
+}
+
+/** As {@link isInTurnOrder} for a view. Kept records are checked once. */
+function isShownInOrder(records: readonly string[], head: readonly string[]): boolean {
+  if (head.length > 0) {
+    return isInTurnOrder([...head, ...records]);
+  }
+  const kept = keptRecords.get(records);
+  if (kept?.isInOrder === true) {
+    return true;
+  }
+  const isInOrder = isInTurnOrder(records);
+  if (kept !== undefined) {
+    kept.isInOrder = isInOrder;
+  }
+  return isInOrder;
 }
 
 /** Conservative check without decoding: true only for records whose order {@link inTurnOrder} keeps. */

@@ -15,8 +15,8 @@ const capacity = 10_000;
 /** How reads extend the life of sessions. */
 interface Refreshing {
   readonly ttlMs: number;
-  /** Extensions under way. */
-  readonly pending: Set<Promise<unknown>>;
+  /** Work under way, with its session: each extension is put into it. */
+  readonly pending: Map<Promise<unknown>, string>;
 }
 
 /**
@@ -48,7 +48,7 @@ function refreshingStore(store: StoreWith<"beside">, { ttlMs, pending }: Refresh
       .finally(() => {
         pending.delete(tracked);
       });
-    pending.add(tracked);
+    pending.set(tracked, id);
   };
   return around(store, async ({ method, session }, go) => {
     const answer = go();

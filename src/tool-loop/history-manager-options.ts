@@ -1,5 +1,13 @@
 import * as z from "zod/mini";
-import { anyText, fraction, lazy, nonEmptyText, objectWith, positiveInteger } from "../base/options.js";
+import {
+  anyText,
+  fraction,
+  lazy,
+  nonEmptyText,
+  nonNegativeInteger,
+  objectWith,
+  positiveInteger,
+} from "../base/options.js";
 import type { RedisChatMessageHistory } from "../memory/redis-chat-message-history.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 import { toolListSchema, type ToolDefinitionLike } from "../tokens/formulas/tools-cost.js";
@@ -12,8 +20,13 @@ import { ReferenceManager } from "./stored/reference-manager.js";
 export interface HistoryManagerOptions {
   /** The history of the session. */
   readonly history: RedisChatMessageHistory;
-  /** The model's input limit for one request, in tokens. At least 1. */
-  readonly maxInputTokens: number;
+  /** The model's input limit for one request, in tokens. At least 1. @default the window that `model` tells */
+  readonly maxInputTokens?: number;
+  /**
+   * Tokens of the window that are left for the answer.
+   * @default 0 with `maxInputTokens`; else the model's `maxTokens`, at most half of the window, or 10 % of the window
+   */
+  readonly reserveForAnswer?: number;
   /** Counts tokens. @default the history's counter, or `tiktokenCounter()` if it has none */
   readonly tokenCounter?: TokenCounter;
   /** Share of the space left after system prompt, user message and tools for uploads; from 0 to 1. @default 0.6 */
@@ -22,7 +35,7 @@ export interface HistoryManagerOptions {
   readonly safetyMargin?: number;
   /**
    * The tools sent with each request, as passed to `bindTools`. Omit them if the counter was created with them.
-   * @default none
+   * @default those bound to `model`
    */
   readonly tools?: readonly ToolDefinitionLike[];
   /** Numbers the sources. @default a new `ReferenceManager` */
@@ -37,7 +50,10 @@ export interface HistoryManagerOptions {
    * form. @default the memory's; where that is `"auto"` and there is no `model`, `langchain`
    */
   readonly profile?: BuiltInProfile | StructureProfile | "auto";
-  /** The model that is called, with its bindings, for the profile `"auto"`. @default not known */
+  /**
+   * The model that is called, with its bindings: for its window, its tools, the profile `"auto"`, and the tokens that
+   * it counted for the newest answer's request, from which later requests are estimated. @default not known
+   */
   readonly model?: unknown;
   /** Maximum size of one upload, in bytes as stored. At least 1. @default 1_000_000 */
   readonly maxUploadBytes?: number;
@@ -92,7 +108,8 @@ const historyMethods = ["getMessages", "append", "getRounds"];
 export const managerSchema = lazy(() =>
   z.strictObject({
     history: objectWith<RedisChatMessageHistory>(historyMethods, "a RedisChatMessageHistory"),
-    maxInputTokens: positiveInteger(),
+    maxInputTokens: z.optional(positiveInteger()),
+    reserveForAnswer: z.optional(nonNegativeInteger()),
     tokenCounter: z.optional(objectWith<TokenCounter>(["countMessage", "countText"], "a TokenCounter")),
     percentForUploadedContent: z._default(fraction(), 0.6),
     safetyMargin: z._default(fraction().check(z.lt(1, "must be a number from 0 to below 1")), 0.1),

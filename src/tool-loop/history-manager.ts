@@ -1,5 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { BudgetError, ConfigurationError } from "../base/errors.js";
+import { checkReserve } from "../reducers/window/options.js";
+import { askedName, estimateWithin, roomIn } from "../reducers/window/request-size.js";
+import { noteAsked } from "../session/encode-records.js";
 import type { ConversationSession } from "../session/conversation-session.js";
 import { sessionOf } from "../memory/redis-chat-message-history.js";
 import { parseOptions, type SchemaOutput } from "../base/options.js";
@@ -7,7 +10,10 @@ import { resolveRepairOptions } from "../structure/options.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";
 import { resolveProfileChoice } from "../structure/profiles/resolve-profile.js";
 import { boundThoughts, planOf, type BoundThoughts, type ModelPlan } from "../structure/seam/model-input.js";
+import type { ModelProfile } from "../structure/seam/profile-of.js";
 import { tiktokenCounter } from "../tokens/counters/tiktoken-counter.js";
+import type { ToolDefinitionLike } from "../tokens/formulas/tools-cost.js";
+import type { TokenCounter } from "../tokens/token-counter.js";
 import { TextCleaner } from "./text-cleaner.js";
 import * as forms from "./history-manager-options.js";
 import { PromptMessages } from "./token-window/prompt-messages.js";
@@ -59,11 +65,15 @@ export class HistoryManager {
   readonly #data: SessionData;
   readonly #reader: SessionReader;
   readonly #numbering: SourceNumbering;
-  readonly #window: TokenWindow;
+  /** Made with the first request, because a model tells its tools asynchronously. */
+  #window: TokenWindow | undefined;
   readonly #profile: StructureProfile | "auto";
   readonly #cleaner = new TextCleaner();
   readonly #prompt = new PromptMessages();
+  readonly #counter: TokenCounter;
   #turn = new Turn();
+  /** Estimate of the last request, under the name of its model; undefined where that is not known. */
+  #asked: { readonly name: string; readonly tokens: number } | undefined;
   /** Stamps the answer to the last request; undefined for models that do not bind their thoughts. */
   #stamp: BoundThoughts["stamp"] | undefined;
   #committing: Promise<void> | undefined;
@@ -71,23 +81,25 @@ export class HistoryManager {
   /** @throws ConfigurationError naming the option. */
   constructor(options: forms.HistoryManagerOptions) {
     this.#options = parseOptions("HistoryManager", forms.managerSchema(), options);
-    const { history, maxInputTokens, safetyMargin, percentForUploadedContent, tools, references, maxSources } =
-      this.#options;
+    const { history, maxInputTokens, references, maxSources } = this.#options;
+    checkReserve("HistoryManager", this.#options);
     this.references = references;
     this.#session = sessionOf("HistoryManager", history);
     this.#data = new SessionData(this.#session, maxSources);
     this.#reader = new SessionReader(this.#session, this.#data, references);
     this.#numbering = new SourceNumbering(references, this.#data);
-    const counter = this.#options.tokenCounter ?? this.#session.context.tokenCounter ?? tiktokenCounter();
-    // Rounded, because 110 * (1 - 0.1) would be 98.99999999999999 without it.
-    const limit = Math.floor(Number((maxInputTokens * (1 - safetyMargin)).toFixed(6)));
+    this.#counter = this.#options.tokenCounter ?? this.#session.context.tokenCounter ?? tiktokenCounter();
     const { model, profile: own } = this.#options;
     const given = own ?? this.#session.context.profile;
     // Without a model, the memory's default changes no more than every model needs.
     const ofNobody = own === undefined ? "langchain" : "neutral";
     this.#profile = resolveProfileChoice("HistoryManager", given === "auto" && model === undefined ? ofNobody : given);
-    const limits = { limit, uploadShare: percentForUploadedContent };
-    this.#window = new TokenWindow(new TokenMeter(counter, tools), limits);
+    if (maxInputTokens === undefined && model === undefined) {
+      throw new ConfigurationError(
+        "maxInputTokens",
+        'HistoryManager: give "maxInputTokens", or "model", which may tell its window.',
+      );
+    }
   }
 
   /** Adds an AI message without text that makes these calls. Their results are matched by call id. */
@@ -98,8 +110,12 @@ export class HistoryManager {
 
   /** Adds a message from the model, including its tool calls. */
   addAssistantMessage(message: BaseMessage): void {
-    const turn = this.#openTurn();
-    turn.addMessage(message, this.#stamp);
+    const { asAdded, message: added } = this.#openTurn().addMessage(message, this.#stamp);
+    if (this.#asked !== undefined) {
+      const { name, tokens } = this.#asked;
+      [asAdded, added].forEach((answer) => noteAsked(answer, name, tokens));
+      this.#asked = undefined;
+    }
   }
 
   /**
@@ -151,17 +167,26 @@ export class HistoryManager {
     const stored = await this.#reader.sort(snapshot.turn, original);
     const planned = await this.#planned();
     const rounds = await Promise.all(stored.rounds.map((round) => this.#cleaner.clean(round, asked.removeFromText)));
-    const window = await this.#window.fit({
+    const steps = [...stored.steps, ...turn.steps];
+    const said = [...stored.rounds.flat(), ...steps.map(({ message }) => message)];
+    const window = await this.#windowFor(planned.profile).fit({
       system: this.#prompt.system(renderedSystemMessage),
       user: this.#prompt.user({ original: stored.question ?? original, rendered }, stored.current),
       history: { ...stored, rounds, pinned: stored.pinned.filter(({ content }) => content !== renderedSystemMessage) },
       uploads: shownUploads(turn.uploadsWith(snapshot.uploads), stored),
-      steps: [...stored.steps, ...turn.steps],
+      steps,
+      limit: this.#limit(planned.profile, said),
       cited: new Set(this.references.cited(turn.assistantText() ?? "")),
       plan: planned.plan,
     });
     this.#reader.report(window.outcome.repairs);
-    const { overBudgetBy, tokens, limit } = window.outcome;
+    this.#refuseExcess(window);
+    const name = this.#askedAs(planned.profile);
+    this.#asked = name === undefined ? undefined : { name, tokens: window.outcome.tokens };
+    return this.#withBoundThoughts(window, planned.profile);
+  }
+
+  #refuseExcess({ outcome: { overBudgetBy, tokens, limit } }: FittedWindow): void {
     if (overBudgetBy > 0 && this.#options.onOverBudget === "throw") {
       throw new BudgetError(
         `getHistoryForModelCall: the smallest possible request takes ${tokens} tokens, ` +
@@ -169,7 +194,38 @@ export class HistoryManager {
         { needed: tokens, allowed: limit },
       );
     }
-    return this.#withBoundThoughts(window, planned.profile);
+  }
+
+  #windowFor(profile: ModelProfile | undefined): TokenWindow {
+    const meter = () => new TokenMeter(this.#counter, this.#toolsOf(profile) as readonly ToolDefinitionLike[]);
+    this.#window ??= new TokenWindow(meter(), this.#options.percentForUploadedContent);
+    return this.#window;
+  }
+
+  #toolsOf(profile: ModelProfile | undefined): readonly unknown[] {
+    const { tools } = this.#options;
+    return tools.length > 0 ? tools : (profile?.tools ?? []);
+  }
+
+  #askedAs(profile: ModelProfile | undefined): string | undefined {
+    const model = profile?.window.model;
+    return model && askedName(model, { counter: this.#counter, isWhole: true });
+  }
+
+  /** Tokens by the counter that a request behind these messages may take. */
+  #limit(profile: ModelProfile | undefined, messages: readonly BaseMessage[]): number {
+    const { maxInputTokens, safetyMargin, reserveForAnswer: reserve } = this.#options;
+    const reserveForAnswer = maxInputTokens === undefined ? reserve : (reserve ?? 0);
+    const window = maxInputTokens ?? profile?.window.maxInputTokens;
+    if (window === undefined) {
+      throw new ConfigurationError(
+        "maxInputTokens",
+        'HistoryManager: "model" does not tell its window (model.profile.maxInputTokens); give "maxInputTokens".',
+      );
+    }
+    const room = roomIn(window, { limits: profile?.window, reserveForAnswer, safetyMargin });
+    const askedAs = this.#askedAs(profile);
+    return askedAs === undefined ? room : estimateWithin(room, messages, askedAs);
   }
 
   /** The repair of a request, and what is known of the model, if one was given. */
@@ -184,8 +240,7 @@ export class HistoryManager {
   }
 
   async #withBoundThoughts(window: FittedWindow, profile: ModelPlan["profile"] | undefined): Promise<FittedWindow> {
-    const tools = this.#options.tools ?? profile?.tools;
-    const request = profile && { profile, messages: window.messages, tools };
+    const request = profile && { profile, messages: window.messages, tools: this.#toolsOf(profile) };
     const bound = request && (await boundThoughts(request, this.#observer));
     this.#stamp = bound?.stamp;
     return bound === undefined ? window : { ...window, messages: bound.messages };
@@ -271,6 +326,7 @@ export class HistoryManager {
     );
     this.#turn = new Turn();
     this.#stamp = undefined;
+    this.#asked = undefined;
     this.#reader.forget();
   }
 

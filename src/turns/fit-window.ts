@@ -1,9 +1,10 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
+import { BudgetError } from "../base/errors.js";
 import { report } from "../base/events.js";
 import type { ReducerRequest } from "../reducers/chat-history-reducer.js";
 import type { ViewSize } from "../reducers/reduction-outcome.js";
-import type { ContextWindow, MeasuredRequest } from "../reducers/window/context-window.js";
+import { usageOf, type ContextWindow, type MeasuredRequest } from "../reducers/window/context-window.js";
 import type { ConversationSession } from "../session/conversation-session.js";
 import type { WindowSource } from "../session/memory-context.js";
 import { noteAsked } from "../session/encode-records.js";
@@ -39,9 +40,7 @@ export async function fitRequest(session: ConversationSession, request: WindowRe
 
 function reportUsage({ sessionId, context }: ConversationSession, { measured }: FittedMessages): void {
   if (measured !== undefined) {
-    const { size, window, room, model } = measured;
-    const source = size.isAnchored ? "provider" : "estimate";
-    report(context.onEvent, { type: "context_usage", sessionId, tokens: size.tokens, window, room, source, model });
+    report(context.onEvent, { type: "context_usage", sessionId, ...usageOf(measured) });
   }
 }
 
@@ -74,6 +73,8 @@ export async function fitRefused(
 /**
  * Reduces the messages of a request if it exceeds its model's window. A failure, or a result that splits a step, is
  * reported and changes nothing.
+ *
+ * @throws BudgetError for a question that is too large.
  */
 async function fitWindow(
   { sessionId, context: { onEvent } }: ConversationSession,
@@ -99,6 +100,10 @@ async function fitWindow(
       reduction: outcome,
     };
   } catch (error) {
+    if (BudgetError.isInstance(error)) {
+      // The request would be refused as too long.
+      throw error;
+    }
     report(onEvent, { type: "reduction_failed", sessionId, error });
     return { messages, measured, reduction: undefined };
   }

@@ -7,7 +7,9 @@ import { messagesOf, type ChatHistoryReducer } from "../chat-history-reducer.js"
 import { breather } from "../../tokens/counted-messages.js";
 import { tiktokenCounter } from "../../tokens/counters/tiktoken-counter.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
-import { noTotals, SimulatedConversation, type RequestTotals } from "./simulated-conversation.js";
+import { toolListSchema, type ToolDefinitionLike } from "../../tokens/formulas/tools-cost.js";
+import { promptTokens } from "../window/request-size.js";
+import { noTotals, SimulatedConversation, type Counting, type RequestTotals } from "./simulated-conversation.js";
 
 /** A reducer under a name; without a reducer, nothing is ever cut. */
 export interface NamedReducer {
@@ -42,6 +44,13 @@ export interface SimulationOptions {
   readonly tokenCounter?: TokenCounter;
   /** @default { input: 1, cached: 0.1 }, which gives `billed` in tokens at full price */
   readonly prices?: PromptPrices;
+  /**
+   * System prompt that each request begins with; counted in the figures, but not by reducers, whose own options may
+   * name it. @default none
+   */
+  readonly systemPrompt?: string;
+  /** Tools that each request holds, as `systemPrompt`. @default none */
+  readonly tools?: readonly ToolDefinitionLike[];
 }
 
 /** The figures of one reducer over the conversations. */
@@ -74,6 +83,8 @@ const optionsSchema = lazy(() =>
   z.strictObject({
     tokenCounter: z.optional(objectWith<TokenCounter>(["countMessage", "countText"], "a TokenCounter")),
     prices: z.optional(z.strictObject({ input: price(), cached: price() })),
+    systemPrompt: z.optional(z.string("must be a string")),
+    tools: toolListSchema(),
   }),
 );
 
@@ -103,28 +114,26 @@ export async function simulateReducers(
   reducers: readonly (ReducerLike | NamedReducer)[],
   options: SimulationOptions = {},
 ): Promise<ReducerSimulation[]> {
-  const { tokenCounter = tiktokenCounter(), prices = { input: 1, cached: 0.1 } } = parseOptions(
-    owner,
-    optionsSchema(),
-    options,
-  );
+  const given = parseOptions(owner, optionsSchema(), options);
+  const { tokenCounter = tiktokenCounter(), prices = { input: 1, cached: 0.1 } } = given;
+  const fixed = promptTokens(given);
   const all = listOf(conversations, "conversations").map((messages) => messagesOf(messages as BaseMessage[]));
   const candidates = listOf(reducers, "reducers").map(candidate);
   const results: ReducerSimulation[] = [];
   for (const { name, reducer } of candidates) {
-    results.push(resultOf(name, await play(all, { reducer, counter: tokenCounter }), prices));
+    results.push(resultOf(name, await play(all, { reducer, counter: tokenCounter, fixed }), prices));
   }
   return results;
 }
 
 async function play(
   conversations: readonly BaseMessage[][],
-  { reducer, counter }: { readonly reducer: Candidate["reducer"]; readonly counter: TokenCounter },
+  { reducer, ...counting }: Counting & Pick<Candidate, "reducer">,
 ): Promise<RequestTotals> {
   const totals = noTotals();
   const breathe = breather();
   for (const messages of conversations) {
-    const conversation = new SimulatedConversation(reducer, counter, totals);
+    const conversation = new SimulatedConversation(reducer, counting, totals);
     for (const message of messages) {
       await conversation.add(message);
       await breathe();

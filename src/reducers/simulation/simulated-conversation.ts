@@ -30,6 +30,13 @@ export function noTotals(): RequestTotals {
   return { ...counts, questions: none(), toolResults: none() };
 }
 
+/** Counts what a request takes. */
+export interface Counting {
+  readonly counter: TokenCounter;
+  /** Tokens in front of the messages: the system prompt and the tools. */
+  readonly fixed: number;
+}
+
 /** The sum of some messages. */
 interface Sum {
   readonly tokens: number;
@@ -46,6 +53,7 @@ const nothing: Sum = { tokens: 0, questions: 0, toolResults: 0 };
 export class SimulatedConversation {
   readonly #reducer: ChatHistoryReducer | undefined;
   readonly #counter: TokenCounter;
+  readonly #fixed: number;
   readonly #totals: RequestTotals;
   /** Original messages: neither summaries nor shortened results. */
   readonly #originals = new WeakSet<BaseMessage>();
@@ -56,9 +64,10 @@ export class SimulatedConversation {
   /** How much of the view the last request sent. */
   #sent: { readonly length: number; readonly tokens: number } | undefined;
 
-  constructor(reducer: ChatHistoryReducer | undefined, counter: TokenCounter, totals: RequestTotals) {
+  constructor(reducer: ChatHistoryReducer | undefined, { counter, fixed }: Counting, totals: RequestTotals) {
     this.#reducer = reducer;
     this.#counter = counter;
+    this.#fixed = fixed;
     this.#totals = totals;
   }
 
@@ -79,8 +88,8 @@ export class SimulatedConversation {
     const { tokens, questions, toolResults } = this.#inView;
     const totals = this.#totals;
     totals.requests += 1;
-    totals.sent += tokens + this.#counter.perRequest;
-    totals.cached += cached ?? 0;
+    totals.sent += this.#fixed + tokens + this.#counter.perRequest;
+    totals.cached += cached === undefined ? 0 : this.#fixed + cached;
     totals.questions.seen += questions;
     totals.questions.said += this.#said.questions;
     totals.toolResults.seen += toolResults;

@@ -25,6 +25,8 @@ interface Leaving {
   readonly earlier: readonly BaseMessage[];
   /** The messages that leave. */
   readonly covered: readonly BaseMessage[];
+  /** Topic to say more about. */
+  readonly focus?: string | undefined;
 }
 
 /**
@@ -56,14 +58,14 @@ export class SegmentWriter {
   }
 
   /** @throws SummaryError if a summary could not be written; the signal's reason if the config's signal aborts. */
-  async write({ earlier, covered }: Leaving, config: RunnableConfig | undefined): Promise<WrittenSummaries> {
+  async write({ earlier, covered, focus }: Leaving, config: RunnableConfig | undefined): Promise<WrittenSummaries> {
     if (this.#settings.useSingleSummary) {
-      return this.#written([{ replaced: earlier, covered, context: [] }], { staying: [], config });
+      return this.#written([{ replaced: earlier, covered, context: [], focus }], { staying: [], config });
     }
     const folded = earlier.slice(0, this.#foldedCount(earlier.length));
     const staying = earlier.slice(folded.length);
-    const newest: SummaryTask = { replaced: [], covered, context: earlier };
-    const fold: SummaryTask = { replaced: folded, covered: [], context: [] };
+    const newest: SummaryTask = { replaced: [], covered, context: earlier, focus };
+    const fold: SummaryTask = { replaced: folded, covered: [], context: [], focus };
     return this.#written(folded.length > 0 ? [fold, newest] : [newest], { staying, config });
   }
 
@@ -110,7 +112,9 @@ export class SegmentWriter {
 
   #originOf(task: SummaryTask): SummaryOrigin {
     const ids = [...task.replaced, ...task.covered].map(({ id }) => id);
-    return { ids, told: [this.#summarizer.sourceText(task), ...task.context.map(summaryText)] };
+    const { context, focus } = task;
+    const told = [this.#summarizer.sourceText(task), ...context.map(summaryText)];
+    return { ids, told: focus === undefined ? told : [...told, focus] };
   }
 }
 

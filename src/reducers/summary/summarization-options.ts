@@ -14,7 +14,7 @@ import type { SummaryModel } from "./summarizer.js";
 import { countMeasure, tokenMeasure, type SummaryMeasure } from "./measure.js";
 import type { SummaryRole } from "./message.js";
 import { defaultInstructions } from "./prompt.js";
-import { budgetFields, budgetOf, sectionFields } from "../options.js";
+import { budgetFields, budgetOf, focusField, sectionFields } from "../options.js";
 
 /** Options of {@link ChatHistorySummarizationReducer}. Either `targetCount` or `maxTokens` is required. */
 export interface ChatHistorySummarizationReducerOptions {
@@ -47,6 +47,11 @@ export interface ChatHistorySummarizationReducerOptions {
    * @default instructions that ask for a brief account of facts, decisions and open questions
    */
   readonly summarizationInstructions?: string;
+  /**
+   * Topic that summaries are to say more about, in words for the model; added to the instructions. The `focus` of
+   * `reduceView` goes before it. @default nothing
+   */
+  readonly focus?: string;
   /** `true` keeps one summary and updates it; `false` adds each new summary after the earlier ones. @default true */
   readonly useSingleSummary?: boolean;
   /**
@@ -100,6 +105,7 @@ const schema = lazy(() =>
       z.string("must be a string").check(z.minLength(1, "must not be empty")),
       defaultInstructions,
     ),
+    ...focusField(),
     useSingleSummary: z._default(z.boolean("must be true or false"), true),
     maxSummaries: z._default(
       z.int("must be an integer of 2 or more").check(z.minimum(2, "must be an integer of 2 or more")),

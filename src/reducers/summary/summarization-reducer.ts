@@ -3,7 +3,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import { sectionsOf, type Sections } from "../../messages/sections.js";
 import { SummaryError } from "../../base/errors.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
-import { ChatHistoryReducer } from "../chat-history-reducer.js";
+import { ChatHistoryReducer, type ReducerRequest } from "../chat-history-reducer.js";
 import { FailurePause } from "./failure-pause.js";
 import { removedMessages, unchanged, viewSize, type ReductionOutcome } from "../reduction-outcome.js";
 import { SegmentWriter, type WrittenSummaries } from "./segment-writer.js";
@@ -66,7 +66,11 @@ export class ChatHistorySummarizationReducer extends ChatHistoryReducer {
    * @throws SummaryError if no summary could be written and `failOnError` is on; the signal's reason if the config's
    *   signal aborts.
    */
-  override async reduceWithOutcome(messages: BaseMessage[], config?: RunnableConfig): Promise<ReductionOutcome> {
+  override async reduceWithOutcome(
+    messages: BaseMessage[],
+    config?: RunnableConfig,
+    request?: ReducerRequest,
+  ): Promise<ReductionOutcome> {
     const { measure, systemMessages, cutAt, useSingleSummary } = this.#settings;
     const sections = sectionsOf(messages, { systemMessages, cutAt });
     const earlier = sections.summaries.map((index) => messages[index]!);
@@ -87,7 +91,8 @@ export class ChatHistorySummarizationReducer extends ChatHistoryReducer {
       const isShorter = covered.length === 0 && left.length < messages.length;
       return this.#finish(messages, await measure.fit(isShorter ? left : messages));
     }
-    return this.#replace({ messages, systems, earlier, covered, rest }, config);
+    const focus = request?.focus ?? this.#settings.focus;
+    return this.#replace({ messages, systems, earlier, covered, rest, focus }, config);
   }
 
   async #replace(parts: Parts, config: RunnableConfig | undefined): Promise<ReductionOutcome> {
@@ -179,6 +184,7 @@ interface Parts {
   readonly earlier: readonly BaseMessage[];
   readonly covered: readonly BaseMessage[];
   readonly rest: readonly BaseMessage[];
+  readonly focus: string | undefined;
 }
 
 /** Returns the messages that leave, without system messages, which are not summarized. */

@@ -6,7 +6,7 @@ import type { TokenCounter } from "../../tokens/token-counter.js";
 import { callWithin } from "./call-within.js";
 import { chunkEntries } from "./chunks.js";
 import { summaryText, type SummarySource } from "./message.js";
-import { summaryRequest, transcriptEntries, type SummaryRequest, type TranscriptOptions } from "./prompt.js";
+import { focused, summaryRequest, transcriptEntries, type SummaryRequest, type TranscriptOptions } from "./prompt.js";
 
 /** A chat model, an LLM, or any Runnable from messages to text or a message. */
 export interface SummaryModel {
@@ -28,6 +28,8 @@ export interface SummarizerOptions extends TranscriptOptions {
 /** The messages to summarize; `context` holds earlier summaries that stay beside the new one. */
 export interface SummaryTask extends SummarySource {
   readonly context: readonly BaseMessage[];
+  /** Topic to say more about. */
+  readonly focus: string | undefined;
 }
 
 /** Tags and metadata that keep a summary's text out of the stream of the run that needs it. */
@@ -70,8 +72,9 @@ export class Summarizer {
   }
 
   async #inChunks(task: SummaryTask, config: RunnableConfig): Promise<string> {
-    const { instructions, maxInputTokens, counter = tiktokenCounter() } = this.#options;
-    const { entries, ...given } = await this.#material(task, counter);
+    const { maxInputTokens, counter = tiktokenCounter() } = this.#options;
+    const instructions = focused(this.#options.instructions, task.focus);
+    const { entries, ...given } = await this.#material(task, { counter, instructions });
     let { soFar, replacesSoFar } = given;
     if (entries.length === 0 && soFar.length === 1) {
       return soFar[0]!;
@@ -96,9 +99,9 @@ export class Summarizer {
   /** Returns entries and previous summaries; summaries that take more than half a request become entries too. */
   async #material(
     { replaced, covered, context }: SummaryTask,
-    counter: TokenCounter,
+    { counter, instructions }: { readonly counter: TokenCounter; readonly instructions: string },
   ): Promise<Omit<SummaryRequest, "instructions">> {
-    const { instructions, maxInputTokens } = this.#options;
+    const { maxInputTokens } = this.#options;
     const entries = transcriptEntries(covered, this.#options);
     const replacesSoFar = replaced.length > 0;
     const soFar = (replacesSoFar ? replaced : context).map(summaryText);

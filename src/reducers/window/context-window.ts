@@ -1,8 +1,11 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
+import type { MemoryEvent } from "../../base/events.js";
 import { BoundedMap } from "../../base/bounded-map.js";
 import { loadedOnce } from "../../base/loaded-once.js";
 import type { ViewLimit } from "../../store/session-writes.js";
+import { readEarlierName } from "../../messages/calls.js";
+import { fieldsOf } from "../../messages/values.js";
 import { profileOf, type ModelProfile, type ModelWindow } from "../../structure/seam/profile-of.js";
 import { approximateCounter } from "../../tokens/counters/approximate-counter.js";
 import { countMessages } from "../../tokens/counted-messages.js";
@@ -10,7 +13,7 @@ import type { TokenCounter } from "../../tokens/token-counter.js";
 import { ChatHistoryReducer, type ReducerRequest, type RefusedRequest } from "../chat-history-reducer.js";
 import { unchanged, type ReductionOutcome } from "../reduction-outcome.js";
 import { windowSettings, type ContextWindowOptions, type WindowSettings, type WindowTrigger } from "./options.js";
-import { promptTokens, requestSize, type RequestSize } from "./request-size.js";
+import { askedName, promptTokens, requestSize, roomIn, type AskedName, type RequestSize } from "./request-size.js";
 
 const tiers = loadedOnce(() => import("./tiers.js"));
 
@@ -21,16 +24,29 @@ export interface MeasuredRequest {
   readonly model: string | undefined;
   /** Name under which the answer keeps the estimate, for the next request; undefined where the model is not known. */
   readonly askedAs: string | undefined;
+  /** True where the model has the tool that reads stored messages again. */
+  readonly readsEarlier: boolean;
   /** Tokens of the window. */
   readonly window: number;
   /** Tokens that a request may take: the window without the answer and the margin. */
   readonly room: number;
 }
 
+/** A request, or the session's next one. */
+export interface RequestToMeasure extends ReducerRequest {
+  /** True for a request that is not made yet: where it tells no parts, it has those of the newest answer's. */
+  readonly isNext?: boolean;
+}
+
+/** Tokens that a request takes and may take: the event `context_usage` without its session. */
+export type ContextUsage = Omit<Extract<MemoryEvent, { readonly type: "context_usage" }>, "type" | "sessionId">;
+
+/** The size of a request as events and gauges tell it. */
+export function usageOf({ size, model, window, room }: MeasuredRequest): ContextUsage {
+  return { model, tokens: size.tokens, window, room, source: size.isAnchored ? "provider" : "estimate" };
+}
+
 const maxLearnt = 100;
-/** Share of the window left for the answer where nothing says more, and the most that a model's `maxTokens` takes. */
-const answerShare = 0.1;
-const maxAnswerShare = 0.5;
 /** The provider may count with another tokenizer, until its first answer says how many tokens it counted. */
 const marginOfEstimate = 0.1;
 const marginBehindAnswer = 0.05;
@@ -95,7 +111,7 @@ export class ContextWindow extends ChatHistoryReducer {
   }
 
   /** The size of a request, and its room; undefined where the window is not known. */
-  async measure(messages: readonly BaseMessage[], given: ReducerRequest = {}): Promise<MeasuredRequest | undefined> {
+  async measure(messages: readonly BaseMessage[], given: RequestToMeasure = {}): Promise<MeasuredRequest | undefined> {
     const profile = given.model === undefined ? undefined : await profileOf(given.model, given.config);
     const window = this.#windowOf(profile?.window);
     return window === undefined ? undefined : this.#measureIn(window, messages, { given, profile });
@@ -111,17 +127,28 @@ export class ContextWindow extends ChatHistoryReducer {
   async #measureIn(
     window: number,
     messages: readonly BaseMessage[],
-    { given, profile }: { readonly given: ReducerRequest; readonly profile: ModelProfile | undefined },
+    { given, profile }: { readonly given: RequestToMeasure; readonly profile: ModelProfile | undefined },
   ): Promise<MeasuredRequest> {
     const { systemPrompt: system, tools } = this.#settings;
     const known = given.tools ?? (tools.length > 0 ? tools : profile?.tools);
     const request = { ...given, system: given.system ?? system, ...(known && { tools: known }) };
-    const isWhole = given.isWhole ?? system !== undefined;
     const model = profile?.window.model;
-    const askedAs = model && `asked:${isWhole ? "all" : "part"}:${this.tokenCounter.id}:${model}`;
-    const size = await requestSize(messages, request, { counter: this.tokenCounter, askedAs, isWhole });
+    const asked = model === undefined ? [] : this.#askedOf(model, given);
+    const size = await requestSize(messages, request, { counter: this.tokenCounter, asked });
     const room = this.#roomOf(window, { limits: profile?.window, isAnchored: size.isAnchored });
-    return { size, window, room, model, askedAs };
+    const readsEarlier = (known ?? []).some((tool) => nameOfTool(tool) === readEarlierName);
+    return { size, window, room, model, readsEarlier, askedAs: asked[0]?.askedAs };
+  }
+
+  /** Names under which a model's answers tell the size of their requests; that of this request's answer first. */
+  #askedOf(model: string, { isWhole, isNext = false, system, tools }: RequestToMeasure): [AskedName, ...AskedName[]] {
+    const named = (all: boolean, isRepeated: boolean): AskedName => {
+      const askedAs = askedName(model, { counter: this.tokenCounter, isWhole: all });
+      return { isWhole: all, isRepeated, askedAs };
+    };
+    return isNext
+      ? [named(true, system === undefined && tools === undefined), named(false, true)]
+      : [named(isWhole ?? this.#settings.systemPrompt !== undefined, false)];
   }
 
   /** A refused request as the provider counted it; its window is kept in mind for the model. */
@@ -166,7 +193,13 @@ export class ContextWindow extends ChatHistoryReducer {
       });
     }
     const { reduceInTiers } = await tiers();
-    return reduceInTiers(messages, { ...measured, settings: this.#settings, counter: this.tokenCounter, config });
+    return reduceInTiers(messages, {
+      ...measured,
+      settings: this.#settings,
+      counter: this.tokenCounter,
+      config,
+      request,
+    });
   }
 
   #roomOf(
@@ -174,10 +207,13 @@ export class ContextWindow extends ChatHistoryReducer {
     { limits, isAnchored = false }: { readonly limits?: ModelWindow | undefined; readonly isAnchored?: boolean },
   ): number {
     const { reserveForAnswer, safetyMargin = isAnchored ? marginBehindAnswer : marginOfEstimate } = this.#settings;
-    const share = Math.min(limits?.maxOutputTokens ?? Infinity, answerShare * window);
-    const wanted = limits?.maxTokens === undefined ? share : Math.min(limits.maxTokens, maxAnswerShare * window);
-    return Math.max(1, Math.floor((window - (reserveForAnswer ?? wanted)) * (1 - safetyMargin)));
+    return roomIn(window, { limits, reserveForAnswer, safetyMargin });
   }
+}
+
+function nameOfTool(tool: unknown): unknown {
+  const { name, function: definition } = fieldsOf(tool);
+  return name ?? fieldsOf(definition)["name"];
 }
 
 /** The size from which a trigger may fire; undefined if it names none. */

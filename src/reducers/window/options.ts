@@ -12,7 +12,7 @@ import {
 } from "../../base/options.js";
 import { toolListSchema, type ToolDefinitionLike } from "../../tokens/formulas/tools-cost.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
-import { budgetFields } from "../options.js";
+import { budgetFields, focusField } from "../options.js";
 import type { SummaryModel } from "../summary/summarizer.js";
 import { shorteningFields } from "../tool-result-reducer.js";
 
@@ -57,10 +57,26 @@ export interface ContextWindowOptions {
   readonly placeholder?: string | ((message: ToolMessage) => string);
   /** Names of tools whose results stay whole for as long as their messages stay. @default none */
   readonly excludeTools?: readonly string[];
+  /**
+   * How many of the newest images of user messages to keep when a request is too large; older ones become a note. Those
+   * of the newest round stay. @default all
+   */
+  readonly keepImages?: number;
+  /**
+   * Tokens of a message from which on an answer keeps beginning and end only, in text and arguments of calls, if the
+   * request does not fit otherwise. A larger question is refused with a `BudgetError`. At least 1. @default none
+   */
+  readonly maxMessageTokens?: number;
   /** Summarizes what leaves the view. If no summary can be written, messages leave without one. @default none */
   readonly summary?: {
-    /** Writes the summaries; a small model will do. */
-    readonly model: SummaryModel;
+    /**
+     * Writes the summaries; a small model will do. With `"live"` the model that is called does, in the request that it
+     * was sent last with an instruction behind it: the provider's prompt cache has all but that. Outside of agents it
+     * gets a request of its own, and without a model nothing is summarized.
+     */
+    readonly model: SummaryModel | "live";
+    /** Topic that they are to say more about, in words for the model. @default nothing */
+    readonly focus?: string;
   };
   /** The system prompt of the requests, where the place of the reducer does not show it. @default none */
   readonly systemPrompt?: string;
@@ -99,8 +115,15 @@ const schema = lazy(() =>
     ),
     keepToolResults: z._default(nonNegativeInteger(), 3),
     ...shorteningFields(),
+    maxMessageTokens: z.optional(positiveInteger()),
     summary: z.optional(
-      z.strictObject({ model: objectWith<SummaryModel>(["invoke"], "a chat model or another Runnable") }),
+      z.strictObject({
+        model: z.union(
+          [z.literal("live"), objectWith<SummaryModel>(["invoke"], "a model")],
+          'must be a chat model, another Runnable or "live"',
+        ),
+        ...focusField(),
+      }),
     ),
     systemPrompt: z.optional(z.string("must be a string")),
     tools: toolListSchema(),
@@ -114,13 +137,19 @@ export type WindowSettings = SchemaOutput<typeof schema>;
 /** @throws ConfigurationError naming the option. */
 export function windowSettings(options: ContextWindowOptions): WindowSettings {
   const settings = parseOptions(owner, schema(), options);
-  const { maxInputTokens = Infinity, reserveForAnswer = 0 } = settings;
+  checkReserve(owner, settings);
+  return settings;
+}
+
+/** @throws ConfigurationError if the room for the answer is as large as the window that the options name. */
+export function checkReserve(
+  of: string,
+  { maxInputTokens = Infinity, reserveForAnswer = 0 }: Pick<WindowSettings, "maxInputTokens" | "reserveForAnswer">,
+): void {
   if (reserveForAnswer >= maxInputTokens) {
     throw new ConfigurationError(
       "reserveForAnswer",
-      `${owner}: option "reserveForAnswer" must be below "maxInputTokens" (${maxInputTokens}); got ` +
-        `${reserveForAnswer}.`,
+      `${of}: option "reserveForAnswer" must be below "maxInputTokens" (${maxInputTokens}); got ${reserveForAnswer}.`,
     );
   }
-  return settings;
 }

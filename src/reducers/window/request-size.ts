@@ -1,11 +1,13 @@
 import { SystemMessage, type AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { BoundedMap } from "../../base/bounded-map.js";
+import { compactionIn } from "../../messages/calls.js";
 import { isRecord } from "../../messages/values.js";
 import { estimateCost } from "../../tokens/counters/approximate-counter.js";
 import { estimateTokens } from "../../tokens/counters/estimate-tokens.js";
 import { countMessages, countOf, countTotal, knownCount } from "../../tokens/counted-messages.js";
 import { toolsCost, type ToolDefinitionLike } from "../../tokens/formulas/tools-cost.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
+import type { ModelWindow } from "../../structure/seam/profile-of.js";
 import type { ReducerRequest } from "../chat-history-reducer.js";
 import type { WindowSettings } from "./options.js";
 
@@ -21,13 +23,20 @@ export interface RequestSize {
   messagesWithin(tokens: number): number;
 }
 
-/** A way to count: the counter, and the name under which an answer keeps what its request was thought to take. */
+/** A name under which answers keep what their requests were thought to take. */
+export interface AskedName {
+  readonly askedAs: string;
+  /** True if the counter saw all parts of the requests, so that the provider's tokenizer shows in the ratio. */
+  readonly isWhole: boolean;
+  /** True if what such a request held beside its messages counts as sent again, in place of what the request tells. */
+  readonly isRepeated: boolean;
+}
+
+/** A way to count: the counter, and the answers to go by. */
 export interface Counting {
   readonly counter: TokenCounter;
-  /** Undefined where the model is not known: what one model billed says nothing of another. */
-  readonly askedAs: string | undefined;
-  /** True if the counter sees all parts of the request, so that the provider's tokenizer shows in the ratio. */
-  readonly isWhole: boolean;
+  /** Empty where the model is not known: what one model billed says nothing of another. */
+  readonly asked: readonly AskedName[];
 }
 
 /**
@@ -39,10 +48,13 @@ export async function requestSize(
   request: ReducerRequest,
   counting: Counting,
 ): Promise<RequestSize> {
-  const { counter } = counting;
-  const fixed = await fixedTokens(request, counter);
+  const { counter, asked } = counting;
+  const anchor = anchorIn(messages, asked);
+  const fixed =
+    anchor?.name.isRepeated === true
+      ? Math.max(0, anchor.thought - (await countMessages(counter, messages.slice(0, anchor.index))))
+      : await fixedTokens(request, counter);
   const estimate = fixed + (await countMessages(counter, messages));
-  const anchor = anchorIn(messages, counting);
   const { billed, thought, ratio } = anchor ?? { billed: 0, thought: 0, ratio: 1 };
   return {
     tokens: Math.ceil(billed + ratio * (estimate - thought)),
@@ -52,8 +64,52 @@ export async function requestSize(
   };
 }
 
+/** The name under which answers of a model keep what their requests were thought to take. */
+export function askedName(model: string, { counter, isWhole }: NameParts): string {
+  return `asked:${isWhole ? "all" : "part"}:${counter.id}:${model}`;
+}
+
+interface NameParts extends Pick<AskedName, "isWhole"> {
+  readonly counter: TokenCounter;
+}
+
+/** The share of a window that is left for the answer where nothing says more, and the most that `maxTokens` takes. */
+const answerShare = 0.1;
+const maxAnswerShare = 0.5;
+
+/** The parts of a window that a request may not take. */
+export interface RoomOptions {
+  /** Limits that the model tells. */
+  readonly limits?: ModelWindow | undefined;
+  /** Tokens for the answer. @default by the model */
+  readonly reserveForAnswer?: number | undefined;
+  /** Share that stays empty, because sizes are estimates. */
+  readonly safetyMargin: number;
+}
+
+/** Tokens that a request may take of a window. */
+export function roomIn(window: number, { limits, reserveForAnswer, safetyMargin }: RoomOptions): number {
+  const share = Math.min(limits?.maxOutputTokens ?? Infinity, answerShare * window);
+  const wanted = limits?.maxTokens === undefined ? share : Math.min(limits.maxTokens, maxAnswerShare * window);
+  // Rounded, because 110 * (1 - 0.1) would be 98.99999999999999 without it.
+  const room = Number(((window - (reserveForAnswer ?? wanted)) * (1 - safetyMargin)).toFixed(6));
+  return Math.max(1, Math.floor(room));
+}
+
+/**
+ * Tokens by the counter that a whole request may take, so that it takes `room` as the provider counts: by the newest
+ * answer under this name.
+ */
+export function estimateWithin(room: number, messages: readonly BaseMessage[], askedAs: string): number {
+  const anchor = anchorIn(messages, [{ askedAs, isWhole: true, isRepeated: false }]);
+  return anchor === undefined ? room : Math.max(1, Math.floor(anchor.thought + (room - anchor.billed) / anchor.ratio));
+}
+
 /** A request whose size the provider told with its answer. */
 interface Anchor {
+  /** Place of its answer. */
+  readonly index: number;
+  readonly name: AskedName;
   readonly billed: number;
   readonly thought: number;
   /** Tokens of the provider for one of the counter. */
@@ -65,15 +121,21 @@ const smallestRatio = 0.5;
 /** From here on the request held parts that the counter did not see. */
 const largestRatio = 3;
 
-function anchorIn(messages: readonly BaseMessage[], { askedAs, isWhole }: Counting): Anchor | undefined {
-  for (let index = askedAs === undefined ? -1 : messages.length - 1; index >= 0; index -= 1) {
+/** The newest answer that tells what its request took. */
+function anchorIn(messages: readonly BaseMessage[], asked: readonly AskedName[]): Anchor | undefined {
+  for (let index = asked.length === 0 ? -1 : messages.length - 1; index >= 0; index -= 1) {
     const message = messages[index] as AIMessage;
-    const thought = knownCount(message, askedAs!);
+    if (compactionIn(message) !== undefined) {
+      // Its request held what it stands for.
+      return undefined;
+    }
     const billed = message.usage_metadata?.input_tokens;
-    if (typeof thought === "number" && typeof billed === "number" && billed > 0) {
+    const name = asked.find(({ askedAs }) => typeof knownCount(message, askedAs) === "number");
+    if (name !== undefined && typeof billed === "number" && billed > 0) {
+      const thought = knownCount(message, name.askedAs) as number;
       const ratio = billed / thought;
       return ratio >= smallestRatio
-        ? { billed, thought, ratio: isWhole && ratio <= largestRatio ? ratio : 1 }
+        ? { index, name, billed, thought, ratio: name.isWhole && ratio <= largestRatio ? ratio : 1 }
         : undefined;
     }
   }

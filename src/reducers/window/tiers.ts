@@ -1,13 +1,18 @@
-import type { BaseMessage } from "@langchain/core/messages";
+import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
+import { SummaryError } from "../../base/errors.js";
+import { mayCall } from "../../messages/calls.js";
+import { roleOf } from "../../messages/roles.js";
 import { countMessages } from "../../tokens/counted-messages.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
-import type { ChatHistoryReducer } from "../chat-history-reducer.js";
+import type { ChatHistoryReducer, ReducerRequest } from "../chat-history-reducer.js";
 import { joinOutcomes } from "../pipe-reducers.js";
 import type { ReductionOutcome } from "../reduction-outcome.js";
+import type { ChatHistorySummarizationReducerOptions } from "../summary/summarization-options.js";
+import type { SummaryModel } from "../summary/summarizer.js";
 import { ChatHistorySummarizationReducer } from "../summary/summarization-reducer.js";
 import { ChatHistoryTokenReducer } from "../token-reducer.js";
-import { ChatHistoryToolResultReducer } from "../tool-result-reducer.js";
+import { ChatHistoryToolResultReducer, lineWithHint } from "../tool-result-reducer.js";
 import type { WindowSettings } from "./options.js";
 import type { RequestSize } from "./request-size.js";
 
@@ -20,7 +25,10 @@ export interface TieredReduction {
   readonly size: RequestSize;
   /** Tokens that the request may take. */
   readonly room: number;
+  /** True where the model has the tool that reads shortened results again. */
+  readonly readsEarlier: boolean;
   readonly config: RunnableConfig | undefined;
+  readonly request: ReducerRequest | undefined;
 }
 
 /** Tokens within which a tier has to bring the messages. */
@@ -32,16 +40,18 @@ interface TierBudget {
 /** Runs the tiers until the target is met. */
 export async function reduceInTiers(
   messages: BaseMessage[],
-  { settings, counter, size, room, config }: TieredReduction,
+  { settings, counter, size, room, readsEarlier, config, request }: TieredReduction,
 ): Promise<ReductionOutcome> {
   const goal = Math.max(1, size.messagesWithin(settings.target * Math.min(room, size.tokens)));
   const most = Math.max(goal, size.messagesWithin(room));
   const outcomes: ReductionOutcome[] = [];
   let [current, tokens] = [messages, await countMessages(counter, messages)];
-  for (const tier of tiersOf(settings, counter)) {
+  const { placeholder = readsEarlier ? lineWithHint : undefined } = settings;
+  const writer = writerOf(settings, messages, request);
+  for (const tier of tiersOf({ ...settings, placeholder }, { counter, writer })) {
     // A list that fits the room already must still become smaller, or the next request would be reduced again.
     const maxTokens = tokens > most ? most : Math.max(goal, Math.ceil(tokens) - 1);
-    const outcome = await tier({ maxTokens, targetTokens: goal }).reduceWithOutcome(current, config);
+    const outcome = await tier({ maxTokens, targetTokens: goal }).reduceWithOutcome(current, config, request);
     outcomes.push(outcome);
     current = outcome.messages;
     tokens = await countMessages(counter, current);
@@ -53,17 +63,80 @@ export async function reduceInTiers(
   return joinOutcomes(messages, { outcomes, overBudgetBy, counter });
 }
 
+/** Who writes the summary, and of how much at once. */
+type Writer = Pick<ChatHistorySummarizationReducerOptions, "model" | "maxInputTokens">;
+
+/** Undefined where nothing is to be summarized, or nobody is there to do it. */
+function writerOf(
+  { summary }: WindowSettings,
+  messages: readonly BaseMessage[],
+  { ask, model }: ReducerRequest = {},
+): Writer | undefined {
+  if (summary?.model !== "live") {
+    return summary && { model: summary.model };
+  }
+  if (ask !== undefined) {
+    const sent = sentBefore(messages);
+    // Its text for the model has no messages in it, so it is never divided.
+    return { model: { invoke: (asked, config) => askLive({ ask, sent, asked, config }) }, maxInputTokens: 1e9 };
+  }
+  return isSummaryModel(model) ? { model } : undefined;
+}
+
+function isSummaryModel(model: unknown): model is SummaryModel {
+  return typeof (model as Partial<SummaryModel> | undefined)?.invoke === "function";
+}
+
+/** The messages of the last request, with its answer where that is whole: all in front of what is new. */
+function sentBefore(messages: readonly BaseMessage[]): readonly BaseMessage[] {
+  const answer = messages.findLastIndex((message) => roleOf(message) === "ai");
+  const question = messages.findIndex((message, index) => index > answer && roleOf(message) === "human");
+  return messages.slice(0, question < 0 ? Math.max(0, answer) : question);
+}
+
+const liveInstruction =
+  "The messages above are this conversation. Write one summary of all of them now. Call no tool, say nothing else.";
+
+interface LiveSummary {
+  readonly ask: NonNullable<ReducerRequest["ask"]>;
+  readonly sent: readonly BaseMessage[];
+  /** The request to a model that has seen nothing: its first message has the instructions. */
+  readonly asked: readonly BaseMessage[];
+  readonly config: Partial<RunnableConfig> | undefined;
+}
+
+/** @throws SummaryError `failed` for a call in the place of a summary, or if the model was sent nothing before. */
+async function askLive({ ask, sent, asked, config }: LiveSummary): Promise<BaseMessage> {
+  if (sent.length === 0) {
+    throw new SummaryError("The model was sent nothing that it could summarize; no message was removed.", {
+      code: "failed",
+    });
+  }
+  const answer = await ask([...sent, new HumanMessage(`${asked[0]!.text}\n\n${liveInstruction}`)], config);
+  if (mayCall(answer)) {
+    throw new SummaryError("The model called a tool in the place of a summary; no message was removed.", {
+      code: "failed",
+    });
+  }
+  return answer;
+}
+
 /** The gentlest first. */
 function tiersOf(
-  { summary, keepToolResults, placeholder, excludeTools }: WindowSettings,
-  tokenCounter: TokenCounter,
+  { summary, keepToolResults, placeholder, excludeTools, keepImages, maxMessageTokens }: WindowSettings,
+  { counter: tokenCounter, writer }: { readonly counter: TokenCounter; readonly writer: Writer | undefined },
 ): readonly ((budget: TierBudget) => ChatHistoryReducer)[] {
-  const shortened = { keepLast: keepToolResults, thresholdCount: 0, excludeTools };
+  const shortened = {
+    ...{ keepLast: keepToolResults, thresholdCount: 0, excludeTools },
+    ...(placeholder !== undefined && { placeholder }),
+    ...(keepImages !== undefined && { keepImages }),
+  };
+  const clamped = maxMessageTokens === undefined ? {} : { maxMessageTokens };
   const summarized = (budget: TierBudget) =>
-    new ChatHistorySummarizationReducer({ ...summary!, ...budget, tokenCounter, failOnError: false });
+    new ChatHistorySummarizationReducer({ ...summary!, ...writer!, ...budget, tokenCounter, failOnError: false });
   return [
-    () => new ChatHistoryToolResultReducer({ ...shortened, ...(placeholder !== undefined && { placeholder }) }),
-    ...(summary === undefined ? [] : [summarized]),
-    (budget) => new ChatHistoryTokenReducer({ ...budget, tokenCounter }),
+    () => new ChatHistoryToolResultReducer(shortened),
+    ...(writer === undefined ? [] : [summarized]),
+    (budget) => new ChatHistoryTokenReducer({ ...budget, ...clamped, tokenCounter }),
   ];
 }

@@ -25,6 +25,8 @@ export interface WindowContent {
   readonly cited: ReadonlySet<number>;
   /** The repair of the joined messages. */
   readonly plan: RepairPlan;
+  /** Tokens that the request may take. */
+  readonly limit: number;
 }
 
 /** The messages for a model call, and what was left out of them. */
@@ -33,13 +35,6 @@ export interface FittedWindow {
   readonly messages: BaseMessage[];
   /** The tokens that each section asked for and was given, and the parts that were left out. */
   readonly outcome: WindowOutcome;
-}
-
-/** Sizes of a window, in tokens. */
-export interface WindowLimits {
-  readonly limit: number;
-  /** The share of the space left after system prompt, user message and tools that uploads may take. */
-  readonly uploadShare: number;
 }
 
 /** Sizes of what is always sent whole. `own` is what the model said in this turn. */
@@ -66,14 +61,15 @@ interface Shares {
  */
 export class TokenWindow {
   readonly #meter: TokenMeter;
-  readonly #limits: WindowLimits;
+  readonly #uploadShare: number;
   readonly #uploads = new UploadParts();
   readonly #loop = new LoopReduction();
   readonly #assembly = new MessageAssembly();
 
-  constructor(meter: TokenMeter, limits: WindowLimits) {
+  /** `uploadShare`: of the space left after system prompt, user message and tools, what uploads may take. */
+  constructor(meter: TokenMeter, uploadShare: number) {
     this.#meter = meter;
-    this.#limits = limits;
+    this.#uploadShare = uploadShare;
   }
 
   /**
@@ -123,7 +119,7 @@ export class TokenWindow {
       ...history.dropped,
       ...loop.shown.flatMap((shown) => shown.dropped ?? []),
     ];
-    const { limit } = this.#limits;
+    const { limit } = content;
     const outcome = {
       limit,
       tokens,
@@ -145,15 +141,18 @@ export class TokenWindow {
     };
   }
 
-  async #share({ uploads, steps, cited }: WindowContent, { system, user, own, tools }: FixedSizes): Promise<Shares> {
-    const left = Math.max(0, this.#limits.limit - system - user - tools);
+  async #share(
+    { uploads, steps, cited, limit }: WindowContent,
+    { system, user, own, tools }: FixedSizes,
+  ): Promise<Shares> {
+    const left = Math.max(0, limit - system - user - tools);
     const shrinkUploads = (budget: number) => shrinkToFit(this.#uploads.request(uploads, this.#meter), budget);
     const shrinkLoop = (budget: number) =>
       shrinkToFit(this.#loop.request({ steps, cited, meter: this.#meter }), budget);
     const wholeUploads = await shrinkUploads(Infinity);
     const wholeLoop = await shrinkLoop(Infinity);
     const forLoop = left - own;
-    let reserved = Math.min(wholeUploads.tokens, Math.floor(this.#limits.uploadShare * left));
+    let reserved = Math.min(wholeUploads.tokens, Math.floor(this.#uploadShare * left));
     if (reserved > 0 && wholeLoop.tokens > forLoop - reserved) {
       reserved = Math.max(0, Math.min(reserved, forLoop - (await shrinkLoop(-1)).tokens));
     }

@@ -85,7 +85,10 @@ export type DroppedPart =
 
 /** The tokens that the sections asked for, and the tokens that they were given. */
 export interface WindowOutcome {
-  /** `maxInputTokens` minus the safety margin. */
+  /**
+   * Tokens by the counter that the request may take: the window without the room for the answer and the safety margin,
+   * scaled by what the provider counted for the newest answer's request where `model` is given.
+   */
   readonly limit: number;
   /** The total size of the request: the sum of what the sections were given. */
   readonly tokens: number;

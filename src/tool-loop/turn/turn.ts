@@ -98,7 +98,7 @@ export class Turn {
   }
 
   /** Adds a message from the model, including its calls, as `stamp` makes it. */
-  addMessage(given: BaseMessage, stamp: (message: BaseMessage) => BaseMessage = (message) => message): void {
+  addMessage(given: BaseMessage, stamp: (message: BaseMessage) => BaseMessage = (message) => message): AddedStep {
     if (typeof (given as BaseMessage | undefined)?.getType !== "function" || roleOf(given) !== "ai") {
       throw new ConfigurationError("message", "addAssistantMessage: the message must be an AIMessage.");
     }
@@ -113,6 +113,7 @@ export class Turn {
     const step = { message, asAdded: copyMessage(message), results: ids.map(() => undefined) };
     this.steps.push(step);
     ids.forEach((id, place) => this.#openCalls.set(id, { step, place }));
+    return step;
   }
 
   /** Adds each result to its call: all of them, or none if one does not fit. */
