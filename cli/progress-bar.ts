@@ -1,4 +1,5 @@
 import { Presets, SingleBar } from "cli-progress";
+import { bytes, whole } from "./figures.js";
 import type { Screen } from "./screen.js";
 
 /** How far a long command is, drawn in place on a terminal and nowhere else. */
@@ -7,15 +8,24 @@ export class ProgressBar {
   #screen: Screen | undefined;
   #done = 0;
 
-  /** `total` is undefined where it is not known; `unit` names what is counted, in the plural. */
-  constructor(screen: Screen, { total, unit }: { readonly total: number | undefined; readonly unit: string }) {
-    if (!screen.showsProgress) {
+  /**
+   * `total` is undefined where it is not known; `unit` names what is counted, in the plural, and without it only the
+   * share of the total is shown. Nothing is drawn without a screen.
+   */
+  constructor(
+    screen: Screen | undefined,
+    { total, unit }: { readonly total: number | undefined; readonly unit?: string },
+  ) {
+    if (screen?.showsProgress !== true) {
       return;
     }
-    const known = total !== undefined;
+    const shown = unit === "bytes" ? bytes : whole;
+    const named = unit === undefined || unit === "bytes" ? "" : ` ${unit}`;
+    const values = unit === undefined ? "" : `{value} of {total}${named}  `;
     this.#bar = new SingleBar(
       {
-        format: known ? `{bar} {percentage} %  {value} of {total} ${unit}  {eta_formatted} left` : `{value} ${unit}`,
+        format: total === undefined ? `{value}${named}` : `{bar} {percentage} %  ${values}{eta_formatted} left`,
+        formatValue: (value, _, type) => (type === "value" || type === "total" ? shown(value) : String(value)),
         stream: screen.errorStream as NodeJS.WriteStream,
         clearOnComplete: true,
         hideCursor: true,

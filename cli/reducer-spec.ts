@@ -6,6 +6,9 @@ import { ChatHistorySummarizationReducer } from "../src/reducers/summary/summari
 import { ChatHistoryTokenReducer } from "../src/reducers/token-reducer.js";
 import { ChatHistoryToolResultReducer } from "../src/reducers/tool-result-reducer.js";
 import { ChatHistoryTruncationReducer } from "../src/reducers/truncation-reducer.js";
+import { contextWindow } from "../src/reducers/window/context-window.js";
+import type { ContextWindowOptions } from "../src/reducers/window/options.js";
+import { tiktokenCounter } from "../src/tokens/counters/tiktoken-counter.js";
 import type { NamedReducer } from "../src/reducers/simulation/simulate-reducers.js";
 import { UsageError } from "./failure.js";
 
@@ -18,12 +21,15 @@ Reducers:
   summarize:20+10          a summary instead of what exceeds 20 messages
   summarize:8000/6400      the same, by tokens
   tools:3                  results before the last 3 tool steps are shortened
-  tools:3,token:8000/6400  one behind the other`;
+  tools:3,token:8000/6400  one behind the other
+  window:8192              contextWindow, with --system and --tools`;
 
 /** Stands for a summary, since no model is called. */
 export interface SummarySetting {
   /** Words of a summary, each of about one token. */
   readonly summaryTokens: number;
+  /** Parts of each request that contextWindow counts. @default none */
+  readonly request?: Pick<ContextWindowOptions, "systemPrompt" | "tools">;
 }
 
 /**
@@ -39,9 +45,9 @@ export function reducerOf(spec: string, setting: SummarySetting): NamedReducer {
   return { name: spec, reducer: parts.length === 1 ? parts[0]! : pipeReducers(...(parts as [ChatHistoryReducer])) };
 }
 
-const form = /^(truncate|token|summarize|tools):(\d+)(?:([+/])(\d+))?$/;
+const form = /^(truncate|token|summarize|tools|window):(\d+)(?:([+/])(\d+))?$/;
 
-function single(part: string, { summaryTokens }: SummarySetting): ChatHistoryReducer {
+function single(part: string, { summaryTokens, request }: SummarySetting): ChatHistoryReducer {
   const [, kind, first, separator, second] = form.exec(part) ?? [];
   const [size, other] = [Number(first), second === undefined ? undefined : Number(second)];
   const counts = { targetCount: size, ...(other !== undefined && { thresholdCount: other }) };
@@ -57,6 +63,9 @@ function single(part: string, { summaryTokens }: SummarySetting): ChatHistoryRed
       const model = RunnableLambda.from(() => "word ".repeat(summaryTokens).trim());
       const limits = separator === "/" ? tokens : counts;
       return new ChatHistorySummarizationReducer({ model, failOnError: false, ...limits });
+    }
+    if (kind === "window" && separator === undefined) {
+      return contextWindow({ maxInputTokens: size, tokenCounter: tiktokenCounter(), ...request });
     }
     if (kind === "tools" && separator === undefined) {
       return new ChatHistoryToolResultReducer({ keepLast: size });

@@ -69,7 +69,9 @@ export class Screen {
 
   /** Writes text as it is to standard output, and waits while the reader is slower. */
   async write(text: string): Promise<void> {
-    this.clearProgress?.();
+    if (this.width !== undefined) {
+      this.clearProgress?.();
+    }
     if (!this.#streams.out.write(text)) {
       await once(this.#streams.out, "drain");
     }

@@ -68,6 +68,23 @@ describe("the command simulate", () => {
     expect(unknown).toMatchObject({ exitCode: 1, errors: 'simulate: the session "bob" holds no messages.\n' });
   });
 
+  it("counts system prompt and tools in each request, and leaves room for them in a window", async () => {
+    const system = file("system.txt", "You help travellers. ".repeat(100));
+    const definition = { type: "function", function: { name: "search", description: "Finds flights. ".repeat(40) } };
+    const tools = file("tools.json", JSON.stringify([definition]));
+    const reducers = ["--reducer", "none", "--reducer", "window:3000", "--json"];
+    const plain = jsonLines((await runCommand(["simulate", ...reducers])).output);
+    const whole = jsonLines((await runCommand(["simulate", ...reducers, "--system", system, "--tools", tools])).output);
+    const [requests, least] = [63, 500];
+    expect(Number(whole[0]!["sent"]) - Number(plain[0]!["sent"])).toBeGreaterThan(requests * least);
+    expect(Number(whole[1]!["questionsSeen"])).toBeLessThan(Number(plain[1]!["questionsSeen"]));
+    const refused = await run(["simulate", "--tools", system]);
+    expect(refused).toMatchObject({
+      exitCode: 2,
+      errors: expect.stringContaining("--tools: the file must hold") as string,
+    });
+  });
+
   it("writes a picture with --svg", async () => {
     const path = join(folder, "picture.svg");
     expect((await runCommand(["simulate", "--svg", path])).exitCode).toBe(0);

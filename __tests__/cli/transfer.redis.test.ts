@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { jsonLines } from "../support/built-command.js";
 import { commandKey, commandPlaces, withCommandKey } from "../support/command-places.js";
@@ -34,6 +36,29 @@ describe("the commands export and import", () => {
     expect((await target.memory.history("bob").getMessages()).map(({ text }) => text)).toEqual(
       talk.map(({ text }) => text),
     );
+  });
+
+  it("export to a file that is complete or absent, and show how far they are in percent", async () => {
+    const { memory, command } = place();
+    await memory.history("ann").addMessages(talk);
+    const path = file("an earlier export\n");
+    const beside = () => readdirSync(dirname(path)).filter((name) => name.startsWith(basename(path)));
+    const interrupted = await command(["export", "--all", "--out", path], { isInterrupted: true });
+    expect([interrupted.exitCode, interrupted.errors]).toEqual([
+      130,
+      "Interrupted. Nothing was written; run the same command again.\n",
+    ]);
+    expect([readFileSync(path, "utf8"), beside()]).toEqual(["an earlier export\n", [basename(path)]]);
+    const done = await command(["export", "--all", "--out", path], { errorColumns: 80 });
+    expect([done.exitCode, done.output, done.errors]).toEqual([0, "", expect.stringContaining("1 session exported.")]);
+    expect(done.errors).toMatch(/ 0 % {2}0 of 4 messages {2}\S+ left/);
+    const { output } = await command(["export", "--all"]);
+    expect([readFileSync(path, "utf8"), beside()]).toEqual([output, [basename(path)]]);
+    const imported = await place().command(["import", path], { errorColumns: 80 });
+    expect(imported.errors).toMatch(/ 0 % {2}0 B of [\d.]+ k?B {2}\S+ left/);
+    for (const wrong of [dirname(path), join(path, "none")]) {
+      expect((await command(["export", "--all", "--out", wrong])).exitCode).toBe(2);
+    }
   });
 
   it("say of sealed sessions that a key is missing, in every command, and take no wrong key", async () => {

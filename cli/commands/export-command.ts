@@ -3,7 +3,7 @@ import { MemoryError } from "../../src/base/errors.js";
 import type { MemoryEvent } from "../../src/base/events.js";
 import { brokenOff } from "../../src/sessions/export-session.js";
 import { MessageHistory } from "../../src/openai/message-history.js";
-import { allSessions } from "../all-sessions.js";
+import { allSessions, describeSession } from "../all-sessions.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
 import { damageOf, problemOf, remainsOf, unreadableRecords } from "../damage.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
@@ -13,7 +13,9 @@ import { interrupted } from "../interruption.js";
 import type { MessagePage, PageItem } from "../../src/session/screen-pages.js";
 import { oneOf } from "../operands.js";
 import { printable } from "../printable.js";
+import { ProgressBar } from "../progress-bar.js";
 import { openServer, withServerOptions, type Server, type ServerOptions } from "../server.js";
+import { WholeFile } from "../whole-file.js";
 
 const formats = ["own", "openai", "message-history"] as const;
 const pageSize = 500;
@@ -22,14 +24,16 @@ interface ExportOptions extends ServerOptions {
   readonly all?: boolean;
   readonly owner?: string;
   readonly format: (typeof formats)[number];
+  readonly out?: string;
 }
 
-/** `export`: sessions to standard output. */
+/** `export`: sessions to standard output, or to a file. */
 export function exportCommand(): CommandDefinition {
   const command = withServerOptions(new Command().argument("[sessions...]", "ids of sessions"))
     .option("--all", "every session")
     .option("--owner <owner>", "every session of this owner")
     .option("--format <format>", formats.join(", "), oneOf(formats), "own")
+    .option("--out <file>", "write to this file, which is complete or absent (default: standard output)")
     .addHelpText("after", helpText);
   return {
     command,
@@ -53,39 +57,85 @@ async function exportSessions(context: CommandContext, options: ExportOptions, n
   if (everything === named.length > 0) {
     throw new UsageError("export: name sessions, or give --all or --owner.");
   }
-  const { screen, env, signal } = context;
   const events: MemoryEvent[] = [];
-  const server = await openServer(options, env, (event) => events.push(event));
+  const server = await openServer(options, context.env, (event) => events.push(event));
+  try {
+    const file = options.out === undefined ? undefined : await WholeFile.create(options.out);
+    try {
+      const bar = await progress(server, named, { context, options });
+      const exporting = { server, context, events, bar, target: file ?? context.screen };
+      const exitCode = await exportAll(exporting, everything ? undefined : named, options);
+      await (exitCode === exitCodes.interrupted ? file?.discard() : file?.complete());
+      return exitCode;
+    } catch (error) {
+      await file?.discard();
+      throw error;
+    }
+  } finally {
+    await server.close();
+  }
+}
+
+/** `named` is undefined for every session. */
+async function exportAll(
+  parts: Omit<Exporting, "note">,
+  named: readonly string[] | undefined,
+  options: ExportOptions,
+): Promise<ExitCode> {
+  const { server, context, bar } = parts;
+  const { screen, signal } = context;
   let [sessions, failed] = [0, 0];
   const note = (sessionId: string, reason: string) => {
     failed += 1;
     screen.note(printable(`${sessionId}: ${reason}`));
   };
   try {
-    const exporting = { server, context, note, events };
-    for await (const sessionId of everything ? namesOf(server, options, signal) : named) {
+    for await (const sessionId of named ?? namesOf(server, options, signal)) {
       if (signal.aborted) {
         break;
       }
       try {
-        sessions += (await write(exporting, sessionId, { ...options, isNamed: !everything })) ? 1 : 0;
+        sessions += (await write({ ...parts, note }, sessionId, { ...options, isNamed: named !== undefined })) ? 1 : 0;
       } catch (error) {
-        if (error instanceof DataError || (MemoryError.isInstance(error) && !isRetryable(error))) {
-          note(sessionId, MemoryError.isInstance(error) ? await problemOf(server, sessionId, error) : error.message);
-          continue;
+        if (!(error instanceof DataError) && (!MemoryError.isInstance(error) || isRetryable(error))) {
+          throw error;
         }
-        throw error;
+        note(sessionId, MemoryError.isInstance(error) ? await problemOf(server, sessionId, error) : error.message);
       }
     }
   } finally {
-    await server.close();
+    bar.stop();
   }
   if (signal.aborted) {
-    const done = counted(sessions, "session");
-    return interrupted(screen, `The export holds ${done} and is not complete; run the same command again.`);
+    const done = `The export holds ${counted(sessions, "session")} and is not complete; run the same command again.`;
+    return interrupted(screen, options.out === undefined ? done : "Nothing was written; run the same command again.");
   }
   screen.note(`${counted(sessions, "session")} exported${failed > 0 ? `, ${counted(failed, "problem")}` : ""}.`);
   return failed === 0 ? exitCodes.done : exitCodes.findings;
+}
+
+/** Messages are counted first only where somebody sees it: not beside conversations on a terminal. */
+async function progress(
+  server: Server,
+  named: readonly string[],
+  { context, options }: { readonly context: CommandContext; readonly options: ExportOptions },
+): Promise<ProgressBar> {
+  const { screen, signal } = context;
+  if (!screen.showsProgress || (screen.width !== undefined && options.out === undefined)) {
+    return new ProgressBar(undefined, { total: undefined, unit: "messages" });
+  }
+  let total = 0;
+  const found = named.length > 0 ? sessionsNamed(server, named) : allSessions(server, { owner: options.owner, signal });
+  for await (const session of found) {
+    total += session?.messages ?? 0;
+  }
+  return new ProgressBar(screen, { total, unit: "messages" });
+}
+
+async function* sessionsNamed(server: Server, named: readonly string[]) {
+  for (const sessionId of named) {
+    yield await describeSession(server, sessionId);
+  }
 }
 
 interface Written extends ExportOptions {
@@ -120,6 +170,8 @@ async function* namesOf(server: Server, { owner }: ExportOptions, signal: AbortS
 
 interface Exporting {
   readonly server: Server;
+  readonly target: { write(text: string): Promise<void> };
+  readonly bar: ProgressBar;
   readonly context: CommandContext;
   readonly note: (sessionId: string, reason: string) => void;
   /** Events of the reads of one session. */
@@ -129,8 +181,9 @@ interface Exporting {
 const chunkLength = 65_536;
 
 /** Ends a session that cannot be read whole with a line that says so, for `import`. */
-async function writeOwn({ server, context, note }: Exporting, sessionId: string, left: number): Promise<boolean> {
-  const { screen, signal } = context;
+async function writeOwn(exporting: Exporting, sessionId: string, left: number): Promise<boolean> {
+  const { server, context, note, target, bar } = exporting;
+  const { signal } = context;
   let [text, lines, last, isDamaged] = ["", 0, "", false];
   try {
     for await (const line of server.memory.sessions.export(sessionId)) {
@@ -140,17 +193,18 @@ async function writeOwn({ server, context, note }: Exporting, sessionId: string,
       isDamaged ||= lines === 0 && (JSON.parse(line) as { damaged?: boolean }).damaged === true;
       lines += 1;
       last = line;
+      bar.advance(line.startsWith('{"type":"record"') ? 1 : 0);
       text += `${line}\n`;
       if (text.length > chunkLength) {
-        await screen.write(text);
+        await target.write(text);
         text = "";
       }
     }
   } catch (error) {
-    await screen.write(lines === 0 ? "" : `${text}${brokenOff(sessionId)}\n`);
+    await target.write(lines === 0 ? "" : `${text}${brokenOff(sessionId)}\n`);
     throw error;
   }
-  await screen.write(signal.aborted && lines > 0 ? `${text}${brokenOff(sessionId)}\n` : text);
+  await target.write(signal.aborted && lines > 0 ? `${text}${brokenOff(sessionId)}\n` : text);
   if (isDamaged) {
     note(sessionId, damagedNote((JSON.parse(last) as { records?: number }).records ?? 0, left));
   }
@@ -166,22 +220,23 @@ function damagedNote(exported: number, left: number): string {
 
 /** A session as a line of one object, page by page: it may be too long for a string. */
 async function writeChat(exporting: Exporting, sessionId: string, { format }: ExportOptions): Promise<boolean> {
-  const { screen, signal } = exporting.context;
+  const { target, bar, context } = exporting;
   const history = exporting.server.memory.history(sessionId);
   let [read, written] = [0, 0];
   let after: number | null = -1;
-  while (after !== null && !signal.aborted) {
+  while (after !== null && !context.signal.aborted) {
     const { items, next }: MessagePage = await history.getPage({ after, limit: pageSize, order: "log" });
     const messages = items.flatMap((item) => chatFormOf(item, { exporting, sessionId, format }));
     const start = written === 0 ? `{"sessionId":${JSON.stringify(sessionId)},"messages":[` : ",";
     if (messages.length > 0) {
-      await screen.write(start + messages.map((message) => JSON.stringify(message)).join(","));
+      await target.write(start + messages.map((message) => JSON.stringify(message)).join(","));
     }
+    bar.advance(items.length);
     read += items.length;
     written += messages.length;
     after = next;
   }
-  await screen.write(written === 0 ? "" : "]}\n");
+  await target.write(written === 0 ? "" : "]}\n");
   await reportLeftOut(exporting, sessionId, read);
   return written > 0;
 }

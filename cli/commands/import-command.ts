@@ -1,3 +1,4 @@
+import { stat } from "node:fs/promises";
 import { Command } from "commander";
 import { ConfigurationError, MemoryError } from "../../src/base/errors.js";
 import { sealedParts } from "../../src/sealed/loaded-store.js";
@@ -78,10 +79,12 @@ async function importFile(context: CommandContext, options: ImportOptions, file:
   checkEncryption(options, env);
   const server = await openServer(options, env);
   const tally: Tally = { imported: 0, messages: 0, sealed: 0, unchanged: 0, expired: 0, failed: 0, partial: 0 };
-  const bar = new ProgressBar(screen, { total: undefined, unit: "lines" });
+  const total = await sizeOf(file);
+  const bar = new ProgressBar(screen, { total, unit: total === undefined ? "lines" : "bytes" });
+  const onLine = (end: number) => (total === undefined ? bar.advance() : bar.reach(end));
   let isStopped = false;
   try {
-    for await (const outcome of outcomesOf({ server, file, signal, onLine: () => bar.advance() }, options)) {
+    for await (const outcome of outcomesOf({ server, file, signal, onLine }, options)) {
       if (signal.aborted) {
         break;
       }
@@ -102,6 +105,12 @@ async function importFile(context: CommandContext, options: ImportOptions, file:
   return tally.failed + tally.partial > 0 ? exitCodes.findings : exitCodes.done;
 }
 
+/** The size of a file; undefined for standard input, and for pipes. */
+async function sizeOf(path: string): Promise<number | undefined> {
+  const found = path === "-" ? undefined : await stat(path).catch(() => undefined);
+  return found?.isFile() ? found.size : undefined;
+}
+
 function checkEncryption({ encrypt, plain }: ImportOptions, env: CommandContext["env"]): void {
   if (encrypt && plain) {
     throw new UsageError("import: give --encrypt or --plain, not both.");
@@ -115,7 +124,8 @@ interface Import {
   readonly server: Server;
   readonly file: string;
   readonly signal: AbortSignal;
-  onLine(): void;
+  /** Told of the end of the line that is read next, in bytes of the file. */
+  onLine(end: number): void;
 }
 
 async function* outcomesOf(source: Import, { format, ttl, encrypt, plain }: ImportOptions): AsyncGenerator<Outcome> {
@@ -131,8 +141,8 @@ async function* outcomesOf(source: Import, { format, ttl, encrypt, plain }: Impo
   const parts = plain ? undefined : sealedParts(server.store);
   const target = plain ? (sealedParts(server.store)?.store ?? server.store) : server.store;
   const memory = new RedisChatMemory({ store: target, ...(ttl !== undefined && { sessionTTL: ttl }) });
-  for await (const { line, sessionId, messages, problem } of conversationsIn(file, format)) {
-    source.onLine();
+  for await (const { line, sessionId, messages, problem, end } of conversationsIn(file, format)) {
+    source.onLine(end);
     const place = { line, sessionId, messages: messages.length };
     if (signal.aborted) {
       return;
@@ -145,7 +155,7 @@ async function* outcomesOf(source: Import, { format, ttl, encrypt, plain }: Impo
 
 async function* ownLines({ file, signal, onLine }: Import): AsyncGenerator<string> {
   let before = 0;
-  for await (const { number, text } of linesOfFile(file)) {
+  for await (const { number, text, offset, length } of linesOfFile(file)) {
     if (signal.aborted) {
       return;
     }
@@ -154,7 +164,7 @@ async function* ownLines({ file, signal, onLine }: Import): AsyncGenerator<strin
       yield "";
     }
     before = number;
-    onLine();
+    onLine(offset + length);
     yield text;
   }
 }

@@ -1,3 +1,4 @@
+import { stat } from "node:fs/promises";
 import { Command } from "commander";
 import { MemoryError } from "../../src/base/errors.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
@@ -87,10 +88,10 @@ async function migrate(context: CommandContext, options: MigrateOptions): Promis
   };
   const began = performance.now();
   try {
-    const bar = await progress(server, options, context);
-    const migration = new Migration({ server, options, context, tally, noteSkipped, bar });
+    const { bar, onMessages, onRead } = await progress(server, options, context);
+    const migration = new Migration({ server, options, context, tally, noteSkipped, onMessages });
     try {
-      for await (const source of sourcesOf(server, { options, context, noteSkipped, noteForeign })) {
+      for await (const source of sourcesOf(server, { options, context, noteSkipped, noteForeign, onRead })) {
         if (signal.aborted) {
           break;
         }
@@ -113,7 +114,7 @@ interface MigrationSetting {
   readonly context: CommandContext;
   readonly tally: Tally;
   readonly noteSkipped: (skipped: Skipped) => Promise<void>;
-  readonly bar: ProgressBar;
+  readonly onMessages: (count: number) => void;
 }
 
 /** Moves one session after the other. What fails for one session is reported, and the next is moved. */
@@ -127,7 +128,7 @@ class Migration {
   }
 
   async move(source: SourceSession): Promise<void> {
-    const { options, context, tally, noteSkipped, bar } = this.#setting;
+    const { options, context, tally, noteSkipped, onMessages } = this.#setting;
     const { signal, screen } = context;
     const isDry = options.dryRun === true;
     tally.sessions += 1;
@@ -135,7 +136,7 @@ class Migration {
       const target = this.#target(source);
       const count = async (messages: number, skipped: readonly Skipped[]) => {
         tally.messages += messages;
-        bar.advance(messages);
+        onMessages(messages);
         for (const one of skipped) {
           await noteSkipped(one);
         }
@@ -205,28 +206,33 @@ function check({ pattern, strip, file, inPlace }: MigrateOptions): void {
 
 interface Sources extends Pick<MigrationSetting, "options" | "context" | "noteSkipped"> {
   readonly noteForeign: (foreign: ForeignKey) => Promise<void>;
+  readonly onRead: (bytes: number) => void;
 }
 
 async function* sourcesOf(server: Server, sources: Sources): AsyncGenerator<SourceSession> {
   const { pattern, strip, file } = sources.options;
   const { signal } = sources.context;
   if (file !== undefined) {
-    yield* documentSessions(file, { onSkipped: sources.noteSkipped, signal });
+    yield* documentSessions(file, { onSkipped: sources.noteSkipped, onRead: sources.onRead, signal });
     return;
   }
   const selection = { pattern: pattern!, strip: strip ?? literalStart(pattern!), ownPrefix: server.keyPrefix, signal };
   yield* listSessions(server.client, selection, sources.noteForeign);
 }
 
-/** The number of messages is counted first only where somebody sees it. */
+/** Messages of lists are counted first only where somebody sees it. The progress of a file is that of reading it. */
 async function progress(server: Server, options: MigrateOptions, { screen, signal }: CommandContext) {
-  const { pattern } = options;
-  const selection = { pattern: pattern ?? "", strip: "", ownPrefix: server.keyPrefix, signal };
-  const isKnown = screen.showsProgress && pattern !== undefined;
-  return new ProgressBar(screen, {
-    total: isKnown ? await countElements(server.client, selection) : undefined,
-    unit: "messages",
-  });
+  const { pattern, file, verify } = options;
+  if (file !== undefined) {
+    const size = (await stat(file).catch(() => undefined))?.size;
+    // It is read for the places of its documents, then for these, and once more to compare.
+    const bar = new ProgressBar(screen, { total: size && size * (verify ? 3 : 2) });
+    return { bar, onRead: (count: number) => bar.advance(count), onMessages: () => undefined };
+  }
+  const selection = { pattern: pattern!, strip: "", ownPrefix: server.keyPrefix, signal };
+  const total = screen.showsProgress ? await countElements(server.client, selection) : undefined;
+  const bar = new ProgressBar(screen, { total, unit: "messages" });
+  return { bar, onRead: () => undefined, onMessages: (count: number) => bar.advance(count) };
 }
 
 interface Report {

@@ -1,4 +1,5 @@
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
+import * as z from "zod/mini";
 import { Command, InvalidArgumentError } from "commander";
 import type { BaseMessage } from "@langchain/core/messages";
 import {
@@ -6,6 +7,7 @@ import {
   type PromptPrices,
   type ReducerSimulation,
 } from "../../src/reducers/simulation/simulate-reducers.js";
+import type { ToolDefinitionLike } from "../../src/tokens/formulas/tools-cost.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
 import { readConversationFile, shippedConversations } from "../conversation-file.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
@@ -13,7 +15,7 @@ import { DataError, UsageError } from "../failure.js";
 import { counted, whole } from "../figures.js";
 import { interrupted } from "../interruption.js";
 import { collected, positiveOperand } from "../operands.js";
-import { reducerOf, reducerSpecHelp } from "../reducer-spec.js";
+import { reducerOf, reducerSpecHelp, type SummarySetting } from "../reducer-spec.js";
 import type { Column } from "../fitting-columns.js";
 import type { Screen } from "../screen.js";
 import { openServer, withServerOptions, type ServerOptions } from "../server.js";
@@ -24,6 +26,8 @@ interface SimulateOptions extends ServerOptions {
   readonly price?: PromptPrices;
   readonly summaryTokens: number;
   readonly svg?: string;
+  readonly system?: string;
+  readonly tools?: string;
 }
 
 const columns: readonly Column[] = [
@@ -50,6 +54,8 @@ export function simulateCommand(): CommandDefinition {
       "price of a prompt token, and of one in the prompt cache (default: 1,0.1)",
       prices,
     )
+    .option("--system <path>", "a text file: the system prompt of each request")
+    .option("--tools <path>", "a JSON file: the list of the tools of each request")
     .option("--summary-tokens <number>", "length of a summary; no model is called", positiveOperand, 300)
     .option("--svg <path>", "write a picture of the results")
     .addHelpText("after", reducerSpecHelp);
@@ -62,14 +68,16 @@ export function simulateCommand(): CommandDefinition {
 async function simulate(context: CommandContext, options: SimulateOptions, sessions: string[]): Promise<ExitCode> {
   const { screen } = context;
   const specs = options.reducer ?? ["none", "truncate:20+10", "token:8000/6400"];
-  const reducers = specs.map((spec) => reducerOf(spec, options));
+  const request = await requestOf(options);
+  const reducers = specs.map((spec) => reducerOf(spec, { ...options, request }));
+  const how = { ...request, prices: options.price ?? { input: 1, cached: 0.1 } };
   const { conversations, source } = await conversationsOf(context, options, sessions);
   const results: ReducerSimulation[] = [];
   for (const reducer of reducers) {
     if (context.signal.aborted) {
       return interrupted(screen, "Not all reducers were tried.");
     }
-    const [result] = await simulateReducers(conversations, [reducer], options.price ? { prices: options.price } : {});
+    const [result] = await simulateReducers(conversations, [reducer], how);
     results.push(result!);
   }
   await print(screen, results, { conversations: conversations.length, source });
@@ -80,6 +88,35 @@ async function simulate(context: CommandContext, options: SimulateOptions, sessi
     });
   }
   return exitCodes.done;
+}
+
+/** The parts that each request has besides its messages. */
+async function requestOf({ system, tools }: SimulateOptions): Promise<NonNullable<SummarySetting["request"]>> {
+  const text = async (option: string, path: string) =>
+    readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+      throw new UsageError(`${option}: the file cannot be read (${error.code}).`);
+    });
+  const list = tools === undefined ? undefined : toolsIn(await text("--tools", tools));
+  return {
+    ...(system !== undefined && { systemPrompt: await text("--system", system) }),
+    ...(list !== undefined && { tools: list }),
+  };
+}
+
+function toolsIn(text: string): readonly ToolDefinitionLike[] {
+  const { data, success } = z.array(z.record(z.string(), z.unknown())).safeParse(parsed(text));
+  if (!success) {
+    throw new UsageError("--tools: the file must hold a JSON list of tools, as OpenAI's API takes them.");
+  }
+  return data as unknown as readonly ToolDefinitionLike[];
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 async function conversationsOf(

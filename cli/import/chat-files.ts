@@ -23,15 +23,17 @@ export interface FileConversation {
   readonly messages: readonly BaseMessage[];
   /** Set for what cannot be read; there are no messages then. */
   readonly problem?: string;
+  /** Its end in the file, in bytes. */
+  readonly end: number;
 }
 
 /** The conversations of a file, one after the other: one a line, or, but for `openai`, the whole file one. */
 export async function* conversationsIn(path: string, format: ChatFormat): AsyncGenerator<FileConversation> {
   let conversations = 0;
-  for await (const { line, value, problem, isWhole } of valuesIn(path, format)) {
+  for await (const { line, value, problem, isWhole, end } of valuesIn(path, format)) {
     conversations += 1;
     const name = path === "-" ? "import" : basename(path, extname(path));
-    const place = { line, sessionId: isWhole ? name : `${name}-${line}` };
+    const place = { line, sessionId: isWhole ? name : `${name}-${line}`, end };
     yield problem === undefined ? conversationOf(value, format, place) : { ...place, messages: [], problem };
   }
   if (conversations === 0) {
@@ -44,19 +46,23 @@ interface FileValue {
   readonly value: unknown;
   readonly isWhole: boolean;
   readonly problem?: string;
+  readonly end: number;
 }
 
 async function* valuesIn(path: string, format: ChatFormat): AsyncGenerator<FileValue> {
   const lines = linesOfFile(path);
   let whole: { number: number; texts: string[]; length: number } | undefined;
-  for await (const { number, text } of lines) {
+  let end = 0;
+  for await (const { number, text, offset, length } of lines) {
+    end = offset + length;
     const value = whole === undefined ? parsed(text) : undefined;
     // A file of one value may be spread over lines; then its first line alone is none.
     if (value === undefined && whole === undefined && format !== "openai" && number === 1) {
       whole = { number, texts: [], length: 0 };
     }
     if (whole === undefined) {
-      yield { line: number, value, isWhole: false, ...(value === undefined && { problem: "the line is no JSON" }) };
+      const problem = value === undefined && { problem: "the line is no JSON" };
+      yield { line: number, value, isWhole: false, end, ...problem };
       continue;
     }
     whole.texts.push(text);
@@ -68,7 +74,7 @@ async function* valuesIn(path: string, format: ChatFormat): AsyncGenerator<FileV
   if (whole !== undefined) {
     const value = parsed(whole.texts.join("\n"));
     const problem = "the file is no JSON, and has no JSON in its first line";
-    yield { line: whole.number, value, isWhole: true, ...(value === undefined && { problem }) };
+    yield { line: whole.number, value, isWhole: true, end, ...(value === undefined && { problem }) };
   }
 }
 
@@ -83,22 +89,22 @@ function parsed(text: string): unknown {
 function conversationOf(
   value: unknown,
   format: ChatFormat,
-  { line, sessionId: byPlace }: { readonly line: number; readonly sessionId: string },
+  { sessionId: byPlace, ...place }: Pick<FileConversation, "line" | "sessionId" | "end">,
 ): FileConversation {
   const sessionId = namedSession(value, format) ?? byPlace;
   try {
     const messages = messagesOf(value, format);
     return messages.length > 0
-      ? { line, sessionId, messages }
-      : { line, sessionId, messages, problem: "the conversation holds no messages" };
+      ? { ...place, sessionId, messages }
+      : { ...place, sessionId, messages, problem: "the conversation holds no messages" };
   } catch (error) {
     if (error instanceof RangeError) {
-      return { line, sessionId, messages: [], problem: "it is nested too deeply" };
+      return { ...place, sessionId, messages: [], problem: "it is nested too deeply" };
     }
     if (!MemoryError.isInstance(error) && !(error instanceof DataError)) {
       throw error;
     }
-    return { line, sessionId, messages: [], problem: error.message.replace(/\.$/, "") };
+    return { ...place, sessionId, messages: [], problem: error.message.replace(/\.$/, "") };
   }
 }
 

@@ -28,7 +28,7 @@ const pageSize = 100;
  */
 export async function* documentSessions(
   path: string,
-  { onSkipped, signal }: { readonly onSkipped: (skipped: Skipped) => Promise<void>; readonly signal: AbortSignal },
+  { onSkipped, onRead, signal }: DocumentReading,
 ): AsyncGenerator<SourceSession> {
   const isStream = path === "-" || (await stat(path).catch(() => undefined))?.isFile() === false;
   if (isStream) {
@@ -39,6 +39,7 @@ export async function* documentSessions(
     if (signal.aborted) {
       return;
     }
+    onRead(length + 1);
     const document = documentIn(text);
     if (typeof document === "string") {
       await onSkipped({ place: path, index: line, reason: document });
@@ -49,14 +50,22 @@ export async function* documentSessions(
   const file = await open(path);
   try {
     for (const { sessionId, documents } of index.sessions()) {
-      yield sessionOf(sessionId, documents, { file, path });
+      yield sessionOf(sessionId, documents, { file, path, onRead });
     }
   } finally {
     await file.close();
   }
 }
 
-interface OpenFile {
+/** How a file of documents is read. */
+interface DocumentReading {
+  readonly onSkipped: (skipped: Skipped) => Promise<void>;
+  /** Told of each line with a document, in each reading, and its bytes. */
+  readonly onRead: (bytes: number) => void;
+  readonly signal: AbortSignal;
+}
+
+interface OpenFile extends Pick<DocumentReading, "onRead"> {
   readonly file: FileHandle;
   readonly path: string;
 }
@@ -88,8 +97,9 @@ function sessionOf(sessionId: string, documents: Documents, source: OpenFile): S
 async function messageAt(
   { offset, length }: Place,
   sessionId: string,
-  { file }: OpenFile,
+  { file, onRead }: OpenFile,
 ): Promise<BaseMessage | string> {
+  onRead(length + 1);
   const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, offset);
   const document = documentIn(buffer.toString("utf8", 0, bytesRead));
   return typeof document === "string" || document.sessionId !== sessionId
