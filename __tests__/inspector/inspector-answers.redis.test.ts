@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 
 import { createRequire } from "node:module";
 import * as messages from "@langchain/core/messages";
-import type { BaseMessage } from "@langchain/core/messages";
+import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 
 import ts from "typescript";
 import {
@@ -25,9 +25,10 @@ import { startInspector } from "../../cli/inspector/server/server.js";
 import { testCaseOf } from "../../cli/inspector/server/test-case.js";
 import { openServer } from "../../cli/server.js";
 import { RunnableLambda } from "@langchain/core/runnables";
+import { stampAnswer, walkLedger } from "../../src/entries/structure.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
 import { addInRounds, get, inspectedPlaces, pageFolder } from "../support/inspectors.js";
-import { ai, aiCalls, human, system } from "../support/messages.js";
+import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 import { recordedConversations } from "../support/real-conversations.js";
 import { sharedRedisUrl } from "../support/shared-redis.js";
 
@@ -114,6 +115,7 @@ describe("the inspector", () => {
       .addMessages([human("hello")]);
     const { sessions } = await ask<SessionRows>("sessions");
     expect(sessions.find(({ sessionId }) => sessionId === "sealed")).toMatchObject({ owner: "ann", locked: true });
+    expect((await ask<SessionRows>("sessions", { only: "locked" })).matching).toBe(1);
     const { status, body } = await get(`${inspector.url}api/outline?id=sealed`);
     expect(status).toBe(403);
     expect(body).toContain('encrypted with the key \\"k\\", which is not in LANGCHAIN_REDIS_MEMORY_KEYS');
@@ -158,6 +160,26 @@ describe("the inspector", () => {
     expect((await ask<OutlinePage>("outline", { id: "s" })).entries).toHaveLength(1);
   });
 
+  it("marks answers in front of which another system prompt or other tools stood than before", async () => {
+    const { ask, memory } = await place();
+    const tools = [{ name: "lookup" }];
+    const fronts = [{ system: "brief" }, { system: "brief" }, { system: "kind" }, { system: "kind", tools }];
+    const content = [
+      { type: "thinking", thinking: "hm", signature: "EqQB" },
+      { type: "text", text: "Hello" },
+    ];
+    const answers = fronts.map((front) => stampAnswer(new AIMessage({ content }), walkLedger([], front).prefix));
+    await memory()
+      .history("s")
+      .addMessages(answers.flatMap((answer, index) => [human(`${index}`), answer, ai("no thought")]));
+    const { entries } = await ask<OutlinePage>("outline", { id: "s" });
+    const broken = entries.flatMap(({ brokenBy }, position) => (brokenBy === undefined ? [] : [[position, brokenBy]]));
+    expect(broken).toEqual([
+      [7, "system"],
+      [10, "tools"],
+    ]);
+  });
+
   it("gives hostile messages as plain text, long ones in pieces, and unreadable records as what they are", async () => {
     const { ask, memory, client, keyPrefix } = await place();
     const long = "0123456789".repeat(520_000);
@@ -176,6 +198,22 @@ describe("the inspector", () => {
     expect(shown[5]!.parts[0]).toMatchObject({ length: long.length, text: long.slice(0, 4_000) });
     const piece = await ask<TextPiece>("text", { id: "s", position: 5, index: 0, from: 5_150_000 });
     expect([piece.text.length, piece.end, piece.length]).toEqual([50_000, 5_200_000, 5_200_000]);
+  });
+
+  it("lays out what tools answer in JSON, and nothing else", async () => {
+    const { ask, memory } = await place();
+    const json = '{"id":12345678901234567890}';
+    await memory()
+      .history("s")
+      .addMessages([human(json), aiCalls("c1", "c2"), tool("c1", json), tool("c2", "[not JSON]")]);
+    const { messages: shown } = await ask<MessagePage>("messages", { id: "s", from: 0 });
+    const laidOut = '{\n  "id": 12345678901234567890\n}';
+    expect([0, 2, 3].map((index) => shown[index]!.parts[0])).toEqual([
+      { kind: "text", text: json, length: json.length },
+      { kind: "other", what: "JSON", text: laidOut, length: laidOut.length },
+      { kind: "text", text: "[not JSON]", length: 10 },
+    ]);
+    expect(await ask<TextPiece>("text", { id: "s", position: 2, index: 0 })).toMatchObject({ text: laidOut });
   });
 
   it("shows images only where the message holds them", async () => {
@@ -277,10 +315,16 @@ describe("the inspector", () => {
     await memory()
       .history("s")
       .addMessages([human("1"), ai("2"), human("3")]);
+    await memory()
+      .history("whole")
+      .addMessages([human("1")]);
     await client.lpop(`${keyPrefix}:{s}:log`);
-    expect((await ask<SessionRows>("sessions", {})).sessions).toEqual([
+    expect((await ask<SessionRows>("sessions", { only: "damaged" })).sessions).toEqual([
       expect.objectContaining({ sessionId: "s", damaged: true, messages: 2 }),
     ]);
+    const idsOf = async (only: string) =>
+      (await ask<SessionRows>("sessions", { only })).sessions.map(({ sessionId }) => sessionId).sort();
+    expect([await idsOf(""), await idsOf("locked")]).toEqual([["s", "whole"], []]);
     expect((await ask<SessionState>("session", { id: "s" })).damage).toBe(
       "1 of 3 messages are gone; run rebuild to use what is left",
     );

@@ -1,5 +1,5 @@
 import { text } from "node:stream/consumers";
-import { HumanMessage } from "@langchain/core/messages";
+import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { RunnableLambda } from "@langchain/core/runnables";
 import {
   ChatHistorySummarizationReducer,
@@ -8,6 +8,7 @@ import {
   simulateReducers,
 } from "langchain-redis-memory";
 import type { Page } from "playwright-core";
+import { stampAnswer, walkLedger } from "../../src/entries/structure.js";
 import { addInRounds, inspectedPlaces, type InspectedPlace } from "../support/inspectors.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 import { recordedConversations } from "../support/real-conversations.js";
@@ -29,6 +30,13 @@ async function summarized({ memory }: InspectedPlace, sessionId: string): Promis
       .addMessages([...first, human(`question ${round}`), ai(`answer ${round}`)]);
   }
   await app.drain();
+}
+
+/** An answer with a thought that is bound to a system prompt. */
+function thoughtful(prompt: string, ...calls: readonly string[]): BaseMessage {
+  const content = [{ type: "thinking", thinking: "hm", signature: "EqQB" }];
+  const answer = new AIMessage({ content, tool_calls: aiCalls(...calls).tool_calls ?? [] });
+  return stampAnswer(answer, walkLedger([], { system: prompt }).prefix);
 }
 
 async function show({ inspector }: InspectedPlace, { page }: WatchedPage, sessionId: string): Promise<void> {
@@ -190,10 +198,13 @@ describe("the inspector's page", () => {
     await here
       .memory()
       .history("trains")
-      .addMessages([human("x"), aiCalls("c1", "c2"), tool("c1"), human("y")]);
+      .addMessages([human("x"), thoughtful("brief"), thoughtful("kind", "c1", "c2"), tool("c1"), human("y")]);
     const watched = await open({ colorScheme: "light" });
     const { page } = watched;
     await show(here, watched, "trains");
+    await row(page, /2 tool calls/)
+      .getByText("The prefix broke here: the system prompt is not the one")
+      .waitFor();
     await page.getByRole("button", { name: /2 tool calls/ }).click();
     await row(page, "y").last().click();
     for (const [width, tab] of [
@@ -333,6 +344,37 @@ describe("the inspector's page", () => {
     await row(page, "what-if: gone").first().waitFor();
   });
 
+  it("shows message, time, tab and what-if of its address, after a reload and to a colleague", async () => {
+    const here = await place();
+    await addInRounds(here.memory(), "a+b & c", travel!);
+    const watched = await open();
+    const { page } = watched;
+    await show(here, watched, "a+b & c");
+    await page.getByRole("tab", { name: "What if" }).click();
+    await page.getByLabel("Reducer").selectOption("truncate");
+    await page.getByLabel("Messages to keep").fill("6");
+    await page.getByRole("columnheader", { name: "truncate:6+10" }).waitFor();
+    await page.getByRole("slider").fill("20");
+    await page.locator(".row[tabindex='0']").focus();
+    await page.keyboard.press("Home");
+    await page.waitForURL(/tab=What-if.*reducer=truncate.*before=20.*message=0/);
+    const colleague = await open();
+    await colleague.page.goto(page.url());
+    await page.reload();
+    for (const shown of [page, colleague.page]) {
+      await shown.getByRole("columnheader", { name: "truncate:6+10" }).waitFor();
+      await shown.locator(".row[aria-current=true][data-index='0']").waitFor();
+      await shown.getByText("When message 20 was written").waitFor();
+      await shown.waitForFunction("document.querySelector('.scroller').scrollTop === 0");
+      await shown.getByRole("tab", { name: "Message" }).click();
+      await reason(shown).getByText("Message 0,").waitFor();
+      await shown.getByRole("link", { name: /a\+b/ }).click();
+      await shown.getByText("Now", { exact: true }).first().waitFor();
+      await shown.locator(".row[aria-current=true]").waitFor({ state: "detached" });
+    }
+    expect([...watched.complaints, ...colleague.complaints]).toEqual([]);
+  });
+
   it("names its bands, and keeps figures on one line, from 400 to 1400 pixels", async () => {
     const here = await place();
     await summarized(here, "trains");
@@ -391,5 +433,7 @@ describe("the inspector's page", () => {
     const sentence = 'encrypted with the key "2026-11", which is not in LANGCHAIN_REDIS_MEMORY_KEYS';
     await watched.page.getByRole("alert").getByText(sentence).waitFor();
     expect(await watched.page.content()).not.toContain("secret words");
+    await watched.page.getByLabel("Which sessions").selectOption("damaged");
+    await watched.page.getByText("0 sessions, newest first").waitFor();
   });
 });

@@ -96,6 +96,8 @@ export interface OutlineEntry {
   readonly calls?: readonly string[];
   /** Position of the message that called for this result, if nothing but results stands between them. */
   readonly caller?: number;
+  /** The part in front of the messages that the answer with bound thoughts before this one did not have. */
+  readonly brokenBy?: "system" | "tools";
 }
 
 /** A part of the outline. */

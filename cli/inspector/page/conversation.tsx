@@ -73,9 +73,15 @@ function useRowList(
     sizeOf: (index) => estimate(moment, rows[index]),
     pinned: active,
   });
-  // Another moment is shown from its end, which is what the model read last.
+  // Another moment is shown from its end, which is what the model read last; a chosen message of the address is shown.
   const isNow = moment.end >= moment.session.next;
-  useEffect(() => list.scrollToEnd(), [list, isNow ? undefined : moment.end]);
+  const isOpened = useRef(false);
+  useEffect(() => {
+    if (isOpened.current || active < 0) {
+      list.scrollToEnd();
+    }
+    isOpened.current = true;
+  }, [list, isNow ? undefined : moment.end]);
   return list;
 }
 

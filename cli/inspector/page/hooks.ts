@@ -1,39 +1,5 @@
-import { useCallback, useEffect, useReducer, useRef, useState } from "preact/hooks";
+import { useEffect, useReducer, useRef } from "preact/hooks";
 import type { SessionModel } from "./session-model.js";
-
-/** A session or a thread, which can be opened. */
-export interface OpenPlace {
-  readonly kind: "session" | "thread";
-  readonly id: string;
-}
-
-/** The session or thread that the address names behind `#`, and how to open another session. */
-export function useAddress(): [place: OpenPlace | undefined, open: (sessionId: string) => void] {
-  const [place, setPlace] = useState(placeInAddress);
-  useEffect(() => {
-    const follow = () => setPlace(placeInAddress());
-    addEventListener("hashchange", follow);
-    return () => removeEventListener("hashchange", follow);
-  }, []);
-  const open = useCallback((id: string) => {
-    location.hash = hashOf({ kind: "session", id });
-  }, []);
-  return [place, open];
-}
-
-/** The URL fragment of a session or thread. Half characters, which URLs cannot hold, are replaced. */
-export function hashOf({ kind, id }: OpenPlace): string {
-  return `#${kind}=${encodeURIComponent(id.replace(/\p{Cs}/gu, "\ufffd"))}`;
-}
-
-function placeInAddress(): OpenPlace | undefined {
-  const [, kind, encoded] = /^#(session|thread)=(.+)$/.exec(location.hash) ?? [];
-  try {
-    return encoded === undefined ? undefined : { kind: kind as OpenPlace["kind"], id: decodeURIComponent(encoded) };
-  } catch {
-    return undefined;
-  }
-}
 
 /** Draws the component anew with every change of the session. */
 export function useChanges(model: SessionModel): void {

@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { useAddress } from "./address.js";
 import { getJson } from "./api-client.js";
-import { useAddress, useLiveEvents } from "./hooks.js";
+import { useLiveEvents } from "./hooks.js";
 import { SessionList } from "./session-list.js";
 import { SessionModel } from "./session-model.js";
 import { SessionView } from "./session-view.js";
@@ -32,7 +33,7 @@ export function InspectorPage() {
       </nav>
       <main id={mainId} class="main" tabIndex={-1} aria-label="Conversation">
         {place?.kind === "thread" && <ThreadView key={place.id} threadId={place.id} />}
-        {model !== undefined && <SessionView key={model.sessionId} model={model} />}
+        {model !== undefined && <SessionView key={place?.link} model={model} />}
         {place === undefined && <NoSession />}
       </main>
     </div>

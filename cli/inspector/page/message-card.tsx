@@ -26,6 +26,7 @@ export function MessageCard(props: ConversationProps & { readonly position: numb
         <span class={`state state-${state}`}>{label}</span>
         {whatIf && <WhatIfMark seen={isSeenIn(whatIf, position)} />}
       </header>
+      <PrefixBreak entry={entry} />
       <FindingMarks findings={model.findings} at={{ position }} />
       {message === undefined ? (
         <p class="quiet">…</p>
@@ -84,6 +85,16 @@ interface CardProps {
 export function Card({ state, role, otherwise, children }: CardProps) {
   const other = otherwise === undefined ? "" : otherwise ? " card-otherwise" : " card-otherwise-not";
   return <article class={`card card-${state} role-${role}${other}`}>{children}</article>;
+}
+
+/** A note at an answer in front of which another system prompt or other tools stood than before. */
+export function PrefixBreak({ entry: { brokenBy } }: { entry: OutlineEntry }) {
+  return brokenBy === undefined ? null : (
+    <p class="note">
+      The prefix broke here: {brokenBy === "system" ? "the system prompt" : "the list of tools"} is not the one of the
+      answers above. Their thoughts are no longer sent.
+    </p>
+  );
 }
 
 /** Who speaks. */

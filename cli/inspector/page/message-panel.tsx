@@ -8,7 +8,7 @@ import type { SidePanelProps } from "./side-panel.js";
 export function MessagePanel(props: SidePanelProps) {
   const { model, moment, selection } = props;
   const { position, place } = selection;
-  if (position === undefined && place === undefined) {
+  if (position === undefined && (place === undefined || moment.session.head[place] === undefined)) {
     return <p class="quiet">Choose a message: here it says whether the model still sees it, and why.</p>;
   }
   const message = position === undefined ? moment.session.head[place!]?.message : model.messageAt(position);

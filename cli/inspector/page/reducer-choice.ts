@@ -1,3 +1,5 @@
+import type { AddressForm } from "./address.js";
+
 /** A reducer that the reader tries, with its numbers. */
 export interface ReducerChoice {
   readonly kind: "none" | "truncate" | "token" | "summarize" | "summarize tokens" | "tools";
@@ -51,3 +53,17 @@ export function specOf({ kind, first, second }: ReducerChoice): string {
       return `${kind}:${first}+${second}`;
   }
 }
+
+const firstChoice: ReducerChoice = { kind: "token", ...tokens };
+
+/** The tried reducer in the address. */
+export const choiceForm: AddressForm<ReducerChoice> = {
+  name: "reducer",
+  read: (text = "") => {
+    const [first = 1, second = 1] = (text.match(/\d+/g) ?? []).map(Number);
+    const kinds = Object.keys(reducerKinds) as ReducerChoice["kind"][];
+    const kind = kinds.find((known) => specOf({ kind: known, first, second }) === text);
+    return kind === undefined ? firstChoice : { kind, first, second };
+  },
+  write: (choice) => (specOf(choice) === specOf(firstChoice) ? undefined : specOf(choice)),
+};

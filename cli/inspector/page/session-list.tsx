@@ -1,8 +1,8 @@
 import { useEffect, useState } from "preact/hooks";
 import { counted, secondOf, whole } from "../model/figures-in-words.js";
 import type { SessionRow, SessionRows } from "../model/data.js";
+import { hashOf, type OpenPlace } from "./address.js";
 import { getJson } from "./api-client.js";
-import { hashOf, type OpenPlace } from "./hooks.js";
 import { ThreadList } from "./thread-list.js";
 
 const pageLength = 100;
@@ -18,8 +18,9 @@ interface SessionListProps {
 /** The sessions, by owner, with a search. */
 export function SessionList({ open, onOpen, version }: SessionListProps) {
   const [search, setSearch] = useState("");
+  const [only, setOnly] = useState("");
   const [limit, setLimit] = useState(pageLength);
-  const { rows, problem } = useSessionRows({ search, limit, version });
+  const { rows, problem } = useSessionRows({ search, only, limit, version });
   const [openSession, openThread] = open?.kind === "thread" ? [undefined, open.id] : [open?.id, undefined];
   return (
     <>
@@ -32,6 +33,7 @@ export function SessionList({ open, onOpen, version }: SessionListProps) {
           onKeyDown={(event) => event.key === "ArrowDown" && focusNext(event, -1)}
         />
       </label>
+      <KindField only={only} onOnly={setOnly} />
       <p class="quiet" role="status">
         {problem ?? (rows === undefined ? "Looking for sessions…" : foundWords(rows))}
       </p>
@@ -48,24 +50,44 @@ export function SessionList({ open, onOpen, version }: SessionListProps) {
             Open the session with this id
           </button>
         )}
-        <ThreadList open={openThread} search={search} version={version} />
+        {only === "" && <ThreadList open={openThread} search={search} version={version} />}
       </div>
     </>
   );
 }
 
-function useSessionRows({ search, limit, version }: { search: string; limit: number; version: number }) {
+function KindField({ only, onOnly }: { only: string; onOnly: (only: string) => void }) {
+  return (
+    <label class="field">
+      <span>Which sessions</span>
+      <select value={only} onChange={({ currentTarget }) => onOnly(currentTarget.value)}>
+        <option value="">All</option>
+        <option value="damaged">Damaged: Redis lost a part</option>
+        <option value="locked">Encrypted, without its key</option>
+      </select>
+    </label>
+  );
+}
+
+interface Asked {
+  readonly search: string;
+  readonly only: string;
+  readonly limit: number;
+  readonly version: number;
+}
+
+function useSessionRows({ search, only, limit, version }: Asked) {
   const [result, setResult] = useState<{ rows?: SessionRows; problem?: string }>({});
   useEffect(() => {
     let isLast = true;
-    getJson<SessionRows>("sessions", { search, limit }).then(
+    getJson<SessionRows>("sessions", { search, only, limit }).then(
       (rows) => isLast && setResult({ rows }),
       (error: Error) => isLast && setResult(({ rows }) => ({ ...(rows && { rows }), problem: error.message })),
     );
     return () => {
       isLast = false;
     };
-  }, [search, limit, version]);
+  }, [search, only, limit, version]);
   return result;
 }
 

@@ -1,20 +1,21 @@
 import { useState } from "preact/hooks";
 import { whole } from "../model/figures-in-words.js";
 import type { WhatIf } from "../model/data.js";
+import { useAddressed } from "./address.js";
 import { Conversation } from "./conversation.js";
 import { LiveNews } from "./live-news.js";
 import { useChanges } from "./hooks.js";
 import { SessionHeading } from "./session-heading.js";
 import type { SessionModel } from "./session-model.js";
-import { useShownMoment, type Selection } from "./shown-moment.js";
+import { momentForm, selectionForm, useShownMoment } from "./shown-moment.js";
 import { SidePanel } from "./side-panel.js";
 import { TimeSlider } from "./time-slider.js";
 
 /** An open session: its figures, the time, the conversation, and what is to be said of the chosen message. */
 export function SessionView({ model }: { model: SessionModel }) {
   useChanges(model);
-  const [chosen, setChosen] = useState<number>();
-  const [selection, setSelection] = useState<Selection>({});
+  const [chosen, setChosen] = useAddressed(momentForm);
+  const [selection, setSelection] = useAddressed(selectionForm);
   const [whatIf, setWhatIf] = useState<WhatIf>();
   const [budget, setBudget] = useState<number>();
   const moment = useShownMoment(model, chosen);
@@ -32,10 +33,7 @@ export function SessionView({ model }: { model: SessionModel }) {
       )}
       <TimeSlider moment={moment} isTrying={whatIf !== undefined} onChoose={setChosen} />
       <div class="split">
-        <Conversation
-          {...{ model, moment, selection, whatIf, budget: shownBudget }}
-          onSelect={(next) => setSelection(next)}
-        />
+        <Conversation {...{ model, moment, selection, whatIf, budget: shownBudget }} onSelect={setSelection} />
         <SidePanel
           {...{ model, moment, selection, whatIf, budget: shownBudget }}
           onSelect={setSelection}

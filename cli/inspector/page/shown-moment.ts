@@ -3,6 +3,7 @@ import type { OutlineEntry, SessionState, WhatIf } from "../model/data.js";
 import { rowsOf, type Row } from "../model/row-model.js";
 import { cutsOf, viewAt, type Cut } from "../model/timeline.js";
 import { SeenAt } from "../model/why-seen.js";
+import type { AddressForm } from "./address.js";
 import type { SessionModel } from "./session-model.js";
 
 /** The message under the pointer: one of the log, or one in front of the view. */
@@ -10,6 +11,23 @@ export interface Selection {
   readonly position?: number;
   readonly place?: number;
 }
+
+/** The chosen message in the address. */
+export const selectionForm: AddressForm<Selection> = {
+  name: "message",
+  read: (text = "") => {
+    const [, front, number] = /^(front-)?(\d{1,15})$/.exec(text) ?? [];
+    return number === undefined ? {} : { [front === undefined ? "position" : "place"]: Number(number) };
+  },
+  write: ({ position, place }) => (place === undefined ? position?.toString() : `front-${place}`),
+};
+
+/** The shown moment in the address: the message that was about to be written; undefined for now. */
+export const momentForm: AddressForm<number | undefined> = {
+  name: "before",
+  read: (text = "") => (/^\d{1,15}$/.test(text) ? Number(text) : undefined),
+  write: (end) => end?.toString(),
+};
 
 /** A view's size, where it began in the log, and whether what stands in front of the view now stood there too. */
 export interface ViewThere {
@@ -47,7 +65,7 @@ export function useShownMoment(model: SessionModel, chosen: number | undefined):
       return undefined;
     }
     const cuts = cutsOf(state, (position) => outline[position - base]?.at);
-    const end = Math.min(chosen ?? state.next, state.next);
+    const end = Math.max(base, Math.min(chosen ?? state.next, state.next));
     const rows = rowsOf({ session: state, outline, base, cuts, end });
     const seen = new SeenAt({ session: state, cuts, end, hidden: new Set(hidden) });
     const common = { session: state, outline, base, cuts, end };

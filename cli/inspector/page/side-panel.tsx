@@ -1,6 +1,6 @@
-import { useState } from "preact/hooks";
 import { whole } from "../model/figures-in-words.js";
 import type { WhatIf } from "../model/data.js";
+import { useAddressed, type AddressForm } from "./address.js";
 import type { ConversationProps } from "./conversation.js";
 import { FindingsPanel } from "./findings-panel.js";
 import { MessagePanel } from "./message-panel.js";
@@ -13,9 +13,18 @@ export interface SidePanelProps extends ConversationProps {
 
 const tabs = ["Message", "Findings", "What if"] as const;
 
+type Tab = (typeof tabs)[number];
+
+/** The open tab in the address. */
+const tabForm: AddressForm<Tab> = {
+  name: "tab",
+  read: (text) => tabs.find((tab) => idOf(tab) === text) ?? "Message",
+  write: (tab) => (tab === "Message" ? undefined : idOf(tab)),
+};
+
 /** Beside the conversation: the chosen message, findings, and what another reducer would do. */
 export function SidePanel(props: SidePanelProps) {
-  const [open, setOpen] = useState<(typeof tabs)[number]>("Message");
+  const [open, setOpen] = useAddressed(tabForm);
   const errors = props.model.findings?.findings.filter(({ severity }) => severity === "error").length ?? 0;
   return (
     <aside class="panel" aria-label="Details">
@@ -45,7 +54,7 @@ export function SidePanel(props: SidePanelProps) {
   );
 }
 
-function moveTab(event: KeyboardEvent, open: (typeof tabs)[number], setOpen: (tab: (typeof tabs)[number]) => void) {
+function moveTab(event: KeyboardEvent, open: Tab, setOpen: (tab: Tab) => void) {
   const step = { ArrowRight: 1, ArrowLeft: tabs.length - 1 }[event.key];
   if (step !== undefined) {
     const next = tabs[(tabs.indexOf(open) + step) % tabs.length]!;

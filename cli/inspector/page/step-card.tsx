@@ -3,7 +3,7 @@ import type { ShownCall, ShownMessage } from "../model/data.js";
 import type { ConversationProps } from "./conversation.js";
 import { FindingMarks } from "./finding-marks.js";
 import { LongText } from "./long-text.js";
-import { Card, RoleName, TokenBar, WhatIfMark } from "./message-card.js";
+import { Card, PrefixBreak, RoleName, TokenBar, WhatIfMark } from "./message-card.js";
 import { MessageParts } from "./message-parts.js";
 import { useKept } from "./hooks.js";
 import type { SessionModel } from "./session-model.js";
@@ -32,6 +32,7 @@ export function StepCard(props: StepProps) {
         <span class={`state state-${state}`}>{label}</span>
         {whatIf && <WhatIfMark seen={isSeenIn(whatIf, position)} />}
       </header>
+      <PrefixBreak entry={entry} />
       {all.map((at) => (
         <FindingMarks key={at} findings={model.findings} at={{ position: at }} />
       ))}

@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import { counted } from "../model/figures-in-words.js";
 import type { ThreadRow, ThreadRows } from "../model/threads.js";
 import { getJson } from "./api-client.js";
-import { hashOf } from "./hooks.js";
+import { hashOf } from "./address.js";
 
 const pageLength = 100;
 

@@ -1,16 +1,17 @@
 import { useEffect, useState } from "preact/hooks";
 import { counted, whole } from "../model/figures-in-words.js";
 import type { SimulationRow, WhatIf } from "../model/data.js";
+import { useAddressed } from "./address.js";
 import { getJson } from "./api-client.js";
 import { NumberField } from "./number-field.js";
-import { reducerKinds, specOf, type ReducerChoice } from "./reducer-choice.js";
+import { choiceForm, reducerKinds, specOf, type ReducerChoice } from "./reducer-choice.js";
 import type { SidePanelProps } from "./side-panel.js";
 
 const pauseMs = 250;
 
 /** Another reducer on this conversation: where it would cut, and what it would cost. */
 export function WhatIfPanel({ model, moment, whatIf, onWhatIf }: SidePanelProps) {
-  const [choice, setChoice] = useState<ReducerChoice>({ kind: "token", ...reducerKinds.token.defaults });
+  const [choice, setChoice] = useAddressed(choiceForm);
   const [said, setSaid] = useState<string>();
   const spec = specOf(choice);
   const { edition, next } = moment.session;

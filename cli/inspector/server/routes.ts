@@ -66,7 +66,8 @@ export class InspectorRoutes {
 
   readonly #routes: Readonly<Record<string, Route>> = {
     "api/server": () => Promise.resolve({ address: this.#server.address, prefix: this.#server.keyPrefix }),
-    "api/sessions": (query) => this.#catalogue.find(query.get("search") ?? "", wholeNumber(query, "limit", 100)),
+    "api/sessions": (query) =>
+      this.#catalogue.find(query.get("search") ?? "", wholeNumber(query, "limit", 100), query.get("only") ?? ""),
     "api/session": (query) => {
       const source = { server: this.#server, outlines: this.#outlines, counter: this.#counter };
       return readSnapshot(source, idIn(query));

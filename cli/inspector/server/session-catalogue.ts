@@ -25,11 +25,13 @@ export class SessionCatalogue {
     this.#server = server;
   }
 
-  /** Sessions whose id, owner or title holds the text. */
-  async find(search: string, limit: number): Promise<SessionRows> {
+  /** Sessions whose id, owner or title holds the text, and of them `only` those that are damaged or locked. */
+  async find(search: string, limit: number, only: string): Promise<SessionRows> {
     const { rows, complete } = await this.#current();
     const text = search.trim().toLowerCase();
-    const found = text === "" ? rows : rows.filter((row) => wordsOf(row).includes(text));
+    const isAsked = ({ damaged, locked }: SessionRow) =>
+      only === "" || (only === "damaged" && damaged === true) || (only === "locked" && locked === true);
+    const found = rows.filter((row) => isAsked(row) && wordsOf(row).includes(text));
     return { sessions: found.slice(0, limit), matching: found.length, known: rows.length, complete };
   }
 

@@ -1,7 +1,10 @@
+import type { BaseMessage } from "@langchain/core/messages";
 import { BoundedMap } from "../../../src/base/bounded-map.js";
 import { randomToken, shortHash } from "../../../src/base/ids.js";
 import { answeredId, callsOf } from "../../../src/messages/calls.js";
 import { roleOf } from "../../../src/messages/roles.js";
+import { fieldsOf, stringIn } from "../../../src/messages/values.js";
+import { changedFront, prefixKey } from "../../../src/structure/ledger/walk-ledger.js";
 import { metaOf } from "../../../src/codec/decode-record.js";
 import { countOf } from "../../../src/tokens/counted-messages.js";
 import type { TokenCounter } from "../../../src/tokens/token-counter.js";
@@ -27,6 +30,8 @@ interface Outline {
   last: string;
   /** The last message that is no result, if it calls tools, with the ids of its calls. */
   caller: { readonly position: number; readonly ids: ReadonlySet<string | undefined> } | undefined;
+  /** The stamp of the last answer with bound thoughts. */
+  stamp: string | undefined;
 }
 
 /** Who speaks, how long, how many tokens: of every message of the sessions that are looked at, read once. */
@@ -127,12 +132,20 @@ export class SessionOutlines {
     }
     outline.caller = calls.length === 0 ? undefined : { position, ids: new Set(calls.map(({ id }) => id)) };
     const names = calls.slice(0, 20).map(({ name }) => readableText(name).slice(0, 80));
-    return { role, tokens, ...common, ...(calls.length > 0 && { calls: names }) };
+    const brokenBy = brokenPrefix(message, outline);
+    return { role, tokens, ...common, ...(calls.length > 0 && { calls: names }), ...(brokenBy && { brokenBy }) };
   }
 }
 
+function brokenPrefix({ response_metadata: metadata }: BaseMessage, outline: Outline): OutlineEntry["brokenBy"] {
+  const before = outline.stamp;
+  const stamp = stringIn(fieldsOf(metadata)[prefixKey]);
+  outline.stamp = stamp ?? before;
+  return stamp === undefined || before === undefined ? undefined : changedFront(stamp, before);
+}
+
 function newOutline({ epoch, base }: StoredPage): Outline {
-  return { edition: randomToken(), epoch, base, entries: [], last: "", caller: undefined };
+  return { edition: randomToken(), epoch, base, entries: [], last: "", caller: undefined, stamp: undefined };
 }
 
 function hashOf(record: string | undefined): string {

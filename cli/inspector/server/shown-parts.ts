@@ -1,8 +1,10 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { blocksOf, type Block } from "../../../src/messages/content.js";
+import { roleOf } from "../../../src/messages/roles.js";
 import { fieldsOf, stringIn } from "../../../src/messages/values.js";
 import { jsonText } from "../../../src/base/json-text.js";
 import type { ShownPart } from "../model/data.js";
+import { indentedJson } from "./indented-json.js";
 import { cutText, readableText } from "./readable-text.js";
 
 /** Characters of a text that go to the page at first; the reader asks for the rest. */
@@ -13,13 +15,29 @@ const longestAddress = 500;
 
 /** A message's content, part by part, in order. Long texts are cut. */
 export function partsOf(message: BaseMessage): ShownPart[] {
-  return blocksOf(message).slice(0, mostParts).map(partOf);
+  return blocksOf(message)
+    .slice(0, mostParts)
+    .map((block) => jsonPart(jsonIn(message, block)) ?? partOf(block));
 }
 
 /** The whole text of a part: what {@link partsOf} cuts. */
 export function textOfPart(message: BaseMessage, index: number): string | undefined {
   const block = blocksOf(message)[index];
-  return block === undefined ? undefined : (wordsOf(block)?.text ?? asText(block));
+  return block === undefined ? undefined : (jsonIn(message, block) ?? wordsOf(block)?.text ?? asText(block));
+}
+
+function jsonPart(json: string | undefined): ShownPart | undefined {
+  if (json === undefined) {
+    return undefined;
+  }
+  const { text, length } = cutText(json, { limit: foldedLength });
+  return { kind: "other", what: "JSON", text, length };
+}
+
+/** A tool's answer in JSON, with a line for each value; undefined for anything else. */
+function jsonIn(message: BaseMessage, block: Block): string | undefined {
+  const words = roleOf(message) === "tool" ? wordsOf(block) : undefined;
+  return words?.kind === "text" ? indentedJson(words.text) : undefined;
 }
 
 function partOf(block: Block): ShownPart {
