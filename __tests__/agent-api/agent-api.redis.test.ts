@@ -1,16 +1,8 @@
-import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { startOpenAIServer, type OpenAIServer } from "../../testing/index.js";
 import { startRedis, type PrivateRedis } from "../../testkit/servers/redis-server.js";
-import { buildPrograms, type BuiltPrograms } from "../support/built-programs.js";
-import { fencedBlocks } from "../support/code-blocks.js";
-import { readDocument } from "../support/markdown.js";
+import { buildGuideServer, type GuideServer, type Instance } from "../support/guide-server.js";
 
-const root = join(__dirname, "../..");
 const owner = "ann";
 
 interface Event {
@@ -23,13 +15,6 @@ interface Shown {
   readonly messages: readonly { readonly role: string; readonly text: string; readonly interrupted: boolean }[];
 }
 
-/** Starts one instance of the guide's server; resolves with its address. */
-async function instance(program: string, env: NodeJS.ProcessEnv): Promise<{ url: string; child: ChildProcess }> {
-  const child = spawn(process.execPath, [program], { env, stdio: ["ignore", "pipe", "inherit"] });
-  const [url] = (await once(createInterface(child.stdout), "line")) as [string];
-  return { url, child };
-}
-
 function eventsIn(text: string): Event[] {
   return [...text.matchAll(/^event: (\w+)\ndata: (.*)$/gm)].map(([, name, data]) => ({
     name: name!,
@@ -40,39 +25,24 @@ function eventsIn(text: string): Event[] {
 const textOf = (events: readonly Event[]) => events.map(({ data }) => data["text"] ?? "").join("");
 
 describe("The server of the guide docs/agent-api.md, as three instances", () => {
-  let folder: string;
   let redis: PrivateRedis;
   let models: OpenAIServer;
-  let built: BuiltPrograms;
-  let instances: { url: string; child: ChildProcess }[];
+  let server: GuideServer;
+  let instances: Instance[];
 
   beforeAll(async () => {
-    mkdirSync(join(root, ".cache"), { recursive: true });
-    folder = mkdtempSync(join(root, ".cache", "agent-api-"));
-    const block = fencedBlocks("docs/agent-api.md", readDocument(root, "docs/agent-api.md")).find(
-      ({ language }) => language === "ts",
-    );
-    const path = join(folder, "server.mts");
-    writeFileSync(path, block!.code);
-    [redis, models, built] = await Promise.all([
+    [redis, models, server] = await Promise.all([
       startRedis(),
       startOpenAIServer({ reply: replyTo }),
-      buildPrograms([path], { withPackages: true }),
+      buildGuideServer("docs/agent-api.md"),
     ]);
-    const setting = { REDIS_URL: redis.url, OPENAI_BASE_URL: models.url, OPENAI_API_KEY: "none", PORT: "0" };
-    const env = { ...process.env, ...setting };
-    instances = await Promise.all([1, 2, 3].map(async () => instance(built.pathOf(path), env)));
+    const setting = { REDIS_URL: redis.url, OPENAI_BASE_URL: models.url, OPENAI_API_KEY: "none" };
+    instances = await Promise.all([1, 2, 3].map(() => server.start(setting)));
   });
   afterAll(async () => {
-    const ended = (instances ?? []).map(async ({ child }) => {
-      child.kill("SIGTERM");
-      await once(child, "exit");
-    });
-    await Promise.all(ended);
+    await server?.stop();
     await models?.close();
     await redis?.stop();
-    built?.remove();
-    rmSync(folder, { recursive: true, force: true });
   });
 
   /** The reply to a question; "long" streams slowly, and "weather" calls the tool first. */
@@ -100,7 +70,7 @@ describe("The server of the guide docs/agent-api.md, as three instances", () => 
     const events = await ask(0, chat, { messageId: "m1", text: "weather?" });
     expect(events[0]).toEqual({ name: "tool", data: { name: "weather" } });
     expect(textOf(events)).toBe("gpt-4o-mini says: weather?");
-    expect(events.at(-1)).toEqual({ name: "end", data: {} });
+    expect(events.at(-1)).toEqual({ name: "end", data: { state: "done" } });
     expect((await shown(1, chat)).map(({ role, text }) => [role, text])).toEqual([
       ["human", "weather?"],
       ["ai", ""],
@@ -119,21 +89,62 @@ describe("The server of the guide docs/agent-api.md, as three instances", () => 
     expect(await shown(2, chat)).toHaveLength(2);
   });
 
+  /** The events of a response, one piece after the other; leaves after the first that holds one of this name. */
+  const until = async (response: Response, name: string) => {
+    let text = "";
+    for await (const piece of response.body!.pipeThrough(new TextDecoderStream())) {
+      text += piece;
+      if (text.includes(`event: ${name}\n`) && text.endsWith("\n\n")) {
+        return text;
+      }
+    }
+    return text;
+  };
+
   it("keeps what was said before Stop, and answers the retry in full", async () => {
     const chat = randomUUID();
     const question = { messageId: "m1", text: "long story" };
-    const stop = new AbortController();
-    const answer = await call(0, `/${chat}/messages`, { ...said(question), signal: stop.signal });
-    const reader = answer.body!.getReader();
-    await reader.read();
-    stop.abort();
-    await reader.closed.catch(() => undefined);
-    const partial = async (): Promise<Shown["messages"][number]> =>
-      (await shown(1, chat)).find(({ interrupted }) => interrupted) ?? partial();
-    expect((await partial()).text.length).toBeLessThan(400);
+    const answer = await call(0, `/${chat}/messages`, said(question));
+    await until(answer, "text");
+    const follower = call(1, `/${chat}/run`);
+    const stopped = await call(2, `/${chat}/stop`, { method: "POST" });
+    expect(await stopped.json()).toEqual({ stopped: true });
+    const events = eventsIn(await (await follower).text());
+    expect(events.at(-1)).toEqual({ name: "end", data: { state: "stopped" } });
+    expect(await shown(1, chat)).toMatchObject([{}, { text: textOf(events), interrupted: true }]);
     const whole = textOf(await ask(2, chat, question));
     expect(whole).toHaveLength("gpt-4o-mini says: long story ".length + 400);
     expect((await shown(1, chat)).map(({ text }) => text)).toEqual(["long story", whole]);
+    expect((await call(1, `/${chat}/run`)).status).toBe(204);
+  });
+
+  it("goes on without its client, and is read on another instance behind what came before", async () => {
+    const chat = randomUUID();
+    const begin = await until(await call(0, `/${chat}/messages`, said({ messageId: "m1", text: "long way" })), "text");
+    const after = [...begin.matchAll(/^id: (.*)$/gm)].at(-1)![1]!;
+    const headers = { "x-user": owner, "last-event-id": after };
+    const rest = await (await fetch(`${instances[1]!.url}/chats/${chat}/run`, { headers })).text();
+    const whole = textOf([...eventsIn(begin), ...eventsIn(rest)]);
+    expect((await shown(2, chat)).map(({ text }) => text)).toEqual(["long way", whole]);
+    expect(whole).toHaveLength("gpt-4o-mini says: long way ".length + 400);
+  });
+
+  it("takes what is said meanwhile, on any instance, into the turn, or makes it the next one", async () => {
+    const chat = randomUUID();
+    const first = ask(0, chat, { messageId: "m1", text: "long walk" });
+    while ((await call(1, `/${chat}`)).status === 404) {
+      // Its question is stored when the agent is at work.
+    }
+    const second = await ask(1, chat, { messageId: "m2", text: "and more" });
+    expect(textOf(second)).toContain("gpt-4o-mini says: and more");
+    await first;
+    const texts = (await shown(2, chat)).map(({ text }) => text);
+    expect([texts.length, texts[0], texts[2], texts[3]]).toEqual([
+      4,
+      "long walk",
+      "and more",
+      "gpt-4o-mini says: and more",
+    ]);
   });
 
   it("edits a question, and regenerates its answer with another model", async () => {

@@ -1,16 +1,22 @@
 import { spawn, type ChildProcess } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { dirname, join } from "node:path";
 import { buildSync } from "esbuild";
+import { Redis } from "ioredis";
 import { RedisChatMemory } from "langchain-redis-memory";
-import type { OpenAIServer } from "langchain-redis-memory/testing";
+import type { Page } from "playwright-core";
+import { startGate } from "../../testkit/proxies/gate.js";
+import { until } from "../../testkit/servers/until.js";
 import { buildPrograms, type BuiltPrograms } from "../support/built-programs.js";
+import { allLeastCommands, partCommands } from "../support/least-commands.js";
 import { browserPages, type WatchedPage } from "../support/shared-browser.js";
 import { sharedRedisUrl } from "../support/shared-redis.js";
-import { filesOfGuide } from "./guide.js";
+import { blocksOfRuns, filesOfGuide } from "./guide.js";
 import { chatPageScenarios } from "./scenarios.js";
-import { startScriptedModel } from "./scripted-answers.js";
+import { slowAnswer, startScriptedModel, type ScriptedModel } from "./scripted-answers.js";
 
 const root = join(__dirname, "../..");
 mkdirSync(join(root, ".cache"), { recursive: true });
@@ -21,7 +27,9 @@ const open = browserPages();
 
 /** The guide's page as a script, with Preact in place of React. */
 function pageScript(): string {
-  const contents = `import Page from "./app/page"; import { render } from "preact";
+  const contents = `import Page from "./app/page"; import { follow } from "./runs/page";
+    import { render } from "preact";
+    globalThis.follow = follow;
     render(<Page />, document.querySelector("#page"));`;
   const { outputFiles } = buildSync({
     stdin: { contents, resolveDir: folder, loader: "tsx" },
@@ -31,9 +39,42 @@ function pageScript(): string {
   return outputFiles[0]!.text;
 }
 
-/** Writes the files of the guide, and a program that serves them. */
+/** Routes of the guide docs/resumable-runs.md: its own, its agent, and its adapter. */
+const routesOfRuns = `
+import { RedisChatMemory } from "langchain-redis-memory";
+import { redisRuns, type Run } from "langchain-redis-memory/runs";
+import { uiMessageStream } from "./adapter.ts";
+import { encode, say } from "./steering.ts";
+const runs = redisRuns(new RedisChatMemory({ url: process.env["REDIS_URL"]! }));
+const idOf = (request: Request) => new URL(request.url).searchParams.get("id")!;
+export const agent = {
+  POST: async (request: Request) => {
+    const { id, message } = await request.json();
+    await say(id, message);
+    return new Response(null, { status: 202 });
+  },
+  GET: async (request: Request) => {
+    const after = request.headers.get("last-event-id");
+    const headers = { "content-type": "text/event-stream" };
+    return new Response(runs.join(idOf(request), { after }).toSSE({ encode }), { headers });
+  },
+};
+/** Also a run that has ended, which the guide's own route leaves to what is stored. */
+export const ended = {
+  GET: async (request: Request) => {
+    const run = runs.join(idOf(request), { owner: "guest", after: request.headers.get("last-event-id") });
+    return new Response(run.toSSE(), { headers: { "content-type": "text/event-stream" } });
+  },
+};
+export const adapter = { GET: async (request: Request) => uiMessageStream(runs.join(idOf(request)) as Run<string>) };
+`;
+
+/** Writes the files of the guides, and a program that serves them. */
 function writeProgram(): string {
-  for (const [path, code] of Object.entries(filesOfGuide(root))) {
+  const { route, page, steering, adapter } = blocksOfRuns(root);
+  const runs = { route: `${route}\nexport { memory };`, page, steering, adapter, routes: routesOfRuns };
+  const files = Object.entries(runs).map(([name, code]) => [`runs/${name}.ts`, code] as const);
+  for (const [path, code] of [...Object.entries(filesOfGuide(root)), ...files]) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), code);
   }
@@ -41,35 +82,100 @@ function writeProgram(): string {
   const host = join(root, "__tests__/chat-page/page-host.ts");
   writeFileSync(
     program,
-    `import * as route from "./app/api/chats/route.ts";\nimport { servePage } from ${JSON.stringify(host)};\n` +
-      `servePage(route, ${JSON.stringify(pageScript())});\n`,
+    `import * as chats from "./app/api/chats/route.ts";
+    import * as runs from "./runs/route.ts";
+    import { adapter, agent, ended } from "./runs/routes.ts";
+    import { servePage } from ${JSON.stringify(host)};
+    const routes = { "/api/chats": chats, "/api/runs": runs, "/api/agent": agent, "/api/ended": ended,
+      "/api/adapter": adapter };
+    servePage(routes, ${JSON.stringify(pageScript())});
+    process.once("SIGTERM", () => runs.memory.close());`,
   );
   return program;
 }
 
-describe("the chat page of the guide", () => {
-  let model: OpenAIServer;
+/** Gives each connection to the next of several servers, as long as they serve. */
+function startBalancer(all: readonly number[]) {
+  const sockets = new Set<Socket>();
+  let ports = all;
+  let connections = 0;
+  const server = createServer((socket) => {
+    const upstream = connect(ports[(connections += 1) % ports.length]!, "127.0.0.1");
+    for (const [one, other] of [
+      [socket, upstream],
+      [upstream, socket],
+    ] as const) {
+      sockets.add(one);
+      one.on("error", () => undefined).once("close", () => (sockets.delete(one), other.destroy()));
+      one.pipe(other);
+    }
+  });
+  const cut = () => sockets.forEach((socket) => socket.destroy());
+  const serveBy = (...indexes: number[]) => {
+    ports = indexes.map((index) => all[index]!);
+    cut();
+  };
+  return { server, cut, serveBy };
+}
+
+/** A way to Redis that can be blocked, for a user who has no more than the commands that the guides list. */
+async function startUserGate(admin: Redis) {
+  const user = `page-${randomUUID()}`;
+  // `select`, because the address names a database.
+  const commands = [...allLeastCommands, ...partCommands.redisRuns, "select"].map((command) => `+${command}`);
+  await admin.call("ACL", "SETUSER", user, "reset", "on", ">pw", "~*", ...commands);
+  const gate = await startGate(sharedRedisUrl());
+  return {
+    ...gate,
+    url: `redis://${user}:pw@127.0.0.1:${gate.port}/8`,
+    refusals: async () => {
+      const entries = (await admin.call("ACL", "LOG")) as unknown[][];
+      return entries.filter((entry) => entry.includes(user) && !entry.includes("client|setinfo"));
+    },
+    stop: async () => {
+      await gate.stop();
+      await admin.call("ACL", "DELUSER", user);
+    },
+  };
+}
+
+describe("the chat page of the guide, on three instances", () => {
+  let model: ScriptedModel;
   let memory: RedisChatMemory;
   let built: BuiltPrograms;
-  let server: ChildProcess;
+  let instances: ChildProcess[];
+  let addresses: string[];
+  let balancer: ReturnType<typeof startBalancer>;
   let url: string;
+  let admin: Redis;
+  let gate: Awaited<ReturnType<typeof startUserGate>>;
   const tabs: WatchedPage[] = [];
 
   beforeAll(async () => {
     const program = writeProgram();
-    [model, built] = await Promise.all([startScriptedModel(), buildPrograms([program])]);
+    [model, built] = await Promise.all([startScriptedModel(), buildPrograms([program], { withPackages: true })]);
     memory = new RedisChatMemory({ url: redisUrl });
-    const env = { ...process.env, REDIS_URL: redisUrl, OPENAI_API_KEY: "none", OPENAI_BASE_URL: model.url };
-    server = spawn(process.execPath, [built.pathOf(program)], { env, stdio: ["ignore", "pipe", "inherit"] });
-    const [line] = (await once(server.stdout!, "data")) as [Buffer];
-    url = line.toString().trim();
+    admin = new Redis(redisUrl);
+    gate = await startUserGate(admin);
+    const env = { ...process.env, REDIS_URL: gate.url, OPENAI_API_KEY: "none", OPENAI_BASE_URL: model.url };
+    instances = [1, 2, 3].map(() =>
+      spawn(process.execPath, [built.pathOf(program)], { env, stdio: ["ignore", "pipe", "inherit"] }),
+    );
+    const lines = await Promise.all(instances.map(async ({ stdout }) => String(await once(stdout!, "data"))));
+    addresses = lines.map((line) => line.trim());
+    balancer = startBalancer(addresses.map((address) => Number(new URL(address).port)));
+    await once(balancer.server.listen(0, "127.0.0.1"), "listening");
+    url = `http://127.0.0.1:${(balancer.server.address() as AddressInfo).port}`;
   });
   afterEach(() => tabs.splice(0));
   afterAll(async () => {
-    server?.kill("SIGKILL");
+    instances?.forEach((instance) => instance.kill("SIGKILL"));
+    balancer?.cut();
+    balancer?.server.close();
     built?.remove();
     rmSync(folder, { recursive: true, force: true });
-    await Promise.all([memory?.close(), model?.close()]);
+    await Promise.all([memory?.close(), model?.close(), gate?.stop()]);
+    admin?.disconnect();
   });
 
   const openTab = async () => {
@@ -80,8 +186,173 @@ describe("the chat page of the guide", () => {
   };
 
   it.each(chatPageScenarios)("$title", async ({ run }) => {
-    await run({ url, memory, openTab });
-    const [page] = tabs.map(({ complaints }) => complaints.filter((said) => !/status of 4\d\d/.test(said)));
+    await run({ url, memory, openTab, breakConnections: balancer.cut });
+    const [page] = tabs.map(({ complaints }) => complaints.filter((said) => !/status of 4\d\d|net::ERR_/.test(said)));
     expect(page ?? []).toEqual([]);
   });
+
+  describe("and the code of the guide on runs", () => {
+    /** Follows a run in a page as the guide does; resolves with what is said and with the end. */
+    const followed = (page: Page, path: string, id: string) =>
+      page.evaluate(
+        async ([from, chat]) => {
+          const { EventSource: Source, follow } = globalThis as unknown as FollowingPage;
+          // The guide's function names its route.
+          globalThis.EventSource = class extends Source {
+            constructor(url: string) {
+              super(url.replace("/api/runs", from!));
+            }
+          } as never;
+          return new Promise<{ said: string; state: string }>((resolve) => {
+            let said = "";
+            follow(
+              chat!,
+              (text) => {
+                said = text;
+                (globalThis as unknown as FollowingPage).heard = text;
+              },
+              (state) => resolve({ said, state }),
+            );
+          });
+        },
+        [path, id],
+      );
+    const post = (path: string, body: object, to = url) =>
+      fetch(`${to}${path}`, { method: "POST", body: JSON.stringify(body) });
+    /** Starts an answer that takes minutes on one of the instances. */
+    const startLong = (id: string, instance: number) =>
+      post("/api/runs", { id, turnId: "1", text: `long ${id}` }, addresses[instance]);
+    /** Resolves when a page that follows a run shows more than it does now. */
+    const hearsMore = async (page: Page) => {
+      const now = await page.evaluate(() => (globalThis as unknown as FollowingPage).heard?.length ?? 0);
+      await page.waitForFunction((then) => ((globalThis as unknown as FollowingPage).heard?.length ?? 0) > then, now);
+    };
+    const storedAnswer = async (id: string) =>
+      (await memory.history(id, { owner: "guest" }).getMessages()).at(-1)!.text;
+    /** Keys of runs that would never go. */
+    const lasting = async () => {
+      const keys = (await admin.keys("*")).filter((key) => /:(run|mail)\b/.test(key));
+      const times = await Promise.all(keys.map((key) => admin.pttl(key)));
+      return [keys.length > 0, keys.filter((_, index) => times[index] === -1)];
+    };
+
+    it("streams an answer into a page, and stops one", async () => {
+      const [done, stopped] = [randomUUID(), randomUUID()];
+      const page = await openTab();
+      expect((await post("/api/runs", { id: done, turnId: "1", text: `slow ${done}` })).status).toBe(202);
+      expect(await followed(page, "/api/ended", done)).toEqual({ said: slowAnswer(`slow ${done}`), state: "done" });
+      const key = `lcmem:{${done}}:run`;
+      const texts = (await admin.xrange(key, "-", "+")).map(([, [kind, text]]) => (kind === "d" ? text! : ""));
+      const most = 2 * texts.join("").length + 100 * texts.length;
+      expect(await admin.memory("USAGE", key, "SAMPLES", 0)).toBeLessThan(most);
+      await post("/api/runs", { id: stopped, turnId: "1", text: `long ${stopped}` });
+      const following = followed(page, "/api/runs", stopped);
+      const answer = await fetch(`${url}/api/runs?id=${stopped}`, { method: "DELETE" });
+      expect(await answer.json()).toEqual({ stopped: true });
+      const { said, state } = await following;
+      expect([said, state]).toEqual([await storedAnswer(stopped), "stopped"]);
+    });
+
+    it("says more to an agent at work, and a page sees it go on", async () => {
+      const id = randomUUID();
+      const page = await openTab();
+      const starting = post("/api/agent", { id, message: { id: "m1", text: `held ${id}` } });
+      await until("the model is asked", async () => model.isHeld(`held ${id}`));
+      const following = followed(page, "/api/agent", id);
+      await post("/api/agent", { id, message: { id: "m2", text: "by train" } });
+      model.release(`held ${id}`);
+      const answers = [`Answer to held ${id}.`, "Answer to by train."];
+      expect(await following).toEqual({ said: answers.join(""), state: "done" });
+      await starting;
+      const stored = await memory.history(id).getMessages();
+      expect(stored.map(({ text }) => text)).toEqual([`held ${id}`, answers[0], "by train", answers[1]]);
+    });
+
+    it("is a UI message stream of the AI SDK by the adapter", async () => {
+      const id = randomUUID();
+      await post("/api/runs", { id, turnId: "1", text: `slow ${id}` });
+      const answer = await fetch(`${url}/api/adapter?id=${id}`);
+      expect(answer.headers.get("x-vercel-ai-ui-message-stream")).toBe("v1");
+      const events = (await answer.text()).trimEnd().split("\n\n");
+      expect(events.at(-1)).toBe("data: [DONE]");
+      const parts = events.slice(0, -1).map((event) => JSON.parse(event.slice("data: ".length)) as Part);
+      const types = parts.map(({ type }) => type).filter((type, index, all) => type !== all[index - 1]);
+      expect(types).toEqual(["start", "text-start", "text-delta", "text-end", "finish"]);
+      expect(parts.map(({ delta = "" }) => delta).join("")).toBe(slowAnswer(`slow ${id}`));
+    });
+
+    it("goes on in a page where Redis loses a run, and where it is away for longer than signs of life", async () => {
+      const id = randomUUID();
+      const page = await openTab();
+      await startLong(id, 0);
+      const following = followed(page, "/api/runs", id);
+      await hearsMore(page);
+      await admin.unlink(`lcmem:{${id}}:run`);
+      await hearsMore(page);
+      gate.block();
+      await new Promise((resolve) => setTimeout(resolve, 3_000));
+      gate.heal();
+      await hearsMore(page);
+      expect(await lasting()).toEqual([true, []]);
+      expect((await fetch(`${addresses[1]}/api/runs?id=${id}`, { method: "DELETE" })).status).toBe(200);
+      const { said, state } = await following;
+      expect([said, state]).toEqual([await storedAnswer(id), "stopped"]);
+    });
+
+    it("tells a page of a killed and of a frozen instance, and shows what another one answers then", async () => {
+      const [killed, frozen] = [randomUUID(), randomUUID()];
+      await startLong(killed, 0);
+      await startLong(frozen, 1);
+      balancer.serveBy(2);
+      const pages = [await openTab(), await openTab()] as const;
+      const [ofKilled, ofFrozen] = [followed(pages[0], "/api/runs", killed), followed(pages[1], "/api/runs", frozen)];
+      await Promise.all(pages.map(hearsMore));
+      instances[0]!.kill("SIGKILL");
+      instances[1]!.kill("SIGSTOP");
+      const beginning = (id: string) => expect.stringContaining(`The beginning of long ${id}`) as string;
+      expect(await ofKilled).toEqual({ said: beginning(killed), state: "lost" });
+      expect(await ofFrozen).toEqual({ said: beginning(frozen), state: "lost" });
+      expect(await lasting()).toEqual([true, []]);
+      // The same question again, whose session the dead instance held.
+      await post("/api/runs", { id: killed, turnId: "1", text: `long ${killed}` }, addresses[2]);
+      const whole = `Answer to long ${killed}.`;
+      await until("the answer is stored", async () => (await storedAnswer(killed)) === whole);
+      // Another question, while the frozen instance goes on with the first one.
+      const next = `slow ${frozen}`;
+      await post("/api/runs", { id: frozen, turnId: "2", text: next }, addresses[2]);
+      const following = followed(pages[1], "/api/ended", frozen);
+      instances[1]!.kill("SIGCONT");
+      expect(await following).toEqual({ said: slowAnswer(next), state: "done" });
+      expect(await storedAnswer(frozen)).toBe(slowAnswer(next));
+    });
+
+    it("has stored what a page shows where an instance ends its runs and goes", async () => {
+      const id = randomUUID();
+      await startLong(id, 2);
+      balancer.serveBy(1);
+      const page = await openTab();
+      const following = followed(page, "/api/runs", id);
+      await hearsMore(page);
+      instances[2]!.kill("SIGTERM");
+      const { said, state } = await following;
+      expect([said, state]).toEqual([await storedAnswer(id), "stopped"]);
+    });
+
+    it("needs no other commands of Redis than those that it lists", async () => {
+      expect(await gate.refusals()).toEqual([]);
+    });
+  });
 });
+
+/** What the guide's page has, and what it shows. */
+interface FollowingPage {
+  heard?: string;
+  readonly EventSource: new (url: string) => object;
+  follow(chat: string, show: (said: string) => void, ended: (state: string) => void): () => void;
+}
+
+/** A part of a UI message stream. */
+interface Part {
+  readonly type: string;
+  readonly delta?: string;
+}

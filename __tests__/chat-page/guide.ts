@@ -19,3 +19,15 @@ export function packagesOfGuide(root: string): string[] {
   const [, names] = /^npm install (.+)$/m.exec(readDocument(root, "docs/chat-page.md"))!;
   return names!.split(" ");
 }
+
+/** The code of docs/resumable-runs.md, by what each block is for. */
+export function blocksOfRuns(root: string): Readonly<Record<"route" | "page" | "steering" | "adapter", string>> {
+  const blocks = fencedBlocks("docs/resumable-runs.md", readDocument(root, "docs/resumable-runs.md"));
+  const holding = (text: string) => blocks.find(({ code }) => code.includes(text))!.code;
+  return {
+    route: holding("export async function DELETE"),
+    page: holding("export function follow"),
+    steering: holding("export async function say"),
+    adapter: holding("export function uiMessageStream"),
+  };
+}

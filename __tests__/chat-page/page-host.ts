@@ -7,13 +7,14 @@ import { pipeline } from "node:stream/promises";
 /** What a route of Next.js exports. */
 export type Route = Partial<Record<string, (request: Request) => Promise<Response>>>;
 
-/** Serves a page's script and its route as Next.js does, and prints the address. */
-export function servePage(route: Route, script: string): void {
+/** Serves a page's script and its routes, by their paths, as Next.js does, and prints the address. */
+export function servePage(routes: Readonly<Record<string, Route>>, script: string): void {
   const server = createServer((incoming, outgoing) => {
     const path = incoming.url ?? "/";
+    const route = routes[path.replace(/\?.*/, "")];
     if (path === "/page.js") {
       outgoing.writeHead(200, { "content-type": "text/javascript" }).end(script);
-    } else if (path.startsWith("/api/chats")) {
+    } else if (route !== undefined) {
       answer(route, incoming, outgoing).catch(() => outgoing.destroy());
     } else {
       outgoing
@@ -33,6 +34,7 @@ async function answer(route: Route, incoming: IncomingMessage, outgoing: ServerR
   const body = await text(incoming);
   const request = new Request(`http://127.0.0.1${incoming.url}`, {
     method,
+    headers: incoming.headers as Record<string, string>,
     signal: left.signal,
     ...(body !== "" && { body }),
   });

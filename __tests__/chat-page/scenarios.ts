@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import type { Locator, Page } from "playwright-core";
 import type { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { slowAnswer } from "./scripted-answers.js";
 
 /** A running chat page, and what stands behind it. */
 export interface ChatPageSetting {
@@ -11,6 +12,8 @@ export interface ChatPageSetting {
   readonly memory: RedisChatMemory;
   /** Opens one more tab with the page. */
   openTab(): Promise<Page>;
+  /** Breaks all connections to the servers of the page, where the setting can. */
+  readonly breakConnections?: () => void;
 }
 
 /** Something that the guide promises of its page; it rejects where that does not hold. */
@@ -122,6 +125,50 @@ export const chatPageScenarios: readonly ChatPageScenario[] = [
     },
   },
   {
+    title: "goes on with an answer after a reload and in a second tab, which stops it for both",
+    async run({ openTab, memory }) {
+      const question = `long ${randomUUID()}`;
+      const [first, second] = [await openTab(), await openTab()];
+      await ask(first, question);
+      await holding(first, `The beginning of ${question}`).waitFor();
+      await first.reload();
+      await holding(first, `The beginning of ${question}`).waitFor();
+      await second.reload();
+      await button(second, question).click();
+      await holding(second, `The beginning of ${question}`).waitFor();
+      await button(second, "Stop").click();
+      await Promise.all([first, second].map((page) => holding(page, "… (stopped)").waitFor()));
+      const { sessions } = await memory.sessions.list({ owner: "guest", verify: true });
+      const { sessionId } = sessions.find(({ title }) => title === question)!;
+      const { items } = await memory.history(sessionId, { owner: "guest" }).getPage({ limit: 10 });
+      const stored = items.map(({ message }) => `${message.getType()} ${message.text.trim()}`);
+      for (const page of [first, second]) {
+        const texts = await messagesOn(page);
+        assert.deepEqual(
+          texts.map((text) => text.replace(/ … \(stopped\)$/, "").trim()),
+          stored,
+        );
+      }
+    },
+  },
+  {
+    title: "shows each part of an answer once and in order, also where connections break",
+    async run({ openTab, breakConnections }) {
+      const question = `slow ${randomUUID()}`;
+      const page = await openTab();
+      await ask(page, question);
+      await holding(page, `The beginning of ${question}`).waitFor();
+      const texts = textsDuring(page, 120);
+      breakConnections?.();
+      for (const text of await texts) {
+        const [, said = ""] = /ai (.*?)\s*Send/s.exec(text) ?? [];
+        assert.ok(slowAnswer(question).startsWith(said), said);
+      }
+      await idle(page);
+      assert.deepEqual(await messagesOn(page), [`human ${question}`, `ai ${slowAnswer(question)}`]);
+    },
+  },
+  {
     title: "tells a tab that shows a chat which another tab deleted",
     async run({ openTab }) {
       const question = `short ${randomUUID()}`;
@@ -223,15 +270,18 @@ export const chatPageScenarios: readonly ChatPageScenario[] = [
         ["GET", `?id=${deleted}`],
         ["DELETE", `?id=${deleted}`],
       ] as const;
-      assert.deepEqual(await statuses(url, gone), [200, 204, 404, 404, 404]);
+      assert.deepEqual(await statuses(url, gone), [202, 204, 404, 404, 404]);
+      const run = ["GET", `?id=${own}&run=q-${own}`] as const; // to its end
       const twice = [
         ["POST", "", message(own)],
+        run,
         ["POST", "", message(own)],
+        run,
         ["POST", "", message(own, "another text")],
         ["GET", `?id=${own}`],
       ] as const;
       // With the same text it is a retry, and gets the stored answer; an edited text must not get that of the old.
-      assert.deepEqual(await statuses(url, twice), [200, 200, 409, 200]);
+      assert.deepEqual(await statuses(url, twice), [202, 200, 202, 200, 409, 200]);
     },
   },
 ];
