@@ -2,7 +2,6 @@ import {
   AIMessage,
   AIMessageChunk,
   HumanMessage,
-  isBaseMessage,
   RemoveMessage,
   SystemMessage,
   ToolMessage,
@@ -11,32 +10,12 @@ import {
 import fc from "fast-check";
 import { ChunkReader, ChunkWriter } from "../../src/runs/chunk-text.js";
 import { propertyRuns } from "../support/property-runs.js";
+import { plain } from "./plain-values.js";
 
 /** What a reader gets of the chunks of a run, which are written in batches. */
 function sent(chunks: readonly unknown[]): unknown[] {
   const [writer, reader] = [new ChunkWriter(), new ChunkReader()];
   return chunks.flatMap((chunk) => reader.chunks(`[${writer.text(chunk)}]`));
-}
-
-const own = ["content", "id", "name", "tool_calls", "invalid_tool_calls", "tool_call_chunks", "tool_call_id", "status"];
-
-/** A value with messages by their class and fields, so that it can be compared. */
-function plain(value: unknown): unknown {
-  if (typeof value === "bigint" || value instanceof Date) {
-    return String(value);
-  }
-  if (typeof value !== "object" || value === null) {
-    return value;
-  }
-  if (Array.isArray(value)) {
-    return value.map(plain);
-  }
-  const entries = Object.entries(value);
-  if (!isBaseMessage(value)) {
-    return Object.fromEntries(entries.map(([key, each]) => [key, plain(each)]));
-  }
-  const fields = entries.filter(([key]) => [...own, "artifact", "additional_kwargs"].includes(key));
-  return [value.constructor.name, ...fields.map(([key, each]) => [key, plain(each)]).sort()];
 }
 
 const text = fc.string({ maxLength: 60 });
@@ -95,6 +74,11 @@ describe("chunks as text", () => {
     expect(lengths[0]).toBeGreaterThan(4_000);
     expect(Math.max(...lengths.slice(1))).toBeLessThan(60);
     expect(sent(state)).toHaveLength(20);
+    const ofNode = { langgraph_node: "model", langgraph_step: 1, checkpoint_ns: "model:1234567890".repeat(20) };
+    const parts = Array.from({ length: 3 }, (_, index) => [new AIMessageChunk(` word${index}`), { ...ofNode }]);
+    const [first, ...later] = parts.map((each) => new TextEncoder().encode(writer.text(each)).length);
+    expect(first).toBeGreaterThan(300);
+    expect(Math.max(...later)).toBeLessThan(100);
   });
 
   it("refuse what cannot be written, and say why without the value", () => {

@@ -1,9 +1,13 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
+import { Redis } from "ioredis";
 import { RedisChatMemory } from "langchain-redis-memory";
 import { redisRuns } from "langchain-redis-memory/runs";
-import { startTcpProxy } from "../../testkit/proxies/tcp-proxy.js";
+import { contextOf } from "../../src/memory/redis-chat-memory.js";
+import { wireOf } from "../../src/redis-store/redis-session-store.js";
+import { RunStore } from "../../src/runs/run-store.js";
+import { startGate } from "../../testkit/proxies/gate.js";
 import { buildPrograms, type BuiltPrograms } from "../support/built-programs.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
 import { closeMemories, newMemory } from "../support/memories.js";
@@ -17,30 +21,17 @@ describe("a run whose process is taken for dead", () => {
 
   /** A process that can be cut off from Redis, and another one. */
   async function cutOff() {
-    let isOpen = true;
-    const { hostname, port } = new URL(sharedRedisUrl());
-    const proxy = closed(
-      await startTcpProxy({ host: hostname, port: Number(port) }, (client, upstream) => {
-        client.on("data", (data) => isOpen && upstream.write(data));
-        upstream.on("data", (data) => isOpen && client.write(data));
-      }),
-    );
+    const gate = closed(await startGate(sharedRedisUrl()));
     const redis = { keyPrefix: uniquePrefix() };
-    const url = `redis://127.0.0.1:${proxy.port}`;
+    const url = `redis://127.0.0.1:${gate.port}`;
     const far = closed(new RedisChatMemory({ url, redis }));
     const near = newMemory({ redis });
     const runs = [redisRuns(far, { lostAfterMs: 3_000 }), redisRuns(near, { lostAfterMs: 3_000 })] as const;
-    const setOpen = (value: boolean) => {
-      isOpen = value;
-      if (value) {
-        proxy.cut();
-      }
-    };
-    return { far, near, runs, setOpen };
+    return { far, near, runs, gate, keyPrefix: redis.keyPrefix };
   }
 
   it("ends as lost for its readers, gives the session back, and cannot be written behind a newer run", async () => {
-    const { far, near, runs, setOpen } = await cutOff();
+    const { far, near, runs, gate } = await cutOff();
     const { work, say } = spoken();
     async function* held(signal: AbortSignal) {
       const turn = { release: () => {} };
@@ -59,7 +50,7 @@ describe("a run whose process is taken for dead", () => {
     say("a");
     const reader = runs[1].join("s")[Symbol.asyncIterator]();
     expect((await reader.next()).value).toMatchObject({ chunk: "a" });
-    setOpen(false);
+    gate.block();
     expect((await reader.next()).value).toEqual({ state: "lost" });
     // The hold would last for ten minutes.
     expect(await near.withTurn("s", () => "free", { waitMs: 200_000 })).toBe("free");
@@ -67,7 +58,7 @@ describe("a run whose process is taken for dead", () => {
     const next = await runs[1].start("s", { turnId: "u" }, newer.work);
     newer.say("x");
     expect(chunksOf(await first(next, 1))).toEqual(["x"]);
-    setOpen(true);
+    gate.heal();
     say("zombie");
     expect((await own).at(-1)).toEqual({ state: "lost" });
     newer.end();
@@ -75,11 +66,18 @@ describe("a run whose process is taken for dead", () => {
     expect(chunksOf(await all(runs[0].join("s")))).toEqual(["x"]);
   });
 
-  it("is ended by a stop, and by a start of the next turn", async () => {
-    const { runs, setOpen } = await cutOff();
+  it("is ended by a stop, and by a start of the next turn; what Redis lost of it is told as missing", async () => {
+    const { runs, gate, keyPrefix } = await cutOff();
+    const client = closed(new Redis(sharedRedisUrl()));
+    const { work: words, say } = spoken();
     await runs[0].start("s", { turnId: "t" }, spoken().work);
     await runs[0].start("r", { turnId: "t" }, spoken().work);
-    setOpen(false);
+    await runs[0].start("q", { turnId: "t" }, words);
+    say("a");
+    const reader = runs[1].join("q")[Symbol.asyncIterator]();
+    const { id: after } = (await reader.next()).value as { id: string };
+    gate.block();
+    await client.unlink(`${keyPrefix}:{q}:run`);
     const { work, end } = spoken();
     const isStarted = async () => {
       for (;;) {
@@ -96,7 +94,27 @@ describe("a run whose process is taken for dead", () => {
     expect(await all(next)).toEqual([{ state: "done" }]);
     expect(await runs[1].stop("s")).toBe(true);
     expect(await all(runs[1].join("s"))).toEqual([{ state: "lost" }]);
-    setOpen(true);
+    expect((await reader.next()).value).toEqual({ reset: true });
+    expect((await reader.next()).value).toEqual({ state: "lost" });
+    expect(await all(runs[1].join("q", { turnId: "t", after }))).toEqual([{ reset: true }]);
+    gate.heal();
+  });
+});
+
+describe("of several ends of a run", () => {
+  it("one counts, whoever writes it first", async () => {
+    const redis = { keyPrefix: uniquePrefix() };
+    const stores = [newMemory({ redis }), newMemory({ redis })].map((memory) => {
+      return new RunStore(wireOf(contextOf(memory)!.source)!, undefined);
+    });
+    for (const id of ["1", "2", "3", "4", "5", "6", "7", "8"]) {
+      const { at } = await stores[0]!.begin({ id }, { turnId: "t", instance: "i", call: id });
+      const given = ["done", "lost", "stopped"] as const;
+      const ends = given.map((state, index) => stores[(Number(id) + index) % 2]!.end({ id }, at, { state }));
+      const counts = await Promise.all(ends);
+      expect(new Set(counts.map((end) => end?.state)).size).toBe(1);
+      expect(await stores[1]!.look("joinRun", { id })).toMatchObject({ end: counts[0] });
+    }
   });
 });
 

@@ -238,40 +238,6 @@ describe("a run", () => {
     expect(await all(next)).toEqual([{ state: "done" }]);
   });
 
-  it("is left out from its limit on: readers get a reset, the stored answer and the end", async () => {
-    const { runs } = twoInstances({ ...calm, maxRunBytes: 1_000 });
-    const { work, say, end } = spoken();
-    const run = await runs[0]!.start("s", { turnId: "t" }, work);
-    const remote = all(runs[1]!.join("s"));
-    say("a", "b".repeat(2_000), "c");
-    end();
-    for (const items of [await all(run), await remote, await all(runs[1]!.join("s"))]) {
-      expect(items).toEqual([{ id: expect.any(String) as string, chunk: "a" }, { reset: true }, { state: "done" }]);
-    }
-  });
-
-  it("keeps every key with an expiry, at any moment", async () => {
-    const { runs, keyPrefix } = twoInstances();
-    const client = closed(new Redis(sharedRedisUrl()));
-    const { work, say, end } = spoken();
-    const ttls = async () => {
-      const keys = await client.keys(`${keyPrefix}:*`);
-      expect(keys.length).toBeGreaterThan(0);
-      for (const key of keys) {
-        expect([key, await client.pttl(key)]).toEqual([key, expect.any(Number)]);
-        expect(await client.pttl(key)).not.toBe(-1);
-      }
-    };
-    const run = await runs[0]!.start("s", { turnId: "t" }, work);
-    await ttls();
-    say("a");
-    await first(runs[1]!.join("s"), 1);
-    await ttls();
-    end();
-    await all(run);
-    await ttls();
-  });
-
   it("is closed to other owners", async () => {
     const { runs } = twoInstances();
     const { work } = spoken();

@@ -1,6 +1,6 @@
 import { RedisChatMemory } from "langchain-redis-memory";
 import { redisRuns, type RunItem } from "langchain-redis-memory/runs";
-import { startTcpProxy } from "../../testkit/proxies/tcp-proxy.js";
+import { startGate } from "../../testkit/proxies/gate.js";
 import { startRestartableRedis } from "../../testkit/servers/restartable-redis.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
@@ -46,29 +46,27 @@ describe("a run whose Redis", () => {
     }
   });
 
-  it("is away for longer than signs of life may be is not lost", async () => {
-    let isOpen = true;
-    const { hostname, port } = new URL(sharedRedisUrl());
-    const proxy = closed(
-      await startTcpProxy({ host: hostname, port: Number(port) }, (client, upstream) => {
-        client.on("data", (data) => isOpen && upstream.write(data));
-        upstream.on("data", (data) => isOpen && client.write(data));
-      }),
-    );
-    const redis = { keyPrefix: uniquePrefix() };
-    const runs = [0, 1].map(() => {
-      const memory = closed(new RedisChatMemory({ url: `redis://127.0.0.1:${proxy.port}`, redis }));
-      return redisRuns(memory, { lostAfterMs: 2_000, batchMs: 1 });
-    });
+  it("is away for longer than signs of life may be is not lost, also where its process comes back last", async () => {
+    const redis = { keyPrefix: uniquePrefix(), commandTimeout: 60_000 };
+    const startInstance = async () => {
+      const gate = closed(await startGate(sharedRedisUrl()));
+      const memory = closed(new RedisChatMemory({ url: `redis://127.0.0.1:${gate.port}`, redis }));
+      return { gate, runs: redisRuns(memory, { lostAfterMs: 2_000, batchMs: 1 }) };
+    };
+    const [playing, reading] = [await startInstance(), await startInstance()];
     const { work, say, end } = spoken();
-    const run = await runs[0]!.start("s", { turnId: "t" }, work);
-    const readers = [all(run), all(runs[1]!.join("s"))];
+    const run = await playing.runs.start("s", { turnId: "t" }, work);
+    const readers = [all(run), all(reading.runs.join("s"))];
     say(...words(0, 50));
-    isOpen = false;
+    // Longer than between two signs of life, so that the reader looks after a run of which it hears nothing.
+    await new Promise((resolve) => setTimeout(resolve, 1_200));
+    playing.gate.block();
+    reading.gate.block();
     say(...words(50, 100));
-    await new Promise((resolve) => setTimeout(resolve, 3_000));
-    isOpen = true;
-    proxy.cut();
+    await new Promise((resolve) => setTimeout(resolve, 3_700));
+    reading.gate.heal();
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    playing.gate.heal();
     end();
     for (const items of await Promise.all(readers)) {
       expectNoGap(items);

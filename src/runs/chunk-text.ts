@@ -91,7 +91,11 @@ export class ChunkWriter {
     if (isBaseMessage(value)) {
       return this.#message(value, depth);
     }
-    return isPlain(value) ? this.#object(value, depth) : tagged(value);
+    if (isPlain(value)) {
+      return this.#object(value, depth);
+    }
+    const own = ownForm(value);
+    return own === undefined ? tagged(value) : this.#lowered(own, depth + 1);
   }
 
   /** A pair of a message and an object is what the mode `messages` yields: the object is the metadata of a node. */
@@ -214,6 +218,20 @@ function isPlain(value: unknown): value is Fields {
   }
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
+}
+
+/** The object that stands for one of a class, such as LangGraph's Command: it may hold messages. */
+function ownForm(value: unknown): object | undefined {
+  const { toJSON } = Object(value) as { readonly toJSON?: unknown };
+  if (typeof value !== "object" || typeof toJSON !== "function" || ArrayBuffer.isView(value)) {
+    return undefined;
+  }
+  try {
+    const own: unknown = toJSON.call(value);
+    return typeof own === "object" && own !== null ? own : undefined;
+  } catch (error) {
+    throw unwritable("cannot be read", error);
+  }
 }
 
 function tagged(value: unknown): unknown {

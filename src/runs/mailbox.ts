@@ -106,7 +106,10 @@ export class Mailbox {
   }
 
   async #open(): Promise<void> {
-    await this.#keep();
+    const { runner, keyPrefix } = this.#wire;
+    const args = ["STREAMS", mailKey(keyPrefix, this.instance), "0"];
+    // Once here, because a user that may not read the mail is to be told; the loop below goes on whatever happens.
+    await Promise.all([this.#keep(), runner.send(name, (client) => sendAlone(client, { verb: "xread", args }))]);
     this.#client = await this.#wire.another();
     void this.#read(this.#client);
     this.#beatIn();
@@ -142,9 +145,11 @@ export class Mailbox {
     const call = { script: keepMailboxScript, keys, args: [this.#lostAfterMs], writes: false };
     const began = performance.now();
     const [word] = (await runner.run(name, call)) as [string];
-    // Begun too late, as by a process that was frozen: others may have taken it for dead meanwhile.
-    const isInTime = word === "KEPT" && began - this.#lastBeat < this.#lostAfterMs;
-    this.#heardSince = isInTime && this.#heardSince < Infinity ? this.#heardSince : began;
+    const heard = performance.now();
+    // Too late, as of a process that was frozen or waited for Redis: others may have taken it for dead meanwhile, and
+    // their own signs of life may be as late.
+    const isInTime = word === "KEPT" && heard - this.#lastBeat < this.#lostAfterMs;
+    this.#heardSince = isInTime && this.#heardSince < Infinity ? this.#heardSince : heard;
     this.#lastBeat = began;
     if (word === "NEW") {
       this.#cursor = "0";

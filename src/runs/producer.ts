@@ -46,6 +46,8 @@ export class Producer {
   readonly #entries: RunEntry[] = [];
   #open: string[] = [];
   #openBytes = 0;
+  /** When the first chunk of the open batch came, as `performance.now()`. */
+  #openSince = 0;
   #bytes = 0;
   #isTruncated = false;
   #isWaiting = false;
@@ -160,9 +162,16 @@ export class Producer {
       return;
     }
     this.log.push(chunk);
+    this.#openSince = this.#open.length === 0 ? performance.now() : this.#openSince;
     this.#open.push(text);
     this.#openBytes += bytes;
-    this.#write(this.#openBytes < fullBatch ? this.#setting.batchMs : 0);
+    this.#write(this.#patience());
+  }
+
+  /** Milliseconds for which the open batch waits for more: the time that a write before it took is taken off. */
+  #patience(): number {
+    const isFull = this.#openBytes >= fullBatch || this.#isTruncated;
+    return isFull ? 0 : Math.max(0, this.#openSince + this.#setting.batchMs - performance.now());
   }
 
   /** Writes the open batch after some milliseconds, unless a write is under way, which takes it along. */
@@ -184,9 +193,14 @@ export class Producer {
 
   #wrote(): void {
     this.#writing = undefined;
-    if (this.#open.length > 0 && this.#over === undefined) {
-      this.#write(this.#openBytes < fullBatch ? this.#setting.batchMs : 0);
+    if (this.#hasMore && this.#over === undefined) {
+      this.#write(this.#patience());
     }
+  }
+
+  /** True where chunks wait to be written, or the mark that the rest is left out. */
+  get #hasMore(): boolean {
+    return this.#open.length > 0 || (this.#isTruncated && this.#entries.at(-1)?.kind !== "t");
   }
 
   /** Closes the open batch and writes it. Never rejects: what fails ends the run. */
@@ -212,7 +226,8 @@ export class Producer {
       const text = await store.seal(session, `${run.at}-${batch}`, `[${texts.join(",")}]`);
       this.#entries.push({ batch, kind: "d", text });
     }
-    if (this.#isTruncated && this.#entries.at(-1)?.kind !== "t") {
+    // Sealing takes time, in which chunks may have come that go before the mark.
+    if (this.#open.length === 0 && this.#hasMore) {
       this.#entries.push({ batch: this.log.next, kind: "t", text: "" });
     }
   }
@@ -245,11 +260,11 @@ export class Producer {
   async #writeRest(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    while ((this.#writing !== undefined || this.#open.length > 0) && this.#over === undefined) {
+    while ((this.#writing !== undefined || this.#hasMore) && this.#over === undefined) {
       await this.#writing;
       clearTimeout(this.#timer);
       this.#timer = undefined;
-      if (this.#open.length > 0) {
+      if (this.#hasMore) {
         this.#write(0);
       }
     }

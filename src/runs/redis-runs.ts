@@ -177,7 +177,8 @@ export class RedisRuns implements SteeredRuns {
   }
 
   /**
-   * Starts a run, whose chunks readers get from the first on. Resolves when its work has begun to stream.
+   * Starts a run, whose chunks readers get from the first on. Resolves when its work has begun to stream; before that,
+   * the run is active already, and can be joined and stopped.
    *
    * @throws ConflictError `busy` (retryable) where another turn's run is under way, or did not end within `waitMs`,
    *   `other_owner`; the reason of a `signal` that aborts while it waits; StoreError, `erased`
