@@ -1,5 +1,14 @@
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
-import { Annotation, DeltaChannel, messagesDeltaReducer, START, StateGraph } from "@langchain/langgraph";
+import {
+  Annotation,
+  Command,
+  DeltaChannel,
+  MessagesAnnotation,
+  START,
+  StateGraph,
+  interrupt,
+  messagesDeltaReducer,
+} from "@langchain/langgraph";
 import { emptyCheckpoint, MemorySaver, uuid6, type Checkpoint } from "@langchain/langgraph-checkpoint";
 import { Redis } from "ioredis";
 import { randomUUID } from "node:crypto";
@@ -88,11 +97,20 @@ describe("A thread on RedisSaver under attack", () => {
         step + 1,
       ),
     );
-    const [once, often] = [randomUUID(), randomUUID()];
-    await play(open({ keep: 5 }), once, steps);
-    await play(open({ keep: 5 }, thrice as unknown as RedisClient), often, steps);
+    const savers = [open({ keep: 5 }), open({ keep: 5 }, thrice as unknown as RedisClient)];
+    const left = savers.map(async (saver) => {
+      const [thread, copy] = [randomUUID(), randomUUID()];
+      await play(saver, thread, steps);
+      const played = await contents(thread);
+      await saver.prune(thread, { keep: 3 });
+      expect(await saver.copyThread(thread, copy)).toBe(true);
+      await saver.deleteThread(thread);
+      return [played, await contents(copy), await contents(thread)];
+    });
+    const [once, often] = await Promise.all(left);
     const withoutTokens = (text: string) => text.replace(/\["token","[^"]+"\]/, "");
-    expect(withoutTokens(await contents(often))).toBe(withoutTokens(await contents(once)));
+    expect(often!.map(withoutTokens)).toEqual(once!.map(withoutTokens));
+    expect(once![2]).toBe(await contents("a thread that never was"));
   });
 
   it("keeps two savers on one thread apart from each other's mistakes", async () => {
@@ -110,6 +128,27 @@ describe("A thread on RedisSaver under attack", () => {
     expect(await client.llen(keysOf(thread).items)).toBeLessThan(30);
   });
 
+  it("stores a checkpoint where another saver writes before each of its calls", async () => {
+    const [other, thread] = [open(), randomUUID()];
+    let [step, config] = [0, at(thread)];
+    const write = async () => {
+      config = (await other.put(config, ...showing([message(`${(step += 1)}`)], step))) as typeof config;
+    };
+    const call = async (command: string, args: string[]) => {
+      await (/^eval/i.test(command) ? write() : undefined);
+      return client.call(command, args);
+    };
+    const late = new Proxy(client, { get: (target, name) => (name === "call" ? call : Reflect.get(target, name)) });
+    await write();
+    const [checkpoint, ...rest] = showing([message("1"), message("a")], 2);
+    const saver = open({}, late as unknown as RedisClient);
+    const stored = (await saver.put(config, checkpoint, ...rest)) as ReturnType<typeof at>;
+    await saver.putWrites(stored, [["messages", [message("1"), message("b")]]], "task");
+    expect(await shown(open(), stored)).toEqual(["1", "a"]);
+    expect((await open().getTuple(stored))!.pendingWrites).toHaveLength(1);
+    expect(await all(open().list(at(thread)))).toHaveLength(step + 1);
+  });
+
   it.each([
     ["was deleted", (thread: string) => open().deleteThread(thread)],
     ["expired", (thread: string) => Promise.all(Object.values(keysOf(thread)).map((key) => client.pexpireat(key, 1)))],
@@ -120,6 +159,29 @@ describe("A thread on RedisSaver under attack", () => {
     await saver.put(config, ...showing([message("a"), message("b"), message("c")], 2));
     expect(await shown(saver, at(thread))).toEqual(["a", "b", "c"]);
     expect(await shown(open(), at(thread))).toEqual(["a", "b", "c"]);
+  });
+
+  it("extends the life of a thread by writes, and by reads where the saver says so", async () => {
+    const thread = randomUUID();
+    const { host, port } = client.options;
+    const reading = new RedisSaver({
+      config: { host: host!, port: port! },
+      keyPrefix,
+      threadTTL: { seconds: 600, refreshOnRead: true },
+    });
+    const secondsAfter = async (work: () => Promise<unknown>) => {
+      await Promise.all(Object.values(keysOf(thread)).map((key) => client.expire(key, 300)));
+      await work();
+      const left = await Promise.all(Object.values(keysOf(thread)).map((key) => client.pttl(key)));
+      return new Set(left.map((milliseconds) => (milliseconds > 300_000 ? 600 : 300)));
+    };
+    await reading.put(at(thread), ...showing([message("a")]));
+    const step = (by: RedisSaver, number: number) => () => by.put(at(thread), ...showing([message("b")], number));
+    expect(await secondsAfter(step(open({ threadTTL: 600 }), 2))).toEqual(new Set([600]));
+    expect(await secondsAfter(() => reading.getTuple(at(thread)))).toEqual(new Set([600]));
+    expect(await secondsAfter(() => open({ threadTTL: 600 }).getTuple(at(thread)))).toEqual(new Set([300]));
+    expect(await secondsAfter(step(open(), 3))).toEqual(new Set([300]));
+    await reading.close();
   });
 
   it.each(["items", "checkpoints", "order"] as const)("refuses everything where the key %s is gone", async (part) => {
@@ -266,6 +328,30 @@ describe("A thread on RedisSaver under attack", () => {
     expect(texts).not.toContain("lost");
     expect(await saver.prune(thread, { keep: 1 })).toBe(1);
     expect(await shown(open(), at(thread))).toEqual(["11"]);
+  });
+
+  it("keeps what a subgraph needs that waits for a human, however few checkpoints stay", async () => {
+    const thread = at(randomUUID());
+    const say = (text: string) => ({ messages: [new AIMessage({ content: long(text), id: randomUUID() })] });
+    let thoughts = 0;
+    const inner = new StateGraph(MessagesAnnotation)
+      .addNode("think", () => say(`thought ${(thoughts += 1)}`))
+      .addNode("ask", () => say(String(interrupt("sure?"))))
+      .addEdge(START, "think")
+      .addEdge("think", "ask");
+    const graphOn = (checkpointer: RedisSaver) =>
+      new StateGraph(MessagesAnnotation)
+        .addNode("step", () => say("step"))
+        .addNode("inner", inner.compile())
+        .addEdge(START, "step")
+        .addConditionalEdges("step", ({ messages }) => (messages.length < 12 ? "step" : "inner"))
+        .compile({ checkpointer });
+    await graphOn(open({ keep: 1 })).invoke({ messages: [message("q")] }, thread);
+    await open().prune(thread.configurable.thread_id, { keep: 1 });
+    expect((await graphOn(open()).getState(thread)).tasks[0]!.interrupts).toMatchObject([{ value: "sure?" }]);
+    const { messages } = await graphOn(open({ keep: 1 })).invoke(new Command({ resume: "yes" }), thread);
+    expect(messages.slice(-2).map(({ text }) => text)).toEqual([long("thought 1"), long("yes")]);
+    expect(thoughts).toBe(1);
   });
 
   it("keeps the ancestors that a delta channel is built from", async () => {

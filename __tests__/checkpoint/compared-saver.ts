@@ -16,20 +16,28 @@ export class ComparedSaver extends BaseCheckpointSaver {
   readonly memory = new MemorySaver();
   /** Reads that were compared. */
   reads = 0;
+  /** Namespaces that were put. */
+  readonly namespaces = new Set<string>();
+  /** Reads of the writes of delta channels. */
+  histories = 0;
+  /** A graph's run that fails may hide what failed here. */
+  #problem: unknown;
 
   constructor(readonly saver: BaseCheckpointSaver) {
     super();
   }
 
   override async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
-    const [own, expected] = await Promise.all([this.saver.getTuple(config), this.memory.getTuple(config)]);
+    const [own, expected] = await this.#both(this.saver.getTuple(config), this.memory.getTuple(config));
     this.#compare(own, bare(expected));
     return own;
   }
 
   override async *list(config: RunnableConfig, options?: CheckpointListOptions): AsyncGenerator<CheckpointTuple> {
-    const own = await all(this.saver.list(config, options));
-    const expected = await all(this.memory.list(config, options));
+    const [own, expected] = await this.#both(
+      all(this.saver.list(config, options)),
+      all(this.memory.list(config, options)),
+    );
     this.#compare(own, expected.map(bare));
     yield* own;
   }
@@ -40,34 +48,42 @@ export class ComparedSaver extends BaseCheckpointSaver {
     metadata: CheckpointMetadata,
     versions: ChannelVersions,
   ): Promise<RunnableConfig> {
-    const [own] = await Promise.all([
+    this.namespaces.add(String(config.configurable!["checkpoint_ns"] ?? ""));
+    const [own] = await this.#both(
       this.saver.put(config, checkpoint, metadata, versions),
       this.memory.put(config, checkpoint, metadata),
-    ]);
+    );
     return own;
   }
 
   override async putWrites(config: RunnableConfig, writes: PendingWrite[], taskId: string, taskPath?: string) {
-    await Promise.all([
+    await this.#both(
       this.saver.putWrites(config, writes, taskId, taskPath),
       this.memory.putWrites(config, writes, taskId, taskPath),
-    ]);
+    );
   }
 
   override async deleteThread(threadId: string): Promise<void> {
-    await Promise.all([this.saver.deleteThread(threadId), this.memory.deleteThread(threadId)]);
+    await this.#both(this.saver.deleteThread(threadId), this.memory.deleteThread(threadId));
   }
 
   override async getDeltaChannelHistory(options: {
     config: RunnableConfig;
     channels: string[];
   }): Promise<Record<string, DeltaChannelHistory>> {
-    const own = await this.saver.getDeltaChannelHistory(options);
-    this.#compare(own, await this.memory.getDeltaChannelHistory(options));
+    this.histories += 1;
+    const [own, expected] = await this.#both(
+      this.saver.getDeltaChannelHistory(options),
+      this.memory.getDeltaChannelHistory(options),
+    );
+    this.#compare(own, expected);
     return own;
   }
 
-  /** Compares all that a thread holds: every namespace, and each checkpoint by its id. */
+  /**
+   * Compares all that a thread holds: every namespace, and each checkpoint by its id. Throws the first problem of all
+   * calls so far.
+   */
   async compareAll(threadId: string): Promise<number> {
     const config = { configurable: { thread_id: threadId } };
     const byPlace = (tuples: readonly CheckpointTuple[]) =>
@@ -77,12 +93,29 @@ export class ComparedSaver extends BaseCheckpointSaver {
     for (const tuple of own) {
       await this.getTuple(tuple.config);
     }
+    if (this.#problem !== undefined) {
+      throw this.#problem;
+    }
     return own.length;
+  }
+
+  async #both<Own, Expected>(own: Promise<Own>, expected: Promise<Expected>): Promise<[Own, Expected]> {
+    try {
+      return await Promise.all([own, expected]);
+    } catch (error) {
+      this.#problem ??= error;
+      throw error;
+    }
   }
 
   #compare(own: unknown, expected: unknown): void {
     this.reads += 1;
-    expect(own).toStrictEqual(expected);
+    try {
+      expect(own).toStrictEqual(expected);
+    } catch (error) {
+      this.#problem ??= error;
+      throw error;
+    }
   }
 }
 

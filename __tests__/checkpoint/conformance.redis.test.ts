@@ -2,7 +2,7 @@ import { Cluster } from "ioredis";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { RedisSaver } from "../../src/checkpoint/redis-saver.js";
 import type { RedisSaverSettings } from "../../src/checkpoint/saver-options.js";
-import { startReplicatedCluster, type ReplicatedCluster } from "../../testkit/servers/replicated-cluster.js";
+import { startCluster, type PrivateCluster } from "../../testkit/servers/redis-cluster.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { testKeys } from "../support/test-keys.js";
 
@@ -43,11 +43,11 @@ describe.each(forms)("Upstream's suite on %s", (name, settings) => {
 });
 
 describe("Upstream's suite on a cluster", () => {
-  let cluster: ReplicatedCluster;
+  let cluster: PrivateCluster;
   let client: Cluster;
   beforeAll(async () => {
-    cluster = await startReplicatedCluster(3, 2_500);
-    client = new Cluster([...cluster.seeds]);
+    cluster = await startCluster(3);
+    client = new Cluster([...cluster.nodes]);
   });
   afterAll(async () => {
     client?.disconnect();

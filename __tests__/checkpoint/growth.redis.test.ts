@@ -92,10 +92,11 @@ describe("A thread on RedisSaver grows by what is new in a step", () => {
   });
 
   it.each(["an agent", "a subgraph"])(
-    "stores each message of %s once, with five calls at once, two savers in turn and restarts",
+    "stores each message of %s once, as cheap in each turn: five calls at once, two savers in turn, restarts",
     async (name) => {
       const savers = [open(), open(), open()];
       let messages: BaseMessage[] = [];
+      const sent: number[] = [];
       for (const [turn, saver] of [0, 1, 0, 2].entries()) {
         const checkpointer = savers[saver]!;
         const ownSaver = name === "an agent" ? { checkpointer } : {};
@@ -103,8 +104,11 @@ describe("A thread on RedisSaver grows by what is new in a step", () => {
         const outer = new StateGraph(MessagesAnnotation).addNode("agent", agent.graph).addEdge(START, "agent");
         const graph = name === "an agent" ? agent : outer.compile({ checkpointer });
         const asked = turn === 0 ? earlier(100) : [new HumanMessage({ id: `q${turn}`, content: content(-turn - 200) })];
+        const before = await sentBytes();
         ({ messages } = (await graph.invoke({ messages: asked }, thread(name))) as { messages: BaseMessage[] });
+        sent.push((await sentBytes()) - before);
       }
+      expect(sent[3]).toBeLessThan(1.02 * sent[1]!);
       expect(messages).toHaveLength(131);
       expect(Math.abs((await itemsOf(name)) - 1 - messages.length)).toBeLessThanOrEqual(1);
     },

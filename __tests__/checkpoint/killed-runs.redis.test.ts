@@ -1,15 +1,16 @@
 import { spawn } from "node:child_process";
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { BaseMessage } from "@langchain/core/messages";
+import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import { RedisSaver } from "../../src/checkpoint/redis-saver.js";
 import { buildPrograms, type BuiltPrograms } from "../support/built-programs.js";
 import { propertyRuns } from "../support/property-runs.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { all } from "./compared-saver.js";
 
-jest.setTimeout(600_000);
+jest.setTimeout(600_000 + 60_000 * propertyRuns(1));
 
 const source = "__tests__/support/thread-worker.ts";
 const root = join(__dirname, "../..");
@@ -22,12 +23,14 @@ describe("A process that is killed while it runs threads", () => {
   });
   afterAll(() => programs.remove());
 
-  /** Kills the process after it has said so many turns; returns how many turns of each thread it said. */
-  async function turnsUntilKilled(keyPrefix: string, durability: string, least: number): Promise<Map<string, number>> {
-    const args = [programs.pathOf(source), sharedRedisUrl(), keyPrefix, String(threads), durability];
+  /** Starts a process that runs the first threads. */
+  function start(keyPrefix: string, durability: string, lanes: number) {
+    const args = [programs.pathOf(source), sharedRedisUrl(), keyPrefix, String(lanes), durability];
     const worker = spawn(process.execPath, args, { cwd: root, stdio: ["ignore", "pipe", "inherit"] });
+    /** How many turns of each thread it said. */
     const turns = new Map<string, number>();
-    let said = 0;
+    const said = new EventEmitter();
+    let count = 0;
     const lines = createInterface({ input: worker.stdout });
     lines.on("line", (line) => {
       // The last line may be torn.
@@ -35,13 +38,28 @@ describe("A process that is killed while it runs threads", () => {
       if (thread !== undefined) {
         turns.set(thread, Number(turn) + 1);
       }
-      said += 1;
-      if (said === least) {
-        worker.kill("SIGKILL");
-      }
+      said.emit(String((count += 1)));
     });
-    await Promise.all([once(worker, "exit"), once(lines, "close")]);
-    return turns;
+    const ended = Promise.all([once(worker, "exit"), once(lines, "close")]);
+    return {
+      turns,
+      /** Resolves when it has said so many turns, or has ended. */
+      untilSaid: (least: number) => (count < least ? Promise.race([once(said, String(least)), ended]) : undefined),
+      /** Kills it, and says how it ended. */
+      kill: async () => {
+        worker.kill("SIGKILL");
+        const [[, signal]] = await ended;
+        return signal as unknown;
+      },
+    };
+  }
+
+  /** Kills the process after it has said so many turns; returns how many turns of each thread it said. */
+  async function turnsUntilKilled(keyPrefix: string, durability: string, least: number): Promise<Map<string, number>> {
+    const worker = start(keyPrefix, durability, threads);
+    await worker.untilSaid(least);
+    expect(await worker.kill()).toBe("SIGKILL");
+    return worker.turns;
   }
 
   it.each([
@@ -49,18 +67,14 @@ describe("A process that is killed while it runs threads", () => {
     ["async", 38],
   ])("leaves every checkpoint readable and every thread resumable (%s)", async (durability, least) => {
     const keyPrefix = uniquePrefix();
-    const saver = RedisSaver.fromUrl(sharedRedisUrl(), { keyPrefix });
+    const saver = RedisSaver.fromUrl(sharedRedisUrl(), { keyPrefix, commandTimeout: 120_000 });
     try {
       for (let kill = 0; kill < propertyRuns(1); kill += 1) {
         // Between turns and within them: the number of turns said says nothing of where the other threads stand.
-        const turns = await turnsUntilKilled(keyPrefix, durability, least + 7 * kill);
+        const said = kill === 0 ? least : 3 + ((7 * kill) % threads);
+        const turns = await turnsUntilKilled(keyPrefix, durability, said);
         for (let index = 0; index < threads; index += 1) {
-          const config = { configurable: { thread_id: `thread-${index}` } };
-          const tuples = await all(saver.list(config));
-          for (const tuple of tuples) {
-            expect((await saver.getTuple(tuple.config))?.checkpoint).toEqual(tuple.checkpoint);
-          }
-          const messages = (tuples[0]?.checkpoint.channel_values["messages"] ?? []) as BaseMessage[];
+          const messages = messagesOf((await readableTuples(saver, `thread-${index}`))[0]);
           expect(brokenTurns(messages)).toEqual([]);
           expect(questions(messages)).toBeGreaterThanOrEqual(turns.get(`thread-${index}`) ?? 0);
         }
@@ -69,7 +83,55 @@ describe("A process that is killed while it runs threads", () => {
       await saver.close();
     }
   });
+
+  it("leaves one thread as readable where two processes run it at once, and either may go on", async () => {
+    const keyPrefix = uniquePrefix();
+    const saver = RedisSaver.fromUrl(sharedRedisUrl(), { keyPrefix, commandTimeout: 120_000 });
+    try {
+      const workers = ["sync", "async"].map((durability) => start(keyPrefix, durability, 1));
+      // The first goes on until the second has said as many turns.
+      await Promise.all(workers.map((worker) => worker.untilSaid(3)));
+      expect(await Promise.all(workers.map((worker) => worker.kill()))).toEqual(["SIGKILL", "SIGKILL"]);
+      const tuples = await readableTuples(saver, "thread-0");
+      const byId = new Map(tuples.map((tuple) => [tuple.checkpoint.id, idsOf(messagesOf(tuple))]));
+      expect(tuples.length).toBeGreaterThan(10);
+      for (const { checkpoint, parentConfig } of tuples) {
+        const ids = byId.get(checkpoint.id)!;
+        const before = byId.get(parentConfig?.configurable?.["checkpoint_id"] as string) ?? [];
+        expect(new Set(ids).size).toBe(ids.length);
+        expect(ids.slice(0, before.length)).toEqual(before);
+      }
+      const last = start(keyPrefix, "sync", 1);
+      await last.untilSaid(2);
+      await last.kill();
+      const words = wordsOf(messagesOf((await readableTuples(saver, "thread-0"))[0])).join();
+      expect(words).toContain(wholeTurn.join());
+    } finally {
+      await saver.close();
+    }
+  });
 });
+
+/** The checkpoints of a thread, the newest first, each of which can be read by its id, too. */
+async function readableTuples(saver: RedisSaver, threadId: string): Promise<CheckpointTuple[]> {
+  const tuples = await all(saver.list({ configurable: { thread_id: threadId } }));
+  for (const tuple of tuples) {
+    expect((await saver.getTuple(tuple.config))?.checkpoint).toEqual(tuple.checkpoint);
+  }
+  return tuples;
+}
+
+function messagesOf(tuple: CheckpointTuple | undefined): BaseMessage[] {
+  return (tuple?.checkpoint.channel_values["messages"] ?? []) as BaseMessage[];
+}
+
+function idsOf(messages: readonly BaseMessage[]): (string | undefined)[] {
+  return messages.map(({ id }) => id);
+}
+
+function wordsOf(messages: readonly BaseMessage[]): string[] {
+  return messages.map((message) => message.text.split(" ")[0]!);
+}
 
 function questions(messages: readonly BaseMessage[]): number {
   return messages.filter((message) => message.type === "human").length;
@@ -79,7 +141,7 @@ const wholeTurn = ["question", "plan", "search", "search", "answer"];
 
 /** Turns that lack a message or have one twice; the last one may still be under way. */
 function brokenTurns(messages: readonly BaseMessage[]): string[] {
-  const words = messages.map((message) => message.text.split(" ")[0]!);
+  const words = wordsOf(messages);
   const broken: string[] = [];
   for (let at = 0; at < words.length; at += wholeTurn.length) {
     const turn = words.slice(at, at + wholeTurn.length);

@@ -215,7 +215,8 @@ export class RedisSaver extends BaseCheckpointSaver {
 
   /**
    * Copies a consistent snapshot of a thread, with all checkpoints, to an unused id; false if the thread does not
-   * exist. The whole thread passes through this process. With `threadTTL`, the copy gets a new expiry.
+   * exist. The whole thread passes through this process. With `threadTTL`, the copy gets a new expiry. The same call
+   * again leaves an unchanged copy, and is true.
    */
   async copyThread(from: string, to: string): Promise<boolean> {
     checkThreadId(from);

@@ -22,17 +22,21 @@ interface ParsedItem {
 
 /** Parses items. One that comes again, because the checkpoints of a list share it, is copied and not parsed again. */
 export class ItemParser {
-  readonly #seen = new Map<number, { readonly text: string; parsed: ParsedItem | undefined }>();
+  /** The text of an item that came once. */
+  readonly #seen = new Map<number, string>();
+  readonly #kept = new Map<number, ParsedItem>();
 
   /** The content of the item at a position, in objects that nobody else has. */
   parse(position: number, text: string): ParsedItem {
-    const seen = this.#seen.get(position);
-    if (seen?.text !== text) {
+    if (this.#seen.get(position) !== text) {
       // It is not kept before it comes again: mostly it does not.
-      this.#seen.set(position, { text, parsed: undefined });
+      this.#seen.set(position, text);
+      this.#kept.delete(position);
       return parsedItem(text);
     }
-    const { json, message } = (seen.parsed ??= parsedItem(text));
+    const kept = this.#kept.get(position) ?? parsedItem(text);
+    this.#kept.set(position, kept);
+    const { json, message } = kept;
     return message === undefined
       ? { json: copied(json) }
       : { json: undefined, message: { ...message, kwargs: copied(message.kwargs) as Fields } };

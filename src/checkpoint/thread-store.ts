@@ -169,12 +169,14 @@ export class ThreadStore {
     return { items: texts, fields: pairs, members };
   }
 
-  /** Writes a whole thread; false if there is one of this id. */
+  /** Writes a whole thread; false if there is another one of this id. */
   async writeWhole(threadId: string, { items, fields, members }: WholeThread): Promise<boolean> {
     const { threadTTL } = this.#settings;
     const request = {
       items: items.length,
       fields: 2 * fields.length,
+      token: fields.find(([name]) => name === "token")?.[1],
+      count: members.length,
       ...(threadTTL !== undefined && { ttl: threadTTL.ms }),
     };
     const args = [JSON.stringify(request), ...items, ...fields.flat(), ...members.flatMap((member) => ["0", member])];

@@ -6,7 +6,7 @@ import { type KnownThread } from "./known-items.js";
 import type { SealedTexts } from "./sealed-texts.js";
 import type { Segment } from "./split-value.js";
 import { memberOf, recordTail, type RecordHeader } from "./thread-records.js";
-import { changedThread, tooLargeItem } from "./thread-errors.js";
+import { tooLargeItem } from "./thread-errors.js";
 import type { ThreadReader } from "./thread-reader.js";
 import { callOf, type ThreadStore } from "./thread-store.js";
 
@@ -39,7 +39,7 @@ export interface WriterSetting {
  * Writes records; those of one thread sequentially, because later ones reference items of earlier ones.
  *
  * A record references the items that this process knows. If it knows nothing of the thread, it reads first; if others
- * dropped items since, it reads and writes again.
+ * changed the items since, it reads and writes again, and at last stores a record that references none but its own.
  */
 export class ThreadWriter {
   readonly #setting: WriterSetting;
@@ -94,8 +94,10 @@ export class ThreadWriter {
     const { threadId } = planned;
     const { store, known } = this.#setting;
     const needsItems = segments.some((segment) => typeof segment !== "string");
-    for (let tries = 0; tries < mostTries; tries += 1) {
-      const thread = known.of(threadId) ?? (needsItems ? await this.#learn(planned) : unknownThread());
+    for (let tries = 1; ; tries += 1) {
+      // Others may write faster than this process reads. What brings all of its items is never stale.
+      const bringsAll = !needsItems || tries === mostTries;
+      const thread = bringsAll ? unknownThread() : (known.of(threadId) ?? (await this.#learn(planned)));
       const encoded = await encodeRecord(segments, thread, (text) => canonical(planned.serde, text));
       const write = await this.#sealedWrite(planned, encoded);
       const expected = encoded.namesStored ? thread.token : undefined;
@@ -110,7 +112,6 @@ export class ThreadWriter {
       }
       known.forget(threadId);
     }
-    throw changedThread(threadId);
   }
 
   async #sealedWrite(planned: PlannedRecord, { text, ranges, items }: EncodedRecord) {

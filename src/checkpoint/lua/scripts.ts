@@ -90,7 +90,11 @@ export const importThreadAt12: ScriptPart = {
   line: 12,
   text: `\
 local request = cjson.decode(ARGV[1])
-if call('EXISTS', unpack(KEYS)) > 0 then return { 'EXISTS' } end
+local thread = loadThread()
+if thread then
+local isCopy = thread.token == request.token and thread.count == request.count
+return { isCopy and not thread.isDamaged and 'OK' or 'EXISTS' }
+end
 local lastItem = 1 + request.items
 local lastField = lastItem + request.fields
 inChunks('HSET', checkpoints, ARGV, lastItem + 1, lastField)
