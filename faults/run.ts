@@ -18,6 +18,7 @@ import type { RunOptions } from "./options.js";
 import { faultPlan } from "./plan/fault-plan.js";
 import type { Workload } from "./plan/session-plan.js";
 import { focuses } from "./plants/focuses.js";
+import { readAnswers } from "./read-answers.js";
 import { readLists } from "./read-lists.js";
 import { readSessions } from "./read-sessions.js";
 import { readThreads } from "./read-threads.js";
@@ -107,7 +108,8 @@ async function gather(options: RunOptions, { topology, folder, program, log }: S
   const windows = failoverWindows(log.promotions, log.faults);
   const lists = await readLists(topology, owners);
   const threads = await readThreads(topology, [...new Set(calls.flatMap(({ thread }) => thread ?? []))]);
-  return { calls, sessions, lists, threads, windows, complaints: clients.complaints };
+  const chats = await readAnswers(topology, [...new Set(calls.flatMap(({ chat }) => chat ?? []))]);
+  return { calls, sessions, lists, threads, chats, windows, complaints: clients.complaints };
 }
 
 /** Ends the fault `memory` on servers that could not hear of its end. */

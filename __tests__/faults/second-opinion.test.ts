@@ -123,18 +123,32 @@ describe("Histories of lists from the literature", () => {
   ])("have %s in %s", (name, _, history) => expect(names(history)).toContain(name));
 });
 
+function findSureTurns(own: readonly Call[]): readonly Call[] {
+  const isRemoved = own.some(({ does }) => ["rewind", "clear", "replace", "erase"].includes(does));
+  const callsByTurn = new Map<Call["turn"], number>();
+  own.forEach(({ turn }) => callsByTurn.set(turn, (callsByTurn.get(turn) ?? 0) + 1));
+  return own.filter(
+    ({ ok, does, turn, steps }) => !isRemoved && ok && !steps && does === "append" && callsByTurn.get(turn) === 1,
+  );
+}
+
 describe("Journals of a real run", () => {
   const journals = readFolder(join(import.meta.dirname, "journals"));
   const logOf = (session: string) => journals.last.get(session)!.log;
   const wordText = ({ turn, index }: Word) => `${turn}:${index}`;
-  /** A turn that one call stored, whole, and that nothing could have removed. */
-  const sureTurns = (last: LastRead): Call[] => {
-    const own = journals.calls.filter(({ session }) => session === last.session);
-    const isRemoved = own.some(({ does }) => ["rewind", "clear", "replace", "erase"].includes(does));
-    return own.filter(
-      ({ ok, does, turn, steps }) =>
-        !isRemoved && ok && !steps && does === "append" && own.filter((call) => call.turn === turn).length === 1,
-    );
+  const callsBySession = new Map<string, Call[]>();
+  for (const call of journals.calls) {
+    const own = callsBySession.get(call.session) ?? [];
+    callsBySession.set(call.session, own);
+    own.push(call);
+  }
+  const callsOf = ({ session }: LastRead) => callsBySession.get(session) ?? [];
+  const sureBySession = new Map<string, readonly Call[]>();
+  /** The turns that one call stored, whole, and that nothing could have removed. */
+  const sureTurns = (last: LastRead): readonly Call[] => {
+    const known = sureBySession.get(last.session) ?? findSureTurns(callsOf(last));
+    sureBySession.set(last.session, known);
+    return known;
   };
   const beginOf = (last: LastRead) => last.log.find(({ turn }) => turn === sureTurns(last)[0]!.turn)!;
   const endOf = (last: LastRead) => last.log.findLast(({ turn }) => turn === sureTurns(last)[0]!.turn)!;
@@ -158,7 +172,7 @@ describe("Journals of a real run", () => {
   );
   /** Two turns of which the second was asked for when the first was stored. */
   const rowOf = (last: LastRead) => {
-    const [first, ...others] = sureTurns(last).sort((left, right) => left.told - right.told);
+    const [first, ...others] = [...sureTurns(last)].sort((left, right) => left.told - right.told);
     const second = others.find(({ asked }) => asked > first!.told);
     return second === undefined ? [] : [{ first: first!.turn, second: second.turn }];
   };

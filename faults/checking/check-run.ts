@@ -1,4 +1,5 @@
 import type { Call } from "../journal/read-journals.js";
+import { checkAnswers, type FinalChat } from "./check-answers.js";
 import { checkErasures } from "./check-erasures.js";
 import { checkFork } from "./check-forks.js";
 import { checkHeldTurns } from "./check-held-turns.js";
@@ -21,6 +22,8 @@ export interface Evidence {
   readonly lists?: readonly OwnerList[];
   /** The threads of LangGraph; left out where they were not read. */
   readonly threads?: readonly FinalThread[];
+  /** The chats whose answers were runs; left out where they were not read. */
+  readonly chats?: readonly FinalChat[];
 }
 
 /** What the checker found. */
@@ -33,7 +36,7 @@ export interface Verdict {
 }
 
 /** Compares what clients asked and were told with what is there. */
-export function checkRun({ calls, sessions, windows, lists, threads = [] }: Evidence): Verdict {
+export function checkRun({ calls, sessions, windows, lists, threads = [], chats = [] }: Evidence): Verdict {
   const sessionOfTurn = new Map(calls.filter(isWrite).map((call) => [call.turn, call.session]));
   const bySession = groupBy(calls, (call) => call.session ?? sessionOfTurn.get(call.turn) ?? "");
   const acknowledged = new Map<string, { count: number; waits: boolean }>();
@@ -53,6 +56,7 @@ export function checkRun({ calls, sessions, windows, lists, threads = [] }: Evid
     findings: [
       ...inLists,
       ...checkThreads(threads, calls, windows),
+      ...checkAnswers(chats, calls, windows),
       ...[...bySession].flatMap(([session, own]) => checkReplies(session, own)),
       ...sessions.flatMap((final) => {
         const own = bySession.get(final.id) ?? [];

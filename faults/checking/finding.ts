@@ -12,6 +12,7 @@ export const figureNames = [
   "wrongLists",
   "wrongErasures",
   "brokenThreads",
+  "brokenRuns",
   "unknownReplies",
 ] as const;
 

@@ -11,6 +11,7 @@ import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import type { SessionStore } from "../../src/store/session-store.js";
 import type { JournalWriter } from "../journal/journal-writer.js";
 import type { SessionPlan } from "../plan/session-plan.js";
+import type { AnswerDoor } from "./answer-door.js";
 import { reducerOf } from "./reducers.js";
 import { agentModel, answerTo } from "./scripted-models.js";
 import { issuesOf } from "./lane.js";
@@ -41,6 +42,8 @@ export interface Doors {
   readonly refused: () => string[];
   /** True where an event has said that a part of this turn was not stored, which is told once. */
   readonly isLeftOut: (turn: string) => boolean;
+  /** Opens the runs of the process, once. */
+  readonly answers: () => AnswerDoor;
 }
 
 /** Opens the doors for sessions of a kind; the stores are shared. */
@@ -53,7 +56,13 @@ export function openDoors(
     isEncrypted,
     holds,
   }: Omit<SessionPlan, "id" | "removals" | "waits" | "owner">,
-  { store, journal }: { readonly store: SessionStore; readonly journal: JournalWriter },
+  {
+    store,
+    journal,
+    answers = () => {
+      throw new Error("A simulation has no connections for runs.");
+    },
+  }: { readonly store: SessionStore; readonly journal: JournalWriter; readonly answers?: () => AnswerDoor },
 ): Doors {
   const made = reducerOf(reducer, journal);
   // A run whose turn another run of it overtook resolves, and only the event says that it was not stored.
@@ -89,6 +98,7 @@ export function openDoors(
       return found;
     },
     isLeftOut: (turn) => leftOut.delete(turn),
+    answers,
   };
 }
 

@@ -74,6 +74,11 @@ export class Lane {
     return !this.#areTurnsShort && this.session.reducer !== "none" && this.session.reducer !== "foreign";
   }
 
+  /** The session beside this one whose answers are runs. */
+  get chat(): string {
+    return `${this.session.id}.chat`;
+  }
+
   /** A name that no other turn of the run has. */
   newTurn(): string {
     return this.#name();

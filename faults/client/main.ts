@@ -6,6 +6,7 @@ import { JournalWriter } from "../journal/journal-writer.js";
 import { groupsOf, sessionPlan, type SessionPlan } from "../plan/session-plan.js";
 import { randomOf } from "../../testkit/random.js";
 import type { ClientTask, Span } from "./client-task.js";
+import { openAnswers, type AnswerDoor } from "./answer-door.js";
 import { openDoors, type Doors } from "./doors.js";
 import { Lane } from "./lane.js";
 import { openStores } from "./open-stores.js";
@@ -17,6 +18,8 @@ const { workload, incarnation } = task;
 const journal = JournalWriter.toFile(task.journal);
 const stores = openStores(task.address);
 const doorsByKind = new Map<string, Doors>();
+let answerDoor: AnswerDoor | undefined;
+const answers = () => (answerDoor ??= openAnswers(stores.plain));
 let turns = 0;
 
 process.send!("ready");
@@ -27,6 +30,7 @@ process.exit(0);
 
 async function drain(): Promise<void> {
   await Promise.all([...doorsByKind.values()].map(({ memory }) => memory.drain()));
+  await answerDoor?.memory.close();
   await stores.close();
 }
 
@@ -61,7 +65,8 @@ function roundNow(): number {
 function doorsFor(plan: SessionPlan): Doors {
   const { reducer, reduceWhen, waits, retention, persist, isEncrypted, holds } = plan;
   const kind = [reducer, reduceWhen, waits, retention, persist, isEncrypted, holds].join(" ");
-  const known = doorsByKind.get(kind) ?? openDoors(plan, { store: waits ? stores.waiting : stores.plain, journal });
+  const known =
+    doorsByKind.get(kind) ?? openDoors(plan, { store: waits ? stores.waiting : stores.plain, journal, answers });
   doorsByKind.set(kind, known);
   return known;
 }

@@ -14,7 +14,8 @@ export type Deed =
   | "erase"
   | "list"
   | "put"
-  | "get";
+  | "get"
+  | "follow";
 
 /** A line of a journal: what a client is about to ask. `ask` numbers the questions of a journal. */
 export interface Ask {
@@ -25,6 +26,8 @@ export interface Ask {
   readonly session?: string;
   /** For `put` and `get`, the thread of LangGraph. */
   readonly thread?: string;
+  /** For `follow`, the session whose run is read; `turn` is its turn. */
+  readonly chat?: string;
   /** By which door a turn is written. */
   readonly door?: string;
   /** The turn that is written; for `rewind` the turn that the named message belongs to. */
@@ -66,6 +69,11 @@ export interface Told {
   readonly covered?: readonly string[];
   /** The sessions that a list showed. */
   readonly listed?: readonly string[];
+  /** What a reader of a run heard of the answer. */
+  readonly said?: string;
+  /** The end that it was told, and the run, by its time; left out where the answer came out of the memory. */
+  readonly end?: string;
+  readonly run?: string;
   /** What the validation of a view found, with what a model was sent: the rules. */
   readonly issues?: readonly string[];
 }

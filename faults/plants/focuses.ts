@@ -1,7 +1,8 @@
 import type { Focus } from "../plan/session-plan.js";
 import type { PlantName } from "./plants.js";
 
-const quiet = { "fork-session": 0, "list-sessions": 0, "held-turn": 0, "erase-owner": 0 };
+const alone = { "fork-session": 0, "list-sessions": 0, "held-turn": 0, "erase-owner": 0 };
+const quiet = { ...alone, "start-answer": 0, "follow-answer": 0 };
 const brief = { ...quiet, "agent-turn": 0, "managed-turn": 0, "message-history-run": 0, "chain-turn": 0 };
 
 /**
@@ -24,6 +25,8 @@ export const focuses: Readonly<Record<PlantName, Focus>> = {
   "early-ack": { reducers: ["none"], removals: ["none"], weights: { ...brief, "read-view": 12 } },
   // Two savers on each thread, one of which drops items.
   "stale-checkpoint": { reducers: ["none"], removals: ["none"], weights: { ...brief, "put-checkpoints": 15 } },
+  // Readers of runs that leave and come again.
+  "run-position": { removals: ["none"], weights: { ...brief, "start-answer": 10, "follow-answer": 20 } },
   // Objects that are sent again.
   "retry-id": { reducers: ["none"], removals: ["none"], weights: { ...brief, "append-plain": 25 } },
   // Owners that are erased beside writers.

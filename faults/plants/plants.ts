@@ -84,6 +84,14 @@ export const plants = {
       replacement: "refusal = refuses(thread)",
     },
   ],
+  /** Who goes on reading a run in the middle of a batch is given the next one. */
+  "run-position": [
+    {
+      file: "src/runs/redis-runs.ts",
+      search: "const from = position?.place ?? runStart;",
+      replacement: "const from = position === undefined ? runStart : { ...position.place, index: 999 };",
+    },
+  ],
   /** The id that a message got is not remembered, so that a retry gives it another. */
   "retry-id": [{ file: "src/codec/message-ids.ts", search: "this.#given.set(message, id);", replacement: "" }],
   /** Late writers may begin an erased session anew. */

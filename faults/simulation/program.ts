@@ -16,7 +16,8 @@ import { encryption } from "../client/doors.js";
 import type { RedisClient } from "../../src/redis/client.js";
 import * as checkpointScripts from "../../src/checkpoint/lua/scripts.js";
 import * as laterScripts from "../../src/redis/lua/later-scripts.js";
-import * as firstScripts from "../../src/redis/lua/scripts.js";
+import * as scripts from "../../src/redis/lua/scripts.js";
+import { firstScripts } from "../../src/redis/script-runner.js";
 import { tiktokenCounter } from "../../src/tokens/counters/tiktoken-counter.js";
 import type { Random } from "../../testkit/random.js";
 
@@ -24,7 +25,7 @@ export { scenarioOf } from "./scenario.js";
 
 /** The names of scripts, by their hashes and by their texts. */
 export function scriptNames(): ReadonlyMap<string, string> {
-  const all = Object.entries({ ...firstScripts, ...laterScripts, ...checkpointScripts });
+  const all = Object.entries({ ...scripts, ...laterScripts, ...checkpointScripts });
   return new Map(
     all.flatMap(([name, value]) =>
       "sha" in value ? ([value.sha, value.source] as const).map((text) => [text, name.replace(/Script$/, "")]) : [],
@@ -34,7 +35,7 @@ export function scriptNames(): ReadonlyMap<string, string> {
 
 /** Loads what would be read from disk at its first use, at a time that no seed decides. */
 export async function warmUp(): Promise<void> {
-  await tiktokenCounter().countText("warm");
+  await Promise.all([tiktokenCounter().countText("warm"), firstScripts()]);
 }
 
 /** The application in a process: its lanes, one for each session, share a store. */

@@ -44,6 +44,7 @@ export interface Scenario {
   readonly faults: readonly PlannedFault[];
 }
 
+const simulated = operations.filter(({ needsServers }) => needsServers !== true);
 const mostProcesses = 3;
 const mostOperations = 5;
 
@@ -79,7 +80,7 @@ function paceOf(random: Random): Pace {
 
 function operationOf(plan: SessionPlan, random: Random, focus: Focus | undefined): PlannedOperation {
   const weightOf = ({ name, weight }: Operation) => focus?.weights?.[name] ?? weight(plan);
-  const { name } = random.weighted(operations, weightOf);
+  const { name } = random.weighted(simulated, weightOf);
   return { name, pauseMs: random.chance(0.5) ? 0 : random.between(1, 120), draw: random.next() };
 }
 

@@ -1,5 +1,6 @@
 import { appendPlain, appendWithIds, appendWithTurnId } from "./append-turn.js";
 import { eraseOwner } from "./erase-owner.js";
+import { followAnswer, startAnswer } from "./follow-answer.js";
 import { forkSession } from "./fork-session.js";
 import { heldTurn } from "./held-turn.js";
 import { listSessions } from "./list-sessions.js";
@@ -18,4 +19,5 @@ export const operations: readonly Operation[] = [
   ...[chainTurn, agentTurn, managedTurn, messageHistoryRun, retryTurn],
   ...[readView, readTranscript, reduceByHand, rewind, takeBack, clear],
   ...[replaceFrom, forkSession, heldTurn, listSessions, eraseOwner, putCheckpoints],
+  ...[startAnswer, followAnswer],
 ];

@@ -7,6 +7,8 @@ export interface Operation {
   readonly name: string;
   /** True for what goes on with a session that was erased. */
   readonly isRead?: true;
+  /** True for what takes connections of its own, so that simulations leave it out. */
+  readonly needsServers?: true;
   /** How often, beside the others; 0 for sessions that it is not for. */
   weight(session: SessionPlan): number;
   /** Does it. `random` holds what the seed says about it. Failures are noted in the journal, not thrown. */

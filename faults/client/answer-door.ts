@@ -1,0 +1,45 @@
+import { AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
+import { RunnableLambda, type Runnable } from "@langchain/core/runnables";
+import { randomUUID } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
+import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
+import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { redisRuns, type RedisRuns } from "../../src/runs/redis-runs.js";
+import type { SessionStore } from "../../src/store/session-store.js";
+import { tokensIn } from "../journal/runs.js";
+import { partsOf } from "../journal/said-parts.js";
+import { encryption, questionOf } from "./doors.js";
+
+/** The door of running answers. A process has one, because each takes a connection of its own. */
+export interface AnswerDoor {
+  readonly memory: RedisChatMemory;
+  readonly runs: RedisRuns;
+  /** The work of a turn in a chat. */
+  readonly work: (chat: string, turn: string) => (signal: AbortSignal) => Promise<AsyncIterable<BaseMessage>>;
+}
+
+const longestPauseMs = 15;
+
+/** Opens the door on a store; its chats are encrypted. */
+export function openAnswers(store: SessionStore): AnswerDoor {
+  const memory = new RedisChatMemory({ store, encryption });
+  const model = RunnableLambda.from(speak) as unknown as Runnable<BaseMessage[], BaseMessage>;
+  const chain = withRedisMemory(model, { memory }) as unknown as Runnable<BaseMessage[], BaseMessage>;
+  return {
+    memory,
+    runs: redisRuns(memory),
+    work: (chat, turn) => (signal) =>
+      chain.stream([questionOf(turn)], { configurable: { sessionId: chat, turnId: turn }, signal }),
+  };
+}
+
+/** Answers the newest question, one part after the other. */
+async function* speak(messages: BaseMessage[]): AsyncGenerator<AIMessageChunk> {
+  const question = messages.findLast((message) => message.getType() === "human");
+  const [token] = tokensIn(question?.text ?? "");
+  const id = randomUUID();
+  for (const content of partsOf(token?.turn ?? "unknown")) {
+    yield new AIMessageChunk({ id, content });
+    await pause(Math.random() * longestPauseMs);
+  }
+}
