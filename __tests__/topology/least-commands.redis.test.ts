@@ -1,12 +1,15 @@
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { Redis } from "ioredis";
-import { ChatHistoryTruncationReducer, RedisChatMemory } from "langchain-redis-memory";
+import { createAgent } from "langchain";
+import { ChatHistoryTruncationReducer, RedisChatMemory, sessionConfig } from "langchain-redis-memory";
+import { redisMemoryMiddleware, steeringMiddleware } from "langchain-redis-memory/agent";
 import { RedisToolInvocationHistory } from "langchain-redis-memory/openai";
-import { redisRuns } from "langchain-redis-memory/runs";
+import { redisRuns, type RedisRuns, type Run } from "langchain-redis-memory/runs";
 import { startContractServer } from "../contract/contract-server.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import { sessionStoreContract } from "../../testing/session-store-contract.js";
 import { records } from "../../testing/session-store/store-case.js";
+import { ToolModel } from "../support/agents.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
 import { allLeastCommands, leastCommands, partCommands } from "../support/least-commands.js";
 import { refusals } from "../../testkit/servers/least-user.js";
@@ -20,7 +23,7 @@ describe("A Redis user with the least commands", () => {
   const closed = closedAfterEach();
   const own = ownServer(startContractServer);
 
-  const open = async (name: string, commands: readonly string[]) => {
+  const open = async (name: string, commands: readonly string[], keys = "~*") => {
     await own.client.call(
       "ACL",
       "SETUSER",
@@ -28,7 +31,7 @@ describe("A Redis user with the least commands", () => {
       "reset",
       "on",
       ">pw",
-      "~*",
+      keys,
       ...commands.map((command) => `+${command}`),
     );
     const client = new Redis(own.server.url, { username: name, password: "pw", enableReadyCheck: false });
@@ -71,32 +74,70 @@ describe("A Redis user with the least commands", () => {
     expect(await refusals(own.client)).toEqual([]);
   });
 
-  it("and those of runs is refused nothing by them, and needs each", async () => {
-    await own.client.call("ACL", "LOG", "RESET");
-    await own.client.config("RESETSTAT");
-    const memory = closed(
-      new RedisChatMemory({
-        client: closed(await open("runs", [...allLeastCommands, ...partCommands.redisRuns])),
-        redis: { keyPrefix: uniquePrefix() },
-      }),
-    );
-    const runs = redisRuns(memory, { lostAfterMs: 600_000 });
-    const states: unknown[] = [];
-    for (const turnId of ["t", "u"]) {
-      const run = await runs.start("s", { turnId, whileRunning: "queue" }, async function* () {
-        yield await runs.steer("s", "more");
+  describe("and those of runs", () => {
+    const calm = { lostAfterMs: 600_000 };
+    const keyPrefix = uniquePrefix();
+    const memoryOf = async (name: string, commands: readonly string[]) => {
+      const client = closed(await open(name, [...allLeastCommands, ...commands], `~${keyPrefix}:*`));
+      return closed(new RedisChatMemory({ client, redis: { keyPrefix } }));
+    };
+
+    it("is refused nothing by them on its own keys, and needs each", async () => {
+      await own.client.call("ACL", "LOG", "RESET");
+      await own.client.config("RESETSTAT");
+      const memories = [await memoryOf("runs", partCommands.redisRuns), await memoryOf("runs", partCommands.redisRuns)];
+      const [here, there] = memories.map((memory) => redisRuns(memory, calm)) as [RedisRuns, RedisRuns];
+      const [memory] = memories as [RedisChatMemory];
+      let isSteered: string | undefined;
+      const model = new ToolModel(async () => {
+        isSteered ??= await there.steer("s", { role: "user", content: "more", id: "m" });
+        return "ok";
       });
-      for await (const item of run) {
-        states.push("state" in item ? item.state : "chunk" in item && item.chunk);
+      const middleware = [redisMemoryMiddleware({ memory }), steeringMiddleware({ runs: here })];
+      const agent = createAgent({ model, tools: [], middleware });
+      for (const turnId of ["t", "u"]) {
+        const session = sessionConfig({ sessionId: "s", turnId });
+        const input = { messages: [{ role: "user" as const, content: "hi" }] };
+        await here.start("s", { turnId, whileRunning: "queue" }, (signal) =>
+          agent.stream(input, { ...session, signal }),
+        );
+        expect(await lastOf(there.join("s", { turnId }))).toEqual({ state: "done" });
       }
-    }
-    expect(await runs.stop("s")).toBe(false);
-    expect(states).toEqual(["idle", "done", "idle", "done"]);
-    expect(await refusals(own.client)).toEqual([]);
-    const stats = await own.client.info("commandstats");
-    expect(partCommands.redisRuns.filter((command) => !stats.includes(`cmdstat_${command}:`))).toEqual([]);
+      expect([isSteered, (await memory.history("s").getTranscript()).length]).toEqual(["steered", 6]);
+      const stopped = await here.start("s", { turnId: "v" }, async function* (signal) {
+        yield "a";
+        await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      });
+      expect(await there.active("s")).toMatchObject({ turnId: "v" });
+      expect(await there.stop("s")).toBe(true);
+      expect(await lastOf(stopped)).toEqual({ state: "stopped" });
+      expect(await refusals(own.client)).toEqual([]);
+      const stats = await own.client.info("commandstats");
+      expect(partCommands.redisRuns.filter((command) => !stats.includes(`cmdstat_${command}:`))).toEqual([]);
+    });
+
+    it.each(partCommands.redisRuns)("without %s is told so when a run starts", async (lacking) => {
+      const rest = partCommands.redisRuns.filter((command) => command !== lacking);
+      const runs = redisRuns(await memoryOf(`lacks-${lacking}`, rest), calm);
+      const start = async (turnId: string) =>
+        lastOf(await runs.start(`lacks ${lacking}`, { turnId }, async function* () {}));
+      const starting = start("t").then(() => start("u"));
+      await expect(starting).rejects.toMatchObject({ code: "unavailable", retryable: false });
+      // Redis 7.0 does not name a command that a script may not use.
+      const named = new RegExp(`'${lacking}'|script can't`);
+      await expect(starting).rejects.toHaveProperty("cause.message", expect.stringMatching(named));
+    });
   });
 });
+
+/** The last item of a run. */
+async function lastOf(run: Run): Promise<unknown> {
+  let last: unknown;
+  for await (const item of run) {
+    last = item;
+  }
+  return last;
+}
 
 /** The first operation that the user is not allowed, or undefined. */
 async function refusedOperation(client: Redis, lacking?: string): Promise<string | undefined> {

@@ -18,7 +18,10 @@ export async function introduce(
   for (const [index, node] of nodes.entries()) {
     await node.use(async (client) => {
       if (index < masters) {
-        await client.call("CLUSTER", "ADDSLOTSRANGE", index * share, Math.min(slots, (index + 1) * share) - 1);
+        // ADDSLOTSRANGE needs Redis 7.
+        const lowest = index * share;
+        const own = Array.from({ length: Math.min(share, slots - lowest) }, (_, offset) => lowest + offset);
+        await client.call("CLUSTER", "ADDSLOTS", ...own);
       }
       await client.call("CLUSTER", "SET-CONFIG-EPOCH", index + 1);
       await client.call("CLUSTER", "MEET", "127.0.0.1", ...first.map(Number));

@@ -19,7 +19,6 @@ interface StartedNode {
   readonly server: PrivateRedis;
   /** Its address for clients and other nodes. */
   readonly port: number;
-  readonly busPort: number;
 }
 
 /**
@@ -104,20 +103,17 @@ async function untilKnown(servers: readonly PrivateRedis[], id: string): Promise
 
 function startNode(tls: TlsFiles | undefined): Promise<StartedNode> {
   return onFreePort(async (port) => {
-    const [tlsPort, busPort] = [await freePort(), await freePort()];
+    const tlsPort = await freePort();
     const secured = tls === undefined ? [] : [...tls.args(tlsPort), "--tls-cluster", "yes"];
-    const cluster = ["--cluster-enabled", "yes", "--cluster-node-timeout", "5000", "--cluster-port", String(busPort)];
+    const cluster = ["--cluster-enabled", "yes", "--cluster-node-timeout", "5000"];
     const server = await startRedisOn(port, [...cluster, ...leastUserArgs, ...secured]);
-    return { server, port: tls === undefined ? port : tlsPort, busPort };
+    return { server, port: tls === undefined ? port : tlsPort };
   });
 }
 
 async function meet(nodes: readonly StartedNode[]): Promise<void> {
-  const [{ port, busPort }] = nodes as [StartedNode];
-  await introduce(
-    nodes.map(({ server }) => memberOf(server)),
-    { masters: nodes.length, first: [port, busPort] },
-  );
+  const members = nodes.map(({ server }) => memberOf(server));
+  await introduce(members, { masters: nodes.length, first: [nodes[0]!.port] });
   for (const { server } of nodes) {
     await onNode(server, (client) => until("a node sees the whole cluster", () => isWhole(client, nodes.length)));
   }
