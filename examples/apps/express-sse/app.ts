@@ -1,0 +1,91 @@
+import { Readable } from "node:stream";
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import { HumanMessage } from "@langchain/core/messages";
+import { StringOutputParser } from "@langchain/core/output_parsers";
+import express, { type ErrorRequestHandler, type Express, type Request } from "express";
+import {
+  ConfigurationError,
+  ConflictError,
+  type RedisChatMemory,
+  sessionConfig,
+  withRedisMemory,
+} from "langchain-redis-memory";
+import { redisRuns } from "langchain-redis-memory/runs";
+
+/** Whose request this is. Take it from your own sign-in; this header is a stand-in. */
+const ownerOf = (request: Request) => request.get("x-user") ?? "guest";
+
+/** One instance of the application. Start as many as you like on one Redis. */
+export function createApp(memory: RedisChatMemory, model: BaseChatModel): Express {
+  const runs = redisRuns(memory);
+  const chat = withRedisMemory(model.pipe(new StringOutputParser()), { memory });
+  const app = express().use(express.json());
+
+  app.get("/chats", async (request, response) => {
+    const { sessions } = await memory.sessions.list({ owner: ownerOf(request), limit: 30 });
+    response.json(sessions.map(({ sessionId, title }) => ({ id: sessionId, title })));
+  });
+
+  app.get("/chats/:id", async (request, response) => {
+    const { items } = await memory.history(request.params.id, { owner: ownerOf(request) }).getPage({ limit: 50 });
+    response.json(
+      items.map(({ message }) => ({
+        id: message.id,
+        role: message.getType(),
+        text: message.text,
+        stopped: (message.response_metadata as { interrupted?: boolean }).interrupted === true,
+      })),
+    );
+  });
+
+  // A question, and its retry: the same id and text again. The answer goes on when this request has ended.
+  app.post("/chats/:id/messages", async (request, response) => {
+    const { id } = request.params;
+    const owner = ownerOf(request);
+    const { messageId, text } = request.body as { messageId: string; text: string };
+    const session = sessionConfig({ sessionId: id, owner, title: text.slice(0, 60) });
+    await runs.start(id, { turnId: messageId, owner, whileRunning: "queue" }, (signal) =>
+      chat.stream([new HumanMessage({ id: messageId, content: text })], { ...session, signal }),
+    );
+    response.status(202).end();
+  });
+
+  // The answer of a question as server-sent events, on any instance: from its beginning, or behind the last event.
+  app.get("/chats/:id/answers/:messageId", (request, response) => {
+    const { id, messageId } = request.params;
+    const after = request.get("last-event-id") ?? null;
+    const left = new AbortController();
+    response.on("close", () => left.abort()); // ends the reader, never the run
+    const events = runs.join(id, { turnId: messageId, owner: ownerOf(request), after }).toSSE({ signal: left.signal });
+    response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store, no-transform" });
+    Readable.fromWeb(events as never)
+      .on("error", () => response.destroy())
+      .pipe(response);
+  });
+
+  app.post("/chats/:id/stop", async (request, response) => {
+    response.json({ stopped: await runs.stop(request.params.id, { owner: ownerOf(request) }) });
+  });
+
+  app.delete("/chats/:id", async (request, response) => {
+    const [{ id }, owner] = [request.params, ownerOf(request)];
+    await runs.stop(id, { owner });
+    response.status((await memory.sessions.delete(id, { owner })) ? 204 : 404).end();
+  });
+
+  return app.use(refuse);
+}
+
+/** A status for each refusal. Nobody learns whether a conversation of somebody else exists. */
+const refuse: ErrorRequestHandler = (error: unknown, _request, response, next) => {
+  if (response.headersSent) {
+    return next(error);
+  }
+  if (ConflictError.isInstance(error)) {
+    response.status(error.code === "other_owner" ? 404 : 409).json({ error: error.code });
+  } else if (ConfigurationError.isInstance(error)) {
+    response.status(400).json({ error: error.code });
+  } else {
+    next(error);
+  }
+};

@@ -1,0 +1,123 @@
+import { HumanMessage } from "@langchain/core/messages";
+import { StringOutputParser } from "@langchain/core/output_parsers";
+import { ChatPromptTemplate, MessagesPlaceholder } from "@langchain/core/prompts";
+import { ChatOpenAI } from "@langchain/openai";
+import {
+  ChatHistoryTokenReducer,
+  ConfigurationError,
+  ConflictError,
+  RedisChatMemory,
+  sessionConfig,
+  StoreError,
+  withRedisMemory,
+} from "langchain-redis-memory";
+import { redisRuns } from "langchain-redis-memory/runs";
+
+const memory = new RedisChatMemory({
+  url: process.env["REDIS_URL"] ?? "redis://localhost:6379",
+  sessionTTL: 30 * 24 * 3600,
+  reducer: new ChatHistoryTokenReducer({ maxTokens: 16_000 }),
+});
+const prompt = ChatPromptTemplate.fromMessages([
+  ["system", "You are a friendly assistant. Answer in plain text."],
+  new MessagesPlaceholder("history"),
+  new MessagesPlaceholder("question"),
+]);
+const model = new ChatOpenAI({ model: "gpt-4o-mini" });
+const chat = withRedisMemory(prompt.pipe(model).pipe(new StringOutputParser()), {
+  memory,
+  inputMessagesKey: "question",
+  historyMessagesKey: "history",
+});
+const runs = redisRuns(memory);
+
+/** Whose request this is. Take it from your own sign-in, never from what the browser says. */
+async function ownerOf(_request: Request): Promise<string> {
+  return "guest";
+}
+
+/** A question: starts the run of its answer, behind one that is under way. The same again adds nothing. Or Stop. */
+export async function POST(request: Request): Promise<Response> {
+  const body: unknown = await request.json().catch(() => undefined);
+  const { id, messageId, text, stop } = (body ?? {}) as Record<string, unknown>;
+  if (!isText(id) || !isText(messageId) || (!isText(text) && stop !== true)) {
+    return failed(400, "incomplete");
+  }
+  const owner = await ownerOf(request);
+  try {
+    if (!isText(text)) {
+      return Response.json({ stopped: await runs.stop(id, { turnId: messageId, owner }) });
+    }
+    const question = new HumanMessage({ id: messageId, content: text });
+    const title = [...text].slice(0, 60).join(""); // whole characters; the first question of a conversation names it
+    const session = sessionConfig({ sessionId: id, owner, title });
+    await runs.start(id, { turnId: messageId, owner, whileRunning: "queue", signal: request.signal }, (signal) =>
+      chat.stream({ question: [question] }, { ...session, signal }),
+    );
+    return new Response(null, { status: 202 });
+  } catch (error) {
+    return refused(error);
+  }
+}
+
+/** The sidebar; or the newest messages of the conversation `id`; or, as events, the run of its question `run`. */
+export async function GET(request: Request): Promise<Response> {
+  const { searchParams } = new URL(request.url);
+  const [id, turnId] = [searchParams.get("id"), searchParams.get("run")];
+  const owner = await ownerOf(request);
+  try {
+    if (id === null) {
+      const { sessions } = await memory.sessions.list({ owner, limit: 30 });
+      return Response.json(sessions.map(({ sessionId, title }) => ({ id: sessionId, title })));
+    }
+    if (turnId !== null) {
+      const run = runs.join(id, { turnId, owner, after: request.headers.get("last-event-id") });
+      const headers = { "content-type": "text/event-stream", "cache-control": "no-store, no-transform" };
+      return new Response(run.toSSE({ signal: request.signal }), { headers });
+    }
+    const run = await runs.active(id, { owner }); // first: what ends meanwhile can still be followed
+    const { items } = await memory.history(id, { owner }).getPage({ limit: 50 });
+    const messages = items.map(({ message }) => {
+      const interrupted = (message.response_metadata as { interrupted?: boolean }).interrupted === true;
+      return { id: message.id, role: message.getType(), text: message.text, interrupted };
+    });
+    return messages.length > 0 ? Response.json({ messages, run: run?.turnId }) : failed(404, "no_such_chat");
+  } catch (error) {
+    return refused(error);
+  }
+}
+
+/** Erases the conversation `id`. */
+export async function DELETE(request: Request): Promise<Response> {
+  const id = new URL(request.url).searchParams.get("id") ?? "";
+  const owner = await ownerOf(request);
+  try {
+    await runs.stop(id, { owner });
+    const existed = await memory.sessions.delete(id, { owner });
+    return existed ? new Response(null, { status: 204 }) : failed(404, "no_such_chat");
+  } catch (error) {
+    return refused(error);
+  }
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string" && value.trim() !== "";
+}
+
+/** What was wrong with the request. Nobody learns whether a conversation of somebody else exists. */
+function refused(error: unknown): Response {
+  if (ConfigurationError.isInstance(error)) {
+    return failed(400, error.code); // an id that no session can have, for example
+  }
+  if (StoreError.isInstance(error) && error.code === "erased") {
+    return failed(404, "no_such_chat");
+  }
+  if (ConflictError.isInstance(error)) {
+    return error.code === "other_owner" ? failed(404, "no_such_chat") : failed(409, error.code);
+  }
+  throw error; // Next.js logs it and answers 500
+}
+
+function failed(status: number, error: string): Response {
+  return Response.json({ error }, { status });
+}
