@@ -5,6 +5,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { isAbsolute, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rollup } from "@rollup/wasm-node";
+import { parseAst } from "@rollup/wasm-node/parseAst";
 import { buildCommand } from "./build-command.mjs";
 import { markPure } from "./mark-pure.mjs";
 
@@ -14,8 +15,12 @@ const compiled = join(dist, "esm");
 const compile = (project) =>
   execFileSync("npx", ["--no-install", "tsc", "--project", project], { cwd: root, stdio: "inherit" });
 
-/** The chunks of what the main entry loads when it first uses it, by room. Each imports only those in front of it. */
+/**
+ * The chunks of what the main entry loads when it first uses it, by room or by file. Each imports only those in front
+ * of it.
+ */
 const laterChunks = {
+  ...{ "redis/script.js": "script", "redis/lua/scripts.js": "first-scripts" },
   ...Object.fromEntries(["base", "messages", "tokens", "structure", "store", "redis"].map((room) => [room, "scripts"])),
   ...{ "redis-lists": "lists", "redis-store": "groups", sealed: "sealed" },
 };
@@ -64,9 +69,36 @@ for (const [format, folder] of [
   });
 }
 await bundle.close();
+separateHistory(join(dist, "esm"));
 await buildCommand(root, join(dist, "cli"));
 // The package is "type": "module"; without this line Node would read the CommonJS build as ESM.
 writeFileSync(join(dist, "cjs", "package.json"), `${JSON.stringify({ type: "commonjs" })}\n`);
+
+/**
+ * Divides the main entry, so that a bundle of the history alone holds neither the rest of the entry nor `shared.js`:
+ * `index.js` re-exports what the history's chunk has, and `main.js`, which has the rest. That gives names of its own to
+ * what lies in `shared.js`, because esbuild keeps each file beside an entry in which a re-export of it ends.
+ */
+function separateHistory(folder) {
+  const code = readFileSync(join(folder, "index.js"), "utf8");
+  const lists = parseAst(code).body.filter(({ type }) => type === "ExportNamedDeclaration");
+  const isOfHistory = ({ source }) => source?.value === "./history.js";
+  const ofHistory = lists.filter(isOfHistory).map(({ start, end }) => code.slice(start, end));
+  const own = lists.filter((list) => !isOfHistory(list)).flatMap(ownNames);
+  const withoutLists = lists.reduceRight((text, { start, end }) => text.slice(0, start) + text.slice(end), code);
+  writeFileSync(join(folder, "main.js"), `${[withoutLists, ...own.map(({ text }) => text)].join("\n")}\n`);
+  const ofMain = `export { ${own.map(({ name }) => name).join(", ")} } from './main.js';`;
+  writeFileSync(join(folder, "index.js"), `${[...ofHistory, ofMain].join("\n")}\n`);
+}
+
+/** The names of an export list, each with a constant of its own. */
+function ownNames({ source, specifiers }) {
+  return specifiers.map(({ local, exported: { name } }) => {
+    const value = source === null ? local.name : `${name}$shared`;
+    const from = source === null ? "" : `import { ${local.name} as ${value} } from '${source.value}';\n`;
+    return { name, text: `${from}const ${name}$main = ${value};\nexport { ${name}$main as ${name} };` };
+  });
+}
 
 /** The name under which users import an entry: its file's, or its folder's where the file is an index of its own. */
 function nameOfEntry(file) {
@@ -89,8 +121,9 @@ function chunkOf(file, getModuleInfo) {
     const isShared = isNeeded.some((modules) => modules.has(file));
     return isShared && !entries.includes(file) ? "shared" : undefined;
   }
-  const room = relative(compiled, file).split(sep)[1];
-  return main.later.has(file) ? (laterChunks[room] ?? "operations") : undefined;
+  const [, room, ...path] = relative(compiled, file).split(sep);
+  const chunk = laterChunks[[room, ...path].join("/")] ?? laterChunks[room] ?? "operations";
+  return main.later.has(file) ? chunk : undefined;
 }
 
 /** The modules that an entry loads at once, itself included, and those that what it imports later needs. */
