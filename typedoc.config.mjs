@@ -1,38 +1,6 @@
 // Settings of TypeDoc: the reference of all entries, and the guides in the order in which they are read.
-import { readdirSync, readFileSync } from "node:fs";
-
-const first = [
-  "getting-started",
-  "chains",
-  "agents",
-  "agent-api",
-  "chat-page",
-  "resumable-runs",
-  "reducers",
-  "choosing-a-reducer",
-  "summaries",
-  "tool-loops",
-  "sessions",
-  "examples",
-  "pages-and-branches",
-  "many-instances",
-  "capacity",
-  "options",
-  "encryption",
-  "command-line",
-  "inspector",
-  "migration",
-  "troubleshooting",
-  "writing-a-store",
-  "writing-a-reducer",
-  "stored-format",
-  "guarantees",
-  "figures",
-];
-const guides = readdirSync(new URL("docs", import.meta.url))
-  .filter((name) => name.endsWith(".md"))
-  .map((name) => name.slice(0, -3))
-  .sort((a, b) => (first.indexOf(a) >>> 0) - (first.indexOf(b) >>> 0));
+import { readFileSync } from "node:fs";
+import { guides, headings } from "./scripts/site-guides.mjs";
 
 const rules = readFileSync(new URL("src/structure/rules/rules.ts", import.meta.url), "utf8");
 const ruleIds = [...rules.matchAll(/^ {2}(S\d\d):/gm)].map(([, id]) => id);
@@ -90,9 +58,12 @@ export default {
   plugin: ["./scripts/site-titles.mjs", "./scripts/site-comments.mjs"],
   sort: ["documents-first", "source-order"],
   searchInDocuments: true,
+  // A guide before the symbols that it explains.
+  searchGroupBoosts: Object.fromEntries([...guides.keys()].map((heading) => [heading, 40])),
+  groupOrder: [...headings, "*"],
   hideGenerator: true,
   navigation: {
-    includeGroups: false,
+    includeGroups: true,
     excludeReferences: true,
   },
   highlightLanguages: [
@@ -124,7 +95,7 @@ export default {
   },
   customCss: "scripts/site.css",
   projectDocuments: [
-    ...guides.map((name) => `docs/${name}.md`),
+    ...[...guides.values()].flat(),
     "docs/decisions/*.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
