@@ -50,6 +50,22 @@ export const otelSets = [`@opentelemetry/api@${peers["@opentelemetry/api"]}`, ..
   (api) => ({ peers: [locked("@langchain/core"), newestRedis[0], api] }),
 );
 
+/**
+ * The lowest versions of LangChain's adapters through which every request of the matrix is valid. ChatAnthropic before
+ * them leaves out calls beside blocks, ChatGoogle the names of results, and ChatGoogleGenerativeAI throws at thoughts.
+ */
+export const lowestAdapters = {
+  // The lowest that these allow.
+  "@langchain/core": "1.1.47",
+  "@langchain/openai": "1.0.0",
+  "@langchain/anthropic": "1.4.0",
+  "@langchain/google": "0.1.10",
+  "@langchain/google-genai": "2.1.26",
+  "@langchain/mistralai": "1.0.0",
+  "@langchain/aws": "1.0.0",
+  "@langchain/deepseek": "1.0.0",
+};
+
 /** The lowest version of each alternative of a peer's range. */
 function lowest(name) {
   return peers[name].split("||").map((range) => `${name}@${range.trim().replace(/^[\^~]/, "")}`);

@@ -1,0 +1,33 @@
+// Checks the workflow files as GitHub reads them: keys, types, jobs that others need, names in expressions.
+//
+// Usage: tsx scripts/check-workflows.mjs (part of `npm run lint`; tsx, because the parser imports JSON plainly)
+import { convertWorkflowTemplate, NoOperationTraceWriter, parseWorkflow } from "@actions/workflow-parser";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+const folder = join(import.meta.dirname, "../.github/workflows");
+
+/** The errors of a workflow, each with its place. */
+async function problemsIn(name, content) {
+  const { context, value } = parseWorkflow({ name, content }, new NoOperationTraceWriter());
+  if (value !== undefined) {
+    await convertWorkflowTemplate(context, value);
+  }
+  return context.errors.getErrors().map(({ message }) => message);
+}
+
+const wrongJobs = ["needs: b\n    steps: [{ run: x }]", "steps: [{ run: 'echo ${{ matrx.c }}' }]"];
+for (const wrong of wrongJobs) {
+  if ((await problemsIn("wrong.yml", `on: push\njobs:\n  a:\n    runs-on: x\n    ${wrong}\n`)).length === 0) {
+    throw new Error(`The check does not notice what is wrong in: ${wrong}`);
+  }
+}
+const files = readdirSync(folder).filter((name) => /\.ya?ml$/.test(name));
+const problems = await Promise.all(files.map((name) => problemsIn(name, readFileSync(join(folder, name), "utf8"))));
+process.stderr.write(
+  problems
+    .flat()
+    .map((problem) => `${problem}\n`)
+    .join(""),
+);
+process.exitCode = problems.flat().length === 0 && files.length > 0 ? 0 : 1;
