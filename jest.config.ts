@@ -35,6 +35,7 @@ const shared: Config = {
 const config: Config = {
   // More workers than cores, because many tests wait for servers. Not as a percentage: Jest takes "150%" for 150.
   maxWorkers: Math.ceil(availableParallelism() * 1.5),
+  testSequencer: "<rootDir>/__tests__/support/longest-first-sequencer.cjs",
   // Ends what hangs; how fast the machine is decides nothing.
   testTimeout: 240_000,
   projects: [

@@ -1,7 +1,8 @@
 import { execFile } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { filesOfGuide } from "./chat-page/guide.js";
 import { commentBlocks, documentBlocks, fencedBlocks, type CodeBlock } from "./support/code-blocks.js";
 
 const root = join(__dirname, "..");
@@ -91,6 +92,13 @@ describe("the code blocks of documents and doc comments", () => {
 
   it("compile as pages of React", async () => {
     expect(await problemsOf(blocks.filter(({ language }) => language === "tsx"))).toEqual([]);
+  });
+
+  it("of the chat page are the files of its example", () => {
+    const place = join(root, "examples/apps/nextjs-chat");
+    for (const [path, code] of Object.entries(filesOfGuide(root))) {
+      expect(readFileSync(join(place, path), "utf8")).toBe(code);
+    }
   });
 
   it("import what they use, in the first lines", () => {

@@ -97,6 +97,14 @@ describe("the programs in the documents", () => {
     expect(outputs).toEqual(["Hello Ann! (2 messages are stored)", "Hello Ann! (4 messages are stored)"]);
   });
 
+  it("have a second one that stops at an interrupt, and goes on in another process", async () => {
+    const client = new Redis(url);
+    await client.flushdb();
+    await client.quit();
+    const outputs = [await outputOf(pathOf(1)), await outputOf(pathOf(1))];
+    expect(outputs).toEqual(["The graph waits for a human.", "Booked? Yes."]);
+  });
+
   it("have a store that keeps the contract", async () => {
     expect(Number(await outputOf(join(folder, "store.mts")))).toBeGreaterThan(30);
   });
