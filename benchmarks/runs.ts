@@ -12,6 +12,7 @@ import { Redis } from "ioredis";
 import { RedisChatMemory } from "langchain-redis-memory";
 import { redisRuns, type Run } from "langchain-redis-memory/runs";
 import { startRedis } from "../testkit/servers/redis-server.js";
+import { endsOfRuns } from "./measure/ends-of-runs.js";
 import { ServerMeter } from "./measure/server-cost.js";
 import { runsSection, type RunsFigures, type Scene } from "./report/runs-section.js";
 import { writePage } from "./report/write.js";
@@ -126,10 +127,14 @@ if (positionals[0] === "reader") {
       figures.push(await measure(server.url, server.port, scene));
       console.log(scene.name);
     }
+    const ends = await endsOfRuns(server, {
+      ...(values.quick ? { stopped: 5, lost: 3 } : { stopped: 60, lost: 40 }),
+      outage: values.quick ? { runs: 3, milliseconds: 4_000 } : { runs: 20, milliseconds: 10_000 },
+    });
     const folder = values.quick
       ? mkdtempSync(join(tmpdir(), "runs-"))
       : fileURLToPath(new URL("results", import.meta.url));
-    console.log(`${await writePage(folder, "runs", runsSection(figures))}\nWritten to ${folder}.`);
+    console.log(`${await writePage(folder, "runs", runsSection(figures, ends))}\nWritten to ${folder}.`);
   } finally {
     await server.stop();
   }

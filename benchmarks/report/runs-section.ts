@@ -1,4 +1,5 @@
 import { loadavg } from "node:os";
+import type { EndsOfRuns } from "../measure/ends-of-runs.js";
 import type { ServerCost } from "../measure/server-cost.js";
 import { quantile } from "../measure/statistics.js";
 import { digits, time, whole } from "./format.js";
@@ -35,7 +36,7 @@ export interface RunsFigures {
 const batchMs = 20;
 
 /** The page on runs. */
-export function runsSection(figures: readonly RunsFigures[]): Section {
+export function runsSection(figures: readonly RunsFigures[], ends: EndsOfRuns): Section {
   return {
     title: "Runs",
     about:
@@ -49,8 +50,18 @@ export function runsSection(figures: readonly RunsFigures[]): Section {
         head: ["", "whole", "local p50 / p99", "remote p50 / p99", "commands", "server", "a run in Redis", "its text"],
         rows: figures.map(row),
       },
+      {
+        title: "Ends of runs of another process, by a request and by its kill",
+        head: ["", "p50", "p99", "longest"],
+        rows: [
+          ["`stop` to the signal of the run", ...spread(ends.signals)],
+          ["`stop` to the end that a reader is told", ...spread(ends.stops)],
+          ["kill -9 to `lost` that a reader is told", ...spread(ends.losses)],
+          ["kill -9 to the first word of the next run", ...spread(ends.retries)],
+        ],
+      },
     ],
-    targets: targetsOf(figures[0]!),
+    targets: targetsOf(figures[0]!, ends),
   };
 }
 
@@ -73,7 +84,12 @@ function latency({ latencies }: Heard): string {
   return `${time(quantile(latencies, 0.5))} / ${time(quantile(latencies, 0.99))}`;
 }
 
-function targetsOf({ own, heard, bytes }: RunsFigures): Target[] {
+function spread(milliseconds: readonly number[]): string[] {
+  return [0.5, 0.99, 1].map((share) => time(quantile(milliseconds, share)));
+}
+
+function targetsOf({ scene, own, heard, bytes }: RunsFigures, ends: EndsOfRuns): Target[] {
+  const { runs, milliseconds, lost, gaps } = ends.outage;
   const atMost = (what: string, wanted: number, got: number, show: (value: number) => string): Target => {
     return { what, wanted: `≤ ${show(wanted)}`, got: show(got), holds: got <= wanted };
   };
@@ -82,6 +98,15 @@ function targetsOf({ own, heard, bytes }: RunsFigures): Target[] {
     atMost("remote latency, p50", batchMs + 5, quantile(heard.latencies, 0.5), time),
     atMost("remote latency, p99", batchMs + 15, quantile(heard.latencies, 0.99), time),
     atMost("local latency, p99", 1, quantile(own.latencies, 0.99), time),
+    atMost("writes of a run, a second", 60, bytes.batches / (scene.words / scene.perSecond), (value) => digits(value)),
+    atMost("`stop` on another instance to the signal, p99", 50, quantile(ends.signals, 0.99), time),
+    atMost("kill -9 to `lost`, and to the next run, longest", 3_000, Math.max(...ends.losses, ...ends.retries), time),
+    {
+      what: `${runs} runs while Redis is away for ${time(milliseconds)}: lost, with a gap`,
+      wanted: "0, 0",
+      got: `${lost}, ${gaps}`,
+      holds: lost + gaps === 0,
+    },
     atMost(
       "a run in Redis: twice its text, and 100 B a batch",
       2 * bytes.text + 100 * bytes.batches,
