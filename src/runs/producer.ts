@@ -33,7 +33,7 @@ const [firstPauseMs, longestPauseMs] = [50, 500];
 const prolongMs = runTtlMs.running / 6;
 
 /**
- * Runs the work of a run in this process, keeps its chunks for readers here, and writes them in batches, one XADD at a
+ * Runs the work of a run in this process, keeps its chunks for readers here, and writes them in batches, one call at a
  * time. The end is written when the memory has stored the answer.
  */
 export class Producer {
@@ -237,11 +237,11 @@ export class Producer {
     const { store, session, run } = this.#setting;
     while (this.#written < this.#entries.length && this.#over === undefined) {
       const entry = this.#entries[this.#written]!;
-      const outcome = await this.#untilAnswered(() => store.add(session, run.at, entry));
-      if (outcome === "added") {
-        this.#written += 1;
+      const held = await this.#untilAnswered(() => store.add(session, run.at, entry));
+      if (typeof held === "number") {
+        this.#written = held;
       } else {
-        await this.#beginAgain(outcome === "late");
+        await this.#beginAgain(held === "late");
       }
     }
   }
@@ -274,12 +274,16 @@ export class Producer {
   async #writeEnd(end: RunEnd): Promise<RunEnd> {
     const { store, session, run } = this.#setting;
     for (;;) {
-      const last = this.log.next - 1;
-      const counts = await this.#untilAnswered(() => store.end(session, run.at, end, last));
-      if (counts !== undefined) {
+      const last = this.#entries.length;
+      const counts = await this.#untilAnswered(() => store.endBehind(session, run.at, end, last));
+      if (typeof counts === "object") {
         return counts;
       }
-      await this.#beginAgain();
+      if (counts === "gone") {
+        await this.#beginAgain();
+      } else {
+        this.#written = counts;
+      }
       await this.#add();
       if (this.#over !== undefined) {
         return this.#over;

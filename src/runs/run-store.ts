@@ -1,4 +1,3 @@
-import { MemoryError, type StoreError } from "../base/errors.js";
 import { unknownReply, type CallName } from "../redis/errors.js";
 import { runKeys, sessionKeys, type RunKeys } from "../redis/keys.js";
 import type { RedisWire } from "../redis-store/redis-session-store.js";
@@ -10,7 +9,7 @@ import type { KeyRing } from "../sealed/keys/key-ring.js";
 import { SessionOpener } from "../sealed/session-opener.js";
 import { refuseOwner } from "../store/refusals.js";
 import type { SessionRef } from "../store/session-ref.js";
-import { beginRunScript, checkSessionScript, endRunScript, lookRunScript } from "./lua/scripts.js";
+import { addToRunScript, beginRunScript, checkSessionScript, endRunScript, lookRunScript } from "./lua/scripts.js";
 import type { RunEnd } from "./run-log.js";
 
 /** The facts of a run that are known when it begins. */
@@ -40,6 +39,8 @@ export interface RunEntry {
   readonly last?: number;
 }
 
+/** With `waitReplicas`, the scripts that wait for replicas; what these lack of a run otherwise is written anew. */
+const awaited: ReadonlySet<Script> = new Set([beginRunScript, endRunScript]);
 const lastBatch = "18446744073709551615";
 const entriesAtOnce = 500;
 
@@ -85,14 +86,23 @@ export class RunStore {
     return word === "BEGUN";
   }
 
+  /** Ends a run behind what is there of it; returns the end that counts, or undefined where nothing of it is left. */
+  async end(session: SessionRef, at: string, end: RunEnd): Promise<RunEnd | undefined> {
+    const counts = await this.endBehind(session, at, end, "");
+    return typeof counts === "object" ? counts : undefined;
+  }
+
   /**
-   * Ends a run behind its last batch, or behind what is there of it; returns the end that counts, or undefined where
-   * nothing of the run is left.
+   * Ends a run behind its last entry. Returns the end that counts; how many entries Redis has, where it lost some; or
+   * `gone`, where nothing of the run is left.
    */
-  async end(session: SessionRef, at: string, end: RunEnd, last?: number): Promise<RunEnd | undefined> {
-    const args = [at, JSON.stringify(end), runTtlMs.ended, last ?? ""];
-    const [word, text] = await this.#script("endRun", session, endRunScript, args);
-    return word === "ENDED" ? (JSON.parse(text!) as RunEnd) : undefined;
+  async endBehind(session: SessionRef, at: string, end: RunEnd, last: number | ""): Promise<RunEnd | number | "gone"> {
+    const args = [at, JSON.stringify(end), runTtlMs.ended, last];
+    const [word, detail] = await this.#script("endRun", session, endRunScript, args);
+    if (word === "ENDED") {
+      return JSON.parse(detail!) as RunEnd;
+    }
+    return word === "BEHIND" ? Number(detail) : "gone";
   }
 
   /** The newest run of a session. @throws ConflictError `other_owner`. */
@@ -113,20 +123,13 @@ export class RunStore {
   }
 
   /**
-   * Adds a batch. `gone`: Redis has lost the run; `late`: it has ended, or a newer one has begun. A repetition adds
-   * nothing.
+   * Adds an entry behind the one before it, and returns how many Redis has then: fewer where it lost some. `gone`: it
+   * has lost the run; `late`: the run has ended, or a newer one has begun. A repetition adds nothing.
    */
-  async add(session: SessionRef, at: string, { batch, kind, text }: RunEntry): Promise<"added" | "gone" | "late"> {
-    const id = `${at}-${batch}`;
-    try {
-      const args = [this.#keys(session).run, "NOMKSTREAM", id, kind, text];
-      return (await this.#send("addToRun", session, { verb: "xadd", args })) === null ? "gone" : "added";
-    } catch (error) {
-      if (!isLate(error)) {
-        throw error;
-      }
-      return (await this.#range(session, id, id, 1)).length > 0 ? "added" : "late";
-    }
+  async add(session: SessionRef, at: string, entry: RunEntry): Promise<number | "gone" | "late"> {
+    const args = [at, entry.batch, entry.kind, entry.text];
+    const [word, last] = await this.#script("addToRun", session, addToRunScript, args);
+    return word === "ADDED" ? Number(last) : word === "GONE" ? "gone" : "late";
   }
 
   /** Entries of a run from a batch on, or its end only. */
@@ -179,7 +182,7 @@ export class RunStore {
     args: readonly (string | number)[],
   ): Promise<[word: string, ...rest: (string | undefined)[]]> {
     const name: CallName = { operation, sessionId: session.id };
-    const call = { script, keys: [this.#keys(session).run], args, writes: script !== lookRunScript };
+    const call = { script, keys: [this.#keys(session).run], args, writes: awaited.has(script) };
     const reply = await this.#wire.runner.run(name, call);
     if (!Array.isArray(reply) || typeof reply[0] !== "string") {
       throw unknownReply(name);
@@ -192,7 +195,6 @@ export class RunStore {
     return (await this.#send("readRun", session, { verb: "xrange", args })) as [string, string[]][];
   }
 
-  /** Without `waitReplicas`: what a replica lacks of a run is written anew, or told as missing. */
   #send(operation: string, { id }: SessionRef, command: Command): Promise<unknown> {
     return this.#wire.runner.send({ operation, sessionId: id }, (client) => sendAlone(client, command));
   }
@@ -204,9 +206,4 @@ function storedRun(at: string, meta: string, end: string): StoredRun {
     meta: JSON.parse(meta) as RunMeta,
     end: end === "" ? undefined : (JSON.parse(end) as RunEnd),
   };
-}
-
-/** True where the stream holds an entry with a greater id. */
-function isLate(error: unknown): boolean {
-  return MemoryError.isInstance(error) && /equal or smaller/.test(String((error as StoreError).cause));
 }

@@ -9,4 +9,4 @@
 --- @include last-run
 
 local last = lastRun(KEYS[1])
-return last and { 'RUN', last.at, last.meta, last.ending or '' } or { 'NONE' }
+return last and last.meta and { 'RUN', last.at, last.meta, last.ending or '' } or { 'NONE' }

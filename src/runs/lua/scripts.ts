@@ -18,6 +18,35 @@ redis.call('PEXPIRE', steers, ttl)
 return { 'ADDED' }`,
 };
 
+export const topOfRunAt4: ScriptPart = {
+  file: "includes/top-of-run.lua",
+  line: 4,
+  text: `\
+local function topOfRun(run)
+local top = redis.call('XREVRANGE', run, '+', '-', 'COUNT', 1)[1]
+if not top then return nil end
+local at, batch = top[1]:match('^(%d+)-(%d+)$')
+return at, batch, top[2]
+end`,
+};
+
+export const addToRunAt12: ScriptPart = {
+  file: "add-to-run.lua",
+  line: 12,
+  text: `\
+local run, at, batch, kind, text = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local topAt, last, fields = topOfRun(run)
+if not topAt or tonumber(topAt) < tonumber(at) then return { 'GONE' } end
+if topAt == at and tonumber(last) == batch - 1 then
+redis.call('XADD', run, at .. '-' .. batch, kind, text)
+return { 'ADDED', batch }
+end
+
+if redis.call('XRANGE', run, at .. '-' .. batch, at .. '-' .. batch)[1] then return { 'ADDED', batch } end
+if topAt ~= at or fields[1] == 'e' then return { 'LATE' } end
+return { 'ADDED', last }`,
+};
+
 export const nowAt3: ScriptPart = {
   file: "includes/now.lua",
   line: 3,
@@ -28,16 +57,15 @@ return time[1] * 1000 + math.floor(time[2] / 1000)
 end`,
 };
 
-export const lastRunAt4: ScriptPart = {
+export const lastRunAt6: ScriptPart = {
   file: "includes/last-run.lua",
-  line: 4,
+  line: 6,
   text: `\
 local function lastRun(run)
-local top = redis.call('XREVRANGE', run, '+', '-', 'COUNT', 1)[1]
-if not top then return nil end
-local at = top[1]:match('^%d+')
+local at, _, fields = topOfRun(run)
+if not at then return nil end
 local first = redis.call('XRANGE', run, at .. '-0', at .. '-0')[1]
-return { at = at, meta = first and first[2][2] or '', ending = top[2][1] == 'e' and top[2][2] or nil }
+return { at = at, meta = first and first[2][2], ending = fields[1] == 'e' and fields[2] or nil }
 end`,
 };
 
@@ -49,8 +77,8 @@ local run, meta, ttl, again = KEYS[1], ARGV[1], ARGV[2], ARGV[3]
 local last = lastRun(run)
 
 if last and last.meta == meta and not last.ending then return { 'BEGUN', last.at } end
-if last and again ~= '' then return { 'OVER' } end
-if last and not last.ending then return { 'BUSY', last.at, last.meta } end
+if last and again ~= '' and tonumber(last.at) >= tonumber(again) then return { 'OVER' } end
+if last and again == '' and last.meta and not last.ending then return { 'BUSY', last.at, last.meta } end
 local at = again ~= '' and again or string.format('%.0f', math.max(now(), last and last.at + 1 or 0))
 redis.call('XADD', run, at .. '-0', 'b', meta)
 if last then redis.call('XTRIM', run, 'MINID', last.at) end
@@ -176,17 +204,18 @@ export const checkSessionAt13: ScriptPart = {
 return gate(cjson.decode(ARGV[1]), loadSession(KEYS[1]), 'erased owner') or { 'OPEN' }`,
 };
 
-export const endRunAt10: ScriptPart = {
+export const endRunAt13: ScriptPart = {
   file: "end-run.lua",
-  line: 10,
+  line: 13,
   text: `\
 local run, at, ending, ttl, last = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local id = at .. '-18446744073709551615'
 local found = redis.call('XRANGE', run, id, id)[1]
 if found then return { 'ENDED', found[2][2] } end
-local top = redis.call('XREVRANGE', run, '+', '-', 'COUNT', 1)[1]
-if not top or top[1]:match('^%d+') ~= at then return { 'GONE' } end
-redis.call('XADD', run, id, 'e', ending, 'l', last ~= '' and last or top[1]:match('%d+$'))
+local topAt, there = topOfRun(run)
+if topAt ~= at then return { 'GONE' } end
+if last ~= '' and there ~= last then return { 'BEHIND', there } end
+redis.call('XADD', run, id, 'e', ending, 'l', there)
 redis.call('PEXPIRE', run, ttl)
 return { 'ENDED', ending }`,
 };
@@ -206,7 +235,7 @@ export const lookRunAt11: ScriptPart = {
   line: 11,
   text: `\
 local last = lastRun(KEYS[1])
-return last and { 'RUN', last.at, last.meta, last.ending or '' } or { 'NONE' }`,
+return last and last.meta and { 'RUN', last.at, last.meta, last.ending or '' } or { 'NONE' }`,
 };
 
 export const queueRunAt9: ScriptPart = {
@@ -270,9 +299,15 @@ export const addSteerScript = script([
   addSteerAt9,
 ]);
 
+export const addToRunScript = script([
+  topOfRunAt4,
+  addToRunAt12,
+]);
+
 export const beginRunScript = script([
   nowAt3,
-  lastRunAt4,
+  topOfRunAt4,
+  lastRunAt6,
   beginRunAt14,
 ]);
 
@@ -285,7 +320,8 @@ export const checkSessionScript = script([
 ]);
 
 export const endRunScript = script([
-  endRunAt10,
+  topOfRunAt4,
+  endRunAt13,
 ]);
 
 export const keepMailboxScript = script([
@@ -293,7 +329,8 @@ export const keepMailboxScript = script([
 ]);
 
 export const lookRunScript = script([
-  lastRunAt4,
+  topOfRunAt4,
+  lastRunAt6,
   lookRunAt11,
 ]);
 
