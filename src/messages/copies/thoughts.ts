@@ -90,9 +90,9 @@ function withWholeThoughts(list: readonly unknown[], edit: ThoughtEdit): readonl
     const pieces = piecesAt(list, place);
     const [first] = pieces;
     const text = pieces.map((piece) => piece.text).join("");
-    const isSame = first === undefined || isEditedByPiece(pieces, { ...first, text }, edit);
+    const isWhole = pieces.length < 2 || isEditedByPiece(pieces, { ...first!, text }, edit);
     const length = Math.max(pieces.length, 1);
-    blocks.push(...(isSame ? list.slice(place, place + length) : [withThought(first.block, text)]));
+    blocks.push(...(isWhole ? list.slice(place, place + length) : [withThought(first!.block, text)]));
     place += length;
   }
   return blocks.length === list.length ? list : blocks;
