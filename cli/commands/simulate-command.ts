@@ -15,6 +15,7 @@ import { DataError, UsageError } from "../failure.js";
 import { counted, whole } from "../figures.js";
 import { interrupted } from "../interruption.js";
 import { collected, positiveOperand } from "../operands.js";
+import { parsedJson } from "../parsed-json.js";
 import { reducerOf, reducerSpecHelp, type SummarySetting } from "../reducer-spec.js";
 import type { Column } from "../fitting-columns.js";
 import type { Screen } from "../screen.js";
@@ -104,19 +105,11 @@ async function requestOf({ system, tools }: SimulateOptions): Promise<NonNullabl
 }
 
 function toolsIn(text: string): readonly ToolDefinitionLike[] {
-  const { data, success } = z.array(z.record(z.string(), z.unknown())).safeParse(parsed(text));
+  const { data, success } = z.array(z.record(z.string(), z.unknown())).safeParse(parsedJson(text));
   if (!success) {
     throw new UsageError("--tools: the file must hold a JSON list of tools, as OpenAI's API takes them.");
   }
   return data as unknown as readonly ToolDefinitionLike[];
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 async function conversationsOf(

@@ -1,3 +1,5 @@
+import { parsedJson } from "../../parsed-json.js";
+
 /** Characters of a text that is laid out; a longer one stays as it is. */
 const longest = 200_000;
 /** Levels that are told apart by their indent. */
@@ -10,7 +12,7 @@ const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"|[[{]\s*[\]}]|[[\]{},:]|\s+/g;
  * written, also those that JavaScript cannot hold.
  */
 export function indentedJson(text: string): string | undefined {
-  if (text.length > longest || !/^\s*[[{]/.test(text) || !isJson(text)) {
+  if (text.length > longest || !/^\s*[[{]/.test(text) || parsedJson(text) === undefined) {
     return undefined;
   }
   let depth = 0;
@@ -31,13 +33,4 @@ export function indentedJson(text: string): string | undefined {
         return token.startsWith('"') ? token : token.replace(/\s+/g, "");
     }
   });
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
