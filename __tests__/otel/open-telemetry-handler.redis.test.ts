@@ -127,6 +127,7 @@ describe("the other events", () => {
     { type: "repaired", sessionId: "ann", rules: ["S07", "S08", "S07"] },
     { type: "thinking_dropped", sessionId: "ann", cause: "system", firstAt: 1, sent: 2, dropped: 3 },
     { type: "thinking_dropped", sessionId: "ann", cause: "messages", firstAt: 5, sent: 0, dropped: 1 },
+    { type: "compaction_dropped", sessionId: "ann", messageId: "m1", provider: "openai", became: "transcript" },
   ];
   const run = (handler: (event: MemoryEvent) => void, parent: Span) =>
     context.with(trace.setSpan(context.active(), parent), () => events.forEach(handler));
@@ -147,6 +148,7 @@ describe("the other events", () => {
       "repaired",
       "thinking_dropped",
       "thinking_dropped",
+      "compaction_dropped",
     ];
     expect(spans()[0]!.events.map(({ name }) => name)).toEqual(names.map((name) => `langchain_redis_memory.${name}`));
     expect(spans()[0]!.events[0]!.attributes).toEqual({
@@ -160,6 +162,11 @@ describe("the other events", () => {
       "langchain_redis_memory.thoughts.sent": 2,
       "langchain_redis_memory.thoughts.dropped": 3,
     });
+    expect(spans()[0]!.events[9]!.attributes).toEqual({
+      "gen_ai.conversation.id": "ann",
+      "langchain_redis_memory.provider": "openai",
+      "langchain_redis_memory.became": "transcript",
+    });
     const sums = Object.entries(await metrics()).map(([name, series]) => [name, ...series.map(({ value }) => value)]);
     expect(Object.fromEntries(sums.map(([name, ...values]) => [name, values]))).toEqual({
       "langchain_redis_memory.records.skipped": [1],
@@ -170,6 +177,7 @@ describe("the other events", () => {
       "langchain_redis_memory.connections.stalled": [1],
       "langchain_redis_memory.repairs": [2, 1],
       "langchain_redis_memory.thoughts.dropped": [3, 1],
+      "langchain_redis_memory.compactions.dropped": [1],
     });
   });
 

@@ -4,6 +4,7 @@ import type { ConversationSession } from "../session/conversation-session.js";
 import { commitOutcome, reduceAfterWrite } from "../session/reduce-view.js";
 import { traceOf } from "../session/reduction-trace.js";
 import type { DecodedView } from "../session/view.js";
+import type { Adapter } from "../structure/adapters/adapter.js";
 import { viewSize } from "../reducers/reduction-outcome.js";
 import type { SessionView } from "../store/session-reads.js";
 import type { OpenTurn } from "../turns/open-turn.js";
@@ -18,23 +19,27 @@ export interface LoopEnd {
   readonly view: SessionView;
   /** True if the write replaced the end of the log. */
   readonly hasCut: boolean;
+  /** The adapter for which the view was read from the transcript; undefined where it was not. */
+  readonly readFor?: Adapter | undefined;
 }
 
 /**
  * Commits the loop's reduced list as the view, so that no summary is paid for twice. If others wrote or reduced
  * meanwhile, reduces the view as after any write. Never throws: a failure is reported.
  */
-export async function commitLoop({ session, opened, loop, view, hasCut }: LoopEnd): Promise<void> {
+export async function commitLoop({ session, opened, loop, view, hasCut, readFor }: LoopEnd): Promise<void> {
   const { sessionId, context } = session;
   const { reducer, tokenCounter } = context;
-  const decoded = session.decode(view);
+  const stored = session.decode(view);
+  const decoded =
+    readFor === undefined || loop.reducedFrom === undefined ? stored : await readAgain(session, stored, readFor);
   const isAlone = isUndisturbed(decoded, { opened, loop, hasCut });
   if (loop.reducedFrom === undefined || !isAlone) {
     if (
       reducer !== undefined &&
       (await exceedsLimit(
         reducer,
-        decoded.entries.map(({ message }) => message),
+        stored.entries.map(({ message }) => message),
       ))
     ) {
       await reduceAfterWrite(session, view, traceOf(currentConfig()));
@@ -56,6 +61,12 @@ export async function commitLoop({ session, opened, loop, view, hasCut }: LoopEn
   } catch (error) {
     report(context.onEvent, { type: "reduction_failed", sessionId, error });
   }
+}
+
+/** The stored view as the run's requests had it. */
+async function readAgain(session: ConversationSession, view: DecodedView, adapter: Adapter): Promise<DecodedView> {
+  const { readableView } = await import("../turns/readable-turn.js");
+  return readableView(session, view, adapter);
 }
 
 /** True if the view holds only the messages that the loop began with and wrote. */

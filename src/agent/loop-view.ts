@@ -42,6 +42,8 @@ export class LoopView {
   #list: BaseMessage[];
   #before: ViewSize | undefined;
   #measured: MeasuredRequest | undefined;
+  /** The form in which messages of the turn are read. */
+  #form: (message: BaseMessage) => BaseMessage = (message) => message;
 
   constructor(session: ConversationSession, before: readonly BaseMessage[]) {
     this.#session = session;
@@ -68,10 +70,17 @@ export class LoopView {
     return id !== undefined && this.#newest.has(id);
   }
 
+  /** Begins again behind another list; `form` gives each message of the turn, the same object for the same message. */
+  restart(before: readonly BaseMessage[], form: (message: BaseMessage) => BaseMessage): void {
+    this.#list = [...before];
+    this.#form = form;
+    this.#newest.clear();
+  }
+
   /** Updates the turn's messages: appends new ones, replaces changed ones. */
   update(turn: readonly BaseMessage[]): void {
     const renewed = new Map<BaseMessage, BaseMessage>();
-    for (const message of turn) {
+    for (const message of turn.map((each) => this.#form(each))) {
       const id = messageIdOf(message);
       const known = this.#newest.get(id);
       if (known === undefined) {

@@ -1,6 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { report, type MemoryEventHandler } from "../base/events.js";
+import { loadedOnce } from "../base/loaded-once.js";
 import { writeTurn, type TurnOutcome } from "../session/append-options.js";
 import type { ConversationSession } from "../session/conversation-session.js";
 import { overridesAppend, type RedisChatMessageHistory } from "../memory/redis-chat-message-history.js";
@@ -8,16 +9,29 @@ import { replacedTail, answerStart, messagesOfTurn } from "../session/turn-messa
 import { roleOf } from "../messages/roles.js";
 import type { ReducerRequest } from "../reducers/chat-history-reducer.js";
 import type { RewindRequest } from "../store/session-writes.js";
+import type { Adapter } from "../structure/adapters/adapter.js";
+import { sealedIn } from "../messages/calls.js";
 import type { ProfileChoice } from "../structure/profiles/check-profile.js";
+import type { StructureProfile } from "../structure/profiles/profile.js";
 import type { RepairPlan } from "../structure/options.js";
 import type { ModelProfile } from "../structure/seam/profile-of.js";
-import { modelInput, type ModelPlan, type PlannedRequest, planOf } from "../structure/seam/model-input.js";
+import {
+  modelInput,
+  type ModelPlan,
+  type PlannedRequest,
+  planOf,
+  reportCompaction,
+  reportForeign,
+} from "../structure/seam/model-input.js";
 import { canOpenByWriting, openByWriting, openTurn, windowFor, type OpenTurn } from "../turns/open-turn.js";
 import { interruptedMessage } from "../turns/stop.js";
 import { idsOf, missingIn, turnIdOf, withoutSummaries, type StateParts, correctedState } from "./state.js";
 import { commitLoop } from "./commit-loop.js";
 import { LoopView, type SentView } from "./loop-view.js";
 import type { RunPlace } from "./run-place.js";
+
+/** The code of views that the next model cannot read, loaded with the first one. */
+const reading = loadedOnce(() => import("../turns/readable-turn.js"));
 
 /** Constructor arguments of {@link AgentRun}. */
 export interface RunSetting {
@@ -51,7 +65,7 @@ export class AgentRun {
   readonly #profile: ProfileChoice;
   readonly #history: RedisChatMessageHistory;
   readonly #session: ConversationSession;
-  readonly #opened: OpenTurn;
+  #opened: OpenTurn;
   readonly #parts: StateParts;
   readonly #turnId: string | undefined;
   /** Ids of the state's messages that are stored already, or never will be. */
@@ -61,6 +75,8 @@ export class AgentRun {
   readonly #loop: LoopView;
   /** The request made last. */
   #request: ReducerRequest | undefined;
+  /** The adapter for which the view was read from the transcript. */
+  #readFor: Adapter | undefined;
   readonly #reported = new Set<string>();
   /** Number of messages stored under the turn's name. */
   #stored: number;
@@ -94,9 +110,13 @@ export class AgentRun {
     this.#stored = goesOn ? 0 : (mark?.count ?? 0);
     const interrupted = { own: opened.stored, read: opened.view.stored, turnId: mark && this.#turnId };
     this.#cut = opened.state === "interrupted" ? replacedTail(interrupted) : undefined;
-    const after = new Set(idsOf(parts.after));
-    const view = opened.history.filter(({ id }) => id === undefined || !after.has(id));
-    this.#loop = new LoopView(this.#session, view);
+    this.#loop = new LoopView(this.#session, this.#before);
+  }
+
+  /** The view in front of the turn, without what the state holds behind its question. */
+  get #before(): BaseMessage[] {
+    const after = new Set(idsOf(this.#parts.after));
+    return this.#opened.history.filter(({ id }) => id === undefined || !after.has(id));
   }
 
   /**
@@ -154,6 +174,7 @@ export class AgentRun {
     { plan, profile, config, call, ask }: RequestSetting,
   ): Promise<BaseMessage[]> {
     this.#loop.update(this.#turnIn(state));
+    await this.#makeReadable(state, plan.criteria.profile);
     const besides = sent === state ? [] : this.#loop.asSent(state, sent).extra;
     const source = windowFor(this.#session, profile);
     const askWith = (list: BaseMessage[], inner?: RunnableConfig) => {
@@ -164,6 +185,24 @@ export class AgentRun {
     this.#request = request;
     await this.#loop.reduce(config, source && { source, request });
     return this.#formed(this.#loop.asSent(state, sent), plan);
+  }
+
+  /** Begins again behind the transcript where the list's head is a compaction that the model cannot read. */
+  async #makeReadable(state: readonly BaseMessage[], profile: StructureProfile): Promise<void> {
+    const { adapter } = profile;
+    const { sessionId, context } = this.#session;
+    const observer = { sessionId, onEvent: context.onEvent };
+    const sealed = sealedIn(this.#loop.messages, adapter);
+    if (sealed === undefined) {
+      reportForeign(this.#loop.messages, profile, observer);
+      return;
+    }
+    const { readableTurn, openedMessage } = await reading();
+    reportCompaction(sealed, "transcript", observer);
+    this.#opened = await readableTurn(this.#session, this.#opened, adapter);
+    this.#readFor = adapter;
+    this.#loop.restart(this.#before, (message) => openedMessage(message, adapter));
+    this.#loop.update(this.#turnIn(state));
   }
 
   /** The messages in the form that the model takes. */
@@ -263,7 +302,7 @@ export class AgentRun {
     if (commits && outcome.view !== undefined && !this.#isClosed) {
       this.#loop.update(this.#turnIn(state));
       const request = { session: this.#session, opened: this.#opened, loop: this.#loop, view: outcome.view };
-      const work = commitLoop({ ...request, hasCut: cut !== undefined });
+      const work = commitLoop({ ...request, hasCut: cut !== undefined, readFor: this.#readFor });
       await (reduceWhen === "background" ? this.#session.inBackground(work) : work);
     }
   }

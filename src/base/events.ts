@@ -24,6 +24,8 @@
  *   is known.
  * - `context_overflow`: a provider refused a request as too long; the view was cut and the request tried again once.
  * - `window_unknown`: the window of a model is not known, so that nothing is cut for it; once per model.
+ * - `compaction_dropped`: a model cannot read what another provider compacted; `became` says what it got instead: a
+ *   `summary`, the `transcript`, or `nothing` where no session is at hand. Once per change.
  * - `thinking_dropped`: thoughts that a model of Claude's had bound to another prefix were left out of a request.
  */
 export type MemoryEvent =
@@ -233,6 +235,18 @@ export type MemoryEvent =
       readonly sessionId: string;
       /** The model's name, else its class. */
       readonly model: string;
+    }
+  | {
+      /** A request went out without a compaction that its model cannot read; reported once per change. */
+      readonly type: "compaction_dropped";
+      /** The session that it is about. */
+      readonly sessionId: string;
+      /** The answer that holds the compaction. */
+      readonly messageId: string | undefined;
+      /** The provider that compacted. */
+      readonly provider: "anthropic" | "openai";
+      /** The part of the request that took its place; {@link MemoryEvent} explains the words. */
+      readonly became: "summary" | "transcript" | "nothing";
     }
   | {
       /** Thoughts were left out of a request; reported once per change, though later requests leave out the same. */

@@ -11,7 +11,9 @@ import { traceOf, type TracePlace } from "../session/reduction-trace.js";
 import { readRunNames, sessionIdOf } from "../session/identity.js";
 import { roleOf } from "../messages/roles.js";
 import { interruptedAnswer } from "../turns/stop.js";
-import { modelInput, planOf, type ModelPlan } from "../structure/seam/model-input.js";
+import type { Adapter } from "../structure/adapters/adapter.js";
+import { sealedIn } from "../messages/calls.js";
+import { modelInput, reportForeign, planOf, type ModelPlan } from "../structure/seam/model-input.js";
 import { canOpenByWriting, openByWriting, openTurn, windowFor, type OpenTurn } from "../turns/open-turn.js";
 import {
   describeOutput,
@@ -72,6 +74,9 @@ interface RequestParts extends Pick<TurnParts, "opened" | "given"> {
 const ignore = () => undefined;
 /** The code of requests that fit a window, loaded with the first memory that has such a reducer. */
 const fitting = loadedOnce(() => import("../turns/fit-window.js"));
+
+/** The code of views that the next model cannot read, loaded with the first one. */
+const reading = loadedOnce(() => import("../turns/readable-turn.js"));
 
 /** The code of chains whose models are wired, loaded with the first that needs it. */
 const wiring = loadedOnce(() => import("./wired-models.js"));
@@ -159,7 +164,7 @@ export class ChainTurn {
   /** The request of a turn, in the form of the profile; undefined where a failed one is not to be tried again. */
   static async #request(
     { options, session, config }: Pick<TurnParts, "options" | "session" | "config">,
-    { opened, given, failed }: RequestParts,
+    { opened: asRead, given, failed }: RequestParts,
   ): Promise<MadeRequest | undefined> {
     const { profile = session.context.profile } = options;
     const { onEvent } = session.context;
@@ -167,6 +172,7 @@ export class ChainTurn {
     const observer = { sessionId, onEvent };
     const planned = await planOf(profile, { model: options.runnable, config }, observer);
     const { plan } = planned;
+    const opened = await readableFor(asRead, session, { adapter: plan.criteria.profile.adapter, config });
     const source = failed === undefined ? windowFor(session, planned.profile) : session.context.window;
     const toFit = { opened, model: options.runnable, config, failed };
     const fitted = source && (await (await fitting()).fitHistory(session, { ...toFit, source }));
@@ -174,6 +180,7 @@ export class ChainTurn {
       return undefined;
     }
     const { history: view = opened.history, measured } = fitted ?? {};
+    reportForeign([...view, ...opened.turn], plan.criteria.profile, observer);
     const whole = modelInput({ history: view, turn: opened.turn, plan, sessionId, onEvent });
     const { runnable, input: forModel } = needsWires(planned)
       ? (await wiring()).wiredTurn(whole, { ...planned, ...observer, named: profile, runnable: options.runnable })
@@ -325,6 +332,17 @@ export class ChainTurn {
     const traced = { ...turn, ...(trace && { trace }), ...(window && { reduce: false }) };
     return writeTurn(history, messages, { ...(turnId !== undefined && { turnId }), turn: traced });
   }
+}
+
+/** A turn as the model can read it. */
+async function readableFor(
+  opened: OpenTurn,
+  session: ConversationSession,
+  { adapter, config }: { readonly adapter: Adapter | undefined; readonly config: Partial<RunnableConfig> },
+): Promise<OpenTurn> {
+  return sealedIn(opened.history, adapter) === undefined
+    ? opened
+    : (await reading()).reducedTurn(session, opened, { adapter, trace: traceOf(config) });
 }
 
 /** True for models to which what a prompt puts in front of the history matters: it binds, or there may be one text. */

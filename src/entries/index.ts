@@ -49,7 +49,7 @@ export type { MessagesRunnable, ReducerFunction, ReducerLike } from "../reducers
 export { ChatHistoryReducer, type ReducerInput, type ReducerRequest } from "../reducers/chat-history-reducer.js";
 export type { ReductionOutcome, ReductionReason, ViewSize } from "../reducers/reduction-outcome.js";
 export type { SummaryModel } from "../reducers/summary/summarizer.js";
-export type { SummaryRole } from "../reducers/summary/message.js";
+export type { SummaryRole } from "../messages/summary-message.js";
 export { promptCacheMarks, type PromptCacheMarksOptions } from "../reducers/prompt-cache/marks.js";
 export type { CacheTtl } from "../reducers/prompt-cache/mark-forms.js";
 export type { ChatHistorySummarizationReducerOptions } from "../reducers/summary/summarization-options.js";

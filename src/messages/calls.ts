@@ -228,3 +228,44 @@ export function fromCompaction<T>(list: readonly T[], messageOf: (element: T) =>
   const isSystem = (element: T) => speakerOf(messageOf(element)) === "system";
   return first <= 0 ? list : [...list.slice(0, first).filter(isSystem), ...list.slice(first)];
 }
+
+/** A compaction that a request's adapter does not read, in an answer of another provider's model. */
+export interface ForeignCompaction {
+  readonly message: BaseMessage;
+  /** The provider that compacted. */
+  readonly provider: "anthropic" | "openai";
+  /** The text that stands for the messages before it; undefined where that is sealed. */
+  readonly text: string | undefined;
+}
+
+/** The adapter, by the name of its profile, that reads a provider's compactions. */
+const readers: Readonly<Record<ForeignCompaction["provider"], string>> = {
+  anthropic: "anthropic",
+  openai: "openai-responses",
+};
+
+/** The compaction of a message that the adapter does not read; undefined for one that it reads, and without one. */
+export function foreignCompaction(message: BaseMessage, adapter: string | undefined): ForeignCompaction | undefined {
+  const own = adapter === undefined ? undefined : compactionIn(message);
+  if (own === undefined) {
+    return undefined;
+  }
+  const text = typeof own["content"] === "string" ? own["content"] : undefined;
+  const provider = text === undefined ? "openai" : "anthropic";
+  return readers[provider] === adapter ? undefined : { message, provider, text };
+}
+
+/** The newest compaction of a list that the adapter does not read. */
+export function foreignIn(
+  messages: readonly BaseMessage[],
+  adapter: string | undefined,
+): ForeignCompaction | undefined {
+  const message = messages.findLast((each) => compactionIn(each) !== undefined);
+  return message && foreignCompaction(message, adapter);
+}
+
+/** {@link foreignIn}, where its text is sealed: only what it stands for can take its place. */
+export function sealedIn(messages: readonly BaseMessage[], adapter: string | undefined): ForeignCompaction | undefined {
+  const foreign = foreignIn(messages, adapter);
+  return foreign?.text === undefined ? foreign : undefined;
+}

@@ -66,12 +66,15 @@ function windowRecorders(meter: Meter) {
   const counter = (name: string, unit: string, description: string) =>
     meter.createCounter(`${prefix}.${name}`, { unit, description });
   const overflows = counter("requests.too_long", "{request}", "Requests that a provider refused as too long.");
+  const compactions = counter("compactions.dropped", "{request}", "Requests without what another provider compacted.");
   const windows = counter("windows.unknown", "{model}", "Models whose window is not known.");
   return {
     context_usage: (event: { readonly tokens: number }) => tokens.record(event.tokens),
     context_overflow: ({ retried }: { readonly retried: boolean }) =>
       overflows.add(1, { [`${prefix}.retried`]: retried }),
     window_unknown: () => windows.add(1),
+    compaction_dropped: ({ became }: { readonly became: string }) =>
+      compactions.add(1, { [`${prefix}.became`]: became }),
   };
 }
 

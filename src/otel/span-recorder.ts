@@ -87,6 +87,8 @@ function eventAttributes(event: Exclude<MemoryEvent, EventOf<"command">>): Attri
       return { [`${prefix}.retried`]: event.retried };
     case "window_unknown":
       return { "gen_ai.request.model": event.model };
+    case "compaction_dropped":
+      return { [`${prefix}.provider`]: event.provider, [`${prefix}.became`]: event.became };
     case "conflict_kept":
       return { [`${prefix}.message.id`]: event.messageId };
     case "tool_result_hidden":

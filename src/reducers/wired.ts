@@ -5,15 +5,15 @@ import type { MemoryEventHandler } from "../base/events.js";
 import { fieldsOf, stringIn } from "../messages/values.js";
 import { prefixKey, stampAnswer } from "../structure/ledger/walk-ledger.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";
-import { reportDropped, type RequestObserver } from "../structure/seam/model-input.js";
+import { reportDropped, reportForeign, type RequestObserver } from "../structure/seam/model-input.js";
 import { readyFor, type ToModelResult } from "../structure/seam/to-model.js";
 import { messagesOf, type ReducerInput } from "./chat-history-reducer.js";
 
 /** Options of {@link wired}. */
 export interface WiredModelOptions {
   /**
-   * Receives `thinking_dropped` where thoughts are left out of a request, once per change. Its session is that of the
-   * run's config, `sessionId` or `thread_id`; an empty text without one. @default none
+   * Receives `thinking_dropped` and `compaction_dropped` where a request goes out without a part, once per change.
+   * Their session is that of the run's config, `sessionId` or `thread_id`; an empty text without one. @default none
    */
   readonly onEvent?: MemoryEventHandler;
 }
@@ -86,10 +86,11 @@ export class Wired<Answer extends BaseMessage> extends Runnable<ReducerInput, An
     const request = { model: this.bound, ...(config !== undefined && { config }) };
     const messages = typeof input === "string" ? [new HumanMessage(input)] : messagesOf(input);
     const { result, repaired, walk } = await readyFor(messages, request, this.#request.profile);
+    const configurable = fieldsOf(config?.configurable);
+    const named = stringIn(configurable["sessionId"]) ?? stringIn(configurable["thread_id"]);
+    const { sessionId = named ?? "", onEvent, profile = result.profile.profile } = this.#request;
+    reportForeign(messages, profile, { sessionId, onEvent });
     if (walk !== undefined) {
-      const configurable = fieldsOf(config?.configurable);
-      const named = stringIn(configurable["sessionId"]) ?? stringIn(configurable["thread_id"]);
-      const { sessionId = named ?? "", onEvent } = this.#request;
       reportDropped(walk, repaired, { sessionId, onEvent });
     }
     return result;

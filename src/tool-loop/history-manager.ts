@@ -164,8 +164,9 @@ export class HistoryManager {
     turn.originalUserMessage = original;
     const snapshot = await this.#reader.read(turn.name);
     await this.#number();
-    const stored = await this.#reader.sort(snapshot.turn, original);
     const planned = await this.#planned();
+    const { profile } = planned.plan.criteria;
+    const stored = await this.#reader.sort(await this.#reader.readable(snapshot.turn, profile), original);
     const rounds = await Promise.all(stored.rounds.map((round) => this.#cleaner.clean(round, asked.removeFromText)));
     const steps = [...stored.steps, ...turn.steps];
     const said = [...stored.rounds.flat(), ...steps.map(({ message }) => message)];

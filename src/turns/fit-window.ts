@@ -173,7 +173,8 @@ export async function fitHistory(
   return { history: messages, measured };
 }
 
-async function commitHistory(
+/** Stores the reduced history of a turn as its view. Never throws: a failure is reported. */
+export async function commitHistory(
   session: ConversationSession,
   { view, history }: OpenTurn,
   reduced: Parameters<typeof commitOutcome>[2],

@@ -2,8 +2,8 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { SummarizationSettings } from "./summarization-options.js";
 import { Summarizer, type SummaryTask } from "./summarizer.js";
-import { summaryMessage, summaryText } from "./message.js";
-import { createHash } from "node:crypto";
+import { summaryMessage, summaryText } from "../../messages/summary-message.js";
+import { createHash, randomUUID } from "node:crypto";
 import { BoundedMap } from "../../base/bounded-map.js";
 
 /** The summaries that precede the rest of the conversation after a reduction. */
@@ -105,7 +105,7 @@ export class SegmentWriter {
       return known;
     }
     const text = await this.#summarizer.summarize(task, config);
-    const summary = summaryMessage(text, { role: this.#settings.summaryRole, source: task });
+    const summary = summaryMessage(text, { id: randomUUID(), role: this.#settings.summaryRole, source: task });
     this.#cache.set(origin, summary);
     return summary;
   }

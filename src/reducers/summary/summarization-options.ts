@@ -12,7 +12,7 @@ import {
 import type { TokenCounter } from "../../tokens/token-counter.js";
 import type { SummaryModel } from "./summarizer.js";
 import { countMeasure, tokenMeasure, type SummaryMeasure } from "./measure.js";
-import type { SummaryRole } from "./message.js";
+import type { SummaryRole } from "../../messages/summary-message.js";
 import { defaultInstructions } from "./prompt.js";
 import { budgetFields, budgetOf, focusField, sectionFields } from "../options.js";
 

@@ -5,7 +5,7 @@ import { tiktokenCounter } from "../../tokens/counters/tiktoken-counter.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
 import { callWithin } from "./call-within.js";
 import { chunkEntries } from "./chunks.js";
-import { summaryText, type SummarySource } from "./message.js";
+import { summaryText, type SummarySource } from "../../messages/summary-message.js";
 import { focused, summaryRequest, transcriptEntries, type SummaryRequest, type TranscriptOptions } from "./prompt.js";
 
 /** A chat model, an LLM, or any Runnable from messages to text or a message. */

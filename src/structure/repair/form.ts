@@ -1,4 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
+import type { Adapter, FormFacts } from "../adapters/adapter.js";
+import { asSummary } from "../adapters/compaction.js";
 import { brokenRule, formFor } from "../adapters/form.js";
 import { agreedCopies } from "../rules/copy-rules.js";
 import { lastQuestionIn } from "../rules/find-issues.js";
@@ -25,17 +27,38 @@ export function giveForm(entries: readonly Entry[], session: RepairSession): rea
     return entries;
   }
   const last = lastQuestionIn(entries.map(({ message }) => message));
-  return entries.map((entry, place) => {
+  return entries.flatMap((entry, place) => {
     const facts = { storesReasoning, model, isOfThisTurn: place > last };
-    const message: BaseMessage = formFor(adapter, entry.message, facts);
-    if (message === entry.message) {
-      return entry;
-    }
-    const rule = brokenRule(entry.message, message);
-    const done = "Gave the message the form that the provider's adapter reads.";
-    if (!session.repairs.some((repair) => repair.index === entry.index && repair.rule === rule)) {
-      session.repairs.push({ rule, index: entry.index, action: "changed", message: done });
-    }
-    return { ...entry, message };
+    return withReadable(entry, session).map((each) => inAdapterForm(each, { adapter, facts, session }));
   });
+}
+
+interface FormOf {
+  readonly adapter: Adapter;
+  readonly facts: FormFacts;
+  readonly session: RepairSession;
+}
+
+function inAdapterForm(entry: Entry, { adapter, facts, session }: FormOf): Entry {
+  const message: BaseMessage = formFor(adapter, entry.message, facts);
+  if (message === entry.message) {
+    return entry;
+  }
+  const rule = brokenRule(entry.message, message);
+  const done = "Gave the message the form that the provider's adapter reads.";
+  if (!session.repairs.some((repair) => repair.index === entry.index && repair.rule === rule)) {
+    session.repairs.push({ rule, index: entry.index, action: "changed", message: done });
+  }
+  return { ...entry, message };
+}
+
+/** The text by which another provider compacted the conversation, as a summary in front of what the answer says. */
+function withReadable(entry: Entry, { criteria, repairs }: RepairSession): readonly Entry[] {
+  const parts = asSummary(entry.message, criteria.profile.adapter!);
+  if (parts === undefined) {
+    return [entry];
+  }
+  const done = "Gave what another provider compacted the form of a summary.";
+  repairs.push({ rule: "S27", index: entry.index, action: "changed", message: done });
+  return parts.map((message) => ({ ...entry, message }));
 }

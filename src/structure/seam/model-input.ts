@@ -3,6 +3,7 @@ import { BoundedMap } from "../../base/bounded-map.js";
 import { report, type MemoryEventHandler } from "../../base/events.js";
 import { roleOf } from "../../messages/roles.js";
 import type { LedgerWalk, PrefixParts } from "../ledger/walk-ledger.js";
+import { foreignIn, type ForeignCompaction } from "../../messages/calls.js";
 import { type RepairOptions, type RepairPlan, resolveRepairOptions } from "../options.js";
 import type { ProfileChoice } from "../profiles/check-profile.js";
 import type { StructureProfile } from "../profiles/profile.js";
@@ -124,8 +125,31 @@ export function reportUnknownWindow(model: string, { sessionId, onEvent }: Reque
   });
 }
 
-/** Class of an unknown model; model of an unknown window; session whose thoughts were left out. */
-type Reported = "class" | "window" | "thoughts";
+/** Reports a compaction that a request goes out without, once per change. */
+export function reportCompaction(
+  { message: { id }, provider }: ForeignCompaction,
+  became: "summary" | "transcript" | "nothing",
+  { sessionId, onEvent }: RequestObserver,
+): void {
+  firstOf({ onEvent, kind: "compaction", key: sessionId, value: `${became} ${id}` }, () => {
+    report(onEvent, { type: "compaction_dropped", sessionId, messageId: id, provider, became });
+  });
+}
+
+/** Reports what becomes of a compaction in messages that are given the profile's form. */
+export function reportForeign(
+  messages: readonly BaseMessage[],
+  { adapter }: StructureProfile,
+  observer: RequestObserver,
+): void {
+  const foreign = foreignIn(messages, adapter);
+  if (foreign !== undefined) {
+    reportCompaction(foreign, foreign.text === undefined ? "nothing" : "summary", observer);
+  }
+}
+
+/** Class of an unknown model; model of an unknown window; session without a compaction, or without thoughts. */
+type Reported = "class" | "window" | "compaction" | "thoughts";
 
 /** The last reports, by handler: the options of several memories and middlewares may name the same one. */
 const reported = new WeakMap<MemoryEventHandler, Readonly<Record<Reported, BoundedMap<string, string>>>>();
@@ -145,7 +169,12 @@ function firstOf({ onEvent, kind, key, value = "" }: Reporting, tell: () => void
     return;
   }
   const newMap = () => new BoundedMap<string, string>(maxReported);
-  const known = reported.get(onEvent) ?? { class: newMap(), window: newMap(), thoughts: newMap() };
+  const known = reported.get(onEvent) ?? {
+    class: newMap(),
+    window: newMap(),
+    compaction: newMap(),
+    thoughts: newMap(),
+  };
   reported.set(onEvent, known);
   if (known[kind].get(key) !== value) {
     known[kind].set(key, value);

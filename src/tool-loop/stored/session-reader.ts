@@ -3,7 +3,11 @@ import { report } from "../../base/events.js";
 import type { ConversationSession } from "../../session/conversation-session.js";
 import { comparableForms } from "../../session/stored-forms.js";
 import { textOf } from "../../messages/content.js";
+import type { Adapter } from "../../structure/adapters/adapter.js";
+import { sealedIn } from "../../messages/calls.js";
+import type { StructureProfile } from "../../structure/profiles/profile.js";
 import type { StructureRepair } from "../../structure/repair/session.js";
+import { reportForeign } from "../../structure/seam/model-input.js";
 import type { OpenTurn } from "../../turns/open-turn.js";
 import type { ReferenceManager } from "./reference-manager.js";
 import type { SessionData, Snapshot } from "./session-data.js";
@@ -22,6 +26,7 @@ export class SessionReader {
   readonly #references: ReferenceManager;
   #reading: { readonly turnId: string | undefined; readonly snapshot: Promise<Snapshot> } | undefined;
   #sorted: SortedTurn | undefined;
+  #readable: { readonly turn: OpenTurn; readonly adapter: Adapter | undefined; readonly opened: OpenTurn } | undefined;
   #hasReported = false;
   #asked: HumanMessage | undefined;
 
@@ -55,6 +60,21 @@ export class SessionReader {
   /** The stored part of the turn; undefined before the first read. */
   async known(): Promise<OpenTurn | undefined> {
     return (await this.#reading?.snapshot)?.turn;
+  }
+
+  /** A turn as the profile's adapter can read it; the same object for the same arguments. Reports what is left out. */
+  async readable(turn: OpenTurn, profile: StructureProfile): Promise<OpenTurn> {
+    const { adapter } = profile;
+    const { sessionId, context } = this.#session;
+    if (sealedIn(turn.history, adapter) === undefined) {
+      reportForeign(turn.history, profile, { sessionId, onEvent: context.onEvent });
+      return turn;
+    }
+    if (this.#readable?.turn !== turn || this.#readable.adapter !== adapter) {
+      const { readableTurn } = await import("../../turns/readable-turn.js");
+      this.#readable = { turn, adapter, opened: await readableTurn(this.#session, turn, adapter) };
+    }
+    return this.#readable.opened;
   }
 
   /**

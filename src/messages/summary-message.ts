@@ -1,6 +1,5 @@
 import { AIMessage, type BaseMessage, HumanMessage, SystemMessage } from "@langchain/core/messages";
-import { randomUUID } from "node:crypto";
-import { summaryKey, type SummaryMark, summaryMarkOf } from "../../messages/roles.js";
+import { summaryKey, type SummaryMark, summaryMarkOf } from "./roles.js";
 
 /**
  * The role of a summary message.
@@ -29,10 +28,10 @@ export interface SummarySource {
 /** Creates a message with a summary, marked with what it covers. */
 export function summaryMessage(
   text: string,
-  { role, source }: { readonly role: SummaryRole; readonly source: SummarySource },
+  { id, role, source }: { readonly id: string | undefined; readonly role: SummaryRole; readonly source: SummarySource },
 ): BaseMessage {
   return new messageTypes[role]({
-    id: randomUUID(),
+    ...(id !== undefined && { id }),
     content: frame + text,
     additional_kwargs: { [summaryKey]: markOf(source) },
   });

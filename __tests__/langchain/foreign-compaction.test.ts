@@ -1,0 +1,260 @@
+import { AIMessage, HumanMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import { ChatPromptTemplate } from "@langchain/core/prompts";
+import { createAgent, createMiddleware, tool } from "langchain";
+import * as z from "zod";
+import { ChatAnthropic } from "@langchain/anthropic";
+import { ChatOpenAI } from "@langchain/openai";
+import { redisMemoryMiddleware } from "../../src/entries/agent.js";
+import {
+  ChatHistoryTruncationReducer,
+  contextWindow,
+  InMemorySessionStore,
+  RedisChatMemory,
+  withRedisMemory,
+  type MemoryEvent,
+  type ReducerLike,
+} from "../../src/entries/index.js";
+import { HistoryManager } from "../../src/entries/tool-loop.js";
+import { toModel, wired } from "../../src/entries/structure.js";
+import { CountingCounter } from "../support/counting-counter.js";
+
+interface Body {
+  readonly messages?: readonly { readonly role: string; readonly content: unknown }[];
+  readonly input?: readonly Record<string, unknown>[];
+}
+
+const said = { type: "message", id: "msg_1", role: "assistant", status: "completed" };
+const text = { type: "output_text", text: "Well.", annotations: [] };
+const answers = {
+  anthropic: {
+    ...{ id: "r", type: "message", role: "assistant", model: "m", stop_reason: "end_turn" },
+    usage: { input_tokens: 9, output_tokens: 9 },
+    content: [{ type: "text", text: "Well." }],
+  },
+  openai: {
+    ...{ id: "r", object: "response", model: "m", status: "completed" },
+    usage: { input_tokens: 9, output_tokens: 9, total_tokens: 18 },
+    output: [{ ...said, id: "msg_2", content: [text] }],
+  },
+};
+
+let replies = 0;
+
+function caught(bodies: Body[], reply: object): typeof globalThis.fetch {
+  return (_, init) => {
+    bodies.push(JSON.parse(init!.body as string) as Body);
+    replies += 1;
+    const body = JSON.stringify({ ...reply, id: `r${replies}` });
+    return Promise.resolve(new Response(body, { headers: { "content-type": "application/json" } }));
+  };
+}
+
+const models = {
+  anthropic: (bodies: Body[]): BaseChatModel => {
+    const clientOptions = { fetch: caught(bodies, answers.anthropic) };
+    return new ChatAnthropic({ model: "claude-sonnet-4-5", apiKey: "k", maxRetries: 0, clientOptions });
+  },
+  openai: (bodies: Body[]): BaseChatModel => {
+    const configuration = { fetch: caught(bodies, answers.openai) };
+    return new ChatOpenAI({ model: "gpt-5", apiKey: "k", maxRetries: 0, useResponsesApi: true, configuration });
+  },
+};
+
+const block = { type: "compaction", content: "They talked about Oslo." };
+const item = { type: "compaction", id: "cmp_1", encrypted_content: "gAAAA-sealed==" };
+const ofAnthropic = (content: readonly object[]) =>
+  new AIMessage({ id: "k", content: content as never, response_metadata: { model_provider: "anthropic" } });
+const ofOpenAi = (content: AIMessage["content"], output: readonly object[]) =>
+  new AIMessage({ id: "k", content, response_metadata: { model_provider: "openai", output } });
+
+const readable = {
+  "a block beside an answer": () => ofAnthropic([block, { type: "text", text: "At noon." }]),
+  "a block by itself": () => ofAnthropic([{ ...block, signature: "c2lnbmVk+/=" }]),
+};
+const sealed = {
+  "an item beside an answer": () =>
+    ofOpenAi([{ type: "text", text: "At noon." }], [item, { ...said, content: [{ ...text, text: "At noon." }] }]),
+  "an item by itself": () => ofOpenAi("", [item]),
+};
+
+const before = Array.from({ length: 6 }, (_, index) => [
+  new HumanMessage({ content: `early question ${index}`, id: `q${index}` }),
+  new AIMessage({ content: `early answer ${index}`, id: `a${index}` }),
+]).flat();
+const system = new SystemMessage({ content: "Be brief.", id: "s" });
+const asked = new HumanMessage({ content: "early too", id: "asked" });
+const run = { configurable: { sessionId: "s" } };
+
+async function sessionWith(answer: AIMessage, reducer?: ReducerLike) {
+  const events: MemoryEvent[] = [];
+  const store = new InMemorySessionStore();
+  const onEvent = (event: MemoryEvent) => void (event.type === "compaction_dropped" && events.push(event));
+  const memory = new RedisChatMemory({ store, onEvent, ...(reducer && { reducer }) });
+  const history = memory.history("s");
+  await history.addMessages([system, ...before]);
+  await history.addMessages([asked, answer]);
+  return { memory, history, events, store };
+}
+
+type Session = Awaited<ReturnType<typeof sessionWith>>;
+
+/** The doors that call models: each asks one question. */
+const doors: Readonly<Record<string, (session: Session, model: BaseChatModel, question: string) => Promise<unknown>>> =
+  {
+    "an agent": ({ memory }, model, question) =>
+      createAgent({ model, middleware: [redisMemoryMiddleware({ memory })] }).invoke(
+        { messages: [new HumanMessage(question)] },
+        run,
+      ),
+    "a chain": ({ memory }, model, question) =>
+      withRedisMemory(
+        ChatPromptTemplate.fromMessages([
+          ["placeholder", "{history}"],
+          ["human", "{input}"],
+        ]).pipe(model),
+        {
+          memory,
+          inputMessagesKey: "input",
+          historyMessagesKey: "history",
+        },
+      ).invoke({ input: question }, run),
+    "a HistoryManager": async ({ history }, model, question) => {
+      const manager = new HistoryManager({ history, model, maxInputTokens: 10_000 });
+      const { messages } = await manager.getHistoryForModelCall({
+        originalUserMessage: question,
+        renderedUserMessage: question,
+        renderedSystemMessage: "Be brief.",
+      });
+      manager.addAssistantMessage(await model.invoke(messages));
+      await manager.commit();
+    },
+  };
+
+const dropped = (provider: string, became: string) => ({
+  type: "compaction_dropped",
+  sessionId: "s",
+  messageId: "k",
+  provider,
+  became,
+});
+
+describe.each(Object.keys(doors))("%s of another provider's model", (door) => {
+  it.each(Object.entries(readable))("gets %s as a summary, and its own provider the block", async (_, answer) => {
+    const session = await sessionWith(answer());
+    const bodies: Body[] = [];
+    await doors[door]!(session, models.openai(bodies), "And now?");
+    const sent = JSON.stringify(bodies[0]);
+    expect(sent).not.toContain("early");
+    expect(sent).not.toContain("compaction");
+    const summary = bodies[0]!.input!.find(({ role }) => role !== "system" && role !== "developer")!;
+    expect(summary["role"]).toBe("user");
+    expect(JSON.stringify(summary)).toMatch(/Summary of the earlier conversation.*They talked about Oslo\./);
+    expect(sent.includes("At noon.")).toBe(answer().text !== "");
+    await doors[door]!(session, models.openai(bodies), "And then?");
+    expect(session.events).toEqual([dropped("anthropic", "summary")]);
+    const own: Body[] = [];
+    await doors[door]!(session, models.anthropic(own), "Back?");
+    expect((own[0]!.messages![0]!.content as object[])[0]).toEqual((answer().content as object[])[0]);
+  });
+
+  it.each(Object.entries(sealed))("gets the transcript in place of %s", async (_, answer) => {
+    const session = await sessionWith(answer());
+    const bodies: Body[] = [];
+    await doors[door]!(session, models.anthropic(bodies), "And now?");
+    const sent = JSON.stringify(bodies[0]);
+    expect(sent).not.toContain("sealed");
+    for (const message of [...before, asked]) {
+      expect(sent).toContain(message.text);
+    }
+    expect(sent.includes("At noon.")).toBe(answer().text !== "");
+    await doors[door]!(session, models.anthropic(bodies), "And then?");
+    expect(session.events).toEqual([dropped("openai", "transcript")]);
+    const own: Body[] = [];
+    await doors[door]!(session, models.openai(own), "Back?");
+    expect(JSON.stringify(own[0]).split("gAAAA-sealed==")).toHaveLength(2);
+    expect(JSON.stringify(own[0])).not.toContain("early");
+  });
+});
+
+describe.each(["an agent", "a chain"])("a reducer of %s", (door) => {
+  it.each<[string, ReducerLike]>([
+    ["by count", new ChatHistoryTruncationReducer({ targetCount: 4, thresholdCount: 0 })],
+    ["that fits the window", contextWindow({ maxInputTokens: 230, target: 0.6, tokenCounter: new CountingCounter() })],
+  ])("%s cuts the transcript again, and its result is the view", async (_, reducer) => {
+    const session = await sessionWith(sealed["an item beside an answer"](), reducer);
+    const bodies: Body[] = [];
+    await doors[door]!(session, models.anthropic(bodies), "And now?");
+    expect(JSON.stringify(bodies[0])).not.toContain("early question 0");
+    expect(JSON.stringify(bodies[0])).toContain("At noon.");
+    const view = await session.history.getMessages();
+    expect(JSON.stringify(view.map((message) => message.toDict()))).not.toContain("sealed");
+    expect(view.map(({ text: own }) => own)).toEqual(
+      expect.arrayContaining(["Be brief.", "At noon.", "And now?", "Well."]),
+    );
+    expect(view.length).toBeLessThan(10);
+    expect(await session.history.getTranscript()).toHaveLength(17);
+    await doors[door]!(session, models.anthropic(bodies), "And then?");
+    expect(session.events).toEqual([dropped("openai", "transcript")]);
+  });
+});
+
+describe("an agent that calls another provider's model in the middle of a turn", () => {
+  const call = { type: "function_call", call_id: "c1", name: "look", arguments: "{}", id: "fc_1", status: "completed" };
+  const look = tool(() => "rain", { name: "look", schema: z.object({}) });
+
+  it.each<[string, object[], string]>([
+    ["sealed", [item, call], "early question 0"],
+    ["nothing", [call], "early question 0"],
+  ])("has the whole turn behind what stands before it (%s)", async (_, output, early) => {
+    const session = await sessionWith(new AIMessage({ id: "plain", content: "Hm." }));
+    const [first, second]: Body[][] = [[], []];
+    const configuration = { fetch: caught(first!, { ...answers.openai, output }) };
+    const model = new ChatOpenAI({ model: "gpt-5", apiKey: "k", maxRetries: 0, useResponsesApi: true, configuration });
+    const other = models.anthropic(second!);
+    const changing = createMiddleware({
+      name: "changing",
+      wrapModelCall: (request, handler) => handler(first!.length === 0 ? request : { ...request, model: other }),
+    });
+    const middleware = [changing, redisMemoryMiddleware({ memory: session.memory })] as const;
+    const agent = createAgent({ model, tools: [look], middleware });
+    const { messages } = await agent.invoke({ messages: [new HumanMessage("Weather?")] }, run);
+    expect(messages.at(-1)!.text).toBe("Well.");
+    const sent = JSON.stringify(second![0]);
+    for (const part of [early, "Weather?", "c1", "rain"]) {
+      expect(sent).toContain(part);
+    }
+    expect(sent).not.toContain("sealed");
+    expect(session.events.map((event) => (event as { became: string }).became)).toEqual(
+      output.length > 1 ? ["transcript"] : [],
+    );
+    expect(await session.history.getTranscript()).toHaveLength(19);
+  });
+});
+
+describe("what no session can rebuild", () => {
+  const list = (answer: BaseMessage) => [answer, new HumanMessage("And now?")];
+
+  it("toModel gives a summary, and leaves out what is sealed", async () => {
+    const { messages, repairs } = await toModel(list(readable["a block beside an answer"]()), {
+      model: models.openai([]),
+    });
+    expect(messages.map((message) => message.getType())).toEqual(["human", "ai", "human"]);
+    expect(messages[0]!.text).toContain("They talked about Oslo.");
+    expect(repairs).toContainEqual(expect.objectContaining({ rule: "S27", index: 0, action: "changed" }));
+    const bodies: Body[] = [];
+    const model = models.anthropic(bodies);
+    await model.invoke((await toModel(list(sealed["an item beside an answer"]()), { model })).messages);
+    expect(JSON.stringify(bodies)).toContain("At noon.");
+    expect(JSON.stringify(bodies)).not.toContain("gAAAA-sealed");
+  });
+
+  it("a wired model reports what it leaves out", async () => {
+    const events: MemoryEvent[] = [];
+    const bodies: Body[] = [];
+    const onEvent = (event: MemoryEvent) => void events.push(event);
+    await wired(models.anthropic(bodies), { onEvent }).invoke(list(sealed["an item beside an answer"]()), run);
+    expect(events).toEqual([dropped("openai", "nothing")]);
+    expect(JSON.stringify(bodies)).not.toContain("gAAAA-sealed");
+  });
+});
