@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { Redis } from "ioredis";
 import { sessionKeys } from "../../src/redis/keys.js";
+import { appendScript } from "../../src/redis/lua/scripts.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import type { SessionHold, SessionRef } from "../../src/store/session-ref.js";
 import type { AppendRequest, NewRecord } from "../../src/store/session-writes.js";
@@ -16,7 +17,10 @@ describe("An append that takes the script's short path", () => {
     const { call } = client;
     jest.spyOn(client, "call").mockImplementation(async (...args: unknown[]) => {
       const reply = await (call.apply(client, args as never) as Promise<unknown>);
-      replies.push(reply);
+      // A hold that another test took is prolonged meanwhile.
+      if ([appendScript.sha, appendScript.source].includes(String([args[1]].flat()[0]))) {
+        replies.push(reply);
+      }
       return reply as never;
     });
   });
