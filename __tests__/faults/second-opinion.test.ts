@@ -8,6 +8,7 @@ import {
   type LastRead,
   type Word,
 } from "../../faults/second-opinion/journals.js";
+import { judgeLog } from "../../faults/second-opinion/removals.js";
 import { judgeLists, type Append, type Read, type Transaction } from "../../faults/second-opinion/list-append.js";
 
 const a = (append: string, value: string): Append => ({ append, value });
@@ -121,6 +122,26 @@ describe("Histories of lists from the literature", () => {
       [free("t1", [a("x", "1"), a("x", "2")]), free("t2", [r("x", "2")])],
     ],
   ])("have %s in %s", (name, _, history) => expect(names(history)).toContain(name));
+});
+
+describe("A log that calls of unknown outcome may have changed", () => {
+  const call = (does: string, asked: number, more: Partial<Call> = {}): Call =>
+    ({ client: "0-0", session: "s", does, asked, told: asked + 5, ok: true, error: "", ...more }) as Call;
+  const append = (turn: string, asked: number, more: Partial<Call> = {}) =>
+    call("append", asked, { turn, count: 1, ...more });
+  const unknown = { ok: false, error: "unavailable", told: 60 } as const;
+  const last = { session: "s", at: 100, slot: undefined, discarded: 0, summed: false };
+  const shown = { log: [{ turn: "first", index: 0 }], view: [{ turn: "first", index: 0 }] };
+  const opinion = (rewinds: readonly Call[]) =>
+    judgeLog("s", [append("first", 0), append("gone", 10, unknown), append("behind", 20), ...rewinds], {
+      ...last,
+      ...shown,
+    }).anomalies.map(({ name }) => name);
+
+  it("may lack what stood behind a turn that one stored and another removed", () => {
+    expect(opinion([call("rewind", 30, { turn: "gone", ...unknown })])).toEqual([]);
+    expect(opinion([])).toEqual(["not-linearizable"]);
+  });
 });
 
 function findSureTurns(own: readonly Call[]): readonly Call[] {

@@ -15,7 +15,8 @@ export interface FinalChat {
 /**
  * Checks the answers that were runs: every reader heard a beginning of the answer, from its first part on, each part
  * once; who was told `done` heard all of it; all readers of a run were told one end; and what was done is stored, once.
- * Where a failover may have set the chat back, an answer may be missing, and a run may have had two ends.
+ * Not stored is what the memory reported so: others wrote behind the stopped answer that a retry was to replace. Where
+ * a failover may have set the chat back, an answer may be missing, and a run may have had two ends.
  */
 export function checkAnswers(
   chats: readonly FinalChat[],
@@ -72,8 +73,10 @@ function twoEnds(calls: readonly Call[]): string[] {
 
 function missing({ answers }: FinalChat, calls: readonly Call[]): string[] {
   const stored = new Map(answers.map(({ turn, text }) => [turn, text]));
-  const done = new Set(calls.filter(({ answer }) => answer.end === "done").map(({ turn }) => turn!));
-  return [...done]
-    .filter((turn) => stored.get(turn) !== wholeAnswer(turn))
+  const turnsOf = (is: (answer: Call["answer"]) => boolean) =>
+    new Set(calls.filter(({ answer }) => is(answer)).map(({ turn }) => turn!));
+  const leftOut = turnsOf((answer) => answer.leftOut === true);
+  return [...turnsOf(({ end }) => end === "done")]
+    .filter((turn) => stored.get(turn) !== wholeAnswer(turn) && !leftOut.has(turn))
     .map((turn) => `turn ${turn} is done, and stored is ${JSON.stringify(stored.get(turn))}`);
 }

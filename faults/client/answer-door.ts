@@ -2,10 +2,12 @@ import { AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
 import { RunnableLambda, type Runnable } from "@langchain/core/runnables";
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
+import type { MemoryEvent } from "../../src/base/events.js";
 import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { redisRuns, type RedisRuns } from "../../src/runs/redis-runs.js";
 import type { SessionStore } from "../../src/store/session-store.js";
+import type { JournalWriter } from "../journal/journal-writer.js";
 import { tokensIn } from "../journal/runs.js";
 import { partsOf } from "../journal/said-parts.js";
 import { encryption, questionOf } from "./doors.js";
@@ -20,9 +22,15 @@ export interface AnswerDoor {
 
 const longestPauseMs = 15;
 
-/** Opens the door on a store; its chats are encrypted. */
-export function openAnswers(store: SessionStore): AnswerDoor {
-  const memory = new RedisChatMemory({ store, encryption });
+/** Opens the door on a store; its chats are encrypted. What the memory leaves out of a chat is noted in the journal. */
+export function openAnswers(store: SessionStore, journal: JournalWriter): AnswerDoor {
+  const onEvent = (event: MemoryEvent) => {
+    if (event.type === "turn_not_stored" && event.turnId !== undefined) {
+      const { sessionId: chat, turnId: turn } = event;
+      journal.told(journal.ask({ do: "follow", chat, turn, door: "runs" }), { ok: false, leftOut: true });
+    }
+  };
+  const memory = new RedisChatMemory({ store, encryption, onEvent });
   const model = RunnableLambda.from(speak) as unknown as Runnable<BaseMessage[], BaseMessage>;
   const chain = withRedisMemory(model, { memory }) as unknown as Runnable<BaseMessage[], BaseMessage>;
   return {

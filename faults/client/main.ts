@@ -19,7 +19,7 @@ const journal = JournalWriter.toFile(task.journal);
 const stores = openStores(task.address);
 const doorsByKind = new Map<string, Doors>();
 let answerDoor: AnswerDoor | undefined;
-const answers = () => (answerDoor ??= openAnswers(stores.plain));
+const answers = () => (answerDoor ??= openAnswers(stores.plain, journal));
 let turns = 0;
 
 process.send!("ready");

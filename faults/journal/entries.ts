@@ -74,6 +74,8 @@ export interface Told {
   /** The end that it was told, and the run, by its time; left out where the answer came out of the memory. */
   readonly end?: string;
   readonly run?: string;
+  /** True where the memory reported that the answer of the turn is not stored. */
+  readonly leftOut?: boolean;
   /** What the validation of a view found, with what a model was sent: the rules. */
   readonly issues?: readonly string[];
 }

@@ -29,9 +29,8 @@ export function judgeLog(session: string, calls: readonly Call[], last: LastRead
   const shows = new Shown(counts as Map<string, number>);
   const reads = [...readsOf(own, last), ...copyReads(calls)].map((read) => shows.operation(read));
   const seen = new Set(reads.flatMap(({ does }) => (does.kind === "read" ? [...does.turns, ...does.besides!] : [])));
-  own
-    .filter(({ ok }) => ok)
-    .forEach(({ does, turn, replaces }) => seen.add((does === "rewind" ? turn : replaces) ?? ""));
+  // Where a turn was removed, also by a call whose outcome is unknown, what stood behind it went too.
+  own.forEach(({ does, turn, replaces }) => seen.add((does === "rewind" ? turn : replaces) ?? ""));
   const ranks = ranksIn(reads);
   const known = { removals: own.filter(isRemoval), calls: own, seen };
   const writes = own
