@@ -35,7 +35,13 @@ export type { StoredTurn, TurnClaim, TurnMark } from "../store/turns.js";
 
 export { closed, damaged } from "../store/refusals.js";
 export { planRead, type SizeLimits } from "../store/request-checks.js";
-export { planAppend, type AppendPlan } from "../store/append-plan.js";
-export { decideAppend, type AppendDecision, type AppendTarget, type PlannedAppend } from "../store/append-decision.js";
+export {
+  decideAppend,
+  planAppend,
+  type AppendDecision,
+  type AppendPlan,
+  type AppendTarget,
+  type PlannedAppend,
+} from "../store/append-decision.js";
 export { exceedsLimit, totalAfterAppend } from "../store/token-total.js";
 export { decideCommit, type CommitDecision, type CommitTarget } from "../store/commit-decision.js";

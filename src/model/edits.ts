@@ -1,4 +1,4 @@
-import { planReplaceTail } from "../store/append-plan.js";
+import { planReplaceTail } from "../store/append-decision.js";
 import type { RecordSwap, SessionEdits, SwapPass, SwapRequest } from "../store/edits.js";
 import { randomToken } from "../base/ids.js";
 import { checkRewind, type SizeLimits } from "../store/request-checks.js";

@@ -1,5 +1,5 @@
 import { parseOptions, type SchemaOutput } from "../base/options.js";
-import { planAppend } from "../store/append-plan.js";
+import { planAppend } from "../store/append-decision.js";
 import type { SessionBeside } from "../store/beside.js";
 import type { SessionCopies } from "../store/copies.js";
 import type { SessionEdits } from "../store/edits.js";

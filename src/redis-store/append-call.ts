@@ -6,7 +6,7 @@ import { unknownReply } from "../redis/errors.js";
 import { beginsRound } from "../store/record-text.js";
 import { randomToken } from "../base/ids.js";
 import { viewFrom, viewReply } from "./reads.js";
-import type { AppendPlan } from "../store/append-plan.js";
+import type { AppendPlan } from "../store/append-decision.js";
 import type { AppendRequest, AppendResult, ReplaceTailRequest } from "../store/session-writes.js";
 import type { SideChanges } from "../store/side-fields.js";
 import { takenHold, type TakenHold } from "./holds.js";

@@ -4,7 +4,7 @@ import type { SessionKeys } from "../redis/keys.js";
 import type { ScriptCall, ScriptRunner } from "../redis/script-runner.js";
 import type { SessionRef } from "../store/session-ref.js";
 import type { AppendRequest, AppendResult, ReplaceTailRequest } from "../store/session-writes.js";
-import type { AppendPlan } from "../store/append-plan.js";
+import type { AppendPlan } from "../store/append-decision.js";
 import type { SizeLimits } from "../store/request-checks.js";
 
 /** A call of a script with all keys of the session. */

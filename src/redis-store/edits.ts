@@ -3,7 +3,7 @@ import { askOf, askText, runOnSession } from "../redis/script-runner.js";
 import { fieldPairs } from "./whole-state.js";
 import { idHash } from "../redis/keys.js";
 import { beginSwapsScript, finishSwapsScript, rewindScript, swapRecordsScript } from "../redis/lua/later-scripts.js";
-import { planReplaceTail } from "../store/append-plan.js";
+import { planReplaceTail } from "../store/append-decision.js";
 import type { RebuildOptions, SessionEdits, SwapPass, SwapRequest } from "../store/edits.js";
 import { randomToken } from "../base/ids.js";
 import { outOfRange } from "../store/refusals.js";

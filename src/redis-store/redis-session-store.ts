@@ -8,7 +8,7 @@ import { idHash, sessionKeys, type SessionKeys } from "../redis/keys.js";
 import { markFields, lookedUp } from "./turn-marks.js";
 import { laterScripts } from "../redis/loaded-scripts.js";
 import { redisStoreSchema, type RedisSessionStoreOptions } from "../redis/store-options.js";
-import { planAppend } from "../store/append-plan.js";
+import { planAppend } from "../store/append-decision.js";
 import type { SessionBeside } from "../store/beside.js";
 import type { SessionCopies } from "../store/copies.js";
 import type { SessionEdits } from "../store/edits.js";

@@ -6,6 +6,7 @@ import { ConflictError } from "../base/errors.js";
 import { report } from "../base/events.js";
 import { roleOf } from "../messages/roles.js";
 import { limitAt } from "../reducers/reduce-when.js";
+import { isResent } from "../store/append-decision.js";
 import { ownerMark } from "../store/record-text.js";
 import type { AppendRequest, AppendResult, NewRecord, RewindRequest, ViewLimit } from "../store/session-writes.js";
 import { WrongStamp } from "../store/refusals.js";
@@ -165,7 +166,8 @@ async function replyOf(
   options: TurnAppendOptions,
 ): Promise<AppendReply> {
   const whole = await withWholeTurn(target, result, options);
-  return { result: whole, isOwn: whole.turn !== undefined && isOwnWrite(whole.turn, records) };
+  const last = whole.turn?.records.slice(-records.length).map((record) => identifyRecord(record));
+  return { result: whole, isOwn: last !== undefined && isResent(last, records) };
 }
 
 /** The limit above which the append is to return the view for a reduction; undefined if none is to follow. */
@@ -262,14 +264,6 @@ async function withWholeTurn(target: SessionOfMemory, result: AppendResult, { tu
   const { done = true, same } = result.turn ?? {};
   const isNeeded = result.turn !== undefined && !turn?.opens && !same && (turn !== undefined || !done);
   return isNeeded ? { ...result, turn: await wholeTurn(target, result.turn!, turnId!) } : result;
-}
-
-/** True if the turn ends with exactly the records of this call, which is then a resend after a lost reply. */
-function isOwnWrite({ records }: StoredTurn, own: readonly NewRecord[]): boolean {
-  const stored = records.slice(-own.length).map((record) => identifyRecord(record));
-  const isSame = ({ id, digest }: NewRecord, index: number) =>
-    stored[index]?.id === id && stored[index]?.digest === digest;
-  return own.length > 0 && stored.length === own.length && own.every(isSame);
 }
 
 /** The messages that a retry adds to a partly stored turn. */

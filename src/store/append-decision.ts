@@ -1,7 +1,28 @@
-import { anyDigest, type AppendRequest, type NewRecord } from "./session-writes.js";
+import { ConfigurationError } from "../base/errors.js";
+import { checkAppend, checkRewind, defaultLimits, type SizeLimits } from "./request-checks.js";
+import {
+  anyDigest,
+  type AppendRequest,
+  type NewRecord,
+  type RecordIdentity,
+  type ReplaceTailRequest,
+} from "./session-writes.js";
 import { contentConflict, positionConflict, refuseFenced } from "./refusals.js";
-import type { AppendPlan } from "./append-plan.js";
 import type { SessionRef } from "./session-ref.js";
+
+/** A valid request to append, each id once. */
+export interface AppendPlan {
+  /** The records without those whose id occurred before in the same request. */
+  readonly records: readonly NewRecord[];
+  /** For each of them its index in the request. */
+  readonly indexes: readonly number[];
+  /** Repetitions with the same content. */
+  readonly duplicates: number;
+  /** Indexes of repetitions with other content; empty unless `onConflict` is `keep`. */
+  readonly conflicts: readonly number[];
+  /** The request's counter if every record has a count; else undefined. */
+  readonly counter: string | undefined;
+}
 
 /** A request to append, and the plan that `planAppend` returned for it. */
 export interface PlannedAppend {
@@ -33,6 +54,65 @@ export interface AppendDecision {
   readonly duplicates: number;
   /** Indexes in the request, ascending, of records that are left out because their id holds other content. */
   readonly conflicts: readonly number[];
+}
+
+/**
+ * Checks a request and returns the records to write, without repetitions.
+ *
+ * @throws ConfigurationError naming the part of the request; StoreError `too_large`; ConflictError `content` for an id
+ *   that occurs twice with different content.
+ */
+export function planAppend(
+  session: SessionRef,
+  request: AppendRequest,
+  limits: SizeLimits = defaultLimits,
+): AppendPlan {
+  checkAppend(session, request, limits);
+  return withoutRepetitions(session.id, request);
+}
+
+/** As {@link planAppend}, for an append that replaces the tail of the log. */
+export function planReplaceTail(session: SessionRef, request: ReplaceTailRequest, limits: SizeLimits): AppendPlan {
+  checkRewind(session, request.cut);
+  if (request.records.length === 0) {
+    throw new ConfigurationError("records", '"records" must not be empty; use rewind() to remove messages only.');
+  }
+  return planAppend(session, request, limits);
+}
+
+/**
+ * The records of a request without those whose id occurred before in it.
+ *
+ * @throws ConflictError `content` for an id that occurs twice with different content.
+ */
+function withoutRepetitions(sessionId: string, request: AppendRequest): AppendPlan {
+  const digests = new Map<string, string>();
+  const plan = {
+    records: [] as NewRecord[],
+    indexes: [] as number[],
+    duplicates: 0,
+    conflicts: [] as number[],
+    counter: counterOf(request),
+  };
+  for (const [index, record] of request.records.entries()) {
+    const first = digests.get(record.id);
+    if (first === undefined) {
+      digests.set(record.id, record.digest);
+      plan.records.push(record);
+      plan.indexes.push(index);
+    } else if (first === record.digest) {
+      plan.duplicates += 1;
+    } else if (request.onConflict === "keep") {
+      plan.conflicts.push(index);
+    } else {
+      throw contentConflict(sessionId, record.id);
+    }
+  }
+  return plan;
+}
+
+function counterOf({ counter, records }: AppendRequest): string | undefined {
+  return records.every(({ tokens }) => tokens !== undefined) ? counter : undefined;
 }
 
 /**
@@ -109,4 +189,10 @@ function sortOut({ plan }: PlannedAppend, target: AppendTarget | undefined) {
     }
   });
   return { fresh, duplicates, conflicts };
+}
+
+/** True if the last stored records are exactly those of a request, which is then resent after a lost reply. */
+export function isResent(last: readonly (RecordIdentity | undefined)[], own: readonly NewRecord[]): boolean {
+  const isSame = ({ id, digest }: NewRecord, index: number) => last[index]?.id === id && last[index]?.digest === digest;
+  return own.length > 0 && last.length === own.length && own.every(isSame);
 }

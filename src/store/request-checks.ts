@@ -2,9 +2,10 @@ import { ConfigurationError } from "../base/errors.js";
 import { checkSessionId, type SessionHold, type SessionRef } from "./session-ref.js";
 import { outOfRange, tooLarge } from "./refusals.js";
 import type { LogPage, ReadLogOptions } from "./session-reads.js";
-import type { CommitRequest, RewindRequest } from "./session-writes.js";
+import type { AppendRequest, CommitRequest, NewRecord, RewindRequest } from "./session-writes.js";
 import type { SideChanges, SideWrite } from "./side-fields.js";
 import type { HeldTicket, HoldRequest } from "./holds.js";
+import { turnNameLength, type TurnClaim } from "./turns.js";
 
 /** Rejects a session whose id or hold is invalid. */
 export function checkSession({ id, hold }: SessionRef): void {
@@ -221,5 +222,87 @@ export function checkSizes(
       `This append takes ${total} bytes; "limits.maxAppendBytes" allows ${maxAppendBytes}. ` +
         "Split it into several appends",
     );
+  }
+}
+
+/** Rejects an append with invalid parts, or beyond the limits. */
+export function checkAppend(session: SessionRef, request: AppendRequest, limits: SizeLimits): void {
+  checkSession(session);
+  checkNumbers(request);
+  checkSide(request.side);
+  checkHolding(session, request);
+  checkRecords(session.id, request, limits);
+}
+
+/** Refuses to acquire a hold for a session that is already held by the caller. */
+function checkHolding({ hold }: SessionRef, { take, giveBack }: AppendRequest): void {
+  if (take !== undefined) {
+    checkHoldRequest(take);
+    if (hold !== undefined) {
+      throw new ConfigurationError("take", 'append: the session has a "hold" already; leave out "take".');
+    }
+  }
+  if (giveBack !== undefined) {
+    checkTicketText(giveBack);
+  }
+}
+
+function checkRecords(sessionId: string, { records, side }: AppendRequest, limits: SizeLimits): void {
+  if (!Array.isArray(records)) {
+    throw new ConfigurationError("records", `"records" must be an array; got ${received(records)}.`);
+  }
+  checkNumberOfRecords(sessionId, records.length);
+  const texts: string[] = [];
+  for (let index = 0; index < records.length; index += 1) {
+    checkRecord(records[index], index);
+    texts.push(records[index]!.record);
+  }
+  checkSizes(sessionId, { texts, side }, limits);
+}
+
+function checkRecord(given: NewRecord | null | undefined, index: number): void {
+  if (typeof given !== "object" || given === null) {
+    throw new ConfigurationError(`records.${index}`, `Record ${index} must be an object; got ${received(given)}.`);
+  }
+  const { id, digest, record, tokens } = given;
+  if (typeof id !== "string" || id === "") {
+    throw new ConfigurationError(`records.${index}.id`, `The id of record ${index} must be a non-empty string.`);
+  }
+  if (typeof digest !== "string" || !/^[\w-]{8}$/.test(digest)) {
+    throw new ConfigurationError(
+      `records.${index}.digest`,
+      `The digest of record ${index} must be 8 characters of base64url.`,
+    );
+  }
+  if (typeof record !== "string") {
+    throw new ConfigurationError(
+      `records.${index}.record`,
+      `Record ${index} must be a string; got ${received(record)}.`,
+    );
+  }
+  if (tokens !== undefined) {
+    checkAmount(`records.${index}.tokens`, tokens);
+  }
+}
+
+function checkNumbers({ expectedNext, ttlMs, viewLimit, counter, turn }: AppendRequest): void {
+  checkTurn(turn);
+  checkOptional("expectedNext", expectedNext, notNegative);
+  checkOptional("ttlMs", ttlMs, positive);
+  checkOptional("viewLimit.messages", viewLimit?.messages, checkAmount);
+  checkOptional("viewLimit.tokens", viewLimit?.tokens, checkAmount);
+  checkOptional("viewLimit.fromStart", viewLimit?.fromStart, checkAmount);
+  if (counter === "") {
+    throw new ConfigurationError("counter", '"counter" must not be empty.');
+  }
+}
+
+function checkTurn(turn: TurnClaim | undefined): void {
+  if (turn === undefined) {
+    return;
+  }
+  checkInteger("turn.stored", turn.stored, 0);
+  if (typeof turn.name !== "string" || turn.name.length !== turnNameLength || !/^[\w-]+$/.test(turn.name)) {
+    throw new ConfigurationError("turn.name", `"turn.name" must be ${turnNameLength} characters of base64url.`);
   }
 }
