@@ -159,8 +159,8 @@ export class AgentHooks {
   ): Promise<Response> {
     const { messages: state } = request.state;
     const planned = await run.planOf({ model: request.model, tools: toolsOf(request), config });
-    const ask = async (messages: BaseMessage[], inner?: RunnableConfig) =>
-      callAgain((await this.#prepared({ ...request, messages }, planned)).sent, inner);
+    const ask = async (messages: BaseMessage[], inner?: RunnableConfig, model = request.model) =>
+      callAgain((await this.#prepared({ ...request, messages, model }, planned)).sent, inner);
     const setting = { ...planned, config, call: partsOf(request), ask };
     const messages = await run.request(state, request.messages, setting);
     const { sent, bound } = await this.#prepared({ ...request, messages }, planned);

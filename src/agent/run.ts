@@ -5,6 +5,7 @@ import { loadedOnce } from "../base/loaded-once.js";
 import { writeTurn, type TurnOutcome } from "../session/append-options.js";
 import type { ConversationSession } from "../session/conversation-session.js";
 import { overridesAppend, type RedisChatMessageHistory } from "../memory/redis-chat-message-history.js";
+import { traceOf } from "../session/reduction-trace.js";
 import { replacedTail, answerStart, messagesOfTurn } from "../session/turn-messages.js";
 import { roleOf } from "../messages/roles.js";
 import type { ReducerRequest } from "../reducers/chat-history-reducer.js";
@@ -28,7 +29,7 @@ import { interruptedMessage } from "../turns/stop.js";
 import { idsOf, missingIn, turnIdOf, withoutSummaries, type StateParts, correctedState } from "./state.js";
 import { commitLoop } from "./commit-loop.js";
 import { LoopView, type SentView } from "./loop-view.js";
-import type { RunPlace } from "./run-place.js";
+import { currentConfig, type RunPlace } from "./run-place.js";
 
 /** The code of views that the next model cannot read, loaded with the first one. */
 const reading = loadedOnce(() => import("../turns/readable-turn.js"));
@@ -49,8 +50,13 @@ interface RequestSetting {
   readonly profile: ModelProfile;
   readonly config: RunnableConfig;
   readonly call: Pick<ReducerRequest, "model" | "system" | "tools">;
-  /** Calls the model as the request does, with other messages. */
-  readonly ask: NonNullable<ReducerRequest["ask"]>;
+  /** Calls the model, or another one, as the request does, with other messages. */
+  readonly ask: (messages: BaseMessage[], config?: RunnableConfig, model?: unknown) => Promise<BaseMessage>;
+}
+
+/** A request that was made; its `ask` can call another model in place of its own. */
+interface MadeRequest extends ReducerRequest {
+  readonly ask: (messages: BaseMessage[], config?: RunnableConfig, model?: object) => Promise<BaseMessage>;
 }
 
 /** The hold that a run's last write releases. */
@@ -74,7 +80,7 @@ export class AgentRun {
   readonly #hidden: ReadonlySet<string>;
   readonly #loop: LoopView;
   /** The request made last. */
-  #request: ReducerRequest | undefined;
+  #request: MadeRequest | undefined;
   /** The adapter for which the view was read from the transcript. */
   #readFor: Adapter | undefined;
   readonly #reported = new Set<string>();
@@ -177,9 +183,9 @@ export class AgentRun {
     await this.#makeReadable(state, plan.criteria.profile);
     const besides = sent === state ? [] : this.#loop.asSent(state, sent).extra;
     const source = windowFor(this.#session, profile);
-    const askWith = (list: BaseMessage[], inner?: RunnableConfig) => {
+    const askWith = (list: BaseMessage[], inner?: RunnableConfig, model?: object) => {
       const { messages } = this.#loop.asSent(state, sent, list);
-      return ask(this.#formed({ messages, extra: [] }, plan), inner);
+      return ask(this.#formed({ messages, extra: [] }, plan), inner, model);
     };
     const request = { ...call, config, besides, isWhole: true, ask: askWith };
     this.#request = request;
@@ -305,6 +311,24 @@ export class AgentRun {
       const work = commitLoop({ ...request, hasCut: cut !== undefined, readFor: this.#readFor });
       await (reduceWhen === "background" ? this.#session.inBackground(work) : work);
     }
+    if (done && window?.isNative && !this.#isClosed) {
+      this.#session.inBackground(this.#compact(state));
+    }
+  }
+
+  /** Asks the provider to compact what was sent, if it nears the window. */
+  async #compact(state: readonly BaseMessage[]): Promise<void> {
+    const { window: source } = this.#session.context;
+    const request = this.#request;
+    if (source === undefined || request === undefined) {
+      return;
+    }
+    this.#loop.update(this.#turnIn(state));
+    const messages = [...this.#loop.messages];
+    const ask = (list: BaseMessage[], model: object, inner?: RunnableConfig) => request.ask(list, inner, model);
+    const config = traceOf(currentConfig());
+    const { compactNatively } = await import("../turns/native-compaction.js");
+    await compactNatively(this.#session, { source, messages, request, config, ask });
   }
 
   /** State update that makes the state equal to the stored turn; undefined if it is. */

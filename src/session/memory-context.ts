@@ -140,6 +140,8 @@ export type RedisChatMemoryOptions = MemorySettings & ExactlyOne<StoreSource>;
 export interface WindowSource {
   /** Loads the reducer with the first call. */
   readonly load: () => ContextWindow | Promise<ContextWindow>;
+  /** True where the provider is asked to compact. */
+  readonly isNative: boolean;
   /** True where something else than the model tells a window: the reducer's options, or a refusal. */
   isTold: boolean;
 }
@@ -336,9 +338,9 @@ function requireGroups(
 function windowSource(reducer: ChatHistoryReducer | undefined): WindowSource | undefined {
   if (reducer === undefined) {
     const load = async () => (await import("../reducers/window/default-window.js")).defaultWindow();
-    return { load: loadedOnce(load), isTold: false };
+    return { load: loadedOnce(load), isNative: false, isTold: false };
   }
-  return isWindow(reducer) ? { load: () => reducer, isTold: reducer.isTold } : undefined;
+  return isWindow(reducer) ? { load: () => reducer, isNative: reducer.isNative, isTold: reducer.isTold } : undefined;
 }
 
 /** By its method: it may come from another copy of this package. */

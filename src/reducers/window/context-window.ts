@@ -96,12 +96,18 @@ export class ContextWindow extends ChatHistoryReducer {
     return this.#settings.maxInputTokens !== undefined;
   }
 
+  /** True where the provider is asked to compact. */
+  get isNative(): boolean {
+    return this.#settings.summary?.model === "native";
+  }
+
   /** Only a window that the options name is known without a request. */
   override get viewLimit(): ViewLimit {
-    const { maxInputTokens: window, trigger } = this.#settings;
+    const { maxInputTokens: window, trigger: given } = this.#settings;
     if (window === undefined) {
       return {};
     }
+    const trigger = this.isNative ? [] : given;
     const room = this.#roomOf(window, {});
     const sizes = trigger.flatMap((parts) => tokensOf(parts, room) ?? []);
     // A trigger without a size fires by its messages.
@@ -173,10 +179,21 @@ export class ContextWindow extends ChatHistoryReducer {
   }
 
   /** True if a request of this size and number of messages is to be reduced. */
-  isDue({ size, room }: MeasuredRequest, messages: readonly BaseMessage[]): boolean {
-    const fires = (parts: WindowTrigger) =>
-      size.tokens >= (tokensOf(parts, room) ?? 0) && messages.length >= (parts.messages ?? 0);
-    return size.tokens > room || this.#settings.trigger.some(fires);
+  isDue(measured: MeasuredRequest, messages: readonly BaseMessage[]): boolean {
+    // The trigger of a memory whose provider compacts says when to ask it, between requests.
+    return measured.size.tokens > measured.room || (!this.isNative && this.#fires(measured, messages));
+  }
+
+  /** True if the provider is to be asked to compact. */
+  isForProvider(measured: MeasuredRequest, messages: readonly BaseMessage[]): boolean {
+    const { trigger } = this.#settings;
+    return this.isNative && (trigger.length === 0 ? isNear(measured) : this.#fires(measured, messages));
+  }
+
+  #fires({ size, room }: MeasuredRequest, messages: readonly BaseMessage[]): boolean {
+    return this.#settings.trigger.some(
+      (parts) => size.tokens >= (tokensOf(parts, room) ?? 0) && messages.length >= (parts.messages ?? 0),
+    );
   }
 
   override async reduceWithOutcome(
@@ -209,6 +226,13 @@ export class ContextWindow extends ChatHistoryReducer {
     const { reserveForAnswer, safetyMargin = isAnchored ? marginBehindAnswer : marginOfEstimate } = this.#settings;
     return roomIn(window, { limits, reserveForAnswer, safetyMargin });
   }
+}
+
+/** The share of the room from which on the provider is asked: the request to compact has to fit, too. */
+const nearRoom = 0.8;
+
+function isNear({ size, room }: MeasuredRequest): boolean {
+  return size.tokens >= nearRoom * room;
 }
 
 function nameOfTool(tool: unknown): unknown {

@@ -72,8 +72,11 @@ function writerOf(
   messages: readonly BaseMessage[],
   { ask, model }: ReducerRequest = {},
 ): Writer | undefined {
-  if (summary?.model !== "live") {
-    return summary && { model: summary.model };
+  if (summary === undefined || summary.model === "native") {
+    return undefined;
+  }
+  if (summary.model !== "live") {
+    return { model: summary.model };
   }
   if (ask !== undefined) {
     const sent = sentBefore(messages);

@@ -125,6 +125,13 @@ export function reportUnknownWindow(model: string, { sessionId, onEvent }: Reque
   });
 }
 
+/** Reports a model whose provider cannot be asked to compact, once. */
+export function reportNotNative(model: string, error: Error, { sessionId, onEvent }: RequestObserver): void {
+  firstOf({ onEvent, kind: "native", key: model }, () => {
+    report(onEvent, { type: "reduction_failed", sessionId, error });
+  });
+}
+
 /** Reports a compaction that a request goes out without, once per change. */
 export function reportCompaction(
   { message: { id }, provider }: ForeignCompaction,
@@ -148,8 +155,8 @@ export function reportForeign(
   }
 }
 
-/** Class of an unknown model; model of an unknown window; session without a compaction, or without thoughts. */
-type Reported = "class" | "window" | "compaction" | "thoughts";
+/** Class or model that is not known, model that cannot be asked to compact, session whose request lacks something. */
+type Reported = "class" | "window" | "native" | "compaction" | "thoughts";
 
 /** The last reports, by handler: the options of several memories and middlewares may name the same one. */
 const reported = new WeakMap<MemoryEventHandler, Readonly<Record<Reported, BoundedMap<string, string>>>>();
@@ -172,6 +179,7 @@ function firstOf({ onEvent, kind, key, value = "" }: Reporting, tell: () => void
   const known = reported.get(onEvent) ?? {
     class: newMap(),
     window: newMap(),
+    native: newMap(),
     compaction: newMap(),
     thoughts: newMap(),
   };
