@@ -129,7 +129,8 @@ async function clusterOf(
   const { Cluster } = await import("ioredis");
   const retry = (times: number) => (times > 5 ? null : 200);
   const redisOptions = { ...options, ...limits, ...forEveryNode(url, options) };
-  const settings = { redisOptions, lazyConnect: true, clusterRetryStrategy: retry };
+  // A Cluster that lacks slots is never ready; what is left of it can be looked at, and the doctor is asked then.
+  const settings = { redisOptions, lazyConnect: true, enableReadyCheck: false, clusterRetryStrategy: retry };
   return connected(new Cluster([url], settings), address);
 }
 

@@ -87,7 +87,7 @@ describe("what the doctor finds", () => {
     ...{ aof_enabled: "1", connected_slaves: "1", rdb_last_bgsave_status: "ok" },
   };
   const facts: ServerFacts = {
-    ...{ address: "h:1", info: healthy, config: { "min-replicas-to-write": "1" }, cluster: undefined },
+    ...{ info: healthy, config: { "min-replicas-to-write": "1" }, cluster: undefined },
     ...{ roundTripMs: 0.2, slowScripts: [] },
   };
   const levelOf = (changed: Partial<ServerFacts>, check: string) =>

@@ -1,10 +1,12 @@
 import { Command } from "commander";
+import type { Redis } from "ioredis";
 import type { CommandContext, CommandDefinition } from "../command.js";
-import type { Finding } from "../doctor/finding.js";
+import { finding, type Finding } from "../doctor/finding.js";
 import { permissionFindings } from "../doctor/permissions.js";
 import { serverFindings } from "../doctor/server-findings.js";
-import { factsOf } from "../doctor/server-facts.js";
+import { addressOf, factsOf } from "../doctor/server-facts.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
+import { failureOf } from "../failure.js";
 import { counted } from "../figures.js";
 import { interrupted } from "../interruption.js";
 import { printable } from "../printable.js";
@@ -29,10 +31,10 @@ async function doctor({ screen, env, signal }: CommandContext, options: ServerOp
       if (signal.aborted) {
         return interrupted(screen, "Not all servers were looked at.");
       }
-      const facts = await factsOf(node, { keyPrefix: options.prefix });
-      const found = [...serverFindings(facts, Date.now()), ...(await permissionFindings(node, options.prefix, user))];
+      const question = { keyPrefix: options.prefix, user, isAlone: node === server.client };
+      const found = await findingsOf(node, question);
       found.forEach(({ level }) => (count[level] += 1));
-      await print(screen, facts.address, found);
+      await print(screen, addressOf(node), found);
     }
   } finally {
     await server.close();
@@ -41,6 +43,26 @@ async function doctor({ screen, env, signal }: CommandContext, options: ServerOp
   const isWell = problem + warning === 0;
   await screen.line(isWell ? "Nothing to change." : `${counted(problem, "problem")}, ${counted(warning, "warning")}.`);
   return problem > 0 ? exitCodes.findings : isWell ? exitCodes.done : exitCodes.warnings;
+}
+
+interface Question {
+  readonly keyPrefix: string;
+  readonly user: string;
+  readonly isAlone: boolean;
+}
+
+/** Looks at a server. One of a Cluster that does not answer is a finding; without any other there is nothing to say. */
+async function findingsOf(node: Redis, { keyPrefix, user, isAlone }: Question): Promise<Finding[]> {
+  try {
+    const facts = await factsOf(node, { keyPrefix });
+    return [...serverFindings(facts, Date.now()), ...(await permissionFindings(node, keyPrefix, user))];
+  } catch (error) {
+    if (isAlone || failureOf(error).code !== exitCodes.unreachable) {
+      throw error;
+    }
+    const advice = "Start it, or let a replica take over: until then its sessions can be neither read nor written.";
+    return [finding("problem", "server", "this master does not answer", advice)];
+  }
 }
 
 const marks: Readonly<Record<Finding["level"], string>> = {

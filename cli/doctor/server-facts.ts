@@ -1,8 +1,8 @@
+import type { Socket } from "node:net";
 import type { Redis } from "ioredis";
 
 /** Facts that a server reports; undefined where this user may not ask. */
 export interface ServerFacts {
-  readonly address: string;
   /** Fields of INFO. */
   readonly info: Readonly<Record<string, string>> | undefined;
   /** Settings by name. */
@@ -27,16 +27,22 @@ const roundTrips = 11;
 
 /** Asks one server. Nothing is written, and a refused question is an undefined answer. */
 export async function factsOf(node: Redis, { keyPrefix }: { readonly keyPrefix: string }): Promise<ServerFacts> {
-  const { host, port, path } = node.options;
   const info = await allowed(node.info().then(fieldsOf));
   return {
-    address: path ?? `${host}:${port}`,
     info,
     config: await allowed(node.config("GET", ...(settings as [string])).then((reply) => pairs(reply as string[]))),
     cluster: info?.["cluster_enabled"] === "1" ? await allowed(node.cluster("INFO").then(fieldsOf)) : undefined,
     roundTripMs: await medianRoundTrip(node),
     slowScripts: await allowed(node.slowlog("GET", 128).then((entries) => slowScriptsIn(entries, keyPrefix))),
   };
+}
+
+/** The address of a server. Where Sentinels named it, only the socket knows it. */
+export function addressOf({ options, stream }: Redis): string {
+  const { host, port, path, sentinels } = options;
+  const { remoteAddress, remotePort } = stream as Partial<Socket>;
+  const isNamed = Boolean(sentinels) && remoteAddress !== undefined;
+  return isNamed ? `${remoteAddress}:${remotePort}` : (path ?? `${host}:${port}`);
 }
 
 async function allowed<T>(question: Promise<T>): Promise<T | undefined> {

@@ -83,7 +83,7 @@ function persistence(info: Info): Finding[] {
 function replicas({ config }: ServerFacts, info: Info): Finding {
   if (info["role"] !== "master") {
     const advice = "Connect to the master; writes to a replica are refused.";
-    return finding("warning", "replicas", `This server is a ${info["role"] ?? "replica"}.`, advice);
+    return finding("warning", "replicas", "This server is a replica.", advice);
   }
   const count = Number(info["connected_slaves"] ?? 0);
   const required = Number(config?.["min-replicas-to-write"] ?? 0);
