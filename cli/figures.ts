@@ -32,6 +32,16 @@ export function until(milliseconds: number | undefined, now: number): string {
   return `${Math.floor(left / seconds)} ${unit}`;
 }
 
+/** How long the rest takes at the pace so far, to the second; a question mark until there is a pace. */
+export function timeLeft(elapsed: number, { done, total }: { readonly done: number; readonly total: number }): string {
+  if (done === 0 || elapsed < 1_000) {
+    return "?";
+  }
+  const seconds = Math.ceil((elapsed / 1_000) * (Math.max(0, total - done) / done));
+  const [hours, minutes] = [Math.floor(seconds / 3_600), Math.floor((seconds % 3_600) / 60)];
+  return hours > 0 ? `${hours} h ${minutes} min` : minutes > 0 ? `${minutes} min ${seconds % 60} s` : `${seconds} s`;
+}
+
 /** A size in the largest decimal unit that fits. */
 export function bytes(count: number): string {
   const units = ["B", "kB", "MB", "GB", "TB"];

@@ -1,10 +1,12 @@
 import { Presets, SingleBar } from "cli-progress";
-import { bytes, whole } from "./figures.js";
+import { bytes, timeLeft, whole } from "./figures.js";
 import type { Screen } from "./screen.js";
 
 /** How far a long command is, drawn in place on a terminal and nowhere else. */
 export class ProgressBar {
   readonly #bar: SingleBar | undefined;
+  readonly #total: number;
+  readonly #began = performance.now();
   #screen: Screen | undefined;
   #done = 0;
 
@@ -16,6 +18,7 @@ export class ProgressBar {
     screen: Screen | undefined,
     { total, unit }: { readonly total: number | undefined; readonly unit?: string },
   ) {
+    this.#total = total ?? 0;
     if (screen?.showsProgress !== true) {
       return;
     }
@@ -24,7 +27,7 @@ export class ProgressBar {
     const values = unit === undefined ? "" : `{value} of {total}${named}  `;
     this.#bar = new SingleBar(
       {
-        format: total === undefined ? `{value}${named}` : `{bar} {percentage} %  ${values}{eta_formatted} left`,
+        format: total === undefined ? `{value}${named}` : `{bar} {percentage} %  ${values}{left} left`,
         formatValue: (value, _, type) => (type === "value" || type === "total" ? shown(value) : String(value)),
         stream: screen.errorStream as NodeJS.WriteStream,
         clearOnComplete: true,
@@ -34,7 +37,7 @@ export class ProgressBar {
       },
       Presets.shades_classic,
     );
-    this.#bar.start(total ?? 0, 0);
+    this.#bar.start(this.#total, 0, this.#left());
     this.#screen = screen;
     screen.clearProgress = () => void screen.errorStream.write("\r\u001b[K");
   }
@@ -42,7 +45,12 @@ export class ProgressBar {
   /** Counts what was done. */
   advance(count = 1): void {
     this.#done += count;
-    this.#bar?.update(this.#done);
+    this.#bar?.update(this.#done, this.#left());
+  }
+
+  /** The estimate of cli-progress goes by the last ten steps, and says "0s" where they took no time. */
+  #left(): { readonly left: string } {
+    return { left: timeLeft(performance.now() - this.#began, { done: this.#done, total: this.#total }) };
   }
 
   /** Says how much was done in all. */
