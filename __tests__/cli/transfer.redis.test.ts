@@ -1,9 +1,11 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { once } from "node:events";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { jsonLines } from "../support/built-command.js";
+import { jsonLines, startCommand } from "../support/built-command.js";
 import { commandKey, commandPlaces, withCommandKey } from "../support/command-places.js";
 import { ai, aiCalls, human, tool } from "../support/messages.js";
+import { sharedRedisUrl } from "../support/shared-redis.js";
 
 const { client, place, file } = commandPlaces("transfer");
 const talk = [human("Oslo?"), aiCalls("c1"), tool("c1", "4 °C"), ai("4 °C.")];
@@ -59,6 +61,26 @@ describe("the commands export and import", () => {
     for (const wrong of [dirname(path), join(path, "none")]) {
       expect((await command(["export", "--all", "--out", wrong])).exitCode).toBe(2);
     }
+  });
+
+  it("export to a file that stays as it was where the export was killed, and is complete after the next", async () => {
+    const { memory, command, keyPrefix } = place();
+    const ids = Array.from({ length: 400 }, (_, index) => `s${index}`);
+    await Promise.all(ids.map((id) => memory.history(id).addMessages(talk)));
+    const path = file("an earlier export\n");
+    const part = () => readdirSync(dirname(path)).find((name) => name.startsWith(`${basename(path)}.`)) ?? "none";
+    const running = startCommand(["export", "--all", "--out", path, "--url", sharedRedisUrl(), "--prefix", keyPrefix]);
+    while ((statSync(join(dirname(path), part()), { throwIfNoEntry: false })?.size ?? 0) === 0) {
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    running.kill("SIGKILL");
+    await once(running, "exit");
+    expect(readFileSync(path, "utf8")).toBe("an earlier export\n");
+    expect(await command(["export", "--all", "--out", path])).toMatchObject({
+      ...{ exitCode: 0, errors: "400 sessions exported.\n" },
+    });
+    const again = await place().command(["import", path]);
+    expect(again.output).toContain("400 sessions imported with 1,600 messages");
   });
 
   it("say of sealed sessions that a key is missing, in every command, and take no wrong key", async () => {
