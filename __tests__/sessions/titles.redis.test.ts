@@ -81,6 +81,15 @@ it("a failure is an event, fails no turn, and the next answer tries again up to 
   expect(model.sent).toHaveLength(4);
 });
 
+it("a prompt of one's own takes the place of the default", async () => {
+  const model = new ScriptedModel(() => "Voyage");
+  const memory = newMemory({ titles: { model, prompt: "One word." } });
+  await memory.history("s").addMessages([human("q"), ai("a")]);
+  await memory.drain();
+  expect(model.sent[0]![0]!.text).toBe("One word.");
+  expect(await memory.sessions.get("s")).toMatchObject({ title: "Voyage" });
+});
+
 it("no stream of the run shows the title", async () => {
   const { memories } = instances(() => "Shown in the list only");
   const chain = withRedisMemory(new ScriptedModel(() => "the answer"), { memory: memories[0] });
