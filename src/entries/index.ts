@@ -65,7 +65,8 @@ export {
   type ChatHistoryTruncationReducerOptions,
 } from "../reducers/truncation-reducer.js";
 export { contextWindow } from "../reducers/window/context-window.js";
-export type { ContextWindowOptions, WindowTrigger } from "../reducers/window/options.js";
+export type { ContextWindowOptions } from "../reducers/window/options.js";
+export type { WindowTrigger } from "../reducers/reduction-trigger.js";
 export { pipeReducers } from "../reducers/pipe-reducers.js";
 
 export { simulateReducers } from "../reducers/simulation/simulate-reducers.js";

@@ -8,6 +8,7 @@ import type { TokenCounter } from "../tokens/token-counter.js";
 import { ChatHistoryReducer } from "./chat-history-reducer.js";
 import { unchanged, type ReductionOutcome } from "./reduction-outcome.js";
 import { budgetFields, budgetOf, sectionFields, type TokenBudget, type TokenBudgetOptions } from "./options.js";
+import { mayReduce, triggerField, type WindowTrigger } from "./reduction-trigger.js";
 import { countMessages } from "../tokens/counted-messages.js";
 import { clipToBudget, cutToBudget } from "./token-budget.js";
 
@@ -28,12 +29,18 @@ export interface ChatHistoryTokenReducerOptions extends TokenBudgetOptions, Sect
    * @default "report"
    */
   readonly onOverBudget?: "report" | "throw";
+  /**
+   * Sizes from which the view is reduced, any of a list: below all of them it is left as it is, whatever the other
+   * options say. A `fraction` is a share of `maxTokens`. @default every size
+   */
+  readonly trigger?: WindowTrigger | readonly WindowTrigger[];
 }
 
 const schema = lazy(() =>
   z.strictObject({
     ...budgetFields(),
     ...sectionFields(),
+    ...triggerField(),
     clipToolResults: z._default(z.boolean("must be true or false"), true),
     maxMessageTokens: z.optional(positiveInteger()),
     onOverBudget: z._default(z.enum(["report", "throw"], 'must be "report" or "throw"'), "report"),
@@ -93,8 +100,9 @@ export class ChatHistoryTokenReducer extends ChatHistoryReducer {
     const before = await countMessages(this.tokenCounter, messages);
     const sections = sectionsOf(messages, this.#options);
     const kept = await cutToBudget(messages, { sections, budget: this.#budget });
-    if (kept === "within_limit") {
-      return unchanged(messages, { reason: kept, tokens: before });
+    const triggers = { trigger: this.#options.trigger, counter: this.tokenCounter, full: this.#budget.maxTokens };
+    if (kept === "within_limit" || !(await mayReduce(messages, triggers))) {
+      return unchanged(messages, { reason: "within_limit", tokens: before });
     }
     const indexes = kept === "nothing_removable" ? [...messages.keys()] : kept;
     const pinned = new Set(sections.pinned.map((index) => messages[index]!));

@@ -8,6 +8,8 @@ import { changeContent } from "../messages/copies/change-content.js";
 import { isScreenshot, roleOf } from "../messages/roles.js";
 import { stepsOf } from "../messages/steps.js";
 import { lazy, nonEmptyText, nonNegativeInteger, parseOptions, positiveInteger } from "../base/options.js";
+import type { TokenCounter } from "../tokens/token-counter.js";
+import { checkTriggers, counterField, mayReduce, triggerField, type WindowTrigger } from "./reduction-trigger.js";
 import { ChatHistoryReducer } from "./chat-history-reducer.js";
 import { asShortened, unchanged, withShorterContent, type ReductionOutcome } from "./reduction-outcome.js";
 
@@ -35,6 +37,13 @@ export interface ChatHistoryToolResultReducerOptions {
    * At least 0. @default all
    */
   readonly keepImages?: number;
+  /** Counts the tokens of a `trigger`. @default none */
+  readonly tokenCounter?: TokenCounter;
+  /**
+   * Sizes from which the view is reduced, any of a list: below all of them it is left as it is, whatever the other
+   * options say. Tokens require `tokenCounter`. @default every size
+   */
+  readonly trigger?: WindowTrigger | readonly WindowTrigger[];
 }
 
 /** Schema fields of the options that say what is shortened, and to what. */
@@ -55,6 +64,8 @@ const schema = lazy(() =>
     thresholdCount: z.optional(nonNegativeInteger()),
     maxCharacters: z._default(positiveInteger(), defaultLine),
     ...shorteningFields(),
+    ...triggerField(),
+    ...counterField(),
   }),
 );
 
@@ -83,6 +94,8 @@ export class ChatHistoryToolResultReducer extends ChatHistoryReducer {
   readonly #lineFor: (message: ToolMessage) => string;
   readonly #excluded: ReadonlySet<string>;
   readonly #keepImages: number;
+  readonly #trigger: readonly WindowTrigger[];
+  override readonly tokenCounter: TokenCounter | undefined;
 
   /** @throws ConfigurationError naming the option. */
   constructor(options: ChatHistoryToolResultReducerOptions) {
@@ -94,12 +107,17 @@ export class ChatHistoryToolResultReducer extends ChatHistoryReducer {
       placeholder = (message: ToolMessage) => lineOf(message, maxCharacters),
       excludeTools,
       keepImages = Infinity,
+      trigger,
+      tokenCounter,
     } = parseOptions("ChatHistoryToolResultReducer", schema(), options);
     this.#keepLast = keepLast;
     this.#threshold = thresholdCount;
     this.#lineFor = typeof placeholder === "string" ? () => placeholder : placeholder;
     this.#excluded = new Set(excludeTools);
     this.#keepImages = keepImages;
+    this.#trigger = trigger;
+    this.tokenCounter = tokenCounter;
+    checkTriggers("ChatHistoryToolResultReducer", { trigger, counter: tokenCounter });
   }
 
   static override lc_name(): string {
@@ -114,8 +132,11 @@ export class ChatHistoryToolResultReducer extends ChatHistoryReducer {
     return { fromStart: this.#keepImages === Infinity ? 2 * (this.#keepLast + this.#threshold) + 1 : 1 };
   }
 
-  override reduceWithOutcome(messages: BaseMessage[]): Promise<ReductionOutcome> {
-    return Promise.resolve(this.#shorten(messages));
+  override async reduceWithOutcome(messages: BaseMessage[]): Promise<ReductionOutcome> {
+    const triggers = { trigger: this.#trigger, counter: this.tokenCounter };
+    return (await mayReduce(messages, triggers))
+      ? this.#shorten(messages)
+      : unchanged(messages, { reason: "within_limit" });
   }
 
   #shorten(messages: readonly BaseMessage[]): ReductionOutcome {

@@ -7,6 +7,8 @@ import { lazy, nonNegativeInteger, parseOptions, positiveInteger, type SchemaOut
 import { ChatHistoryReducer } from "./chat-history-reducer.js";
 import { unchanged, type ReductionOutcome } from "./reduction-outcome.js";
 import { sectionFields } from "./options.js";
+import { checkTriggers, counterField, mayReduce, triggerField, type WindowTrigger } from "./reduction-trigger.js";
+import type { TokenCounter } from "../tokens/token-counter.js";
 
 /** Options of {@link ChatHistoryTruncationReducer}. */
 export interface ChatHistoryTruncationReducerOptions extends SectionOptions {
@@ -19,6 +21,13 @@ export interface ChatHistoryTruncationReducerOptions extends SectionOptions {
    * @default 0
    */
   readonly thresholdCount?: number;
+  /** Counts the tokens of a `trigger`. @default none */
+  readonly tokenCounter?: TokenCounter;
+  /**
+   * Sizes from which the view is reduced, any of a list: below all of them it is left as it is, whatever the other
+   * options say. Tokens require `tokenCounter`. @default every size
+   */
+  readonly trigger?: WindowTrigger | readonly WindowTrigger[];
 }
 
 const schema = lazy(() =>
@@ -26,6 +35,8 @@ const schema = lazy(() =>
     targetCount: positiveInteger(),
     thresholdCount: z._default(nonNegativeInteger(), 0),
     ...sectionFields(),
+    ...triggerField(),
+    ...counterField(),
   }),
 );
 
@@ -43,11 +54,14 @@ const schema = lazy(() =>
  */
 export class ChatHistoryTruncationReducer extends ChatHistoryReducer {
   readonly #options: SchemaOutput<typeof schema>;
+  override readonly tokenCounter: TokenCounter | undefined;
 
   /** @throws ConfigurationError naming the option. */
   constructor(options: ChatHistoryTruncationReducerOptions) {
     super();
     this.#options = parseOptions("ChatHistoryTruncationReducer", schema(), options);
+    this.tokenCounter = this.#options.tokenCounter;
+    checkTriggers("ChatHistoryTruncationReducer", { ...this.#options, counter: this.tokenCounter });
   }
 
   static override lc_name(): string {
@@ -61,8 +75,11 @@ export class ChatHistoryTruncationReducer extends ChatHistoryReducer {
     return { messages: this.#options.targetCount + this.#options.thresholdCount };
   }
 
-  override reduceWithOutcome(messages: BaseMessage[]): Promise<ReductionOutcome> {
-    return Promise.resolve(this.#cut(messages));
+  override async reduceWithOutcome(messages: BaseMessage[]): Promise<ReductionOutcome> {
+    const { trigger, tokenCounter: counter } = this.#options;
+    return (await mayReduce(messages, { trigger, counter }))
+      ? this.#cut(messages)
+      : unchanged(messages, { reason: "within_limit" });
   }
 
   #cut(messages: readonly BaseMessage[]): ReductionOutcome {

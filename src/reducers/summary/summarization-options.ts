@@ -14,6 +14,7 @@ import type { SummaryModel } from "./summarizer.js";
 import { countMeasure, tokenMeasure, type SummaryMeasure } from "./measure.js";
 import type { SummaryRole } from "../../messages/summary-message.js";
 import { defaultInstructions } from "./prompt.js";
+import { checkTriggers, triggerField, type ReducerTriggers, type WindowTrigger } from "../reduction-trigger.js";
 import { budgetFields, budgetOf, focusField, sectionFields } from "../options.js";
 
 /** Options of {@link ChatHistorySummarizationReducer}. Either `targetCount` or `maxTokens` is required. */
@@ -32,7 +33,10 @@ export interface ChatHistorySummarizationReducerOptions {
   readonly maxTokens?: number;
   /** Tokens to reduce to, including the summary, from 1 to `maxTokens`. @default 80 % of maxTokens */
   readonly targetTokens?: number;
-  /** Counts tokens for `maxTokens` and `maxInputTokens`. @default tiktokenCounter() */
+  /**
+   * Counts tokens for `maxTokens`, `maxInputTokens` and `trigger`, which requires it beside `targetCount`.
+   * @default tiktokenCounter()
+   */
   readonly tokenCounter?: TokenCounter;
   /** Which system messages stay when messages are removed. @default "all" */
   readonly systemMessages?: SystemMessages;
@@ -88,6 +92,11 @@ export interface ChatHistorySummarizationReducerOptions {
    * @default 32000
    */
   readonly maxInputTokens?: number;
+  /**
+   * Sizes from which the view is reduced, any of a list: below all of them it is left as it is, whatever the other
+   * options say. A `fraction` is a share of `maxTokens`. @default every size
+   */
+  readonly trigger?: WindowTrigger | readonly WindowTrigger[];
 }
 
 const minimumInputTokens = 1_000;
@@ -106,6 +115,7 @@ const schema = lazy(() =>
       defaultInstructions,
     ),
     ...focusField(),
+    ...triggerField(),
     useSingleSummary: z._default(z.boolean("must be true or false"), true),
     maxSummaries: z._default(
       z.int("must be an integer of 2 or more").check(z.minimum(2, "must be an integer of 2 or more")),
@@ -126,7 +136,10 @@ const schema = lazy(() =>
 );
 
 /** The checked options with their defaults. */
-export type SummarizationSettings = SchemaOutput<typeof schema> & { readonly measure: SummaryMeasure };
+export type SummarizationSettings = SchemaOutput<typeof schema> & {
+  readonly measure: SummaryMeasure;
+  readonly triggers: ReducerTriggers;
+};
 
 const owner = "ChatHistorySummarizationReducer";
 
@@ -137,7 +150,11 @@ const owner = "ChatHistorySummarizationReducer";
  */
 export function summarizationSettings(options: ChatHistorySummarizationReducerOptions): SummarizationSettings {
   const settings = parseOptions(owner, schema(), options);
-  return { ...settings, measure: measureOf(settings) };
+  const measure = measureOf(settings);
+  const { trigger, tokenCounter, maxTokens: full } = settings;
+  const triggers = { trigger, counter: measure.tokenCounter ?? tokenCounter, ...(full !== undefined && { full }) };
+  checkTriggers(owner, triggers);
+  return { ...settings, measure, triggers };
 }
 
 function measureOf(settings: SchemaOutput<typeof schema>): SummaryMeasure {

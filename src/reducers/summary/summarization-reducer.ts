@@ -5,6 +5,7 @@ import { SummaryError } from "../../base/errors.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
 import { ChatHistoryReducer, type ReducerRequest } from "../chat-history-reducer.js";
 import { FailurePause } from "./failure-pause.js";
+import { mayReduce } from "../reduction-trigger.js";
 import { removedMessages, unchanged, viewSize, type ReductionOutcome } from "../reduction-outcome.js";
 import { SegmentWriter, type WrittenSummaries } from "./segment-writer.js";
 import {
@@ -45,7 +46,7 @@ export class ChatHistorySummarizationReducer extends ChatHistoryReducer {
     super();
     this.#settings = summarizationSettings(options);
     this.#writer = new SegmentWriter(this.#settings);
-    this.tokenCounter = this.#settings.measure.tokenCounter;
+    this.tokenCounter = this.#settings.measure.tokenCounter ?? countedBy(this.#settings);
     this.leaseMs = this.#settings.timeout + leaseMarginMs;
   }
 
@@ -71,7 +72,10 @@ export class ChatHistorySummarizationReducer extends ChatHistoryReducer {
     config?: RunnableConfig,
     request?: ReducerRequest,
   ): Promise<ReductionOutcome> {
-    const { measure, systemMessages, cutAt, useSingleSummary } = this.#settings;
+    const { measure, systemMessages, cutAt, useSingleSummary, triggers } = this.#settings;
+    if (!(await mayReduce(messages, triggers))) {
+      return unchanged(messages, { reason: "within_limit", ...(await this.#tokens(messages)) });
+    }
     const sections = sectionsOf(messages, { systemMessages, cutAt });
     const earlier = sections.summaries.map((index) => messages[index]!);
     const staying: Sections = useSingleSummary ? { ...sections, summaries: [] } : sections;
@@ -176,6 +180,11 @@ export class ChatHistorySummarizationReducer extends ChatHistoryReducer {
     const { tokens } = await viewSize(messages, this.tokenCounter);
     return tokens === undefined ? {} : { tokens };
   }
+}
+
+/** The counter of triggers that count, for a measure in messages. */
+function countedBy({ trigger, tokenCounter }: SummarizationSettings): TokenCounter | undefined {
+  return trigger.some(({ tokens }) => tokens !== undefined) ? tokenCounter : undefined;
 }
 
 interface Parts {

@@ -12,7 +12,8 @@ import { countMessages } from "../../tokens/counted-messages.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
 import { ChatHistoryReducer, type ReducerRequest, type RefusedRequest } from "../chat-history-reducer.js";
 import { unchanged, type ReductionOutcome } from "../reduction-outcome.js";
-import { windowSettings, type ContextWindowOptions, type WindowSettings, type WindowTrigger } from "./options.js";
+import { fires, tokensOf } from "../reduction-trigger.js";
+import { windowSettings, type ContextWindowOptions, type WindowSettings } from "./options.js";
 import { askedName, promptTokens, requestSize, roomIn, type AskedName, type RequestSize } from "./request-size.js";
 
 const tiers = loadedOnce(() => import("./tiers.js"));
@@ -191,9 +192,7 @@ export class ContextWindow extends ChatHistoryReducer {
   }
 
   #fires({ size, room }: MeasuredRequest, messages: readonly BaseMessage[]): boolean {
-    return this.#settings.trigger.some(
-      (parts) => size.tokens >= (tokensOf(parts, room) ?? 0) && messages.length >= (parts.messages ?? 0),
-    );
+    return fires(this.#settings.trigger, { tokens: size.tokens, messages: messages.length, full: room });
   }
 
   override async reduceWithOutcome(
@@ -238,9 +237,4 @@ function isNear({ size, room }: MeasuredRequest): boolean {
 function nameOfTool(tool: unknown): unknown {
   const { name, function: definition } = fieldsOf(tool);
   return name ?? fieldsOf(definition)["name"];
-}
-
-/** The size from which a trigger may fire; undefined if it names none. */
-function tokensOf({ fraction = 0, tokens = 0 }: WindowTrigger, room: number): number | undefined {
-  return Math.max(fraction * room, tokens) || undefined;
 }

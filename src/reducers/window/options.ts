@@ -13,25 +13,9 @@ import {
 import { toolListSchema, type ToolDefinitionLike } from "../../tokens/formulas/tools-cost.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
 import { budgetFields, focusField } from "../options.js";
+import { triggerField, type WindowTrigger } from "../reduction-trigger.js";
 import type { SummaryModel } from "../summary/summarizer.js";
 import { shorteningFields } from "../tool-result-reducer.js";
-
-/**
- * A size from which a request is reduced though it still fits. All given parts must hold. At least one is required.
- * @example
- * import { contextWindow, type WindowTrigger } from "langchain-redis-memory";
- *
- * const either: WindowTrigger[] = [{ fraction: 0.7, messages: 40 }, { tokens: 50_000 }];
- * const reducer = contextWindow({ trigger: either });
- */
-export interface WindowTrigger {
-  /** Share of the room, from 0 to 1; of the room, not of the window. */
-  readonly fraction?: number;
-  /** Tokens of the request. */
-  readonly tokens?: number;
-  /** Messages of the view, without the system prompt. */
-  readonly messages?: number;
-}
 
 /** Options of {@link contextWindow}. */
 export interface ContextWindowOptions {
@@ -92,29 +76,13 @@ const owner = "contextWindow";
 
 const share = lazy(() => fraction().check(z.refine((value) => value < 1, "must be a number from 0 to below 1")));
 
-const trigger = lazy(() =>
-  z
-    .strictObject({
-      fraction: z.optional(fraction()),
-      tokens: z.optional(positiveInteger()),
-      messages: z.optional(positiveInteger()),
-    })
-    .check(z.refine((parts) => Object.keys(parts).length > 0, "must name fraction, tokens or messages")),
-);
-
 const schema = lazy(() =>
   z.strictObject({
     maxInputTokens: z.optional(positiveInteger()),
     reserveForAnswer: z.optional(nonNegativeInteger()),
     safetyMargin: z.optional(share()),
     target: z._default(fraction().check(z.refine((value) => value > 0, "must be a number above 0, up to 1")), 0.8),
-    trigger: z._default(
-      z.pipe(
-        z.union([z.array(trigger()), trigger()], "must be a trigger or an array of triggers"),
-        z.transform((given) => (Array.isArray(given) ? given : [given])),
-      ),
-      [],
-    ),
+    ...triggerField(),
     keepToolResults: z._default(nonNegativeInteger(), 3),
     ...shorteningFields(),
     maxMessageTokens: z.optional(positiveInteger()),

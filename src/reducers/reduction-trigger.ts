@@ -1,0 +1,118 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import * as z from "zod/mini";
+import { ConfigurationError } from "../base/errors.js";
+import { fraction, lazy, objectWith, positiveInteger } from "../base/options.js";
+import { countMessages } from "../tokens/counted-messages.js";
+import type { TokenCounter } from "../tokens/token-counter.js";
+
+/**
+ * A size from which messages are reduced. All given parts must hold. At least one is required. At `contextWindow` it
+ * is the size of a request that still fits; at the other reducers that of a view: below it they leave as it is what
+ * they would reduce.
+ * @example
+ * import { ChatHistoryToolResultReducer, contextWindow, tiktokenCounter } from "langchain-redis-memory";
+ * import type { WindowTrigger } from "langchain-redis-memory";
+ *
+ * const either: WindowTrigger[] = [{ fraction: 0.7, messages: 40 }, { tokens: 50_000 }];
+ * const window = contextWindow({ trigger: either });
+ * const results = new ChatHistoryToolResultReducer({
+ *   keepLast: 3,
+ *   trigger: { tokens: 20_000 },
+ *   tokenCounter: tiktokenCounter(),
+ * });
+ */
+export interface WindowTrigger {
+  /**
+   * Share from 0 to 1: at `contextWindow` of the room, not of the window; at a reducer with `maxTokens` of these. The
+   * other reducers have nothing that it could be a share of.
+   */
+  readonly fraction?: number;
+  /** Tokens of the request, or of the view. */
+  readonly tokens?: number;
+  /** Messages of the view, without the system prompt of a request. */
+  readonly messages?: number;
+}
+
+const parts = lazy(() =>
+  z
+    .strictObject({
+      fraction: z.optional(fraction()),
+      tokens: z.optional(positiveInteger()),
+      messages: z.optional(positiveInteger()),
+    })
+    .check(z.refine((given) => Object.keys(given).length > 0, "must name fraction, tokens or messages")),
+);
+
+/** Schema field of the option `trigger`: a list of any of which one fires; empty where none is named. */
+export const triggerField = lazy(() => ({
+  trigger: z._default(
+    z.pipe(
+      z.union([z.array(parts()), parts()], "must be a trigger or an array of triggers"),
+      z.transform((given) => (Array.isArray(given) ? given : [given])),
+    ),
+    [],
+  ),
+}));
+
+/** Schema field of a counter. */
+export const counterField = lazy(() => ({
+  tokenCounter: z.optional(
+    objectWith<TokenCounter>(["countMessage", "countText"], "a TokenCounter").check(
+      z.refine(
+        ({ id, perRequest }) => typeof id === "string" && perRequest >= 0 && perRequest < Infinity,
+        'must have an "id" and a "perRequest" of 0 or more',
+      ),
+    ),
+  ),
+}));
+
+/** A size to compare triggers with: `full` is what its fraction is a share of. */
+export interface TriggerSize {
+  readonly tokens: number;
+  readonly messages: number;
+  readonly full: number;
+}
+
+/** True if one of the triggers fires at this size. */
+export function fires(triggers: readonly WindowTrigger[], { tokens, messages, full }: TriggerSize): boolean {
+  return triggers.some((each) => tokens >= (tokensOf(each, full) ?? 0) && messages >= (each.messages ?? 0));
+}
+
+/** The tokens from which a trigger may fire; undefined if it names none. */
+export function tokensOf({ fraction: share = 0, tokens = 0 }: WindowTrigger, full: number): number | undefined {
+  return Math.max(share * full, tokens) || undefined;
+}
+
+/** The triggers of a reducer, and how it measures. */
+export interface ReducerTriggers {
+  readonly trigger: readonly WindowTrigger[];
+  readonly counter: TokenCounter | undefined;
+  /** Tokens that a fraction is a share of. */
+  readonly full?: number;
+}
+
+/** @throws ConfigurationError naming `trigger`, for one that the reducer cannot measure. */
+export function checkTriggers(owner: string, { trigger, counter, full }: ReducerTriggers): void {
+  if (full === undefined && trigger.some((each) => each.fraction !== undefined)) {
+    throw new ConfigurationError(
+      "trigger",
+      `${owner}: a "fraction" in option "trigger" requires "maxTokens", of which it is a share; give "tokens".`,
+    );
+  }
+  if (counter === undefined && trigger.some((each) => each.tokens !== undefined)) {
+    throw new ConfigurationError("trigger", `${owner}: "tokens" in option "trigger" require "tokenCounter".`);
+  }
+}
+
+/** True if a reducer may reduce the messages: one of its triggers fires, or it has none. */
+export async function mayReduce(
+  messages: readonly BaseMessage[],
+  { trigger, counter, full = 0 }: ReducerTriggers,
+): Promise<boolean> {
+  if (trigger.length === 0) {
+    return true;
+  }
+  const counts = trigger.some((each) => tokensOf(each, full) !== undefined);
+  const tokens = counts ? await countMessages(counter!, messages) : 0;
+  return fires(trigger, { tokens, messages: messages.length, full });
+}
