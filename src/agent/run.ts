@@ -8,6 +8,7 @@ import { overridesAppend, type RedisChatMessageHistory } from "../memory/redis-c
 import { traceOf } from "../session/reduction-trace.js";
 import { replacedTail, answerStart, messagesOfTurn } from "../session/turn-messages.js";
 import { roleOf } from "../messages/roles.js";
+import type { ContextWindow } from "../reducers/window/context-window.js";
 import type { ReducerRequest } from "../reducers/chat-history-reducer.js";
 import type { RewindRequest } from "../store/session-writes.js";
 import type { Adapter } from "../structure/adapters/adapter.js";
@@ -311,7 +312,7 @@ export class AgentRun {
       const work = commitLoop({ ...request, hasCut: cut !== undefined, readFor: this.#readFor });
       await (reduceWhen === "background" ? this.#session.inBackground(work) : work);
     }
-    if (done && window?.isNative && !this.#isClosed) {
+    if (done && (reducer as Partial<ContextWindow> | undefined)?.isNative && !this.#isClosed) {
       this.#session.inBackground(this.#compact(state));
     }
   }

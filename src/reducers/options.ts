@@ -1,9 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import * as z from "zod/mini";
 import { ConfigurationError } from "../base/errors.js";
-import { anyFunction, lazy, nonEmptyText, positiveInteger } from "../base/options.js";
+import { anyFunction, lazy, nonEmptyText, objectWith, positiveInteger } from "../base/options.js";
 import { tiktokenCounter } from "../tokens/counters/tiktoken-counter.js";
-import { counterField } from "./reduction-trigger.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 
 /** Schema fields of the options that say which messages always stay. */
@@ -44,7 +43,14 @@ const defaultTargetShare = 0.8;
 export const budgetFields = lazy(() => ({
   maxTokens: positiveInteger(),
   targetTokens: z.optional(positiveInteger()),
-  ...counterField(),
+  tokenCounter: z.optional(
+    objectWith<TokenCounter>(["countMessage", "countText"], "a TokenCounter").check(
+      z.refine(
+        ({ id, perRequest }) => typeof id === "string" && perRequest >= 0 && perRequest < Infinity,
+        'must have an "id" and a "perRequest" of 0 or more',
+      ),
+    ),
+  ),
 }));
 
 /**

@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import * as z from "zod/mini";
 import { ConfigurationError } from "../base/errors.js";
-import { fraction, lazy, objectWith, positiveInteger } from "../base/options.js";
+import { lazy } from "../base/options.js";
 import { countMessages } from "../tokens/counted-messages.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 
@@ -33,35 +33,44 @@ export interface WindowTrigger {
   readonly messages?: number;
 }
 
-const parts = lazy(() =>
-  z
-    .strictObject({
-      fraction: z.optional(fraction()),
-      tokens: z.optional(positiveInteger()),
-      messages: z.optional(positiveInteger()),
-    })
-    .check(z.refine((given) => Object.keys(given).length > 0, "must name fraction, tokens or messages")),
-);
+/** A check by hand: the parts of the schema library that it would take are larger than a reducer. */
+function isTrigger(value: unknown): boolean {
+  const isAmount = (part: unknown) => part === undefined || (Number.isSafeInteger(part) && (part as number) > 0);
+  if (typeof value !== "object" || value === null || Object.keys(value).length === 0) {
+    return false;
+  }
+  const { fraction: share, tokens, messages, ...others } = value as WindowTrigger;
+  const isShare = share === undefined || (typeof share === "number" && share >= 0 && share <= 1);
+  return isShare && isAmount(tokens) && isAmount(messages) && Object.keys(others).length === 0;
+}
 
-/** Schema field of the option `trigger`: a list of any of which one fires; empty where none is named. */
+const listOf = <T>(given: T | readonly T[]) => (Array.isArray(given) ? (given as readonly T[]) : [given as T]);
+
+/** Schema field of the option `trigger`; see {@link triggersIn}. */
 export const triggerField = lazy(() => ({
-  trigger: z._default(
-    z.pipe(
-      z.union([z.array(parts()), parts()], "must be a trigger or an array of triggers"),
-      z.transform((given) => (Array.isArray(given) ? given : [given])),
+  trigger: z.optional(
+    z.custom<WindowTrigger | readonly WindowTrigger[]>(
+      (value) => listOf(value).every(isTrigger),
+      "must be a trigger or an array of triggers, which name fraction, tokens or messages",
     ),
-    [],
   ),
 }));
 
-/** Schema field of a counter. */
+interface TriggerOption {
+  readonly trigger?: WindowTrigger | readonly WindowTrigger[] | undefined;
+}
+
+/** A list of triggers of any of which one fires; empty where none is named. */
+export function triggersIn({ trigger }: TriggerOption): readonly WindowTrigger[] {
+  return trigger === undefined ? [] : listOf(trigger);
+}
+
+/** Schema field of a counter for triggers. */
 export const counterField = lazy(() => ({
   tokenCounter: z.optional(
-    objectWith<TokenCounter>(["countMessage", "countText"], "a TokenCounter").check(
-      z.refine(
-        ({ id, perRequest }) => typeof id === "string" && perRequest >= 0 && perRequest < Infinity,
-        'must have an "id" and a "perRequest" of 0 or more',
-      ),
+    z.custom<TokenCounter>(
+      (value) => typeof (value as Partial<TokenCounter> | null)?.countMessage === "function",
+      "must be a TokenCounter",
     ),
   ),
 }));

@@ -8,7 +8,7 @@ import type { TokenCounter } from "../tokens/token-counter.js";
 import { ChatHistoryReducer } from "./chat-history-reducer.js";
 import { unchanged, type ReductionOutcome } from "./reduction-outcome.js";
 import { budgetFields, budgetOf, sectionFields, type TokenBudget, type TokenBudgetOptions } from "./options.js";
-import { mayReduce, triggerField, type WindowTrigger } from "./reduction-trigger.js";
+import { mayReduce, triggerField, triggersIn, type WindowTrigger } from "./reduction-trigger.js";
 import { countMessages } from "../tokens/counted-messages.js";
 import { clipToBudget, cutToBudget } from "./token-budget.js";
 
@@ -100,7 +100,7 @@ export class ChatHistoryTokenReducer extends ChatHistoryReducer {
     const before = await countMessages(this.tokenCounter, messages);
     const sections = sectionsOf(messages, this.#options);
     const kept = await cutToBudget(messages, { sections, budget: this.#budget });
-    const triggers = { trigger: this.#options.trigger, counter: this.tokenCounter, full: this.#budget.maxTokens };
+    const triggers = { trigger: triggersIn(this.#options), counter: this.tokenCounter, full: this.#budget.maxTokens };
     if (kept === "within_limit" || !(await mayReduce(messages, triggers))) {
       return unchanged(messages, { reason: "within_limit", tokens: before });
     }

@@ -9,7 +9,14 @@ import { isScreenshot, roleOf } from "../messages/roles.js";
 import { stepsOf } from "../messages/steps.js";
 import { lazy, nonEmptyText, nonNegativeInteger, parseOptions, positiveInteger } from "../base/options.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
-import { checkTriggers, counterField, mayReduce, triggerField, type WindowTrigger } from "./reduction-trigger.js";
+import {
+  checkTriggers,
+  counterField,
+  mayReduce,
+  triggerField,
+  triggersIn,
+  type WindowTrigger,
+} from "./reduction-trigger.js";
 import { ChatHistoryReducer } from "./chat-history-reducer.js";
 import { asShortened, unchanged, withShorterContent, type ReductionOutcome } from "./reduction-outcome.js";
 
@@ -115,9 +122,9 @@ export class ChatHistoryToolResultReducer extends ChatHistoryReducer {
     this.#lineFor = typeof placeholder === "string" ? () => placeholder : placeholder;
     this.#excluded = new Set(excludeTools);
     this.#keepImages = keepImages;
-    this.#trigger = trigger;
+    this.#trigger = triggersIn({ trigger });
     this.tokenCounter = tokenCounter;
-    checkTriggers("ChatHistoryToolResultReducer", { trigger, counter: tokenCounter });
+    checkTriggers("ChatHistoryToolResultReducer", { trigger: this.#trigger, counter: tokenCounter });
   }
 
   static override lc_name(): string {

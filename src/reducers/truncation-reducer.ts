@@ -7,7 +7,14 @@ import { lazy, nonNegativeInteger, parseOptions, positiveInteger, type SchemaOut
 import { ChatHistoryReducer } from "./chat-history-reducer.js";
 import { unchanged, type ReductionOutcome } from "./reduction-outcome.js";
 import { sectionFields } from "./options.js";
-import { checkTriggers, counterField, mayReduce, triggerField, type WindowTrigger } from "./reduction-trigger.js";
+import {
+  checkTriggers,
+  counterField,
+  mayReduce,
+  triggerField,
+  triggersIn,
+  type WindowTrigger,
+} from "./reduction-trigger.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 
 /** Options of {@link ChatHistoryTruncationReducer}. */
@@ -61,7 +68,8 @@ export class ChatHistoryTruncationReducer extends ChatHistoryReducer {
     super();
     this.#options = parseOptions("ChatHistoryTruncationReducer", schema(), options);
     this.tokenCounter = this.#options.tokenCounter;
-    checkTriggers("ChatHistoryTruncationReducer", { ...this.#options, counter: this.tokenCounter });
+    const trigger = triggersIn(this.#options);
+    checkTriggers("ChatHistoryTruncationReducer", { trigger, counter: this.tokenCounter });
   }
 
   static override lc_name(): string {
@@ -76,8 +84,8 @@ export class ChatHistoryTruncationReducer extends ChatHistoryReducer {
   }
 
   override async reduceWithOutcome(messages: BaseMessage[]): Promise<ReductionOutcome> {
-    const { trigger, tokenCounter: counter } = this.#options;
-    return (await mayReduce(messages, { trigger, counter }))
+    const triggers = { trigger: triggersIn(this.#options), counter: this.tokenCounter };
+    return (await mayReduce(messages, triggers))
       ? this.#cut(messages)
       : unchanged(messages, { reason: "within_limit" });
   }

@@ -140,8 +140,6 @@ export type RedisChatMemoryOptions = MemorySettings & ExactlyOne<StoreSource>;
 export interface WindowSource {
   /** Loads the reducer with the first call. */
   readonly load: () => ContextWindow | Promise<ContextWindow>;
-  /** True where the provider is asked to compact. */
-  readonly isNative: boolean;
   /** True where something else than the model tells a window: the reducer's options, or a refusal. */
   isTold: boolean;
 }
@@ -248,7 +246,7 @@ const memoryFields = lazy(() => ({
         value === "none" ||
         typeof value === "function" ||
         typeof (value as { invoke?: unknown } | null)?.invoke === "function",
-      'must be a ChatHistoryReducer, a Runnable or function from messages to messages, or "none"',
+      'must be a reducer, a Runnable or function of messages, or "none"',
     ),
   ),
   reduceWhen: z._default(
@@ -338,9 +336,9 @@ function requireGroups(
 function windowSource(reducer: ChatHistoryReducer | undefined): WindowSource | undefined {
   if (reducer === undefined) {
     const load = async () => (await import("../reducers/window/default-window.js")).defaultWindow();
-    return { load: loadedOnce(load), isNative: false, isTold: false };
+    return { load: loadedOnce(load), isTold: false };
   }
-  return isWindow(reducer) ? { load: () => reducer, isNative: reducer.isNative, isTold: reducer.isTold } : undefined;
+  return isWindow(reducer) ? { load: () => reducer, isTold: reducer.isTold } : undefined;
 }
 
 /** By its method: it may come from another copy of this package. */

@@ -14,7 +14,13 @@ import type { SummaryModel } from "./summarizer.js";
 import { countMeasure, tokenMeasure, type SummaryMeasure } from "./measure.js";
 import type { SummaryRole } from "../../messages/summary-message.js";
 import { defaultInstructions } from "./prompt.js";
-import { checkTriggers, triggerField, type ReducerTriggers, type WindowTrigger } from "../reduction-trigger.js";
+import {
+  checkTriggers,
+  triggerField,
+  triggersIn,
+  type ReducerTriggers,
+  type WindowTrigger,
+} from "../reduction-trigger.js";
 import { budgetFields, budgetOf, focusField, sectionFields } from "../options.js";
 
 /** Options of {@link ChatHistorySummarizationReducer}. Either `targetCount` or `maxTokens` is required. */
@@ -151,8 +157,12 @@ const owner = "ChatHistorySummarizationReducer";
 export function summarizationSettings(options: ChatHistorySummarizationReducerOptions): SummarizationSettings {
   const settings = parseOptions(owner, schema(), options);
   const measure = measureOf(settings);
-  const { trigger, tokenCounter, maxTokens: full } = settings;
-  const triggers = { trigger, counter: measure.tokenCounter ?? tokenCounter, ...(full !== undefined && { full }) };
+  const { tokenCounter, maxTokens: full } = settings;
+  const triggers = {
+    trigger: triggersIn(settings),
+    counter: measure.tokenCounter ?? tokenCounter,
+    ...(full !== undefined && { full }),
+  };
   checkTriggers(owner, triggers);
   return { ...settings, measure, triggers };
 }

@@ -183,8 +183,8 @@ export class ChatHistorySummarizationReducer extends ChatHistoryReducer {
 }
 
 /** The counter of triggers that count, for a measure in messages. */
-function countedBy({ trigger, tokenCounter }: SummarizationSettings): TokenCounter | undefined {
-  return trigger.some(({ tokens }) => tokens !== undefined) ? tokenCounter : undefined;
+function countedBy({ triggers, tokenCounter }: SummarizationSettings): TokenCounter | undefined {
+  return triggers.trigger.some(({ tokens }) => tokens !== undefined) ? tokenCounter : undefined;
 }
 
 interface Parts {

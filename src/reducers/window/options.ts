@@ -13,7 +13,7 @@ import {
 import { toolListSchema, type ToolDefinitionLike } from "../../tokens/formulas/tools-cost.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
 import { budgetFields, focusField } from "../options.js";
-import { triggerField, type WindowTrigger } from "../reduction-trigger.js";
+import { triggerField, triggersIn, type WindowTrigger } from "../reduction-trigger.js";
 import type { SummaryModel } from "../summary/summarizer.js";
 import { shorteningFields } from "../tool-result-reducer.js";
 
@@ -102,11 +102,15 @@ const schema = lazy(() =>
 );
 
 /** The checked options with their defaults. */
-export type WindowSettings = SchemaOutput<typeof schema>;
+export type WindowSettings = Omit<SchemaOutput<typeof schema>, "trigger"> & {
+  /** None where no size is named. */
+  readonly trigger: readonly WindowTrigger[];
+};
 
 /** @throws ConfigurationError naming the option. */
 export function windowSettings(options: ContextWindowOptions): WindowSettings {
-  const settings = parseOptions(owner, schema(), options);
+  const checked = parseOptions(owner, schema(), options);
+  const settings = { ...checked, trigger: triggersIn(checked) };
   checkReserve(owner, settings);
   return settings;
 }
