@@ -6,9 +6,16 @@ import { unknownKey } from "../store/refusals.js";
 import type { SessionRef } from "../store/session-ref.js";
 import type { SessionStore } from "../store/session-store.js";
 
-const firstRecords = 100;
+/** Records of the first page, of which nobody knows how large they are. */
+export const firstRecords = 100;
 const mostRecords = 500;
 const pageBytes = 1_000_000;
+
+/** Records of the next page, so that it is about a megabyte. */
+export function nextLimit(records: readonly string[]): number {
+  const bytes = records.reduce((sum, record) => sum + record.length, 0);
+  return Math.min(mostRecords, Math.max(1, Math.floor((pageBytes * records.length) / Math.max(1, bytes))));
+}
 
 /** Reads a log page by page, each of about a megabyte. */
 export class LogReader {
@@ -32,8 +39,7 @@ export class LogReader {
     if (page.from !== from || records.length === 0) {
       return undefined;
     }
-    const bytes = records.reduce((sum, record) => sum + record.length, 0);
-    this.#limit = Math.min(mostRecords, Math.max(1, Math.floor((pageBytes * records.length) / Math.max(1, bytes))));
+    this.#limit = nextLimit(records);
     records.forEach((record) => refuseSealed(this.#session.id, record));
     return records;
   }

@@ -6,6 +6,7 @@ import { checkOwnerName } from "../session/identity.js";
 import type { SessionMetadata } from "../session/labels.js";
 import { maxListLimit } from "../store/lists.js";
 import type { StoredSession } from "./stored-sessions.js";
+import { foldedText } from "./text-filter.js";
 
 /** Type of a message whose text is searched. */
 export type SearchedRole = "human" | "ai" | "tool" | "system";
@@ -146,13 +147,6 @@ export function checkedSearch(options: SessionSearchOptions): CheckedSearch {
   const place = cursor === undefined ? {} : cursor === null ? null : placeIn(cursor);
   return { ...rest, ...folded, owner: owner as string | undefined, metadata, from, to, place };
 }
-
-/** A text without the differences of case and of composed characters. */
-export function foldedText(text: string): string {
-  return (isASCII(text) ? text : text.normalize("NFKC")).toUpperCase();
-}
-
-const isASCII = (text: string) => !/[^\u0000-\u007f]/.test(text);
 
 /** Encodes a place as an opaque cursor. */
 export function searchCursor({ page, after, rest }: SearchPlace): string {

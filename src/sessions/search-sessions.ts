@@ -12,7 +12,6 @@ import type { StoredPage } from "../store/session-pages.js";
 import { concernsOneSession, leaveOut } from "./problems.js";
 import {
   checkedSearch,
-  foldedText,
   searchCursor,
   type CheckedSearch,
   type FoundSession,
@@ -23,6 +22,7 @@ import {
   type SessionSearchOptions,
 } from "./search-requests.js";
 import { storedSession } from "./stored-sessions.js";
+import { foldedText, textFilter } from "./text-filter.js";
 
 /** Sessions of a page of a list, and of those of all owners that are read together. */
 const listPage = 200;
@@ -31,9 +31,6 @@ const sortedSessions = 10_000;
 /** Sessions whose newest messages are read at a time. */
 const readAhead = 8;
 const pageMessages = 100;
-
-/** Characters that a record holds escaped. */
-const escaped = /["\\\u0000-\u001f]/;
 
 type SearchedStore = Pick<StoreWith<"lists" | "beside">, "lists" | "beside">;
 
@@ -57,6 +54,7 @@ class Search {
   readonly #store: SearchedStore;
   readonly #asked: CheckedSearch;
   readonly #onEvent: MemoryEventHandler | undefined;
+  readonly #mayShow: (record: string) => boolean;
   readonly #found: FoundSession[] = [];
   #searched = { sessions: 0, messages: 0, skipped: 0 };
   #end = Infinity;
@@ -67,6 +65,7 @@ class Search {
     this.#store = store;
     this.#asked = asked;
     this.#onEvent = onEvent;
+    this.#mayShow = textFilter(asked.text === undefined ? [] : [asked.text]);
     this.#place = asked.place ?? {};
   }
 
@@ -210,11 +209,8 @@ class Search {
     return undefined;
   }
 
-  /** False for most records without the text: to decode them all would take ten times as long. Sealed ones hide it. */
   #mayHold(record: string): boolean {
-    const text = this.#asked.text!;
-    const isWritten = escaped.test(text) || record.includes("\\u") || foldedText(record).includes(text);
-    return isWritten || parseSealed(record) !== undefined;
+    return this.#mayShow(record) || parseSealed(record) !== undefined;
   }
 
   /** By what its list says. */

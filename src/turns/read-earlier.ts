@@ -11,7 +11,8 @@ import { answeredId, callsOf, readEarlierName } from "../messages/calls.js";
 import { textOf } from "../messages/content.js";
 import { roleOf } from "../messages/roles.js";
 import type { ConversationSession } from "../session/conversation-session.js";
-import { foldedText } from "../sessions/search-requests.js";
+import { firstRecords, nextLimit } from "../sessions/read-log.js";
+import { foldedText, textFilter } from "../sessions/text-filter.js";
 import { requireGroup } from "../store/groups.js";
 import type { StoredPage } from "../store/session-pages.js";
 import { approximateCounter } from "../tokens/counters/approximate-counter.js";
@@ -76,7 +77,8 @@ export const readEarlierOption = lazy(() =>
  *
  * The model asks by words (`query`), by the call of a result (`toolCallId`) or by position (`from`, `limit`), and goes
  * on in a long answer with `offset`. What a history stores of the tool's message is a reference, not the text again. A
- * search reads pages of 500 messages from the newest on, so that neither Redis nor this process is busy for long.
+ * search reads pages of at most 500 messages from the newest on, so that neither Redis nor this process is busy for
+ * long.
  * Messages that `retention` discarded are said to be gone.
  *
  * @throws ConfigurationError naming the option.
@@ -151,7 +153,6 @@ interface Found {
   readonly message: BaseMessage;
 }
 
-const pageMessages = 500;
 const mostMessages = 50;
 
 async function readEarlier(session: ConversationSession, { query, toolCallId, from, limit }: Asked): Promise<Earlier> {
@@ -159,7 +160,7 @@ async function readEarlier(session: ConversationSession, { query, toolCallId, fr
   const words = typeof query === "string" ? foldedText(query).split(/\s+/).filter(Boolean) : [];
   if (typeof toolCallId === "string" && toolCallId !== "") {
     const isAsked = (message: BaseMessage) => roleOf(message) === "tool" && answeredId(message) === toolCallId;
-    const mayHold = (record: string) => record.includes(JSON.stringify(toolCallId));
+    const mayHold = (record: string) => record.includes(JSON.stringify(toolCallId)) || record.includes("\\u");
     return said(await search(session, { isAsked, mayHold, most: 1 }));
   }
   if (words.length > 0) {
@@ -167,22 +168,17 @@ async function readEarlier(session: ConversationSession, { query, toolCallId, fr
       const text = foldedText(textOf(message));
       return message.name !== readEarlierName && words.every((word) => text.includes(word));
     };
-    const isEscaped = words.some((word) => escaped.test(word));
-    const mayHold = (record: string) => isEscaped || record.includes("\\u") || holds(foldedText(record), words);
-    return said(await search(session, { isAsked, mayHold, most }));
+    return said(await search(session, { isAsked, mayHold: textFilter(words), most }));
   }
   const page = await pageOf(session, { after: amountIn(from, 0) - 1, limit: most });
   return said({ base: page.base, found: foundIn(page, () => true) });
 }
 
-/** Characters that a record holds escaped. */
-const escaped = /["\\\u0000-\u001f]/;
-
-const holds = (text: string, words: readonly string[]) => words.every((word) => text.includes(word));
-
 function amountIn(value: unknown, otherwise: number): number {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : otherwise;
 }
+
+type SearchedPage = Pick<StoredPage, "records" | "from" | "base">;
 
 interface SearchFor {
   isAsked(this: void, message: BaseMessage): boolean;
@@ -194,15 +190,43 @@ interface SearchFor {
 /** Searches from the newest message on. */
 async function search(session: ConversationSession, { isAsked, mayHold, most }: SearchFor) {
   const found: Found[] = [];
-  for (let before: number | undefined; ;) {
-    const page = await pageOf(session, { limit: pageMessages, ...(before !== undefined && { before }) });
-    const here = foundIn(page, isAsked, mayHold).slice(-(most - found.length));
-    found.unshift(...here);
-    if (found.length >= most || page.records.length === 0 || page.from <= page.base) {
-      return { base: page.base, found };
+  let base = 0;
+  for await (const page of newestFirst(session)) {
+    found.unshift(...foundIn(page, isAsked, mayHold).slice(-(most - found.length)));
+    base = page.base;
+    if (found.length >= most) {
+      break;
     }
-    before = page.from;
   }
+  return { base, found };
+}
+
+/** The log in pages of about a megabyte, newest first; behind the first one, the next is read while one is searched. */
+async function* newestFirst(session: ConversationSession): AsyncGenerator<SearchedPage> {
+  let page: SearchedPage = await pageOf(session, { limit: firstRecords });
+  for (let isFirst = true; ; isFirst = false) {
+    const { from, base, records } = page;
+    const read = () => pageBefore(session, from, Math.max(base, from - nextLimit(records)));
+    const ahead = isFirst || from <= base ? undefined : read();
+    // Awaited later, or never.
+    ahead?.catch(() => undefined);
+    yield page;
+    if (from <= base || records.length === 0) {
+      return;
+    }
+    page = await (ahead ?? read());
+  }
+}
+
+/** By native commands: a script that returns as many records takes twice the time, of both ends. */
+async function pageBefore(
+  { ref, context: { store } }: ConversationSession,
+  before: number,
+  from: number,
+): Promise<SearchedPage> {
+  const page = await store.readLog(ref, { from, limit: before - from });
+  // Where what it asked for is gone, it begins later.
+  return { ...page, records: page.records.slice(0, Math.max(0, before - page.from)) };
 }
 
 function pageOf(
@@ -216,7 +240,7 @@ function pageOf(
 
 /** Records that cannot be read are passed over. */
 function foundIn(
-  { records, from }: StoredPage,
+  { records, from }: SearchedPage,
   isAsked: SearchFor["isAsked"],
   mayHold: SearchFor["mayHold"] = () => true,
 ): Found[] {
