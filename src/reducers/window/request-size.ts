@@ -1,5 +1,6 @@
 import { SystemMessage, type AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { BoundedMap } from "../../base/bounded-map.js";
+import { shortHash } from "../../base/ids.js";
 import { compactionIn } from "../../messages/calls.js";
 import { isRecord } from "../../messages/values.js";
 import { estimateCost } from "../../tokens/counters/approximate-counter.js";
@@ -64,9 +65,12 @@ export async function requestSize(
   };
 }
 
-/** The name under which answers of a model keep what their requests were thought to take. */
+/**
+ * The name under which answers of a model keep what their requests were thought to take; short, because each answer is
+ * stored with it.
+ */
 export function askedName(model: string, { counter, isWhole }: NameParts): string {
-  return `asked:${isWhole ? "all" : "part"}:${counter.id}:${model}`;
+  return `asked:${isWhole ? "all" : "part"}:${shortHash(`${counter.id} ${model}`, 8)}`;
 }
 
 interface NameParts extends Pick<AskedName, "isWhole"> {
