@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { simulateReducers, type ReducerLike, type TokenCounter } from "langchain-redis-memory";
+import { simulateReducers, type ReducerLike, type SimulationOptions, type TokenCounter } from "langchain-redis-memory";
 import { isSystem } from "../setting/recorded-conversations.js";
 
 /** What all requests of some conversations cost, and what they showed to the model. */
@@ -7,10 +7,15 @@ export interface Bill {
   readonly sent: number;
   readonly cached: number;
   readonly reductions: number;
+  /** Requests that do not begin with the whole one before. */
+  readonly prefixBreaks: number;
   /** Shares from 0 to 1 of what the user had said, and of the whole tool results that there were, at each request. */
   readonly questionsSeen: number;
   readonly toolResultsSeen: number;
 }
+
+/** What each request holds besides its messages. */
+export type RequestParts = Pick<SimulationOptions, "systemPrompt" | "tools">;
 
 /** A way to keep prompts within a budget; without a reducer, nothing is cut. */
 export interface Policy {
@@ -48,9 +53,13 @@ export async function tokensOf(messages: readonly BaseMessage[], counter: TokenC
 /** Replays the conversations under a policy. */
 export async function billOf(
   conversations: readonly Budgeted[],
-  { policy, counter }: { readonly policy: Policy; readonly counter: TokenCounter },
+  {
+    policy,
+    counter,
+    request,
+  }: { readonly policy: Policy; readonly counter: TokenCounter; readonly request?: RequestParts },
 ): Promise<Bill> {
-  const total = { sent: 0, cached: 0, reductions: 0 };
+  const total = { sent: 0, cached: 0, reductions: 0, prefixBreaks: 0 };
   const [questions, toolResults] = [
     { seen: 0, said: 0 },
     { seen: 0, said: 0 },
@@ -58,10 +67,11 @@ export async function billOf(
   for (const { messages, budget } of conversations) {
     const reducer = policy.reducerFor(budget);
     const candidate = { name: policy.name, ...(reducer !== undefined && { reducer }) };
-    const [result] = await simulateReducers([messages], [candidate], { tokenCounter: counter });
+    const [result] = await simulateReducers([messages], [candidate], { tokenCounter: counter, ...request });
     total.sent += result!.sent;
     total.cached += result!.cached;
     total.reductions += result!.reductions;
+    total.prefixBreaks += result!.prefixBreaks;
     add(questions, result!.questionsSeen, saidBeforeRequests(messages, "human"));
     add(toolResults, result!.toolResultsSeen, saidBeforeRequests(messages, "tool"));
   }

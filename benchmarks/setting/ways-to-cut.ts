@@ -60,7 +60,7 @@ export function policiesFor(targets: readonly number[], counter: TokenCounter): 
 }
 
 /** LangChain's own way: from all messages, at each call. */
-function trimmer(maxTokens: number, counter: TokenCounter) {
+export function trimmer(maxTokens: number, counter: TokenCounter) {
   const counts = new WeakMap<BaseMessage, number>();
   const count = async (message: BaseMessage) => {
     const known = counts.get(message) ?? (await tokensOf([message], counter));

@@ -15,6 +15,7 @@ import type { Headline, Section, Setting, Table, Target } from "../report/sectio
 import { conversation, sentence } from "../setting/messages.js";
 import { joined, recordedConversations } from "../setting/recorded-conversations.js";
 import { defaultTarget, neverCut, policiesFor, summaryTokens, tokenName, trimmedName } from "../setting/ways-to-cut.js";
+import { requestsBilled } from "./requests-billed.js";
 
 /** Prices of a token that the provider has in its prompt cache, against one that it has not; the first one counts. */
 const cachedPrices = [0.1, 0.25, 0.5] as const;
@@ -49,7 +50,7 @@ export async function tokensBilledSuite({ quick }: Setting): Promise<Section> {
     measured.push({ ...each, bills });
   }
   const loop = await toolLoopReductions(counter);
-  return section({
+  const plain = section({
     measured,
     targets,
     source,
@@ -57,6 +58,14 @@ export async function tokensBilledSuite({ quick }: Setting): Promise<Section> {
     loop,
     conversations: conversations.length,
   });
+  const requests = await requestsBilled(joined(conversations, joinedConversations), counter);
+  return {
+    ...plain,
+    about: `${plain.about} ${requests.about}`,
+    tables: [...requests.tables, ...plain.tables],
+    targets: [...plain.targets!, ...(conversations.length < enough ? [] : requests.targets)],
+    headlines: [...requests.headlines, ...plain.headlines!],
+  };
 }
 
 /** Reductions of a session of 20 turns, each with a tool call and a long result, by the README's pipeline. */
@@ -209,7 +218,6 @@ function headline(what: string, { bills }: Measured): Headline {
   const [ours, theirs] = [tokenName(defaultTarget), trimmedName];
   return {
     what,
-    inReadme: true,
     ours: shown(ours),
     others: `${shown(theirs)} (trimMessages); ${whole(cost(neverCut))} (never cut)`,
     difference: `${digits(cost(ours) / cost(theirs))} × as many`,
