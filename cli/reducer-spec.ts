@@ -1,13 +1,16 @@
+import type { BaseMessage } from "@langchain/core/messages";
 import { RunnableLambda } from "@langchain/core/runnables";
 import { ConfigurationError } from "../src/base/errors.js";
 import { pipeReducers } from "../src/reducers/pipe-reducers.js";
-import type { ChatHistoryReducer } from "../src/reducers/chat-history-reducer.js";
+import { ChatHistoryReducer } from "../src/reducers/chat-history-reducer.js";
 import { ChatHistorySummarizationReducer } from "../src/reducers/summary/summarization-reducer.js";
 import { ChatHistoryTokenReducer } from "../src/reducers/token-reducer.js";
 import { ChatHistoryToolResultReducer } from "../src/reducers/tool-result-reducer.js";
 import { ChatHistoryTruncationReducer } from "../src/reducers/truncation-reducer.js";
 import { contextWindow } from "../src/reducers/window/context-window.js";
 import type { ContextWindowOptions } from "../src/reducers/window/options.js";
+import { promptTokens } from "../src/reducers/window/request-size.js";
+import { countMessages } from "../src/tokens/counted-messages.js";
 import { tiktokenCounter } from "../src/tokens/counters/tiktoken-counter.js";
 import type { NamedReducer } from "../src/reducers/simulation/simulate-reducers.js";
 import { UsageError } from "./failure.js";
@@ -21,14 +24,19 @@ Reducers:
   summarize:20+10          a summary instead of what exceeds 20 messages
   summarize:8000/6400      the same, by tokens
   tools:3                  results before the last 3 tool steps are shortened
+  tools:3@4000             the same, where a request exceeds 4,000 tokens
+  tools:3@4000+800         ... and at least 800 become free
   tools:3,token:8000/6400  one behind the other
-  window:8192              contextWindow, with --system and --tools`;
+  window:8192              contextWindow in a window of 8,192 tokens
+  window:8000/6400         contextWindow in a room of 8,000, down to 6,400
+  window+summary:8000/6400 the same, with a summary of what leaves
+Tokens are those of requests: --system and --tools take their part of them.`;
 
 /** Stands for a summary, since no model is called. */
 export interface SummarySetting {
   /** Words of a summary, each of about one token. */
   readonly summaryTokens: number;
-  /** Parts of each request that contextWindow counts. @default none */
+  /** Parts of each request besides its messages. @default none */
   readonly request?: Pick<ContextWindowOptions, "systemPrompt" | "tools">;
 }
 
@@ -45,33 +53,119 @@ export function reducerOf(spec: string, setting: SummarySetting): NamedReducer {
   return { name: spec, reducer: parts.length === 1 ? parts[0]! : pipeReducers(...(parts as [ChatHistoryReducer])) };
 }
 
-const form = /^(truncate|token|summarize|tools|window):(\d+)(?:([+/])(\d+))?$/;
+/**
+ * The ways to keep requests within a room that docs/choosing-a-reducer.md compares: none, each reducer, those of other
+ * packages that shorten results long before the room is full, and contextWindow.
+ */
+export function policiesFor(room: number): string[] {
+  const share = (percent: number) => Math.max(1, Math.floor((room * percent) / 100));
+  const cut = `token:${room}/${share(80)}`;
+  return [
+    "none",
+    cut,
+    `tools:4@${share(50)},token:${share(80)}/${share(50)}`,
+    `tools:3@${share(50)},${cut}`,
+    `tools:3@${share(50)}+${share(10)},${cut}`,
+    `tools:3,${cut}`,
+    ...[80, 60].map((target) => `summarize:${room}/${share(target)}`),
+    ...[80, 60].map((target) => `window:${room}/${share(target)}`),
+    ...[80, 60].map((target) => `window+summary:${room}/${share(target)}`),
+  ];
+}
 
-function single(part: string, { summaryTokens, request }: SummarySetting): ChatHistoryReducer {
-  const [, kind, first, separator, second] = form.exec(part) ?? [];
-  const [size, other] = [Number(first), second === undefined ? undefined : Number(second)];
-  const counts = { targetCount: size, ...(other !== undefined && { thresholdCount: other }) };
-  const tokens = { maxTokens: size, ...(other !== undefined && { targetTokens: other }) };
+const form = /^(truncate|token|summarize|tools|window|window\+summary):(\d+)(?:([+/@])(\d+)(?:\+(\d+))?)?$/;
+
+/** A part of a spec, read. */
+interface Numbers {
+  readonly size: number;
+  readonly other: number | undefined;
+  readonly least: number | undefined;
+}
+
+function single(part: string, setting: SummarySetting): ChatHistoryReducer {
+  const [, kind, first, separator, second, third] = form.exec(part) ?? [];
+  const number = (text: string | undefined) => (text === undefined ? undefined : Number(text));
+  const numbers = { size: Number(first), other: number(second), least: number(third) };
+  const make = third === undefined || separator === "@" ? makers[`${kind}${separator ?? ""}`] : undefined;
   try {
-    if (kind === "truncate" && separator !== "/") {
-      return new ChatHistoryTruncationReducer(counts);
-    }
-    if (kind === "token" && separator !== "+") {
-      return new ChatHistoryTokenReducer(tokens);
-    }
-    if (kind === "summarize") {
-      const model = RunnableLambda.from(() => "word ".repeat(summaryTokens).trim());
-      const limits = separator === "/" ? tokens : counts;
-      return new ChatHistorySummarizationReducer({ model, failOnError: false, ...limits });
-    }
-    if (kind === "window" && separator === undefined) {
-      return contextWindow({ maxInputTokens: size, tokenCounter: tiktokenCounter(), ...request });
-    }
-    if (kind === "tools" && separator === undefined) {
-      return new ChatHistoryToolResultReducer({ keepLast: size });
+    if (make !== undefined) {
+      return make(numbers, setting);
     }
   } catch (error) {
     throw ConfigurationError.isInstance(error) ? new UsageError(`--reducer ${part}: ${error.message}`) : error;
   }
   throw new UsageError(`--reducer: "${part.slice(0, 60)}" is no reducer; see --help for the ways to write one.`);
+}
+
+/** By kind and separator. */
+const makers: Readonly<Record<string, (numbers: Numbers, setting: SummarySetting) => ChatHistoryReducer>> = {
+  truncate: (numbers) => new ChatHistoryTruncationReducer(countsOf(numbers)),
+  "truncate+": (numbers) => new ChatHistoryTruncationReducer(countsOf(numbers)),
+  token: (numbers, setting) => new ChatHistoryTokenReducer(tokensOf(numbers, setting)),
+  "token/": (numbers, setting) => new ChatHistoryTokenReducer(tokensOf(numbers, setting)),
+  summarize: (numbers, setting) => summarizing(countsOf(numbers), setting),
+  "summarize+": (numbers, setting) => summarizing(countsOf(numbers), setting),
+  "summarize/": (numbers, setting) => summarizing(tokensOf(numbers, setting), setting),
+  tools: ({ size }) => new ChatHistoryToolResultReducer({ keepLast: size }),
+  "tools@": ({ size, other = 0, least = 0 }, setting) => {
+    const inner = new ChatHistoryToolResultReducer({ keepLast: size, thresholdCount: 0 });
+    return new FromSizeOn(inner, { from: other - fixedTokens(setting), least });
+  },
+  window: ({ size }, { request }) =>
+    contextWindow({ maxInputTokens: size, tokenCounter: tiktokenCounter(), ...request }),
+  "window/": (numbers, setting) => contextWindow(roomOptions(numbers, setting)),
+  "window+summary/": (numbers, setting) =>
+    contextWindow({ ...roomOptions(numbers, setting), summary: { model: writer(setting) } }),
+};
+
+const countsOf = ({ size, other }: Numbers) => ({
+  targetCount: size,
+  ...(other !== undefined && { thresholdCount: other }),
+});
+
+/** Sizes are those of requests, of which system prompt and tools take their part. */
+function tokensOf({ size, other }: Numbers, setting: SummarySetting) {
+  const fixed = fixedTokens(setting);
+  return { maxTokens: size - fixed, ...(other !== undefined && { targetTokens: other - fixed }) };
+}
+
+const fixedTokens = ({ request: { systemPrompt, tools = [] } = {} }: SummarySetting) =>
+  promptTokens({ systemPrompt, tools: [...tools] });
+
+const writer = ({ summaryTokens }: SummarySetting) => RunnableLambda.from(() => "word ".repeat(summaryTokens).trim());
+
+function summarizing(limits: ReturnType<typeof countsOf> | ReturnType<typeof tokensOf>, setting: SummarySetting) {
+  return new ChatHistorySummarizationReducer({ model: writer(setting), failOnError: false, ...limits });
+}
+
+/** All of the window is room: what is left for the answer is not told. */
+function roomOptions({ size, other = size }: Numbers, { request }: SummarySetting): ContextWindowOptions {
+  const room = { maxInputTokens: size, reserveForAnswer: 0, safetyMargin: 0, target: other / size };
+  return { ...room, tokenCounter: tiktokenCounter(), ...request };
+}
+
+/** A reducer that is asked from a size on, and whose result counts where it frees enough. */
+class FromSizeOn extends ChatHistoryReducer {
+  override readonly tokenCounter = tiktokenCounter();
+  readonly #inner: ChatHistoryReducer;
+  readonly #from: number;
+  readonly #least: number;
+
+  constructor(inner: ChatHistoryReducer, { from, least }: { readonly from: number; readonly least: number }) {
+    super();
+    this.#inner = inner;
+    this.#from = from;
+    this.#least = least;
+  }
+
+  override get viewLimit() {
+    return { tokens: Math.max(0, this.#from) };
+  }
+
+  override async reduce(messages: BaseMessage[]): Promise<BaseMessage[] | null> {
+    const tokens = await countMessages(this.tokenCounter, messages);
+    const reduced = tokens > this.#from ? await this.#inner.reduce(messages) : null;
+    const frees = reduced === null ? 0 : tokens - (await countMessages(this.tokenCounter, reduced));
+    return frees > 0 && frees >= this.#least ? reduced : null;
+  }
 }

@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import type { ReducerSimulation } from "../../src/reducers/simulation/simulate-reducers.js";
 import { jsonLines, runCommand } from "../support/built-command.js";
 import { hostedCommands } from "../support/hosted-commands.js";
 import { ai, human } from "../support/messages.js";
@@ -17,6 +18,7 @@ function file(name: string, ...lines: readonly string[]): string {
 }
 
 const run = hostedCommands();
+const long = file("long.txt", "You help travellers. ".repeat(100));
 
 describe("the command simulate", () => {
   it("plays the conversations of the package where nothing else is named, in 80 columns without colour", async () => {
@@ -85,6 +87,44 @@ describe("the command simulate", () => {
     });
   });
 
+  it("compares all ways to keep such requests within a room, cached and uncached", async () => {
+    const system = file("prompt.txt", "You help travellers. ".repeat(100));
+    const definition = { type: "function", function: { name: "search", description: "Finds flights. ".repeat(40) } };
+    const parts = ["--system", system, "--tools", file("list.json", JSON.stringify([definition]))];
+    const { output } = await runCommand(["simulate", ...parts, "--room", "3000", "--price", "2,1", "--json"]);
+    const rows = jsonLines(output) as unknown as ReducerSimulation[];
+    expect(rows.map(({ reducer }) => reducer)).toEqual([
+      "none",
+      "token:3000/2400",
+      "tools:4@1500,token:2400/1500",
+      "tools:3@1500,token:3000/2400",
+      "tools:3@1500+300,token:3000/2400",
+      "tools:3,token:3000/2400",
+      ...["summarize:3000/2400", "summarize:3000/1800"],
+      ...["window:3000/2400", "window:3000/1800", "window+summary:3000/2400", "window+summary:3000/1800"],
+    ]);
+    const of = (name: string) => rows.find(({ reducer }) => reducer === name)!;
+    const [never, cut, window] = [of("none"), of("token:3000/2400"), of("window:3000/2400")];
+    expect(rows.every(({ sent, billedUncached }) => billedUncached === 2 * sent)).toBe(true);
+    expect(never).toMatchObject({ questionsSeen: 1, toolResultsSeen: 1, reductions: 0 });
+    expect(window.questionsSeen).toBeGreaterThan(cut.questionsSeen);
+    expect(window.sent / window.requests).toBeLessThan(3_000);
+    expect(of("tools:4@1500,token:2400/1500").reductions).toBeGreaterThan(of("tools:3,token:3000/2400").reductions);
+    const small = ["tools:1@800", "tools:1@800+600"].flatMap((spec) => ["--reducer", spec]);
+    const [gated, rare] = jsonLines((await runCommand(["simulate", "--json", ...small])).output);
+    expect(Number(rare!["reductions"])).toBeGreaterThan(0);
+    expect(Number(rare!["reductions"])).toBeLessThan(Number(gated!["reductions"]));
+    // Room is what the parts leave of it.
+    const { output: without } = await runCommand(["simulate", "--room", "3000", "--json"]);
+    const plain = (jsonLines(without) as unknown as ReducerSimulation[]).find(
+      ({ reducer }) => reducer === cut.reducer,
+    )!;
+    expect(plain.questionsSeen).toBeGreaterThan(cut.questionsSeen);
+    const table = (await runCommand(["simulate", ...parts])).output;
+    expect(table).toMatch(/^window:8000\/6400 /m);
+    expect(table).toMatch(/^reducer +sent +cached +billed +uncached +cuts/m);
+  });
+
   it("writes a picture with --svg", async () => {
     const path = join(folder, "picture.svg");
     expect((await runCommand(["simulate", "--svg", path])).exitCode).toBe(0);
@@ -101,6 +141,13 @@ describe("the command simulate", () => {
     ["an empty file", ["simulate", "--file", file("b.jsonl")], 1, /holds no conversation\.$/],
     ["no messages", ["simulate", "--file", file("c.jsonl", "", "[]")], 1, /c\.jsonl:2: .*no messages\.$/],
     ["a message that is none", ["simulate", "--file", file("d.jsonl", '[{"role":"x"}]')], 1, /d\.jsonl:1: /],
+    [
+      "a room that the tools fill",
+      ["simulate", "--room", "20", "--system", long],
+      2,
+      /^--reducer token:20\/16: .*maxTokens/,
+    ],
+    ["a reducer with a part too much", ["simulate", "--reducer", "token:8000/6400+5"], 2, /is no reducer; see --help/],
     ["a reducer that is none", ["simulate", "--reducer", "tokens:5"], 2, /"tokens:5" is no reducer; see --help/],
     [
       "a reducer's wrong number",

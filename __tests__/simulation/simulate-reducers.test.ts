@@ -34,6 +34,7 @@ describe("simulateReducers", () => {
       sent: 4 + 2 + 3 + (4 + 2 + 3 + 1 + 3),
       cached: 6,
       billed: 9 + 13 - 6 + 0.6,
+      billedUncached: 9 + 13,
       reductions: 0,
       prefixBreaks: 0,
       questionsSeen: 1,
@@ -52,6 +53,7 @@ describe("simulateReducers", () => {
     expect(result).toMatchObject({
       reducer: "ChatHistoryTruncationReducer",
       ...{ requests: 3, sent: 15, cached: 0, billed: 30, reductions: 2, prefixBreaks: 2, questionsSeen: 3 / 6 },
+      billedUncached: 30,
     });
   });
 
@@ -97,7 +99,7 @@ describe("simulateReducers", () => {
     expect(results).toEqual([
       {
         ...{ reducer: "none", requests: 0, sent: 0, cached: 0, billed: 0, reductions: 0, prefixBreaks: 0 },
-        ...{ questionsSeen: 1, toolResultsSeen: 1 },
+        ...{ billedUncached: 0, questionsSeen: 1, toolResultsSeen: 1 },
       },
     ]);
   });

@@ -16,7 +16,7 @@ import { counted, whole } from "../figures.js";
 import { interrupted } from "../interruption.js";
 import { collected, positiveOperand } from "../operands.js";
 import { parsedJson } from "../parsed-json.js";
-import { reducerOf, reducerSpecHelp, type SummarySetting } from "../reducer-spec.js";
+import { policiesFor, reducerOf, reducerSpecHelp, type SummarySetting } from "../reducer-spec.js";
 import type { Column } from "../fitting-columns.js";
 import type { Screen } from "../screen.js";
 import { openServer, withServerOptions, type ServerOptions } from "../server.js";
@@ -29,15 +29,30 @@ interface SimulateOptions extends ServerOptions {
   readonly svg?: string;
   readonly system?: string;
   readonly tools?: string;
+  readonly room?: number;
 }
 
-const columns: readonly Column[] = [
-  { title: "reducer", cut: { order: 1, least: 8 } },
-  ...["sent", "cached", "billed", "cuts", "breaks", "questions", "results"].map((title) => ({
-    title,
-    align: "right" as const,
-    isSpare: ["cached", "cuts", "breaks"].includes(title),
-  })),
+const defaultRoom = 8_000;
+
+/** A column, and what stands in it. */
+interface Figure extends Column {
+  readonly show: (result: ReducerSimulation) => string;
+}
+
+const figure = (title: string, show: Figure["show"]): Figure => ({ title, show, align: "right" });
+const spare = (title: string, show: Figure["show"]): Figure => ({ ...figure(title, show), isSpare: true });
+
+const uncached = spare("uncached", ({ billedUncached }) => price(billedUncached));
+const columns: readonly Figure[] = [
+  { title: "reducer", cut: { order: 1, least: 8 }, show: ({ reducer }) => reducer },
+  figure("sent", ({ sent }) => whole(sent)),
+  spare("cached", ({ cached }) => whole(cached)),
+  figure("billed", ({ billed }) => price(billed)),
+  uncached,
+  spare("cuts", ({ reductions }) => whole(reductions)),
+  spare("breaks", ({ prefixBreaks }) => whole(prefixBreaks)),
+  figure("questions", ({ questionsSeen }) => percent(questionsSeen)),
+  figure("results", ({ toolResultsSeen }) => percent(toolResultsSeen)),
 ];
 
 /** `simulate`: what reducers would do to conversations, without a model and without writing. */
@@ -57,6 +72,11 @@ export function simulateCommand(): CommandDefinition {
     )
     .option("--system <path>", "a text file: the system prompt of each request")
     .option("--tools <path>", "a JSON file: the list of the tools of each request")
+    .option(
+      "--room <tokens>",
+      "all ways to keep a request within so many tokens (with --system or --tools: 8000)",
+      positiveOperand,
+    )
     .option("--summary-tokens <number>", "length of a summary; no model is called", positiveOperand, 300)
     .option("--svg <path>", "write a picture of the results")
     .addHelpText("after", reducerSpecHelp);
@@ -68,8 +88,8 @@ export function simulateCommand(): CommandDefinition {
 
 async function simulate(context: CommandContext, options: SimulateOptions, sessions: string[]): Promise<ExitCode> {
   const { screen } = context;
-  const specs = options.reducer ?? ["none", "truncate:20+10", "token:8000/6400"];
   const request = await requestOf(options);
+  const specs = specsOf(options, Object.keys(request).length > 0);
   const reducers = specs.map((spec) => reducerOf(spec, { ...options, request }));
   const how = { ...request, prices: options.price ?? { input: 1, cached: 0.1 } };
   const { conversations, source } = await conversationsOf(context, options, sessions);
@@ -81,7 +101,8 @@ async function simulate(context: CommandContext, options: SimulateOptions, sessi
     const [result] = await simulateReducers(conversations, [reducer], how);
     results.push(result!);
   }
-  await print(screen, results, { conversations: conversations.length, source });
+  const comparesRooms = options.room !== undefined || Object.keys(request).length > 0;
+  await print(screen, results, { conversations: conversations.length, source, comparesRooms });
   if (options.svg !== undefined) {
     const { simulationPicture } = await import("../simulation-picture.js");
     await writeFile(options.svg, await simulationPicture(results)).catch((error: NodeJS.ErrnoException) => {
@@ -89,6 +110,13 @@ async function simulate(context: CommandContext, options: SimulateOptions, sessi
     });
   }
   return exitCodes.done;
+}
+
+function specsOf({ reducer, room }: SimulateOptions, hasParts: boolean): readonly string[] {
+  if (room !== undefined || (hasParts && reducer === undefined)) {
+    return [...policiesFor(room ?? defaultRoom), ...(reducer ?? [])];
+  }
+  return reducer ?? ["none", "truncate:20+10", "token:8000/6400"];
 }
 
 /** The parts that each request has besides its messages. */
@@ -144,7 +172,11 @@ async function conversationsOf(
 async function print(
   screen: Screen,
   results: readonly ReducerSimulation[],
-  { conversations, source }: { readonly conversations: number; readonly source: string },
+  {
+    conversations,
+    source,
+    comparesRooms,
+  }: { readonly conversations: number; readonly source: string; readonly comparesRooms: boolean },
 ): Promise<void> {
   for (const result of results) {
     await screen.record(result);
@@ -152,21 +184,14 @@ async function print(
   const requests = results[0]?.requests ?? 0;
   const read = `${counted(conversations, "conversation")} from ${source}`;
   await screen.line(`${read}, ${counted(requests, "request")} to the model. Sizes are prompt tokens.\n`);
+  const shown = comparesRooms ? columns : columns.filter((column) => column !== uncached);
   await screen.table(
-    columns,
-    results.map((result) => [
-      result.reducer,
-      whole(result.sent),
-      whole(result.cached),
-      price(result.billed),
-      whole(result.reductions),
-      whole(result.prefixBreaks),
-      percent(result.questionsSeen),
-      percent(result.toolResultsSeen),
-    ]),
+    shown,
+    results.map((result) => shown.map(({ show }) => show(result))),
   );
   await screen.line(
-    "\nbilled: at the prices given. breaks: requests that do not begin with all of the one before.\n" +
+    `\nbilled: at the prices given${comparesRooms ? "; uncached: without a prompt cache" : ""}. ` +
+      "breaks: requests that do not begin with all of the one before.\n" +
       "questions, results: the share of user messages and whole tool results that the model still saw.",
   );
 }

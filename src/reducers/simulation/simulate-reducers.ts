@@ -65,6 +65,8 @@ export interface ReducerSimulation {
   readonly cached: number;
   /** Price of `sent`. */
   readonly billed: number;
+  /** Price of `sent` if no prompt cache had any of it. */
+  readonly billedUncached: number;
   /** How often the view became smaller. */
   readonly reductions: number;
   /** Requests that do not begin with the whole previous request. */
@@ -148,6 +150,7 @@ function resultOf(name: string, totals: RequestTotals, { input, cached }: Prompt
     reducer: name,
     ...counts,
     billed: (counts.sent - counts.cached) * input + counts.cached * cached,
+    billedUncached: counts.sent * input,
     questionsSeen: share(questions),
     toolResultsSeen: share(toolResults),
   };
