@@ -36,11 +36,11 @@ export async function windowCostsSuite({ server, quick }: Setting): Promise<Sect
   return {
     title: "What a window costs",
     about:
-      `A search of \`read_earlier_messages\` through ${whole(searched)} recorded messages, ${digits(searches.megabytes)} MB ` +
-      "of text, for a word that none or only the oldest holds. An estimate is what the reducer does for a request " +
-      `that fits: ${viewed} messages with their counts known but for the newest two, the system prompt and ` +
-      `${airlineTools.length} tools. Medians; processor time does not depend on other work on the machine. The longest ` +
-      "time without a pause is that for which no other work of the process could begin.",
+      `A search of \`read_earlier_messages\` through ${whole(searched)} recorded messages, ` +
+      `${digits(searches.megabytes)} MB of text, for a word that none or only the oldest holds. An estimate is what ` +
+      `the reducer does for a request that fits: ${viewed} messages with their counts known but for the newest two, ` +
+      `the system prompt and ${airlineTools.length} tools. Medians; processor time does not depend on other work on ` +
+      "the machine. The longest time without a pause is that for which no other work of the process could begin.",
     tables: [
       { title: `Search of ${whole(searched)} messages`, head, rows: searches.rows.map((each) => row(...each)) },
       { title: "Estimate of a request", head: head.slice(0, 3), rows: [row("each", estimates).slice(0, 3)] },

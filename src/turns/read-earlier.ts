@@ -225,7 +225,7 @@ async function pageBefore(
   from: number,
 ): Promise<SearchedPage> {
   const page = await store.readLog(ref, { from, limit: before - from });
-  // Where what it asked for is gone, it begins later.
+  // A page begins later if what it asked for is gone.
   return { ...page, records: page.records.slice(0, Math.max(0, before - page.from)) };
 }
 
