@@ -210,7 +210,7 @@ describe("the inspector", () => {
     const laidOut = '{\n  "id": 12345678901234567890\n}';
     expect([0, 2, 3].map((index) => shown[index]!.parts[0])).toEqual([
       { kind: "text", text: json, length: json.length },
-      { kind: "other", what: "JSON", text: laidOut, length: laidOut.length },
+      { kind: "json", what: "JSON", text: laidOut, length: laidOut.length },
       { kind: "text", text: "[not JSON]", length: 10 },
     ]);
     expect(await ask<TextPiece>("text", { id: "s", position: 2, index: 0 })).toMatchObject({ text: laidOut });

@@ -109,12 +109,12 @@ export interface OutlinePage {
   readonly next: number;
 }
 
-/** A piece of what a message says. Texts are cut; `length` is that of the whole. */
+/** A piece of what a message says. Texts are cut; `length` is that of the whole. JSON has a line for each value. */
 export type ShownPart =
   | { readonly kind: "text" | "reasoning"; readonly text: string; readonly length: number }
   | { readonly kind: "image"; readonly url: string }
   | { readonly kind: "address"; readonly what: string; readonly text: string }
-  | { readonly kind: "other"; readonly what: string; readonly text: string; readonly length: number };
+  | { readonly kind: "json" | "other"; readonly what: string; readonly text: string; readonly length: number };
 
 /** A call that a message makes. */
 export interface ShownCall {
@@ -122,7 +122,7 @@ export interface ShownCall {
   readonly name: string;
   readonly args: string;
   readonly length: number;
-  /** False where the arguments are no object. */
+  /** False where the arguments are no object, and not laid out as JSON. */
   readonly readable: boolean;
 }
 

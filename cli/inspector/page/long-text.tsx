@@ -18,7 +18,8 @@ export interface TextSource {
   readonly index: number;
 }
 
-interface LongTextProps {
+/** A text, and where it is from. */
+export interface LongTextProps {
   readonly model: SessionModel;
   readonly text: string;
   /** The length of the whole text; `text` may be its beginning. */
@@ -27,15 +28,11 @@ interface LongTextProps {
   readonly isCode?: boolean;
 }
 
-/** A text, folded where it is long. What the page does not hold yet comes piece by piece, as the reader asks for it. */
-export function LongText({ model, text, length, source, isCode = false }: LongTextProps) {
-  const name = JSON.stringify(source);
-  const [fetched, setFetched] = useKept<TextPiece | undefined>(model, `text ${name}`, undefined);
-  const [isOpen, setOpen] = useKept(model, `open ${name}`, false);
+/** What is known of a text, how much is left, and how to fetch the next piece of it. */
+export function usePieces({ model, text, length, source }: Omit<LongTextProps, "isCode">) {
+  const [fetched, setFetched] = useKept<TextPiece | undefined>(model, `text ${JSON.stringify(source)}`, undefined);
   const [problem, setProblem] = useState<string>();
   const known = fetched?.text ?? text;
-  const isLong = length > foldedLength;
-  const shown = !isLong || isOpen ? known : text.slice(0, foldedLength);
   const rest = length - (fetched?.end ?? Math.min(sentLength, length));
   const more = async () => {
     try {
@@ -46,6 +43,16 @@ export function LongText({ model, text, length, source, isCode = false }: LongTe
       setProblem((error as Error).message);
     }
   };
+  return { known, rest, more: () => void more(), problem };
+}
+
+/** A text, folded where it is long. What the page does not hold yet comes piece by piece, as the reader asks for it. */
+export function LongText(props: LongTextProps) {
+  const { model, text, length, source, isCode = false } = props;
+  const { known, rest, more, problem } = usePieces(props);
+  const [isOpen, setOpen] = useKept(model, `open ${JSON.stringify(source)}`, false);
+  const isLong = length > foldedLength;
+  const shown = !isLong || isOpen ? known : text.slice(0, foldedLength);
   return (
     <div class="long-text">
       <p class={isCode ? "text text-code" : "text"} dir="auto">
@@ -57,12 +64,17 @@ export function LongText({ model, text, length, source, isCode = false }: LongTe
           {isOpen ? "Fold" : `Show all ${counted(length, "character")}`}
         </button>
       )}
-      {isLong && isOpen && rest > 0 && (
-        <button type="button" class="fold" onClick={() => void more()}>
-          Show more: {whole(rest)} of {counted(length, "character")} are left
-        </button>
-      )}
+      {isLong && isOpen && <MoreButton rest={rest} length={length} onMore={more} />}
       {problem !== undefined && <p class="problem">{problem}</p>}
     </div>
+  );
+}
+
+/** Fetches the next piece; nothing where none is left. */
+export function MoreButton({ rest, length, onMore }: { rest: number; length: number; onMore: () => void }) {
+  return rest <= 0 ? null : (
+    <button type="button" class="fold" onClick={onMore}>
+      Show more: {whole(rest)} of {counted(length, "character")} are left
+    </button>
   );
 }

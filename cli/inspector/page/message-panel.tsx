@@ -1,7 +1,9 @@
 import { counted, secondOf } from "../model/figures-in-words.js";
 import type { ShownMessage } from "../model/data.js";
 import { isAt } from "./finding-marks.js";
+import { FoldedJson } from "./json-text.js";
 import { roleWords } from "./role-words.js";
+import type { SessionModel } from "./session-model.js";
 import type { SidePanelProps } from "./side-panel.js";
 
 /** The chosen message: whether the model sees it, why not, and what is kept with it. */
@@ -16,7 +18,9 @@ export function MessagePanel(props: SidePanelProps) {
     <>
       {position === undefined ? <HeadReason {...props} place={place!} /> : <Reason {...props} position={position} />}
       <Repairs {...props} />
-      {message !== undefined && <Facts message={message} />}
+      {message !== undefined && (
+        <Facts key={`${position} ${place}`} model={model} message={message} name={`details ${position} ${place}`} />
+      )}
     </>
   );
 }
@@ -83,7 +87,14 @@ function Repairs({ model, selection }: SidePanelProps) {
   );
 }
 
-function Facts({ message }: { readonly message: ShownMessage }) {
+interface FactsProps {
+  readonly model: SessionModel;
+  readonly message: ShownMessage;
+  /** Unique in the session. */
+  readonly name: string;
+}
+
+function Facts({ model, message, name }: FactsProps) {
   const { id, at, tokens, answers, status, type, details } = message;
   const facts: readonly (readonly [string, string | undefined])[] = [
     ["Id", id],
@@ -97,18 +108,22 @@ function Facts({ message }: { readonly message: ShownMessage }) {
     <section>
       <h2 class="small">What is stored</h2>
       <dl class="facts">
-        {facts.flatMap(([name, value]) =>
+        {facts.flatMap(([term, value]) =>
           value === undefined
             ? []
             : [
-                <dt key={name}>{name}</dt>,
-                <dd key={`${name} value`}>
+                <dt key={term}>{term}</dt>,
+                <dd key={`${term} value`}>
                   <bdi>{value}</bdi>
                 </dd>,
               ],
         )}
       </dl>
-      {details !== undefined && <pre class="details">{details}</pre>}
+      {details !== undefined && (
+        <div class="details">
+          <FoldedJson model={model} name={name} text={details} />
+        </div>
+      )}
     </section>
   );
 }

@@ -1,4 +1,5 @@
 import type { ShownMessage, ShownPart } from "../model/data.js";
+import { LongJson } from "./json-text.js";
 import { LongText } from "./long-text.js";
 import type { SessionModel } from "./session-model.js";
 import type { Selection } from "./shown-moment.js";
@@ -48,6 +49,13 @@ function Part({ model, part, index, place }: PartProps) {
         <div class="reasoning">
           <span class="tag">reasoning</span>
           <LongText model={model} text={part.text} length={part.length} source={source} />
+        </div>
+      );
+    case "json":
+      return (
+        <div>
+          <span class="tag">{part.what}</span>
+          <LongJson model={model} text={part.text} length={part.length} source={source} />
         </div>
       );
     case "other":

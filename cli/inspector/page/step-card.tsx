@@ -2,6 +2,7 @@ import { counted, secondOf, whole } from "../model/figures-in-words.js";
 import type { ShownCall, ShownMessage } from "../model/data.js";
 import type { ConversationProps } from "./conversation.js";
 import { FindingMarks } from "./finding-marks.js";
+import { LongJson } from "./json-text.js";
 import { LongText } from "./long-text.js";
 import { Card, PrefixBreak, RoleName, TokenBar, WhatIfMark } from "./message-card.js";
 import { MessageParts } from "./message-parts.js";
@@ -86,20 +87,15 @@ interface CallCardProps {
 }
 
 function CallCard({ model, message, call, index, results }: CallCardProps) {
-  const place = message.position ?? 0;
+  const { args: text, length } = call;
+  const args = { model, text, length, source: { position: message.position ?? 0, of: "call", index } } as const;
   return (
     <div class="call" role="group" aria-label={`Call ${index + 1}, ${call.name}`}>
       <p class="call-name">
         <bdi>{call.name}</bdi>
         {!call.readable && <span class="state state-left">arguments are no object</span>}
       </p>
-      <LongText
-        model={model}
-        text={call.args}
-        length={call.length}
-        isCode={true}
-        source={{ position: place, of: "call", index }}
-      />
+      {call.readable ? <LongJson {...args} /> : <LongText {...args} isCode={true} />}
       {results.length === 0 ? (
         <p class="quiet">No result beside it.</p>
       ) : (

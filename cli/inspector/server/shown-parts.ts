@@ -17,21 +17,23 @@ const longestAddress = 500;
 export function partsOf(message: BaseMessage): ShownPart[] {
   return blocksOf(message)
     .slice(0, mostParts)
-    .map((block) => jsonPart(jsonIn(message, block)) ?? partOf(block));
+    .map((block) => jsonPart("JSON", jsonIn(message, block)) ?? partOf(block));
 }
 
 /** The whole text of a part: what {@link partsOf} cuts. */
 export function textOfPart(message: BaseMessage, index: number): string | undefined {
   const block = blocksOf(message)[index];
-  return block === undefined ? undefined : (jsonIn(message, block) ?? wordsOf(block)?.text ?? asText(block));
+  return block === undefined
+    ? undefined
+    : (jsonIn(message, block) ?? wordsOf(block)?.text ?? laidOut(block) ?? asText(block));
 }
 
-function jsonPart(json: string | undefined): ShownPart | undefined {
+function jsonPart(what: string, json: string | undefined): ShownPart | undefined {
   if (json === undefined) {
     return undefined;
   }
   const { text, length } = cutText(json, { limit: foldedLength });
-  return { kind: "other", what: "JSON", text, length };
+  return { kind: "json", what, text, length };
 }
 
 /** A tool's answer in JSON, with a line for each value; undefined for anything else. */
@@ -51,7 +53,8 @@ function partOf(block: Block): ShownPart {
     return imagePart(address);
   }
   const { text, length } = cutText(asText(block), { limit: foldedLength });
-  return { kind: "other", what: readableText(stringIn(block.type) ?? "unknown").slice(0, 60), text, length };
+  const what = readableText(stringIn(block.type) ?? "unknown").slice(0, 60);
+  return jsonPart(what, laidOut(block)) ?? { kind: "other", what, text, length };
 }
 
 /** Nothing but what is in the message is shown as an image: the browser asks nobody for it. */
@@ -92,6 +95,10 @@ function imageAddress(block: Block): string | undefined {
 
 function bytesIn(data: unknown): string | undefined {
   return data instanceof Uint8Array ? Buffer.from(data).toString("base64") : stringIn(data);
+}
+
+function laidOut(block: Block): string | undefined {
+  return indentedJson(asText(block));
 }
 
 function asText(block: Block): string {
