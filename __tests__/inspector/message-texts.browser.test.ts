@@ -1,7 +1,8 @@
 import { AIMessage, ToolMessage } from "@langchain/core/messages";
 import type { Page } from "playwright-core";
+import { markdownTags } from "../../cli/inspector/model/markdown.js";
 import { inspectedPlaces, type InspectedPlace } from "../support/inspectors.js";
-import { aiCalls, human, tool } from "../support/messages.js";
+import { ai, aiCalls, human, tool } from "../support/messages.js";
 import { accessibilityFindings, browserPages, type WatchedPage } from "../support/shared-browser.js";
 
 const place = inspectedPlaces();
@@ -74,6 +75,52 @@ describe("texts of messages on the inspector's page", () => {
       await page.locator(".json-level[aria-expanded=false]").last().click();
     }
     expect(await page.locator("*").count()).toBeLessThan(1_200);
+    expect(watched.complaints).toEqual([]);
+  });
+
+  it("lays out Markdown without any HTML of it, and gives the text as it is stored", async () => {
+    const here = await place();
+    const hostile = [
+      "<img src=x onerror=alert(1)> <iframe srcdoc='<script>alert(2)</script>'></iframe>",
+      "![seen](https://attacker.example/pixel.png) [go](javascript:alert(3)) [**page**](https://a.example/x?y=1)",
+      "<style>*{display:none}</style>\n\n| a | b |\n|---|---|\n| <svg onload=alert(4)> | `c` |",
+      "# Title\n\n- one\n- two\n\n```html\n<b>bold</b>\n```\n> said",
+    ];
+    await here
+      .memory()
+      .history("s")
+      .addMessages([human("Hi **you**"), ai(hostile.join("\n\n")), human("x")]);
+    const watched = await open();
+    const { page, requests } = watched;
+    await show(here, watched, "s");
+    const laidOut = page.locator(".markdown");
+    await laidOut.getByText("Title").waitFor();
+    const elements = await laidOut.evaluateAll((all) =>
+      all.flatMap((one) =>
+        [...one.querySelectorAll("*")].map(({ localName, attributes }) => ({
+          tag: localName,
+          attributes: [...attributes].map(({ name }) => name),
+        })),
+      ),
+    );
+    expect(markdownTags).toEqual(expect.arrayContaining(elements.map(({ tag }) => tag)));
+    const names = new Set(elements.flatMap(({ attributes }) => attributes));
+    expect([...names].sort()).toEqual(["class", "href", "rel", "target"]);
+    expect(await laidOut.locator("strong").allTextContents()).toEqual(["you", "page"]);
+    await laidOut.getByText("image: seen https://attacker.example/pixel.png").waitFor();
+    await laidOut.getByText("[go](javascript:alert(3))").waitFor();
+    const link = laidOut.getByRole("link");
+    expect(await link.allTextContents()).toEqual(["https://a.example/x?y=1"]);
+    expect(await link.getAttribute("rel")).toBe("noreferrer noopener");
+    expect(await accessibilityFindings(page)).toEqual([]);
+    await page.getByRole("button", { name: "Texts as stored" }).click();
+    await page.getByText("Hi **you**").waitFor();
+    await page.waitForURL(/text=raw/);
+    await page.reload();
+    await page.getByText("Hi **you**").waitFor();
+    expect(await laidOut.count()).toBe(0);
+    const { origin } = new URL(here.inspector.url);
+    expect(requests.filter((url) => !url.startsWith(origin) && !url.startsWith("data:,"))).toEqual([]);
     expect(watched.complaints).toEqual([]);
   });
 });

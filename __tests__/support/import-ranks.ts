@@ -27,7 +27,7 @@ export const packageOwners: Readonly<Record<string, { readonly folders: readonly
 /** Packages that the build puts into the files of the command line: users need not have them. */
 const bundledIntoCommand: ReadonlySet<string> = new Set([
   ...["commander", "picocolors", "string-width", "cli-progress", "vega", "vega-lite"],
-  ...["preact", "@tanstack/virtual-core"],
+  ...["preact", "@tanstack/virtual-core", "marked"],
 ]);
 
 /**

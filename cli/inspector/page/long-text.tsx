@@ -3,6 +3,7 @@ import { counted, whole } from "../model/figures-in-words.js";
 import type { TextPiece } from "../model/data.js";
 import { getJson } from "./api-client.js";
 import { useKept } from "./hooks.js";
+import { MarkdownText } from "./markdown-text.js";
 import type { SessionModel } from "./session-model.js";
 
 /** Characters of a text that are shown before the reader unfolds it. */
@@ -55,10 +56,14 @@ export function LongText(props: LongTextProps) {
   const shown = !isLong || isOpen ? known : text.slice(0, foldedLength);
   return (
     <div class="long-text">
-      <p class={isCode ? "text text-code" : "text"} dir="auto">
-        {shown}
-        {isLong && !isOpen && "…"}
-      </p>
+      {isCode ? (
+        <p class="text text-code" dir="auto">
+          {shown}
+          {isLong && !isOpen && "…"}
+        </p>
+      ) : (
+        <MarkdownText text={shown} isCut={isLong && !isOpen} />
+      )}
       {isLong && (
         <button type="button" class="fold" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
           {isOpen ? "Fold" : `Show all ${counted(length, "character")}`}

@@ -18,7 +18,7 @@ export function MessageParts({ model, message, place }: MessagePartsProps) {
       {problem !== undefined && <p class="problem">{problem}</p>}
       {parts.length === 0 && calls.length === 0 && problem === undefined && <p class="quiet">No content.</p>}
       {parts.map((part, index) => (
-        <Part key={index} model={model} part={part} index={index} place={place} />
+        <Part key={index} model={model} part={part} index={index} place={place} isTold={message.role !== "tool"} />
       ))}
     </div>
   );
@@ -29,9 +29,11 @@ interface PartProps {
   readonly part: ShownPart;
   readonly index: number;
   readonly place: Selection;
+  /** False for what a tool returned, which is shown as it is. */
+  readonly isTold: boolean;
 }
 
-function Part({ model, part, index, place }: PartProps) {
+function Part({ model, part, index, place, isTold }: PartProps) {
   const source = { ...place, of: "part", index } as const;
   switch (part.kind) {
     case "image":
@@ -43,7 +45,7 @@ function Part({ model, part, index, place }: PartProps) {
         </p>
       );
     case "text":
-      return <LongText model={model} text={part.text} length={part.length} source={source} />;
+      return <LongText model={model} text={part.text} length={part.length} source={source} isCode={!isTold} />;
     case "reasoning":
       return (
         <div class="reasoning">

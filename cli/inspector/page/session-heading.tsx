@@ -1,17 +1,23 @@
+import type { ComponentChildren } from "preact";
 import { counted, secondOf, whole } from "../model/figures-in-words.js";
 import { addressOf } from "./api-client.js";
 import { NumberField } from "./number-field.js";
 import type { ShownMoment } from "./shown-moment.js";
 import { TestCaseDialog } from "./test-case-dialog.js";
 
-interface SessionHeadingProps {
+interface ViewMeterProps {
   readonly moment: ShownMoment;
   readonly budget: number | undefined;
   readonly onBudget: (budget: number) => void;
 }
 
+interface SessionHeadingProps extends ViewMeterProps {
+  /** More that can be done with it. */
+  readonly children?: ComponentChildren;
+}
+
 /** The session's name and figures, and what can be taken from it. */
-export function SessionHeading({ moment, budget, onBudget }: SessionHeadingProps) {
+export function SessionHeading({ moment, budget, onBudget, children }: SessionHeadingProps) {
   const { session } = moment;
   const { sessionId, title, owner, updatedAt, expiresAt, damage, next, base, rounds } = session;
   return (
@@ -27,6 +33,7 @@ export function SessionHeading({ moment, budget, onBudget }: SessionHeadingProps
         </p>
       </div>
       <div class="heading-actions">
+        {children}
         <a class="button" href={addressOf("export", { id: sessionId })} download>
           Export
         </a>
@@ -46,7 +53,7 @@ export function SessionHeading({ moment, budget, onBudget }: SessionHeadingProps
 }
 
 /** How much of the budget the view takes. */
-function ViewMeter({ moment: { view, end, session }, budget, onBudget }: SessionHeadingProps) {
+function ViewMeter({ moment: { view, end, session }, budget, onBudget }: ViewMeterProps) {
   const isNow = end >= session.next;
   const share = budget === undefined ? undefined : view.tokens / budget;
   const size = `${counted(view.messages, "message")}, ${counted(view.tokens, "token")}`;

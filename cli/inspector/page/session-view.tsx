@@ -4,6 +4,7 @@ import type { WhatIf } from "../model/data.js";
 import { useAddressed } from "./address.js";
 import { Conversation } from "./conversation.js";
 import { LiveNews } from "./live-news.js";
+import { RawTexts, rawForm } from "./markdown-text.js";
 import { useChanges } from "./hooks.js";
 import { SessionHeading } from "./session-heading.js";
 import type { SessionModel } from "./session-model.js";
@@ -16,6 +17,7 @@ export function SessionView({ model }: { model: SessionModel }) {
   useChanges(model);
   const [chosen, setChosen] = useAddressed(momentForm);
   const [selection, setSelection] = useAddressed(selectionForm);
+  const [isRaw, setRaw] = useAddressed(rawForm);
   const [whatIf, setWhatIf] = useState<WhatIf>();
   const [budget, setBudget] = useState<number>();
   const moment = useShownMoment(model, chosen);
@@ -24,8 +26,10 @@ export function SessionView({ model }: { model: SessionModel }) {
   }
   const shownBudget = budget ?? suggestedBudget(moment.cuts.at(-1)?.before.tokens);
   return (
-    <>
-      <SessionHeading moment={moment} budget={shownBudget} onBudget={setBudget} />
+    <RawTexts value={isRaw}>
+      <SessionHeading moment={moment} budget={shownBudget} onBudget={setBudget}>
+        <RawSwitch isRaw={isRaw} onRaw={setRaw} />
+      </SessionHeading>
       {model.problem !== undefined && (
         <p class="problem" role="alert">
           {model.problem}
@@ -41,7 +45,15 @@ export function SessionView({ model }: { model: SessionModel }) {
         />
       </div>
       <LiveNews moment={moment} />
-    </>
+    </RawTexts>
+  );
+}
+
+function RawSwitch({ isRaw, onRaw }: { isRaw: boolean; onRaw: (isRaw: boolean) => void }) {
+  return (
+    <button type="button" class="button" aria-pressed={isRaw} onClick={() => onRaw(!isRaw)}>
+      Texts as stored
+    </button>
   );
 }
 
