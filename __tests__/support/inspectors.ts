@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { BaseMessage } from "@langchain/core/messages";
 import { RedisChatMemory, type MemorySettings } from "langchain-redis-memory";
 import { Redis } from "ioredis";
-import { startInspector, type Inspector } from "../../cli/inspector/server/server.js";
+import { startInspector, type Inspector, type InspectorOptions } from "../../cli/inspector/server/server.js";
 import { openServer } from "../../cli/server.js";
 import { closedAfterEach } from "./closed-after-each.js";
 import { sharedRedisUrl, uniquePrefix } from "./shared-redis.js";
@@ -22,14 +22,17 @@ export interface InspectedPlace {
   ask<T>(path: string, query?: Readonly<Record<string, string | number>>): Promise<T>;
 }
 
+/** What is said to the inspector of models. */
+type Shown = Pick<InspectorOptions, "models">;
+
 /** Starts inspectors, each on keys of its own; they end after the test. */
-export function inspectedPlaces(): (env?: Readonly<Record<string, string>>) => Promise<InspectedPlace> {
+export function inspectedPlaces(): (env?: Readonly<Record<string, string>>, how?: Shown) => Promise<InspectedPlace> {
   const closed = closedAfterEach();
-  return async (env = {}) => {
+  return async (env = {}, how = {}) => {
     const keyPrefix = uniquePrefix();
     const client = closed(new Redis(sharedRedisUrl()));
     const server = closed(await openServer({ url: sharedRedisUrl(), prefix: keyPrefix }, env));
-    const inspector = closed(await startInspector({ server, pageFolder }));
+    const inspector = closed(await startInspector({ server, pageFolder, ...how }));
     return {
       inspector,
       keyPrefix,

@@ -1,5 +1,7 @@
 /** The JSON that the inspector's server sends to its page. Server and page share no code but this folder. */
 
+import type { ModelFact } from "./model-facts.js";
+
 /** A session in the list. */
 export interface SessionRow {
   readonly sessionId: string;
@@ -84,6 +86,15 @@ export interface SessionState {
 /** Who speaks, in one word. */
 export type RowRole = "system" | "summary" | "human" | "ai" | "tool" | "other" | "unreadable";
 
+/** What the provider counted for an answer. */
+export interface AnswerUsage {
+  readonly model: string;
+  readonly input: number;
+  readonly output: number;
+  /** Tokens of the input that came from the provider's cache. */
+  readonly cached: number;
+}
+
 /** The outline of an open session: an entry for each message. */
 export interface OutlineEntry {
   readonly role: RowRole;
@@ -98,6 +109,8 @@ export interface OutlineEntry {
   readonly caller?: number;
   /** The part in front of the messages that the answer with bound thoughts before this one did not have. */
   readonly brokenBy?: "system" | "tools";
+  /** Left out where the message does not say it. */
+  readonly usage?: AnswerUsage;
 }
 
 /** A part of the outline. */
@@ -191,6 +204,24 @@ export interface Findings {
   readonly hidden: readonly number[];
 }
 
+/** The size of a session's next request before its question, in tokens as the provider counts them. */
+export interface WindowGauge {
+  readonly model: string;
+  readonly tokens: number;
+  /** True where the view was cut since: the tokens are then those of the newest request. */
+  readonly isCut?: boolean;
+  /** Of these the system prompt, the tools and what else is sent with each request; left out where it is not known. */
+  readonly fixed?: number;
+  /** The model's window, where it is said, and what a request may take of it. */
+  readonly window?: number;
+  readonly room?: number;
+}
+
+/** The gauge; left out where no answer of the view says what its request took. */
+export interface GaugeAnswer {
+  readonly gauge?: WindowGauge;
+}
+
 /** The figures of a reducer, from `simulateReducers`. */
 export interface SimulationRow {
   readonly reducer: string;
@@ -214,6 +245,13 @@ export interface WhatIf {
   readonly seen: readonly (readonly [first: number, last: number])[];
   /** Each cut: the message before which it was made, and the view's sizes. */
   readonly cuts: readonly { readonly before: number; readonly from: number; readonly to: number }[];
+}
+
+/** The server, and what its user said of models. */
+export interface ServerFacts {
+  readonly address: string;
+  readonly prefix: string;
+  readonly models: readonly ModelFact[];
 }
 
 /** Messages as code. */

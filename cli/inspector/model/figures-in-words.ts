@@ -1,3 +1,5 @@
+import type { UsageSum } from "./model-facts.js";
+
 /** A whole number with separators. */
 export function whole(value: number): string {
   return Math.round(value).toLocaleString("en-US");
@@ -6,6 +8,19 @@ export function whole(value: number): string {
 /** A number with what it counts, `noun` in the singular. */
 export function counted(count: number, noun: string): string {
   return `${whole(count)} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+/** What answers took, such as `2 answers: 5,210 tokens in (4,000 cached), 320 out, cost 0.0123`. */
+export function usageWords({ answers, input, output, cached, cost, unpriced }: UsageSum): string {
+  const read = cached === 0 ? "" : ` (${whole(cached)} cached)`;
+  const tokens = `${counted(answers, "answer")}: ${counted(input, "token")} in${read}, ${whole(output)} out`;
+  const least = unpriced.length === 0 ? "" : ` without ${unpriced.join(", ")}`;
+  return cost === undefined ? tokens : `${tokens}, cost ${moneyOf(cost)}${least}`;
+}
+
+/** An amount in whatever currency its prices are in. */
+function moneyOf(cost: number): string {
+  return cost === 0 || cost >= 0.01 ? cost.toFixed(cost < 1 ? 4 : 2) : cost.toPrecision(2);
 }
 
 /** A time to the second, in UTC. */

@@ -1,4 +1,5 @@
-import { counted, secondOf, sizeOf } from "../model/figures-in-words.js";
+import { counted, secondOf, sizeOf, usageWords } from "../model/figures-in-words.js";
+import type { UsageSum } from "../model/model-facts.js";
 import type { Row } from "../model/row-model.js";
 import type { Cut } from "../model/timeline.js";
 import type { ConversationProps } from "./conversation.js";
@@ -7,12 +8,12 @@ import { StepCard } from "./step-card.js";
 
 /** One row: a message, a tool step, or what happened between messages. */
 export function ConversationRow(props: ConversationProps & { readonly row: Row }) {
-  const { row } = props;
+  const { row, moment } = props;
   switch (row.kind) {
     case "message":
       return (
         <>
-          {row.round !== undefined && <h2 class="round">Round {row.round}</h2>}
+          {row.round !== undefined && <RoundHeading round={row.round} usage={moment.usage.rounds.get(row.position)} />}
           <MessageCard {...props} position={row.position} />
         </>
       );
@@ -32,6 +33,15 @@ export function ConversationRow(props: ConversationProps & { readonly row: Row }
     case "later":
       return <p class="note">Message {row.position} was written next. Later messages are not shown.</p>;
   }
+}
+
+function RoundHeading({ round, usage }: { round: number; usage: UsageSum | undefined }) {
+  return (
+    <h2 class="round">
+      Round {round}
+      {usage && <span class="usage">{usageWords(usage)}</span>}
+    </h2>
+  );
 }
 
 function CutLine({ cut, isCurrent }: { cut: Cut; isCurrent: boolean }) {

@@ -1,4 +1,6 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
+import type { ServerFacts } from "../model/data.js";
+import type { ModelFact } from "../model/model-facts.js";
 import { useAddress } from "./address.js";
 import { getJson } from "./api-client.js";
 import { useLiveEvents } from "./hooks.js";
@@ -8,12 +10,14 @@ import { SessionView } from "./session-view.js";
 import { ThreadView } from "./thread-view.js";
 
 const reached = "reached";
+const none: readonly ModelFact[] = [];
 
 /** The whole page: sessions on one side, the open one on the other. */
 export function InspectorPage() {
   const [place, open] = useAddress();
   const sessionId = place?.kind === "session" ? place.id : undefined;
   const [listVersion, setListVersion] = useState(0);
+  const facts = useServerFacts();
   const [server, setServer] = useState(reached);
   const model = useMemo(() => (sessionId === undefined ? undefined : new SessionModel(sessionId)), [sessionId]);
   useEffect(() => void model?.refresh(), [model]);
@@ -27,13 +31,13 @@ export function InspectorPage() {
       <a class="skip" href={`#${mainId}`} onClick={focusMain}>
         Skip to the conversation
       </a>
-      <PageHeader server={server} />
+      <PageHeader server={server} facts={facts} />
       <nav class="sessions" aria-label="Sessions">
         <SessionList open={place} onOpen={open} version={listVersion} />
       </nav>
       <main id={mainId} class="main" tabIndex={-1} aria-label="Conversation">
         {place?.kind === "thread" && <ThreadView key={place.id} threadId={place.id} />}
-        {model !== undefined && <SessionView key={place?.link} model={model} />}
+        {model !== undefined && <SessionView key={place?.link} model={model} models={facts?.models ?? none} />}
         {place === undefined && <NoSession />}
       </main>
     </div>
@@ -48,11 +52,15 @@ function focusMain(event: Event): void {
   document.getElementById(mainId)?.focus();
 }
 
-function PageHeader({ server }: { server: string }) {
-  const [facts, setFacts] = useState<{ address: string; prefix: string }>();
+function useServerFacts(): ServerFacts | undefined {
+  const [facts, setFacts] = useState<ServerFacts>();
   useEffect(() => {
-    getJson<{ address: string; prefix: string }>("server").then(setFacts, () => undefined);
+    getJson<ServerFacts>("server").then(setFacts, () => undefined);
   }, []);
+  return facts;
+}
+
+function PageHeader({ server, facts }: { server: string; facts: ServerFacts | undefined }) {
   return (
     <header class="top">
       <p class="brand">langchain-redis-memory</p>

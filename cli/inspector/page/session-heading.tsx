@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { counted, secondOf, whole } from "../model/figures-in-words.js";
+import { counted, secondOf, usageWords, whole } from "../model/figures-in-words.js";
 import { addressOf } from "./api-client.js";
 import { NumberField } from "./number-field.js";
 import type { ShownMoment } from "./shown-moment.js";
@@ -47,6 +47,7 @@ export function SessionHeading({ moment, budget, onBudget, children }: SessionHe
       {base > 0 && (
         <p class="quiet">The oldest {counted(base, "message")} were discarded by the session’s retention.</p>
       )}
+      {moment.usage.total && <p class="quiet usage-total">{usageWords(moment.usage.total)}</p>}
       <ViewMeter moment={moment} budget={budget} onBudget={onBudget} />
     </div>
   );

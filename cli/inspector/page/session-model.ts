@@ -1,4 +1,13 @@
-import type { Findings, MessagePage, OutlineEntry, OutlinePage, SessionState, ShownMessage } from "../model/data.js";
+import type {
+  Findings,
+  GaugeAnswer,
+  MessagePage,
+  OutlineEntry,
+  OutlinePage,
+  SessionState,
+  ShownMessage,
+  WindowGauge,
+} from "../model/data.js";
 import { getJson } from "./api-client.js";
 
 /** Messages that are fetched together. */
@@ -18,6 +27,8 @@ export class SessionModel {
   problem: string | undefined;
   findings: Findings | undefined;
   findingsProblem: string | undefined;
+  /** Undefined until it was read, and where no answer says what its request took. */
+  gauge: WindowGauge | undefined;
   /** New with each change of state or outline. */
   version = 0;
   /** The names of unfolded parts. */
@@ -98,7 +109,7 @@ export class SessionModel {
   #findLater(): void {
     this.#findingsTimer ??= setTimeout(() => {
       this.#findingsTimer = undefined;
-      void this.#fetchFindings();
+      void this.#fetchFindings().then(() => this.#fetchGauge());
     }, this.#findingsPause);
   }
 
@@ -155,6 +166,15 @@ export class SessionModel {
     }
     this.#findingsPause = 10 * (performance.now() - begun);
     this.#changed();
+  }
+
+  async #fetchGauge(): Promise<void> {
+    try {
+      this.gauge = (await getJson<GaugeAnswer>("gauge", { id: this.sessionId })).gauge;
+      this.#changed();
+    } catch {
+      // The findings, which read the same, say why.
+    }
   }
 
   #changed(): void {

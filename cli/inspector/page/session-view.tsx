@@ -1,11 +1,13 @@
 import { useState } from "preact/hooks";
 import { whole } from "../model/figures-in-words.js";
 import type { WhatIf } from "../model/data.js";
+import type { ModelFact } from "../model/model-facts.js";
 import { useAddressed } from "./address.js";
 import { Conversation } from "./conversation.js";
 import { LiveNews } from "./live-news.js";
 import { RawTexts, rawForm } from "./markdown-text.js";
 import { useChanges } from "./hooks.js";
+import { RequestGauge } from "./request-gauge.js";
 import { SessionHeading } from "./session-heading.js";
 import type { SessionModel } from "./session-model.js";
 import { momentForm, selectionForm, useShownMoment } from "./shown-moment.js";
@@ -13,14 +15,14 @@ import { SidePanel } from "./side-panel.js";
 import { TimeSlider } from "./time-slider.js";
 
 /** An open session: its figures, the time, the conversation, and what is to be said of the chosen message. */
-export function SessionView({ model }: { model: SessionModel }) {
+export function SessionView({ model, models }: { model: SessionModel; models: readonly ModelFact[] }) {
   useChanges(model);
   const [chosen, setChosen] = useAddressed(momentForm);
   const [selection, setSelection] = useAddressed(selectionForm);
   const [isRaw, setRaw] = useAddressed(rawForm);
   const [whatIf, setWhatIf] = useState<WhatIf>();
   const [budget, setBudget] = useState<number>();
-  const moment = useShownMoment(model, chosen);
+  const moment = useShownMoment(model, { chosen, models });
   if (moment === undefined) {
     return <Opening model={model} />;
   }
@@ -30,6 +32,7 @@ export function SessionView({ model }: { model: SessionModel }) {
       <SessionHeading moment={moment} budget={shownBudget} onBudget={setBudget}>
         <RawSwitch isRaw={isRaw} onRaw={setRaw} />
       </SessionHeading>
+      <RequestGauge gauge={model.gauge} isNow={moment.end >= moment.session.next} />
       {model.problem !== undefined && (
         <p class="problem" role="alert">
           {model.problem}

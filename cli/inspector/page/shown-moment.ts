@@ -1,5 +1,6 @@
 import { useMemo } from "preact/hooks";
 import type { OutlineEntry, SessionState, WhatIf } from "../model/data.js";
+import { usageOfRounds, type ModelFact, type SessionUsage } from "../model/model-facts.js";
 import { rowsOf, type Row } from "../model/row-model.js";
 import { cutsOf, viewAt, type Cut } from "../model/timeline.js";
 import { SeenAt } from "../model/why-seen.js";
@@ -54,10 +55,15 @@ export interface ShownMoment {
   readonly view: ViewThere;
   /** Tokens of the largest message. */
   readonly largest: number;
+  /** What the answers took until then, as the provider counted. */
+  readonly usage: SessionUsage;
 }
 
 /** The moment before message `end` was written; `undefined` stands for now. */
-export function useShownMoment(model: SessionModel, chosen: number | undefined): ShownMoment | undefined {
+export function useShownMoment(
+  model: SessionModel,
+  { chosen, models }: { readonly chosen: number | undefined; readonly models: readonly ModelFact[] },
+): ShownMoment | undefined {
   const { state, outline, base, isReady, findings } = model;
   const hidden = findings?.hidden;
   return useMemo(() => {
@@ -70,8 +76,9 @@ export function useShownMoment(model: SessionModel, chosen: number | undefined):
     const seen = new SeenAt({ session: state, cuts, end, hidden: new Set(hidden) });
     const common = { session: state, outline, base, cuts, end };
     const largest = outline.reduce((most, { tokens }) => Math.max(most, tokens), 1);
-    return { ...common, rows, rowAt: rowIndexes(rows), seen, view: viewSize(common), largest };
-  }, [state, outline, base, isReady, hidden, chosen]);
+    const usage = usageOfRounds(common, models);
+    return { ...common, rows, rowAt: rowIndexes(rows), seen, view: viewSize(common), largest, usage };
+  }, [state, outline, base, isReady, hidden, chosen, models]);
 }
 
 function rowIndexes(rows: readonly Row[]): ReadonlyMap<number, number> {
@@ -93,7 +100,7 @@ function viewSize({
   base,
   cuts,
   end,
-}: Omit<ShownMoment, "rows" | "rowAt" | "seen" | "view" | "largest">): ViewThere {
+}: Omit<ShownMoment, "rows" | "rowAt" | "seen" | "view" | "largest" | "usage">): ViewThere {
   const isNow = end >= session.next;
   const then = viewAt(end, cuts, base);
   const [start, front] = isNow ? [session.start, session.head.length] : [then.start, then.head];

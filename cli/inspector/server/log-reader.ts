@@ -12,6 +12,8 @@ export interface LogItem {
   readonly record: string;
   readonly message: BaseMessage | undefined;
   readonly problem: string | undefined;
+  /** What is stored of its tokens, by the name of the count. */
+  readonly counts: Readonly<Record<string, number>>;
 }
 
 /** Records that were read together, and the state that came with them. */
@@ -72,7 +74,7 @@ export function readItem(sessionId: string, record: string, position: number | u
   try {
     const { message, tokens } = decodeRecord(record, position);
     Object.entries(tokens).forEach(([counter, count]) => rememberTokens(message, counter, count));
-    return { ...place, message, problem: undefined };
+    return { ...place, message, problem: undefined, counts: tokens };
   } catch (error) {
     if (EncryptionError.isInstance(error)) {
       throw unknownKey(sessionId, error.keyId);
@@ -80,6 +82,6 @@ export function readItem(sessionId: string, record: string, position: number | u
     if (!MemoryError.isInstance(error)) {
       throw error;
     }
-    return { ...place, message: undefined, problem: error.message };
+    return { ...place, message: undefined, problem: error.message, counts: {} };
   }
 }

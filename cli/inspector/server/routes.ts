@@ -5,7 +5,8 @@ import { tiktokenCounter } from "../../../src/tokens/counters/tiktoken-counter.j
 import type { TokenCounter } from "../../../src/tokens/token-counter.js";
 import { UsageError } from "../../failure.js";
 import type { Server } from "../../server.js";
-import type { MessagePage, ShownMessage, TestCase, TextPiece } from "../model/data.js";
+import type { MessagePage, ServerFacts, ShownMessage, TestCase, TextPiece } from "../model/data.js";
+import type { ModelFact } from "../model/model-facts.js";
 import { sendEvents } from "./live-events.js";
 import { readLog, type LogItem } from "./log-reader.js";
 import { cutText } from "./readable-text.js";
@@ -19,6 +20,7 @@ import { SessionWhatIf } from "./session-what-if.js";
 import { showMessage, textOfCall } from "./shown-message.js";
 import { textOfPart } from "./shown-parts.js";
 import { testCaseOf } from "./test-case.js";
+import { gaugeOf } from "./window-gauge.js";
 import { findThreads, readThreadState } from "./thread-history.js";
 
 const mostMessages = 100;
@@ -35,13 +37,15 @@ type Route = (query: URLSearchParams) => Promise<object>;
 /** The routes of the page. Everything is read with the library's own functions; nothing is written. */
 export class InspectorRoutes {
   readonly #server: Server;
+  readonly #models: readonly ModelFact[];
   readonly #counter: TokenCounter = tiktokenCounter();
   readonly #catalogue: SessionCatalogue;
   readonly #outlines: SessionOutlines;
   readonly #whatIf: SessionWhatIf;
 
-  constructor(server: Server) {
+  constructor(server: Server, models: readonly ModelFact[]) {
     this.#server = server;
+    this.#models = models;
     this.#catalogue = new SessionCatalogue(server);
     this.#outlines = new SessionOutlines(server, this.#counter);
     this.#whatIf = new SessionWhatIf(server, this.#outlines, this.#counter);
@@ -65,7 +69,7 @@ export class InspectorRoutes {
   }
 
   readonly #routes: Readonly<Record<string, Route>> = {
-    "api/server": () => Promise.resolve({ address: this.#server.address, prefix: this.#server.keyPrefix }),
+    "api/server": () => Promise.resolve(this.#facts()),
     "api/sessions": (query) =>
       this.#catalogue.find(query.get("search") ?? "", wholeNumber(query, "limit", 100), query.get("only") ?? ""),
     "api/session": (query) => {
@@ -76,11 +80,17 @@ export class InspectorRoutes {
     "api/messages": (query) => this.#messages(query),
     "api/text": (query) => this.#text(query),
     "api/findings": (query) => findingsOf(this.#server, idIn(query), query.get("profile") ?? "langchain"),
+    "api/gauge": (query) => gaugeOf(this.#server, idIn(query), this.#models),
     "api/threads": (query) => findThreads(this.#server, query.get("search") ?? "", wholeNumber(query, "limit", 100)),
     "api/thread": (query) => readThreadState(this.#server, idIn(query), wholeNumber(query, "limit", 50)),
     "api/what-if": (query) => this.#whatIf.replay(idIn(query), query.get("reducer") ?? "none"),
     "api/test-case": (query) => this.#testCase(query),
   };
+
+  #facts(): ServerFacts {
+    const { address, keyPrefix: prefix } = this.#server;
+    return { address, prefix, models: this.#models };
+  }
 
   async #messages(query: URLSearchParams): Promise<MessagePage> {
     const [sessionId, from] = [idIn(query), wholeNumber(query, "from")];

@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { UsageError } from "../../failure.js";
 import type { Server } from "../../server.js";
+import type { ModelFact } from "../model/model-facts.js";
 import { InspectorRoutes } from "./routes.js";
 import { admit, protectiveHeaders } from "./loopback-guard.js";
 import { problemOf } from "./request-problem.js";
@@ -16,6 +17,8 @@ export interface InspectorOptions {
   readonly pageFolder: string;
   /** @default one that is free */
   readonly port?: number;
+  /** Windows and prices of models. @default none */
+  readonly models?: readonly ModelFact[];
 }
 
 /** An inspector that runs. */
@@ -37,9 +40,14 @@ const pageFiles = {
  *
  * @throws UsageError for a port that is taken.
  */
-export async function startInspector({ server, pageFolder, port = 0 }: InspectorOptions): Promise<Inspector> {
+export async function startInspector({
+  server,
+  pageFolder,
+  port = 0,
+  models = [],
+}: InspectorOptions): Promise<Inspector> {
   const token = randomBytes(24).toString("base64url");
-  const routes = new InspectorRoutes(server);
+  const routes = new InspectorRoutes(server, models);
   const files = await loadPage(pageFolder);
   const http = createServer((request, response) => {
     const { port: own } = http.address() as AddressInfo;

@@ -7,13 +7,13 @@ import { validateConversation } from "../../../src/structure/validate.js";
 import { UsageError } from "../../failure.js";
 import type { Server } from "../../server.js";
 import type { Findings } from "../model/data.js";
-import { readLog } from "./log-reader.js";
+import { readLog, type LogItem } from "./log-reader.js";
 import { readFront } from "./session-front.js";
 
 const profiles = Object.keys(builtInProfiles) as BuiltInProfile[];
 
 /** A message of the view: its position in the log, or its place in the head. */
-export interface ViewEntry {
+export interface ViewEntry extends Pick<LogItem, "record" | "counts"> {
   readonly message: BaseMessage;
   readonly position?: number;
   readonly place?: number;
@@ -60,11 +60,13 @@ export async function readView(
   const { items, start } = await readFront(server, sessionId);
   const front = earlier?.hasFront === false ? [] : items;
   const range = { from: earlier?.from ?? start, ...(earlier && { to: earlier.to }) };
-  const all: ViewEntry[] = front.flatMap(({ message }, place) => (message === undefined ? [] : [{ message, place }]));
+  const all: ViewEntry[] = front.flatMap(({ message, record, counts }, place) =>
+    message === undefined ? [] : [{ message, record, counts, place }],
+  );
   for await (const { items: chunk } of readLog(server, sessionId, range)) {
-    for (const { message, position } of chunk) {
+    for (const { message, record, counts, position } of chunk) {
       if (message !== undefined) {
-        all.push({ message, position });
+        all.push({ message, record, counts, position });
       }
     }
   }

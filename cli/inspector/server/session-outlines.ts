@@ -1,4 +1,4 @@
-import type { BaseMessage } from "@langchain/core/messages";
+import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { BoundedMap } from "../../../src/base/bounded-map.js";
 import { randomToken, shortHash } from "../../../src/base/ids.js";
 import { answeredId, callsOf } from "../../../src/messages/calls.js";
@@ -6,11 +6,12 @@ import { roleOf } from "../../../src/messages/roles.js";
 import { fieldsOf, stringIn } from "../../../src/messages/values.js";
 import { changedFront, prefixKey } from "../../../src/structure/ledger/walk-ledger.js";
 import { metaOf } from "../../../src/codec/decode-record.js";
+import { usageOf } from "../../../src/session/encode-records.js";
 import { countOf } from "../../../src/tokens/counted-messages.js";
 import type { TokenCounter } from "../../../src/tokens/token-counter.js";
 import type { StoredPage } from "../../../src/store/session-pages.js";
 import type { Server } from "../../server.js";
-import type { OutlineEntry, OutlinePage } from "../model/data.js";
+import type { AnswerUsage, OutlineEntry, OutlinePage } from "../model/data.js";
 import { readableText } from "./readable-text.js";
 import { readLog, readPart, type LogItem } from "./log-reader.js";
 
@@ -133,7 +134,12 @@ export class SessionOutlines {
     outline.caller = calls.length === 0 ? undefined : { position, ids: new Set(calls.map(({ id }) => id)) };
     const names = calls.slice(0, 20).map(({ name }) => readableText(name).slice(0, 80));
     const brokenBy = brokenPrefix(message, outline);
-    return { role, tokens, ...common, ...(calls.length > 0 && { calls: names }), ...(brokenBy && { brokenBy }) };
+    const usage = answerUsage(message);
+    return {
+      ...{ role, tokens, ...common, ...(calls.length > 0 && { calls: names }) },
+      ...(brokenBy && { brokenBy }),
+      ...(usage && { usage }),
+    };
   }
 }
 
@@ -142,6 +148,18 @@ function brokenPrefix({ response_metadata: metadata }: BaseMessage, outline: Out
   const stamp = stringIn(fieldsOf(metadata)[prefixKey]);
   outline.stamp = stamp ?? before;
   return stamp === undefined || before === undefined ? undefined : changedFront(stamp, before);
+}
+
+/** What the answer's call was billed; undefined where it is not stored. */
+function answerUsage(message: BaseMessage): AnswerUsage | undefined {
+  const usage = usageOf(message);
+  if (usage === undefined) {
+    return undefined;
+  }
+  const { input_token_details: details } = fieldsOf((message as AIMessage).usage_metadata);
+  const { cache_read: cached } = fieldsOf(details);
+  const { model, input, output } = usage;
+  return { model: readableText(model), input, output, cached: typeof cached === "number" && cached > 0 ? cached : 0 };
 }
 
 function newOutline({ epoch, base }: StoredPage): Outline {

@@ -50,7 +50,8 @@ export function usageOf({ size, model, window, room }: MeasuredRequest): Context
 const maxLearnt = 100;
 /** The provider may count with another tokenizer, until its first answer says how many tokens it counted. */
 const marginOfEstimate = 0.1;
-const marginBehindAnswer = 0.05;
+/** The same behind that answer. */
+export const marginBehindAnswer = 0.05;
 
 /**
  * Creates a reducer that keeps each request within the model's window: system prompt, tools, this turn's input and room
