@@ -93,7 +93,18 @@ describe("the inspector", () => {
     const server = closed(await openServer({ url: sharedRedisUrl(), prefix: keyPrefix }, env));
     const inspector = closed(await startInspector({ server, pageFolder }));
     for (const id of ["plain", "sealed"]) {
-      const paths = ["session", "outline", "messages", "text", "findings", "what-if", "export", "test-case", "gauge"];
+      const paths = [
+        "session",
+        "outline",
+        "messages",
+        "text",
+        "findings",
+        "what-if",
+        "export",
+        "test-case",
+        "gauge",
+        "report",
+      ];
       for (const path of [...paths, "sessions"]) {
         const query = `id=${id}&from=0&position=1&reducer=truncate:4%2B2&what=view`;
         const { status, body } = await get(`${inspector.url}api/${path}?${query}`);

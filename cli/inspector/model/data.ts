@@ -260,6 +260,11 @@ export interface TestCase {
   readonly messages: number;
 }
 
+/** A session in figures, without what was said in it. */
+export interface SessionReport {
+  readonly text: string;
+}
+
 /** The error, in a sentence for the reader. */
 export interface Problem {
   readonly error: string;

@@ -1,8 +1,8 @@
 import { useCallback, useEffect, useState } from "preact/hooks";
 
-/** A session or a thread, which can be opened. */
+/** A session, the report of one, or a thread: what can be opened. */
 export interface OpenPlace {
-  readonly kind: "session" | "thread";
+  readonly kind: "session" | "report" | "thread";
   readonly id: string;
   /** The address that opened it, behind `#`. */
   readonly link: string;
@@ -65,7 +65,7 @@ function saveIn(hash: string): void {
 
 function placeInAddress(): OpenPlace | undefined {
   const fields = fieldsInAddress();
-  const kind = (["session", "thread"] as const).find((known) => fields.get(known));
+  const kind = (["session", "report", "thread"] as const).find((known) => fields.get(known));
   return kind && { kind, id: fields.get(kind)!, link: location.hash };
 }
 

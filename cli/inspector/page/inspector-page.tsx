@@ -4,6 +4,7 @@ import type { ModelFact } from "../model/model-facts.js";
 import { useAddress } from "./address.js";
 import { getJson } from "./api-client.js";
 import { useLiveEvents } from "./hooks.js";
+import { ReportView } from "./report-view.js";
 import { SessionList } from "./session-list.js";
 import { SessionModel } from "./session-model.js";
 import { SessionView } from "./session-view.js";
@@ -36,6 +37,7 @@ export function InspectorPage() {
         <SessionList open={place} onOpen={open} version={listVersion} />
       </nav>
       <main id={mainId} class="main" tabIndex={-1} aria-label="Conversation">
+        {place?.kind === "report" && <ReportView key={place.id} sessionId={place.id} />}
         {place?.kind === "thread" && <ThreadView key={place.id} threadId={place.id} />}
         {model !== undefined && <SessionView key={place?.link} model={model} models={facts?.models ?? none} />}
         {place === undefined && <NoSession />}

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { counted, secondOf, usageWords, whole } from "../model/figures-in-words.js";
+import { hashOf } from "./address.js";
 import { addressOf } from "./api-client.js";
 import { NumberField } from "./number-field.js";
 import type { ShownMoment } from "./shown-moment.js";
@@ -38,6 +39,9 @@ export function SessionHeading({ moment, budget, onBudget, children }: SessionHe
           Export
         </a>
         <TestCaseDialog moment={moment} />
+        <a class="button" href={hashOf({ kind: "report", id: sessionId })}>
+          Report
+        </a>
       </div>
       {damage !== undefined && (
         <p class="problem" role="alert">

@@ -15,7 +15,8 @@ import { SessionCatalogue } from "./session-catalogue.js";
 import { findingsOf, readView, type EarlierView } from "./session-findings.js";
 import { readFront } from "./session-front.js";
 import { SessionOutlines } from "./session-outlines.js";
-import { readSnapshot } from "./session-snapshot.js";
+import { reportOf } from "./session-report.js";
+import { readSnapshot, type SnapshotSource } from "./session-snapshot.js";
 import { SessionWhatIf } from "./session-what-if.js";
 import { showMessage, textOfCall } from "./shown-message.js";
 import { textOfPart } from "./shown-parts.js";
@@ -60,6 +61,12 @@ export class InspectorRoutes {
     if (path === "api/export") {
       return sendExport(response, this.#server, idIn(query));
     }
+    if (path === "api/report.txt") {
+      const id = idIn(query);
+      const { text } = await reportOf(this.#source, id);
+      response.writeHead(200, downloadOf(id, { type: "text/plain", suffix: "-report.txt" })).end(text);
+      return;
+    }
     const route = Object.hasOwn(this.#routes, path) ? this.#routes[path] : undefined;
     if (route === undefined) {
       throw new NotFoundError("There is nothing at this address.");
@@ -72,10 +79,8 @@ export class InspectorRoutes {
     "api/server": () => Promise.resolve(this.#facts()),
     "api/sessions": (query) =>
       this.#catalogue.find(query.get("search") ?? "", wholeNumber(query, "limit", 100), query.get("only") ?? ""),
-    "api/session": (query) => {
-      const source = { server: this.#server, outlines: this.#outlines, counter: this.#counter };
-      return readSnapshot(source, idIn(query));
-    },
+    "api/session": (query) => readSnapshot(this.#source, idIn(query)),
+    "api/report": (query) => reportOf(this.#source, idIn(query)),
     "api/outline": (query) => this.#outlines.page(idIn(query), wholeNumber(query, "from", 0)),
     "api/messages": (query) => this.#messages(query),
     "api/text": (query) => this.#text(query),
@@ -86,6 +91,10 @@ export class InspectorRoutes {
     "api/what-if": (query) => this.#whatIf.replay(idIn(query), query.get("reducer") ?? "none"),
     "api/test-case": (query) => this.#testCase(query),
   };
+
+  get #source(): SnapshotSource {
+    return { server: this.#server, outlines: this.#outlines, counter: this.#counter };
+  }
 
   #facts(): ServerFacts {
     const { address, keyPrefix: prefix } = this.#server;
@@ -170,10 +179,7 @@ async function sendExport(response: ServerResponse, { memory }: Server, sessionI
   for await (const line of memory.sessions.export(sessionId)) {
     if (!begun) {
       begun = true;
-      response.writeHead(200, {
-        "content-type": "application/x-ndjson; charset=utf-8",
-        "content-disposition": `attachment; filename="${fileName(sessionId)}"`,
-      });
+      response.writeHead(200, downloadOf(sessionId, { type: "application/x-ndjson", suffix: ".jsonl" }));
     }
     if (!response.write(`${line}\n`)) {
       await Promise.race([once(response, "drain"), once(response, "close")]);
@@ -188,6 +194,8 @@ async function sendExport(response: ServerResponse, { memory }: Server, sessionI
   response.end();
 }
 
-function fileName(sessionId: string): string {
-  return `${sessionId.replace(/[^\w-]+/g, "_").slice(0, 80)}.jsonl`;
+/** Headers of a file about a session. */
+function downloadOf(sessionId: string, { type, suffix }: { readonly type: string; readonly suffix: string }) {
+  const name = `${sessionId.replace(/[^\w-]+/g, "_").slice(0, 80)}${suffix}`;
+  return { "content-type": `${type}; charset=utf-8`, "content-disposition": `attachment; filename="${name}"` };
 }
