@@ -6,6 +6,8 @@ export interface OpenPlace {
   readonly id: string;
   /** The address that opened it, behind `#`. */
   readonly link: string;
+  /** Id of the session that is shown beside it. */
+  readonly beside?: string;
 }
 
 /** The session or thread that the address names behind `#`, and how to open another session. */
@@ -25,9 +27,10 @@ export function useAddress(): [place: OpenPlace | undefined, open: (sessionId: s
   return [place, open];
 }
 
-/** The URL fragment of a session or thread. Half characters, which URLs cannot hold, are replaced. */
-export function hashOf({ kind, id }: Pick<OpenPlace, "kind" | "id">): string {
-  return `#${kind}=${encodeURIComponent(id.replace(/\p{Cs}/gu, "\ufffd"))}`;
+/** The URL fragment of what can be opened. Half characters, which URLs cannot hold, are replaced. */
+export function hashOf({ kind, id, beside }: Omit<OpenPlace, "link">): string {
+  const coded = (text: string) => encodeURIComponent(text.replace(/\p{Cs}/gu, "\ufffd"));
+  return `#${kind}=${coded(id)}${beside === undefined ? "" : `&beside=${coded(beside)}`}`;
 }
 
 /** A state as text in the address; undefined for the state that the page begins with. */
@@ -66,7 +69,8 @@ function saveIn(hash: string): void {
 function placeInAddress(): OpenPlace | undefined {
   const fields = fieldsInAddress();
   const kind = (["session", "report", "thread"] as const).find((known) => fields.get(known));
-  return kind && { kind, id: fields.get(kind)!, link: location.hash };
+  const beside = kind === "session" ? fields.get("beside") : undefined;
+  return kind && { kind, id: fields.get(kind)!, link: location.hash, ...(beside && { beside }) };
 }
 
 function fieldsInAddress(): URLSearchParams {

@@ -21,8 +21,8 @@ export function useKept<T>(model: SessionModel, name: string, initial: T): [valu
 /** Events from the server while the page is open. */
 export interface LiveEvents {
   readonly onSession: () => void;
-  readonly onSessions: () => void;
-  readonly onServer: (sentence: string) => void;
+  readonly onSessions?: () => void;
+  readonly onServer?: (sentence: string) => void;
 }
 
 /** Listens to the server. A connection that breaks is opened again by the browser. */
@@ -33,11 +33,11 @@ export function useLiveEvents(sessionId: string | undefined, events: LiveEvents)
     const query = sessionId === undefined ? "" : `?${new URLSearchParams({ id: sessionId }).toString()}`;
     const source = new EventSource(`api/events${query}`);
     source.addEventListener("session", () => latest.current.onSession());
-    source.addEventListener("sessions", () => latest.current.onSessions());
+    source.addEventListener("sessions", () => latest.current.onSessions?.());
     source.addEventListener("server", (event: MessageEvent<string>) => {
-      latest.current.onServer((JSON.parse(event.data) as { version: string }).version);
+      latest.current.onServer?.((JSON.parse(event.data) as { version: string }).version);
     });
-    source.addEventListener("error", () => latest.current.onServer("The inspector does not answer."));
+    source.addEventListener("error", () => latest.current.onServer?.("The inspector does not answer."));
     return () => source.close();
   }, [sessionId]);
 }

@@ -3,6 +3,7 @@ import type { ServerFacts } from "../model/data.js";
 import type { ModelFact } from "../model/model-facts.js";
 import { useAddress } from "./address.js";
 import { getJson } from "./api-client.js";
+import { BesideView } from "./beside-view.js";
 import { useLiveEvents } from "./hooks.js";
 import { ReportView } from "./report-view.js";
 import { SessionList } from "./session-list.js";
@@ -39,7 +40,12 @@ export function InspectorPage() {
       <main id={mainId} class="main" tabIndex={-1} aria-label="Conversation">
         {place?.kind === "report" && <ReportView key={place.id} sessionId={place.id} />}
         {place?.kind === "thread" && <ThreadView key={place.id} threadId={place.id} />}
-        {model !== undefined && <SessionView key={place?.link} model={model} models={facts?.models ?? none} />}
+        {model !== undefined && place?.beside !== undefined && (
+          <BesideView key={place.link} left={model} beside={place.beside} models={facts?.models ?? none} />
+        )}
+        {model !== undefined && place?.beside === undefined && (
+          <SessionView key={place?.link} model={model} models={facts?.models ?? none} />
+        )}
         {place === undefined && <NoSession />}
       </main>
     </div>

@@ -94,7 +94,9 @@ function useSessionRows({ search, only, limit, version }: Asked) {
 function foundWords({ sessions, matching, known, complete }: SessionRows): string {
   const shown = matching > sessions.length ? `${whole(sessions.length)} of ${whole(matching)}` : whole(matching);
   const all = complete ? "" : `; only ${whole(known)} were looked through, others open by their id`;
-  return known === 0 ? "No session was found. Check --prefix." : `${shown} sessions, newest first${all}`;
+  return known === 0
+    ? "No session was found. Check --prefix."
+    : `${shown}${matching === 1 ? " session" : " sessions, newest first"}${all}`;
 }
 
 interface OwnerGroup {
@@ -125,14 +127,15 @@ function OwnerSessions({ group: { owner, sessions }, open }: { group: OwnerGroup
       </h2>
       <ul class="session-items">
         {sessions.map((session) => (
-          <SessionItem key={session.sessionId} session={session} isOpen={session.sessionId === open} />
+          <SessionItem key={session.sessionId} session={session} open={open} />
         ))}
       </ul>
     </section>
   );
 }
 
-function SessionItem({ session, isOpen }: { session: SessionRow; isOpen: boolean }) {
+function SessionItem({ session, open }: { session: SessionRow; open: string | undefined }) {
+  const isOpen = session.sessionId === open;
   const { sessionId, title, locked, damaged, messages, rounds, updatedAt } = session;
   return (
     <li>
@@ -152,6 +155,15 @@ function SessionItem({ session, isOpen }: { session: SessionRow; isOpen: boolean
           {updatedAt > 0 && ` · ${secondOf(updatedAt)}`}
         </span>
       </a>
+      {open !== undefined && !isOpen && (
+        <a
+          class="session-beside"
+          href={hashOf({ kind: "session", id: open, beside: sessionId })}
+          aria-label={`Show ${title ?? sessionId} beside the open session`}
+        >
+          beside
+        </a>
+      )}
     </li>
   );
 }

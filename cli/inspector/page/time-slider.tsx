@@ -1,3 +1,4 @@
+import { useId } from "preact/hooks";
 import { counted } from "../model/figures-in-words.js";
 import { Legend } from "./legend.js";
 import type { ShownMoment } from "./shown-moment.js";
@@ -12,19 +13,20 @@ interface TimeSliderProps {
 
 /** The session's life: what did the model see when a message was written? */
 export function TimeSlider({ moment, isTrying, onChoose }: TimeSliderProps) {
+  const id = useId();
   const { session, end, base, cuts, view } = moment;
   const { next } = session;
   const choose = (value: number) => onChoose(value >= next ? undefined : Math.max(base, value));
   const made = cuts.filter((cut) => cut.next <= end).length;
   return (
     <div class="time">
-      <label for="time-slider">{end >= next ? "Now" : `When message ${end} was written`}</label>
+      <label for={id}>{end >= next ? "Now" : `When message ${end} was written`}</label>
       <button type="button" class="step" aria-label="One message earlier" onClick={() => choose(end - 1)}>
         ‹
       </button>
       <div class="time-track">
         <input
-          id="time-slider"
+          id={id}
           type="range"
           min={base}
           max={next}

@@ -1,5 +1,5 @@
 import { metaOf } from "../../../src/codec/decode-record.js";
-import { secondOf, sizeOf, whole } from "../model/figures-in-words.js";
+import { counted, secondOf, sizeOf, whole } from "../model/figures-in-words.js";
 import type { Findings, OutlineEntry, SessionReport, SessionState } from "../model/data.js";
 import { readLog } from "./log-reader.js";
 import { readableText } from "./readable-text.js";
@@ -60,7 +60,10 @@ function factsOf(state: SessionState, { server }: SnapshotSource): string[] {
     ["expires", state.expiresAt === undefined ? "never" : time(state.expiresAt)],
     ["messages", `${whole(next - base)}, from ${base} to ${next - 1}; ${whole(base)} discarded by retention`],
     ["rounds", whole(rounds)],
-    ["view", `${whole(head.length)} in front (${whole(summaries.length)} summaries), then from message ${start}`],
+    [
+      "view",
+      `${counted(head.length, "message")} in front (of these summaries: ${whole(summaries.length)}), then from message ${start}`,
+    ],
     ["reductions", whole(reductionCount)],
     ["damage", damage ?? "none"],
     ["key prefix", short(server.keyPrefix)],
@@ -99,11 +102,12 @@ interface Rows {
 
 async function messageRows({ server }: SnapshotSource, { state, outline, from }: Rows): Promise<string[][]> {
   const rows: string[][] = [];
+  const fronts = new Set(state.head.map(({ position }) => position));
   for await (const { items } of readLog(server, state.sessionId, { from, to: state.next })) {
     for (const { position, record, message } of items) {
       const { role = "unreadable", tokens = 0, size = record.length, calls = [], caller } = outline.get(position) ?? {};
       const { at, turn } = metaOf(record);
-      const seen = position >= state.start ? "yes" : "no";
+      const seen = position >= state.start ? "yes" : fronts.has(position) ? "front" : "no";
       const figures = [`${position}`, role, `${size}`, `${tokens}`, seen, calls.length === 0 ? "-" : `${calls.length}`];
       const when = at === undefined ? "-" : secondOf(at);
       rows.push([
