@@ -26,12 +26,8 @@ export function Conversation(props: ConversationProps) {
   const chosen = rowOf(moment, selection);
   const [active, setActive] = useState(chosen);
   const list = useRowList(moment, { scroller, active });
-  useLayoutEffect(() => {
-    if (chosen >= 0) {
-      setActive(chosen);
-      list.scrollToIndex(chosen, { align: "auto" });
-    }
-  }, [selection]);
+  useLayoutEffect(() => setActive(chosen >= 0 ? chosen : active), [selection]);
+  useChosenInSight(list, chosen, selection);
   const items = list.getVirtualItems();
   useEffect(() =>
     fetchVisible(
@@ -83,6 +79,17 @@ function useRowList(
     isOpened.current = true;
   }, [list, isNow ? undefined : moment.end]);
   return list;
+}
+
+/** Brings a message into sight when it is chosen. */
+function useChosenInSight(list: RowVirtualizer, chosen: number, selection: Selection): void {
+  useLayoutEffect(() => {
+    const show = () => chosen >= 0 && list.scrollToIndex(chosen, { align: "auto" });
+    show();
+    // On a narrow screen the panel comes up with the choice, and leaves less room.
+    const frame = requestAnimationFrame(show);
+    return () => cancelAnimationFrame(frame);
+  }, [selection]);
 }
 
 interface RowItemProps extends ConversationProps {

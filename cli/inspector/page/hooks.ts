@@ -1,4 +1,4 @@
-import { useEffect, useReducer, useRef } from "preact/hooks";
+import { useEffect, useReducer, useRef, useState } from "preact/hooks";
 import type { SessionModel } from "./session-model.js";
 
 /** Draws the component anew with every change of the session. */
@@ -16,6 +16,19 @@ export function useKept<T>(model: SessionModel, name: string, initial: T): [valu
     draw(undefined);
   };
   return [value, set];
+}
+
+const narrow = matchMedia("(max-width: 760px)");
+
+/** True on a screen that has no room for controls beside the conversation; stylesheets name the same width. */
+export function useIsNarrow(): boolean {
+  const [isNarrow, setNarrow] = useState(narrow.matches);
+  useEffect(() => {
+    const follow = () => setNarrow(narrow.matches);
+    narrow.addEventListener("change", follow);
+    return () => narrow.removeEventListener("change", follow);
+  }, []);
+  return isNarrow;
 }
 
 /** Events from the server while the page is open. */

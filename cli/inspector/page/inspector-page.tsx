@@ -1,7 +1,8 @@
+import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { ServerFacts } from "../model/data.js";
 import type { ModelFact } from "../model/model-facts.js";
-import { useAddress } from "./address.js";
+import { useAddress, type OpenPlace } from "./address.js";
 import { getJson } from "./api-client.js";
 import { BesideView } from "./beside-view.js";
 import { useLiveEvents } from "./hooks.js";
@@ -28,27 +29,56 @@ export function InspectorPage() {
     onSessions: () => setListVersion((version) => version + 1),
     onServer: setServer,
   });
+  const [isListOpen, setListOpen] = useState(false);
+  useEffect(() => setListOpen(false), [place?.link]);
   return (
-    <div class={place === undefined ? "page" : "page page-open"}>
+    <div class={`page${place === undefined ? "" : " page-open"}${isListOpen ? " page-list" : ""}`}>
       <a class="skip" href={`#${mainId}`} onClick={focusMain}>
         Skip to the conversation
       </a>
-      <PageHeader server={server} facts={facts} />
+      <PageHeader server={server} facts={facts}>
+        {place !== undefined && <ListSwitch isOpen={isListOpen} onOpen={setListOpen} />}
+      </PageHeader>
       <nav class="sessions" aria-label="Sessions">
         <SessionList open={place} onOpen={open} version={listVersion} />
       </nav>
       <main id={mainId} class="main" tabIndex={-1} aria-label="Conversation">
-        {place?.kind === "report" && <ReportView key={place.id} sessionId={place.id} />}
-        {place?.kind === "thread" && <ThreadView key={place.id} threadId={place.id} />}
-        {model !== undefined && place?.beside !== undefined && (
-          <BesideView key={place.link} left={model} beside={place.beside} models={facts?.models ?? none} />
-        )}
-        {model !== undefined && place?.beside === undefined && (
-          <SessionView key={place?.link} model={model} models={facts?.models ?? none} />
-        )}
-        {place === undefined && <NoSession />}
+        <Opened place={place} model={model} models={facts?.models ?? none} />
       </main>
     </div>
+  );
+}
+
+/** Where the screen has no room for the list beside an open session. */
+function ListSwitch({ isOpen, onOpen }: { isOpen: boolean; onOpen: (isOpen: boolean) => void }) {
+  return (
+    <button type="button" class="button list-switch" aria-expanded={isOpen} onClick={() => onOpen(!isOpen)}>
+      Sessions
+    </button>
+  );
+}
+
+interface OpenedProps {
+  readonly place: OpenPlace | undefined;
+  /** The session that is open. */
+  readonly model: SessionModel | undefined;
+  readonly models: readonly ModelFact[];
+}
+
+function Opened({ place, model, models }: OpenedProps) {
+  if (place?.kind === "report") {
+    return <ReportView key={place.id} sessionId={place.id} />;
+  }
+  if (place?.kind === "thread") {
+    return <ThreadView key={place.id} threadId={place.id} />;
+  }
+  if (place === undefined || model === undefined) {
+    return <NoSession />;
+  }
+  return place.beside === undefined ? (
+    <SessionView key={place.link} model={model} models={models} />
+  ) : (
+    <BesideView key={place.link} left={model} beside={place.beside} models={models} />
   );
 }
 
@@ -68,9 +98,16 @@ function useServerFacts(): ServerFacts | undefined {
   return facts;
 }
 
-function PageHeader({ server, facts }: { server: string; facts: ServerFacts | undefined }) {
+interface PageHeaderProps {
+  readonly server: string;
+  readonly facts: ServerFacts | undefined;
+  readonly children: ComponentChildren;
+}
+
+function PageHeader({ server, facts, children }: PageHeaderProps) {
   return (
     <header class="top">
+      {children}
       <p class="brand">langchain-redis-memory</p>
       <p class="server">{facts === undefined ? "" : `${facts.address}, keys ${facts.prefix}:…`}</p>
       <p class={server === reached ? "live" : "live live-broken"} role="status">

@@ -50,15 +50,15 @@ function JsonLines({ model, name, lines, isOutermost = false }: JsonLinesProps) 
   const left = lines.length - shown;
   return (
     <>
-      {lines
-        .slice(0, shown)
-        .map((line, index) =>
-          line.kind === "value" ? (
-            <div key={index}>{line.text}</div>
-          ) : (
-            <JsonLevel key={index} model={model} name={`${name} ${line.line}`} level={line} isOutermost={isOutermost} />
-          ),
-        )}
+      {lines.slice(0, shown).map((line, index) =>
+        line.kind === "value" ? (
+          <div key={index} class="json-line">
+            {line.text}
+          </div>
+        ) : (
+          <JsonLevel key={index} model={model} name={`${name} ${line.line}`} level={line} isOutermost={isOutermost} />
+        ),
+      )}
       {left > 0 && (
         <button type="button" class="fold" onClick={() => setShown(shown + linesAtOnce)}>
           Show more: {whole(left)} of {counted(lines.length, "value")} are left
@@ -91,7 +91,7 @@ function JsonLevel({ model, name, level, isOutermost = false }: JsonLevelProps) 
           <JsonLines model={model} name={name} lines={inside} />
         </div>
       )}
-      {isOpen && <div>{close ?? "…"}</div>}
+      {isOpen && <div class="json-line">{close ?? "…"}</div>}
     </>
   );
 }

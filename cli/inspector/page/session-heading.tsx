@@ -20,7 +20,7 @@ interface SessionHeadingProps extends ViewMeterProps {
 /** The session's name and figures, and what can be taken from it. */
 export function SessionHeading({ moment, budget, onBudget, children }: SessionHeadingProps) {
   const { session } = moment;
-  const { sessionId, title, owner, updatedAt, expiresAt, damage, next, base, rounds } = session;
+  const { sessionId, title, owner, updatedAt, expiresAt, next, base, rounds } = session;
   return (
     <div class="heading">
       <div class="heading-names">
@@ -43,11 +43,6 @@ export function SessionHeading({ moment, budget, onBudget, children }: SessionHe
           Report
         </a>
       </div>
-      {damage !== undefined && (
-        <p class="problem" role="alert">
-          Redis lost a part of this session: {damage}.
-        </p>
-      )}
       {base > 0 && (
         <p class="quiet">The oldest {counted(base, "message")} were discarded by the session’s retention.</p>
       )}

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { whole } from "../model/figures-in-words.js";
 import type { WhatIf } from "../model/data.js";
@@ -6,7 +7,7 @@ import { useAddressed } from "./address.js";
 import { Conversation } from "./conversation.js";
 import { LiveNews } from "./live-news.js";
 import { RawTexts, rawForm } from "./markdown-text.js";
-import { useChanges } from "./hooks.js";
+import { useChanges, useIsNarrow } from "./hooks.js";
 import { RequestGauge } from "./request-gauge.js";
 import { SessionHeading } from "./session-heading.js";
 import type { SessionModel } from "./session-model.js";
@@ -29,16 +30,14 @@ export function SessionView({ model, models }: { model: SessionModel; models: re
   const shownBudget = budget ?? suggestedBudget(moment.cuts.at(-1)?.before.tokens);
   return (
     <RawTexts value={isRaw}>
-      <SessionHeading moment={moment} budget={shownBudget} onBudget={setBudget}>
-        <RawSwitch isRaw={isRaw} onRaw={setRaw} />
-      </SessionHeading>
-      <RequestGauge gauge={model.gauge} isNow={moment.end >= moment.session.next} />
-      {model.problem !== undefined && (
-        <p class="problem" role="alert">
-          {model.problem}
-        </p>
-      )}
-      <TimeSlider moment={moment} isTrying={whatIf !== undefined} onChoose={setChosen} />
+      <Controls title={moment.session.title ?? model.sessionId}>
+        <SessionHeading moment={moment} budget={shownBudget} onBudget={setBudget}>
+          <RawSwitch isRaw={isRaw} onRaw={setRaw} />
+        </SessionHeading>
+        <RequestGauge gauge={model.gauge} isNow={moment.end >= moment.session.next} />
+        <TimeSlider moment={moment} isTrying={whatIf !== undefined} onChoose={setChosen} />
+      </Controls>
+      <Problems model={model} damage={moment.session.damage} />
       <div class="split">
         <Conversation {...{ model, moment, selection, whatIf, budget: shownBudget }} onSelect={setSelection} />
         <SidePanel
@@ -49,6 +48,36 @@ export function SessionView({ model, models }: { model: SessionModel; models: re
       </div>
       <LiveNews moment={moment} />
     </RawTexts>
+  );
+}
+
+/** What stands above the conversation; on a narrow screen folded, so that the conversation has the screen. */
+function Controls({ title, children }: { title: string; children: ComponentChildren }) {
+  return useIsNarrow() ? (
+    <details class="controls">
+      <summary>
+        <h1 dir="auto">{title}</h1>
+      </summary>
+      {children}
+    </details>
+  ) : (
+    <>{children}</>
+  );
+}
+
+function Problems({ model: { problem }, damage }: { model: SessionModel; damage: string | undefined }) {
+  const sentences = [damage && `Redis lost a part of this session: ${damage}.`, problem];
+  return (
+    <>
+      {sentences.map(
+        (sentence) =>
+          sentence !== undefined && (
+            <p key={sentence} class="problem" role="alert">
+              {sentence}
+            </p>
+          ),
+      )}
+    </>
   );
 }
 
