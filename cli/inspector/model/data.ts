@@ -265,6 +265,24 @@ export interface SessionReport {
   readonly text: string;
 }
 
+/** Messages of a session that hold some words. */
+export interface FoundInSession {
+  readonly positions: readonly number[];
+  /** Where the search goes on; left out where it is at the end. */
+  readonly next?: number;
+}
+
+/** Sessions in whose messages some words stand. */
+export interface FoundSessions {
+  readonly sessions: readonly (Pick<SessionRow, "sessionId" | "title"> & {
+    /** Of the newest message that holds them. */
+    readonly position?: number;
+  })[];
+  /** A cursor for more; left out at the end. */
+  readonly next?: string;
+  readonly searched: { readonly sessions: number; readonly messages: number; readonly skipped: number };
+}
+
 /** The error, in a sentence for the reader. */
 export interface Problem {
   readonly error: string;

@@ -3,6 +3,7 @@ import { counted, secondOf, whole } from "../model/figures-in-words.js";
 import type { SessionRow, SessionRows } from "../model/data.js";
 import { hashOf, type OpenPlace } from "./address.js";
 import { getJson } from "./api-client.js";
+import { TextMatches } from "./text-matches.js";
 import { ThreadList } from "./thread-list.js";
 
 const pageLength = 100;
@@ -50,6 +51,7 @@ export function SessionList({ open, onOpen, version }: SessionListProps) {
             Open the session with this id
           </button>
         )}
+        <TextMatches search={search} />
         {only === "" && <ThreadList open={openThread} search={search} version={version} />}
       </div>
     </>

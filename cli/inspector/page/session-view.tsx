@@ -5,6 +5,7 @@ import type { WhatIf } from "../model/data.js";
 import type { ModelFact } from "../model/model-facts.js";
 import { useAddressed } from "./address.js";
 import { Conversation } from "./conversation.js";
+import { FindBar } from "./find-bar.js";
 import { LiveNews } from "./live-news.js";
 import { RawTexts, rawForm } from "./markdown-text.js";
 import { useChanges, useIsNarrow } from "./hooks.js";
@@ -34,6 +35,7 @@ export function SessionView({ model, models }: { model: SessionModel; models: re
         <SessionHeading moment={moment} budget={shownBudget} onBudget={setBudget}>
           <RawSwitch isRaw={isRaw} onRaw={setRaw} />
         </SessionHeading>
+        <FindBar moment={moment} selection={selection} onSelect={setSelection} />
         <RequestGauge gauge={model.gauge} isNow={moment.end >= moment.session.next} />
         <TimeSlider moment={moment} isTrying={whatIf !== undefined} onChoose={setChosen} />
       </Controls>

@@ -22,6 +22,7 @@ import { showMessage, textOfCall } from "./shown-message.js";
 import { textOfPart } from "./shown-parts.js";
 import { testCaseOf } from "./test-case.js";
 import { gaugeOf } from "./window-gauge.js";
+import { findInSession, findSessions } from "./text-search.js";
 import { findThreads, readThreadState } from "./thread-history.js";
 
 const mostMessages = 100;
@@ -85,6 +86,10 @@ export class InspectorRoutes {
     "api/messages": (query) => this.#messages(query),
     "api/text": (query) => this.#text(query),
     "api/findings": (query) => findingsOf(this.#server, idIn(query), query.get("profile") ?? "langchain"),
+    "api/find": (query) =>
+      findInSession(this.#server, idIn(query), { text: wordsIn(query), from: wholeNumber(query, "from", 0) }),
+    "api/search": (query) =>
+      findSessions(this.#server, { text: wordsIn(query), cursor: query.get("cursor") ?? undefined }),
     "api/gauge": (query) => gaugeOf(this.#server, idIn(query), this.#models),
     "api/threads": (query) => findThreads(this.#server, query.get("search") ?? "", wholeNumber(query, "limit", 100)),
     "api/thread": (query) => readThreadState(this.#server, idIn(query), wholeNumber(query, "limit", 50)),
@@ -171,6 +176,14 @@ function idIn(query: URLSearchParams): string {
     throw new UsageError('"id" must be the id of a session.');
   }
   return id;
+}
+
+function wordsIn(query: URLSearchParams): string {
+  const text = query.get("text") ?? "";
+  if (text.trim() === "") {
+    throw new UsageError('"text" must be what to search for.');
+  }
+  return text;
 }
 
 /** The same lines as `memory.sessions.export` gives. */

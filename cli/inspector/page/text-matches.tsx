@@ -1,0 +1,78 @@
+import { useEffect, useState } from "preact/hooks";
+import type { FoundSessions } from "../model/data.js";
+import { counted } from "../model/figures-in-words.js";
+import { getJson } from "./api-client.js";
+import { hashOf } from "./address.js";
+
+/** Sessions in whose messages the words stand; asked for by a button, because messages are read for it. */
+export function TextMatches({ search }: { search: string }) {
+  const text = search.trim();
+  const [asked, setAsked] = useState<string>();
+  const [found, setFound] = useState<FoundSessions>();
+  const [said, setSaid] = useState<string>();
+  useEffect(() => {
+    setAsked(undefined);
+    setFound(undefined);
+    setSaid(undefined);
+  }, [text]);
+  if (text === "") {
+    return null;
+  }
+  const ask = async () => {
+    setAsked(text);
+    setSaid("Reading messages…");
+    try {
+      const part = await getJson<FoundSessions>("search", { text, ...(found?.next && { cursor: found.next }) });
+      setFound({ ...part, sessions: [...(found?.sessions ?? []), ...part.sessions] });
+      setSaid(wordsOf(part));
+    } catch (error) {
+      setSaid((error as Error).message);
+    }
+  };
+  return (
+    <section>
+      {asked === text && found !== undefined && <Matches found={found} text={text} />}
+      {said !== undefined && (
+        <p class="quiet" role="status">
+          {said}
+        </p>
+      )}
+      {(asked !== text || found?.next !== undefined) && (
+        <button type="button" class="more" onClick={() => void ask()}>
+          {asked === text ? "Search on" : "Search in messages"}
+        </button>
+      )}
+    </section>
+  );
+}
+
+/** The session at its newest match, with the words to find the others. */
+function linkTo({ sessionId, position }: FoundSessions["sessions"][number], text: string): string {
+  const place = hashOf({ kind: "session", id: sessionId });
+  return `${place}&find=${encodeURIComponent(text)}${position === undefined ? "" : `&message=${position}`}`;
+}
+
+function wordsOf({ searched: { sessions, messages, skipped } }: FoundSessions): string {
+  const left = skipped === 0 ? "" : `; ${counted(skipped, "session")} could not be read`;
+  return `Read ${counted(messages, "message")} of ${counted(sessions, "session")}${left}.`;
+}
+
+function Matches({ found: { sessions, next }, text }: { found: FoundSessions; text: string }) {
+  return (
+    <>
+      <h2 class="owner">In messages</h2>
+      {sessions.length === 0 && next === undefined && <p class="quiet">No message holds it.</p>}
+      <ul class="session-items">
+        {sessions.map(({ sessionId, title, position }) => (
+          <li key={sessionId}>
+            <a class="session" href={linkTo({ sessionId, ...(position !== undefined && { position }) }, text)}>
+              <span class="session-name" dir="auto">
+                {title ?? sessionId}
+              </span>
+            </a>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
