@@ -5,7 +5,7 @@ import { z } from "zod";
 import { ChatHistoryTruncationReducer } from "langchain-redis-memory";
 import { redisMemoryMiddleware } from "langchain-redis-memory/agent";
 import type { GaugeAnswer, ServerFacts } from "../../cli/inspector/model/data.js";
-import type { ModelFact } from "../../cli/inspector/model/model-facts.js";
+import type { ModelFact } from "../../cli/inspector/model/facts-of-models.js";
 import { ToolModel } from "../support/agents.js";
 import { inspectedPlaces, type InspectedPlace } from "../support/inspectors.js";
 import { ai, human } from "../support/messages.js";

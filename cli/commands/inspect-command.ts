@@ -4,7 +4,7 @@ import type { Cluster, Redis } from "ioredis";
 import { Command, InvalidArgumentError } from "commander";
 import type { CommandContext, CommandDefinition } from "../command.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
-import type { ModelFact } from "../inspector/model/model-facts.js";
+import type { ModelFact } from "../inspector/model/facts-of-models.js";
 import { startInspector } from "../inspector/server/server.js";
 import { printable } from "../printable.js";
 import { openServer, withServerOptions, type ServerOptions } from "../server.js";

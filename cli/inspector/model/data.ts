@@ -1,6 +1,6 @@
 /** The JSON that the inspector's server sends to its page. Server and page share no code but this folder. */
 
-import type { ModelFact } from "./model-facts.js";
+import type { ModelFact } from "./facts-of-models.js";
 
 /** A session in the list. */
 export interface SessionRow {
@@ -86,7 +86,7 @@ export interface SessionState {
 /** Who speaks, in one word. */
 export type RowRole = "system" | "summary" | "human" | "ai" | "tool" | "other" | "unreadable";
 
-/** What the provider counted for an answer. */
+/** The provider's counts for an answer. */
 export interface AnswerUsage {
   readonly model: string;
   readonly input: number;
@@ -210,7 +210,7 @@ export interface WindowGauge {
   readonly tokens: number;
   /** True where the view was cut since: the tokens are then those of the newest request. */
   readonly isCut?: boolean;
-  /** Of these the system prompt, the tools and what else is sent with each request; left out where it is not known. */
+  /** Its part for the system prompt, tools and whatever else each request has; left out where it is not known. */
   readonly fixed?: number;
   /** The model's window, where it is said, and what a request may take of it. */
   readonly window?: number;
@@ -268,14 +268,14 @@ export interface SessionReport {
 /** Messages of a session that hold some words. */
 export interface FoundInSession {
   readonly positions: readonly number[];
-  /** Where the search goes on; left out where it is at the end. */
+  /** The place from which the search goes on; left out where it is at the end. */
   readonly next?: number;
 }
 
 /** Sessions in whose messages some words stand. */
 export interface FoundSessions {
   readonly sessions: readonly (Pick<SessionRow, "sessionId" | "title"> & {
-    /** Of the newest message that holds them. */
+    /** The newest message that holds them. */
     readonly position?: number;
   })[];
   /** A cursor for more; left out at the end. */

@@ -1,4 +1,4 @@
-import type { UsageSum } from "./model-facts.js";
+import type { UsageSum } from "./facts-of-models.js";
 
 /** A whole number with separators. */
 export function whole(value: number): string {
@@ -10,7 +10,7 @@ export function counted(count: number, noun: string): string {
   return `${whole(count)} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** What answers took, such as `2 answers: 5,210 tokens in (4,000 cached), 320 out, cost 0.0123`. */
+/** The cost of answers, such as `2 answers: 5,210 tokens in (4,000 cached), 320 out, cost 0.0123`. */
 export function usageWords({ answers, input, output, cached, cost, unpriced }: UsageSum): string {
   const read = cached === 0 ? "" : ` (${whole(cached)} cached)`;
   const tokens = `${counted(answers, "answer")}: ${counted(input, "token")} in${read}, ${whole(output)} out`;

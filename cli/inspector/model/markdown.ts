@@ -11,7 +11,7 @@ export interface MarkdownAttributes {
   readonly class?: string;
   /** The number at which a list begins. */
   readonly start?: number;
-  /** Of links, which nothing but a click opens. */
+  /** Links, which nothing but a click opens. */
   readonly href?: string;
   readonly target?: "_blank";
   readonly rel?: "noreferrer noopener";
@@ -61,7 +61,7 @@ function element(
   return { tag, attributes, inside };
 }
 
-/** What stands for a token. One of a kind that is not known stands as it was written, as HTML does. */
+/** The element that stands for a token. One of a kind that is not known stands as it was written, as HTML does. */
 function nodeOf(token: Token, depth: number): readonly MarkdownNode[] {
   const inside = () => nodesOf((token as Tokens.Generic).tokens, depth);
   switch (token.type) {

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { counted, whole } from "../model/figures-in-words.js";
-import type { ModelFact } from "../model/model-facts.js";
+import type { ModelFact } from "../model/facts-of-models.js";
 import { hashOf } from "./address.js";
 import { Conversation } from "./conversation.js";
 import { useChanges, useLiveEvents } from "./hooks.js";

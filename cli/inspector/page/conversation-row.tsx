@@ -1,5 +1,5 @@
 import { counted, secondOf, sizeOf, usageWords } from "../model/figures-in-words.js";
-import type { UsageSum } from "../model/model-facts.js";
+import type { UsageSum } from "../model/facts-of-models.js";
 import type { Row } from "../model/row-model.js";
 import type { Cut } from "../model/timeline.js";
 import type { ConversationProps } from "./conversation.js";

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { ServerFacts } from "../model/data.js";
-import type { ModelFact } from "../model/model-facts.js";
+import type { ModelFact } from "../model/facts-of-models.js";
 import { useAddress, type OpenPlace } from "./address.js";
 import { getJson } from "./api-client.js";
 import { BesideView } from "./beside-view.js";
@@ -49,7 +49,7 @@ export function InspectorPage() {
   );
 }
 
-/** Where the screen has no room for the list beside an open session. */
+/** Screens that have no room for the list beside an open session. */
 function ListSwitch({ isOpen, onOpen }: { isOpen: boolean; onOpen: (isOpen: boolean) => void }) {
   return (
     <button type="button" class="button list-switch" aria-expanded={isOpen} onClick={() => onOpen(!isOpen)}>

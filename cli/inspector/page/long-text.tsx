@@ -29,7 +29,7 @@ export interface LongTextProps {
   readonly isCode?: boolean;
 }
 
-/** What is known of a text, how much is left, and how to fetch the next piece of it. */
+/** The known part of a text, how much is left, and how to fetch the next piece of it. */
 export function usePieces({ model, text, length, source }: Omit<LongTextProps, "isCode">) {
   const [fetched, setFetched] = useKept<TextPiece | undefined>(model, `text ${JSON.stringify(source)}`, undefined);
   const [problem, setProblem] = useState<string>();

@@ -7,7 +7,7 @@ interface RequestGaugeProps {
   readonly isNow: boolean;
 }
 
-/** What the session's next request takes of the model's window: its fixed parts, the view, and what is left. */
+/** The part of the model's window that the session's next request takes: fixed parts, view, and the rest. */
 export function RequestGauge({ gauge, isNow }: RequestGaugeProps) {
   if (gauge === undefined || !isNow) {
     return null;

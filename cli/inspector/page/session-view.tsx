@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { whole } from "../model/figures-in-words.js";
 import type { WhatIf } from "../model/data.js";
-import type { ModelFact } from "../model/model-facts.js";
+import type { ModelFact } from "../model/facts-of-models.js";
 import { useAddressed } from "./address.js";
 import { Conversation } from "./conversation.js";
 import { FindBar } from "./find-bar.js";
@@ -53,7 +53,7 @@ export function SessionView({ model, models }: { model: SessionModel; models: re
   );
 }
 
-/** What stands above the conversation; on a narrow screen folded, so that the conversation has the screen. */
+/** The part above the conversation; on a narrow screen folded, so that the conversation has the screen. */
 function Controls({ title, children }: { title: string; children: ComponentChildren }) {
   return useIsNarrow() ? (
     <details class="controls">

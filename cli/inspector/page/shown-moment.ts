@@ -1,6 +1,6 @@
 import { useMemo } from "preact/hooks";
 import type { OutlineEntry, SessionState, WhatIf } from "../model/data.js";
-import { usageOfRounds, type ModelFact, type SessionUsage } from "../model/model-facts.js";
+import { usageOfRounds, type ModelFact, type SessionUsage } from "../model/facts-of-models.js";
 import { rowsOf, type Row } from "../model/row-model.js";
 import { cutsOf, viewAt, type Cut } from "../model/timeline.js";
 import { SeenAt } from "../model/why-seen.js";
@@ -55,7 +55,7 @@ export interface ShownMoment {
   readonly view: ViewThere;
   /** Tokens of the largest message. */
   readonly largest: number;
-  /** What the answers took until then, as the provider counted. */
+  /** The tokens of answers until then, as the provider counted. */
   readonly usage: SessionUsage;
 }
 

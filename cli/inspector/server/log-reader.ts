@@ -12,7 +12,7 @@ export interface LogItem {
   readonly record: string;
   readonly message: BaseMessage | undefined;
   readonly problem: string | undefined;
-  /** What is stored of its tokens, by the name of the count. */
+  /** Its stored tokens, by the name of the count. */
   readonly counts: Readonly<Record<string, number>>;
 }
 

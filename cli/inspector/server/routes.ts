@@ -6,7 +6,7 @@ import type { TokenCounter } from "../../../src/tokens/token-counter.js";
 import { UsageError } from "../../failure.js";
 import type { Server } from "../../server.js";
 import type { MessagePage, ServerFacts, ShownMessage, TestCase, TextPiece } from "../model/data.js";
-import type { ModelFact } from "../model/model-facts.js";
+import type { ModelFact } from "../model/facts-of-models.js";
 import { sendEvents } from "./live-events.js";
 import { readLog, type LogItem } from "./log-reader.js";
 import { cutText } from "./readable-text.js";

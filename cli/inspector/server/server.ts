@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { UsageError } from "../../failure.js";
 import type { Server } from "../../server.js";
-import type { ModelFact } from "../model/model-facts.js";
+import type { ModelFact } from "../model/facts-of-models.js";
 import { InspectorRoutes } from "./routes.js";
 import { admit, protectiveHeaders } from "./loopback-guard.js";
 import { problemOf } from "./request-problem.js";

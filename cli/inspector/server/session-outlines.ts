@@ -150,7 +150,7 @@ function brokenPrefix({ response_metadata: metadata }: BaseMessage, outline: Out
   return stamp === undefined || before === undefined ? undefined : changedFront(stamp, before);
 }
 
-/** What the answer's call was billed; undefined where it is not stored. */
+/** The bill of the answer's call; undefined where it is not stored. */
 function answerUsage(message: BaseMessage): AnswerUsage | undefined {
   const usage = usageOf(message);
   if (usage === undefined) {

@@ -62,7 +62,8 @@ function factsOf(state: SessionState, { server }: SnapshotSource): string[] {
     ["rounds", whole(rounds)],
     [
       "view",
-      `${counted(head.length, "message")} in front (of these summaries: ${whole(summaries.length)}), then from message ${start}`,
+      `${counted(head.length, "message")} in front (of these summaries: ${whole(summaries.length)}), ` +
+        `then from message ${start}`,
     ],
     ["reductions", whole(reductionCount)],
     ["damage", damage ?? "none"],

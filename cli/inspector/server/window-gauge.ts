@@ -8,7 +8,7 @@ import { tiktokenCounter } from "../../../src/tokens/counters/tiktoken-counter.j
 import { countMessages } from "../../../src/tokens/counted-messages.js";
 import type { Server } from "../../server.js";
 import type { GaugeAnswer } from "../model/data.js";
-import { factOf, type ModelFact } from "../model/model-facts.js";
+import { factOf, type ModelFact } from "../model/facts-of-models.js";
 import { readableText } from "./readable-text.js";
 import { readView, type ViewEntry } from "./session-findings.js";
 

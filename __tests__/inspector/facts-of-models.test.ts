@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import type { AnswerUsage, OutlineEntry } from "../../cli/inspector/model/data.js";
 import { usageWords } from "../../cli/inspector/model/figures-in-words.js";
-import { factOf, usageOfRounds, type ModelFact } from "../../cli/inspector/model/model-facts.js";
+import { factOf, usageOfRounds, type ModelFact } from "../../cli/inspector/model/facts-of-models.js";
 
 const human: OutlineEntry = { role: "human", tokens: 1, size: 1 };
 const answer = (usage?: Partial<AnswerUsage>): OutlineEntry => ({

@@ -1,6 +1,6 @@
 import type { AnswerUsage, OutlineEntry } from "./data.js";
 
-/** What whoever runs the inspector says of a model. */
+/** A fact of a model that the operator of the inspector gave. */
 export interface ModelFact {
   /** The model's name; with `*` at its end, all names that begin so. */
   readonly name: string;
@@ -13,7 +13,7 @@ export interface ModelFact {
 export interface TokenPrice {
   readonly input: number;
   readonly output: number;
-  /** Of input tokens that the provider read from its cache. @default `input` */
+  /** For input tokens that the provider read from its cache. @default `input` */
   readonly cached?: number;
 }
 
@@ -30,7 +30,7 @@ function isNamed(name: string, model: string): boolean {
   return name.endsWith("*") ? model.startsWith(name.slice(0, -1)) : name === model;
 }
 
-/** What answers took together. */
+/** The sum of several answers. */
 export interface UsageSum extends Omit<AnswerUsage, "model"> {
   readonly answers: number;
   /** Undefined where no price is given for any of the models. */
@@ -43,7 +43,7 @@ export interface UsageSum extends Omit<AnswerUsage, "model"> {
 export interface SessionUsage {
   /** By the position of the user message that begins the round. */
   readonly rounds: ReadonlyMap<number, UsageSum>;
-  /** Of all rounds, and of answers in front of the first; undefined where no answer says what it took. */
+  /** The sum of all rounds, and of answers in front of the first; undefined where no answer says what it took. */
   readonly total?: UsageSum;
 }
 
