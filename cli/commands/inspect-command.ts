@@ -27,8 +27,8 @@ export function inspectCommand(): CommandDefinition {
     .option("--price <model=in/out>", "prices of a million tokens; may be given several times, see below", priceOperand)
     .addHelpText(
       "after",
-      "\nPrices are in any currency, in/out or in/out/cached: --price gpt-x=2/8/0.5. A name\n" +
-        'that ends with * stands for all that begin so: --price "gpt-x*=2/8".\n' +
+      "\nPrices are in any currency, in/out or in/out/cached: --price gpt-x=2/8/0.5.\n" +
+        'A name that ends with * stands for all that begin so: --price "gpt-x*=2/8".\n' +
         "\nServes a page on 127.0.0.1, to those who have the printed address. It reads and\n" +
         "never writes; nothing leaves this computer. Ends with Ctrl-C.",
     );
