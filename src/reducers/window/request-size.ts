@@ -65,12 +65,16 @@ export async function requestSize(
   };
 }
 
+/** A name of counter and model that, with its count, adds at most 80 bytes to a record. */
+const shortName = /^[\w .:/@-]{1,46}$/;
+
 /**
- * The name under which answers of a model keep what their requests were thought to take; short, because each answer is
- * stored with it.
+ * The name under which answers of a model keep what their requests were thought to take. Each answer is stored with it,
+ * so a long one goes by its hash.
  */
 export function askedName(model: string, { counter, isWhole }: NameParts): string {
-  return `asked:${isWhole ? "all" : "part"}:${shortHash(`${counter.id} ${model}`, 8)}`;
+  const name = `${counter.id}:${model}`;
+  return `asked:${isWhole ? "all" : "part"}:${shortName.test(name) ? name : shortHash(name, 8)}`;
 }
 
 interface NameParts extends Pick<AskedName, "isWhole"> {
