@@ -2,8 +2,10 @@ import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { BudgetError } from "../base/errors.js";
 import { report } from "../base/events.js";
+import { roleOf } from "../messages/roles.js";
 import type { ReducerRequest } from "../reducers/chat-history-reducer.js";
-import type { ViewSize } from "../reducers/reduction-outcome.js";
+import type { ReductionOutcome, ViewSize } from "../reducers/reduction-outcome.js";
+import { countMessages } from "../tokens/counted-messages.js";
 import { usageOf, type ContextWindow, type MeasuredRequest } from "../reducers/window/context-window.js";
 import type { ConversationSession } from "../session/conversation-session.js";
 import type { WindowSource } from "../session/memory-context.js";
@@ -86,7 +88,7 @@ async function fitWindow(
     if (request.refused === undefined && (measured === undefined || !window.isDue(measured, messages))) {
       return { messages, measured, reduction: undefined };
     }
-    const outcome = await tracedReduction(window, messages, trace, request);
+    const outcome = await reduceRequest({ window, messages, request, trace });
     if (outcome.error !== undefined) {
       report(onEvent, { type: "reduction_failed", sessionId, error: outcome.error });
     }
@@ -107,6 +109,29 @@ async function fitWindow(
     report(onEvent, { type: "reduction_failed", sessionId, error });
     return { messages, measured, reduction: undefined };
   }
+}
+
+/**
+ * Reduces messages as what they are in the request: where a question stands behind them, their last round is not the
+ * newest one, which a reducer keeps.
+ */
+async function reduceRequest({ window, messages, request, trace }: WindowRequest): Promise<ReductionOutcome> {
+  const { besides = [], ...others } = request;
+  if (!besides.some((message) => roleOf(message) === "human")) {
+    return tracedReduction(window, messages, trace, request);
+  }
+  const outcome = await tracedReduction(window, [...messages, ...besides], trace, others);
+  const { length } = besides;
+  if (!outcome.messages.slice(-length).every((message, index) => message === besides[index])) {
+    return tracedReduction(window, messages, trace, request);
+  }
+  const tokens = await countMessages(window.tokenCounter, besides);
+  const without = (size: ViewSize): ViewSize => ({
+    messages: size.messages - length,
+    ...(size.tokens !== undefined && { tokens: size.tokens - tokens }),
+  });
+  const { before, after } = outcome;
+  return { ...outcome, messages: outcome.messages.slice(0, -length), before: without(before), after: without(after) };
 }
 
 /** Keeps with the answer what its request was thought to take. */
