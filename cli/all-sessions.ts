@@ -9,8 +9,8 @@ import type { Server } from "./server.js";
 const batchSize = 100;
 
 /**
- * A session; `locked` where its title is encrypted with a key that is not at hand, and left out. Of a `damaged` one
- * Redis lost a part: its figures are those of the rest, and its times are 0 where they are lost.
+ * A session; `locked` where its title is encrypted with a key that is not at hand, and left out. Redis lost a
+ * part of a `damaged` one: its figures are those of the rest, and its times are 0 where they are lost.
  */
 export interface FoundSession extends SessionDetails {
   readonly locked?: true;

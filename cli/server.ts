@@ -104,7 +104,7 @@ async function oneNode(url: string | undefined, options: RedisOptions): Promise<
 
 /**
  * True for a node of a Redis Cluster: it holds a part of the sessions, and a client of this node alone would take that
- * part for all. Whoever may not run INFO may still ask for the slots, as every client of a cluster does.
+ * part for all. A user who may not run INFO may still ask for the slots, as every client of a cluster does.
  */
 async function isOfCluster(node: Redis): Promise<boolean> {
   try {

@@ -26,7 +26,7 @@ const errors = 4;
 type Sized = Pick<FoundSession, "sessionId" | "messages">;
 
 /**
- * Measures sessions: all, or a sample. Of a sample, half are those with the most messages, which take most of the
+ * Measures sessions: all, or a sample. Half of a sample are the sessions with the most messages, which take most of the
  * memory; the other half is a random choice of the rest.
  */
 export class SessionMemory {

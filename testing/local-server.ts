@@ -18,7 +18,7 @@ export interface LocalServer {
   close(): Promise<void>;
 }
 
-/** Starts a server that parses JSON; `answer` writes the response. What it throws becomes status 500. */
+/** Starts a server that parses JSON; `answer` writes the response. An error becomes status 500. */
 export async function startLocalServer(
   answer: (request: LocalRequest, response: ServerResponse) => Promise<void>,
   port = 0,

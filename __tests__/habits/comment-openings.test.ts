@@ -5,11 +5,15 @@ const root = join(__dirname, "..", "..");
 const rooms = ["src", "cli", "testing", "testkit"];
 /** Openings that hide the noun which a comment is about: "What a write did" for "The outcome of a write". */
 const evasive = /^\s*(?:\/\*\*|\*|\/\/|---?)\s+(?:What|Of|Where|Those that|All that|Whoever)\b/;
+/** The same openings of a later sentence in the line, but for conditions, which begin with "Where". */
+const evasiveLater = /^\s*(?:\/\*\*|\*|\/\/|--).*[.;:] (?:What|Of|Those that|All that|Whoever)\b/;
 
 /** The lines of a text whose comment begins with one of these words; a line that goes on from the one above is none. */
 function evasiveLines(text: string): string[] {
   const lines = text.split("\n");
-  return lines.filter((line, index) => evasive.test(line) && !continues(lines[index - 1] ?? ""));
+  return lines.filter(
+    (line, index) => evasiveLater.test(line) || (evasive.test(line) && !continues(lines[index - 1] ?? "")),
+  );
 }
 
 /** True for a line of a comment whose sentence goes on in the next line. */
@@ -33,6 +37,7 @@ describe("a comment", () => {
       " * Of a turn, the rest.",
       "  // Where it fails.",
       "-- All that is left.",
+      " * Reads a turn. What it wrote is left out.",
     ];
     comments.forEach((comment) => expect(evasiveLines(comment)).toEqual([comment]));
     expect(evasiveLines("/** The outcome. */\n * a sentence that goes on with\n * What it said")).toEqual([]);

@@ -117,7 +117,7 @@ interface MigrationSetting {
   readonly onMessages: (count: number) => void;
 }
 
-/** Moves one session after the other. What fails for one session is reported, and the next is moved. */
+/** Moves one session after the other. A failure of one is reported, and the next is moved. */
 class Migration {
   readonly #setting: MigrationSetting;
   readonly #pace: Pace;

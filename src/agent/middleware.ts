@@ -38,7 +38,7 @@ export interface RedisMemoryMiddlewareOptions<Schema extends ZodObject | undefin
   readonly contextSchema?: Schema;
   /**
    * Gives the model the tool `read_earlier_messages`: it reads stored messages of the run's session again, by words, by
-   * the call of a shortened result or by position. What is stored of its results is a reference.
+   * the call of a shortened result or by position. Its results are stored as references.
    * @default false
    */
   readonly readEarlier?:

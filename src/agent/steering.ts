@@ -29,9 +29,9 @@ const optionsSchema = lazy(() =>
  * Middleware that adds what was said by `runs.steer` to a running agent, before its next model call. Put it behind
  * `redisMemoryMiddleware`, which stores it in the turn.
  *
- * Each message once, in order. What comes while the model gives its last answer makes the agent go on; what comes later
- * is not taken. What a run did not see because it was stopped, failed or died is added to the session's next run. One
- * round trip before each model call, and one behind the last; without effect in an agent that no run plays.
+ * Each message once, in order. A message that comes during the model's last answer makes the agent go on; a later one
+ * is not taken. Messages that a run did not see because it was stopped, failed or died are added to the session's next
+ * run. One round trip before each model call, and one behind the last; without effect in an agent that no run plays.
  *
  * @throws ConfigurationError for invalid options.
  * @example

@@ -47,7 +47,7 @@ interface WiredChain {
   readonly hasWired: boolean;
 }
 
-/** LangChain's own classes around models, which can be copied. Of others it is not known what they keep. */
+/** LangChain's own classes around models, which can be copied. Other classes may keep state. */
 const containers: ReadonlySet<string> = new Set([
   "RunnableSequence",
   "RunnableBinding",

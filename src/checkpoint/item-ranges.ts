@@ -8,7 +8,7 @@ interface Run {
 }
 
 /**
- * Positions of items as text: `0-5,9,+0-2`. Those with a `+` count from the record's base. Where there are many runs,
+ * Positions of items as text: `0-5,9,+0-2`. Numbers with a `+` count from the record's base. Where there are many runs,
  * the first ones stand by 32 in items, `@7`, which later versions of the list share: `itemOf` gives the position of the
  * item with a text.
  */

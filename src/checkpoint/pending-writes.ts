@@ -11,7 +11,7 @@ export interface StoredWrite {
 }
 
 /**
- * The writes that count, in the order in which LangGraph applies them. Of two in one place the first counts, or below 0
+ * The writes that count, in the order in which LangGraph applies them. The first of two in one place counts, or below 0
  * the last.
  */
 export function writesInOrder(stored: readonly StoredWrite[]): StoredWrite[] {

@@ -95,7 +95,7 @@ export class ThreadWriter {
     const { store, known } = this.#setting;
     const needsItems = segments.some((segment) => typeof segment !== "string");
     for (let tries = 1; ; tries += 1) {
-      // Others may write faster than this process reads. What brings all of its items is never stale.
+      // Others may write faster than this process reads. A write that brings all of its items is never stale.
       const bringsAll = !needsItems || tries === mostTries;
       const thread = bringsAll ? unknownThread() : (known.of(threadId) ?? (await this.#learn(planned)));
       const encoded = await encodeRecord(segments, thread, (text) => canonical(planned.serde, text));

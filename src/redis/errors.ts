@@ -155,8 +155,8 @@ const failed: Cause = {
 const passing = /\b(TRYAGAIN|CLUSTERDOWN|LOADING|MASTERDOWN|MOVED|ASK)\b/;
 
 /**
- * Turns an error of ioredis or Redis into a {@link StoreError}; returns errors of this package unchanged. Of an error
- * inside a script the cause names file and line, and where nothing else is known of it, the message too.
+ * Turns an error of ioredis or Redis into a {@link StoreError}; returns errors of this package unchanged. The cause
+ * of an error inside a script names file and line, and where nothing else is known of it, the message too.
  */
 export function toStoreError(
   error: unknown,
@@ -292,7 +292,7 @@ function rootOf(error: unknown): Error {
 }
 
 // ioredis attaches the command with all its arguments, which hold message text or passwords, and some servers repeat
-// arguments in the message. What node:tls attaches is long.
+// arguments in the message. node:tls attaches whole certificates.
 function withoutArguments(error: Error, origin: string | undefined): Error {
   const message = error.message.replace(/,? with args beginning with:.*$/s, "");
   const bare = new Error(origin === undefined ? message : `${message} [${origin}]`);

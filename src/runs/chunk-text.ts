@@ -21,8 +21,8 @@ import { untagValue } from "../codec/untagged-values.js";
 import { isRecord } from "../messages/values.js";
 
 /**
- * Chunks of a run as JSON. What JSON cannot hold has the tags of `tagged-values.ts`; the rest of what is not plain is
- * `{"$lcrun":[kind, …]}`:
+ * Chunks of a run as JSON. Values that JSON cannot hold have the tags of `tagged-values.ts`; the rest of what is not
+ * plain is `{"$lcrun":[kind, …]}`:
  *
  * | kind | behind it |
  * | --- | --- |

@@ -22,7 +22,7 @@ const mostWaiting = 20;
 const [firstPauseMs, longestPauseMs] = [25, 250];
 
 /**
- * A start that waits for the run of another turn to end. Those that queue go in the order in which they came, on
+ * A start that waits for the run of another turn to end. Queued starts go in the order in which they came, on
  * whichever instances they wait; one whose process died leaves the queue.
  */
 export class WaitingStart {

@@ -76,7 +76,7 @@ export const readEarlierOption = lazy(() =>
  * `readEarlier` of `redisMemoryMiddleware`.
  *
  * The model asks by words (`query`), by the call of a result (`toolCallId`) or by position (`from`, `limit`), and goes
- * on in a long answer with `offset`. What a history stores of the tool's message is a reference, not the text again. A
+ * on in a long answer with `offset`. A history stores the tool's message as a reference, not as the text again. A
  * search reads pages of at most 500 messages from the newest on, so that neither Redis nor this process is busy for
  * long.
  * Messages that `retention` discarded are said to be gone.

@@ -7,7 +7,7 @@ import { emptyArray, missing, Refused, wrongPattern, wrongType, type ChatComplet
  * the body.
  *
  * The rules are those that the service was observed to enforce on the shape of messages. They check the wire format,
- * independently of this package's own validator. What depends on an account or a model (limits, prices, abilities) is
+ * independently of this package's own validator. Rules of an account or a model (limits, prices, abilities) are
  * not checked. Linear.
  *
  * @example

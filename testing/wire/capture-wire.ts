@@ -33,7 +33,7 @@ export interface CapturedWire {
 
 /**
  * Returns the body that a chat model makes of messages, by calling the real model with a caught client: nothing goes to
- * the network, and any text does as a key. What the model throws before it sends is thrown.
+ * the network, and any text does as a key. Errors of the model before it sends are thrown.
  *
  * Catches `fetch`, and the request handler of Bedrock's client.
  *

@@ -32,7 +32,7 @@ const checks: Readonly<Record<WireKind, (body: Fields, facts: Facts) => readonly
 
 /**
  * Returns the rules of a provider that the body of a request breaks; empty if the provider accepts it, as far as the
- * rules are known. Each violation names its source. What depends on an account (limits, prices) is not checked. Linear.
+ * rules are known. Each violation names its source. Rules of an account (limits, prices) are not checked. Linear.
  *
  * @example
  * import { ChatAnthropic } from "@langchain/anthropic";

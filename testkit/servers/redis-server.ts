@@ -99,7 +99,7 @@ const mostStarts = 5;
 const [firstPort, blocks, blockSize] = [10_000, 100, 100];
 let next = Math.floor(Math.random() * blockSize);
 
-/** A loopback port that nothing listens on. What starts a server on it does so in {@link onFreePort}. */
+/** A loopback port that nothing listens on. Start servers on it in {@link onFreePort}. */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < blockSize; attempt += 1) {
     const port = firstPort + (process.pid % blocks) * blockSize + (next % blockSize);

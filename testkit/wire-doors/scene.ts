@@ -82,7 +82,7 @@ export class Scene {
     return this.memory.history(session);
   }
 
-  /** Asks, and runs the model's calls. What goes wrong is noted. */
+  /** Asks, and runs the model's calls. Failures are noted. */
   async ask(question: string, asked: Asked = {}): Promise<void> {
     await this.#run(question, asked).catch((error: unknown) => {
       this.failed.push(`${question}: ${error instanceof Error ? error.message : String(error)}`.slice(0, 300));

@@ -10,7 +10,7 @@ const linesAtOnce = 100;
 /** A level with at most this many lines is open at first. */
 const smallLevel = 12;
 
-/** JSON that has a line for each value. What the page does not hold yet comes as the reader asks for it. */
+/** JSON that has a line for each value. The rest is loaded as the reader asks for it. */
 export function LongJson(props: Omit<LongTextProps, "isCode">) {
   const { model, length, source } = props;
   const { known, rest, more, problem } = usePieces(props);

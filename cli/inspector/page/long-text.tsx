@@ -47,7 +47,7 @@ export function usePieces({ model, text, length, source }: Omit<LongTextProps, "
   return { known, rest, more: () => void more(), problem };
 }
 
-/** A text, folded where it is long. What the page does not hold yet comes piece by piece, as the reader asks for it. */
+/** A text, folded where it is long. The rest is loaded piece by piece, as the reader asks for it. */
 export function LongText(props: LongTextProps) {
   const { model, text, length, source, isCode = false } = props;
   const { known, rest, more, problem } = usePieces(props);

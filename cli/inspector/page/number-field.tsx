@@ -8,7 +8,7 @@ interface NumberFieldProps {
   readonly class?: string;
 }
 
-/** A whole number of at least 1. What is being typed stays, whatever else changes on the page meanwhile. */
+/** A whole number of at least 1. A number that is being typed survives renders of the page. */
 export function NumberField({ words, value, onValue, class: className = "field" }: NumberFieldProps) {
   const [typed, setTyped] = useState<string>();
   const type = (text: string) => {

@@ -19,8 +19,8 @@ export interface Recording {
 }
 
 /**
- * Cuts where the session was cut, so that a simulation says what the session cost as it is. What stood in front of the
- * view after an earlier cut is not kept; system messages are taken for it.
+ * Cuts where the session was cut, so that a simulation says what the session cost as it is. The head of an
+ * earlier cut is not kept; system messages are taken for it.
  */
 export class RecordedReducer extends ChatHistoryReducer {
   readonly #recording: Recording;

@@ -1,7 +1,7 @@
 -- Opens the list of steered messages to a run, or closes it, and returns the messages.
 --
 -- The first element is the time of the run to which the list is open, with "-" in front where it is closed; then come
--- messages: a name, a blank and the text. Those that an earlier run did not see stay.
+-- messages: a name, a blank and the text. Messages that an earlier run did not see stay.
 --
 -- KEYS: steers.
 -- ARGV: the run's time; milliseconds to live; "open" | "close" and the name of the last message that the run knows of,

@@ -55,7 +55,7 @@ export interface LedgerWalk {
 /**
  * Leaves a thought in a request only behind the very prefix that it was made to, as Claude's models require that bind
  * their thoughts. Compares what is sent, not what was done to the conversation, so that every change counts, whoever
- * made it. What is left out follows from the list alone: later requests leave out the same, and only append.
+ * made it. The omissions follow from the list alone: later requests leave out the same, and only append.
  *
  * The thoughts of an answer stand or fall together. Linear; give it messages as they go to the model, repaired.
  *

@@ -21,7 +21,7 @@ const noTypes: ReadonlySet<unknown> = new Set();
  * unknown kind as its JSON. With `callsCounted`, blocks that repeat the message's `tool_calls` add nothing.
  */
 export function addContent(sum: CostSum, content: unknown, { callsCounted }: { callsCounted: boolean }): void {
-  // A list that grows, and no recursion: how deep content nests is its sender's choice. What holds itself is added
+  // A list that grows, and no recursion: how deep content nests is its sender's choice. A circular part is added
   // once.
   const inner: unknown[] = [];
   const added = new Set<unknown>([content]);

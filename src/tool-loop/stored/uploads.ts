@@ -16,8 +16,8 @@ export interface UploadedContent {
   /** A link or data URL. Images are shown through it. */
   readonly url?: string;
   /**
-   * The bytes, or their base64. Text files are read as UTF-8. Of files that are neither text nor images the model sees
-   * only the name; provide `text` for them.
+   * The bytes, or their base64. Text files are read as UTF-8. The model sees only the name of files
+   * that are neither text nor images; provide `text` for them.
    */
   readonly data?: string | Uint8Array;
   /** The id of the message it belongs to. @default the current turn's user message */

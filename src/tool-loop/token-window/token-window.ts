@@ -54,7 +54,7 @@ interface Shares {
 /**
  * Divides the context window among the sections of a model call.
  *
- * System prompt, user message and tools come first and whole. Of what is left, uploads get up to `uploadShare`, less if
+ * System prompt, user message and tools come first and whole. Uploads get up to `uploadShare` of the rest, less if
  * the loop would not fit otherwise; then comes the loop, then stored rounds, the newest first. A section's unused share
  * goes to the next. No section gets more in a smaller window. One instance serves many turns, one at a time, and counts
  * nothing twice within a turn.

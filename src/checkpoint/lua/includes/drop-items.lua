@@ -1,5 +1,5 @@
 -- `dropItems(thread, kept, lost, seed)` removes the items that only dropped records named, spans of positions each:
--- those in front of all that is kept, and the texts of the others. What was known of positions before is void then: the
+-- those in front of all that is kept, and the texts of the others. Positions that were known before are void then: the
 -- thread's token changes. Returns the spans that were emptied.
 --
 --- @include spans

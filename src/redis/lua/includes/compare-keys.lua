@@ -1,5 +1,5 @@
 -- `compareKeys(request, s, conflicts)` returns a reply with the stored records of ids with another digest, if the
--- writer asks for them: another key may have made it. Of a discarded record the digest is left.
+-- writer asks for them: another key may have made it. A discarded record has left its digest.
 --
 --- @const digestLength
 

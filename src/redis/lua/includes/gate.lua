@@ -3,7 +3,7 @@
 -- reads or writes anything.
 --
 -- The checks come in one order, whatever the script: erased, owner, damaged, key, epoch, fence. `checks` names those
--- that concern a script, all if it is left out; the owner is checked in any case. What follows is the script's own:
+-- that concern a script, all if it is left out; the owner is checked in any case. The script's own checks follow:
 -- position, stale, content. `repeated` returns the reply to a call that was made before, whose reply was lost: behind
 -- the checks that say who may know of it, before those that such a call itself has made fail.
 --
