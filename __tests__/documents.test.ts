@@ -101,6 +101,31 @@ describe("the documents", () => {
   });
 });
 
+describe("the README", () => {
+  const text = readDocument(root, "README.md");
+
+  it("has at most 150 lines", () => {
+    expect(text.trimEnd().split("\n").length).toBeLessThanOrEqual(150);
+  });
+
+  it.each(["session", "turn", "transcript", "view", "reducer", "step"])(
+    "says what a %s is before it uses the word",
+    (word) => {
+      expect(firstUse(text, word)).toMatch(new RegExp(`^(_${word}_|${word}\\*\\* \\()`));
+    },
+  );
+
+  it("would be seen to use a word before its sentence", () => {
+    expect(firstUse("`session`\n```ts\nsession\n```\nTwo sessions. A _session_ is …", "session")).toBe("sessions. A");
+  });
+});
+
+/** The first use of a word in the prose of a document, with the characters around it; code and links do not count. */
+function firstUse(text: string, word: string): string {
+  const prose = text.replaceAll(/^```[\s\S]*?^```|`[^`\n]*`|\]\([^)]*\)/gm, "");
+  return new RegExp(`_?\\b_?${word}.{0,4}`).exec(prose)?.[0] ?? "";
+}
+
 describe("the check of the documents itself", () => {
   const text = [
     "# One `two`, three",

@@ -35,8 +35,7 @@ export class SealedWrites {
 
   /**
    * Sends a write of the session with the keys of the ring, and with its label sealed. Where the session needs keys
-   * that are not at hand, gets them and sends it
-   * again.
+   * that are not at hand, gets them and sends it again.
    *
    * @throws EncryptionError if the ring lacks one of them.
    */
