@@ -348,15 +348,15 @@ function stampResponse<Response>(response: Response, { stamp }: BoundThoughts): 
 }
 
 /** Milliseconds; longer than other middleware takes between two hooks, unless it calls a model. */
-export const betweenHooks = 1_000;
+const betweenHooks = 1_000;
 /** Milliseconds; longer than other middleware usually takes between a run's first hook and its first model call. */
-export const beforeFirstCall = 10_000;
+const beforeFirstCall = 10_000;
 
 /**
  * Watchdog for runs that another middleware ended by a jump past all later hooks: the expected hook does not follow.
  * Its timer does not keep the process alive.
  */
-export class SkipWatch {
+class SkipWatch {
   #stop: (() => void) | undefined;
 
   /** Calls `onSkip` unless `disarm` is called in time. Resolves when one of both has happened. */
@@ -402,7 +402,7 @@ function withOneSystemText<Request extends MarkedFields>(
 }
 
 /** Adds marks for the provider's prompt cache, to the system message too. */
-export function markedRequest<Request extends MarkedFields>(request: Request, profile: StructureProfile): Request {
+function markedRequest<Request extends MarkedFields>(request: Request, profile: StructureProfile): Request {
   const { messages, systemMessage } = request;
   if (systemMessage === undefined) {
     return { ...request, messages: withCacheMarks(messages, { profile }) };

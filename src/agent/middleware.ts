@@ -187,7 +187,7 @@ function runFinder(options: z.output<ReturnType<typeof optionsSchema>>) {
  * Registry of active runs, by LangGraph's writer, which all hooks of a run share; agents inside a graph also share it
  * and differ by namespace. Keeps nothing in the agent's state, which streams and checkpoints would show.
  */
-export class AgentRuns<Run> {
+class AgentRuns<Run> {
   readonly #runs = new WeakMap<object, Map<string, Promise<Run>>>();
 
   /** The run of a hook; opened if it is unknown, as after an interrupt, or begins (`isNew`). */

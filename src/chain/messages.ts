@@ -19,7 +19,7 @@ import type { StoredMessage } from "../session/turn-messages.js";
 export type ChainInput = string | BaseMessageLike | readonly BaseMessageLike[] | Readonly<Record<string, unknown>>;
 
 /** True for an object with messages under a key. */
-export function isPlainInput(input: unknown): input is Readonly<Record<string, unknown>> {
+function isPlainInput(input: unknown): input is Readonly<Record<string, unknown>> {
   return (
     typeof input === "object" &&
     input !== null &&
@@ -159,7 +159,7 @@ function messagesOf({
  * The answer's key in an output: `raw` beside `parsed` (structured output with `includeRaw`), else the only key, else
  * `output`, else `messages`. Undefined unless its value is a message, messages, or, under `output`, text.
  */
-export function answerKey(output: Readonly<Record<string, unknown>>): string | undefined {
+function answerKey(output: Readonly<Record<string, unknown>>): string | undefined {
   const keys = Object.keys(output);
   const isRaw = keys.length === 2 && "raw" in output && "parsed" in output;
   const candidates = isRaw ? ["raw"] : keys.length === 1 ? keys : ["output", "messages"];
@@ -167,7 +167,7 @@ export function answerKey(output: Readonly<Record<string, unknown>>): string | u
 }
 
 /** True for a message, or a value that LangChain converts to one. */
-export function isMessageLike(value: unknown): value is BaseMessageLike {
+function isMessageLike(value: unknown): value is BaseMessageLike {
   if (typeof value !== "object" || value === null) {
     return false;
   }

@@ -82,7 +82,7 @@ const typeAt = '{"type":"'.length;
 /** How `meta` begins. */
 const metaStart = `,"meta":{"v":${recordVersion}`;
 /** A `meta` that holds nothing but the version, and the end of the record. */
-export const plainMeta = `${metaStart}}}`;
+const plainMeta = `${metaStart}}}`;
 const timedStart = `${metaStart},"at":`;
 const timeDigits = 13;
 const timedLength = timedStart.length + timeDigits + "}}".length;
@@ -288,7 +288,7 @@ function corrupt(reason: string, position: number | undefined): RecordError {
  *
  * @throws Error, naming the field, for an unknown type or a field that does not fit it.
  */
-export function reviveFields(type: string, data: Record<string, unknown>): BaseMessage {
+function reviveFields(type: string, data: Record<string, unknown>): BaseMessage {
   const shapes = shapesByType.get(type);
   if (shapes === undefined) {
     throw new Error("its type is not one that is stored");

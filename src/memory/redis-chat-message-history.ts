@@ -43,7 +43,7 @@ class SessionOptions {
 }
 
 /** The session of a history of this copy of the package; undefined for a look-alike. */
-export function sessionIn(owner: object): ConversationSession | undefined {
+function sessionIn(owner: object): ConversationSession | undefined {
   return RedisChatMessageHistory["sessionIn"](owner);
 }
 

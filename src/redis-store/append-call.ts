@@ -236,7 +236,7 @@ export interface PlainAppend {
  * The start of a request that the script's short path reads, `plain-append.lua`; empty for a request that it does not
  * know. Each text ends with a zero.
  */
-export function plainStart(append: PlainAppend): string {
+function plainStart(append: PlainAppend): string {
   const { at, rounds, sum, plan, request } = append;
   const { ttlMs, viewLimit } = request;
   const claims = claimsOf(append);

@@ -296,7 +296,7 @@ export function placeFrom(fields: ViewReply["fields"]): { readonly base: number;
 }
 
 /** The position of the log's first record, from `state`; 0 if it is unreadable. */
-export function baseFrom(fields: readonly (string | null)[]): number {
+function baseFrom(fields: readonly (string | null)[]): number {
   return placeFrom(fields)?.base ?? 0;
 }
 

@@ -344,7 +344,7 @@ export class SessionCache {
  *
  * @throws ConflictError `other_owner`.
  */
-export async function clearSession({
+async function clearSession({
   runner,
   session,
   keys,

@@ -69,7 +69,7 @@ function sharedField(digits: string): string {
 }
 
 /** The mark in the values of {@link markFields}, in the form of a field of its own. */
-export function markAmong(name: string, [own, ...shared]: readonly (string | null | undefined)[]): string | undefined {
+function markAmong(name: string, [own, ...shared]: readonly (string | null | undefined)[]): string | undefined {
   const text = shared.find((each) => each !== "/") ?? "";
   const from = text.indexOf(`${name}:`);
   const [, kind, count, first] = /^([Tt])(\d+)@(\d+) /.exec(from < 0 ? "" : text.slice(from + name.length + 1)) ?? [];

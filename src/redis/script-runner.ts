@@ -204,10 +204,7 @@ export interface WaitingCommand {
  *
  * @throws StoreError `unavailable` if too few replicas acknowledge it in time.
  */
-export async function sendAndWait(
-  client: RedisClient,
-  { command, key, name, asked, at }: WaitingCommand,
-): Promise<unknown> {
+async function sendAndWait(client: RedisClient, { command, key, name, asked, at }: WaitingCommand): Promise<unknown> {
   // At most half of the remaining time, so that a redirection can be followed and the reply arrives in time. Never 0:
   // WAIT would then block for ever.
   const wait = () => ({ verb: "wait", args: [asked, Math.max(1, Math.floor(0.5 * (at - performance.now())))] });

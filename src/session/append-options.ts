@@ -114,7 +114,7 @@ export interface TurnOutcome extends AppendOutcome {
 }
 
 /** The object behind a {@link TurnWrite}: the settings on the way in, and the outcome on the way back. */
-export class TurnTicket {
+class TurnTicket {
   readonly settings: TurnSettings;
   outcome: TurnOutcome | undefined;
 

@@ -50,7 +50,7 @@ export function noteAsked(answer: BaseMessage, name: string, tokens: number): vo
  * @throws ConfigurationError `messages` for anything but an array; RecordError `unsupported_message`, with its index as
  * the position, for a message that cannot be stored; StoreError `too_large` for too many.
  */
-export function copyMessages(
+function copyMessages(
   messages: readonly BaseMessage[],
   { sessionId, turnId }: { readonly sessionId: string; readonly turnId: string | undefined },
 ): CopiedMessage[] {

@@ -245,7 +245,7 @@ function isShownInOrder(records: readonly string[], head: readonly string[]): bo
 }
 
 /** Conservative check without decoding: true only for records whose order {@link inTurnOrder} keeps. */
-export function isInTurnOrder(records: readonly string[]): boolean {
+function isInTurnOrder(records: readonly string[]): boolean {
   const seen = new Set<string>();
   let before: string | undefined;
   for (let index = 0; index < records.length; index += 1) {

@@ -91,7 +91,7 @@ export function refuseDiscarded(
 }
 
 /** The error for a session that was cleared, expired or recreated since the caller read it. */
-export function epochConflict(sessionId: string): ConflictError {
+function epochConflict(sessionId: string): ConflictError {
   return new ConflictError(
     `${capitalized(sessionLabel(sessionId))} was cleared, expired or recreated after you read it; nothing was ` +
       "written. Read it again.",
@@ -177,7 +177,7 @@ export function damaged(operation: string, sessionId: string): StoreError {
 }
 
 /** The error for a writer that lacks encryption keys of the session; `stored` names them. */
-export function keysNeeded(sessionId: string, stored: string): EncryptionError {
+function keysNeeded(sessionId: string, stored: string): EncryptionError {
   const keys = keyNames(stored);
   const [first = ""] = keys;
   return unknownKey(sessionId, first.slice(0, first.lastIndexOf(".")), keys);

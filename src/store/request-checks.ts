@@ -8,7 +8,7 @@ import type { HeldTicket, HoldRequest } from "./holds.js";
 import { turnNameLength, type TurnClaim } from "./turns.js";
 
 /** Rejects a session whose id or hold is invalid. */
-export function checkSession({ id, hold }: SessionRef): void {
+function checkSession({ id, hold }: SessionRef): void {
   checkSessionId(id);
   if (hold !== undefined && typeof hold.epoch !== "string") {
     throw new ConfigurationError("hold.epoch", `"hold.epoch" must be a string; got ${received(hold.epoch)}.`);
@@ -150,7 +150,7 @@ export function received(value: unknown): string {
 }
 
 /** Rejects a ticket that is not a valid token. */
-export function checkTicketText(ticket: string): void {
+function checkTicketText(ticket: string): void {
   if (typeof ticket !== "string" || !/^[\w-]{1,64}$/.test(ticket)) {
     throw new ConfigurationError("ticket", '"ticket" must be 1 to 64 characters of base64url.');
   }

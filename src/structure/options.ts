@@ -33,7 +33,7 @@ export interface StructureOptions {
 }
 
 /** Schema fields of {@link StructureOptions}. */
-export const structureFields = lazy(() => ({
+const structureFields = lazy(() => ({
   // Its form is checked by resolveProfile, once per profile.
   profile: z._default(z.unknown(), "langchain"),
   purpose: z._default(z.enum(["history", "model-input"], 'must be "history" or "model-input"'), "history"),
@@ -53,7 +53,7 @@ function isSystem(value: unknown): boolean {
 export type StructureFields = z.output<z.ZodMiniObject<ReturnType<typeof structureFields>>>;
 
 /** Resolves the profile of parsed options. @throws ConfigurationError for an invalid profile */
-export function toCriteria(owner: string, fields: StructureFields): StructureCriteria {
+function toCriteria(owner: string, fields: StructureFields): StructureCriteria {
   const { profile, purpose, storesReasoning, model, system, tools } = fields;
   return {
     profile: profileOfModel(resolveProfile(owner, profile as BuiltInProfile), { model }),
@@ -131,7 +131,7 @@ export interface RepairPlan {
 }
 
 /** The plan of parsed options. @throws ConfigurationError for an invalid profile */
-export function toRepairPlan(owner: string, fields: SchemaOutput<typeof repairOptions>): RepairPlan {
+function toRepairPlan(owner: string, fields: SchemaOutput<typeof repairOptions>): RepairPlan {
   const { profile, purpose, hasTools, storesReasoning, model, system, tools, ...choices } = fields;
   const facts = { profile, purpose, hasTools, storesReasoning, model, system, tools };
   return { criteria: toCriteria(owner, facts), choices };

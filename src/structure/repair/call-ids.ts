@@ -86,7 +86,7 @@ const maxAttempts = 1000;
  * Translates ids to a form. Valid ids stay as they are; an invalid one is replaced by a hash of itself, the same in
  * every request, unless that collides with another id of the conversation: the translation is injective.
  */
-export class CallIdTranslator {
+class CallIdTranslator {
   readonly #form: CallIdForm;
   readonly #taken: Set<string>;
   readonly #translations = new Map<string, string>();
