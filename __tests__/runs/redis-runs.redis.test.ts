@@ -293,6 +293,25 @@ describe("a run", () => {
     expect((await own).at(-1)).toEqual({ state: "stopped" });
     expect((await remote).at(-1)).toEqual({ state: "stopped" });
   });
+
+  it("goes on for a reader whose process is closed, on another one", async () => {
+    const { runs, memories, keyPrefix } = twoInstances();
+    const third = redisRuns(newMemory({ redis: { keyPrefix } }), calm);
+    const { work, say, end } = spoken();
+    await runs[0]!.start("s", { turnId: "t" }, work);
+    say("a");
+    const reader = runs[1]!.join("s")[Symbol.asyncIterator]();
+    const { id: after } = (await reader.next()).value as { id: string };
+    const [following, page] = [reader.next(), new Response(runs[1]!.join("s").toSSE()).text()];
+    await first(runs[1]!.join("s"), 1);
+    await memories[1].close();
+    // Neither is told that the run was reset, or that it ended.
+    await expect(following).rejects.toMatchObject({ name: "StoreError", code: "closed" });
+    expect(await page).toMatch(/^id: [\d:-]+\ndata: "a"\n\n$/);
+    say("b");
+    end();
+    expect(await all(third.join("s", { after }))).toMatchObject([{ chunk: "b" }, { state: "done" }]);
+  });
 });
 
 describe("a run of a chain with memory", () => {

@@ -39,6 +39,7 @@ export class RunLog {
   readonly #waiting = new Set<() => void>();
   #isOpen = false;
   #isCut = false;
+  #isAbandoned = false;
   #end: RunEnd | undefined;
 
   constructor(
@@ -54,6 +55,11 @@ export class RunLog {
   /** True where chunks behind those that are here are missing for good. */
   get isCut(): boolean {
     return this.#isCut;
+  }
+
+  /** True where this process reads no more, so that a reader has to go on elsewhere. */
+  get isAbandoned(): boolean {
+    return this.#isAbandoned;
   }
 
   get end(): RunEnd | undefined {
@@ -91,6 +97,12 @@ export class RunLog {
   /** Notes that the next chunks are missing for good. */
   cut(): void {
     this.#isCut = true;
+    this.#changed();
+  }
+
+  /** Notes that this process reads no more. */
+  abandon(): void {
+    this.#isAbandoned = true;
     this.#changed();
   }
 

@@ -2,6 +2,7 @@ import { drainSession } from "../session/conversation-session.js";
 import type { MemoryContext } from "../session/memory-context.js";
 import type { RedisWire } from "../redis-store/redis-session-store.js";
 import type { KeyRing } from "../sealed/keys/key-ring.js";
+import { closed } from "../store/refusals.js";
 import { defaultLimits } from "../store/request-checks.js";
 import type { SessionRef } from "../store/session-ref.js";
 import { Feed } from "./feed.js";
@@ -242,14 +243,11 @@ export class RunProcess {
     }
   }
 
-  /** Stops the runs of this process and waits for their ends; what is followed is left. */
+  /** Stops the runs of this process and waits for their ends; readers of other runs are to go on elsewhere. */
   async #close(): Promise<void> {
     this.#producers.forEach((producer) => producer.stop());
     await Promise.all(this.#playing);
-    this.#feeds.forEach(({ log }) => {
-      log.cut();
-      log.finish({ state: "failed", error: "closed" });
-    });
+    this.#feeds.forEach(({ log }) => log.abandon());
     await this.mailbox.close();
   }
 }
@@ -287,17 +285,25 @@ async function* itemsUntil(
     if (log.end !== undefined || log.isCut) {
       break;
     }
-    await log.changed(signal);
+    await changed(log, signal);
   }
   if (signal.aborted) {
     return;
   }
   yield { reset: true };
   while (log.end === undefined && !signal.aborted) {
-    await log.changed(signal);
+    await changed(log, signal);
   }
-  if (log.end !== undefined && log.end.error !== "closed") {
+  if (log.end !== undefined) {
     yield* (await stored()).filter((item) => "stored" in item);
   }
   yield* log.end === undefined ? [] : [log.end];
+}
+
+/** Resolves with the next change. @throws StoreError `closed` where this process reads no more. */
+async function changed(log: RunLog, signal: AbortSignal): Promise<void> {
+  await (log.isAbandoned ? undefined : log.changed(signal));
+  if (log.isAbandoned && !signal.aborted) {
+    throw closed("joinRun", undefined);
+  }
 }

@@ -1,3 +1,4 @@
+import { MemoryError } from "../base/errors.js";
 import type { RunEnd } from "./run-log.js";
 
 /**
@@ -33,6 +34,9 @@ export interface ServerSentEventsOptions {
   readonly encode?: (chunk: unknown) => string;
 }
 
+/** The event behind the last item of a run of which nothing is known: without it an EventSource connects again. */
+const endWithoutState = "event: end\ndata: {}\n\n";
+
 /** Milliseconds between signs of life on a silent connection. */
 const silenceMs = 15_000;
 
@@ -58,12 +62,13 @@ export class Run<Chunk = unknown> implements AsyncIterable<RunItem<Chunk>> {
    *
    * A chunk is an event with an `id`, so that a browser's EventSource goes on where it was after a lost connection. The
    * event `stored` holds a whole answer, `reset` says to forget what came before, and `end` holds the state: close the
-   * EventSource then, or it connects again.
+   * EventSource then, or it connects again. An `end` without a state: nothing is known of the run. Where Redis is away,
+   * or this process's memory is closed, the stream ends without that event, and an EventSource goes on elsewhere.
    */
-  toSSE({ signal, encode = JSON.stringify }: ServerSentEventsOptions = {}): ReadableStream<Uint8Array> {
+  toSSE({ signal, encode = jsonOf }: ServerSentEventsOptions = {}): ReadableStream<Uint8Array> {
     const left = new AbortController();
     const leave = () => left.abort();
-    const items = this.#read(left.signal);
+    const events = eventsOf(this.#read(left.signal), { encode, signal: left.signal });
     const bytes = new TextEncoder();
     let timer: NodeJS.Timeout | undefined;
     const close = () => {
@@ -81,12 +86,12 @@ export class Run<Chunk = unknown> implements AsyncIterable<RunItem<Chunk>> {
       },
       pull: async (controller) => {
         try {
-          const { done, value } = await items.next();
+          const { done, value } = await events.next();
           if (done) {
             close();
             controller.close();
           } else {
-            controller.enqueue(bytes.encode(eventOf(value, encode)));
+            controller.enqueue(bytes.encode(value));
           }
         } catch (error) {
           close();
@@ -96,10 +101,36 @@ export class Run<Chunk = unknown> implements AsyncIterable<RunItem<Chunk>> {
       cancel: async () => {
         leave();
         close();
-        await items.return(undefined);
+        await events.return(undefined);
       },
     });
   }
+}
+
+/** The events of items, up to the end or to where a reader that joins again goes on. */
+async function* eventsOf(
+  items: AsyncIterable<RunItem>,
+  { encode, signal }: { readonly encode: (chunk: unknown) => string; readonly signal: AbortSignal },
+): AsyncGenerator<string> {
+  let hasEnd = false;
+  try {
+    for await (const item of items) {
+      hasEnd = "state" in item;
+      yield eventOf(item, encode);
+    }
+  } catch (error) {
+    if (mayGoOnElsewhere(error)) {
+      return;
+    }
+    throw error;
+  }
+  if (!hasEnd && !signal.aborted) {
+    yield endWithoutState;
+  }
+}
+
+function jsonOf(chunk: unknown): string {
+  return JSON.stringify(chunk) ?? "null";
 }
 
 function eventOf(item: RunItem, encode: (chunk: unknown) => string): string {
@@ -110,5 +141,12 @@ function eventOf(item: RunItem, encode: (chunk: unknown) => string): string {
     return `event: end\ndata: ${JSON.stringify(item)}\n\n`;
   }
   const head = "id" in item ? `id: ${item.id}\n` : "event: stored\n";
-  return `${head}${encode(item.chunk).replaceAll(/^/gm, "data: ")}\n\n`;
+  // JSON may hold U+2028, which ends a line of JavaScript's regular expressions, but none of an event.
+  const lines = encode(item.chunk).split(/\r\n|\n|\r/);
+  return `${head}${lines.map((line) => `data: ${line}\n`).join("")}\n`;
+}
+
+/** True for an error of this process: a reader that joins again, on another one or later, goes on. */
+function mayGoOnElsewhere(error: unknown): boolean {
+  return MemoryError.isInstance(error) && (error.retryable || error.code === "closed");
 }
