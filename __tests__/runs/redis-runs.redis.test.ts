@@ -224,18 +224,21 @@ describe("a run", () => {
     await expect(notIterable()).rejects.toMatchObject({ code: "invalid_option", option: "work" });
   });
 
-  it("waits for a human where the graph was interrupted", async () => {
-    const { runs } = twoInstances();
+  it("waits for a human where the graph was interrupted, for a day", async () => {
+    const { runs, keyPrefix } = twoInstances();
+    const client = closed(new Redis(sharedRedisUrl()));
     const { work, say, end } = spoken();
     const run = await runs[0]!.start("s", { turnId: "t" }, work);
     say(["updates", { __interrupt__: [{ value: "sure?" }] }]);
     end();
     expect((await all(run)).at(-1)).toEqual({ state: "waiting" });
     expect(await runs[1]!.active("s")).toMatchObject({ state: "waiting" });
+    expect(await client.pttl(`${keyPrefix}:{s}:run`)).toBeGreaterThan(23 * 3_600_000);
     const { work: resumed, end: endResumed } = spoken();
     const next = await runs[1]!.start("s", { turnId: "t" }, resumed);
     endResumed();
     expect(await all(next)).toEqual([{ state: "done" }]);
+    expect(await client.pttl(`${keyPrefix}:{s}:run`)).toBeLessThanOrEqual(120_000);
   });
 
   it("is closed to other owners", async () => {

@@ -1,8 +1,10 @@
-import { createAgent } from "langchain";
+import { Command, MemorySaver } from "@langchain/langgraph";
+import { createAgent, humanInTheLoopMiddleware, type AgentMiddleware } from "langchain";
 import { sessionConfig } from "langchain-redis-memory";
 import { redisMemoryMiddleware } from "langchain-redis-memory/agent";
+import { RedisSaver } from "langchain-redis-memory/checkpoint";
 import { redisRuns } from "langchain-redis-memory/runs";
-import { lookup, stepsModel } from "../support/agents.js";
+import { lookup, lookupCall, stepsModel, ToolModel } from "../support/agents.js";
 import { closeMemories, newMemory } from "../support/memories.js";
 import { uniquePrefix } from "../support/shared-redis.js";
 import { plain } from "./plain-values.js";
@@ -43,4 +45,36 @@ describe("a run of an agent", () => {
     expect(chunksOf(items).map(plain)).toEqual(said);
     expect(said.length).toBeGreaterThan(streamMode === "custom" ? -1 : 2);
   });
+
+  it.each(streams.flatMap((mode) => (["its memory", "RedisSaver"] as const).map((by) => [mode, by] as const)))(
+    "waits for a human whatever it streams (%s), as %s tells",
+    async (streamMode, by) => {
+      const [memory, other] = [newMemory({ redis }), newMemory({ redis })];
+      const [runs, far] = [redisRuns(memory, { lostAfterMs: 600_000 }), redisRuns(other, { lostAfterMs: 600_000 })];
+      const human = humanInTheLoopMiddleware({ interruptOn: { lookup: true } }) as unknown as AgentMiddleware;
+      const isOfMemory = by === "its memory";
+      const model: ToolModel = new ToolModel(() => (model.sent.length === 1 ? lookupCall("x") : "done"));
+      const agent = createAgent({
+        model,
+        tools: [lookup],
+        checkpointer: isOfMemory ? new MemorySaver() : new RedisSaver({ memory }),
+        middleware: isOfMemory ? [redisMemoryMiddleware({ memory }), human] : [human],
+      });
+      const id = `${String(streamMode)} ${by}`;
+      const config = { ...sessionConfig({ sessionId: id, turnId: "t" }) };
+      const settings = { configurable: { ...config.configurable, thread_id: id }, streamMode: streamMode as "values" };
+      const play = (input: object) =>
+        runs.start<unknown>(id, { turnId: "t" }, (signal) =>
+          streamMode === "streamEvents"
+            ? agent.streamEvents(input as never, { ...settings, streamMode: "values", signal, version: "v2" })
+            : agent.stream(input as never, { ...settings, signal }),
+        );
+      const asked = await play({ messages: [{ role: "user", content: "hi" }] });
+      expect((await all(asked)).at(-1)).toEqual({ state: "waiting" });
+      expect(await far.active(id)).toMatchObject({ turnId: "t", state: "waiting" });
+      const answered = await play(new Command({ resume: { decisions: [{ type: "approve" }] } }));
+      expect((await all(answered)).at(-1)).toEqual({ state: "done" });
+      expect(await far.active(id)).toBeUndefined();
+    },
+  );
 });

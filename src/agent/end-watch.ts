@@ -1,4 +1,5 @@
 import { getEventListeners } from "node:events";
+import { isHeard, tellQuestions } from "../turns/asked-human.js";
 import { isStopListener } from "../turns/stop.js";
 import { callSignal, namespaceOf, type AgentRuntime } from "./run-place.js";
 
@@ -148,6 +149,14 @@ export function onEndInCheckpoint(config: AgentRuntime, listener: Listener): (()
   };
 }
 
+/** Lets who plays the run hear of interrupts, whatever its checkpointer is. */
+export function hearQuestions({ configurable = {} }: AgentRuntime): void {
+  const checkpointer = configurable["__pregel_checkpointer"] as Partial<Checkpointer> | undefined;
+  if (isHeard() && typeof checkpointer?.putWrites === "function") {
+    listenersOf(checkpointer as Checkpointer);
+  }
+}
+
 function listenersOf(checkpointer: Checkpointer): Map<string, Set<Listener>> | undefined {
   const known = observed.get(checkpointer);
   if (known !== undefined) {
@@ -156,6 +165,7 @@ function listenersOf(checkpointer: Checkpointer): Map<string, Set<Listener>> | u
   const listeners = new Map<string, Set<Listener>>();
   const { putWrites } = checkpointer;
   const value: PutWrites = async (config, writes, ...rest) => {
+    tellQuestions(writes);
     try {
       return await putWrites.call(checkpointer, config, writes, ...rest);
     } finally {

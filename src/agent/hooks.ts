@@ -8,10 +8,11 @@ import { ConflictError, MemoryError } from "../base/errors.js";
 import { report } from "../base/events.js";
 import { showAnswer } from "../turns/show-answer.js";
 import type { AskedState } from "./asked-question.js";
+import { hearQuestions } from "./end-watch.js";
 import { AgentRun, type RunSetting } from "./run.js";
 import { turnIdOf } from "./state.js";
 import { SaidSoFar, StopListener, stopSignal } from "../turns/stop.js";
-import { currentConfig } from "./run-place.js";
+import { currentConfig, hasCheckpointer } from "./run-place.js";
 import type { RunTurn } from "./run-turn.js";
 import { asAnswer, isStructured, structuredAnswer, type ResponseFormat } from "./structured-answer.js";
 import { withCacheMarks } from "../reducers/prompt-cache/marks.js";
@@ -109,6 +110,9 @@ export class AgentHooks {
     const config = currentConfig();
     try {
       this.#config = config;
+      if (hasCheckpointer(config)) {
+        hearQuestions(config);
+      }
       await (this.#run === undefined ? undefined : turn?.enter(config));
       const response = await this.#call(request, handler);
       // The hook after the agent stores the answer.

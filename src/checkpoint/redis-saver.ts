@@ -14,6 +14,7 @@ import {
 } from "@langchain/langgraph-checkpoint";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { ConfigurationError } from "../base/errors.js";
+import { tellQuestions } from "../turns/asked-human.js";
 import { lazy, parseOptions, positiveInteger, withoutUndefined } from "../base/options.js";
 import { checkText, checkThreadId, configOf, placeIn, type CheckpointPlace, type KnownPlace } from "./config.js";
 import { listThread } from "./list.js";
@@ -169,6 +170,7 @@ export class RedisSaver extends BaseCheckpointSaver {
     const serde = this.serde;
     const segments = writesSegments({ writes, taskId, taskPath }, indexOf, this.#setting());
     await this.#writer.write({ threadId, ns, id, kind: "writes", segments, serde });
+    tellQuestions(writes);
   }
 
   /** Removes a thread: its checkpoints, writes and items. */

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { MemoryError } from "../base/errors.js";
 import type { SessionRef } from "../store/session-ref.js";
+import { hearingQuestions } from "../turns/asked-human.js";
 import { ChunkWriter } from "./chunk-text.js";
 import { RunLog, type RunEnd } from "./run-log.js";
 import type { RunSteers } from "./steers.js";
@@ -91,6 +92,11 @@ export class Producer {
     this.#followers.delete(instance);
   }
 
+  /** Runs a part of the work, which may ask a human. */
+  within<Result>(work: () => Result): Result {
+    return hearingQuestions(() => (this.#isWaiting = true), work);
+  }
+
   /** Plays the chunks to the end, which is written and then told. Never rejects. */
   async play(source: AsyncIterable<unknown>): Promise<void> {
     let end: RunEnd = { state: "done" };
@@ -129,7 +135,7 @@ export class Producer {
       delay(stopMs, { done: true, value: undefined } as const, { ref: false }),
     );
     for (;;) {
-      const next = chunks.next();
+      const next = this.within(() => chunks.next());
       next.catch(() => undefined);
       const { done, value } = await Promise.race([next, tooLate]);
       if (done) {

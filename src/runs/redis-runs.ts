@@ -317,7 +317,7 @@ export class RedisRuns implements SteeredRuns {
     const reader = this.#reader<Chunk>(session, { turnId: found.meta.turnId, position });
     let source: AsyncIterable<Chunk>;
     try {
-      source = await work(producer.stopping.signal);
+      source = await producer.within(() => work(producer.stopping.signal));
       if (typeof (source as Partial<AsyncIterable<Chunk>> | null)?.[Symbol.asyncIterator] !== "function") {
         throw new ConfigurationError("work", "runs.start: the work must return an async iterable, such as a stream.");
       }

@@ -44,8 +44,8 @@ const awaited: ReadonlySet<Script> = new Set([beginRunScript, endRunScript]);
 const lastBatch = "18446744073709551615";
 const entriesAtOnce = 500;
 
-/** Milliseconds for which a run, and one that has ended, stays readable. */
-export const runTtlMs = { running: 3_600_000, ended: 120_000 };
+/** Milliseconds for which a run stays readable; people take their time for an answer. */
+export const runTtlMs = { running: 3_600_000, waiting: 86_400_000, ended: 120_000 };
 
 /** Runs of sessions in Redis: one stream for each session, whose explicit entry ids do the work of fences. */
 export class RunStore {
@@ -97,7 +97,8 @@ export class RunStore {
    * `gone`, where nothing of the run is left.
    */
   async endBehind(session: SessionRef, at: string, end: RunEnd, last: number | ""): Promise<RunEnd | number | "gone"> {
-    const args = [at, JSON.stringify(end), runTtlMs.ended, last];
+    const ttl = end.state === "waiting" ? runTtlMs.waiting : runTtlMs.ended;
+    const args = [at, JSON.stringify(end), ttl, last];
     const [word, detail] = await this.#script("endRun", session, endRunScript, args);
     if (word === "ENDED") {
       return JSON.parse(detail!) as RunEnd;
