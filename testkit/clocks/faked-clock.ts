@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { canInstall, installDebianPackage } from "../servers/redis-binary.js";
@@ -13,22 +13,29 @@ export interface FakedClockRedis extends PrivateRedis {
   stopClock(seconds: number): void;
 }
 
+/** The allocator's thread waits until a time of day: for ever, or not at all, where the clock stands still. */
+const settings = ["--jemalloc-bg-thread", "no"];
+
 /** Starts a server whose clock is this many seconds ahead of this machine's. */
 export async function startFakedClockRedis(seconds = 0, args: readonly string[] = []): Promise<FakedClockRedis> {
   const folder = mkdtempSync(join(tmpdir(), "lcmem-clock-"));
-  const file = join(folder, "shift");
-  const write = (text: string) => {
-    // Renamed, so that the server never reads half of it.
-    writeFileSync(`${file}.new`, text);
-    renameSync(`${file}.new`, file);
+  const path = join(folder, "time");
+  const file = openSync(path, "w");
+  const record = Buffer.alloc(16);
+  const write = (time: number, stands: 0 | 1) => {
+    const number = BigInt(Math.round(time * 1_000_000)) * 2n + BigInt(stands);
+    record.writeBigInt64LE(number, 0);
+    record.writeBigInt64LE(number, 8);
+    writeSync(file, record, 0, record.length, 0);
   };
-  const shiftClock = (by: number) => write(`${by}`);
-  const stopClock = (at: number) => write(`=${at}`);
+  const shiftClock = (by: number) => write(by, 0);
+  const stopClock = (at: number) => write(at, 1);
   shiftClock(seconds);
-  const environment = { LD_PRELOAD: requireShim(), FAKED_CLOCK: file };
-  const server = await onFreePort((port) => startRedisOn(port, args, environment));
+  const environment = { LD_PRELOAD: requireShim(), FAKED_CLOCK: path };
+  const server = await onFreePort((port) => startRedisOn(port, [...settings, ...args], environment));
   const stop = async () => {
     await server.stop();
+    closeSync(file);
     rmSync(folder, { recursive: true, force: true });
   };
   return { ...server, stop, shiftClock, stopClock };
@@ -39,7 +46,7 @@ const clockGettime: Readonly<Record<string, number>> = { x64: 228, arm64: 113 };
 
 /** The shared library of faked-clock.c, made at the first use by a compiler that is found or installed. */
 function requireShim(): string {
-  const shim = resolve(".cache/faked-clock-3.so");
+  const shim = resolve(".cache/faked-clock-4.so");
   if (!existsSync(shim)) {
     const number = clockGettime[process.arch];
     const sentence = "The tests with a faked clock need Linux on x64 or arm64 and a C compiler: install tcc or gcc.";
