@@ -153,6 +153,22 @@ function findSureTurns(own: readonly Call[]): readonly Call[] {
   );
 }
 
+describe("A turn that was discarded", () => {
+  const append = (turn: string, times: Partial<Call>): Call =>
+    ({ client: "0-0", session: "s", does: "append", turn, count: 1, error: "", ...times }) as Call;
+  const log = [{ turn: "behind", index: 0 }];
+  const last = { session: "s", at: 100, slot: undefined, discarded: 1, summed: true, log, view: log };
+  const behind = append("behind", { asked: 20, told: 25, ok: true });
+  const again = append("gone", { asked: 40, told: 45, ok: true });
+  const opinion = (calls: readonly Call[]) => judgeLog("s", calls, last).anomalies.map(({ name }) => name);
+
+  it("may have been stored by a try that had no answer, before turns that its next try came behind", () => {
+    const lost = append("gone", { asked: 0, told: 30, ok: false });
+    expect(opinion([lost, behind, again])).toEqual([]);
+    expect(opinion([behind, again])).toEqual(["not-linearizable"]);
+  });
+});
+
 describe("Journals of a real run", () => {
   const journals = readFolder(join(import.meta.dirname, "journals"));
   const logOf = (session: string) => journals.last.get(session)!.log;

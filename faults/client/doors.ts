@@ -76,6 +76,7 @@ export function openDoors(
     issues.push(...issuesOf(messages));
     return answerTo(messages, { calls: false });
   });
+  let agent: AgentLike | undefined;
   const middleware = [redisMemoryMiddleware({ memory, persist, oneTurnAtATime: holds })];
   return {
     memory,
@@ -84,7 +85,10 @@ export function openDoors(
       BaseMessage[],
       BaseMessage
     >,
-    agent: createAgent({ model: agentModel(), tools: [lookup], middleware }) as unknown as AgentLike,
+    // Made where it is needed: many a simulated process calls none.
+    get agent() {
+      return (agent ??= createAgent({ model: agentModel(), tools: [lookup], middleware }) as unknown as AgentLike);
+    },
     withHistory: (note) =>
       new RunnableWithMessageHistory({
         runnable: model,

@@ -31,6 +31,8 @@ export function judgeLog(session: string, calls: readonly Call[], last: LastRead
   const seen = new Set(reads.flatMap(({ does }) => (does.kind === "read" ? [...does.turns, ...does.besides!] : [])));
   // Where a turn was removed, also by a call whose outcome is unknown, what stood behind it went too.
   own.forEach(({ does, turn, replaces }) => seen.add((does === "rewind" ? turn : replaces) ?? ""));
+  // A turn that was discarded since is in no read; where a later try was told that it is stored, an earlier one did it.
+  own.forEach(({ does, ok, turn }) => seen.add((does === "append" && ok ? turn : undefined) ?? ""));
   const ranks = ranksIn(reads);
   const known = { removals: own.filter(isRemoval), calls: own, seen };
   const writes = own

@@ -14,8 +14,10 @@ import { Stuck, World } from "./world.js";
 export interface Outcome {
   /** What was found, a line each: the name of a figure or an anomaly first. */
   readonly findings: readonly string[];
-  /** Messages that were acknowledged. */
+  /** Messages that were acknowledged, as the checker counts them. */
   readonly acknowledged: number;
+  /** The same as the second opinion counts them. */
+  readonly judgedAgain: number;
   /** Sessions for which the second opinion found no end. */
   readonly undecided: number;
   /** What happened, a line each, with the journals: the same for the same scenario. */
@@ -42,7 +44,7 @@ export class Simulator {
       return judged(await stage.play(), world.history);
     } catch (error) {
       const says = error instanceof Stuck ? `hangs: ${error.message}` : `fails: ${String((error as Error).stack)}`;
-      return { findings: [says], acknowledged: 0, undecided: 0, history: world.history };
+      return { findings: [says], acknowledged: 0, judgedAgain: 0, undecided: 0, history: world.history };
     }
   }
 }
@@ -74,5 +76,6 @@ function judged({ journals, ending, windows, slots, at }: Left, history: readonl
   ];
   const { length: undecided } = opinion.undecided;
   const final = ending.sessions.map((session) => finalLine(session, at).trimEnd());
-  return { findings, acknowledged: verdict.acknowledged, undecided, history: [...history, ...final, ...findings] };
+  const counts = { acknowledged: verdict.acknowledged, judgedAgain: opinion.acknowledged, undecided };
+  return { findings, ...counts, history: [...history, ...final, ...findings] };
 }
