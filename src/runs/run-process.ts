@@ -10,7 +10,7 @@ import { Mailbox, type Letter } from "./mailbox.js";
 import { Producer } from "./producer.js";
 import type { RunItem } from "./run.js";
 import type { ChunkPlace, RunEnd, RunLog } from "./run-log.js";
-import { RunStore, type RunMeta, type StoredRun } from "./run-store.js";
+import { runTtlMs, RunStore, type RunMeta, type StoredRun } from "./run-store.js";
 import { RunSteers, SteerStore } from "./steers.js";
 
 /** The settings of the runs of a process. */
@@ -30,6 +30,14 @@ interface Reading {
   readonly stored: () => Promise<readonly RunItem[]>;
 }
 
+/** A run that another process was asked to stop. */
+interface AskedStop {
+  readonly session: SessionRef;
+  readonly run: StoredRun;
+  /** When it was asked, as `performance.now()`. */
+  readonly since: number;
+}
+
 /** The runs that this process produces, and those of others that it follows for its readers. */
 export class RunProcess {
   readonly store: RunStore;
@@ -42,6 +50,8 @@ export class RunProcess {
   readonly #calls = new Set<string>();
   readonly #playing = new Set<Promise<void>>();
   readonly #feeds = new Map<string, Feed>();
+  /** By name: until their end is seen, because an outage may lose the letter. */
+  readonly #stops = new Map<string, AskedStop>();
 
   constructor(setting: ProcessSetting) {
     const { wire, ring, context, lostAfterMs } = setting;
@@ -51,7 +61,10 @@ export class RunProcess {
     this.steers = new SteerStore(wire, this.store, maxMessageBytes);
     this.mailbox = new Mailbox(wire, lostAfterMs, {
       letter: (letter) => this.#receive(letter),
-      beat: () => this.#feeds.forEach((feed) => void feed.beat()),
+      beat: () => {
+        this.#feeds.forEach((feed) => void feed.beat());
+        this.#stops.forEach((asked, name) => void this.#stopAgain(name, asked).catch(() => undefined));
+      },
     });
     context.holds.mark = this.mailbox.instance;
     context.onClose.add(() => this.#close());
@@ -136,11 +149,25 @@ export class RunProcess {
       return true;
     }
     await this.mailbox.open();
+    const name = nameOf(session, at);
     const isHeard = await this.mailbox.send(meta.instance, { kind: "stop", at, sessionId: session.id });
-    if (!isHeard && !(await this.endIfDead(session, run))) {
-      return this.stop(session, run);
+    if (isHeard) {
+      this.#stops.set(name, this.#stops.get(name) ?? { session, run, since: performance.now() });
+      return true;
     }
-    return true;
+    return (await this.endIfDead(session, run)) || this.stop(session, run);
+  }
+
+  /** Asks once more where the run goes on. */
+  async #stopAgain(name: string, { session, run, since }: AskedStop): Promise<void> {
+    const now = await this.store.look("stopRun", session);
+    // A run that is not there may be one that its process writes anew.
+    const isOver = now !== undefined && (now.at !== run.at || now.end !== undefined);
+    if (isOver || performance.now() - since > runTtlMs.ended) {
+      this.#stops.delete(name);
+    } else {
+      await this.stop(session, run);
+    }
   }
 
   /** The run that a reader asks for: the one of a position, of a turn, or the newest one. */
@@ -193,7 +220,7 @@ export class RunProcess {
   }
 
   #feedOf(session: SessionRef, { at, meta, end }: StoredRun): Feed {
-    const name = `${at} ${session.id}`;
+    const name = nameOf(session, at);
     const onLost = (...lost: [SessionRef, string]) => this.#giveUpHold(...lost);
     const setting = { store: this.store, mailbox: this.mailbox, onLost };
     const feed = this.#feeds.get(name) ?? new Feed(setting, session, at, end === undefined ? meta.instance : undefined);
@@ -208,7 +235,7 @@ export class RunProcess {
   }
 
   #leave({ instance, log, session }: Feed): void {
-    this.#feeds.delete(`${log.at} ${session.id}`);
+    this.#feeds.delete(nameOf(session, log.at));
     if (instance !== undefined && log.end === undefined) {
       const letter = { kind: "leave", at: log.at, sessionId: session.id } as const;
       this.mailbox.send(instance, letter).catch(() => undefined);
@@ -217,7 +244,7 @@ export class RunProcess {
 
   #receive({ kind, at, sessionId, from }: Letter): void {
     const producer = this.#own(sessionId, at);
-    const feed = this.#feeds.get(`${at} ${sessionId}`);
+    const feed = this.#feeds.get(nameOf({ id: sessionId }, at));
     switch (kind) {
       case "stop":
         return producer?.stop();
@@ -250,6 +277,10 @@ export class RunProcess {
     this.#feeds.forEach(({ log }) => log.abandon());
     await this.mailbox.close();
   }
+}
+
+function nameOf({ id }: SessionRef, at: string): string {
+  return `${at} ${id}`;
 }
 
 /** The items of a log behind a place. */
