@@ -34,10 +34,13 @@ function startInstance() {
       response.writeHead(202).end();
     } else {
       const run = runs.join(id, { after: headers["last-event-id"]?.toString() ?? null });
-      const events = run.toSSE({ encode: (chunk) => JSON.stringify((chunk as BaseMessage).text) });
+      const left = new AbortController();
+      response.on("close", () => left.abort()); // ends the reader, never the run
+      const events = run.toSSE({ signal: left.signal, encode: (chunk) => JSON.stringify((chunk as BaseMessage).text) });
       response.writeHead(200, { "content-type": "text/event-stream" });
-      const body = Readable.fromWeb(events as never).pipe(response);
-      response.on("close", () => body.destroy()); // ends the reader, never the run
+      Readable.fromWeb(events as never)
+        .on("error", () => response.destroy())
+        .pipe(response);
     }
   };
   const server = createServer((request, response) => {

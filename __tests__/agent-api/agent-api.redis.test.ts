@@ -126,6 +126,10 @@ describe("The server of the guide docs/agent-api.md, as three instances", () => 
     const rest = await (await fetch(`${instances[1]!.url}/chats/${chat}/run`, { headers })).text();
     const whole = textOf([...eventsIn(begin), ...eventsIn(rest)]);
     expect((await shown(2, chat)).map(({ text }) => text)).toEqual(["long way", whole]);
+    // A position of a run that is gone.
+    const gone = { "x-user": owner, "last-event-id": "1700000000000-3:1" };
+    const nothing = await fetch(`${instances[1]!.url}/chats/${randomUUID()}/run`, { headers: gone });
+    expect(await nothing.text()).toBe("event: reset\ndata: {}\n\nevent: end\ndata: {}\n\n");
     expect(whole).toHaveLength("gpt-4o-mini says: long way ".length + 400);
   });
 

@@ -27,9 +27,9 @@ const open = browserPages();
 
 /** The guide's page as a script, with Preact in place of React. */
 function pageScript(): string {
-  const contents = `import Page from "./app/page"; import { follow } from "./runs/page";
+  const contents = `import Page from "./app/page"; import { follow, running } from "./runs/page";
     import { render } from "preact";
-    globalThis.follow = follow;
+    Object.assign(globalThis, { follow, running });
     render(<Page />, document.querySelector("#page"));`;
   const { outputFiles } = buildSync({
     stdin: { contents, resolveDir: folder, loader: "tsx" },
@@ -59,13 +59,6 @@ export const agent = {
     return new Response(runs.join(idOf(request), { after }).toSSE({ encode }), { headers });
   },
 };
-/** Also a run that has ended, which the guide's own route leaves to what is stored. */
-export const ended = {
-  GET: async (request: Request) => {
-    const run = runs.join(idOf(request), { owner: "guest", after: request.headers.get("last-event-id") });
-    return new Response(run.toSSE(), { headers: { "content-type": "text/event-stream" } });
-  },
-};
 export const adapter = { GET: async (request: Request) => uiMessageStream(runs.join(idOf(request)) as Run<string>) };
 `;
 
@@ -84,10 +77,9 @@ function writeProgram(): string {
     program,
     `import * as chats from "./app/api/chats/route.ts";
     import * as runs from "./runs/route.ts";
-    import { adapter, agent, ended } from "./runs/routes.ts";
+    import { adapter, agent } from "./runs/routes.ts";
     import { servePage } from ${JSON.stringify(host)};
-    const routes = { "/api/chats": chats, "/api/runs": runs, "/api/agent": agent, "/api/ended": ended,
-      "/api/adapter": adapter };
+    const routes = { "/api/chats": chats, "/api/runs": runs, "/api/agent": agent, "/api/adapter": adapter };
     servePage(routes, ${JSON.stringify(pageScript())});
     process.once("SIGTERM", () => runs.memory.close());`,
   );
@@ -111,11 +103,14 @@ function startBalancer(all: readonly number[]) {
     }
   });
   const cut = () => sockets.forEach((socket) => socket.destroy());
-  const serveBy = (...indexes: number[]) => {
+  const connectTo = (...indexes: number[]) => {
     ports = indexes.map((index) => all[index]!);
+  };
+  const serveBy = (...indexes: number[]) => {
+    connectTo(...indexes);
     cut();
   };
-  return { server, cut, serveBy };
+  return { server, cut, connectTo, serveBy };
 }
 
 /** A way to Redis that can be blocked, for a user who has no more than the commands that the guides list. */
@@ -193,9 +188,9 @@ describe("the chat page of the guide, on three instances", () => {
 
   describe("and the code of the guide on runs", () => {
     /** Follows a run in a page as the guide does; resolves with what is said and with the end. */
-    const followed = (page: Page, path: string, id: string) =>
+    const followed = (page: Page, path: string, id: string, turn = "1") =>
       page.evaluate(
-        async ([from, chat]) => {
+        async ([from, chat, question]) => {
           const { EventSource: Source, follow } = globalThis as unknown as FollowingPage;
           // The guide's function names its route.
           globalThis.EventSource = class extends Source {
@@ -206,7 +201,7 @@ describe("the chat page of the guide, on three instances", () => {
           return new Promise<{ said: string; state: string }>((resolve) => {
             let said = "";
             follow(
-              chat!,
+              { chat: chat!, turn: question! },
               (text) => {
                 said = text;
                 (globalThis as unknown as FollowingPage).heard = text;
@@ -215,8 +210,10 @@ describe("the chat page of the guide, on three instances", () => {
             );
           });
         },
-        [path, id],
+        [path, id, turn],
       );
+    const running = (page: Page, id: string) =>
+      page.evaluate((chat) => (globalThis as unknown as FollowingPage).running(chat), id);
     const post = (path: string, body: object, to = url) =>
       fetch(`${to}${path}`, { method: "POST", body: JSON.stringify(body) });
     /** Starts an answer that takes minutes on one of the instances. */
@@ -240,12 +237,17 @@ describe("the chat page of the guide, on three instances", () => {
       const [done, stopped] = [randomUUID(), randomUUID()];
       const page = await openTab();
       expect((await post("/api/runs", { id: done, turnId: "1", text: `slow ${done}` })).status).toBe(202);
-      expect(await followed(page, "/api/ended", done)).toEqual({ said: slowAnswer(`slow ${done}`), state: "done" });
+      expect(await followed(page, "/api/runs", done)).toEqual({ said: slowAnswer(`slow ${done}`), state: "done" });
       const key = `lcmem:{${done}}:run`;
       const texts = (await admin.xrange(key, "-", "+")).map(([, [kind, text]]) => (kind === "d" ? text! : ""));
       const most = 2 * texts.join("").length + 100 * texts.length;
       expect(await admin.memory("USAGE", key, "SAMPLES", 0)).toBeLessThan(most);
+      // Another page, or the same one again, where the chunks are gone.
+      await admin.unlink(key);
+      expect(await running(page, done)).toBeNull();
+      expect(await followed(page, "/api/runs", done)).toEqual({ said: slowAnswer(`slow ${done}`), state: "done" });
       await post("/api/runs", { id: stopped, turnId: "1", text: `long ${stopped}` });
+      expect(await running(page, stopped)).toBe("1");
       const following = followed(page, "/api/runs", stopped);
       const answer = await fetch(`${url}/api/runs?id=${stopped}`, { method: "DELETE" });
       expect(await answer.json()).toEqual({ stopped: true });
@@ -279,6 +281,14 @@ describe("the chat page of the guide, on three instances", () => {
       const types = parts.map(({ type }) => type).filter((type, index, all) => type !== all[index - 1]);
       expect(types).toEqual(["start", "text-start", "text-delta", "text-end", "finish"]);
       expect(parts.map(({ delta = "" }) => delta).join("")).toBe(slowAnswer(`slow ${id}`));
+      const long = randomUUID();
+      await startLong(long, 0);
+      const ofLong = await fetch(`${url}/api/adapter?id=${long}`);
+      await fetch(`${url}/api/runs?id=${long}`, { method: "DELETE" });
+      expect((await ofLong.text()).trimEnd().split("\n\n").slice(-3, -1)).toEqual([
+        'data: {"type":"text-end","id":"answer"}',
+        'data: {"type":"abort"}',
+      ]);
     });
 
     it("goes on in a page where Redis loses a run, and where it is away for longer than signs of life", async () => {
@@ -320,22 +330,31 @@ describe("the chat page of the guide, on three instances", () => {
       // Another question, while the frozen instance goes on with the first one.
       const next = `slow ${frozen}`;
       await post("/api/runs", { id: frozen, turnId: "2", text: next }, addresses[2]);
-      const following = followed(pages[1], "/api/ended", frozen);
+      const following = followed(pages[1], "/api/runs", frozen, "2");
       instances[1]!.kill("SIGCONT");
       expect(await following).toEqual({ said: slowAnswer(next), state: "done" });
       expect(await storedAnswer(frozen)).toBe(slowAnswer(next));
     });
 
-    it("has stored what a page shows where an instance ends its runs and goes", async () => {
-      const id = randomUUID();
-      await startLong(id, 2);
+    it("has stored what a page shows where an instance ends its runs and goes, and its readers go on", async () => {
+      const [ended, other] = [randomUUID(), randomUUID()];
+      await startLong(ended, 2);
+      await startLong(other, 1);
+      const pages = [await openTab(), await openTab()] as const;
       balancer.serveBy(1);
-      const page = await openTab();
-      const following = followed(page, "/api/runs", id);
-      await hearsMore(page);
+      const ofEnded = followed(pages[0], "/api/runs", ended);
+      await hearsMore(pages[0]);
+      balancer.connectTo(2);
+      const ofOther = followed(pages[1], "/api/runs", other);
+      await hearsMore(pages[1]);
+      balancer.connectTo(1);
       instances[2]!.kill("SIGTERM");
-      const { said, state } = await following;
-      expect([said, state]).toEqual([await storedAnswer(id), "stopped"]);
+      const { said, state } = await ofEnded;
+      expect([said, state]).toEqual([await storedAnswer(ended), "stopped"]);
+      await hearsMore(pages[1]);
+      await fetch(`${url}/api/runs?id=${other}`, { method: "DELETE" });
+      const last = await ofOther;
+      expect([last.said, last.state]).toEqual([await storedAnswer(other), "stopped"]);
     });
 
     it("needs no other commands of Redis than those that it lists", async () => {
@@ -348,7 +367,12 @@ describe("the chat page of the guide, on three instances", () => {
 interface FollowingPage {
   heard?: string;
   readonly EventSource: new (url: string) => object;
-  follow(chat: string, show: (said: string) => void, ended: (state: string) => void): () => void;
+  follow(
+    question: { chat: string; turn: string },
+    show: (said: string) => void,
+    ended: (state: string) => void,
+  ): () => void;
+  running(chat: string): Promise<string | null>;
 }
 
 /** A part of a UI message stream. */
