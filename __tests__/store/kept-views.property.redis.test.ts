@@ -131,6 +131,38 @@ describe("A view that is kept", () => {
     expect(sent[2]!.slice(2)).toEqual(["19", "-1"]);
   });
 
+  it("goes on with what its own process appends, and with the view that a write returns from there on", async () => {
+    const { keyPrefix, fresh, writers } = stores();
+    const own = new Redis(sharedRedisUrl());
+    const replies: unknown[] = [];
+    const call = own.call.bind(own) as (...args: unknown[]) => Promise<unknown>;
+    const heard = async (...args: unknown[]) => {
+      replies.push(await call(...args));
+      return replies.at(-1);
+    };
+    const keeping = new RedisSessionStore({ client: Object.assign(own, { call: heard as never }), keyPrefix });
+    await writers[1]!.append({ id: session }, { records: records("m", 20) });
+    await keeping.readView({ id: session });
+    await keeping.append({ id: session }, { records: [human("q"), record("a")] });
+    const { view } = await keeping.append({ id: session }, { records: [human("r")], viewLimit: { messages: 0 } });
+    const [, [, shown]] = replies.at(-1) as [string, [unknown, string[]]];
+    expect(shown).toEqual(texts([record("a"), human("r")]));
+    expect(view).toEqual(await fresh.readView({ id: session }));
+    await writers[1]!.append({ id: session }, { records: [human("s")] });
+    const others = await keeping.append({ id: session }, { records: [human("t")], viewLimit: { messages: 0 } });
+    expect(others.view!.records).toHaveLength(25);
+    expect(others.view).toEqual(await fresh.readView({ id: session }));
+    const moved = [10, 5].map((start) => async () => {
+      const { epoch, rev, next } = await fresh.readView({ id: session });
+      await writers[1]!.commitReduction({ id: session }, { epoch, rev, next, start, head: "", headCount: 0 });
+      return keeping.append({ id: session }, { records: [human(`u${start}`)], viewLimit: { messages: 0 } });
+    });
+    expect((await moved[0]!()).view).toEqual(await fresh.readView({ id: session }));
+    await keeping.readView({ id: session });
+    expect((await moved[1]!()).view).toEqual(await fresh.readView({ id: session }));
+    own.disconnect();
+  });
+
   it("is not given to who asks for another owner", async () => {
     const { keeping } = stores();
     await keeping.append({ id: session, owner: "ann" }, { records: records("m", 3) });

@@ -1,12 +1,14 @@
 import { contentConflict, outOfRange, positionConflict, WrongStamp } from "../store/refusals.js";
 import type { SessionRef } from "../store/session-ref.js";
 import { askOf } from "../redis/script-runner.js";
-import { idHash, lastHash, logSum } from "../redis/keys.js";
+import { idHash, lastHash } from "../redis/keys.js";
 import { unknownReply } from "../redis/errors.js";
 import { beginsRound } from "../store/record-text.js";
 import { randomToken } from "../base/ids.js";
-import { viewFrom, viewReply } from "./reads.js";
+import type { KeptView } from "./kept-views.js";
+import { viewReply, type ViewReply } from "./reads.js";
 import type { AppendPlan } from "../store/append-decision.js";
+import type { SessionView } from "../store/session-reads.js";
 import type { AppendRequest, AppendResult, ReplaceTailRequest } from "../store/session-writes.js";
 import type { SideChanges } from "../store/side-fields.js";
 import { takenHold, type TakenHold } from "./holds.js";
@@ -37,22 +39,29 @@ function usageItems(records: AppendPlan["records"]) {
   return items.length === 0 ? undefined : items;
 }
 
-/** The arguments of the append script; `at` is the expected end of the log. */
+/** The records of an append as texts, and the sender's knowledge of the log. */
+interface AppendParts {
+  readonly plan: AppendPlan;
+  /** The records' texts. */
+  readonly texts: readonly string[];
+  /** Their checksum. */
+  readonly sum: number;
+  /** Expected end of the log. */
+  readonly at: number;
+  /** The view that is kept. */
+  readonly known: KeptView | undefined;
+}
+
+/** The arguments of the append script. */
 export function appendArguments(
   session: SessionRef,
   request: AppendRequest & Partial<Pick<ReplaceTailRequest, "cut">>,
-  { plan, at }: { readonly plan: AppendPlan; readonly at: number },
+  { plan, texts, sum, at, known }: AppendParts,
 ): string[] {
   const side = sideArguments(request.side);
   const tokens = plan.counter === undefined ? undefined : plan.records.map((record) => record.tokens!);
-  const identities: string[] = [];
-  const texts: string[] = [];
-  let rounds = 0;
-  for (const { id, digest, record } of plan.records) {
-    identities.push(idHash(id), digest + String(at + texts.length));
-    texts.push(record);
-    rounds += beginsRound(record) ? 1 : 0;
-  }
+  const identities = plan.records.flatMap(({ id, digest }, index) => [idHash(id), digest + String(at + index)]);
+  const rounds = texts.filter(beginsRound).length;
   const scriptRequest = {
     sets: side.request.sets,
     bound: side.request.bound,
@@ -60,7 +69,7 @@ export function appendArguments(
     count: texts.length,
     at,
     rounds,
-    sum: logSum(texts),
+    sum,
     keep: request.onConflict === "keep",
     counter: request.counter,
     tokens,
@@ -75,7 +84,8 @@ export function appendArguments(
     stampedAt: request.stampedAt,
     cut: request.cut && cutRequest(request.cut),
   };
-  const start = plainStart({ session, request, plan, at, rounds, sum: scriptRequest.sum, tokens: scriptRequest.total });
+  const kept = known?.next === at && request.viewLimit !== undefined ? known : undefined;
+  const start = plainStart({ session, request, plan, at, rounds, sum, tokens: scriptRequest.total, kept });
   return [start + JSON.stringify(scriptRequest), ...identities, ...side.args, ...texts];
 }
 
@@ -95,14 +105,19 @@ export function fullReply(reply: unknown, { records }: AppendPlan): unknown {
   return fence === undefined ? full : ["TOOK", fence, epoch, left, full];
 }
 
+/** A reply of the append script, what it answers, and the view in it. */
+interface ReplyParts {
+  readonly reply: unknown;
+  readonly request: AppendRequest;
+  readonly plan: AppendPlan;
+  readonly view?: SessionView | undefined;
+}
+
 /** Converts the reply of the append script to a result, or throws the error of a refusal. */
-export function appendResult(
-  sessionId: string,
-  { reply, request, plan }: { reply: unknown; request: AppendRequest; plan: AppendPlan },
-): AppendResult | "stale" {
+export function appendResult(sessionId: string, { reply, request, plan, view }: ReplyParts): AppendResult | "stale" {
   const [word = "", ...rest] = (Array.isArray(reply) ? reply : []) as [string?, ...unknown[]];
   if (word === "TURN") {
-    return repeatedTurn(rest, plan);
+    return withView(repeatedTurn(rest, plan), view);
   }
   if (word === "STALE") {
     return "stale";
@@ -116,7 +131,7 @@ export function appendResult(
   if (word !== "OK") {
     throw refusal(sessionId, { word, detail: rest[0], request, plan });
   }
-  const [appended, duplicates, found, next, epoch, view, time] = rest as [
+  const [appended, duplicates, found, next, epoch, , time] = rest as [
     appended: unknown,
     duplicates: unknown,
     found: unknown[],
@@ -134,12 +149,18 @@ export function appendResult(
     epoch,
     ...(time !== undefined && { time: Number(time) }),
   };
-  return withView(result, Array.isArray(view) ? view : undefined);
+  return withView(result, view);
 }
 
-function withView(result: AppendResult, view: unknown): AppendResult {
-  const complete = view === undefined || view === null ? undefined : viewFrom(viewReply(view));
-  return complete === undefined ? result : { ...result, view: complete };
+function withView(result: AppendResult, view: SessionView | undefined): AppendResult {
+  return view === undefined ? result : { ...result, view };
+}
+
+/** The view in a reply of the append script. */
+export function shownIn(reply: unknown): ViewReply | undefined {
+  const [word, ...rest] = (Array.isArray(reply) ? reply : []) as unknown[];
+  const shown = word === "OK" ? rest[5] : word === "TURN" ? rest[6] : undefined;
+  return Array.isArray(shown) ? viewReply(shown) : undefined;
 }
 
 /** Splits a reply of the append script from the hold that was acquired with it. */
@@ -161,10 +182,9 @@ function waitingResult([ahead, next, epoch]: readonly unknown[]): AppendResult {
 
 /** The result of an append whose claim of a turn did not fit the turn's mark. */
 function repeatedTurn(rest: readonly unknown[], { records, duplicates }: AppendPlan): AppendResult {
-  const [, , , next, epoch, , view] = rest;
+  const [, , , next, epoch] = rest;
   const counts = { appended: 0, duplicates: duplicates + records.length, conflicts: [] };
-  const result = { ...counts, next: Number(next), epoch: String(epoch), turn: turnFrom(rest) };
-  return withView(result, view);
+  return { ...counts, next: Number(next), epoch: String(epoch), turn: turnFrom(rest) };
 }
 
 /** The stored records of ids whose digest differs. */
@@ -218,7 +238,7 @@ const plainParts = new Set([
 ]);
 
 /** An append as its script is asked for it. */
-export interface PlainAppend {
+interface PlainAppend {
   readonly session: SessionRef;
   readonly request: AppendRequest;
   readonly plan: AppendPlan;
@@ -230,6 +250,8 @@ export interface PlainAppend {
   readonly sum: number;
   /** Tokens of the records, where they are counted. */
   readonly tokens: number | undefined;
+  /** The kept view of the log up to `at`: if it is the log's, only what is new is returned. */
+  readonly kept?: Pick<KeptView, "epoch" | "base" | "sum" | "from"> | undefined;
 }
 
 /**
@@ -237,13 +259,15 @@ export interface PlainAppend {
  * know. Each text ends with a zero.
  */
 function plainStart(append: PlainAppend): string {
-  const { at, rounds, sum, plan, request } = append;
+  const { at, rounds, sum, plan, request, kept } = append;
   const { ttlMs, viewLimit } = request;
   const claims = claimsOf(append);
   const texts = [at, at + plan.records.length, rounds, sum, ttlMs, viewLimit?.messages, viewLimit?.fromStart];
   const usage = plan.records.some((record) => record.usage !== undefined);
-  const parts = [...texts, usage ? 1 : "", claims.some((claim) => claim !== undefined) ? 1 : ""];
-  const all = parts[8] === "" ? parts : [...parts, ...claims];
+  const makesClaims = claims.some((claim) => claim !== undefined);
+  const log = kept && `${kept.epoch} ${kept.base} ${kept.sum}`;
+  const parts = [...texts, log, kept?.from, usage ? 1 : "", makesClaims ? 1 : ""];
+  const all = makesClaims ? [...parts, ...claims] : parts;
   return isPlain(append) && !all.some((part) => typeof part === "string" && part.includes("\0"))
     ? all.map((part) => `${part ?? ""}\0`).join("")
     : "";

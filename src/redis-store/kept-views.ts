@@ -1,8 +1,8 @@
 import { viewFields } from "../redis/stored-fields.js";
-import { logSum, sumFrom } from "../redis/keys.js";
+import { logSum, sumBehind, sumFrom } from "../redis/keys.js";
 import { keptRecords, type KeptRecords } from "../store/kept-records.js";
 import type { SessionView } from "../store/session-reads.js";
-import type { ViewReply } from "./reads.js";
+import { viewFrom, type ViewReply } from "./reads.js";
 
 /** The end of a log as it was read: never changed, only replaced. */
 export interface KeptView {
@@ -17,6 +17,22 @@ export interface KeptView {
   readonly texts: readonly string[];
   readonly kept: KeptRecords;
   readonly bytes: number;
+}
+
+/** A view, the reply that it was made of, and the kept view that the reply continues. */
+export interface ReadView {
+  readonly reply: ViewReply;
+  readonly view: SessionView;
+  readonly known?: KeptView;
+}
+
+/** An append of this process. */
+export interface OwnAppend {
+  /** Position that the first record was to get. */
+  readonly at: number;
+  readonly texts: readonly string[];
+  /** Checksum of these records alone. */
+  readonly sum: number;
 }
 
 /** Bytes counted for a record besides its text. */
@@ -60,6 +76,26 @@ export class KeptViews {
       this.#views.set(sessionId, view);
     }
     return view;
+  }
+
+  /**
+   * Adds what this process appended where the kept view ends: the next read need not ask for it. The log before it may
+   * have changed meanwhile; the checksum of the next reply tells.
+   */
+  extend(sessionId: string, epoch: string, { at, texts, sum }: OwnAppend): void {
+    const known = this.#views.get(sessionId);
+    if (known === undefined || texts.length === 0 || known.epoch !== epoch || known.next !== at) {
+      return;
+    }
+    const list = [...known.kept.list, ...texts.map(() => ({ made: undefined, isReadOften: true }))];
+    this.#set(sessionId, {
+      ...known,
+      sum: sumBehind(known.sum, { count: texts.length, sum }),
+      next: at + texts.length,
+      texts: [...known.texts, ...texts],
+      kept: { list, isRefused: known.kept.isRefused },
+      bytes: known.bytes + bytesOf(texts),
+    });
   }
 
   /** Keeps a view that was read, `known` being what it was read with. Forgets the session if it cannot be kept. */
@@ -115,7 +151,7 @@ export function indexAfter({ base, next }: KeptView): number {
  * The reply as it would have been, had all records been asked for: the kept ones and those that came. Undefined if the
  * log is not the one that was read.
  */
-export function continuedReply(known: KeptView, reply: ViewReply): ViewReply | undefined {
+function continuedReply(known: KeptView, reply: ViewReply): ViewReply | undefined {
   const { fields, records, index } = reply;
   const { epoch, base, next, sum, from, texts } = known;
   const isSame = fields[epochAt] === epoch && Number(fields[baseAt]) === base && index === indexAfter(known);
@@ -126,6 +162,13 @@ export function continuedReply(known: KeptView, reply: ViewReply): ViewReply | u
   return sumFrom(fields[sumAt]) === logSum(fresh, sum)
     ? { ...reply, records: fresh.length === 0 ? texts : [...texts, ...fresh], index: from - base }
     : undefined;
+}
+
+/** The view in a reply, which may continue the kept one; undefined if more must be read. */
+export function viewBehind(known: KeptView | undefined, reply: ViewReply): ReadView | undefined {
+  const continued = known && continuedReply(known, reply);
+  const view = viewFrom(continued ?? reply);
+  return view && { reply, view, ...(continued && { known: known! }) };
 }
 
 function bytesOf(texts: readonly string[]): number {

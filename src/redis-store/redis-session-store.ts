@@ -4,7 +4,7 @@ import { FollowedLists } from "../redis-lists/followed-lists.js";
 import type { FollowedWrite } from "../redis-lists/session-lists.js";
 import { askText, firstScripts, runOnSession, ScriptRunner } from "../redis/script-runner.js";
 import { openConnection, type Connection } from "../redis/connection.js";
-import { idHash, sessionKeys, type SessionKeys } from "../redis/keys.js";
+import { idHash, logSum, sessionKeys, type SessionKeys } from "../redis/keys.js";
 import { markFields, lookedUp } from "./turn-marks.js";
 import { laterScripts } from "../redis/loaded-scripts.js";
 import { redisStoreSchema, type RedisSessionStoreOptions } from "../redis/store-options.js";
@@ -26,11 +26,11 @@ import {
 import type { SessionRef } from "../store/session-ref.js";
 import type { CompleteSessionStore } from "../store/session-store.js";
 import type { AppendRequest, AppendResult, CommitRequest } from "../store/session-writes.js";
-import { appendArguments, appendResult, fullReply, heldReply, ownerIn } from "./append-call.js";
+import { appendArguments, appendResult, fullReply, heldReply, ownerIn, shownIn } from "./append-call.js";
 import type { PlannedRequest, RedisCalls, SessionCall, SessionPlace } from "./calls.js";
 import { commitArguments } from "./commit-call.js";
 import { keepAlive, takeAndRead, type TakenHold } from "./holds.js";
-import { continuedReply, indexAfter, KeptViews, type KeptView } from "./kept-views.js";
+import { indexAfter, KeptViews, type OwnAppend, type ReadView, viewBehind } from "./kept-views.js";
 import {
   checkOwner,
   readLogPage,
@@ -73,6 +73,7 @@ export class RedisSessionStore implements CompleteSessionStore {
   /** Owners of sessions, from replies, so that later writes without an owner update their lists too. */
   readonly #owners = new BoundedMap<string, string>(10_000);
   readonly #lists: FollowedLists;
+  readonly #calls: RedisCalls;
   readonly limits: SizeLimits;
   readonly edits: SessionEdits;
   readonly beside: SessionBeside;
@@ -97,7 +98,8 @@ export class RedisSessionStore implements CompleteSessionStore {
     this.#connection = openConnection(owner, options, commandTimeout);
     this.#runner = new ScriptRunner({ connection: this.#connection, commandTimeout, waitReplicas, onEvent });
     this.#lists = new FollowedLists(this.#runner, this.#options.keyPrefix, this.#owners);
-    const calls = this.#calls();
+    this.#calls = this.#callsOf();
+    const calls = this.#calls;
     this.edits = groupWhenUsed("edits", async () => new (await import("./edits.js")).RedisEdits(calls));
     this.beside = groupWhenUsed("beside", async () => new (await import("./beside.js")).RedisBeside(calls));
     this.lists = this.#lists.group;
@@ -112,7 +114,7 @@ export class RedisSessionStore implements CompleteSessionStore {
   async readView(session: SessionRef, options: ReadViewOptions = {}): Promise<SessionView> {
     const { ids = [], turn, take } = options;
     const wanted = [...ids.map(idHash), ...(turn === undefined ? [] : markFields(turn))];
-    const taken = take && (await takeAndRead(this.#calls(), session, { take, turn, wanted }));
+    const taken = take && (await takeAndRead(this.#calls, session, { take, turn, wanted }));
     const place = taken?.place;
     if (place?.isHeld === false) {
       return { ...emptyView(), place };
@@ -164,15 +166,21 @@ export class RedisSessionStore implements CompleteSessionStore {
     { request, plan }: PlannedRequest,
   ): Promise<AppendResult | "stale"> {
     const { id: sessionId, owner } = session;
-    const args = appendArguments(session, request, { plan, at: this.#seen.get(sessionId)?.next ?? 0 });
+    const known = this.#views.get(sessionId);
+    const at = this.#seen.get(sessionId)?.next ?? 0;
+    const texts = plan.records.map(({ record }) => record);
+    const parts = { plan, texts, sum: logSum(texts), at, known };
+    const args = appendArguments(session, request, parts);
     const write = async () => {
       const { appendScript: script } = await firstScripts();
       const sent = await this.#script(operation, session, { script, args, writes: true });
       const { reply, taken } = heldReply(fullReply(sent, plan));
-      const result = appendResult(sessionId, { reply, request, plan });
+      const shown = shownIn(reply);
+      const read = shown && viewBehind(known, shown);
+      const result = appendResult(sessionId, { reply, request, plan, view: read?.view });
       this.#noteOwner(sessionId, ownerIn(reply));
       if (result !== "stale") {
-        this.#seen.note(sessionId, result.next, result.view);
+        this.#noteWritten(sessionId, { ...parts, result, read });
       }
       return result === "stale" || taken === undefined ? result : this.#withHold(session, { request, result, taken });
     };
@@ -180,6 +188,17 @@ export class RedisSessionStore implements CompleteSessionStore {
       return result !== "stale" && result.turn === undefined && result.place?.isHeld !== false;
     };
     return this.#follow(sessionId, { owner, ttlMs: request.ttlMs, write, wrote });
+  }
+
+  /** Notes where the log ends now, and keeps the view that came with the write, or adds to the kept one. */
+  #noteWritten(sessionId: string, { result, texts, sum, at, read }: Written): void {
+    const { next, appended, view } = result;
+    this.#seen.note(sessionId, next, view);
+    if (read !== undefined) {
+      this.#views.keep(sessionId, { fields: read.reply.fields, view: read.view }, read.known);
+    } else if (appended === texts.length && next === at + appended) {
+      this.#views.extend(sessionId, result.epoch, { at, texts, sum });
+    }
   }
 
   #withHold(
@@ -192,7 +211,7 @@ export class RedisSessionStore implements CompleteSessionStore {
   ): AppendResult {
     // The write itself sets the expiry.
     const left = result.turn === undefined && ttlMs !== undefined ? Infinity : taken.left;
-    keepAlive(this.#calls(), session, { held: take!, left });
+    keepAlive(this.#calls, session, { held: take!, left });
     return { ...result, place: taken.place };
   }
 
@@ -201,10 +220,9 @@ export class RedisSessionStore implements CompleteSessionStore {
     const known = this.#views.get(session.id);
     if (known !== undefined) {
       const reply = await readTail(this.#readFrom(session, indexAfter(known)), wanted);
-      const continued = continuedReply(known, reply);
-      const view = viewFrom(continued ?? reply);
-      if (view !== undefined) {
-        return { reply, view, ...(continued && { known }) };
+      const read = viewBehind(known, reply);
+      if (read !== undefined) {
+        return read;
       }
       this.#views.delete(session.id);
       return this.#readWhole(session, placeFrom(reply.fields), wanted);
@@ -235,7 +253,7 @@ export class RedisSessionStore implements CompleteSessionStore {
     this.#views.delete(sessionId);
   }
 
-  #calls(): RedisCalls {
+  #callsOf(): RedisCalls {
     return {
       runner: this.#runner,
       keyPrefix: this.#options.keyPrefix,
@@ -292,11 +310,11 @@ export class RedisSessionStore implements CompleteSessionStore {
   }
 }
 
-/** A view, the reply that it was made of, and the kept view that the reply continues. */
-interface ReadView {
-  readonly reply: ViewReply;
-  readonly view: SessionView;
-  readonly known?: KeptView;
+/** The result of an append that was sent. */
+interface Written extends OwnAppend {
+  readonly result: AppendResult;
+  /** The view that came with the reply. */
+  readonly read: ReadView | undefined;
 }
 
 /** The view in the reply of a script, which begins at the start. */

@@ -138,6 +138,15 @@ export function logSum(records: readonly string[], before = 0): number {
   return sum;
 }
 
+/** The same from the checksum of the further records alone, as the scripts have it. */
+export function sumBehind(before: number, { count, sum }: { readonly count: number; readonly sum: number }): number {
+  let behind = before;
+  for (let index = 0; index < count; index += 1) {
+    behind = (behind * sumFactor) % sumModulus;
+  }
+  return (behind + sum) % sumModulus;
+}
+
 /** The checksum that a field holds; undefined where it is missing or no number. */
 export function sumFrom(text: string | null | undefined): number | undefined {
   return typeof text === "string" && /^\d{1,15}$/.test(text) ? Number(text) : undefined;

@@ -30,6 +30,12 @@ export interface Deadline {
   readonly script?: Script;
 }
 
+/** How a round trip settles. */
+interface Settling<T> {
+  readonly resolve: (result: T) => void;
+  readonly reject: (error: unknown) => void;
+}
+
 /** A round trip that waits for its connection. */
 interface Waiting {
   readonly reject: (failure: unknown) => void;
@@ -76,10 +82,14 @@ export class RoundTrips {
         const waiting = { reject, cleanups };
         const ask = (client: RedisClient) => {
           corkForTick(client);
-          return this.#heard(name, send(client));
+          this.#hear(name, send(client), { resolve, reject });
         };
         const client = this.#clientThatIsUp(waiting);
-        (client === undefined ? this.#usableClient(waiting).then(ask) : ask(client)).then(resolve, reject);
+        if (client === undefined) {
+          this.#usableClient(waiting).then(ask).catch(reject);
+        } else {
+          ask(client);
+        }
       });
     } catch (error) {
       // "Connection is closed" and the like say less than the error that closed it.
@@ -159,19 +169,20 @@ export class RoundTrips {
   }
 
   /** Passes the outcome on; any reply, even one after the deadline, shows that the connection is alive. */
-  async #heard<T>(name: CallName, reply: Promise<T>): Promise<T> {
-    try {
-      const result = await reply;
+  #hear<T>(name: CallName, reply: Promise<T>, { resolve, reject }: Settling<T>): void {
+    const hear = (result: T) => {
       this.#silence.timeouts = 0;
-      return result;
-    } catch (error) {
+      resolve(result);
+    };
+    const fail = (error: unknown) => {
       if (isClientTimeout(error)) {
         this.#noteSilence(name);
       } else {
         this.#silence.timeouts = 0;
       }
-      throw error;
-    }
+      reject(error);
+    };
+    reply.then(hear, fail);
   }
 
   #timedOut({ name, writes }: Deadline): unknown {

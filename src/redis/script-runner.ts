@@ -234,10 +234,10 @@ async function pair(
 }
 
 /** Sends commands in one MULTI and returns their replies. */
-export async function sendTogether(client: RedisClient, commands: readonly Command[]): Promise<unknown[]> {
+export function sendTogether(client: RedisClient, commands: readonly Command[]): Promise<unknown[]> {
+  const sendBatch = () => exec(client.multi(batch(commands))).then(results);
   const sent = sendTransaction(client, commands);
-  const replies = sent && (await sent);
-  return replies ?? results(await exec(client.multi(batch(commands))));
+  return sent === undefined ? sendBatch() : sent.then((replies) => replies ?? sendBatch());
 }
 
 /**

@@ -2,7 +2,14 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import * as z from "zod/mini";
 import type { TurnOutput } from "../codec/encode-message.js";
-import { lazy, nonEmptyText, nonNegativeInteger, objectWith } from "../base/options.js";
+import {
+  lazy,
+  nonEmptyText,
+  nonNegativeInteger,
+  objectWith,
+  parseOptions,
+  type SchemaOutput,
+} from "../base/options.js";
 import { checkSide } from "../store/request-checks.js";
 import type { SessionView } from "../store/session-reads.js";
 import type { RewindRequest } from "../store/session-writes.js";
@@ -135,8 +142,30 @@ export async function writeTurn(
   return ticket.outcome ?? outcome;
 }
 
+/** Checks the options of an append. @throws ConfigurationError naming the option */
+export function checkedAppend(options: AppendOptions | undefined): SchemaOutput<typeof appendSchema> {
+  return options === undefined || namesTurnOnly(options)
+    ? (options ?? {})
+    : parseOptions("append", appendSchema(), options);
+}
+
+/** True for a turn's name and settings, as {@link appendSchema} accepts them: every turn brings them. */
+function namesTurnOnly(options: unknown): options is SchemaOutput<typeof appendSchema> {
+  if (typeof options !== "object" || options === null || Object.getPrototypeOf(options) !== Object.prototype) {
+    return false;
+  }
+  for (const name in options) {
+    const value = (options as Record<string, unknown>)[name];
+    const isName = name === "turnId" && typeof value === "string" && value !== "";
+    if (!isName && !(name === "turn" && value instanceof TurnTicket)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 /** The form of {@link AppendOptions}. */
-export const appendSchema = lazy(() =>
+const appendSchema = lazy(() =>
   z.strictObject({
     turnId: z.optional(nonEmptyText()),
     expectedNext: z.optional(nonNegativeInteger()),

@@ -7,14 +7,7 @@ import type { Round } from "../messages/rounds.js";
 import { ConfigurationError, StoreError } from "../base/errors.js";
 import { report } from "../base/events.js";
 import { loadedOnce } from "../base/loaded-once.js";
-import {
-  lazy,
-  nonEmptyText,
-  nonNegativeInteger,
-  parseOptions,
-  positiveInteger,
-  type SchemaOutput,
-} from "../base/options.js";
+import { lazy, nonEmptyText, nonNegativeInteger, parseOptions, positiveInteger } from "../base/options.js";
 import type { ReductionOutcome } from "../reducers/reduction-outcome.js";
 import { requireGroup } from "../store/groups.js";
 import { otherOwner } from "../store/refusals.js";
@@ -24,7 +17,7 @@ import type { SessionHold, SessionRef } from "../store/session-ref.js";
 import type { SessionView, StoredRounds } from "../store/session-reads.js";
 import type { AppendRequest, AppendResult } from "../store/session-writes.js";
 import {
-  appendSchema,
+  checkedAppend,
   copySide,
   type AppendOptions,
   type AppendOutcome,
@@ -56,7 +49,6 @@ const rebuildSchema = lazy(() => z.strictObject({ owner: z.optional(nonEmptyText
 const reductions = loadedOnce(() => import("./reduce-view.js"));
 /** The code of titles, loaded with the first write of a memory that gives them. */
 const titling = loadedOnce(() => import("./give-title.js"));
-const noOptions: SchemaOutput<typeof appendSchema> = {};
 /** Number of extra rounds to read to find the question of a late answer. */
 const furtherRounds = 50;
 
@@ -177,7 +169,7 @@ export class ConversationSession implements SessionOfMemory {
 
   /** Adds a turn. One round trip; one more for a reduction. */
   async append(messages: readonly BaseMessage[], options?: AppendOptions): Promise<AppendOutcome> {
-    const checked = options === undefined ? noOptions : parseOptions("append", appendSchema(), options);
+    const checked = checkedAppend(options);
     const { side } = checked;
     if (side !== undefined) {
       requireGroup('append() with "side"', this.context.store, "beside");

@@ -2,15 +2,16 @@
 
 import { script, type ScriptPart } from "../script.js";
 
-export const plainAppendAt17: ScriptPart = {
+export const plainAppendAt19: ScriptPart = {
   file: "includes/plain-append.lua",
-  line: 17,
+  line: 19,
   text: `\
-local at, next, begun, addedSum, ttl, most, mostFromStart, used, claims, from
+local at, next, begun, addedSum, ttl, most, mostFromStart, kept, keptFrom, used, claims, from
 local counter, added, mostTokens, owner, key, epoch, token = '', '', '', '', '', '', ''
 local turn, stored, kind, ticket, holdMs, back, label = '', '', '', '', '', '', ''
 if ARGV[1]:byte() ~= 123 then
-at, next, begun, addedSum, ttl, most, mostFromStart, used, claims, from = struct.unpack('sssssssss', ARGV[1])
+at, next, begun, addedSum, ttl, most, mostFromStart, kept, keptFrom, used, claims, from =
+struct.unpack('sssssssssss', ARGV[1])
 end
 if at then
 local call, log, ids, state = redis.call, KEYS[1], KEYS[2], KEYS[3]
@@ -44,14 +45,15 @@ expected = expected and mostTokens == ''
 end`,
 };
 
-export const plainAppendAt37: ScriptPart = {
+export const plainAppendAt40: ScriptPart = {
   file: "includes/plain-append.lua",
-  line: 37,
+  line: 40,
   text: `\
 if expected and rounds then
 rounds, base, start, head = rounds + 0, base + 0, start + 0, head + 0
 shows = most ~= '' and head + next - start > most + 0 or mostFromStart ~= '' and next - start > mostFromStart + 0
 or mostTokens ~= '' and total > mostTokens + 0
+kept = kept == field[3] .. ' ' .. base .. ' ' .. sum and start >= keptFrom + 0 and last - 1 - base or nil
 length, known = call('LLEN', log), call('HLEN', ids)
 expected = rounds <= last and base <= start and start <= last and head <= 5e13
 and length > 0 and length == last - base and known > length
@@ -92,9 +94,9 @@ end
 end`,
 };
 
-export const plainAppendAt47: ScriptPart = {
+export const plainAppendAt51: ScriptPart = {
   file: "includes/plain-append.lua",
-  line: 47,
+  line: 51,
   text: `\
 if expected and rounds then`,
 };
@@ -167,9 +169,9 @@ call('PEXPIREAT', state, expiry)
 end`,
 };
 
-export const plainAppendAt49: ScriptPart = {
+export const plainAppendAt53: ScriptPart = {
   file: "includes/plain-append.lua",
-  line: 49,
+  line: 53,
   text: `\
 local reply = next .. ' ' .. updated .. ' ' .. field[3] .. ' ' .. (field[4] or '')
 if shows then`,
@@ -189,9 +191,9 @@ return number and number < math.huge and number or nil
 end`,
 };
 
-export const plainAppendAt52: ScriptPart = {
+export const plainAppendAt56: ScriptPart = {
   file: "includes/plain-append.lua",
-  line: 52,
+  line: 56,
   text: `\
 `,
 };
@@ -200,21 +202,21 @@ export const viewAt7: ScriptPart = {
   file: "includes/view.lua",
   line: 7,
   text: `\
-local function view()
+local function view(first)
 local field = redis.call('HMGET', KEYS[3], 'epoch', 'rev', 'base', 'start', 'next', 'head', 'headCount', 'tokens', 'counter', 'owner', 'erased', 'sum')
 local base, start, next = wholeFrom(field[3] or '0'), wholeFrom(field[4] or '0'), wholeFrom(field[5] or nil)
 local sound = base and start and next and base <= start and start <= next
 sound = sound and wholeFrom(field[7] or '0') and amountFrom(field[8] or '0')
-local first = sound and start - base or 0
+first = first or sound and start - base or 0
 return { field, redis.call('LRANGE', KEYS[1], first, -1), redis.call('HLEN', KEYS[2]), first }
 end`,
 };
 
-export const plainAppendAt53: ScriptPart = {
+export const plainAppendAt57: ScriptPart = {
   file: "includes/plain-append.lua",
-  line: 53,
+  line: 57,
   text: `\
-shows = view()
+shows = view(kept)
 end
 if ticket == '' then return shows and { reply, shows } or reply end
 return { reply, shows or '', fence, ttl ~= '' and ttl or call('PTTL', state) }
@@ -939,19 +941,19 @@ return { 'VIEW', reply[1], reply[2], reply[3], reply[4], found }`,
 };
 
 export const appendScript = script([
-  plainAppendAt17,
+  plainAppendAt19,
   plainClaimsAt7,
-  plainAppendAt37,
+  plainAppendAt40,
   plainMarksAt9,
-  plainAppendAt47,
+  plainAppendAt51,
   plainWritesAt7,
   countUsageAt7,
   plainWritesAt27,
-  plainAppendAt49,
-  numbersAt5,
-  plainAppendAt52,
-  viewAt7,
   plainAppendAt53,
+  numbersAt5,
+  plainAppendAt56,
+  viewAt7,
+  plainAppendAt57,
   numbersAt5,
   ownerLeftAt8,
   loadSessionAt12,

@@ -1,8 +1,10 @@
 -- the short path of an append of records only, to a session unchanged since the caller's last call. The request begins
 -- with texts that end with a zero, each empty if there is none: `at` and `next`, the end of the log before and after,
--- the rounds that begin, the records' checksum, the time to live, the limits of the view and from its start, and 1 if
--- records carry token usage; then, with `claims` not empty, what `plain-claims` reads. The request as JSON follows,
--- from the character `from` on, for the full path (with `at` set).
+-- the rounds that begin, the records' checksum, the time to live, the limits of the view and from its start, epoch,
+-- base and checksum of the log up to `at` where the caller keeps it, and the first position that it keeps (the view is
+-- then returned from the record before `at` on), and 1 if records carry token usage; then, with `claims` not empty,
+-- what `plain-claims` reads. The request as JSON follows, from the character `from` on, for the full path (with `at`
+-- set).
 --
 -- Replies with a text: the end of the log, the time, the epoch and the owner. Where a view was asked for, or a hold
 -- taken, the text is the first of a list: text, view or "", fence, milliseconds to live. Any exception (a known id, an
@@ -14,11 +16,12 @@
 --- @const plainFields
 --- @const claimFields
 
-local at, next, begun, addedSum, ttl, most, mostFromStart, used, claims, from
+local at, next, begun, addedSum, ttl, most, mostFromStart, kept, keptFrom, used, claims, from
 local counter, added, mostTokens, owner, key, epoch, token = '', '', '', '', '', '', ''
 local turn, stored, kind, ticket, holdMs, back, label = '', '', '', '', '', '', ''
 if ARGV[1]:byte() ~= 123 then
-  at, next, begun, addedSum, ttl, most, mostFromStart, used, claims, from = struct.unpack('sssssssss', ARGV[1])
+  at, next, begun, addedSum, ttl, most, mostFromStart, kept, keptFrom, used, claims, from =
+    struct.unpack('sssssssssss', ARGV[1])
 end
 if at then
   local call, log, ids, state = redis.call, KEYS[1], KEYS[2], KEYS[3]
@@ -38,6 +41,7 @@ if at then
     rounds, base, start, head = rounds + 0, base + 0, start + 0, head + 0
     shows = most ~= '' and head + next - start > most + 0 or mostFromStart ~= '' and next - start > mostFromStart + 0
       or mostTokens ~= '' and total > mostTokens + 0
+    kept = kept == field[3] .. ' ' .. base .. ' ' .. sum and start >= keptFrom + 0 and last - 1 - base or nil
     length, known = call('LLEN', log), call('HLEN', ids)
     expected = rounds <= last and base <= start and start <= last and head <= 5e13
       and length > 0 and length == last - base and known > length
@@ -50,7 +54,7 @@ if at then
     if shows then
       --- @include numbers
       --- @include view
-      shows = view()
+      shows = view(kept)
     end
     if ticket == '' then return shows and { reply, shows } or reply end
     return { reply, shows or '', fence, ttl ~= '' and ttl or call('PTTL', state) }
