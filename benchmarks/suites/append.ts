@@ -120,7 +120,6 @@ function section({ bySize, byLatency, byLength }: { bySize: Case[]; byLatency: C
     targets: [
       atLeast("append of 10 with TTL, against the faster peer, on loopback", 6, fasterPeer(ten)),
       atLeast("append of 10 with TTL, against the faster peer, at 1 ms", 15, fasterPeer(slow)),
-      atMost("append of 10 with TTL, against raw MULTI RPUSH + PEXPIRE", 1.7, ten[0]!.median / ten[3]!.median),
       atMost("append of 2 to the longest history, against one to the shortest", 1.25, ratioOf(last, first).value),
     ],
     headlines: [

@@ -2,7 +2,8 @@ import { randomUUID } from "node:crypto";
 import { ServerMeter } from "../measure/server-cost.js";
 import { quantile } from "../measure/statistics.js";
 import { atMost, digits, whole } from "../report/format.js";
-import type { Section, Setting, Table, Target } from "../report/section.js";
+import { timeHeadline } from "../report/headlines.js";
+import type { Headline, Section, Setting, Table, Target } from "../report/section.js";
 import { names, openContenders, openVariants, type Contender } from "../setting/contenders.js";
 import { conversation } from "../setting/messages.js";
 
@@ -27,7 +28,7 @@ export async function processorTimeSuite({ server, quick }: Setting): Promise<Se
     await contender.history("first").getMessages();
   }
   const meter = new ServerMeter([server.port]);
-  const parts: { readonly tables: Table[]; readonly targets: Target[] }[] = [];
+  const parts: Part[] = [];
   for (const lanes of [8, 1]) {
     const used = contenders.map((): Used => ({ turn: [], firstTurn: [], read: [], firstRead: [], append: [] }));
     for (let block = -1; block < (quick ? 2 : 15); block += 1) {
@@ -51,7 +52,15 @@ export async function processorTimeSuite({ server, quick }: Setting): Promise<Se
       "with several instances uses.",
     tables: parts.flatMap(({ tables }) => tables),
     targets: parts.flatMap(({ targets }) => targets),
+    headlines: parts.flatMap(({ headlines }) => headlines),
   };
+}
+
+/** What was found with so many calls at once. */
+interface Part {
+  readonly tables: Table[];
+  readonly targets: Target[];
+  readonly headlines: Headline[];
 }
 
 async function measureBlock(
@@ -118,7 +127,7 @@ const rowNames: Readonly<Record<keyof Used, string>> = {
 function partOf(
   used: readonly Used[],
   { lanes, contenders }: { readonly lanes: number; readonly contenders: readonly string[] },
-): { readonly tables: Table[]; readonly targets: Target[] } {
+): Part {
   const way = lanes === 1 ? "one at a time" : `${["", "", "", "", "", "", "", "", "eight"][lanes]} at once`;
   const kinds = Object.keys(rowNames) as (keyof Used)[];
   const middles = (kind: keyof Used) => used.map((each) => quantile(each[kind], 0.5));
@@ -152,7 +161,16 @@ function partOf(
       ...ratios(kind, variants, (all, at) => all[at]! / all[0]!),
     ]),
   };
-  return { tables: [beside, alone], targets: targetsOf({ way, lanes, contenders, middles, kinds }) };
+  const headline = (kind: keyof Used, what: string) => {
+    const [ours, ...others] = middles(kind).map((microseconds) => microseconds / 1000);
+    const name = `processor time of the ${what}, ${way}`;
+    return timeHeadline({ what: name, inReadme: true, ours: ours!, others: others.slice(0, 2) });
+  };
+  return {
+    tables: [beside, alone],
+    targets: targetsOf({ way, lanes, contenders, middles, kinds }),
+    headlines: [headline("turn", "server for a turn"), headline("read", `client for a read of ${length}`)],
+  };
 }
 
 function targetsOf({
