@@ -1,5 +1,11 @@
 import { ChatAnthropic } from "@langchain/anthropic";
-import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import {
+  AIMessage,
+  HumanMessage,
+  mapChatMessagesToStoredMessages,
+  mapStoredMessagesToChatMessages,
+  ToolMessage,
+} from "@langchain/core/messages";
 import { ChatPromptTemplate } from "@langchain/core/prompts";
 import { RunnableLambda } from "@langchain/core/runnables";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
@@ -131,5 +137,45 @@ describe("toModel", () => {
     const call = new AIMessage({ content: [thought as never], tool_calls: [{ id: "c", name: "lookup", args: {} }] });
     const going = await toModel([...messages, call], { model, repair: { missingResultText: "none" } });
     expect(going.messages[3]!.content).toEqual([thought]);
+  });
+
+  describe("for a model out of sight", () => {
+    const hidden = RunnableLambda.from(() => new AIMessage("a"));
+    const call = { type: "tool_call" as const, id: "c", name: "lookup", args: { q: "x" } };
+    const called = new AIMessage({ content: "I look.", tool_calls: [call] });
+    const asked = [
+      new HumanMessage("Hi"),
+      called,
+      new ToolMessage({ content: "found", name: "lookup", tool_call_id: "c" }),
+      new AIMessage("Found."),
+      new HumanMessage("Bye"),
+    ];
+    const text = { type: "text", text: "I look." };
+
+    it("gives calls a form that all adapters read, without a repair, and leaves the rest as it is", async () => {
+      const { messages: sent, repairs } = await toModel(asked, { model: hidden });
+      const { content, contentBlocks, tool_calls, response_metadata } = sent[1] as AIMessage;
+      expect({ content, contentBlocks, tool_calls }).toEqual({
+        content: "I look.",
+        contentBlocks: [text, call],
+        tool_calls: [call],
+      });
+      expect(response_metadata).toEqual({ output_version: "v1" });
+      expect(repairs).toEqual([]);
+      expect(sent.filter((message, index) => message !== asked[index])).toEqual([sent[1]]);
+      expect((await toModel(sent, { model: hidden })).messages).toEqual(sent);
+    });
+
+    it("is a plain answer in each copy, and for a model in sight", async () => {
+      const { messages: sent } = await toModel(asked, { model: hidden });
+      const [copy] = mapStoredMessagesToChatMessages(mapChatMessagesToStoredMessages([sent[1]!]));
+      expect([copy!.response_metadata, copy!.content, (copy as AIMessage).tool_calls]).toEqual([{}, "I look.", [call]]);
+      for (const model of [claude(), chat(), responses()]) {
+        const [given, plain] = await Promise.all([toModel(sent, { model }), toModel(asked, { model })]);
+        expect(given.messages.map((message) => message.toDict())).toEqual(
+          plain.messages.map((message) => message.toDict()),
+        );
+      }
+    });
   });
 });

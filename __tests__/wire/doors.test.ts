@@ -36,8 +36,17 @@ async function reportOf(cell: string): Promise<CellReport> {
   }
 }
 
+/**
+ * Behind a prompt with a system text, where no model is in sight to merge another one into: ChatGoogleGenerativeAI
+ * throws at it (langchain-ai/langgraph#2441, open).
+ */
+const excepted = ["recalled", "late system message"].map((operation) => `hidden/invoke/google-genai/${operation}`);
+const secondSystem = "System message should be the first one";
+
 it.each(cells)(`no request is refused, and no run fails (${name}): %s`, async (cell) => {
   const { requests, ...report } = await reportOf(cell);
-  expect(report).toEqual({ cell, refused: [], failed: [], happened: true });
+  const failed = report.failed.filter((failure) => !excepted.includes(cell) || !failure.endsWith(secondSystem));
+  expect({ ...report, failed }).toEqual({ cell, refused: [], failed: [], happened: true });
+  expect(report.failed.length > 0).toBe(excepted.includes(cell));
   expect(requests).toBeGreaterThan(1);
 });

@@ -64,6 +64,8 @@ interface MadeRequest {
   readonly input: unknown;
   /** The chain's runnable, or a copy of it whose models are wired. */
   readonly runnable: unknown;
+  /** True where no model is in sight. */
+  readonly isHidden: boolean;
 }
 
 /** A turn whose request is to be made; `failed` where an earlier one of it was refused. */
@@ -77,6 +79,9 @@ const fitting = loadedOnce(() => import("../turns/fit-window.js"));
 
 /** The code of views that the next model cannot read, loaded with the first one. */
 const reading = loadedOnce(() => import("../turns/readable-turn.js"));
+
+/** The code of thoughts of models out of sight, loaded with the first. */
+const hiding = loadedOnce(() => import("./hidden-thoughts.js"));
 
 /** The code of chains whose models are wired, loaded with the first that needs it. */
 const wiring = loadedOnce(() => import("./wired-models.js"));
@@ -181,13 +186,15 @@ export class ChainTurn {
     }
     const { history: view = opened.history, measured } = fitted ?? {};
     reportForeign([...view, ...opened.turn], plan.criteria.profile, observer);
-    const whole = modelInput({ history: view, turn: opened.turn, plan, sessionId, onEvent });
+    const made = modelInput({ history: view, turn: opened.turn, plan, sessionId, onEvent });
+    const whole = isHidden(planned) ? (await hiding()).withFittingThoughts(made, observer) : made;
     const { runnable, input: forModel } = needsWires(planned)
       ? (await wiring()).wiredTurn(whole, { ...planned, ...observer, named: profile, runnable: options.runnable })
       : { runnable: options.runnable, input: whole };
     const sent = [...forModel.history, ...forModel.turn];
     const marked = options.promptCacheMarks ? markedInput(forModel, plan.criteria.profile) : forModel;
-    return { measured, view, sent, input: runnableInput(given, marked, options), runnable };
+    const input = runnableInput(given, marked, options);
+    return { measured, view, sent, input, runnable, isHidden: isHidden(planned) };
   }
 
   /** Makes the view smaller if the request was refused as too long; false if it is not to be tried again. */
@@ -220,7 +227,7 @@ export class ChainTurn {
 
   /** Stores the answer. Returns the output, or that of another run that stored the same turn first. */
   async finish<Output>(output: Output): Promise<Output> {
-    const { options, config, sent, turnId, held, measured } = this.#parts;
+    const { options, config, sent, turnId, held, measured, isHidden } = this.#parts;
     // The caller of an aborted run got its rejection already; storing now would contradict it.
     config.signal?.throwIfAborted();
     this.#isOver = true;
@@ -228,7 +235,8 @@ export class ChainTurn {
       return output;
     }
     const { messages, as, key } = answerOf(output, options.outputMessagesKey);
-    const answered = newMessages(sent, messages);
+    const said = newMessages(sent, messages);
+    const answered = isHidden ? (await hiding()).stampedAnswers(said, sent) : said;
     if (measured !== undefined) {
       (await fitting()).noteFirstAnswer(answered, measured);
     }
@@ -343,6 +351,11 @@ async function readableFor(
   return sealedIn(opened.history, adapter) === undefined
     ? opened
     : (await reading()).reducedTurn(session, opened, { adapter, trace: traceOf(config) });
+}
+
+/** True where no model is in sight whose name or class is known. */
+function isHidden({ plan: { criteria } }: ModelPlan): boolean {
+  return criteria.profile.adapter === "neutral" && criteria.model === undefined;
 }
 
 /** True for models to which what a prompt puts in front of the history matters: it binds, or there may be one text. */

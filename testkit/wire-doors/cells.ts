@@ -1,5 +1,8 @@
-/** The ways of an application to its model: a chain, a chain with `wired(model)` in it, an agent. */
-export const doors = ["chain", "wired chain", "agent"] as const;
+/**
+ * The ways of an application to its model: a chain, a chain with `wired(model)` in it, an agent, and a chain whose
+ * function calls the model, out of the memory's sight.
+ */
+export const doors = ["chain", "wired chain", "agent", "hidden"] as const;
 
 /** One of {@link doors}. */
 export type Door = (typeof doors)[number];
@@ -79,18 +82,21 @@ export interface Cell {
   readonly operation: DoorOperation;
 }
 
-/** Every cell of the table. */
+/** Every cell of the table. A function returns its answer whole. */
 export function allCells(): readonly Cell[] {
   return doors.flatMap((door) =>
     (door === "wired chain" ? wiredProviders : doorProviders).flatMap((provider) =>
-      modes.flatMap((mode) => doorOperations.map((operation) => ({ door, mode, provider, operation }))),
+      (door === "hidden" ? (["invoke"] as const) : modes).flatMap((mode) =>
+        doorOperations.map((operation) => ({ door, mode, provider, operation })),
+      ),
     ),
   );
 }
 
 /**
  * Quarters of the cells, numbered from 0 to 3: each has cells of each door, provider and mode, and of each operation at
- * one door or another; 0 and 2 together have one mode of each door, provider and operation, and 1 and 3 the other.
+ * one door or another; 0 and 2 together have one mode of each door, provider and operation, and 1 and 3 the other (of
+ * what is hidden, half of the cells each).
  */
 export function cellsOfQuarters(quarters: readonly number[]): readonly Cell[] {
   const all = allCells();

@@ -1,8 +1,9 @@
+import type { BaseLanguageModelInput } from "@langchain/core/language_models/base";
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { type AIMessage, type AIMessageChunk, type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { SystemMessage, ToolMessage } from "@langchain/core/messages";
 import { ChatPromptTemplate } from "@langchain/core/prompts";
-import type { Runnable } from "@langchain/core/runnables";
+import { type Runnable, RunnableLambda } from "@langchain/core/runnables";
 import { tool } from "@langchain/core/tools";
 import { Command, MemorySaver } from "@langchain/langgraph";
 import { createAgent, humanInTheLoopMiddleware } from "langchain";
@@ -171,7 +172,8 @@ export class Scene {
   /** Calls of the model are run by the application, each step a run of its own. */
   async #runChain(model: BaseChatModel, { input: first, tools, system, config, stop, provider }: Run): Promise<void> {
     const bound = model.bindTools!(tools) as unknown as BaseChatModel;
-    const runnable = prompt(system).pipe(this.cell.door === "chain" ? bound : wired(bound)) as Runnable;
+    const called = { chain: bound, agent: bound, "wired chain": wired(bound), hidden: hiddenIn(bound) };
+    const runnable = prompt(system).pipe(called[this.cell.door]) as Runnable;
     const keys = { inputMessagesKey: "input", historyMessagesKey: "history" };
     let input: BaseMessage[] = first;
     for (let step = 0; input.length > 0; step += 1) {
@@ -221,6 +223,11 @@ export class Scene {
       ? { thinking: "So it is.", content: "It is so." }
       : { thinking: "I should look.", content: "I look.", toolCalls: [call, call] };
   }
+}
+
+/** A function that calls the model, as an application writes it that chooses one by the request. */
+function hiddenIn(model: BaseChatModel): Runnable<BaseLanguageModelInput, AIMessageChunk> {
+  return RunnableLambda.from((input: BaseLanguageModelInput, config) => model.invoke(input, config));
 }
 
 const approval = humanInTheLoopMiddleware({ interruptOn: { lookup: { allowedDecisions: ["approve"] } } });

@@ -9,7 +9,7 @@ import { sources, targets } from "./adapters.js";
 // Sends the matrix of requests, and prints it as tables; with `--json`, the failing cells by cause; with `--kept`, the
 // table of docs/providers.md instead; with `--replays`, what becomes of untouched answers. With `--report`, one line of
 // JSON has these, what becomes of the user's media, and what redacted answers leave behind. `--quarters 0,2` plays two
-// quarters of the cells, `--conversations <n>` sets the number of conversations a cell.
+// quarters of the cells, `--conversations <n>` sets the number of conversations a cell, `--arm <name>` plays one arm.
 
 const { argv } = process;
 const valueOf = (option: string) => (argv.includes(option) ? argv[argv.indexOf(option) + 1] : undefined);
@@ -32,7 +32,8 @@ async function asked(): Promise<string> {
   if (argv.includes("--report")) {
     return `\n${await wholeReport()}\n`;
   }
-  const report = await runMatrix({ conversations });
+  const arm = arms.find((name) => name === valueOf("--arm"));
+  const report = await runMatrix({ conversations, ...(arm && { arms: [arm] }) });
   return argv.includes("--json") ? `${JSON.stringify(byCause(report), undefined, 2)}\n` : tables(report);
 }
 
@@ -55,10 +56,11 @@ function byCause({ failing }: MatrixReport): Record<string, Record<string, Recor
 }
 
 function tables({ played, failing }: MatrixReport): string {
-  const cells = played.length / arms.length;
+  const playedArms = arms.filter((arm) => played.some((cell) => cell.startsWith(`${arm}/`)));
+  const cells = played.length / playedArms.length;
   const lines: string[] = [];
   const before = new Set(operations.slice(0, measuredBefore).map(({ name }) => name));
-  for (const arm of arms) {
+  for (const arm of playedArms) {
     const failed = failing.filter((cell) => cell.arm === arm);
     const early = failed.filter(({ operation }) => before.has(operation)).length;
     const measured = sources().length * targets().length * measuredBefore;

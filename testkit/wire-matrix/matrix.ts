@@ -1,4 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
+import { RunnableLambda } from "@langchain/core/runnables";
 import { repairConversation, type RepairOptions, toModel } from "../../src/entries/structure.js";
 import { captureWire } from "../../testing/wire/capture-wire.js";
 import { checkWire } from "../../testing/wire/check-wire.js";
@@ -6,8 +7,11 @@ import { type Source, sources, type Target, targets } from "./adapters.js";
 import { makeConversation } from "./conversations.js";
 import { type Operation, operations } from "./operations.js";
 
-/** How messages are made ready: with the default profile, with the target's named, or by `toModel`. */
-export const arms = ["default", "named", "toModel"] as const;
+/**
+ * How messages are made ready: with the default profile, with the target's named, by `toModel` for the target's model,
+ * or by `toModel` for a function that hides it.
+ */
+export const arms = ["default", "named", "toModel", "hidden"] as const;
 
 /** One of {@link arms}. */
 export type Arm = (typeof arms)[number];
@@ -38,12 +42,17 @@ export interface MatrixOptions {
    * @default all cells
    */
   readonly quarters?: readonly number[] | undefined;
+  /** @default {@link arms} */
+  readonly arms?: readonly Arm[] | undefined;
 }
 
 /** The name of a cell. */
 export function matrixCell({ arm, source, target, operation }: Omit<FailingCell, "cause">): string {
   return [arm, `${source} > ${target}`, operation].join("/");
 }
+
+/** A function that calls a model, as a memory sees it. */
+const hiddenModel = new RunnableLambda({ func: () => "" });
 
 /** The tool that the conversations call. */
 export const tool = {
@@ -56,25 +65,43 @@ export const tool = {
 };
 
 /** Sends the answers of every source, changed by every operation, to every target. The same seeds, the same report. */
-export async function runMatrix({ conversations, quarters = [0, 1, 2, 3] }: MatrixOptions): Promise<MatrixReport> {
+export async function runMatrix({
+  conversations,
+  quarters = [0, 1, 2, 3],
+  arms: played = arms,
+}: MatrixOptions): Promise<MatrixReport> {
   const failing: FailingCell[] = [];
-  const played: string[] = [];
+  const cells: string[] = [];
   const all = targets();
   for (const [row, source] of sources().entries()) {
     for (const [column, operation] of operations.entries()) {
       const lists = await changedLists(source, { operation, conversations });
       const isPlayed = (place: number) => quarters.includes((row + column + place) % 4);
       for (const { arm, target } of armsAndTargets(all, isPlayed)) {
+        if (!played.includes(arm)) {
+          continue;
+        }
         const cell = { arm, source: source.name, target: target.name, operation: operation.name };
-        const cause = await causeOf(lists, { arm, operation, target });
-        played.push(matrixCell(cell));
+        const given = arm === "hidden" && !isOwn(source, target) ? lists.map(withoutOpenTurn) : lists;
+        const cause = await causeOf(given, { arm, operation, target });
+        cells.push(matrixCell(cell));
         if (cause !== undefined) {
           failing.push({ ...cell, cause });
         }
       }
     }
   }
-  return { played, failing };
+  return { played: cells, failing };
+}
+
+/** True for an adapter that gets its own answers. */
+function isOwn(source: Source, target: Target): boolean {
+  return source.name.replace(/-v1$/, "") === target.name;
+}
+
+/** Up to the newest question: the answers behind it come from the model that is called. */
+function withoutOpenTurn(messages: BaseMessage[]): BaseMessage[] {
+  return messages.slice(0, messages.findLastIndex((message) => message.getType() === "human") + 1);
 }
 
 function armsAndTargets(
@@ -115,11 +142,11 @@ async function causeOf(lists: readonly BaseMessage[][], { arm, operation, target
     }),
     purpose: "model-input",
   };
-  const { model } = target;
+  const model = arm === "hidden" ? hiddenModel : target.model;
   const forModel = async (list: readonly BaseMessage[]) =>
     toModel(list, { model, tools: [tool], ...(operation.choices && { repair: operation.choices }) });
   for (const list of lists) {
-    const ready = arm === "toModel" ? await forModel(list) : repairConversation(list, options);
+    const ready = arm === "default" || arm === "named" ? repairConversation(list, options) : await forModel(list);
     const cause = await send(ready.messages, target);
     if (cause !== undefined) {
       return cause;

@@ -12,8 +12,9 @@ import { anthropicAnswer } from "./anthropic.js";
 import { bedrockAnswer } from "./bedrock.js";
 import { withoutMadeUpCalls } from "./blocks.js";
 import { googleAnswer, googleGenaiAnswer } from "./google.js";
-import { chatAnswer, mistralAnswer, neutralAnswer } from "./plain.js";
+import { neutralAnswer, plainOfReadable } from "./neutral.js";
 import { responsesAnswer } from "./openai-responses.js";
+import { chatAnswer, mistralAnswer } from "./plain.js";
 import { questionForm } from "./question.js";
 
 const forms: Readonly<Record<Adapter, AnswerForm>> = {
@@ -29,7 +30,8 @@ const forms: Readonly<Record<Adapter, AnswerForm>> = {
 };
 
 /** A message in the form that the adapter reads; the message itself if it has that form. */
-export function formFor(adapter: Adapter, message: BaseMessage, facts: FormFacts): BaseMessage {
+export function formFor(adapter: Adapter, given: BaseMessage, facts: FormFacts): BaseMessage {
+  const message = adapter === "neutral" ? given : plainOfReadable(given);
   const speaker = speakerOf(message);
   if (speaker === "assistant" && (message.getType() as string) === "ai") {
     return forms[adapter](withoutMadeUpCalls(message), facts);

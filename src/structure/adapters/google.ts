@@ -14,10 +14,11 @@ import { plainAnswer } from "./plain.js";
 
 const ownOrigins = ["google", "google-genai"] as const;
 const stepTypes = new Set<string>(["executableCode", "codeExecutionResult"]);
-const signatureKey = "thoughtSignature";
+/** The field of a call, or of its block, that holds its signature. */
+export const signatureKey = "thoughtSignature";
 
 /** Google's documented value in place of a signature, for calls that Gemini did not make. */
-const uncheckedSignature = "skip_thought_signature_validator";
+export const uncheckedSignature = "skip_thought_signature_validator";
 
 /** True if the model may ask for signatures of calls: Gemini from 3 on. */
 function asksForSignatures(model: string | undefined): boolean {

@@ -79,6 +79,6 @@ function withoutOutput(message: BaseMessage): BaseMessage {
 }
 
 /** ChatOpenAI sends an id that looks like an item's; Anthropic's look the same. */
-function withoutItemId(message: BaseMessage): BaseMessage {
+export function withoutItemId(message: BaseMessage): BaseMessage {
   return message.id?.startsWith("msg_") === true ? withForm(message, { id: undefined }) : message;
 }

@@ -1,4 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
+import { blocksOf } from "../../messages/content.js";
 import { signaturesKey } from "../../messages/copies/answer-fields.js";
 import { type Fields, fieldsOf } from "../../messages/values.js";
 
@@ -30,6 +31,9 @@ export function originOf(message: BaseMessage): Origin | undefined {
   }
   if (kwargs["type"] === "message" && kwargs["role"] === "assistant") {
     return "anthropic";
+  }
+  if (blocksOf(message).some(({ type, thinking }: Fields) => type === "thinking" && Array.isArray(thinking))) {
+    return "mistral";
   }
   return Array.isArray(output) || kwargs["reasoning_content"] !== undefined ? "openai" : undefined;
 }

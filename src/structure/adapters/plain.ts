@@ -13,7 +13,7 @@ import {
   withForm,
   withoutForgottenCalls,
 } from "./blocks.js";
-import { mayComeFrom, originOf } from "./origin.js";
+import { mayComeFrom } from "./origin.js";
 
 /** Fields that only the adapter that made them reads rightly: raw copies of what the answer says. */
 const rawKwargs = ["function_call", "audio", "refusal"];
@@ -53,10 +53,3 @@ export const mistralAnswer: AnswerForm = (message) => {
   const isPlain = typeof message.content === "string" && textOf(message) !== "";
   return isPlain ? withForm(message, { response_metadata: unmarked(message) }) : plainAnswer(message);
 };
-
-/**
- * For a model that is not known. An answer of an unknown provider may be its own, and stays. Answers of the turn that
- * goes on stay too: they come from the model that is called, which may ask for its thoughts and signatures.
- */
-export const neutralAnswer: AnswerForm = (message, { isOfThisTurn }) =>
-  isOfThisTurn || originOf(message) === "other" ? message : plainAnswer(message);

@@ -2,8 +2,8 @@ import type { Adapter } from "../adapters/adapter.js";
 import { anthropic } from "./anthropic.js";
 import { bedrock } from "./bedrock.js";
 import { gemini } from "./gemini.js";
-import { langchain } from "./langchain.js";
 import { mistral } from "./mistral.js";
+import { neutral } from "./neutral.js";
 import { openai } from "./openai.js";
 import type { StructureProfile } from "./profile.js";
 
@@ -48,5 +48,5 @@ export const adapterProfiles: Readonly<Record<Adapter, StructureProfile>> = {
   },
   bedrock: { ...bedrock, adapter: "bedrock" },
   deepseek: { ...chat, name: "deepseek", adapter: "deepseek" },
-  neutral: { ...langchain, name: "neutral", adapter: "neutral" },
+  neutral,
 };

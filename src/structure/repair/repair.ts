@@ -1,6 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
+import { readableByAll } from "../adapters/neutral.js";
 import { noDoubledCalls, orderInMessage } from "../rules/content-rules.js";
-import { earlyRules, isValid, lateRules, readStructure, rulesFor } from "../rules/find-issues.js";
+import { earlyRules, isValid, lastQuestionIn, lateRules, readStructure, rulesFor } from "../rules/find-issues.js";
 import type { MessagePlace, MessageRule } from "../rules/rules.js";
 import { foldFirstSteps, foldTools } from "./fold-tools.js";
 import { agreeCopies, giveForm } from "./form.js";
@@ -31,6 +32,20 @@ export function repairAs({ criteria, choices }: RepairPlan, messages: readonly B
     messages: repaired.map(({ message }) => message),
     repairs: session.repairs.sort((a, b) => a.index - b.index),
   };
+}
+
+/** {@link repairAs} for a request. Where no model is in sight, calls get a form that all adapters read. */
+export function repairRequest(plan: RepairPlan, messages: readonly BaseMessage[]): RepairedConversation {
+  const repaired = repairAs(plan, messages);
+  const { profile, model, storesReasoning } = plan.criteria;
+  if (profile.adapter !== "neutral" || model !== undefined) {
+    return repaired;
+  }
+  const last = lastQuestionIn(repaired.messages);
+  const readable = repaired.messages.map((message, index) =>
+    readableByAll(message, { storesReasoning, model, isOfThisTurn: index > last }),
+  );
+  return { ...repaired, messages: readable };
 }
 
 /** Merging messages can violate these rules again. */

@@ -8,9 +8,9 @@ import { type RepairOptions, type RepairPlan, resolveRepairOptions } from "../op
 import type { ProfileChoice } from "../profiles/check-profile.js";
 import type { StructureProfile } from "../profiles/profile.js";
 import { resolveProfile } from "../profiles/resolve-profile.js";
-import { repairAs } from "../repair/repair.js";
+import { repairRequest } from "../repair/repair.js";
 import { synthesizedKey } from "../repair/session.js";
-import { findIssues, isValid } from "../rules/find-issues.js";
+import { findIssues } from "../rules/find-issues.js";
 import type { StructureRule } from "../rules/rules.js";
 import type { ModelProfile } from "./profile-of.js";
 
@@ -69,12 +69,14 @@ interface PlanParts extends Required<Pick<PlannedRequest, "choices">> {
 }
 
 function makePlan(owner: string, { profile, hasTools, choices }: PlanParts): RepairPlan {
+  // The class stands for a name that is not told: where neither is known, any model may be called.
+  const { model = profile.window.model } = profile;
   return resolveRepairOptions(owner, {
     purpose: "model-input",
     profile: profile.profile,
     storesReasoning: profile.storesReasoning,
     ...(hasTools !== undefined && { hasTools }),
-    ...(profile.model !== undefined && { model: profile.model }),
+    ...(model !== undefined && { model }),
     ...choices,
   });
 }
@@ -243,19 +245,16 @@ function systemsFirst(plan: RepairPlan, parts: InputParts): RepairedInput {
   const { messages, rules } = repairedList(plan, [...history, ...turn]);
   const before = () => historyBefore(turn, { history, plan });
   const input = splitBefore(turn, messages) ??
-    splitBefore(turn, repairAs(plan, [...before(), ...turn]).messages) ?? { history: before(), turn };
+    splitBefore(turn, repairRequest(plan, [...before(), ...turn]).messages) ?? { history: before(), turn };
   return { ...input, rules };
 }
 
 function repairedList(
-  { criteria, choices }: RepairPlan,
-  messages: BaseMessage[],
+  plan: RepairPlan,
+  given: readonly BaseMessage[],
 ): Pick<RepairedInput, "rules"> & { readonly messages: BaseMessage[] } {
-  if (isValid(messages, criteria)) {
-    return { messages, rules: new Set() };
-  }
-  const repaired = repairAs({ criteria, choices }, messages);
-  return { messages: repaired.messages, rules: new Set(repaired.repairs.map(({ rule }) => rule)) };
+  const { messages, repairs } = repairRequest(plan, given);
+  return { messages, rules: new Set(repairs.map(({ rule }) => rule)) };
 }
 
 /** The repaired list as history and turn; undefined if the turn's messages are no longer its last ones, one by one. */
@@ -281,7 +280,7 @@ function historyBefore(
   turn: readonly BaseMessage[],
   { history, plan }: { readonly history: BaseMessage[] } & Pick<ModelInputRequest, "plan">,
 ): BaseMessage[] {
-  const { messages } = repairAs(plan, history);
+  const { messages } = repairRequest(plan, history);
   const issues = findIssues([...messages, ...turn], plan.criteria);
   const isRun = issues.some(({ rule, severity, index }) => {
     return rule === "S06" && severity === "error" && index === messages.length;

@@ -1,6 +1,7 @@
 import { fieldsOf, isRecord, stringIn } from "../../messages/values.js";
 import type { Adapter } from "../adapters/adapter.js";
 import { adapterProfiles } from "../profiles/adapter-profiles.js";
+import { otherClass } from "../profiles/neutral.js";
 import { bindsThoughts, profileOfModel } from "../profiles/of-model.js";
 import type { StructureProfile } from "../profiles/profile.js";
 
@@ -67,8 +68,8 @@ const adapterOf: ReadonlyMap<string, Adapter> = new Map<string, Adapter>([
  * The profile of a chat model: of its class and API, also behind `bindTools`, `withConfig`, `withRetry`,
  * `withFallbacks` and `withStructuredOutput`, and of the model that `initChatModel` makes for the run's `config`. A
  * chain with one model has that model's, and so has an agent of `createAgent` whose middleware wraps no model call.
- * A model that is not known, and models of several adapters, have `neutral`, which nearly every adapter reads; never
- * another adapter's.
+ * A model that is not known, and models of several adapters, have `neutral`, which every adapter reads; never another
+ * adapter's.
  *
  * @example
  * import { ChatOpenAI } from "@langchain/openai";
@@ -103,7 +104,8 @@ function profileFor(called: unknown, found: readonly Described[]): ModelProfile 
     const guessedFor = unknown?.className ?? (found.length > 1 ? "several models" : classNameOf(called));
     const tools = first !== undefined && found.length === 1 ? first.tools : [];
     const facts = { model, hasTools: undefined, tools, storesReasoning: true };
-    return { profile: adapterProfiles.neutral, guessedFor, ...facts, ...common };
+    const isInSight = first !== undefined && found.every(({ adapter }) => adapter === undefined);
+    return { profile: isInSight ? otherClass : adapterProfiles.neutral, guessedFor, ...facts, ...common };
   }
   const thinksByHand = found.some((each) => each.thinksByHand);
   const sendsLateSystem = found.every((each) => each.sendsLateSystem);

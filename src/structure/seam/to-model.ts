@@ -3,7 +3,7 @@ import { boundRepairs } from "../ledger/bound-rule.js";
 import { type AnswerPrefix, type LedgerWalk, type PrefixParts, walkLedger } from "../ledger/walk-ledger.js";
 import type { RepairChoices } from "../options.js";
 import type { StructureProfile } from "../profiles/profile.js";
-import { repairAs } from "../repair/repair.js";
+import { repairRequest } from "../repair/repair.js";
 import type { StructureRepair } from "../repair/session.js";
 import { planFor, planForModel } from "./model-input.js";
 import type { ModelProfile } from "./profile-of.js";
@@ -69,7 +69,7 @@ export async function readyFor(
   named?: StructureProfile,
 ): Promise<ReadyMessages> {
   const { plan, profile } = await planForModel("toModel", { model, tools, config, choices: repair });
-  const { messages: repaired, repairs } = repairAs(named === undefined ? plan : planFor(named), messages);
+  const { messages: repaired, repairs } = repairRequest(named === undefined ? plan : planFor(named), messages);
   if (!profile.bindsThoughts) {
     const result = { messages: repaired, repairs, thinkingDropped: 0, prefix: undefined, profile };
     return { result, repaired, walk: undefined };

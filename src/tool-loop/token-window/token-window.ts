@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RepairPlan } from "../../structure/options.js";
-import { repairAs } from "../../structure/repair/repair.js";
+import { repairRequest } from "../../structure/repair/repair.js";
 import { assertConversation } from "../../structure/validate.js";
 import { fitHistory } from "./fit-history.js";
 import { LoopReduction, type ShownResult } from "./loop-reduction.js";
@@ -102,7 +102,7 @@ export class TokenWindow {
     const history = await fitHistory(content.history, { budget: Math.min(forHistory, atMost), meter: this.#meter });
     const assembled = this.#assembly.assemble({ ...content, history, uploads: uploads.shown, loop: loop.shown });
     assertConversation(assembled, { purpose: "model-input" });
-    const { messages, repairs } = repairAs(content.plan, assembled);
+    const { messages, repairs } = repairRequest(content.plan, assembled);
     // Counted as sent, not added up: a counter may count parts together differently.
     const tokens = (await this.#meter.ofAll(messages)) + fixed.tools;
     const others = fixed.system + fixed.own + fixed.tools + uploads.tokens + loop.tokens + history.given;
