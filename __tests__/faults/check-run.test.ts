@@ -50,6 +50,22 @@ describe("The checker of the log", () => {
     expect(found(calls, final("a:0-1"))).toEqual({ lost: 2 });
   });
 
+  it("lets a session that lost a key and was rebuilt begin inside of a turn, and its summaries stand for less", () => {
+    const view = {
+      start: 0,
+      head: [],
+      covered: [coverageOf(readRuns("a:0-0"))],
+      tokens: readRuns("b:1-1"),
+      issues: [],
+    };
+    const rest = { view, wasRebuilt: true };
+    const windows = [{ from: -Infinity, to: Infinity }];
+    const calls = [append(0, "a"), append(10, "b")];
+    expect(found(calls, final("b:1-1", rest), windows)).toEqual({ failoverLoss: 3 });
+    expect(found(calls, final("a:0-0 b:0-1", rest), windows)).toMatchObject({ torn: 1 });
+    expect(found(calls, final("b:1-1", { view }), windows)).toMatchObject({ torn: 1, wrongSummaries: 1 });
+  });
+
   it("counts a turn once that is acknowledged twice", () => {
     const { acknowledged } = checkRun({ calls: [append(0, "a"), append(10, "a")], sessions: [], windows: [] });
     expect(acknowledged).toBe(2);

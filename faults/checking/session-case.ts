@@ -13,6 +13,8 @@ export interface FinalSession {
   readonly discarded?: number;
   readonly view: FinalView;
   readonly damaged: boolean;
+  /** True where Redis evicted one of its keys, and `rebuild()` made it of what was left. */
+  readonly wasRebuilt?: boolean;
   /** Keys of the session in Redis; left out where that was not looked at. */
   readonly keys?: number;
 }

@@ -52,6 +52,8 @@ export interface Focus {
   readonly reduceWhen?: SessionPlan["reduceWhen"];
   /** How often operations are chosen, by their names, instead of as often as they say. */
   readonly weights?: Readonly<Record<string, number>>;
+  /** The faults that simulations make, instead of all. */
+  readonly faults?: readonly string[];
 }
 
 /** The session that a group uses in a round, as the seed says. */

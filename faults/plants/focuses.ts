@@ -38,8 +38,11 @@ export const focuses: Readonly<Record<PlantName, Focus>> = {
   "discard-start": { reducers: ["truncation"], removals: ["none"], weights: { ...brief, "read-view": 8 } },
   // Rewinds, after which others write as much again.
   "kept-view": { reducers: ["none"], removals: ["rewind"], weights: { ...brief, "replace-from": 10, "read-view": 12 } },
-  // Clears beside writers.
-  "clear-again": { reducers: ["none"], removals: ["clear"], weights: { ...brief, clear: 6 } },
+  // Clears beside writers, whose replies are lost, and reads that show that the first of them was made.
+  "clear-again": {
+    ...{ reducers: ["none"], removals: ["clear"], faults: ["lose-reply"] },
+    weights: { ...brief, clear: 8, "read-view": 10, "read-transcript": 5, "put-checkpoints": 0 },
+  },
   // Rewinds of several writers.
   "blind-rewind": { reducers: ["none"], removals: ["rewind"], weights: { ...brief, rewind: 12, "replace-from": 6 } },
   // Turns of chains that come again.

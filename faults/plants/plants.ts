@@ -142,9 +142,9 @@ export const plants = {
   /** A clear that comes again after its reply was lost is made again. */
   "clear-again": [
     {
-      file: `${lua}/restart-session.lua`,
-      search: "'erased owner epoch fence', repeated)",
-      replacement: "'erased owner')",
+      file: `${lua}/clear-session.lua`,
+      search: "if s.epoch ~= ARGV[2] then return { 'CLEARED', s.owner or '' } end",
+      replacement: "",
     },
   ],
   /** A rewind cuts the log whatever happened since it was read. */

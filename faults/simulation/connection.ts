@@ -12,6 +12,8 @@ interface Request {
   readonly random: Random;
   readonly resolve: (reply: unknown) => void;
   readonly reject: (error: unknown) => void;
+  /** The opening of the connection over which the server did it, the newest one; 0 before. */
+  doneOver: number;
 }
 
 /** A request that was sent, on one opening of the connection. */
@@ -40,12 +42,13 @@ export class SimulatedConnection extends EventEmitter {
   readonly #server: SimulatedServer;
   readonly #process: SimulatedProcess;
   readonly #pace: Pace;
-  #opening = 0;
+  #opening = 1;
   #sent: Sent[] = [];
   #waiting: Request[] = [];
   #lastArrival = 0;
   #lastReply = 0;
   #stalledUntil = 0;
+  #losing: { after: number; readonly downMs: number } | undefined;
 
   constructor(
     process: SimulatedProcess,
@@ -78,6 +81,11 @@ export class SimulatedConnection extends EventEmitter {
   /** Nothing gets through for a while. */
   stall(milliseconds: number): void {
     this.#stalledUntil = this.#world.now + milliseconds * 1_000;
+  }
+
+  /** Cuts the connection as soon as the server has done so many more requests: the reply of the last is lost. */
+  loseReply({ after, downMs }: { readonly after: number; readonly downMs: number }): void {
+    this.#losing = { after, downMs };
   }
 
   /** Cuts the connection. Some of what is under way arrives, but no reply; it opens again after a while. */
@@ -120,7 +128,7 @@ export class SimulatedConnection extends EventEmitter {
   #ask(kind: Request["kind"], parts: Parts): Promise<unknown> {
     const { random } = this.#world.place!;
     return new Promise((resolve, reject) => {
-      const request = { kind, parts, says: this.#server.sayingOf(parts), random, resolve, reject };
+      const request = { kind, parts, says: this.#server.sayingOf(parts), random, resolve, reject, doneOver: 0 };
       if (this.status === "ready") {
         this.#send(request);
       } else {
@@ -144,6 +152,10 @@ export class SimulatedConnection extends EventEmitter {
       return;
     }
     sent.hasArrived = true;
+    if (request.doneOver > sent.opening) {
+      this.emit("late", request.says);
+    }
+    request.doneOver = Math.max(request.doneOver, sent.opening);
     this.#world.note(`${name} → server: ${request.says}`);
     const outcome = await this.#server.execute(request).then(
       (reply) => ({ reply }),
@@ -152,9 +164,23 @@ export class SimulatedConnection extends EventEmitter {
     if (sent.opening !== this.#opening || this.#process.isDead) {
       return;
     }
+    if (this.#losesReply()) {
+      return;
+    }
     this.#lastReply = this.#after(this.#lastReply, request.random);
     const happen = () => this.#reply(sent, outcome);
     this.#world.plan(this.#lastReply, `${name} ← reply to ${request.says}`, { process: this.#process, happen });
+  }
+
+  #losesReply(): boolean {
+    const losing = this.#losing;
+    if (losing === undefined || (losing.after -= 1) > 0) {
+      return false;
+    }
+    this.#losing = undefined;
+    this.#world.note(`${this.#process.name}: the reply is lost`);
+    this.cut({ arrive: 0.5, downMs: losing.downMs });
+    return true;
   }
 
   #reply(sent: Sent, outcome: { readonly reply: unknown } | { readonly error: unknown }): void {

@@ -18,6 +18,7 @@ const usage = [
   "npm run simulate:faults -- --seed N            plays one seed, and prints what happened",
   "npm run simulate:faults -- --minutes M         plays seeds from --from (1 by default) on",
   "npm run simulate:faults -- --count C           the same, so many seeds",
+  "  [--focus a]     both in worlds such as those in which this plant is looked for",
   "npm run simulate:faults -- --plants a,b | all  plants defects, a minute for each at most",
   "npm run simulate:faults -- --scenarios JSON    plays these scenarios; one line of JSON for each",
   "  [--no-shrink]  leaves what fails as it is",
@@ -29,6 +30,7 @@ const { values } = parseArgs({
     minutes: { type: "string" },
     count: { type: "string" },
     from: { type: "string", default: "1" },
+    focus: { type: "string" },
     plants: { type: "string" },
     scenarios: { type: "string" },
     "no-shrink": { type: "boolean", default: false },
@@ -47,6 +49,7 @@ if (
 }
 /** Simulations leave out what the others are planted in: they have no runs. */
 const simulated = plantNames.filter((name) => name !== "run-position");
+const focus = values.focus === undefined ? undefined : focuses[values.focus as PlantName];
 simulateGlobals();
 // What is thrown in a simulation is mostly caught, and looking up its place takes longer than the rest.
 process.setSourceMapsEnabled(false);
@@ -60,7 +63,7 @@ if (values.plants !== undefined) {
   isSound = await (values.scenarios !== undefined
     ? playScenarios(simulator, JSON.parse(values.scenarios) as (Scenario | number)[], programs)
     : values.seed !== undefined
-      ? playSeed(simulator, programs.reader.scenarioOf(Number(values.seed)))
+      ? playSeed(simulator, programs.reader.scenarioOf(Number(values.seed), focus))
       : playSeeds(simulator, programs, {
           from: Number(values.from),
           minutes: Number(values.minutes ?? Infinity),
@@ -116,9 +119,11 @@ async function playSeeds(
   const begin = performance.now();
   const busy = process.cpuUsage();
   const elapsed = () => (performance.now() - begin) / 1_000;
+  let isStopped = false;
+  process.once("SIGINT", () => (isStopped = true)).once("SIGTERM", () => (isStopped = true));
   const sum = { seeds: 0, acknowledged: 0, judgedAgain: 0, undecided: 0, failed: [] as number[] };
-  for (let seed = from, told = 0; elapsed() < minutes * 60 && seed < from + count; seed += 1) {
-    const scenario = reader.scenarioOf(seed);
+  for (let seed = from, told = 0; !isStopped && elapsed() < minutes * 60 && seed < from + count; seed += 1) {
+    const scenario = reader.scenarioOf(seed, focus);
     const outcome = await simulator.play(scenario);
     sum.seeds += 1;
     sum.acknowledged += outcome.acknowledged;

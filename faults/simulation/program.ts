@@ -93,8 +93,9 @@ export async function readEnding(
     await memory.history(id).rebuild();
   }
   const place = { store, slotOf: async (id: string) => slots.get(id), countKeys: (id: string) => client.exists(id) };
+  const sessions = await readSessionsOf(place, wanted);
   return {
-    sessions: await readSessionsOf(place, wanted),
+    sessions: sessions.map((session) => ({ ...session, wasRebuilt: wanted.damaged.includes(session.id) })),
     lists: await readListsOf(store, wanted.owners),
     threads: await readThreadsOf(store, wanted.threads),
   };

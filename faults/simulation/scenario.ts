@@ -19,7 +19,7 @@ export interface PlannedLane {
 }
 
 const faultKinds = [
-  ...(["cut", "stall", "pause", "kill", "flush-scripts"] as const),
+  ...(["cut", "lose-reply", "stall", "pause", "kill", "flush-scripts"] as const),
   ...(["full", "expire", "evict", "restart", "takeover"] as const),
 ];
 
@@ -64,7 +64,8 @@ export function scenarioOf(seed: number, focus?: Focus): Scenario {
     return { process: index % processes, session, operations: work };
   });
   const count = random.chance(0.35) ? 0 : random.between(1, 3);
-  const faults = Array.from({ length: count }, () => faultOf(random, { processes, sessions }));
+  const kinds = faultKinds.filter((kind) => focus?.faults?.includes(kind) ?? true);
+  const faults = Array.from({ length: count }, () => faultOf(random, { processes, sessions, kinds }));
   const pace = paceOf(randomOf(seed, "pace"));
   return { seed, pace, plans, lanes, faults: faults.sort((a, b) => a.atMs - b.atMs) };
 }
@@ -86,13 +87,20 @@ function operationOf(plan: SessionPlan, random: Random, focus: Focus | undefined
 
 /** How often a fault is made beside the others. */
 const weights: Readonly<Record<SimulatedFault, number>> = {
-  ...{ cut: 5, stall: 2, pause: 3, kill: 1, "flush-scripts": 1, full: 0.7, expire: 1, evict: 0.5 },
+  ...{ cut: 5, "lose-reply": 5, stall: 2, pause: 3, kill: 1, "flush-scripts": 1, full: 0.7, expire: 1, evict: 0.5 },
   ...{ restart: 1, takeover: 1.5 },
 };
 
-function faultOf(random: Random, { processes, sessions }: { readonly processes: number; readonly sessions: number }) {
+function faultOf(
+  random: Random,
+  {
+    processes,
+    sessions,
+    kinds,
+  }: { readonly processes: number; readonly sessions: number; readonly kinds: readonly SimulatedFault[] },
+): PlannedFault {
   return {
-    kind: random.weighted(faultKinds, (kind) => weights[kind]),
+    kind: random.weighted(kinds, (kind) => weights[kind]),
     atMs: random.between(1, random.chance(0.7) ? 300 : 3_000),
     process: random.between(0, processes - 1),
     session: random.between(0, sessions - 1),

@@ -31,6 +31,7 @@ export class SimulatedServer {
   #world!: World;
   #seconds = 0;
   #dump: Dump = [];
+  #isFull = false;
   #names: ReadonlyMap<string, string> = new Map();
   readonly #hashes = new Map<string, string>();
 
@@ -55,7 +56,7 @@ export class SimulatedServer {
     this.#world = world;
     this.#names = names;
     this.#seconds = 0;
-    await this.#client.config("SET", "maxmemory", "0");
+    await this.setFull(false);
     await this.#client.flushall();
   }
 
@@ -112,6 +113,7 @@ export class SimulatedServer {
 
   /** Lets writes fail for want of memory, or not. */
   async setFull(isFull: boolean): Promise<void> {
+    this.#isFull = isFull;
     await this.#client.config("SET", "maxmemory", isFull ? "1" : "0");
   }
 
@@ -133,9 +135,12 @@ export class SimulatedServer {
     this.#setClock();
     await this.#client.flushall();
     await this.#client.script("FLUSH");
+    // A server that starts loads its data however much room it has.
+    await this.#client.config("SET", "maxmemory", "0");
     await Promise.all(
       this.#dump.map(({ key, value, expiresAt }) => this.#client.restore(key, expiresAt, value, "ABSTTL")),
     );
+    await this.setFull(this.#isFull);
   }
 
   /** A request in words: the script or the command, and the first key. */

@@ -113,6 +113,7 @@ export class Stage {
     const skew = randomOf(scenario.seed, "skew", number);
     const process = new SimulatedProcess(`process ${number}`, skew.chance(0.8) ? 0 : skew.between(-5_000, 5_000));
     const connection = new SimulatedConnection(process, { world, server, pace: scenario.pace });
+    connection.on("late", (says: string) => this.#noteLate(says));
     const lines: string[] = [];
     this.#journals.set(name, lines);
     const journal = new JournalWriter((line) => {
@@ -126,6 +127,19 @@ export class Stage {
     let kill = () => undefined as void;
     const died = new Promise<void>((resolve) => (kill = resolve));
     this.#running[number] = { process, connection, application, incarnation, died, kill };
+  }
+
+  /**
+   * A request that was sent again came a second time over the connection before, behind the other. Where its session was
+   * cleared in between, nothing is left to know it by, and it is stored again: no store can tell it from a new one.
+   */
+  #noteLate(says: string): void {
+    for (const { id } of this.#parts.scenario.plans.filter(({ removals }) => removals !== "none")) {
+      if (says.includes(`{${id}}`)) {
+        this.#parts.world.note(`a request came twice, the first of them last: ${says}`);
+        this.#windows.push({ from: this.#parts.world.now, to: Infinity, session: id });
+      }
+    }
   }
 
   #plan(fault: PlannedFault): void {
@@ -152,6 +166,8 @@ export class Stage {
     switch (kind) {
       case "cut":
         return concerned.connection.cut({ arrive: draw, downMs: Math.min(forMs, 400) });
+      case "lose-reply":
+        return concerned.connection.loseReply({ after: 1 + Math.floor(draw * 4), downMs: Math.min(forMs, 400) });
       case "stall":
         return concerned.connection.stall(forMs);
       case "pause":
