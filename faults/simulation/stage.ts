@@ -130,8 +130,8 @@ export class Stage {
   }
 
   /**
-   * A request that was sent again came a second time over the connection before, behind the other. Where its session was
-   * cleared in between, nothing is left to know it by, and it is stored again: no store can tell it from a new one.
+   * A request that was sent again came a second time over the connection before, behind the other. Where its session
+   * was cleared in between, nothing is left to know it by, and it is stored again: no store can tell it from a new one.
    */
   #noteLate(says: string): void {
     for (const { id } of this.#parts.scenario.plans.filter(({ removals }) => removals !== "none")) {

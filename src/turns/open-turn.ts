@@ -10,7 +10,7 @@ import type { ConversationSession } from "../session/conversation-session.js";
 import type { WindowSource } from "../session/memory-context.js";
 import { type DecodedView, type StoredEntry, inTurnOrder } from "../session/view.js";
 import { comparableForms } from "../session/stored-forms.js";
-import { contentConflict } from "../store/refusals.js";
+import { contentConflict, damaged } from "../store/refusals.js";
 import type { TurnMark } from "../store/turns.js";
 import { reportUnknownWindow } from "../structure/seam/model-input.js";
 import type { ModelProfile } from "../structure/seam/profile-of.js";
@@ -83,6 +83,10 @@ export async function sortOut(request: TurnRequest, view: DecodedView, attempt =
   if (attempt < maxTries.edit && isRemoved(view, { stored, place: found.place, positions })) {
     return openTurn(request, attempt + 1);
   }
+  if (isEvicted(view, stored)) {
+    await rebuildOrRefuse(session, attempt);
+    return openTurn(request, attempt + 1);
+  }
   await refuseOtherQuestion(request, stored);
   const state = stateOf(stored, turnId === undefined ? undefined : view.stored.turn);
   const isQuestionGone = lacksQuestion(view, stored);
@@ -93,6 +97,18 @@ export async function sortOut(request: TurnRequest, view: DecodedView, attempt =
   const turn = [...gone, ...kept.map(({ message }) => message), ...newMessages];
   const history = stored.length === 0 ? viewMessages(view) : await beforeOwn({ session, view, own: stored });
   return { state, view, history, stored, isQuestionGone, newMessages, turn };
+}
+
+/** True where a turn is marked as stored and Redis lost its records: a model would be called without its question. */
+function isEvicted({ stored: { turn, base, damaged: isDamaged } }: DecodedView, own: readonly StoredEntry[]): boolean {
+  return isDamaged && turn !== undefined && turn.first >= base && own.length === 0;
+}
+
+async function rebuildOrRefuse(session: ConversationSession, attempt: number): Promise<void> {
+  if (session.context.onDamage !== "rebuild" || attempt >= maxTries.edit) {
+    throw damaged("readView", session.sessionId);
+  }
+  await session.rebuild();
 }
 
 /**
