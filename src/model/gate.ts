@@ -1,9 +1,9 @@
-import { refusalFrom } from "../store/refusals.js";
+import { refusalFrom, refuseFenced } from "../store/refusals.js";
 import type { SessionRef } from "../store/session-ref.js";
 import { keyNames } from "../store/writer-keys.js";
 
-/** Checks of the gate in their order; the owner is always checked. */
-export type Check = "erased" | "key" | "epoch" | "fence";
+/** Checks of the gate in their order; the owner is always checked. A hold is checked by its epoch, then its fence. */
+export type Check = "erased" | "key" | "hold";
 
 /** The fields of a session that the gate checks. */
 export interface Gated {
@@ -14,7 +14,7 @@ export interface Gated {
 }
 
 /** All checks: those of a write. */
-export const everyCheck: readonly Check[] = ["erased", "key", "epoch", "fence"];
+export const everyCheck: readonly Check[] = ["erased", "key", "hold"];
 
 /**
  * Throws the error of the first check that fails. The order is that of gate.lua: erased, owner, key, epoch, fence; a
@@ -26,7 +26,7 @@ export function passGate<Answer = never>(
   session: SessionRef,
   { stored, isErased, checks = everyCheck, repeated }: GatedCall<Answer>,
 ): Answer | undefined {
-  const { epoch = "", fence = 0, key = "", ownership } = stored ?? {};
+  const { key = "", ownership } = stored ?? {};
   const { owner, keys } = session;
   const refuse = (check: Check | "owner", word: string, lacks: boolean) => {
     if (lacks && (check === "owner" || checks.includes(check))) {
@@ -40,8 +40,9 @@ export function passGate<Answer = never>(
   if (answer !== undefined) {
     return answer;
   }
-  refuse("epoch", "EPOCH", hold !== undefined && hold.epoch !== epoch);
-  refuse("fence", "FENCED", hold?.token !== undefined && hold.token < fence);
+  if (checks.includes("hold")) {
+    refuseFenced({ ...session, hold }, stored);
+  }
   return undefined;
 }
 

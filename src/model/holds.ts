@@ -40,7 +40,7 @@ export class InMemoryHolds {
   async restart(session: SessionRef): Promise<string> {
     heldBy(session);
     return this.#sessions.call("restart", session, () => {
-      const stored = this.#sessions.writable("restart", session, ["erased", "epoch", "fence"]);
+      const stored = this.#sessions.writable("restart", session, ["erased", "hold"]);
       const { queue, fence, expiresAt } = stored ?? newSession();
       const restarted = { ...newSession(), queue, fence, expiresAt };
       this.#sessions.keep(session.id, restarted, undefined);
