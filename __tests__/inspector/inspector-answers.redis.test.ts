@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 
 import { createRequire } from "node:module";
 import * as messages from "@langchain/core/messages";
-import { AIMessage, type BaseMessage } from "@langchain/core/messages";
+import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
 
 import ts from "typescript";
 import {
@@ -241,7 +241,7 @@ describe("the inspector", () => {
       .history("s")
       .addMessages([new messages.HumanMessage({ content })]);
     const { messages: shown } = await ask<MessagePage>("messages", { id: "s", from: 0 });
-    expect(shown[0]!.parts.map(({ kind }) => kind)).toEqual(["image", "address", "address", "address"]);
+    expect(shown[0]!.parts.map((part) => "url" in part)).toEqual([true, false, false, false]);
   });
 
   it("finds what a profile refuses, at the message, with what a repair would do", async () => {
@@ -319,6 +319,52 @@ describe("the inspector", () => {
     const { start, next } = await ask<SessionState>("session", { id: "s" });
     const same = await ask<TestCase>("test-case", { id: "s", what: "view", from: start, to: next, front: 1 });
     expect(same).toEqual(now);
+  });
+
+  it("orders the list by the last write, in both directions, and by length", async () => {
+    const { ask, memory, client } = await place();
+    const millisecond = async () => Math.floor(Number((await client.time()).join(".")) * 1_000);
+    for (const [id, count] of Object.entries({ first: 2, second: 3, third: 1 })) {
+      await memory()
+        .history(id)
+        .addMessages(Array.from({ length: count }, (_, index) => human(String(index))));
+      const written = await millisecond();
+      while ((await millisecond()) === written) {
+        // The next session is written later.
+      }
+    }
+    const idsIn = async (order: string) =>
+      (await ask<SessionRows>("sessions", { order })).sessions.map(({ sessionId }) => sessionId);
+    expect(await idsIn("newest")).toEqual(["third", "second", "first"]);
+    expect(await idsIn("oldest")).toEqual(["first", "second", "third"]);
+    expect(await idsIn("longest")).toEqual(["second", "first", "third"]);
+    expect(await idsIn("")).toEqual(await idsIn("newest"));
+  });
+
+  it("shows recordings and files as what they are, and plays only what the message holds", async () => {
+    const { ask, memory } = await place();
+    const content = [
+      { type: "audio", mimeType: "audio/wav", data: "UklGRg==" },
+      { type: "input_audio", input_audio: { format: "mp3", data: "SUQz" } },
+      { type: "file", mimeType: "application/pdf", data: "JVBERi0=", metadata: { filename: "contract.pdf" } },
+      { type: "file", file: { file_id: "file-7" } },
+      { type: "audio", mimeType: 'audio/wav"><script>', data: "UklGRg==" },
+      { type: "video", mimeType: "video/mp4", url: "https://films.example/a.mp4" },
+      { type: "image", mimeType: "image/png", data: "iVBORw==" },
+    ];
+    await memory()
+      .history("s")
+      .addMessages([new HumanMessage({ content: content as never })]);
+    const { messages } = await ask<MessagePage>("messages", { id: "s", from: 0 });
+    expect(messages[0]!.parts).toEqual([
+      { kind: "media", what: "audio", text: "audio/wav, 4 bytes", url: "data:audio/wav;base64,UklGRg==" },
+      { kind: "media", what: "audio", text: "audio/mpeg, 3 bytes", url: "data:audio/mpeg;base64,SUQz" },
+      { kind: "media", what: "file", text: "contract.pdf, application/pdf, 5 bytes" },
+      { kind: "media", what: "file", text: "the provider's file file-7" },
+      { kind: "media", what: "audio", text: 'audio/wav"><script>, 4 bytes' },
+      { kind: "media", what: "video", text: "video/mp4, https://films.example/a.mp4, not loaded" },
+      { kind: "media", what: "image", text: "image/png, 4 bytes", url: "data:image/png;base64,iVBORw==" },
+    ]);
   });
 
   it("marks a session that Redis lost a part of, and says what helps", async () => {

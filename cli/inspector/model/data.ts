@@ -2,6 +2,9 @@
 
 import type { ModelFact } from "./facts-of-models.js";
 
+/** Orders of the list: by the last write, or by the number of messages. */
+export type SessionOrder = "newest" | "oldest" | "longest";
+
 /** A session in the list. */
 export interface SessionRow {
   readonly sessionId: string;
@@ -16,7 +19,7 @@ export interface SessionRow {
   readonly updatedAt: number;
 }
 
-/** Sessions that match a search, newest first. */
+/** Sessions that match a search, in the order that was asked for. */
 export interface SessionRows {
   readonly sessions: readonly SessionRow[];
   readonly matching: number;
@@ -122,11 +125,14 @@ export interface OutlinePage {
   readonly next: number;
 }
 
+/** Kinds of content besides text. */
+export type MediaKind = "image" | "audio" | "video" | "file";
+
 /** A piece of what a message says. Texts are cut; `length` is that of the whole. JSON has a line for each value. */
 export type ShownPart =
   | { readonly kind: "text" | "reasoning"; readonly text: string; readonly length: number }
-  | { readonly kind: "image"; readonly url: string }
-  | { readonly kind: "address"; readonly what: string; readonly text: string }
+  /** A picture, recording, film or file; `url` holds its data where a browser can show or play it. */
+  | { readonly kind: "media"; readonly what: MediaKind; readonly text: string; readonly url?: string }
   | { readonly kind: "json" | "other"; readonly what: string; readonly text: string; readonly length: number };
 
 /** A call that a message makes. */

@@ -10,7 +10,7 @@ interface MessagePartsProps {
   readonly place: Selection;
 }
 
-/** A message's content as text; images only where the message holds them. */
+/** A message's content as text; pictures and recordings only where the message holds them. */
 export function MessageParts({ model, message, place }: MessagePartsProps) {
   const { parts, problem, calls } = message;
   return (
@@ -21,6 +21,20 @@ export function MessageParts({ model, message, place }: MessagePartsProps) {
         <Part key={index} model={model} part={part} index={index} place={place} isTold={message.role !== "tool"} />
       ))}
     </div>
+  );
+}
+
+/** A picture, a player, or the description of what cannot be shown. */
+function MediaPart({ what, text, url }: Extract<ShownPart, { kind: "media" }>) {
+  if (what === "image" && url !== undefined) {
+    return <img class="image" src={url} alt="Image in this message" />;
+  }
+  return (
+    <p class="address">
+      <span class="tag">{what}</span> <bdi>{text}</bdi>
+      {what === "audio" && url !== undefined && <audio class="player" controls preload="none" src={url} />}
+      {what === "video" && url !== undefined && <video class="player" controls preload="none" src={url} />}
+    </p>
   );
 }
 
@@ -36,14 +50,8 @@ interface PartProps {
 function Part({ model, part, index, place, isTold }: PartProps) {
   const source = { ...place, of: "part", index } as const;
   switch (part.kind) {
-    case "image":
-      return <img class="image" src={part.url} alt="Image in this message" />;
-    case "address":
-      return (
-        <p class="address">
-          <span class="tag">{part.what}, not loaded</span> <bdi>{part.text}</bdi>
-        </p>
-      );
+    case "media":
+      return <MediaPart {...part} />;
     case "text":
       return <LongText model={model} text={part.text} length={part.length} source={source} isCode={!isTold} />;
     case "reasoning":

@@ -1,8 +1,10 @@
 import type { ComponentChildren } from "preact";
-import { counted, secondOf, usageWords, whole } from "../model/figures-in-words.js";
+import type { SessionState } from "../model/data.js";
+import { counted, usageWords, whole } from "../model/figures-in-words.js";
 import { hashOf } from "./address.js";
 import { addressOf } from "./api-client.js";
 import { NumberField } from "./number-field.js";
+import { Second } from "./second.js";
 import type { ShownMoment } from "./shown-moment.js";
 import { TestCaseDialog } from "./test-case-dialog.js";
 
@@ -15,12 +17,14 @@ interface ViewMeterProps {
 interface SessionHeadingProps extends ViewMeterProps {
   /** More that can be done with it. */
   readonly children?: ComponentChildren;
+  /** The search in it. */
+  readonly search: ComponentChildren;
 }
 
 /** The session's name and figures, and what can be taken from it. */
-export function SessionHeading({ moment, budget, onBudget, children }: SessionHeadingProps) {
+export function SessionHeading({ moment, budget, onBudget, children, search }: SessionHeadingProps) {
   const { session } = moment;
-  const { sessionId, title, owner, updatedAt, expiresAt, next, base, rounds } = session;
+  const { sessionId, title, owner, next, base, rounds } = session;
   return (
     <div class="heading">
       <div class="heading-names">
@@ -29,8 +33,7 @@ export function SessionHeading({ moment, budget, onBudget, children }: SessionHe
           {title !== undefined && <bdi>{sessionId} · </bdi>}
           {owner !== undefined && <bdi>{owner} · </bdi>}
           {counted(next - base, "message")} in {counted(rounds, "round")}
-          {updatedAt !== undefined && ` · written ${secondOf(updatedAt)} (UTC)`}
-          {expiresAt !== undefined && ` · expires ${secondOf(expiresAt)}`}
+          <Times {...session} />
         </p>
       </div>
       <div class="heading-actions">
@@ -48,7 +51,27 @@ export function SessionHeading({ moment, budget, onBudget, children }: SessionHe
       )}
       {moment.usage.total && <p class="quiet usage-total">{usageWords(moment.usage.total)}</p>}
       <ViewMeter moment={moment} budget={budget} onBudget={onBudget} />
+      {search}
     </div>
+  );
+}
+
+function Times({ updatedAt, expiresAt }: Pick<SessionState, "updatedAt" | "expiresAt">) {
+  return (
+    <>
+      {updatedAt !== undefined && (
+        <>
+          {" · written "}
+          <Second at={updatedAt} /> (UTC)
+        </>
+      )}
+      {expiresAt !== undefined && (
+        <>
+          {" · expires "}
+          <Second at={expiresAt} />
+        </>
+      )}
+    </>
   );
 }
 

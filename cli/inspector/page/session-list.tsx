@@ -1,8 +1,9 @@
 import { useEffect, useState } from "preact/hooks";
-import { counted, secondOf, whole } from "../model/figures-in-words.js";
-import type { SessionRow, SessionRows } from "../model/data.js";
+import { counted, whole } from "../model/figures-in-words.js";
+import type { SessionOrder, SessionRow, SessionRows } from "../model/data.js";
 import { hashOf, type OpenPlace } from "./address.js";
 import { getJson } from "./api-client.js";
+import { Second } from "./second.js";
 import { TextMatches } from "./text-matches.js";
 import { ThreadList } from "./thread-list.js";
 
@@ -20,27 +21,25 @@ interface SessionListProps {
 export function SessionList({ open, onOpen, version }: SessionListProps) {
   const [search, setSearch] = useState("");
   const [only, setOnly] = useState("");
+  const [order, setOrder] = useState<SessionOrder>("newest");
   const [limit, setLimit] = useState(pageLength);
-  const { rows, problem } = useSessionRows({ search, only, limit, version });
+  const { rows, problem } = useSessionRows({ search, only, order, limit, version });
   const [openSession, openThread] = open?.kind === "thread" ? [undefined, open.id] : [open?.id, undefined];
   return (
     <>
-      <label class="field">
-        <span>Search owner, title or id</span>
-        <input
-          type="search"
-          value={search}
-          onInput={(event) => setSearch(event.currentTarget.value)}
-          onKeyDown={(event) => event.key === "ArrowDown" && focusNext(event, -1)}
-        />
-      </label>
-      <KindField only={only} onOnly={setOnly} />
+      <SearchField search={search} onSearch={setSearch} />
+      <div class="choices">
+        <KindField only={only} onOnly={setOnly} />
+        <OrderField order={order} onOrder={setOrder} />
+      </div>
       <p class="quiet" role="status">
-        {problem ?? (rows === undefined ? "Looking for sessions…" : foundWords(rows))}
+        {problem ?? (rows === undefined ? "Looking for sessions…" : foundWords(rows, order))}
       </p>
       <div class="session-scroll" onKeyDown={moveInList}>
         {rows &&
-          groupsOf(rows.sessions).map((group) => <OwnerSessions key={group.key} group={group} open={openSession} />)}
+          groupsOf(rows.sessions, order).map((group) => (
+            <OwnerSessions key={group.key} group={group} open={openSession} />
+          ))}
         {rows && rows.matching > rows.sessions.length && (
           <button type="button" class="more" onClick={() => setLimit(limit + pageLength)}>
             Show more sessions
@@ -58,6 +57,20 @@ export function SessionList({ open, onOpen, version }: SessionListProps) {
   );
 }
 
+function SearchField({ search, onSearch }: { search: string; onSearch: (search: string) => void }) {
+  return (
+    <label class="field">
+      <span>Search owner, title or id</span>
+      <input
+        type="search"
+        value={search}
+        onInput={(event) => onSearch(event.currentTarget.value)}
+        onKeyDown={(event) => event.key === "ArrowDown" && focusNext(event, -1)}
+      />
+    </label>
+  );
+}
+
 function KindField({ only, onOnly }: { only: string; onOnly: (only: string) => void }) {
   return (
     <label class="field">
@@ -71,34 +84,56 @@ function KindField({ only, onOnly }: { only: string; onOnly: (only: string) => v
   );
 }
 
+const orderWords: Readonly<Record<SessionOrder, string>> = {
+  newest: "newest first",
+  oldest: "oldest first",
+  longest: "longest first",
+};
+
+function OrderField({ order, onOrder }: { order: SessionOrder; onOrder: (order: SessionOrder) => void }) {
+  return (
+    <label class="field">
+      <span>Order</span>
+      <select value={order} onChange={({ currentTarget }) => onOrder(currentTarget.value as SessionOrder)}>
+        {Object.entries(orderWords).map(([value, words]) => (
+          <option key={value} value={value}>
+            {words}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
 interface Asked {
   readonly search: string;
   readonly only: string;
+  readonly order: SessionOrder;
   readonly limit: number;
   readonly version: number;
 }
 
-function useSessionRows({ search, only, limit, version }: Asked) {
+function useSessionRows({ search, only, order, limit, version }: Asked) {
   const [result, setResult] = useState<{ rows?: SessionRows; problem?: string }>({});
   useEffect(() => {
     let isLast = true;
-    getJson<SessionRows>("sessions", { search, only, limit }).then(
+    getJson<SessionRows>("sessions", { search, only, order, limit }).then(
       (rows) => isLast && setResult({ rows }),
       (error: Error) => isLast && setResult(({ rows }) => ({ ...(rows && { rows }), problem: error.message })),
     );
     return () => {
       isLast = false;
     };
-  }, [search, only, limit, version]);
+  }, [search, only, order, limit, version]);
   return result;
 }
 
-function foundWords({ sessions, matching, known, complete }: SessionRows): string {
+function foundWords({ sessions, matching, known, complete }: SessionRows, order: SessionOrder): string {
   const shown = matching > sessions.length ? `${whole(sessions.length)} of ${whole(matching)}` : whole(matching);
   const all = complete ? "" : `; only ${whole(known)} were looked through, others open by their id`;
   return known === 0
     ? "No session was found. Check --prefix."
-    : `${shown}${matching === 1 ? " session" : " sessions, newest first"}${all}`;
+    : `${shown}${matching === 1 ? " session" : ` sessions, ${orderWords[order]}`}${all}`;
 }
 
 interface OwnerGroup {
@@ -107,18 +142,22 @@ interface OwnerGroup {
   readonly sessions: readonly SessionRow[];
 }
 
-/** By owner, the owner of the newest session first. */
-function groupsOf(sessions: readonly SessionRow[]): OwnerGroup[] {
-  const groups = new Map<string | undefined, SessionRow[]>();
+/** Newest first, by owner, the owner of the newest session first; other orders only group neighbours. */
+function groupsOf(sessions: readonly SessionRow[], order: SessionOrder): OwnerGroup[] {
+  const groups: OwnerGroup[] = [];
+  const byOwner = new Map<string | undefined, SessionRow[]>();
   for (const session of sessions) {
-    const group = groups.get(session.owner);
-    if (group === undefined) {
-      groups.set(session.owner, [session]);
+    const { owner } = session;
+    const found = order === "newest" || groups.at(-1)?.owner === owner ? byOwner.get(owner) : undefined;
+    if (found === undefined) {
+      const group = [session];
+      byOwner.set(owner, group);
+      groups.push({ key: `${groups.length} ${owner ?? ""}`, owner, sessions: group });
     } else {
-      group.push(session);
+      found.push(session);
     }
   }
-  return [...groups].map(([owner, found]) => ({ key: owner ?? "", owner, sessions: found }));
+  return groups;
 }
 
 function OwnerSessions({ group: { owner, sessions }, open }: { group: OwnerGroup; open: string | undefined }) {
@@ -154,7 +193,12 @@ function SessionItem({ session, open }: { session: SessionRow; open: string | un
           {locked === true ? "encrypted · " : ""}
           {damaged === true && <strong class="damaged">damaged · </strong>}
           {counted(messages, "message")} · {counted(rounds, "round")}
-          {updatedAt > 0 && ` · ${secondOf(updatedAt)}`}
+          {updatedAt > 0 && (
+            <>
+              {" · "}
+              <Second at={updatedAt} />
+            </>
+          )}
         </span>
       </a>
       {open !== undefined && !isOpen && (

@@ -32,10 +32,12 @@ export function SessionView({ model, models }: { model: SessionModel; models: re
   return (
     <RawTexts value={isRaw}>
       <Controls title={moment.session.title ?? model.sessionId}>
-        <SessionHeading moment={moment} budget={shownBudget} onBudget={setBudget}>
+        <SessionHeading
+          {...{ moment, budget: shownBudget, onBudget: setBudget }}
+          search={<FindBar moment={moment} selection={selection} onSelect={setSelection} />}
+        >
           <RawSwitch isRaw={isRaw} onRaw={setRaw} />
         </SessionHeading>
-        <FindBar moment={moment} selection={selection} onSelect={setSelection} />
         <RequestGauge gauge={model.gauge} isNow={moment.end >= moment.session.next} />
         <TimeSlider moment={moment} isTrying={whatIf !== undefined} onChoose={setChosen} />
       </Controls>

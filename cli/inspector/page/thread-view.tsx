@@ -2,6 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import { counted, secondOf, whole } from "../model/figures-in-words.js";
 import type { ChannelChange, CheckpointRow, ShownText, ThreadState } from "../model/threads.js";
 import { getJson } from "./api-client.js";
+import { Second } from "./second.js";
 
 const pageLength = 50;
 
@@ -111,7 +112,12 @@ function CheckpointCard({ row }: { row: CheckpointRow }) {
       </h3>
       <p class="quiet">
         <bdi>{id}</bdi>
-        {at !== undefined && ` · ${secondOf(at)} (UTC)`}
+        {at !== undefined && (
+          <>
+            {" · "}
+            <Second at={at} /> (UTC)
+          </>
+        )}
         {next.length > 0 && ` · next: ${next.join(", ")}`}
       </p>
       {problem !== undefined && <p class="problem">It cannot be read: {problem}.</p>}

@@ -45,13 +45,14 @@ function isSame(given: string, token: string): boolean {
   return timingSafeEqual(hash(given), hash(token));
 }
 
-/** Headers of every answer. Nothing is loaded but the page's own files; images only where they are in the message. */
+/** Headers of every answer. Nothing is loaded but the page's own files; media only where they are in the message. */
 export const protectiveHeaders: Readonly<Record<string, string>> = {
   "content-security-policy": [
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
     "img-src data:",
+    "media-src data:",
     "connect-src 'self'",
     "base-uri 'none'",
     "form-action 'none'",

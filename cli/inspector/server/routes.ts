@@ -79,7 +79,12 @@ export class InspectorRoutes {
   readonly #routes: Readonly<Record<string, Route>> = {
     "api/server": () => Promise.resolve(this.#facts()),
     "api/sessions": (query) =>
-      this.#catalogue.find(query.get("search") ?? "", wholeNumber(query, "limit", 100), query.get("only") ?? ""),
+      this.#catalogue.find({
+        search: query.get("search") ?? "",
+        limit: wholeNumber(query, "limit", 100),
+        only: query.get("only") ?? "",
+        order: query.get("order") ?? "",
+      }),
     "api/session": (query) => readSnapshot(this.#source, idIn(query)),
     "api/report": (query) => reportOf(this.#source, idIn(query)),
     "api/outline": (query) => this.#outlines.page(idIn(query), wholeNumber(query, "from", 0)),

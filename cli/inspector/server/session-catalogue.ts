@@ -1,6 +1,6 @@
 import { allSessions } from "../../all-sessions.js";
 import type { Server } from "../../server.js";
-import type { SessionRow, SessionRows } from "../model/data.js";
+import type { SessionOrder, SessionRow, SessionRows } from "../model/data.js";
 import { readableText } from "./readable-text.js";
 
 /** Sessions that are looked through; what lies beyond is opened by its id. */
@@ -8,6 +8,24 @@ const mostSessions = 20_000;
 /** To look through all keys again takes at most this share of the time. */
 const shareOfTime = 0.05;
 const shortestPause = 2_000;
+
+/** A choice of sessions. */
+interface Choice {
+  /** A text that the id, the owner or the title holds. */
+  readonly search: string;
+  readonly limit: number;
+  /** `damaged` or `locked`; empty for all. */
+  readonly only: string;
+  /** A {@link SessionOrder}; any other text is the default. @default "newest" */
+  readonly order: string;
+}
+
+type Comparison = (a: SessionRow, b: SessionRow) => number;
+
+const orders: Readonly<Record<Exclude<SessionOrder, "newest">, Comparison>> = {
+  oldest: (a, b) => a.updatedAt - b.updatedAt,
+  longest: (a, b) => b.messages - a.messages,
+};
 
 interface Catalogue {
   readonly rows: readonly SessionRow[];
@@ -25,13 +43,14 @@ export class SessionCatalogue {
     this.#server = server;
   }
 
-  /** Sessions whose id, owner or title holds the text, and of them `only` those that are damaged or locked. */
-  async find(search: string, limit: number, only: string): Promise<SessionRows> {
+  /** The sessions of a choice. */
+  async find({ search, limit, only, order }: Choice): Promise<SessionRows> {
     const { rows, complete } = await this.#current();
     const text = search.trim().toLowerCase();
     const isAsked = ({ damaged, locked }: SessionRow) =>
       only === "" || (only === "damaged" && damaged === true) || (only === "locked" && locked === true);
-    const found = rows.filter((row) => isAsked(row) && wordsOf(row).includes(text));
+    const chosen = rows.filter((row) => isAsked(row) && wordsOf(row).includes(text));
+    const found = order === "oldest" || order === "longest" ? chosen.sort(orders[order]) : chosen;
     return { sessions: found.slice(0, limit), matching: found.length, known: rows.length, complete };
   }
 

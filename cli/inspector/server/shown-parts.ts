@@ -1,8 +1,10 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { blocksOf, type Block } from "../../../src/messages/content.js";
 import { roleOf } from "../../../src/messages/roles.js";
-import { fieldsOf, stringIn } from "../../../src/messages/values.js";
+import { stringIn } from "../../../src/messages/values.js";
 import { jsonText } from "../../../src/base/json-text.js";
+import { type Media, mediaIn } from "../../../src/structure/adapters/media.js";
+import { whole } from "../model/figures-in-words.js";
 import type { ShownPart } from "../model/data.js";
 import { indentedJson } from "./indented-json.js";
 import { cutText, readableText } from "./readable-text.js";
@@ -10,7 +12,8 @@ import { cutText, readableText } from "./readable-text.js";
 /** Characters of a text that go to the page at first; the reader asks for the rest. */
 export const foldedLength = 4_000;
 const mostParts = 100;
-const longestImage = 6_000_000;
+/** Characters of the longest picture, recording or film that is shown or played. */
+const longestMedia = 6_000_000;
 const longestAddress = 500;
 
 /** A message's content, part by part, in order. Long texts are cut. */
@@ -48,24 +51,38 @@ function partOf(block: Block): ShownPart {
     const { text, length } = cutText(words.text, { limit: foldedLength });
     return { kind: words.kind, text, length };
   }
-  const address = imageAddress(block);
-  if (address !== undefined) {
-    return imagePart(address);
+  const media = mediaIn(block);
+  if (media !== undefined) {
+    return mediaPart(media);
   }
   const { text, length } = cutText(asText(block), { limit: foldedLength });
   const what = readableText(stringIn(block.type) ?? "unknown").slice(0, 60);
   return jsonPart(what, laidOut(block)) ?? { kind: "other", what, text, length };
 }
 
-/** Nothing but what is in the message is shown as an image: the browser asks nobody for it. */
-function imagePart(address: string): ShownPart {
-  if (/^data:image\/(?:png|jpeg|jpg|gif|webp|avif|bmp);base64,[\w+/=\s-]*$/i.test(address.slice(0, longestImage))) {
-    return address.length <= longestImage
-      ? { kind: "image", url: address }
-      : { kind: "address", what: "image", text: `${Math.round(address.length / 1_000_000)} MB, not shown` };
-  }
-  const text = address.startsWith("data:") ? address.slice(0, 60) : address.slice(0, longestAddress);
-  return { kind: "address", what: "image", text: readableText(text) };
+/** The picture, player or description of media. The browser gets only data of the message, and asks nobody for more. */
+function mediaPart(media: Media): ShownPart {
+  const { kind, data, mimeType } = media;
+  const type = mimeType ?? (kind === "image" ? "image/png" : "");
+  const isShown =
+    data !== undefined && data.length <= longestMedia && shownTypes.test(type) && /^[\w+/=\s-]*$/.test(data);
+  return {
+    kind: "media",
+    what: kind,
+    text: readableText(factsOf(media).join(", ")),
+    ...(isShown && { url: `data:${type};base64,${data}` }),
+  };
+}
+
+const shownTypes = /^(?:image\/(?:png|jpeg|jpg|gif|webp|avif|bmp)|(?:audio|video)\/[\w.+-]+)$/i;
+
+/** Name, type, size and place of media. */
+function factsOf({ name, mimeType, data, url, fileId }: Media): string[] {
+  const size = data === undefined ? undefined : `${whole(Math.floor(data.replace(/=+$/, "").length * 0.75))} bytes`;
+  const place = url?.startsWith("data:") ? url.slice(0, 60) : url?.slice(0, longestAddress);
+  return [name, mimeType, size, place && `${place}, not loaded`, fileId && `the provider's file ${fileId}`].filter(
+    (fact) => fact !== undefined && fact !== "",
+  ) as string[];
 }
 
 function wordsOf(block: Block): { readonly kind: "text" | "reasoning"; readonly text: string } | undefined {
@@ -75,26 +92,6 @@ function wordsOf(block: Block): { readonly kind: "text" | "reasoning"; readonly 
   }
   const thought = stringIn(reasoning) ?? stringIn(thinking);
   return thought === undefined ? undefined : { kind: "reasoning", text: thought };
-}
-
-/** The address of an image in LangChain's, OpenAI's or Anthropic's form. */
-function imageAddress(block: Block): string | undefined {
-  if (block.type !== "image_url" && block.type !== "image") {
-    return undefined;
-  }
-  const given = block["image_url"] ?? block["url"];
-  const source = fieldsOf(block["source"]);
-  const url = stringIn(given) ?? stringIn(fieldsOf(given)["url"]) ?? stringIn(source["url"]);
-  if (url !== undefined) {
-    return url;
-  }
-  const data = bytesIn(block["data"] ?? source["data"]);
-  const mime = [block["mimeType"], block["mime_type"], source["media_type"], "image/png"].find(stringIn);
-  return data === undefined ? undefined : `data:${String(mime)};base64,${data}`;
-}
-
-function bytesIn(data: unknown): string | undefined {
-  return data instanceof Uint8Array ? Buffer.from(data).toString("base64") : stringIn(data);
 }
 
 function laidOut(block: Block): string | undefined {
