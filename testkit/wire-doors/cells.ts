@@ -1,8 +1,8 @@
 /**
- * The ways of an application to its model: a chain, a chain with `wired(model)` in it, an agent, and a chain whose
- * function calls the model, out of the memory's sight.
+ * The ways of an application to its model: a chain, a chain with `wired(model)` in it, an agent, a chain whose function
+ * calls the model, out of the memory's sight, and a loop of its own with a HistoryManager.
  */
-export const doors = ["chain", "wired chain", "agent", "hidden"] as const;
+export const doors = ["chain", "wired chain", "agent", "hidden", "loop"] as const;
 
 /** One of {@link doors}. */
 export type Door = (typeof doors)[number];
@@ -52,6 +52,9 @@ export const doorOperations = [
   "interrupt",
   "summary by hand",
   "redacted",
+  "changes at random 1",
+  "changes at random 2",
+  "changes at random 3",
 ] as const;
 
 /** One of {@link doorOperations}. */
@@ -82,21 +85,31 @@ export interface Cell {
   readonly operation: DoorOperation;
 }
 
-/** Every cell of the table. A function returns its answer whole. */
+/** Operations that a loop of its own has no call for. */
+const notInLoops: ReadonlySet<DoorOperation> = new Set(["stop", "interrupt", "late system message"]);
+
+/** Every cell of the table. */
 export function allCells(): readonly Cell[] {
   return doors.flatMap((door) =>
     (door === "wired chain" ? wiredProviders : doorProviders).flatMap((provider) =>
-      (door === "hidden" ? (["invoke"] as const) : modes).flatMap((mode) =>
-        doorOperations.map((operation) => ({ door, mode, provider, operation })),
+      modesOf(door).flatMap((mode) =>
+        doorOperations
+          .filter((operation) => door !== "loop" || !notInLoops.has(operation))
+          .map((operation) => ({ door, mode, provider, operation })),
       ),
     ),
   );
 }
 
+/** A function returns its answer whole, and to a loop of its own streams make no difference. */
+function modesOf(door: Door): readonly Mode[] {
+  return door === "hidden" || door === "loop" ? ["invoke"] : modes;
+}
+
 /**
  * Quarters of the cells, numbered from 0 to 3: each has cells of each door, provider and mode, and of each operation at
  * one door or another; 0 and 2 together have one mode of each door, provider and operation, and 1 and 3 the other (of
- * what is hidden, half of the cells each).
+ * doors with one mode, half of the cells each).
  */
 export function cellsOfQuarters(quarters: readonly number[]): readonly Cell[] {
   const all = allCells();

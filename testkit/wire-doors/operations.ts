@@ -10,6 +10,7 @@ import {
 } from "../../src/entries/index.js";
 import { redact } from "../../src/entries/structure.js";
 import type { DoorOperation } from "./cells.js";
+import { changeAtRandom } from "./random-changes.js";
 import type { Scene } from "./scene.js";
 
 /** A conversation with something that happens to it. */
@@ -144,6 +145,18 @@ export const operations: Readonly<Record<DoorOperation, Operation>> = {
       await askAll(scene, 2);
       return (await scene.history().getTranscript()).some(({ text }) => text.includes("[redacted]"));
     },
+  },
+  "changes at random 1": {
+    settings: () => ({ reducer: new ChatHistoryTokenReducer({ maxTokens: 600, tokenCounter }) }),
+    run: changeAtRandom,
+  },
+  "changes at random 2": { settings: () => ({ reducer: summarizer() }), run: changeAtRandom },
+  "changes at random 3": {
+    settings: () => ({
+      reducer: new ChatHistoryToolResultReducer({ keepLast: 1, maxCharacters: 20 }),
+      beforeStore: redact(/should/g),
+    }),
+    run: changeAtRandom,
   },
 };
 

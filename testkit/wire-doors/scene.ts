@@ -16,6 +16,7 @@ import {
   withRedisMemory,
 } from "../../src/entries/index.js";
 import { wired } from "../../src/entries/structure.js";
+import { HistoryManager } from "../../src/entries/tool-loop.js";
 import { type ProviderServer, startProviderServer } from "../../testing/provider-server.js";
 import type { ProviderReply } from "../../testing/wire/answers/answer.js";
 import type { Cell, DoorProvider } from "./cells.js";
@@ -70,7 +71,7 @@ export class Scene {
   #hasWaited = false;
 
   constructor(
-    private readonly cell: Cell,
+    readonly cell: Cell,
     settings: MemorySettings,
   ) {
     const store = new InMemorySessionStore();
@@ -101,19 +102,19 @@ export class Scene {
   }
 
   /** Asks and stops: a stream at its first piece, else while the provider has the request. True if the run ended. */
-  async askAndStop(question: string): Promise<boolean> {
+  async askAndStop(question: string, asked: Asked = {}): Promise<boolean> {
     const controller = new AbortController();
     this.#trouble = this.cell.mode === "invoke" ? controller : undefined;
-    await this.#run(question, {}, controller).catch(() => undefined);
+    await this.#run(question, asked, controller).catch(() => undefined);
     await this.memory.drain();
     return controller.signal.aborted;
   }
 
   /** Asks, and waits for a person before the calls are run, by another instance. True if the run waited. */
-  async askAndWait(question: string): Promise<boolean> {
+  async askAndWait(question: string, asked: Asked = {}): Promise<boolean> {
     this.#waitsForPerson = true;
     this.#requestsBefore = this.requests.length;
-    await this.ask(question);
+    await this.ask(question, asked);
     return this.#hasWaited;
   }
 
@@ -145,7 +146,12 @@ export class Scene {
     const tools = hasMoreTools === true ? [lookup, another] : [lookup];
     const { system = "Be brief." } = asked;
     const run = { input, tools, system, config, stop, provider };
-    return this.cell.door === "agent" ? this.#runAgent(model, run) : this.#runChain(model, run);
+    const { door } = this.cell;
+    return door === "agent"
+      ? this.#runAgent(model, run)
+      : door === "loop"
+        ? this.#runLoop(model, run)
+        : this.#runChain(model, run);
   }
 
   async #runAgent(model: BaseChatModel, { input, tools, system, config, stop }: Run): Promise<void> {
@@ -172,8 +178,9 @@ export class Scene {
   /** Calls of the model are run by the application, each step a run of its own. */
   async #runChain(model: BaseChatModel, { input: first, tools, system, config, stop, provider }: Run): Promise<void> {
     const bound = model.bindTools!(tools) as unknown as BaseChatModel;
-    const called = { chain: bound, agent: bound, "wired chain": wired(bound), hidden: hiddenIn(bound) };
-    const runnable = prompt(system).pipe(called[this.cell.door]) as Runnable;
+    const { door } = this.cell;
+    const called = door === "wired chain" ? wired(bound) : door === "hidden" ? hiddenIn(bound) : bound;
+    const runnable = prompt(system).pipe(called) as Runnable;
     const keys = { inputMessagesKey: "input", historyMessagesKey: "history" };
     let input: BaseMessage[] = first;
     for (let step = 0; input.length > 0; step += 1) {
@@ -189,6 +196,26 @@ export class Scene {
         return new ToolMessage({ content: found, name, tool_call_id: id!, id: `result ${provider} ${id!}` });
       });
     }
+  }
+
+  async #runLoop(model: BaseChatModel, { input, tools, system, config }: Run): Promise<void> {
+    const bound = model.bindTools!(tools);
+    const { sessionId, turnId } = config.configurable;
+    const manager = new HistoryManager({ history: this.history(sessionId), model: bound, maxInputTokens: 100_000 });
+    const { text } = input[0]!;
+    const question = { originalUserMessage: text, renderedUserMessage: text, renderedSystemMessage: system };
+    for (let calls = 1; calls > 0;) {
+      const { messages } = await manager.getHistoryForModelCall({
+        ...question,
+        ...(turnId !== undefined && { turnId }),
+      });
+      const answer = (await bound.invoke(messages)) as AIMessage;
+      manager.addAssistantMessage(answer);
+      const results = (answer.tool_calls ?? []).map(({ id, name }) => ({ id: id!, name, content: found }));
+      await manager.addToolCallResults(results);
+      calls = results.length;
+    }
+    await manager.commit();
   }
 
   /** The memory of the instance on which a person answers. */
@@ -236,7 +263,10 @@ interface Run {
   readonly input: BaseMessage[];
   readonly tools: (typeof lookup | typeof another)[];
   readonly system: string;
-  readonly config: { readonly configurable: { readonly turnId?: string }; readonly signal?: AbortSignal };
+  readonly config: {
+    readonly configurable: { readonly sessionId: string; readonly turnId?: string };
+    readonly signal?: AbortSignal;
+  };
   readonly stop: AbortController | undefined;
   readonly provider: DoorProvider;
 }
