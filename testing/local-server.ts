@@ -29,6 +29,8 @@ export async function startLocalServer(
       sendJson(response, 500, { error: { message: String(error), type: "server_error", param: null, code: null } });
     });
   });
+  // A client on a busy machine may send on a connection that the server is about to close: clients close idle ones.
+  server.keepAliveTimeout = 0;
   await new Promise<void>((resolve, reject) => server.once("error", reject).listen(port, "127.0.0.1", resolve));
   const { port: taken } = server.address() as AddressInfo;
   return { url: `http://127.0.0.1:${taken}`, close: () => closeServer(server) };
