@@ -5,7 +5,7 @@ import {
   RemoveMessage,
 } from "@langchain/core/messages";
 import { ConfigurationError } from "../base/errors.js";
-import { mayCall } from "../messages/calls.js";
+import { answeredId, callsOf, mayCall, type Call } from "../messages/calls.js";
 import { sameContent } from "../messages/content.js";
 import { roleOf } from "../messages/roles.js";
 import { isRecord } from "../messages/values.js";
@@ -109,7 +109,10 @@ function lengthOfEqualEnd(state: readonly BaseMessage[], block: readonly BaseMes
   return length;
 }
 
-/** Ids of an earlier run's answer behind the question. Steps of a run that did not end are kept: this one goes on. */
+/**
+ * Ids of an earlier run's answer behind the question. Whole steps of a run that did not end are kept: this one goes on.
+ * A step whose tools did not all answer, because the process died in them or a human was asked, is taken anew.
+ */
 async function leftovers(
   state: readonly BaseMessage[],
   question: number,
@@ -126,7 +129,17 @@ async function leftovers(
   const asked = state[question]!;
   const before = input.before.find(({ id }) => id === asked.id);
   const isEdited = before !== undefined && !sameContent(before, asked);
-  return idsOf(isEdited || (await input.follows()) ? behind : behind.slice(0, answers));
+  const steps = behind.slice(answers);
+  const isOver = isEdited || (await input.follows());
+  return idsOf(isOver ? behind : [...behind.slice(0, answers), ...steps.slice(firstOfOpenStep(steps))]);
+}
+
+/** The index of the first message of a step with a call that has no result; the length where there is none. */
+function firstOfOpenStep(steps: readonly BaseMessage[]): number {
+  const answered = new Set(steps.map(answeredId));
+  const isOpen = ({ id, readable }: Call) => readable && !answered.has(id);
+  const first = steps.findIndex((message) => callsOf(message).some(isOpen));
+  return first < 0 ? steps.length : first;
 }
 
 /** The ids that the session does not hold. One round trip. */
