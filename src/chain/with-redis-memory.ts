@@ -138,17 +138,19 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
     config: Partial<RunnableConfig>,
     runManager: CallbackManagerForChainRun | undefined,
   ): Promise<Output> {
-    const turn = await ChainTurn.begin(this.#options, input as ChainInput, childConfig(config, runManager));
+    const own = childConfig(config, runManager);
+    const turn = await ChainTurn.begin(this.#options, input as ChainInput, own);
     let running: Promise<Output> | undefined;
-    const said = new SaidSoFar();
+    // Only a signal stops a run, so without one nobody asks what was said.
+    const said = config.signal && new SaidSoFar();
     const unwatch = whenStopped(config.signal, () => void turn.stop(() => partialOf(running, said)));
     try {
       if (turn.repeated !== undefined) {
-        await showAnswer(turn.repeated, childConfig(config, runManager));
+        await showAnswer(turn.repeated, own);
         return turn.repeated.value as Output;
       }
       config.signal?.throwIfAborted();
-      const child = childConfig(config, runManager, config.signal && said);
+      const child = said === undefined ? own : childConfig(config, runManager, said);
       const ask = () => (running = turn.within(() => runnableOf<Output>(turn).invoke(turn.input, child)));
       const output = await ask().catch(async (error: unknown) => {
         if (!(await this.#mayRepeat(turn, error))) {

@@ -43,9 +43,12 @@ export class StopListener {
 
 /** Calls back once when the signal aborts, at once if it has. Returns a function that removes the listener. */
 export function whenStopped(signal: AbortSignal | undefined, onStop: () => void): () => void {
+  if (signal === undefined) {
+    return () => undefined;
+  }
   const listener = new StopListener(onStop);
   listener.listen(signal);
-  if (signal?.aborted) {
+  if (signal.aborted) {
     onStop();
   }
   return () => listener.listen(undefined);
@@ -111,7 +114,7 @@ export class SaidSoFar extends BaseCallbackHandler {
 const partialMs = 1_000;
 
 /** Partial output of a stopped run: its own, else its model's; undefined if none arrives in time. */
-export async function partialOf(running: Promise<unknown> | undefined, said: SaidSoFar): Promise<unknown> {
+export async function partialOf(running: Promise<unknown> | undefined, said: SaidSoFar | undefined): Promise<unknown> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const tooLate = new Promise<undefined>((resolve) => {
     timer = setTimeout(() => resolve(undefined), partialMs);
@@ -119,7 +122,7 @@ export async function partialOf(running: Promise<unknown> | undefined, said: Sai
   // LangChain's ModelAbortError, told by its field: the oldest supported core does not export the class.
   const partial = running?.catch((error: unknown) => (error as { partialOutput?: unknown } | undefined)?.partialOutput);
   try {
-    return (await Promise.race([partial, tooLate])) ?? said.unfinished;
+    return (await Promise.race([partial, tooLate])) ?? said?.unfinished;
   } finally {
     clearTimeout(timer);
   }
