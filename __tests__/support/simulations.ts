@@ -9,10 +9,23 @@ export interface Played {
   readonly digest: string;
 }
 
+/** What another machine has otherwise. */
+export interface Machine {
+  readonly env: Readonly<Record<string, string>>;
+  /** Options of Node.js. */
+  readonly flags: readonly string[];
+}
+
 /** Plays scenarios one after the other in a process of their own; a number stands for the scenario of that seed. */
-export async function playScenarios(scenarios: readonly (Scenario | number)[]): Promise<Played[]> {
+export async function playScenarios(
+  scenarios: readonly (Scenario | number)[],
+  { env, flags }: Machine = { env: {}, flags: [] },
+): Promise<Played[]> {
   const program = ["--import", "tsx", "faults/simulation/main.ts", "--scenarios", JSON.stringify(scenarios)];
-  const { stdout } = await promisify(execFile)(process.execPath, program, { maxBuffer: 2 ** 26 });
+  const { stdout } = await promisify(execFile)(process.execPath, [...flags, ...program], {
+    maxBuffer: 2 ** 26,
+    env: { ...process.env, ...env },
+  });
   return stdout
     .trim()
     .split("\n")
