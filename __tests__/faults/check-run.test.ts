@@ -66,6 +66,12 @@ describe("The checker of the log", () => {
     expect(found(calls, final("b:1-1", { view }), windows)).toMatchObject({ torn: 1, wrongSummaries: 1 });
   });
 
+  it("counts sessions whose keys expire at different times", () => {
+    const calls = [append(0, "a")];
+    expect(found(calls, final("a:0-1", { expiries: [70, 70, 70] }))).toEqual({});
+    expect(found(calls, final("a:0-1", { expiries: [70, -1, 70] }))).toEqual({ torn: 1 });
+  });
+
   it("counts a turn once that is acknowledged twice", () => {
     const { acknowledged } = checkRun({ calls: [append(0, "a"), append(10, "a")], sessions: [], windows: [] });
     expect(acknowledged).toBe(2);

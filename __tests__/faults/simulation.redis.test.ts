@@ -7,7 +7,7 @@ import { playScenarios } from "../support/simulations.js";
 
 const count = Number(process.env["SIMULATED_SEEDS"] ?? 2);
 
-test("a simulation of a seed is the same on another machine, whatever was simulated before, and finds nothing", async () => {
+test("a seed gives the same on another machine, whatever was simulated before, and nothing is found", async () => {
   const seeds = Array.from({ length: count }, (_, index) => index + 1);
   const folder = mkdtempSync(join(tmpdir(), "lcmem-other-"));
   const env = { TZ: "Pacific/Auckland", LANG: "tr_TR.UTF-8", LC_ALL: "tr_TR.UTF-8", TMPDIR: folder };

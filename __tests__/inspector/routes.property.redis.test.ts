@@ -58,7 +58,7 @@ async function openPlace(): Promise<InspectedPlace> {
 }
 
 describe("the inspector's routes", () => {
-  it("answer in time whatever is asked of whatever is stored, and never by an error that they do not know", async () => {
+  it("answer in time whatever is asked of whatever is stored, and never by an unknown error", async () => {
     const opened = await openPlace();
     const stored = fc.record({ records: fc.array(inputsFrom("record"), { minLength: 1 }), head: inputsFrom("head") });
     const statuses = new Set<number>();

@@ -126,8 +126,11 @@ function reordered({ final, turns, positions, removals, windows }: SessionCase):
 
 /** A session that its own keys do not describe. */
 function broken({ final }: SessionCase): Finding[] {
-  const says = "the session is damaged: its keys contradict each other";
-  return final.damaged ? [{ figure: "torn", session: final.id, amount: 1, says }] : [];
+  const says = [
+    ...(final.damaged ? ["the session is damaged: its keys contradict each other"] : []),
+    ...(new Set(final.expiries).size > 1 ? [`its keys expire at different times: ${final.expiries!.join(", ")}`] : []),
+  ];
+  return says.map((text) => ({ figure: "torn", session: final.id, amount: 1, says: text }) as const);
 }
 
 /** More records than were ever asked for: a turn that was discarded was stored again. */

@@ -15,6 +15,8 @@ export interface FinalSession {
   readonly damaged: boolean;
   /** True where Redis evicted one of its keys, and `rebuild()` made it of what was left. */
   readonly wasRebuilt?: boolean;
+  /** When each of its keys expires, in milliseconds; -1 for never. Left out where that was not looked at. */
+  readonly expiries?: readonly number[];
   /** Keys of the session in Redis; left out where that was not looked at. */
   readonly keys?: number;
 }

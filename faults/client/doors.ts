@@ -55,6 +55,7 @@ export function openDoors(
     persist,
     isEncrypted,
     holds,
+    expires,
   }: Omit<SessionPlan, "id" | "removals" | "waits" | "owner">,
   {
     store,
@@ -69,7 +70,11 @@ export function openDoors(
   const leftOut = new Set<string | undefined>();
   const onEvent = (event: MemoryEvent) =>
     void (event.type === "turn_not_stored" ? leftOut.add(event.turnId) : undefined);
-  const more = { ...(made && { reducer: made }), ...(isEncrypted && { encryption }) };
+  const more = {
+    ...(made && { reducer: made }),
+    ...(isEncrypted && { encryption }),
+    ...(expires && { sessionTTL: 86_400 }),
+  };
   const memory = new RedisChatMemory({ store, reduceWhen, retention, onEvent, ...more });
   let issues: string[] = [];
   const model = RunnableLambda.from((messages: BaseMessage[]) => {

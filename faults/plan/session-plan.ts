@@ -23,6 +23,8 @@ export interface SessionPlan {
   readonly isEncrypted: boolean;
   /** True where chains and agents hold the session, one turn at a time; otherwise their turns overtake each other. */
   readonly holds: boolean;
+  /** True where the session has an expiry, which no run is long enough to see. */
+  readonly expires?: boolean;
 }
 
 const reducers = ["none", "truncation", "tokens", "summary", "summary", "summaries", "foreign"] as const;
@@ -73,6 +75,7 @@ export function sessionPlan({ seed, replicas, focus }: Workload, group: number, 
     owner: removals === "erase" ? `gone.${id}` : random.pick([undefined, "ann", "bob", "eve"]),
     isEncrypted: random.chance(0.2),
     holds: random.chance(0.5),
+    expires: random.chance(0.3),
   };
 }
 

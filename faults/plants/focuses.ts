@@ -58,6 +58,19 @@ export const focuses: Readonly<Record<PlantName, Focus>> = {
   "stale-length": { reducers: ["summary"], removals: ["none"], weights: { ...brief, "append-with-ids": 10 } },
   "base-left": { reducers: ["truncation"], removals: ["none"], weights: { ...brief, "read-view": 8 } },
   "head-left": { reducers: ["summary"], removals: ["rewind"], weights: { ...brief, rewind: 8, "take-back": 6 } },
+  // Appends.
+  "one-expiry": { reducers: ["none"], removals: ["none"], weights: brief },
+  // Copies of sessions that are rewound meanwhile.
+  "fork-moment": {
+    ...{ reducers: ["truncation"], removals: ["rewind"] },
+    weights: { ...brief, "fork-session": 12, "replace-from": 6, rewind: 8, "take-back": 4 },
+  },
+  // Walks through lists that are longer than a page.
+  "list-page": {
+    reducers: ["none"],
+    removals: ["none"],
+    weights: { ...brief, "fork-session": 8, "list-sessions": 20 },
+  },
   // Reductions by summaries in all processes at once.
   lease: { reducers: ["summary"], removals: ["none"], weights: { ...brief, "reduce-by-hand": 3 } },
 };

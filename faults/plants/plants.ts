@@ -203,6 +203,20 @@ export const plants = {
       replacement: "",
     },
   ],
+  /** An append leaves the expiry of one key as it was. */
+  "one-expiry": [
+    { file: `${lua}/includes/plain-writes.lua`, search: "  call('PEXPIREAT', ids, expiry)\n", replacement: "" },
+  ],
+  /** A copy is made of a session that others removed messages from meanwhile. */
+  "fork-moment": [
+    {
+      file: "src/sessions/copy-session.ts",
+      search: "state !== undefined && state.epoch === epoch && state.cut === cut && state.owner === owner;",
+      replacement: "state !== undefined;",
+    },
+  ],
+  /** A page of an owner's list begins with the last entry of the page before. */
+  "list-page": [{ file: `${lua}/list-entries.lua`, search: "'(' .. ARGV[1]", replacement: "ARGV[1]" }],
 } as const satisfies Record<string, readonly Plant[]>;
 
 export type PlantName = keyof typeof plants;

@@ -84,7 +84,7 @@ export interface WantedEnding extends WantedSessions {
 
 /** Reads all that there is, by a client that knows nothing yet. */
 export async function readEnding(
-  client: RedisClient & { exists(id: string): Promise<number> },
+  client: RedisClient & { exists(id: string): Promise<number>; expiries(id: string): Promise<number[]> },
   { slots, ...wanted }: WantedEnding & { readonly slots: ReadonlyMap<string, number> },
 ): Promise<Ending> {
   const store = new RedisSessionStore({ client, commandTimeout: 60_000 });
@@ -95,7 +95,13 @@ export async function readEnding(
   const place = { store, slotOf: async (id: string) => slots.get(id), countKeys: (id: string) => client.exists(id) };
   const sessions = await readSessionsOf(place, wanted);
   return {
-    sessions: sessions.map((session) => ({ ...session, wasRebuilt: wanted.damaged.includes(session.id) })),
+    sessions: await Promise.all(
+      sessions.map(async (session) => ({
+        ...session,
+        wasRebuilt: wanted.damaged.includes(session.id),
+        expiries: await client.expiries(session.id),
+      })),
+    ),
     lists: await readListsOf(store, wanted.owners),
     threads: await readThreadsOf(store, wanted.threads),
   };

@@ -237,6 +237,10 @@ export class Stage {
     const pace = { short: 0, middle: 0, long: 0 };
     const connection = new SimulatedConnection(process, { world, server, pace });
     const exists = async (id: string) => Number(await connection.call("exists", keysOf(id)));
+    const expiries = async (id: string) => {
+      const times = await Promise.all(keysOf(id).map((key) => connection.call("pexpiretime", [key])));
+      return times.map(Number).filter((time) => time >= -1);
+    };
     const entries = [...this.#journals.values()]
       .flat()
       .map((line) => JSON.parse(line) as Readonly<Record<string, string>>);
@@ -248,7 +252,7 @@ export class Stage {
     const place = { process, random: randomOf(scenario.seed, "reader") };
     const slots = this.#slots();
     return world.within(place, () =>
-      programs.reader.readEnding(Object.assign(connection, { exists }), {
+      programs.reader.readEnding(Object.assign(connection, { exists, expiries }), {
         ...wanted,
         damaged: [...this.#damaged],
         slots,
