@@ -22,8 +22,14 @@ const lookup = tool(({ query }: { query: string }) => `[${query}] found`, {
   schema: z.object({ query: z.string() }),
 });
 
-/** The key of the sessions that are encrypted. */
-export const encryption = { current: { id: "k1", key: Buffer.alloc(32, 7) } };
+const keys = [
+  { id: "k1", key: Buffer.alloc(32, 7) },
+  { id: "k2", key: Buffer.alloc(32, 9) },
+] as const;
+
+/** The keys of the sessions that are encrypted, and the same after a rotation. */
+export const encryption = { current: keys[0], previous: [keys[1]] };
+export const rotated = { current: keys[1], previous: [keys[0]] };
 
 /** What an agent is called with and answers. */
 export interface AgentLike {
@@ -33,6 +39,8 @@ export interface AgentLike {
 /** All ways into the memory of a kind of session. */
 export interface Doors {
   readonly memory: RedisChatMemory;
+  /** The store below encryption. */
+  readonly store: SessionStore;
   /** Two instances that put checkpoints of the same threads on the memory's connection. */
   readonly savers: readonly [RedisSaver, RedisSaver];
   readonly chain: Runnable<BaseMessage[], BaseMessage>;
@@ -84,7 +92,7 @@ export function openDoors(
   let agent: AgentLike | undefined;
   const middleware = [redisMemoryMiddleware({ memory, persist, oneTurnAtATime: holds })];
   return {
-    memory,
+    ...{ memory, store },
     savers: [new RedisSaver({ memory, keep: 2 }), new RedisSaver({ memory, keep: 2 })],
     chain: withRedisMemory(model, { memory, persist, oneTurnAtATime: holds }) as unknown as Runnable<
       BaseMessage[],

@@ -15,7 +15,8 @@ export type Deed =
   | "list"
   | "put"
   | "get"
-  | "follow";
+  | "follow"
+  | "reencrypt";
 
 /** A line of a journal: what a client is about to ask. `ask` numbers the questions of a journal. */
 export interface Ask {

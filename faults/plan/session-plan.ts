@@ -52,6 +52,7 @@ export interface Focus {
   readonly reducers?: readonly ReducerKind[];
   readonly removals?: readonly Removals[];
   readonly reduceWhen?: SessionPlan["reduceWhen"];
+  readonly isEncrypted?: boolean;
   /** How often operations are chosen, by their names, instead of as often as they say. */
   readonly weights?: Readonly<Record<string, number>>;
   /** The faults that simulations make, instead of all. */
@@ -73,7 +74,7 @@ export function sessionPlan({ seed, replicas, focus }: Workload, group: number, 
     persist: random.pick(["turn", "step"] as const),
     // Who is erased has one session, so that the others stay what they are.
     owner: removals === "erase" ? `gone.${id}` : random.pick([undefined, "ann", "bob", "eve"]),
-    isEncrypted: random.chance(0.2),
+    isEncrypted: random.chance(0.2) || focus?.isEncrypted === true,
     holds: random.chance(0.5),
     expires: random.chance(0.3),
   };

@@ -58,6 +58,11 @@ export const focuses: Readonly<Record<PlantName, Focus>> = {
   "stale-length": { reducers: ["summary"], removals: ["none"], weights: { ...brief, "append-with-ids": 10 } },
   "base-left": { reducers: ["truncation"], removals: ["none"], weights: { ...brief, "read-view": 8 } },
   "head-left": { reducers: ["summary"], removals: ["rewind"], weights: { ...brief, rewind: 8, "take-back": 6 } },
+  // Keys that are rotated beside rewinds, after which others write as much again.
+  "blind-swap": {
+    ...{ reducers: ["none"], removals: ["rewind"], isEncrypted: true },
+    weights: { ...brief, "rotate-keys": 20, "replace-from": 12, rewind: 6, "put-checkpoints": 0 },
+  },
   // Appends.
   "one-expiry": { reducers: ["none"], removals: ["none"], weights: brief },
   // Copies of sessions that are rewound meanwhile.

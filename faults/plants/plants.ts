@@ -203,6 +203,14 @@ export const plants = {
       replacement: "",
     },
   ],
+  /** A record is sealed anew whatever stands in its place meanwhile. */
+  "blind-swap": [
+    {
+      file: `${lua}/swap-records.lua`,
+      search: "redis.sha1hex(stored) == swap.was then\n    redis.call('LSET'",
+      replacement: "redis.sha1hex(stored) ~= '' then\n    redis.call('LSET'",
+    },
+  ],
   /** An append leaves the expiry of one key as it was. */
   "one-expiry": [
     { file: `${lua}/includes/plain-writes.lua`, search: "  call('PEXPIREAT', ids, expiry)\n", replacement: "" },

@@ -7,6 +7,7 @@ import { listSessions } from "./list-sessions.js";
 import type { Operation } from "./operation.js";
 import { putCheckpoints } from "./put-checkpoints.js";
 import { readTranscript, readView } from "./read-session.js";
+import { rotateKeys } from "./rotate-keys.js";
 import { reduceByHand } from "./reduce-by-hand.js";
 import { clear, rewind, takeBack } from "./remove-messages.js";
 import { replaceFrom } from "./replace-from.js";
@@ -18,6 +19,6 @@ export const operations: readonly Operation[] = [
   ...[appendWithIds, appendWithTurnId, appendPlain],
   ...[chainTurn, agentTurn, managedTurn, messageHistoryRun, retryTurn],
   ...[readView, readTranscript, reduceByHand, rewind, takeBack, clear],
-  ...[replaceFrom, forkSession, heldTurn, listSessions, eraseOwner, putCheckpoints],
+  ...[replaceFrom, forkSession, heldTurn, listSessions, eraseOwner, putCheckpoints, rotateKeys],
   ...[startAnswer, followAnswer],
 ];
