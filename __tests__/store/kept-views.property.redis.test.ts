@@ -228,8 +228,10 @@ describe("The memory for views", () => {
     views.keep("c", { fields, view: view(400) });
     expect(["a", "b", "c"].map((id) => views.get(id) !== undefined)).toEqual([true, false, true]);
     views.keep("d", { fields, view: view(4_000) });
-    expect(["a", "b", "c", "d"].map((id) => views.get(id) !== undefined)).toEqual([false, false, false, false]);
-    expect(views.bytes).toBe(0);
+    expect(["a", "b", "c", "d"].map((id) => views.get(id) !== undefined)).toEqual([true, false, true, false]);
+    expect(views.bytes).toBe(2 * (2 * 400 * 4 + 800));
+    views.extend("a", "epoch", { at: 2, texts: ["z".repeat(2_000)], sum: 1 });
+    expect(["a", "c"].map((id) => views.get(id) !== undefined)).toEqual([false, true]);
   });
 
   it("of 0 bytes holds nothing", () => {

@@ -107,11 +107,13 @@ export class KeptViews {
     const { epoch, base, start, next, records: texts, damaged } = view;
     const sum = sumFrom(fields[sumAt]);
     const isWhole = !damaged && epoch !== "" && texts.length > 0 && texts.length === next - start;
-    if (!isWhole || sum === undefined || this.#capacity === 0) {
+    const isSame = known !== undefined && known.next === next && known.from === start;
+    const bytes = isSame ? known.bytes : bytesOf(texts);
+    if (!isWhole || sum === undefined || bytes > this.#capacity) {
       this.delete(sessionId);
       return;
     }
-    if (known !== undefined && known.next === next && known.from === start) {
+    if (isSame) {
       keptRecords.set(texts, known.kept);
       return;
     }
@@ -121,7 +123,7 @@ export class KeptViews {
     }
     const kept = { list, isRefused: false };
     keptRecords.set(texts, kept);
-    this.#set(sessionId, { epoch, base, sum, from: start, next, texts, kept, bytes: bytesOf(texts) });
+    this.#set(sessionId, { epoch, base, sum, from: start, next, texts, kept, bytes });
   }
 
   delete(sessionId: string): void {
@@ -131,6 +133,10 @@ export class KeptViews {
 
   #set(sessionId: string, view: KeptView): void {
     this.delete(sessionId);
+    // One that is too large for all of the memory would only drive the others out.
+    if (view.bytes > this.#capacity) {
+      return;
+    }
     this.#views.set(sessionId, view);
     this.#bytes += view.bytes;
     for (const oldest of this.#views.keys()) {
