@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { createAgent } from "langchain";
 import { RedisChatMemory, sessionConfig } from "langchain-redis-memory";
 import { redisMemoryMiddleware, steeringMiddleware } from "langchain-redis-memory/agent";
+import { RedisSaver } from "langchain-redis-memory/checkpoint";
 import { redisRuns, type RedisRuns } from "langchain-redis-memory/runs";
 import { startTcpProxy } from "../../testkit/proxies/tcp-proxy.js";
 import { lookup, lookupCall, sketch, ToolModel } from "../support/agents.js";
@@ -15,11 +16,18 @@ afterEach(closeMemories);
 
 const settings = { lostAfterMs: 300, batchMs: 1 };
 /** More than a run sends once it is told something; mail does not count. */
-const mostSends = 14;
-const scenes = fc.record({
+const mostSends = 20;
+interface Scene {
+  readonly sends: number;
+  readonly persist: "turn" | "step";
+  readonly turnId: string;
+  readonly hasCheckpointer: boolean;
+}
+const scenes: fc.Arbitrary<Scene> = fc.record({
   sends: fc.nat(mostSends),
   persist: fc.constantFrom("turn", "step"),
   turnId: fc.constantFrom("t", "u"),
+  hasCheckpointer: fc.boolean(),
 });
 
 describe("what is said to an agent", () => {
@@ -49,18 +57,20 @@ describe("what is said to an agent", () => {
   function play(
     memory: RedisChatMemory,
     runs: RedisRuns,
-    { turnId, persist, script }: { turnId: string; persist: "turn" | "step"; script: () => Promise<string | object> },
+    { turnId, persist, hasCheckpointer, script }: Omit<Scene, "sends"> & { script: () => Promise<string | object> },
   ) {
     const middleware = [redisMemoryMiddleware({ memory, persist }), steeringMiddleware({ runs })];
-    const agent = createAgent({ model: new ToolModel(script as never), tools: [lookup], middleware });
+    const threads = hasCheckpointer ? { checkpointer: new RedisSaver({ memory }) } : {};
+    const agent = createAgent({ model: new ToolModel(script as never), tools: [lookup], middleware, ...threads });
     const input = { messages: [{ role: "user" as const, content: turnId, id: `question ${turnId}` }] };
-    const session = sessionConfig({ sessionId: "s", turnId });
+    const { configurable } = sessionConfig({ sessionId: "s", turnId });
+    const session = { configurable: { ...configurable, thread_id: "s" } };
     return runs.start("s", { turnId, whileRunning: "queue" }, (signal) => agent.stream(input, { ...session, signal }));
   }
 
   it("is stored once and in order, or is for the next run, wherever its process dies", async () => {
     await fc.assert(
-      fc.asyncProperty(scenes, async ({ sends, persist, turnId }) => {
+      fc.asyncProperty(scenes, async ({ sends, ...scene }) => {
         const redis = { keyPrefix: uniquePrefix() };
         const [far, near] = [await mortal(redis.keyPrefix), newMemory({ redis })];
         const runs = [redisRuns(far.memory, settings), redisRuns(near, settings)] as const;
@@ -76,14 +86,14 @@ describe("what is said to an agent", () => {
           }
           return calls === 1 ? lookupCall("x") : "answer";
         };
-        const first = play(far.memory, runs[0], { turnId: "t", persist, script }).catch(() => undefined);
+        const first = play(far.memory, runs[0], { ...scene, turnId: "t", script }).catch(() => undefined);
         // Also where the run of the first process goes through.
         const reading = first.then((run) => run && all(run));
         while (calls === 0) {
           await new Promise((resolve) => setTimeout(resolve, 5));
         }
         await lastsUntilOver(runs[1]);
-        await all(await play(near, runs[1], { turnId, persist, script: async () => "answer" }));
+        await all(await play(near, runs[1], { ...scene, script: async () => "answer" }));
         const stored = sketch(await near.history("s").getTranscript());
         const said = ["m1", "m2"].filter((_, index) => told[index] === "steered");
         const saidIn = (texts: readonly string[]) => texts.filter((text) => /^m\d$/.test(text));
