@@ -4,6 +4,7 @@ import { RedisChatMemory, sessionConfig, withRedisMemory } from "langchain-redis
 import { redisMemoryMiddleware, steeringMiddleware } from "langchain-redis-memory/agent";
 import { redisRuns, type RedisRuns, type RedisRunsOptions } from "langchain-redis-memory/runs";
 import { ToolModel } from "../support/agents.js";
+import { until } from "../../testkit/servers/until.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
 import { closeMemories, newMemory } from "../support/memories.js";
 import { echoModel } from "../support/scripted-model.js";
@@ -113,6 +114,22 @@ describe("a run", () => {
     await ttls();
     const own = ["run", "run:steers", "run:queue"].map((name) => `${keyPrefix}:{s}:${name}`);
     expect([...seen].sort()).toEqual([...own, `${keyPrefix}:{process}:mail`].sort());
+  });
+
+  it("lives on while its work is silent, for longer than a run is kept", async () => {
+    const { runs, keyPrefix } = twoInstances({ lostAfterMs: 400 });
+    const client = closed(new Redis(sharedRedisUrl()));
+    const key = `${keyPrefix}:{s}:run`;
+    await runs[0].start("s", { turnId: "t" }, spoken().work);
+    await client.pexpire(key, 60_000);
+    const now = performance.now.bind(performance);
+    const clock = jest.spyOn(performance, "now").mockImplementation(() => now() + 1_800_000);
+    try {
+      await until("the run's key lives for longer", async () => (await client.pttl(key)) > 3_000_000);
+    } finally {
+      clock.mockRestore();
+    }
+    expect(await runs[1].active("s")).toMatchObject({ turnId: "t", state: "running" });
   });
 
   it("takes one more connection of its process, whatever is started and joined", async () => {

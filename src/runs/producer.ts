@@ -53,6 +53,7 @@ export class Producer {
   #isTruncated = false;
   #isWaiting = false;
   #isStopped = false;
+  #isEnding = false;
   /** A chunk that cannot be written, which ends the run. */
   #failure: unknown;
   /** The end of a run that nothing more can be written to: another process ended it, or Redis refuses it. */
@@ -75,6 +76,14 @@ export class Producer {
   /** Messages for the run, which its middleware takes. */
   get steers(): RunSteers {
     return this.#setting.steers;
+  }
+
+  /** Called again and again: a run that is silent for long lives on, with what was said to it. Never rejects. */
+  async prolong(): Promise<void> {
+    if (!this.#isEnding && performance.now() - this.#prolonged > prolongMs) {
+      this.#prolonged = performance.now();
+      await this.#setting.store.prolong(this.#setting.session).catch(() => undefined);
+    }
   }
 
   /** Stops the work; what it said is stored, and the run ends as stopped. */
@@ -111,6 +120,7 @@ export class Producer {
 
   /** Ends the run. Never rejects. */
   async finish(given: RunEnd): Promise<void> {
+    this.#isEnding = true;
     // LangChain rejects the stream of a run that is stopped.
     const end: RunEnd = this.#isStopped ? { state: "stopped" } : given;
     if (end.state === "stopped" || end.state === "failed") {
@@ -215,7 +225,6 @@ export class Producer {
       await this.#seal();
       await this.#add();
       await this.#tellAll();
-      await this.#prolong();
     } catch (error) {
       this.#over = { state: "failed", error: codeOf(error) };
       this.stopping.abort();
@@ -318,13 +327,6 @@ export class Producer {
     const isThere = await this.#setting.tell(instance).catch(() => true);
     if (!isThere) {
       this.#followers.delete(instance);
-    }
-  }
-
-  async #prolong(): Promise<void> {
-    if (performance.now() - this.#prolonged > prolongMs) {
-      this.#prolonged = performance.now();
-      await this.#setting.store.prolong(this.#setting.session).catch(() => undefined);
     }
   }
 }

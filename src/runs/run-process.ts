@@ -63,6 +63,7 @@ export class RunProcess {
       letter: (letter) => this.#receive(letter),
       beat: () => {
         this.#feeds.forEach((feed) => void feed.beat());
+        this.#producers.forEach((producer) => void producer.prolong());
         this.#stops.forEach((asked, name) => void this.#stopAgain(name, asked).catch(() => undefined));
       },
     });

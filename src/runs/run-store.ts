@@ -152,10 +152,13 @@ export class RunStore {
     return holder?.split(" ")[0];
   }
 
-  /** Lets a run that takes long live on. */
+  /** Lets a run that takes long live on, and what was said to it. */
   async prolong(session: SessionRef): Promise<void> {
-    const args = [this.#keys(session).run, runTtlMs.running];
-    await this.#send("prolongRun", session, { verb: "pexpire", args });
+    const { run, steers } = this.#keys(session);
+    const prolonged = [run, steers].map((key) =>
+      this.#send("prolongRun", session, { verb: "pexpire", args: [key, runTtlMs.running] }),
+    );
+    await Promise.all(prolonged);
   }
 
   /** Seals a text of a run for its place; a text stays plain where the memory stores plain text. */
