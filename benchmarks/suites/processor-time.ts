@@ -52,7 +52,7 @@ export async function processorTimeSuite({ server, quick }: Setting): Promise<Se
       "with several instances uses.",
     tables: parts.flatMap(({ tables }) => tables),
     targets: parts.flatMap(({ targets }) => targets),
-    headlines: parts.flatMap(({ headlines }) => headlines),
+    headlines: parts[0]!.headlines.map((headline, at) => both(headline, parts[1]!.headlines[at]!)),
   };
 }
 
@@ -61,6 +61,17 @@ interface Part {
   readonly tables: Table[];
   readonly targets: Target[];
   readonly headlines: Headline[];
+}
+
+/** One line of eight at once and one at a time. */
+function both(eight: Headline, one: Headline): Headline {
+  return {
+    ...eight,
+    what: `${eight.what}, eight at once; one at a time`,
+    ours: `${eight.ours}; ${one.ours}`,
+    others: `${eight.others}; ${one.others}`,
+    difference: `${eight.difference}; ${one.difference}`,
+  };
 }
 
 async function measureBlock(
@@ -163,13 +174,15 @@ function partOf(
   };
   const headline = (kind: keyof Used, what: string) => {
     const [ours, ...others] = middles(kind).map((microseconds) => microseconds / 1000);
-    const name = `processor time of the ${what}, ${way}`;
-    return timeHeadline({ what: name, inReadme: true, ours: ours!, others: others.slice(0, 2) });
+    return timeHeadline({ what, inReadme: true, ours: ours!, others: others.slice(0, 2) });
   };
   return {
     tables: [beside, alone],
     targets: targetsOf({ way, lanes, contenders, middles, kinds }),
-    headlines: [headline("turn", "server for a turn"), headline("read", `client for a read of ${length}`)],
+    headlines: [
+      headline("turn", "processor time of the server for a turn"),
+      headline("read", `processor time of the client for a read of ${length}`),
+    ],
   };
 }
 

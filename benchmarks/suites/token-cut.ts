@@ -199,7 +199,6 @@ function section(cases: readonly Case[], edits: readonly Case[], lengths: readon
     headlines: [
       timeHeadline({
         what: `cut of ${name} messages to ${whole(maxTokens)} tokens, each counted once`,
-        inReadme: true,
         ours: of(fresh),
         others: [of(trimOnce)],
         note: "trimMessages with a counter that remembers",
