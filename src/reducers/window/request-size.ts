@@ -120,7 +120,7 @@ interface Anchor {
   readonly name: AskedName;
   readonly billed: number;
   readonly thought: number;
-  /** Tokens of the provider for one of the counter. */
+  /** Tokens of the provider for one more of the counter. */
   readonly ratio: number;
 }
 
@@ -142,12 +142,38 @@ function anchorIn(messages: readonly BaseMessage[], asked: readonly AskedName[])
     if (name !== undefined && typeof billed === "number" && billed > 0) {
       const thought = knownCount(message, name.askedAs) as number;
       const ratio = billed / thought;
-      return ratio >= smallestRatio
-        ? { index, name, billed, thought, ratio: name.isWhole && ratio <= largestRatio ? ratio : 1 }
-        : undefined;
+      const known = { index, name, billed, thought };
+      const isWhole = name.isWhole && ratio <= largestRatio;
+      const slope = isWhole ? (slopeAt(messages, known) ?? ratio) : 1;
+      return ratio < smallestRatio ? undefined : { ...known, ratio: slope };
     }
   }
   return undefined;
+}
+
+/** Requests that differ by less, of the newest one's size, do not show what a token more is billed. */
+const smallestStep = 0.2;
+
+/**
+ * Tokens of the provider for one more of the counter, by the earlier answer whose request differed most in size: the
+ * share of system prompt and tools, which no cut removes, may be another one. Undefined where no answer shows it.
+ */
+function slopeAt(messages: readonly BaseMessage[], newest: Omit<Anchor, "ratio">): number | undefined {
+  const { askedAs } = newest.name;
+  let [step, slope]: [number, number | undefined] = [smallestStep * newest.thought, undefined];
+  for (let index = newest.index - 1; index >= 0; index -= 1) {
+    const message = messages[index] as AIMessage;
+    const thought = knownCount(message, askedAs);
+    const billed = message.usage_metadata?.input_tokens;
+    if (compactionIn(message) !== undefined) {
+      break;
+    }
+    if (typeof thought === "number" && typeof billed === "number" && Math.abs(newest.thought - thought) >= step) {
+      step = Math.abs(newest.thought - thought);
+      slope = (newest.billed - billed) / (newest.thought - thought);
+    }
+  }
+  return slope !== undefined && slope >= smallestRatio && slope <= largestRatio ? slope : undefined;
 }
 
 /** Tokens of what a request holds besides the messages that can be reduced. */
