@@ -24,12 +24,14 @@ const folder = values.folder === undefined ? mkdtempSync(join(tmpdir(), "adapter
 try {
   await install();
   const report = play();
-  const invalid = report.failing.filter((cell) => cell.startsWith("toModel/"));
+  // Of models in sight, and of those that are not.
+  const isReady = (cell) => cell.startsWith("toModel/") || cell.startsWith("hidden/");
+  const invalid = report.failing.filter(isReady);
   const lost = Object.entries(report.replays.lost).flatMap(([cell, texts]) => {
     const isNamed = withoutTextsBesideCalls[wanted].some((target) => cell.endsWith(` > ${target}`));
     return texts.filter((text) => !isNamed || !textsBesideCalls.includes(text)).map((text) => `${cell}: ${text}`);
   });
-  const ready = report.played.filter((cell) => cell.startsWith("toModel/")).length;
+  const ready = report.played.filter(isReady).length;
   invalid.forEach((cell) => console.log(`invalid: ${cell}`));
   lost.forEach((text) => console.log(`lost: ${text}`));
   console.log(`${wanted}: ${ready - invalid.length} of ${ready} cells are valid, ${lost.length} texts or calls lost`);

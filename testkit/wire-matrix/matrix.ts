@@ -52,7 +52,7 @@ export function matrixCell({ arm, source, target, operation }: Omit<FailingCell,
 }
 
 /** A function that calls a model, as a memory sees it. */
-const hiddenModel = new RunnableLambda({ func: () => "" });
+export const hiddenModel = new RunnableLambda({ func: () => "" });
 
 /** The tool that the conversations call. */
 export const tool = {

@@ -3,7 +3,7 @@ import { toModel } from "../../src/entries/structure.js";
 import { captureWire } from "../../testing/wire/capture-wire.js";
 import { sources, type Target, targets } from "./adapters.js";
 import { makeConversation } from "./conversations.js";
-import { tool } from "./matrix.js";
+import { hiddenModel, tool } from "./matrix.js";
 
 /** Conversations a source: with twelve sources, 36. */
 const seeds = [1, 2, 3];
@@ -35,8 +35,13 @@ export async function replayReport(): Promise<ReplayReport> {
       } else {
         mended[`${source.name} ${seed}`] = plain.startsWith("{") ? "another body" : plain;
       }
+      // The turn that goes on is left out: where no model is in sight, its answers are the model's own.
+      const asked = messages.slice(0, messages.findLastIndex((message) => message.getType() === "human") + 1);
       for (const target of all) {
-        const missing = missingIn(await readyBody(messages, target), messages);
+        const missing = [
+          ...missingIn(await readyBody(messages, target), messages),
+          ...missingIn(await hiddenBody(asked, target), asked),
+        ];
         if (missing.length > 0) {
           (lost[`${source.name} > ${target.name}`] ??= []).push(...missing);
         }
@@ -52,6 +57,12 @@ async function bodyOf(messages: readonly BaseMessage[], { model }: Pick<Target, 
 
 async function readyBody(messages: readonly BaseMessage[], { model }: Pick<Target, "model">): Promise<string> {
   const ready = await toModel(messages, { model, tools: [tool] });
+  return bodyOf(ready.messages, { model });
+}
+
+/** The body for a model that a function calls. */
+async function hiddenBody(messages: readonly BaseMessage[], { model }: Pick<Target, "model">): Promise<string> {
+  const ready = await toModel(messages, { model: hiddenModel, tools: [tool] });
   return bodyOf(ready.messages, { model });
 }
 
