@@ -41,10 +41,13 @@ export const focuses: Readonly<Record<PlantName, Focus>> = {
   // Clears beside writers, whose replies are lost, and reads that show that the first of them was made.
   "clear-again": {
     ...{ reducers: ["none"], removals: ["clear"], faults: ["lose-reply"] },
-    weights: { ...brief, clear: 8, "read-view": 10, "read-transcript": 5, "put-checkpoints": 0 },
+    weights: { ...brief, clear: 20, "read-view": 15, "append-plain": 15, "retry-turn": 0, "put-checkpoints": 0 },
   },
   // Rewinds of several writers.
-  "blind-rewind": { reducers: ["none"], removals: ["rewind"], weights: { ...brief, rewind: 12, "replace-from": 6 } },
+  "blind-rewind": {
+    ...{ reducers: ["none"], removals: ["rewind"] },
+    weights: { ...brief, rewind: 25, "replace-from": 20, "append-with-ids": 20, "put-checkpoints": 0 },
+  },
   // Turns of chains that come again.
   "turn-mark": { reducers: ["none"], removals: ["none"], weights: { ...quiet, "chain-turn": 8, "retry-turn": 15 } },
   "chain-turn-name": {
