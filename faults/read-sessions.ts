@@ -1,3 +1,4 @@
+import type { Redis } from "ioredis";
 import { encryption } from "./client/doors.js";
 import { openStores } from "./client/open-stores.js";
 import { issuesOf, tokensOf } from "./client/lane.js";
@@ -20,6 +21,8 @@ export interface SessionPlace {
   slotOf(id: string): Promise<number | undefined>;
   /** The number of keys that a session has. */
   countKeys(id: string): Promise<number>;
+  /** When each of the keys that there are expires, in milliseconds; -1 for never. */
+  expiriesOf(id: string): Promise<readonly number[]>;
 }
 
 /** Which sessions are read; of those that were erased, the keys are counted too. */
@@ -33,8 +36,9 @@ export async function readSessions(topology: Topology, wanted: WantedSessions): 
   const stores = openStores(topology.direct, true);
   const slotOf = async (id: string) => (topology.name === "cluster" ? slotIn(topology, id) : undefined);
   try {
-    const place = { store: stores.plain, slotOf, countKeys: (id: string) => countKeys(topology, id) };
-    return await readSessionsOf(place, wanted);
+    const countKeys = (id: string) => countKeysOf(topology, id);
+    const expiriesOf = (id: string) => expiriesIn(topology, id);
+    return await readSessionsOf({ store: stores.plain, slotOf, countKeys, expiriesOf }, wanted);
   } finally {
     await stores.close();
   }
@@ -48,6 +52,7 @@ export async function readSessionsOf(place: SessionPlace, { ids, erased }: Wante
     const page = ids.slice(first, first + atOnce);
     const read = async (id: string) => ({
       ...(await readSession({ ...place, store }, id)),
+      expiries: await place.expiriesOf(id),
       ...(erased.has(id) && { keys: await place.countKeys(id) }),
     });
     sessions.push(...(await Promise.all(page.map(read))));
@@ -84,11 +89,26 @@ async function slotIn(topology: Topology, id: string): Promise<number> {
 }
 
 /** The keys of a session on all masters. */
-async function countKeys(topology: Topology, id: string): Promise<number> {
-  const { log, ids, state } = sessionKeys("lcmem", id);
-  const masters = await topology.masters();
-  const counts = await Promise.all(
-    masters.map((node) => node.use((client) => client.exists(log, ids, state)).catch(() => 0)),
-  );
+async function countKeysOf(topology: Topology, id: string): Promise<number> {
+  const counts = await onMasters(topology, (client) => client.exists(...keysOf(id)));
   return counts.reduce((sum, count) => sum + count, 0);
+}
+
+async function expiriesIn(topology: Topology, id: string): Promise<number[]> {
+  const times = await onMasters(topology, (client) =>
+    Promise.all(keysOf(id).map(async (key) => Number(await client.call("PEXPIRETIME", key)))),
+  );
+  return times.flat().filter((time) => time >= -1);
+}
+
+/** What the masters answer that hold the keys. */
+async function onMasters<T>(topology: Topology, ask: (client: Redis) => Promise<T>): Promise<T[]> {
+  const masters = await topology.masters();
+  const answers = masters.map((node) => node.use(async (client) => [await ask(client)]).catch(() => []));
+  return (await Promise.all(answers)).flat();
+}
+
+function keysOf(id: string): string[] {
+  const { log, ids, state } = sessionKeys("lcmem", id);
+  return [log, ids, state];
 }

@@ -61,6 +61,11 @@ export const focuses: Readonly<Record<PlantName, Focus>> = {
   "stale-length": { reducers: ["summary"], removals: ["none"], weights: { ...brief, "append-with-ids": 10 } },
   "base-left": { reducers: ["truncation"], removals: ["none"], weights: { ...brief, "read-view": 8 } },
   "head-left": { reducers: ["summary"], removals: ["rewind"], weights: { ...brief, rewind: 8, "take-back": 6 } },
+  // Turns that hold the session, some by a process that stops meanwhile.
+  "unfenced-turn": {
+    ...{ reducers: ["none"], removals: ["none"] },
+    weights: { ...brief, "held-turn": 40, "put-checkpoints": 0, "append-with-turn-id": 0 },
+  },
   // Keys that are rotated beside rewinds, after which others write as much again.
   "blind-swap": {
     ...{ reducers: ["none"], removals: ["rewind"], isEncrypted: true },
@@ -71,7 +76,7 @@ export const focuses: Readonly<Record<PlantName, Focus>> = {
   // Copies of sessions that are rewound meanwhile.
   "fork-moment": {
     ...{ reducers: ["truncation"], removals: ["rewind"] },
-    weights: { ...brief, "fork-session": 12, "replace-from": 6, rewind: 8, "take-back": 4 },
+    weights: { ...brief, "fork-session": 10, rewind: 30, "append-with-ids": 15, "put-checkpoints": 0 },
   },
   // Walks through lists that are longer than a page.
   "list-page": {

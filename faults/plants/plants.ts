@@ -203,6 +203,14 @@ export const plants = {
       replacement: "",
     },
   ],
+  /** A turn that holds its session writes by a history that knows nothing of the hold. */
+  "unfenced-turn": [
+    {
+      file: "src/memory/redis-chat-memory.ts",
+      search: 'const session = sessionOf("withTurn", history);',
+      replacement: 'const session = sessionOf("withTurn", this.history(sessionId, identity));',
+    },
+  ],
   /** A record is sealed anew whatever stands in its place meanwhile. */
   "blind-swap": [
     {

@@ -152,6 +152,7 @@ async function findPlants(names: readonly PlantName[]): Promise<boolean> {
     const programs = await loadPrograms(plant);
     const simulator = new Simulator(server, programs);
     const begin = performance.now();
+    const busy = process.cpuUsage();
     let findings: readonly string[] = [];
     let seed = 0;
     while (findings.length === 0 && performance.now() - begin < 60_000) {
@@ -160,7 +161,8 @@ async function findPlants(names: readonly PlantName[]): Promise<boolean> {
     }
     const seconds = ((performance.now() - begin) / 1_000).toFixed(1);
     const says = findings.length === 0 ? "NOT FOUND" : `found by ${[...new Set(findings.map(kindOf))].join(", ")}`;
-    print(`${plant}: ${says}, seed ${seed}, ${seconds} s`);
+    const { user, system } = process.cpuUsage(busy);
+    print(`${plant}: ${says}, seed ${seed}, ${seconds} s, ${((user + system) / 1e6).toFixed(1)} s of CPU`);
     areFound &&= findings.length > 0;
   }
   return areFound;

@@ -92,16 +92,12 @@ export async function readEnding(
   for (const id of wanted.damaged) {
     await memory.history(id).rebuild();
   }
-  const place = { store, slotOf: async (id: string) => slots.get(id), countKeys: (id: string) => client.exists(id) };
+  const countKeys = (id: string) => client.exists(id);
+  const expiriesOf = (id: string) => client.expiries(id);
+  const place = { store, slotOf: async (id: string) => slots.get(id), countKeys, expiriesOf };
   const sessions = await readSessionsOf(place, wanted);
   return {
-    sessions: await Promise.all(
-      sessions.map(async (session) => ({
-        ...session,
-        wasRebuilt: wanted.damaged.includes(session.id),
-        expiries: await client.expiries(session.id),
-      })),
-    ),
+    sessions: sessions.map((session) => ({ ...session, wasRebuilt: wanted.damaged.includes(session.id) })),
     lists: await readListsOf(store, wanted.owners),
     threads: await readThreadsOf(store, wanted.threads),
   };
