@@ -33,6 +33,10 @@ export const searches = {
   "stop button": "docs/chat-page.md",
   "prompt caching": "docs/reducers.md",
   "Next.js": "docs/chat-page.md",
+  retry: "docs/chains.md",
+  SSE: "docs/agent-api.md",
+  TTL: "docs/options.md",
+  expire: "docs/options.md",
 };
 
 /** The searches that lead to a guide. */
