@@ -1,4 +1,4 @@
-import { refusalFrom, refuseFenced } from "../store/refusals.js";
+import { refusalFrom, refuseFenced, refuseOwner } from "../store/refusals.js";
 import type { SessionRef } from "../store/session-ref.js";
 import { keyNames } from "../store/writer-keys.js";
 
@@ -27,14 +27,14 @@ export function passGate<Answer = never>(
   { stored, isErased, checks = everyCheck, repeated }: GatedCall<Answer>,
 ): Answer | undefined {
   const { key = "", ownership } = stored ?? {};
-  const { owner, keys } = session;
-  const refuse = (check: Check | "owner", word: string, lacks: boolean) => {
-    if (lacks && (check === "owner" || checks.includes(check))) {
+  const { keys } = session;
+  const refuse = (check: Check, word: string, lacks: boolean) => {
+    if (lacks && checks.includes(check)) {
       throw refusalFrom(word, key, { operation, sessionId: session.id })!;
     }
   };
   refuse("erased", "ERASED", isErased);
-  refuse("owner", "OWNER", owner !== undefined && (ownership?.owner ?? owner) !== owner);
+  refuseOwner(session, ownership?.owner);
   refuse("key", "KEY", !keyNames(key).every((name) => keys?.known.includes(name)));
   const { answer, hold } = repeated?.() ?? { answer: undefined, hold: session.hold };
   if (answer !== undefined) {
