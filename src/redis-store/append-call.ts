@@ -5,13 +5,13 @@ import { idHash, lastHash } from "../redis/keys.js";
 import { unknownReply } from "../redis/errors.js";
 import { beginsRound } from "../store/record-text.js";
 import { randomToken } from "../base/ids.js";
+import type { HoldPlace } from "../store/holds.js";
 import type { KeptView } from "./kept-views.js";
 import { viewReply, type ViewReply } from "./reads.js";
 import type { AppendPlan } from "../store/append-decision.js";
 import type { SessionView } from "../store/session-reads.js";
 import type { AppendRequest, AppendResult, ReplaceTailRequest } from "../store/session-writes.js";
 import type { SideChanges } from "../store/side-fields.js";
-import { takenHold, type TakenHold } from "./holds.js";
 import { hashesOf, marksOf, turnFrom } from "./turn-marks.js";
 
 /** Side changes as arguments of a script: counts for the request, then pairs to set and fields to remove. */
@@ -161,6 +161,17 @@ export function shownIn(reply: unknown): ViewReply | undefined {
   const [word, ...rest] = (Array.isArray(reply) ? reply : []) as unknown[];
   const shown = word === "OK" ? rest[5] : word === "TURN" ? rest[6] : undefined;
   return Array.isArray(shown) ? viewReply(shown) : undefined;
+}
+
+/** A hold in a script's reply, and the session's remaining time to live in milliseconds. */
+export interface TakenHold {
+  readonly place: HoldPlace & { readonly isHeld: true };
+  readonly left: number;
+}
+
+/** Converts a script's fencing token, epoch and remaining time to live. */
+export function takenHold(fence: unknown, epoch: unknown, left: unknown): TakenHold {
+  return { place: { isHeld: true, hold: { token: Number(fence), epoch: String(epoch) } }, left: Number(left) };
 }
 
 /** Splits a reply of the append script from the hold that was acquired with it. */

@@ -3,6 +3,7 @@ import { checkTicket, checkHoldRequest, heldBy, checkInteger } from "../store/re
 import type { HeldTicket, HoldPlace, HoldRequest } from "../store/holds.js";
 import type { SessionRef } from "../store/session-ref.js";
 import { askOf, runOnSession, askText } from "../redis/script-runner.js";
+import { takenHold } from "./append-call.js";
 import type { RedisCalls } from "./calls.js";
 import { unknownReply } from "../redis/errors.js";
 import {
@@ -30,7 +31,7 @@ import {
 import type { StoredRounds } from "../store/session-reads.js";
 import type { SideWrite } from "../store/side-fields.js";
 import type { StoredTurn } from "../store/turns.js";
-import { extendExpiry, keepAlive, takenHold } from "./holds.js";
+import { extendExpiry, keepAlive } from "./holds.js";
 import { roundsFrom } from "./reads.js";
 import { readSide, writeSide } from "./side.js";
 import { turnFrom } from "./turn-marks.js";

@@ -5,19 +5,9 @@ import type { HeldTicket, HoldPlace, HoldRequest } from "../store/holds.js";
 import { checkHoldRequest, checkInteger } from "../store/request-checks.js";
 import type { ReadViewOptions } from "../store/session-reads.js";
 import type { SessionRef } from "../store/session-ref.js";
+import { takenHold } from "./append-call.js";
 import type { RedisCalls } from "./calls.js";
 import { viewReply, type ViewReply } from "./reads.js";
-
-/** A hold in a script's reply, and the session's remaining time to live in milliseconds. */
-export interface TakenHold {
-  readonly place: HoldPlace & { readonly isHeld: true };
-  readonly left: number;
-}
-
-/** Converts a script's fencing token, epoch and remaining time to live. */
-export function takenHold(fence: unknown, epoch: unknown, left: unknown): TakenHold {
-  return { place: { isHeld: true, hold: { token: Number(fence), epoch: String(epoch) } }, left: Number(left) };
-}
 
 /** Extends the expiry of a held session. Not awaited: a hold is renewed long before its session expires. */
 export function keepAlive(

@@ -26,10 +26,18 @@ import {
 import type { SessionRef } from "../store/session-ref.js";
 import type { CompleteSessionStore } from "../store/session-store.js";
 import type { AppendRequest, AppendResult, CommitRequest } from "../store/session-writes.js";
-import { appendArguments, appendResult, fullReply, heldReply, ownerIn, shownIn } from "./append-call.js";
+import {
+  appendArguments,
+  appendResult,
+  fullReply,
+  heldReply,
+  ownerIn,
+  shownIn,
+  type TakenHold,
+} from "./append-call.js";
 import type { PlannedRequest, RedisCalls, SessionCall, SessionPlace } from "./calls.js";
 import { commitArguments } from "./commit-call.js";
-import { keepAlive, takeAndRead, type TakenHold } from "./holds.js";
+import { keepAlive, takeAndRead } from "./holds.js";
 import { indexAfter, KeptViews, type OwnAppend, type ReadView, viewBehind } from "./kept-views.js";
 import {
   checkOwner,
@@ -209,9 +217,10 @@ export class RedisSessionStore implements CompleteSessionStore {
       taken,
     }: { readonly request: AppendRequest; readonly result: AppendResult; readonly taken: TakenHold },
   ): AppendResult {
-    // The write itself sets the expiry.
-    const left = result.turn === undefined && ttlMs !== undefined ? Infinity : taken.left;
-    keepAlive(this.#calls, session, { held: take!, left });
+    // A write with a time to live has set the expiry itself.
+    if (taken.left >= 0 && (result.turn !== undefined || ttlMs === undefined)) {
+      keepAlive(this.#calls, session, { held: take!, left: taken.left });
+    }
     return { ...result, place: taken.place };
   }
 

@@ -163,7 +163,8 @@ function asHash({ script, keys, args, writes }: ScriptCall): Sending {
 export async function runOnSession(runner: ScriptRunner, name: CallName, call: ScriptCall): Promise<unknown> {
   const reply = await runner.run(name, call);
   const [word, detail] = Array.isArray(reply) ? (reply as unknown[]) : [];
-  const refusal = refusalFrom(word, detail, name);
+  // Replies of the short path begin with a number, and refuse nothing.
+  const refusal = /^[A-Z]/.test(String(word ?? "")) ? refusalFrom(word, detail, name) : undefined;
   if (refusal !== undefined) {
     throw refusal;
   }

@@ -143,10 +143,8 @@ export async function writeTurn(
 }
 
 /** Checks the options of an append. @throws ConfigurationError naming the option */
-export function checkedAppend(options: AppendOptions | undefined): SchemaOutput<typeof appendSchema> {
-  return options === undefined || namesTurnOnly(options)
-    ? (options ?? {})
-    : parseOptions("append", appendSchema(), options);
+export function checkedAppend(options: AppendOptions): SchemaOutput<typeof appendSchema> {
+  return namesTurnOnly(options) ? options : parseOptions("append", appendSchema(), options);
 }
 
 /** True for a turn's name and settings, as {@link appendSchema} accepts them: every turn brings them. */

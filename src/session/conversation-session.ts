@@ -169,7 +169,7 @@ export class ConversationSession implements SessionOfMemory {
 
   /** Adds a turn. One round trip; one more for a reduction. */
   async append(messages: readonly BaseMessage[], options?: AppendOptions): Promise<AppendOutcome> {
-    const checked = checkedAppend(options);
+    const checked = options === undefined ? {} : checkedAppend(options);
     const { side } = checked;
     if (side !== undefined) {
       requireGroup('append() with "side"', this.context.store, "beside");
