@@ -3,6 +3,7 @@ import { counted, whole } from "../model/figures-in-words.js";
 import type { ModelFact } from "../model/facts-of-models.js";
 import { hashOf } from "./address.js";
 import { Conversation } from "./conversation.js";
+import { type Fact, FactList } from "./fact-list.js";
 import { useChanges, useLiveEvents } from "./hooks.js";
 import { RawTexts } from "./markdown-text.js";
 import { SessionModel } from "./session-model.js";
@@ -78,7 +79,7 @@ function SessionColumn({ model, models }: { model: SessionModel; models: readonl
 function ColumnFigures({ moment }: { moment: NonNullable<ReturnType<typeof useShownMoment>> }) {
   const { session, view, usage } = moment;
   const { sessionId, title, owner, next, base, rounds, reductionCount, damage } = session;
-  const facts: readonly (readonly [string, string | undefined])[] = [
+  const facts: readonly Fact[] = [
     ["Id", title === undefined ? undefined : sessionId],
     ["Owner", owner],
     ["Stored", `${counted(next - base, "message")} in ${counted(rounds, "round")}`],
@@ -87,18 +88,5 @@ function ColumnFigures({ moment }: { moment: NonNullable<ReturnType<typeof useSh
     ["Answers took", usage.total && `${counted(usage.total.input, "token")} in, ${whole(usage.total.output)} out`],
     ["Damage", damage],
   ];
-  return (
-    <dl class="facts">
-      {facts.flatMap(([term, value]) =>
-        value === undefined
-          ? []
-          : [
-              <dt key={term}>{term}</dt>,
-              <dd key={`${term} value`}>
-                <bdi>{value}</bdi>
-              </dd>,
-            ],
-      )}
-    </dl>
-  );
+  return <FactList facts={facts} />;
 }

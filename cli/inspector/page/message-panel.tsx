@@ -1,5 +1,6 @@
 import { counted, secondOf } from "../model/figures-in-words.js";
 import type { ShownMessage } from "../model/data.js";
+import { type Fact, FactList } from "./fact-list.js";
 import { isAt } from "./finding-marks.js";
 import { FoldedJson } from "./json-text.js";
 import { roleWords } from "./role-words.js";
@@ -96,7 +97,7 @@ interface FactsProps {
 
 function Facts({ model, message, name }: FactsProps) {
   const { id, at, tokens, answers, status, type, details } = message;
-  const facts: readonly (readonly [string, string | undefined])[] = [
+  const facts: readonly Fact[] = [
     ["Id", id],
     ["Type", type],
     ["Stored", at === undefined ? undefined : `${secondOf(at)} (UTC)`],
@@ -107,18 +108,7 @@ function Facts({ model, message, name }: FactsProps) {
   return (
     <section>
       <h2 class="small">What is stored</h2>
-      <dl class="facts">
-        {facts.flatMap(([term, value]) =>
-          value === undefined
-            ? []
-            : [
-                <dt key={term}>{term}</dt>,
-                <dd key={`${term} value`}>
-                  <bdi>{value}</bdi>
-                </dd>,
-              ],
-        )}
-      </dl>
+      <FactList facts={facts} />
       {details !== undefined && (
         <div class="details">
           <FoldedJson model={model} name={name} text={details} />
