@@ -104,10 +104,10 @@ export class SimulatedServer {
     return this.#client.unlink(...keys);
   }
 
-  /** Lets the time of keys run out: they are gone at the next millisecond. */
-  async expire(keys: readonly string[]): Promise<boolean> {
+  /** Lets the time of keys run out, in so many milliseconds. */
+  async expire(keys: readonly string[], milliseconds: number): Promise<boolean> {
     this.#setClock();
-    const replies = await Promise.all(keys.map((key) => this.#client.pexpire(key, 1)));
+    const replies = await Promise.all(keys.map((key) => this.#client.pexpire(key, milliseconds)));
     return replies.includes(1);
   }
 

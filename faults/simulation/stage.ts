@@ -202,13 +202,14 @@ export class Stage {
   }
 
   /** The keys of a session run out, all at once: to the clients it is a clear by somebody else. */
-  async #expire({ id }: SessionPlan): Promise<void> {
+  async #expire({ id, expires }: SessionPlan): Promise<void> {
     const { world, server } = this.#parts;
     const line = (entry: object) => `${JSON.stringify(entry)}\n`;
     const journal = this.#journals.get("server-0") ?? [];
     this.#journals.set("server-0", journal);
     const asked = world.tick();
-    if (await server.expire(keysOf(id))) {
+    // A write that comes in the same millisecond gives a session with an expiry all its time again.
+    if (await server.expire(keysOf(id), expires === true ? 0 : 1)) {
       world.plan(world.now + 2_000, `${id} is over`, {
         happen: () => {
           journal.push(line({ at: asked, ask: asked, do: "clear", session: id }));
