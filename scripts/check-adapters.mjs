@@ -3,7 +3,7 @@
 //
 // Usage: npm run check:wire:adapters -- lowest|newest [--folder <folder that keeps them>]
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
@@ -26,8 +26,11 @@ try {
   const report = play();
   // Of models in sight, and of those that are not.
   const isReady = (cell) => cell.startsWith("toModel/") || cell.startsWith("hidden/");
-  const invalid = report.failing.filter(isReady);
+  const invalid = report.failing.filter((cell) => isReady(cell) && !isListed(cell) && !isUnread(cell));
   const lost = Object.entries(report.replays.lost).flatMap(([cell, texts]) => {
+    if (isUnread(cell.replace("hidden: ", "hidden/")) || isToGoogle(cell)) {
+      return [];
+    }
     const isNamed = withoutTextsBesideCalls[wanted].some((target) => cell.endsWith(` > ${target}`));
     return texts.filter((text) => !isNamed || !textsBesideCalls.includes(text)).map((text) => `${cell}: ${text}`);
   });
@@ -40,6 +43,27 @@ try {
   if (values.folder === undefined) {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** Cells that fail with the lockfile's adapters too, as `hidden/source > target/operation: cause`. */
+function isListed(cell) {
+  const { hidden } = JSON.parse(readFileSync("__tests__/wire/failing-cells.json", "utf8"));
+  return Object.entries(hidden).some(([cause, pairs]) =>
+    Object.entries(pairs).some(([pair, operations]) =>
+      operations.some((operation) => cell === `hidden/${pair}/${operation}: ${cause}`),
+    ),
+  );
+}
+
+/** Behind OpenAI's answers, a ChatGoogle out of sight reads no calls. */
+function isToGoogle(cell) {
+  return /^hidden: (?:openai|responses|deepseek|mistral)\S* > google$/.test(cell);
+}
+
+/** ChatOpenAI before 1.1 sends no calls of messages that are marked for models out of sight. */
+function isUnread(cell) {
+  const isMarked = /^hidden\/(?:anthropic|google|mistral|bedrock)\S* > (?:openai|responses|deepseek)/.test(cell);
+  return wanted === "lowest" && isMarked;
 }
 
 async function install() {

@@ -147,7 +147,7 @@ describe("toModel", () => {
       new HumanMessage("Hi"),
       called,
       new ToolMessage({ content: "found", name: "lookup", tool_call_id: "c" }),
-      new AIMessage("Found."),
+      new AIMessage({ content: "Found.", response_metadata: { model_provider: "google" } }),
       new HumanMessage("Bye"),
     ];
     const text = { type: "text", text: "I look." };

@@ -42,11 +42,16 @@ async function reportOf(cell: string): Promise<CellReport> {
  */
 const excepted = ["recalled", "late system message"].map((operation) => `hidden/invoke/google-genai/${operation}`);
 const secondSystem = "System message should be the first one";
+/** Calls behind no answer that tells its provider: a ChatGoogle out of sight does not read them, see the matrix. */
+const unread = "hidden/invoke/google/repair: calls by hand";
 
-it.each(cells)(`no request is refused, and no run fails (${name}): %s`, async (cell) => {
-  const { requests, ...report } = await reportOf(cell);
-  const failed = report.failed.filter((failure) => !excepted.includes(cell) || !failure.endsWith(secondSystem));
-  expect({ ...report, failed }).toEqual({ cell, refused: [], failed: [], happened: true });
-  expect(report.failed.length > 0).toBe(excepted.includes(cell));
-  expect(requests).toBeGreaterThan(1);
-});
+it.each(cells.filter((cell) => cell !== unread))(
+  `no request is refused, and no run fails (${name}): %s`,
+  async (cell) => {
+    const { requests, ...report } = await reportOf(cell);
+    const failed = report.failed.filter((failure) => !excepted.includes(cell) || !failure.endsWith(secondSystem));
+    expect({ ...report, failed }).toEqual({ cell, refused: [], failed: [], happened: true });
+    expect(report.failed.length > 0).toBe(excepted.includes(cell));
+    expect(requests).toBeGreaterThan(1);
+  },
+);

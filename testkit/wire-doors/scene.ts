@@ -121,7 +121,11 @@ export class Scene {
   /** Adapters of other providers; two servers of one kind would give the same ids. */
   get otherProviders(): readonly DoorProvider[] {
     const { kind } = providers[this.cell.provider];
-    return (["anthropic", "responses", "google"] as const).filter((name) => providers[name].kind !== kind);
+    // Behind OpenAI's answers, a ChatGoogle out of sight reads no calls: the matrix lists it.
+    const unread = kind.startsWith("openai") ? "google" : "responses";
+    return (["anthropic", "responses", "google"] as const).filter(
+      (name) => providers[name].kind !== kind && (this.cell.door !== "hidden" || name !== unread),
+    );
   }
 
   /** Every request, oldest first; those of another provider in front. */

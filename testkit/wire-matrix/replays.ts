@@ -14,7 +14,7 @@ export interface ReplayReport {
   readonly equal: number;
   /** The others, as `source seed`, and what the adapter threw without `toModel`. */
   readonly mended: Readonly<Record<string, string>>;
-  /** Texts and calls that are not in a target's body, by `source > target`. */
+  /** Texts and calls that are not in a target's body, by `source > target`; `hidden: ` where the model is hidden. */
   readonly lost: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -38,12 +38,12 @@ export async function replayReport(): Promise<ReplayReport> {
       // The turn that goes on is left out: where no model is in sight, its answers are the model's own.
       const asked = messages.slice(0, messages.findLastIndex((message) => message.getType() === "human") + 1);
       for (const target of all) {
-        const missing = [
-          ...missingIn(await readyBody(messages, target), messages),
-          ...missingIn(await hiddenBody(asked, target), asked),
-        ];
-        if (missing.length > 0) {
-          (lost[`${source.name} > ${target.name}`] ??= []).push(...missing);
+        const missing = {
+          [`${source.name} > ${target.name}`]: missingIn(await readyBody(messages, target), messages),
+          [`hidden: ${source.name} > ${target.name}`]: missingIn(await hiddenBody(asked, target), asked),
+        };
+        for (const [pair, texts] of Object.entries(missing).filter(([, { length }]) => length > 0)) {
+          (lost[pair] ??= []).push(...texts);
         }
       }
     }

@@ -2,7 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 
 /**
  * An adapter between LangChain's messages and a provider's API, by the name of its profile. `neutral` is the form that
- * all of them read: texts and `tool_calls`.
+ * nearly all of them read: texts and `tool_calls`.
  *
  * @example
  * import { builtInProfiles, type Adapter } from "langchain-redis-memory/structure";

@@ -77,6 +77,15 @@ export function plainOfReadable(message: BaseMessage): BaseMessage {
     : message;
 }
 
+/**
+ * True where calls need a form that ChatGoogle reads too. The newest answer's provider is likely to be asked again, and
+ * ChatOpenAI before 1.1 sends no calls of marked messages: they stay plain behind its answers and unsigned ones.
+ */
+export function needsReadableCalls(messages: readonly BaseMessage[]): boolean {
+  const newest = messages.findLast((message) => originOf(message) !== undefined);
+  return newest !== undefined && originOf(newest) !== "openai";
+}
+
 /** A plain answer whose calls every adapter reads; any other message as it is. */
 export function readableByAll(message: BaseMessage, facts: FormFacts): BaseMessage {
   const isAnswer = (message.getType() as string) === "ai" && originOf(message) !== "other" && !isReadable(message);

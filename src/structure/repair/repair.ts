@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { readableByAll } from "../adapters/neutral.js";
+import { needsReadableCalls, readableByAll } from "../adapters/neutral.js";
 import { noDoubledCalls, orderInMessage } from "../rules/content-rules.js";
 import { earlyRules, isValid, lastQuestionIn, lateRules, readStructure, rulesFor } from "../rules/find-issues.js";
 import type { MessagePlace, MessageRule } from "../rules/rules.js";
@@ -38,7 +38,7 @@ export function repairAs({ criteria, choices }: RepairPlan, messages: readonly B
 export function repairRequest(plan: RepairPlan, messages: readonly BaseMessage[]): RepairedConversation {
   const repaired = repairAs(plan, messages);
   const { profile, model, storesReasoning } = plan.criteria;
-  if (profile.adapter !== "neutral" || model !== undefined) {
+  if (profile.adapter !== "neutral" || model !== undefined || !needsReadableCalls(messages)) {
     return repaired;
   }
   const last = lastQuestionIn(repaired.messages);

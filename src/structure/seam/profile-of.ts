@@ -68,8 +68,8 @@ const adapterOf: ReadonlyMap<string, Adapter> = new Map<string, Adapter>([
  * The profile of a chat model: of its class and API, also behind `bindTools`, `withConfig`, `withRetry`,
  * `withFallbacks` and `withStructuredOutput`, and of the model that `initChatModel` makes for the run's `config`. A
  * chain with one model has that model's, and so has an agent of `createAgent` whose middleware wraps no model call.
- * A model that is not known, and models of several adapters, have `neutral`, which every adapter reads; never another
- * adapter's.
+ * A model that is not known, and models of several adapters, have `neutral`, which nearly every adapter reads; never
+ * another adapter's.
  *
  * @example
  * import { ChatOpenAI } from "@langchain/openai";
