@@ -13,9 +13,10 @@ export interface Task {
 const atOnce = 8;
 const turnsPerSession = 10;
 
-const contenders = openContenders(process.argv[2]!);
+const [url, before] = process.argv.slice(2);
+const contenders = openContenders(url!);
 for (const contender of contenders) {
-  await play(contender, () => true, 200);
+  await play(contender, () => true, Number(before));
 }
 process.on("message", (task: Task) => void measure(task));
 process.once("disconnect", () => process.exit());

@@ -9,6 +9,8 @@ import type { Section, Setting } from "../report/section.js";
 import { names } from "../setting/contenders.js";
 
 const contenders = [names.ours, names.redis, names.community];
+/** Turns of each contender in each process before the first that counts: V8 has compiled their code by then. */
+const untilCompiled = 3_000;
 const script = fileURLToPath(new URL("../children/client-process.ts", import.meta.url));
 
 /** Turns a second of 1 to 8 client processes that share a server. */
@@ -16,7 +18,7 @@ export async function processesSuite({ server, quick }: Setting): Promise<Sectio
   const counts = quick ? [1, 2] : [1, 2, 4, 8];
   const cleaner = new Redis(server.url);
   const children = Array.from({ length: counts.at(-1)! }, () =>
-    fork(script, [server.url], { execArgv: ["--import", "tsx"] }),
+    fork(script, [server.url, String(quick ? 20 : untilCompiled)], { execArgv: ["--import", "tsx"] }),
   );
   await Promise.all(children.map(nextMessage));
   const lines: number[][][] = [];
@@ -72,7 +74,9 @@ function section(counts: readonly number[], lines: readonly number[][][]): Secti
     about:
       "Turns a second (a read and a write of two messages with a time to live) of several client " +
       "processes, eight sessions at once in each, on one server; median and range of the repeats. Clients " +
-      "and server share the machine's cores.",
+      "and server share the machine's cores. " +
+      `Each process has played ${whole(untilCompiled)} turns of each package before: until its code is compiled, ` +
+      "this package carries a third as many as the peers.",
     tables: [{ title: "Turns a second, by number of client processes", head, rows }],
     targets: [
       atLeast("turns a second, 8 client processes, against @langchain/community", 0.8, ours! / others[1]!),

@@ -164,7 +164,8 @@ function headlineOf({ room, bills }: Room): Headline {
   const never = bills.get(neverCut)!;
   return {
     what: `prompt tokens billed, recorded requests with tools, room ${whole(room)}`,
-    inReadme: true,
+    // One of them: the README is short.
+    inReadme: room === Math.min(...rooms),
     ours: shown(windowName),
     others: `${shown(trimmedName)} (trimMessages); ${whole(billed(never, cachedPrice))} (never cut)`,
     difference: `${digits(against(bills.get(windowName)!, bills.get(trimmedName)!))} × as many`,

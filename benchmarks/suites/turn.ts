@@ -4,9 +4,9 @@ import { ChatPromptTemplate, MessagesPlaceholder } from "@langchain/core/prompts
 import { RunnableLambda, RunnableWithMessageHistory, type Runnable } from "@langchain/core/runnables";
 import { Redis } from "ioredis";
 import { RedisChatMemory, withRedisMemory } from "langchain-redis-memory";
-import { interleave, type Runner } from "../measure/interleave.js";
+import { interleave, type Rounds, type Runner } from "../measure/interleave.js";
 import { barsOf } from "../report/charts.js";
-import { atLeast, atMost, comparisonTable } from "../report/format.js";
+import { atLeast, atMost, comparisonTable, whole } from "../report/format.js";
 import { timeHeadline } from "../report/headlines.js";
 import type { Case, Section, Setting } from "../report/section.js";
 import { names, openContenders, sessionTTL, type Contender } from "../setting/contenders.js";
@@ -16,6 +16,8 @@ import { startSlowNetwork } from "../setting/proxy.js";
 const latencies = [0, 1, 5];
 const turnsPerSession = 10;
 const lengthBefore = 20;
+/** Turns before the first that counts: V8 has compiled the code of all contenders by then. */
+const untilCompiled = 2_000;
 const byLatency = {
   file: "a-turn-by-latency",
   title: "How long a turn of a chain takes",
@@ -24,13 +26,18 @@ const byLatency = {
 
 /** Time of a whole turn of a chain: read, prompt, model (which answers at once), write. */
 export async function turnSuite({ server, quick }: Setting): Promise<Section> {
-  const direct: Case = { name: "no proxy", measured: await compareTurns(server.url, quick ? 3 : 400) };
+  const few = { rounds: 3, warmup: 1 };
+  const direct: Case = {
+    name: "no proxy",
+    measured: await compareTurns(server.url, quick ? few : { rounds: 400, warmup: untilCompiled }),
+  };
   const cases: Case[] = [];
   for (const latency of latencies) {
     const network = await startSlowNetwork(server.port, latency);
+    const rounds = { 0: 200, 1: 120, 5: 40 }[latency]!;
     cases.push({
       name: `${latency} ms`,
-      measured: await compareTurns(network.url, quick ? 2 : { 0: 200, 1: 120, 5: 40 }[latency]!),
+      measured: await compareTurns(network.url, quick ? few : { rounds, warmup: Math.ceil(rounds / 8) }),
     });
     network.stop();
   }
@@ -43,6 +50,8 @@ export async function turnSuite({ server, quick }: Setting): Promise<Section> {
       `${lengthBefore + 2 * turnsPerSession} messages with a time to live: \`withRedisMemory\` against ` +
       `\`RunnableWithMessageHistory\` with the peers' histories, all with \`historyMessagesKey\`, the ` +
       "peers' best case. " +
+      `Each has played ${whole(untilCompiled)} turns before, as a process that serves: until its code is compiled, a ` +
+      "turn of this package takes twice as long as one of the peers. " +
       "What LangChain itself costs is in all of them. Latency is added to each reply by a proxy; 0 ms goes " +
       "through it too.",
     tables: [comparisonTable("A turn, by network latency", [direct, ...cases])],
@@ -62,7 +71,7 @@ export async function turnSuite({ server, quick }: Setting): Promise<Section> {
   };
 }
 
-async function compareTurns(url: string, rounds: number) {
+async function compareTurns(url: string, rounds: Rounds) {
   const contenders = openContenders(url);
   const client = new Redis(url);
   const memory = new RedisChatMemory({ client, sessionTTL });
@@ -70,7 +79,7 @@ async function compareTurns(url: string, rounds: number) {
     contender.name === names.ours ? ourChain(memory) : peerChain(contender),
   );
   const runners = contenders.map((contender, index) => turnRunner(contender, chains[index]!));
-  const measured = await interleave(runners, { rounds, warmup: Math.max(1, Math.ceil(rounds / 8)) });
+  const measured = await interleave(runners, rounds);
   await Promise.all([client.disconnect(), ...contenders.map((contender) => contender.close())]);
   return measured;
 }
