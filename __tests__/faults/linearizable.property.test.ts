@@ -47,9 +47,9 @@ const call = fc
 describe("The search for an order of calls", () => {
   it("agrees with all orders tried one by one", () => {
     fc.assert(
-      fc.property(fc.array(call, { maxLength: 6 }), (calls) => {
-        const isFound = linearize(calls, new LogModel()).verdict === "linearizable";
-        expect(isFound).toBe(isLinearizable(calls));
+      fc.property(fc.array(call, { maxLength: 6 }), fc.boolean(), (calls, discards) => {
+        const isFound = linearize(calls, new LogModel({ discards })).verdict === "linearizable";
+        expect(isFound).toBe(isLinearizable(calls, new LogModel({ discards })));
       }),
       { numRuns: 1_000 },
     );
@@ -106,6 +106,7 @@ describe("Journals of sessions from which something is removed", () => {
       "a turn in place of another",
       [append("a"), [{ do: "replace", turn: "b", count: 2, replaces: "a" }, {}] as const, view("b:0-1")],
     ],
+    ["nothing, where a rewind left what was discarded", [append("a"), append("b"), rewind("b"), view("")]],
     [
       "a view that starts inside of a turn",
       [append("a", 9), append("b"), rewind("b"), append("c"), view("a:0-0 a:5-8 c:0-1")],
@@ -125,6 +126,9 @@ describe("Journals of sessions from which something is removed", () => {
     ["a turn in two halves", [append("a"), append("b"), rewind("b"), append("c"), view("a:0-0 c:0-1 a:1-1")]],
     ["the first half of the newest turn", [append("a"), append("b"), rewind("b"), append("c"), view("a:0-1 c:0-0")]],
     ["a rewind to nothing", [append("a"), rewind("b")]],
+    ["nothing, where nothing was removed", [append("a"), append("b"), view("")]],
+    ["nothing, where a newer turn stands behind the rewind", [append("a"), rewind("a"), append("b"), view("")]],
+    ["nothing, where all is kept", [append("a"), append("b"), rewind("b"), view(""), transcript("a:0-1")]],
   ])("may not show %s", (_, lines) => {
     expect(journalOf(lines).anomalies).not.toEqual([]);
   });

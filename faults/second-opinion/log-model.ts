@@ -18,14 +18,24 @@ export type LogOperation =
       readonly summed?: boolean;
     };
 
-/** A log that a turn is in once, and that a rewind cuts. */
+/**
+ * A log that a turn is in once, and that a rewind cuts. Where messages are discarded when they leave the view, all that
+ * a rewind leaves may have been discarded: a reduction may take any turn that others stand behind.
+ */
 export class LogModel implements Model<LogOperation> {
+  readonly #discards: boolean;
   readonly #turns: string[] = [];
   readonly #places = new Map<string, number>();
   /** How often each turn was stored, removed ones included. */
   readonly #stored = new Map<string, number>();
   /** The hash of the log up to each turn. */
   readonly #hashes: number[] = [];
+  /** True where something stood behind the newest turn, so that a reduction may have discarded that one too. */
+  #wasLonger = false;
+
+  constructor({ discards = false }: { readonly discards?: boolean } = {}) {
+    this.#discards = discards;
+  }
 
   isRead({ kind }: LogOperation): boolean {
     return kind === "read";
@@ -47,7 +57,8 @@ export class LogModel implements Model<LogOperation> {
   }
 
   fingerprint(): string {
-    return `${this.#turns.length} ${this.#hashes.at(-1) ?? 0}`;
+    const more = this.#discards && this.#wasLonger ? " was longer" : "";
+    return `${this.#turns.length} ${this.#hashes.at(-1) ?? 0}${more}`;
   }
 
   #replace({ turn, from }: { readonly turn: string; readonly from: string }): Undo | "same" | undefined {
@@ -84,6 +95,8 @@ export class LogModel implements Model<LogOperation> {
   }
 
   #push(turn: string): Undo {
+    const wasLonger = this.#wasLonger;
+    this.#wasLonger = false;
     this.#places.set(turn, this.#turns.length);
     this.#hashes.push(hashOf(turn, this.#hashes.at(-1) ?? 0));
     this.#turns.push(turn);
@@ -91,6 +104,7 @@ export class LogModel implements Model<LogOperation> {
       this.#places.delete(turn);
       this.#hashes.pop();
       this.#turns.pop();
+      this.#wasLonger = wasLonger;
     };
   }
 
@@ -98,10 +112,15 @@ export class LogModel implements Model<LogOperation> {
     if (place === undefined) {
       return undefined;
     }
+    const wasLonger = this.#wasLonger;
     const gone = this.#turns.splice(place);
     this.#hashes.splice(place);
     gone.forEach((turn) => this.#places.delete(turn));
-    return () => gone.forEach((turn) => this.#push(turn));
+    this.#wasLonger = true;
+    return () => {
+      gone.forEach((turn) => this.#push(turn));
+      this.#wasLonger = wasLonger;
+    };
   }
 
   #isRead({ shows, turns, besides, summed }: Extract<LogOperation, { kind: "read" }>): boolean {
@@ -118,7 +137,7 @@ export class LogModel implements Model<LogOperation> {
   #hasNewest(turns: readonly string[], besides: ReadonlySet<string> | undefined, summed: boolean): boolean {
     const newest = this.#turns.at(-1);
     if (turns.length === 0 && (besides?.size ?? 0) === 0) {
-      return newest === undefined || summed;
+      return newest === undefined || summed || (this.#discards && this.#wasLonger);
     }
     const places = turns.map((turn) => this.#places.get(turn) ?? -1);
     const isOrdered = places.every((place, at) => place > (places[at - 1] ?? -1));

@@ -42,9 +42,16 @@ export function judgeLog(session: string, calls: readonly Call[], last: LastRead
       ...write,
       rank: "turn" in write.does ? (ranks.get(write.does.turn) ?? ranks.size) : ranks.size,
     }));
-  const result = shows.anomalies.length > 0 ? undefined : linearize([...writes, ...reads], new LogModel());
+  const discards = mayDiscard(own, last);
+  const result = shows.anomalies.length > 0 ? undefined : linearize([...writes, ...reads], new LogModel({ discards }));
   const stuck = result?.verdict === "not linearizable" ? [{ name: "not-linearizable", says: words(result.at) }] : [];
   return { anomalies: [...shows.anomalies, ...stuck], undecided: result?.verdict === "undecided" };
+}
+
+/** Of a session that is cleared, the last read does not tell what was discarded before. */
+function mayDiscard(own: readonly Call[], last: LastRead | undefined): boolean {
+  const isTold = last !== undefined && !own.some(({ does }) => does === "clear" || does === "erase");
+  return isTold ? last.discarded > 0 : !own.some(({ whole }) => whole);
 }
 
 type Write = Omit<Operation<LogOperation>, "rank">;
