@@ -2,7 +2,7 @@ import { emptyRounds, type StoredRounds } from "../store/session-reads.js";
 import type { SessionBeside } from "../store/beside.js";
 import type { HeldTicket, HoldPlace, HoldRequest } from "../store/holds.js";
 import { randomToken } from "../base/ids.js";
-import { checkInteger, checkSideWrite } from "../store/request-checks.js";
+import { checkHoldRequest, checkInteger, checkSideWrite, checkTicket, heldBy } from "../store/request-checks.js";
 import {
   checkPageRequest,
   pageBounds,
@@ -15,7 +15,7 @@ import type { SessionRef } from "../store/session-ref.js";
 import { applySide, sideWithPrefix, type SideWrite } from "../store/side-fields.js";
 import type { StoredTurn } from "../store/turns.js";
 import { withKey } from "../store/writer-keys.js";
-import { InMemoryHolds } from "./holds.js";
+import { isUntouched, keepAlive, takeHold } from "./holds.js";
 import { claimSession } from "./owners.js";
 import { newSession, nextPosition, roundsOf, type InMemorySession } from "./session.js";
 import type { InMemorySessions } from "./sessions.js";
@@ -24,13 +24,11 @@ import { storedTurn } from "./turns.js";
 /** In-memory data of sessions beside their logs. */
 export class InMemoryBeside implements SessionBeside {
   readonly #sessions: InMemorySessions;
-  readonly #holds: InMemoryHolds;
   readonly #leases: InMemoryLeases;
 
   constructor(sessions: InMemorySessions, leases: InMemoryLeases) {
     this.#sessions = sessions;
     this.#leases = leases;
-    this.#holds = new InMemoryHolds(sessions);
   }
 
   async readSide(session: SessionRef, prefix: string): Promise<Readonly<Record<string, string>>> {
@@ -93,20 +91,47 @@ export class InMemoryBeside implements SessionBeside {
     });
   }
 
-  takeHold(session: SessionRef, request: HoldRequest): Promise<HoldPlace> {
-    return this.#holds.take(session, request);
+  async takeHold(session: SessionRef, request: HoldRequest): Promise<HoldPlace> {
+    checkHoldRequest(request);
+    return this.#sessions.call("takeHold", session, () => takeHold(this.#sessions, session, request));
   }
 
-  renewHold(session: SessionRef, held: HeldTicket): Promise<boolean> {
-    return this.#holds.renew(session, held);
+  async renewHold({ id }: SessionRef, held: HeldTicket): Promise<boolean> {
+    checkTicket(held);
+    return this.#sessions.call("renewHold", { id }, () => {
+      const stored = this.#sessions.find({ id });
+      const holder = stored?.queue.holder;
+      if (stored === undefined || holder?.ticket !== held.ticket) {
+        return false;
+      }
+      stored.queue.holder = { ...holder, endsAt: this.#sessions.now() + held.holdMs };
+      keepAlive(this.#sessions, stored, held);
+      return true;
+    });
   }
 
-  giveBackHold(session: SessionRef, ticket: string): Promise<void> {
-    return this.#holds.giveBack(session, ticket);
+  async giveBackHold({ id }: SessionRef, ticket: string): Promise<void> {
+    return this.#sessions.call("giveBackHold", { id }, () => {
+      const stored = this.#sessions.find({ id });
+      stored?.queue.waiters.delete(ticket);
+      if (stored?.queue.holder?.ticket === ticket) {
+        stored.queue.holder = undefined;
+        if (stored.queue.waiters.size === 0 && isUntouched(stored)) {
+          this.#sessions.delete(id);
+        }
+      }
+    });
   }
 
-  restart(session: SessionRef): Promise<string> {
-    return this.#holds.restart(session);
+  async restart(session: SessionRef): Promise<string> {
+    heldBy(session);
+    return this.#sessions.call("restart", session, () => {
+      const stored = this.#sessions.writable("restart", session, ["erased", "hold"]);
+      const { queue, fence, expiresAt } = stored ?? newSession();
+      const restarted = { ...newSession(), queue, fence, expiresAt };
+      this.#sessions.keep(session.id, restarted, undefined);
+      return restarted.epoch;
+    });
   }
 
   async acquireLease(session: SessionRef, ttlMs: number): Promise<string | undefined> {

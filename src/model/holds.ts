@@ -1,4 +1,3 @@
-import { checkTicket, checkHoldRequest, heldBy } from "../store/request-checks.js";
 import type { SessionRef } from "../store/session-ref.js";
 import type { HeldTicket, HoldRequest, HoldPlace } from "../store/holds.js";
 import { newSession, type InMemorySession } from "./session.js";
@@ -11,62 +10,8 @@ export interface InMemoryHold {
   readonly waiters: Map<string, number>;
 }
 
-/** The holds of sessions in memory. */
-export class InMemoryHolds {
-  readonly #sessions: InMemorySessions;
-
-  constructor(sessions: InMemorySessions) {
-    this.#sessions = sessions;
-  }
-
-  async take(session: SessionRef, entry: HoldRequest): Promise<HoldPlace> {
-    checkHoldRequest(entry);
-    return this.#sessions.call("takeHold", session, () => takeHold(this.#sessions, session, entry));
-  }
-
-  async renew({ id }: SessionRef, { ticket, holdMs, ttlMs }: HeldTicket): Promise<boolean> {
-    checkTicket({ ticket, holdMs, ttlMs });
-    return this.#sessions.call("renewHold", { id }, () => {
-      const session = this.#sessions.find({ id });
-      if (session?.queue.holder?.ticket !== ticket) {
-        return false;
-      }
-      session.queue.holder = { ...session.queue.holder, endsAt: this.#sessions.now() + holdMs };
-      keepAlive(this.#sessions, session, { holdMs, ttlMs });
-      return true;
-    });
-  }
-
-  async restart(session: SessionRef): Promise<string> {
-    heldBy(session);
-    return this.#sessions.call("restart", session, () => {
-      const stored = this.#sessions.writable("restart", session, ["erased", "hold"]);
-      const { queue, fence, expiresAt } = stored ?? newSession();
-      const restarted = { ...newSession(), queue, fence, expiresAt };
-      this.#sessions.keep(session.id, restarted, undefined);
-      return restarted.epoch;
-    });
-  }
-
-  async giveBack({ id }: SessionRef, ticket: string): Promise<void> {
-    return this.#sessions.call("giveBackHold", { id }, () => {
-      const session = this.#sessions.find({ id });
-      if (session === undefined) {
-        return;
-      }
-      const { queue } = session;
-      queue.waiters.delete(ticket);
-      if (queue.holder?.ticket === ticket) {
-        queue.holder = undefined;
-        if (queue.waiters.size === 0 && isUntouched(session)) {
-          this.#sessions.delete(id);
-        }
-      }
-    });
-  }
-}
-
-function keepAlive(
+/** Extends the life of a session that would expire before its hold is renewed again. */
+export function keepAlive(
   sessions: InMemorySessions,
   session: InMemorySession,
   { holdMs, ttlMs }: Pick<HeldTicket, "holdMs" | "ttlMs">,
@@ -81,19 +26,15 @@ function keepAlive(
 export function takeHold(sessions: InMemorySessions, session: SessionRef, entry: HoldRequest): HoldPlace {
   const found = sessions.writable("takeHold", session, ["erased"]);
   const stored = found ?? newSession();
-  const place = placeIn(stored, entry, sessions.now());
+  const now = sessions.now();
+  const ahead = aheadIn(stored, entry, now);
+  const place: HoldPlace = ahead === undefined ? takeIn(stored, entry, now) : { isHeld: false, ahead };
   if (found === undefined) {
     sessions.keep(session.id, stored, entry.ttlMs);
   } else if (place.isHeld) {
     keepAlive(sessions, stored, entry);
   }
   return place;
-}
-
-/** Acquires the hold, or keeps the ticket's place in the queue. */
-export function placeIn(session: InMemorySession, request: HoldRequest, now: number): HoldPlace {
-  const ahead = aheadIn(session, request, now);
-  return ahead === undefined ? takeIn(session, request, now) : { isHeld: false, ahead };
 }
 
 /** Number of waiters ahead of the ticket, which keeps its place in the queue; undefined if it can acquire the hold. */
@@ -123,7 +64,7 @@ export function takeIn(session: InMemorySession, { ticket, holdMs }: HoldRequest
 }
 
 /** True if nothing was ever written to a session. */
-function isUntouched({ epoch, rev, base, log, side, total, ownership }: InMemorySession): boolean {
+export function isUntouched({ epoch, rev, base, log, side, total, ownership }: InMemorySession): boolean {
   const isNamed = ownership.owner !== undefined || ownership.labelVersion !== "";
   return epoch === rev && base === 0 && log.length === 0 && side.size === 0 && total === undefined && !isNamed;
 }
