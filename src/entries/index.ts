@@ -24,7 +24,7 @@ export type { Round } from "../messages/rounds.js";
 export { summaryMarkOf, type SummaryMark } from "../messages/roles.js";
 
 export { InMemorySessionStore } from "../model/in-memory-session-store.js";
-export type { InMemorySessionStoreOptions } from "../model/in-memory-store-options.js";
+export type { InMemorySessionStoreOptions } from "../model/in-memory-session-store.js";
 export type { RedisClient } from "../redis/client.js";
 export { RedisSessionStore } from "../redis-store/redis-session-store.js";
 export type { ConnectionSource, RedisSessionStoreOptions, RedisStoreSettings } from "../redis/store-options.js";

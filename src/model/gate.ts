@@ -24,7 +24,7 @@ export const everyCheck: readonly Check[] = ["erased", "key", "hold"];
 export function passGate<Answer = never>(
   operation: string,
   session: SessionRef,
-  { stored, isErased, checks = everyCheck, repeated }: GatedCall<Answer>,
+  { stored, isErased, checks, repeated }: GatedCall<Answer>,
 ): Answer | undefined {
   const { key = "", ownership } = stored ?? {};
   const { keys } = session;
@@ -58,7 +58,7 @@ interface GatedCall<Answer> {
   /** Undefined where the session does not exist. */
   readonly stored: Gated | undefined;
   readonly isErased: boolean;
-  readonly checks?: readonly Check[];
+  readonly checks: readonly Check[];
   /** Asked behind the checks that say who may know of the first call, before those that it made fail itself. */
   readonly repeated?: (() => Repetition<Answer>) | undefined;
 }

@@ -1,4 +1,6 @@
-import { parseOptions, type SchemaOutput } from "../base/options.js";
+import * as z from "zod/mini";
+import type { MemoryEventHandler } from "../base/events.js";
+import { anyFunction, lazy, parseOptions } from "../base/options.js";
 import { planAppend } from "../store/append-decision.js";
 import type { SessionBeside } from "../store/beside.js";
 import type { SessionCopies } from "../store/copies.js";
@@ -15,6 +17,7 @@ import {
 import type { SessionLists } from "../store/lists.js";
 import { checkCommit, checkHoldRequest, checkPage, type SizeLimits } from "../store/request-checks.js";
 import type { SessionRef } from "../store/session-ref.js";
+import { sizeLimits } from "../store/size-limits.js";
 import type { CompleteSessionStore } from "../store/session-store.js";
 import type { AppendRequest, AppendResult, CommitRequest } from "../store/session-writes.js";
 import { appendTo } from "./append.js";
@@ -23,9 +26,26 @@ import { InMemoryCopies } from "./copies.js";
 import { InMemoryEdits } from "./edits.js";
 import { takeHold } from "./holds.js";
 import { InMemoryLists } from "./lists.js";
-import { inMemoryStoreSchema, type InMemorySessionStoreOptions } from "./in-memory-store-options.js";
 import { commitTo, lookUp, newSession, pageOf, viewOf } from "./session.js";
 import { InMemorySessions } from "./sessions.js";
+
+/** Options of `InMemorySessionStore`. */
+export interface InMemorySessionStoreOptions {
+  /** Largest record and largest append, in bytes of UTF-8. @default 1,000,000 and 10,000,000 */
+  readonly limits?: Partial<SizeLimits>;
+  /** The clock for expiry, in milliseconds since 1970. @default Date.now */
+  readonly now?: () => number;
+  /** Receives a `command` event for every call, as for a round trip to Redis. */
+  readonly onEvent?: MemoryEventHandler;
+}
+
+const schema = lazy(() =>
+  z.strictObject({
+    limits: sizeLimits(),
+    now: z._default(anyFunction<() => number>(), () => Date.now),
+    onEvent: z.optional(anyFunction<MemoryEventHandler>()),
+  }),
+);
 
 /**
  * Keeps sessions in memory, for tests, demos and programs of one process. The reference implementation that other
@@ -34,7 +54,6 @@ import { InMemorySessions } from "./sessions.js";
  * Implements all of {@link SessionStore}, including expiry and limits. Sessions are lost when the process ends.
  */
 export class InMemorySessionStore implements CompleteSessionStore {
-  readonly #options: SchemaOutput<typeof inMemoryStoreSchema>;
   readonly #sessions: InMemorySessions;
   readonly limits: SizeLimits;
   readonly edits: SessionEdits;
@@ -45,8 +64,7 @@ export class InMemorySessionStore implements CompleteSessionStore {
 
   /** @throws ConfigurationError naming the option. */
   constructor(options: InMemorySessionStoreOptions = {}) {
-    this.#options = parseOptions("InMemorySessionStore", inMemoryStoreSchema(), options);
-    const { now, onEvent, limits } = this.#options;
+    const { now, onEvent, limits } = parseOptions("InMemorySessionStore", schema(), options);
     const leases = new InMemoryLeases();
     this.#sessions = new InMemorySessions({ now, onEvent, onSweep: () => leases.clear(now()) });
     this.limits = limits;

@@ -28,7 +28,7 @@ export class InMemoryLists implements SessionLists {
   ): Promise<SessionsPage> {
     checkInteger("limit", limit, 1);
     checkOptional("before", before === Infinity ? undefined : before, notNegative);
-    return this.#call("listSessions", () => {
+    return this.#sessions.callOfAll("listSessions", () => {
       const found = this.#of(owner).filter(([, { ownership }]) => ownership.place < before);
       found.sort(([, a], [, b]) => b.ownership.place - a.ownership.place);
       const page = found.slice(0, limit);
@@ -41,7 +41,7 @@ export class InMemoryLists implements SessionLists {
   }
 
   async count(owner: string): Promise<number> {
-    return this.#call("countSessions", () => this.#of(owner).length);
+    return this.#sessions.callOfAll("countSessions", () => this.#of(owner).length);
   }
 
   async describe(session: SessionRef): Promise<SessionDetails | undefined> {
@@ -82,7 +82,7 @@ export class InMemoryLists implements SessionLists {
     { guardMs, onProgress }: { readonly guardMs: number; readonly onProgress?: (progress: ListsProgress) => void },
   ): Promise<number> {
     checkInteger("guardMs", guardMs, 1);
-    return this.#call("eraseOwner", () => {
+    return this.#sessions.callOfAll("eraseOwner", () => {
       const found = this.#of(owner);
       const announced = this.#sessions.announcedTo(owner);
       [...found.map(([sessionId]) => sessionId), ...announced].forEach((id) => this.#sessions.guard(id, guardMs));
@@ -92,14 +92,16 @@ export class InMemoryLists implements SessionLists {
   }
 
   async *scan({ owner }: SessionAccess = {}): AsyncGenerator<string> {
-    const found = this.#call("scan", () => (owner === undefined ? [...this.#sessions.all()] : this.#of(owner)));
+    const found = this.#sessions.callOfAll("scan", () =>
+      owner === undefined ? [...this.#sessions.all()] : this.#of(owner),
+    );
     for (const [sessionId] of found) {
       yield sessionId;
     }
   }
 
   async reindex({ onProgress }: ListsReindex = {}): Promise<number> {
-    return this.#call("reindex", () => {
+    return this.#sessions.callOfAll("reindex", () => {
       const owned = [...this.#sessions.all()].filter(([, { ownership }]) => ownership.owner !== undefined);
       onProgress?.({ sessions: owned.length });
       return owned.length;
@@ -112,9 +114,5 @@ export class InMemoryLists implements SessionLists {
 
   #of(owner: string): [string, InMemorySession][] {
     return [...this.#sessions.all()].filter(([, { ownership }]) => ownership.owner === owner);
-  }
-
-  #call<T>(operation: string, work: () => T): T {
-    return this.#sessions.callOfAll(operation, work);
   }
 }

@@ -1,4 +1,5 @@
 import { randomToken } from "../base/ids.js";
+import { withoutUndefined } from "../base/options.js";
 import { maxUsageModels, type ModelUsage, type SessionDetails, type SessionLabel } from "../store/lists.js";
 import type { SessionRef } from "../store/session-ref.js";
 import type { NewRecord } from "../store/session-writes.js";
@@ -29,7 +30,7 @@ export function claimSession({ ownership }: InMemorySession, { owner, label }: S
 
 /** Replaces a session's label. */
 export function setLabel(ownership: InMemoryOwnership, label: SessionLabel): void {
-  ownership.label = definedOnly(label);
+  ownership.label = withoutUndefined(label);
   ownership.labelVersion = randomToken();
 }
 
@@ -67,12 +68,4 @@ export function detailsOf(sessionId: string, session: InMemorySession): SessionD
 
 function bounded(amount: number): number {
   return Math.min(amount, Number.MAX_SAFE_INTEGER);
-}
-
-function definedOnly({ title, metadata, listed }: SessionLabel): SessionLabel {
-  return {
-    ...(title !== undefined && { title }),
-    ...(metadata !== undefined && { metadata }),
-    ...(listed !== undefined && { listed }),
-  };
 }

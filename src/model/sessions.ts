@@ -13,11 +13,6 @@ export interface InMemorySessionsOptions {
   readonly onSweep: () => void;
 }
 
-interface Asked<Answer> {
-  readonly checks?: readonly Check[];
-  readonly repeated?: (stored: InMemorySession | undefined) => Repetition<Answer>;
-}
-
 /** A session that a caller may touch, and the reply to a repeated call. */
 interface Admitted<Answer> {
   readonly stored: InMemorySession | undefined;
@@ -81,12 +76,12 @@ export class InMemorySessions {
 
   /** Returns a session that has not expired; refuses another owner. */
   find(session: SessionRef): InMemorySession | undefined {
-    return this.#admit("", session, { checks: [] }).stored;
+    return this.writable("", session, []);
   }
 
   /** As {@link find}, for a call that writes: applies these checks of the gate. */
   writable(operation: string, session: SessionRef, checks: readonly Check[] = everyCheck): InMemorySession | undefined {
-    return this.#admit(operation, session, { checks }).stored;
+    return this.#admit(operation, session, checks).stored;
   }
 
   /** As {@link writable}, for a call whose first try may have been carried out: with the reply to a repetition. */
@@ -95,26 +90,20 @@ export class InMemorySessions {
     session: SessionRef,
     repeated: (stored: InMemorySession | undefined) => Repetition<Answer>,
   ): Admitted<Answer> {
-    return this.#admit(operation, session, { repeated });
+    return this.#admit(operation, session, everyCheck, repeated);
   }
 
   #admit<Answer = never>(
     operation: string,
     session: SessionRef,
-    { checks = everyCheck, repeated }: Asked<Answer>,
+    checks: readonly Check[],
+    repeated?: (stored: InMemorySession | undefined) => Repetition<Answer>,
   ): Admitted<Answer> {
-    const stored = this.#alive(session.id);
+    const found = this.#sessions.get(session.id);
+    const stored = found === undefined || this.#expired(found) ? undefined : found;
     const isErased = (this.#guards.get(session.id) ?? -1) >= this.now();
     const ask = repeated && (() => repeated(stored));
     return { stored, answer: passGate(operation, session, { stored, isErased, checks, repeated: ask }) };
-  }
-
-  #alive(id: string): InMemorySession | undefined {
-    const session = this.#sessions.get(id);
-    if (session === undefined || this.#expired(session)) {
-      return undefined;
-    }
-    return session;
   }
 
   /** Removes a session and leaves a tombstone, which refuses writes until it expires; a longer-lived one stays. */
