@@ -87,12 +87,12 @@ export function entryArguments({ details, version }: DescribedSession): string[]
   // The microseconds separate sessions of one millisecond. An import may name any time: clamped, so that none is placed
   // in the future, or among the members below the sessions.
   const place = Math.max(Number(firstScore), Math.min(updatedAt * 1_000 + (version % 1_000), version));
-  return [encodedMember(sessionId), String(version), String(expiresAt ?? ""), String(place), `${version} ${value}`];
+  return [encodeSessionId(sessionId), String(version), String(expiresAt ?? ""), String(place), `${version} ${value}`];
 }
 
 /** An announced entry, without a summary: the session may exist. */
 export function announcement(sessionId: string, expiresAt: number | undefined): string[] {
-  return [encodedMember(sessionId), "0", String(expiresAt ?? ""), "0", ""];
+  return [encodeSessionId(sessionId), "0", String(expiresAt ?? ""), "0", ""];
 }
 
 /** Stamp of a value, as compared by the scripts. */
@@ -107,11 +107,6 @@ export function entriesFrom(reply: readonly unknown[], first: number): IndexEntr
     const sessionId = decodeURIComponent(member);
     return { sessionId, stamp: stampOf(value), summary: summaryFrom(sessionId, value) };
   });
-}
-
-/** The session id encoded as in the names of its keys. */
-export function encodedMember(sessionId: string): string {
-  return encodeSessionId(sessionId);
 }
 
 function summaryFrom(sessionId: string, value: string): SessionSummary | undefined {

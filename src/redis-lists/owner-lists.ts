@@ -1,11 +1,4 @@
-import {
-  encodedMember,
-  entriesFrom,
-  entryArguments,
-  stampOf,
-  type DescribedSession,
-  type IndexEntry,
-} from "./entries.js";
+import { entriesFrom, entryArguments, stampOf, type DescribedSession, type IndexEntry } from "./entries.js";
 import { ownerKeys } from "../redis/keys.js";
 import type { CallName } from "../redis/errors.js";
 import type { ScriptRunner } from "../redis/script-runner.js";
@@ -19,6 +12,7 @@ import {
 } from "../redis/lua/later-scripts.js";
 import type { Script } from "../redis/script.js";
 import type { SessionSummary } from "../store/lists.js";
+import { encodeSessionId } from "../store/session-ref.js";
 import { SessionDescriber } from "./session-describer.js";
 
 /** Mode of a write of entries, see `put-entries.lua`. */
@@ -107,7 +101,7 @@ export class OwnerLists {
 
   /** Removes unchanged entries (compare-and-delete by stamp); announced ones only after `graceMs`. */
   async drop(owner: string, sessions: readonly SeenEntry[], graceMs: number): Promise<number> {
-    const pairs = sessions.flatMap(({ sessionId, stamp }) => [encodedMember(sessionId), stamp]);
+    const pairs = sessions.flatMap(({ sessionId, stamp }) => [encodeSessionId(sessionId), stamp]);
     const call = { script: dropEntriesScript, args: [String(graceMs), ...pairs], writes: true };
     return sessions.length === 0 ? 0 : Number(await this.#run("unlistSession", owner, call));
   }
@@ -115,7 +109,7 @@ export class OwnerLists {
   /** The last summary of a session in the owner's list, also while it is announced again; undefined if not listed. */
   async summary(owner: string, sessionId: string): Promise<SessionSummary | undefined> {
     const { summaries } = ownerKeys(this.#keyPrefix, owner);
-    const member = encodedMember(sessionId);
+    const member = encodeSessionId(sessionId);
     const value = await this.#runner.read(nameOf("listSessions", owner), { verb: "hget", args: [summaries, member] });
     return typeof value === "string" ? entriesFrom([member, value.replace(/^\?\d+ /, "")], 0)[0]!.summary : undefined;
   }
@@ -123,7 +117,7 @@ export class OwnerLists {
   /** The stamp of a session's entry; undefined if not listed. */
   async stamp(owner: string, sessionId: string): Promise<string | undefined> {
     const { summaries } = ownerKeys(this.#keyPrefix, owner);
-    const command = { verb: "hget", args: [summaries, encodedMember(sessionId)] };
+    const command = { verb: "hget", args: [summaries, encodeSessionId(sessionId)] };
     const value = (await this.#runner.read(nameOf("unlistSession", owner), command)) as string | null;
     return value === null ? undefined : stampOf(value);
   }
@@ -144,7 +138,7 @@ export class OwnerLists {
       mark,
       milliseconds,
       inAnyCase ? "1" : "0",
-      ...erased.map(({ sessionId }) => encodedMember(sessionId)),
+      ...erased.map(({ sessionId }) => encodeSessionId(sessionId)),
     ];
     return (await this.#run("eraseOwner", owner, { script: unmarkOwnerScript, args, writes: true })) === "ENDED";
   }

@@ -1,8 +1,7 @@
 import { MemoryError } from "../base/errors.js";
 import { describedFrom, type DescribedSession } from "./entries.js";
 import { sessionKeys } from "../redis/keys.js";
-import type { ScriptRunner } from "../redis/script-runner.js";
-import { runOnSession } from "../redis/script-runner.js";
+import { runOnSession, type ScriptRunner } from "../redis/script-runner.js";
 import { describeSessionScript } from "../redis/lua/later-scripts.js";
 
 /** Reads the details of sessions, one round trip each. */

@@ -1,4 +1,5 @@
 import type { MemoryError } from "../base/errors.js";
+import { withoutUndefined } from "../base/options.js";
 import type { SessionRef } from "./session-ref.js";
 
 /** The caller of a method. With an owner, a session of another owner is refused. */
@@ -170,16 +171,7 @@ export interface SessionLists {
 }
 
 /** The list's summary of a session: with the shorter metadata, and without the owner. */
-export function listedSummary(details: SessionDetails): SessionSummary {
-  const { sessionId, label, createdAt, updatedAt, messages, rounds, tokens, usage, expiresAt } = details;
-  const { title, metadata, listed } = label;
-  const shown = listed ?? metadata;
-  return {
-    sessionId,
-    label: { ...(title !== undefined && { title }), ...(shown !== undefined && { metadata: shown }) },
-    ...{ createdAt, updatedAt, messages, rounds },
-    ...(tokens !== undefined && { tokens }),
-    ...(usage !== undefined && { usage }),
-    ...(expiresAt !== undefined && { expiresAt }),
-  };
+export function listedSummary({ owner: _owner, labelVersion: _version, ...summary }: SessionDetails): SessionSummary {
+  const { title, metadata, listed } = summary.label;
+  return { ...summary, label: withoutUndefined({ title, metadata: listed ?? metadata }) };
 }
