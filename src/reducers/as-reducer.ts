@@ -93,12 +93,9 @@ function withOwnObjects(result: readonly BaseMessage[], input: readonly BaseMess
   const byContent = new Map<string, BaseMessage[]>();
   for (const message of input) {
     const key = contentKey(message);
-    const equal = byContent.get(key);
-    if (equal === undefined) {
-      byContent.set(key, [message]);
-    } else {
-      equal.push(message);
-    }
+    const equal = byContent.get(key) ?? [];
+    byContent.set(key, equal);
+    equal.push(message);
   }
   const replaced = result
     .toReversed()

@@ -7,7 +7,7 @@ import { toMessage } from "../messages/values.js";
 import type { PrefixParts } from "../structure/ledger/walk-ledger.js";
 import type { ViewLimit } from "../store/session-writes.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
-import { removedMessages, unchanged, viewSize, type ReductionOutcome } from "./reduction-outcome.js";
+import { reduced, removedMessages, unchanged, viewSize, type ReductionOutcome } from "./reduction-outcome.js";
 
 /** The input of a reducer: messages (or what LangChain converts to messages), a prompt value, or `{ messages }`. */
 export type ReducerInput =
@@ -130,16 +130,12 @@ export abstract class ChatHistoryReducer extends Runnable<ReducerInput, BaseMess
   ): Promise<ReductionOutcome> {
     this.#requireOverride("reduce");
     const before = await viewSize(messages, this.tokenCounter);
-    const reduced = await this.reduce([...messages], config, request);
-    if (reduced === null) {
-      return unchanged(messages, {
-        reason: "within_limit",
-        ...(before.tokens !== undefined && { tokens: before.tokens }),
-      });
+    const result = await this.reduce([...messages], config, request);
+    if (result === null) {
+      return unchanged(messages, { reason: "within_limit", ...before });
     }
-    const removed = removedMessages(messages, reduced);
-    const after = await viewSize(reduced, this.tokenCounter);
-    return { messages: [...reduced], changed: true, reason: "reduced", removed, before, after, overBudgetBy: 0 };
+    const after = await viewSize(result, this.tokenCounter);
+    return reduced(result, { removed: removedMessages(messages, result), before, after });
   }
 
   /** Each of the two methods is derived from the other, so a class without either would call itself forever. */

@@ -5,7 +5,7 @@ import type { TokenCounter } from "../tokens/token-counter.js";
 import type { ViewLimit } from "../store/session-writes.js";
 import { asReducer, type ReducerLike } from "./as-reducer.js";
 import { ChatHistoryReducer, type ReducerRequest } from "./chat-history-reducer.js";
-import { removedMessages, unchanged, viewSize, type ReductionOutcome } from "./reduction-outcome.js";
+import { reduced, removedMessages, unchanged, viewSize, type ReductionOutcome } from "./reduction-outcome.js";
 
 /**
  * Creates a reducer that runs the given ones in order, each on the previous result; put the gentlest first. It has
@@ -88,17 +88,14 @@ export async function joinOutcomes(
   }
   const result = outcomes[outcomes.length - 1]!.messages;
   const summary = outcomes.findLast((outcome) => outcome.summary !== undefined)?.summary;
-  return {
-    messages: result,
-    changed: true,
-    reason: "reduced",
+  return reduced(result, {
     overBudgetBy,
     before,
     removed: removedMessages(messages, result),
     after: await viewSize(result, counter),
     ...(summary && { summary }),
     ...(failure?.error && { error: failure.error }),
-  };
+  });
 }
 
 /** The outcomes of reducers, each on the result before it. */

@@ -77,6 +77,15 @@ export function unchanged(
   };
 }
 
+/** Creates the outcome of a reduction that made the messages fewer or smaller; within its budget by default. */
+export function reduced(
+  messages: readonly BaseMessage[],
+  details: Pick<ReductionOutcome, "removed" | "before" | "after"> &
+    Partial<Pick<ReductionOutcome, "overBudgetBy" | "summary" | "error">>,
+): ReductionOutcome {
+  return { messages: [...messages], changed: true, reason: "reduced", overBudgetBy: 0, ...details };
+}
+
 /** Returns the messages of `before` that are not in `after`: not unchanged, not shortened, and not by id. */
 export function removedMessages(before: readonly BaseMessage[], after: readonly BaseMessage[]): BaseMessage[] {
   const kept = new Set<unknown>(after.flatMap((message) => [originalOf(message), message.id]));
@@ -87,10 +96,8 @@ export function removedMessages(before: readonly BaseMessage[], after: readonly 
 
 /** Measures a list of messages; counts tokens if there is a counter. */
 export async function viewSize(messages: readonly BaseMessage[], counter: TokenCounter | undefined): Promise<ViewSize> {
-  if (counter === undefined) {
-    return { messages: messages.length };
-  }
-  return { messages: messages.length, tokens: await countMessages(counter, messages) };
+  const size = { messages: messages.length };
+  return counter === undefined ? size : { ...size, tokens: await countMessages(counter, messages) };
 }
 
 /** From a shortened message to the original. */

@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import * as z from "zod/mini";
 import { ConfigurationError } from "../base/errors.js";
-import { lazy } from "../base/options.js";
+import { lazy, objectWith } from "../base/options.js";
 import { countMessages } from "../tokens/counted-messages.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 
@@ -65,14 +65,9 @@ export function triggersIn({ trigger }: TriggerOption): readonly WindowTrigger[]
   return trigger === undefined ? [] : listOf(trigger);
 }
 
-/** Schema field of a counter for triggers. */
+/** Schema field of a counter. */
 export const counterField = lazy(() => ({
-  tokenCounter: z.optional(
-    z.custom<TokenCounter>(
-      (value) => typeof (value as Partial<TokenCounter> | null)?.countMessage === "function",
-      "must be a TokenCounter",
-    ),
-  ),
+  tokenCounter: z.optional(objectWith<TokenCounter>(["countMessage", "countText"], "a TokenCounter")),
 }));
 
 /** A size to compare triggers with: `full` is what its fraction is a share of. */
@@ -92,16 +87,22 @@ export function tokensOf({ fraction: share = 0, tokens = 0 }: WindowTrigger, ful
   return Math.max(share * full, tokens) || undefined;
 }
 
-/** The triggers of a reducer, and how it measures. */
-export interface ReducerTriggers {
-  readonly trigger: readonly WindowTrigger[];
+/** How a reducer measures for its triggers. */
+interface TriggerMeasure {
   readonly counter: TokenCounter | undefined;
   /** Tokens that a fraction is a share of. */
-  readonly full?: number;
+  readonly full?: number | undefined;
+}
+
+/** The triggers of a reducer, and how it measures. */
+export interface ReducerTriggers extends TriggerMeasure {
+  readonly trigger: readonly WindowTrigger[];
 }
 
 /** @throws ConfigurationError naming `trigger`, for one that the reducer cannot measure. */
-export function checkTriggers(owner: string, { trigger, counter, full }: ReducerTriggers): void {
+export function reducerTriggers(owner: string, option: TriggerOption, measure: TriggerMeasure): ReducerTriggers {
+  const { counter, full } = measure;
+  const trigger = triggersIn(option);
   if (full === undefined && trigger.some((each) => each.fraction !== undefined)) {
     throw new ConfigurationError(
       "trigger",
@@ -111,6 +112,7 @@ export function checkTriggers(owner: string, { trigger, counter, full }: Reducer
   if (counter === undefined && trigger.some((each) => each.tokens !== undefined)) {
     throw new ConfigurationError("trigger", `${owner}: "tokens" in option "trigger" require "tokenCounter".`);
   }
+  return { trigger, ...measure };
 }
 
 /** True if a reducer may reduce the messages: one of its triggers fires, or it has none. */

@@ -6,9 +6,15 @@ import { loadedOnce } from "../base/loaded-once.js";
 import { lazy, parseOptions, positiveInteger, type SchemaOutput } from "../base/options.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 import { ChatHistoryReducer } from "./chat-history-reducer.js";
-import { unchanged, type ReductionOutcome } from "./reduction-outcome.js";
+import { reduced, unchanged, type ReductionOutcome } from "./reduction-outcome.js";
 import { budgetFields, budgetOf, sectionFields, type TokenBudget, type TokenBudgetOptions } from "./options.js";
-import { mayReduce, triggerField, triggersIn, type WindowTrigger } from "./reduction-trigger.js";
+import {
+  mayReduce,
+  reducerTriggers,
+  triggerField,
+  type ReducerTriggers,
+  type WindowTrigger,
+} from "./reduction-trigger.js";
 import { countMessages } from "../tokens/counted-messages.js";
 import { clipToBudget, cutToBudget } from "./token-budget.js";
 
@@ -74,14 +80,18 @@ interface Reduction {
 export class ChatHistoryTokenReducer extends ChatHistoryReducer {
   readonly #options: SchemaOutput<typeof schema>;
   readonly #budget: TokenBudget;
+  readonly #triggers: ReducerTriggers;
   override readonly tokenCounter: TokenCounter;
 
   /** @throws ConfigurationError naming the option. */
   constructor(options: ChatHistoryTokenReducerOptions) {
     super();
-    this.#options = parseOptions("ChatHistoryTokenReducer", schema(), options);
-    this.#budget = budgetOf("ChatHistoryTokenReducer", options);
-    this.tokenCounter = this.#budget.counter;
+    const owner = "ChatHistoryTokenReducer";
+    this.#options = parseOptions(owner, schema(), options);
+    this.#budget = budgetOf(owner, options);
+    const { counter, maxTokens: full } = this.#budget;
+    this.#triggers = reducerTriggers(owner, this.#options, { counter, full });
+    this.tokenCounter = counter;
   }
 
   static override lc_name(): string {
@@ -100,8 +110,7 @@ export class ChatHistoryTokenReducer extends ChatHistoryReducer {
     const before = await countMessages(this.tokenCounter, messages);
     const sections = sectionsOf(messages, this.#options);
     const kept = await cutToBudget(messages, { sections, budget: this.#budget });
-    const triggers = { trigger: triggersIn(this.#options), counter: this.tokenCounter, full: this.#budget.maxTokens };
-    if (kept === "within_limit" || !(await mayReduce(messages, triggers))) {
+    if (kept === "within_limit" || !(await mayReduce(messages, this.#triggers))) {
       return unchanged(messages, { reason: "within_limit", tokens: before });
     }
     const indexes = kept === "nothing_removable" ? [...messages.keys()] : kept;
@@ -138,14 +147,11 @@ export class ChatHistoryTokenReducer extends ChatHistoryReducer {
     if (after >= before) {
       return unchanged(messages, { reason: "nothing_removable", tokens: before, overBudgetBy });
     }
-    return {
-      messages: [...result],
-      changed: true,
-      reason: "reduced",
+    return reduced(result, {
       removed,
       overBudgetBy,
       before: { messages: messages.length, tokens: before },
       after: { messages: result.length, tokens: after },
-    };
+    });
   }
 }

@@ -10,15 +10,15 @@ import { stepsOf } from "../messages/steps.js";
 import { lazy, nonEmptyText, nonNegativeInteger, parseOptions, positiveInteger } from "../base/options.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 import {
-  checkTriggers,
   counterField,
   mayReduce,
+  reducerTriggers,
   triggerField,
-  triggersIn,
+  type ReducerTriggers,
   type WindowTrigger,
 } from "./reduction-trigger.js";
 import { ChatHistoryReducer } from "./chat-history-reducer.js";
-import { asShortened, unchanged, withShorterContent, type ReductionOutcome } from "./reduction-outcome.js";
+import { asShortened, reduced, unchanged, withShorterContent, type ReductionOutcome } from "./reduction-outcome.js";
 
 /** Options of {@link ChatHistoryToolResultReducer}. */
 export interface ChatHistoryToolResultReducerOptions {
@@ -101,7 +101,7 @@ export class ChatHistoryToolResultReducer extends ChatHistoryReducer {
   readonly #lineFor: (message: ToolMessage) => string;
   readonly #excluded: ReadonlySet<string>;
   readonly #keepImages: number;
-  readonly #trigger: readonly WindowTrigger[];
+  readonly #triggers: ReducerTriggers;
   override readonly tokenCounter: TokenCounter | undefined;
 
   /** @throws ConfigurationError naming the option. */
@@ -122,9 +122,8 @@ export class ChatHistoryToolResultReducer extends ChatHistoryReducer {
     this.#lineFor = typeof placeholder === "string" ? () => placeholder : placeholder;
     this.#excluded = new Set(excludeTools);
     this.#keepImages = keepImages;
-    this.#trigger = triggersIn({ trigger });
+    this.#triggers = reducerTriggers("ChatHistoryToolResultReducer", { trigger }, { counter: tokenCounter });
     this.tokenCounter = tokenCounter;
-    checkTriggers("ChatHistoryToolResultReducer", { trigger: this.#trigger, counter: tokenCounter });
   }
 
   static override lc_name(): string {
@@ -140,8 +139,7 @@ export class ChatHistoryToolResultReducer extends ChatHistoryReducer {
   }
 
   override async reduceWithOutcome(messages: BaseMessage[]): Promise<ReductionOutcome> {
-    const triggers = { trigger: this.#trigger, counter: this.tokenCounter };
-    return (await mayReduce(messages, triggers))
+    return (await mayReduce(messages, this.#triggers))
       ? this.#shorten(messages)
       : unchanged(messages, { reason: "within_limit" });
   }
@@ -163,15 +161,7 @@ export class ChatHistoryToolResultReducer extends ChatHistoryReducer {
     old.forEach((index) => (result[index] = short[index]!));
     images.forEach((places, index) => (result[index] = withoutImages(messages[index]!, places)));
     const size = { messages: messages.length };
-    return {
-      messages: result,
-      changed: true,
-      reason: "reduced",
-      removed: [],
-      before: size,
-      after: size,
-      overBudgetBy: 0,
-    };
+    return reduced(result, { removed: [], before: size, after: size });
   }
 
   /** Indexes of results that stay whole, by the name in the call, which a result need not repeat. */

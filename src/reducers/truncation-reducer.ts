@@ -1,18 +1,17 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import * as z from "zod/mini";
 import { cutByCount } from "../messages/cut-by-count.js";
-import { sectionsOf } from "../messages/sections.js";
-import type { SectionOptions } from "../messages/sections.js";
+import { sectionsOf, type SectionOptions } from "../messages/sections.js";
 import { lazy, nonNegativeInteger, parseOptions, positiveInteger, type SchemaOutput } from "../base/options.js";
 import { ChatHistoryReducer } from "./chat-history-reducer.js";
-import { unchanged, type ReductionOutcome } from "./reduction-outcome.js";
+import { reduced, unchanged, type ReductionOutcome } from "./reduction-outcome.js";
 import { sectionFields } from "./options.js";
 import {
-  checkTriggers,
   counterField,
   mayReduce,
+  reducerTriggers,
   triggerField,
-  triggersIn,
+  type ReducerTriggers,
   type WindowTrigger,
 } from "./reduction-trigger.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
@@ -61,6 +60,7 @@ const schema = lazy(() =>
  */
 export class ChatHistoryTruncationReducer extends ChatHistoryReducer {
   readonly #options: SchemaOutput<typeof schema>;
+  readonly #triggers: ReducerTriggers;
   override readonly tokenCounter: TokenCounter | undefined;
 
   /** @throws ConfigurationError naming the option. */
@@ -68,8 +68,8 @@ export class ChatHistoryTruncationReducer extends ChatHistoryReducer {
     super();
     this.#options = parseOptions("ChatHistoryTruncationReducer", schema(), options);
     this.tokenCounter = this.#options.tokenCounter;
-    const trigger = triggersIn(this.#options);
-    checkTriggers("ChatHistoryTruncationReducer", { trigger, counter: this.tokenCounter });
+    const measure = { counter: this.tokenCounter };
+    this.#triggers = reducerTriggers("ChatHistoryTruncationReducer", this.#options, measure);
   }
 
   static override lc_name(): string {
@@ -84,8 +84,7 @@ export class ChatHistoryTruncationReducer extends ChatHistoryReducer {
   }
 
   override async reduceWithOutcome(messages: BaseMessage[]): Promise<ReductionOutcome> {
-    const triggers = { trigger: triggersIn(this.#options), counter: this.tokenCounter };
-    return (await mayReduce(messages, triggers))
+    return (await mayReduce(messages, this.#triggers))
       ? this.#cut(messages)
       : unchanged(messages, { reason: "within_limit" });
   }
@@ -98,14 +97,10 @@ export class ChatHistoryTruncationReducer extends ChatHistoryReducer {
     }
     const result = kept.map((index) => messages[index]!);
     const stays = new Set(kept);
-    return {
-      messages: result,
-      changed: true,
-      reason: "reduced",
-      overBudgetBy: 0,
+    return reduced(result, {
       removed: messages.filter((_, index) => !stays.has(index)),
       before: { messages: messages.length },
       after: { messages: result.length },
-    };
+    });
   }
 }

@@ -1,9 +1,10 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import * as z from "zod/mini";
 import { ConfigurationError } from "../../base/errors.js";
-import { lazy, objectWith, parseOptions } from "../../base/options.js";
+import { lazy, parseOptions } from "../../base/options.js";
 import { asReducer, type ReducerLike } from "../as-reducer.js";
 import { messagesOf, type ChatHistoryReducer } from "../chat-history-reducer.js";
+import { counterField } from "../reduction-trigger.js";
 import { breather } from "../../tokens/counted-messages.js";
 import { tiktokenCounter } from "../../tokens/counters/tiktoken-counter.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
@@ -83,7 +84,7 @@ const owner = "simulateReducers";
 const price = () => z.number("must be a number of 0 or more").check(z.minimum(0, "must be a number of 0 or more"));
 const optionsSchema = lazy(() =>
   z.strictObject({
-    tokenCounter: z.optional(objectWith<TokenCounter>(["countMessage", "countText"], "a TokenCounter")),
+    ...counterField(),
     prices: z.optional(z.strictObject({ input: price(), cached: price() })),
     systemPrompt: z.optional(z.string("must be a string")),
     tools: toolListSchema(),

@@ -43,20 +43,16 @@ export function countMeasure(target: CountTarget): SummaryMeasure {
   return {
     viewLimit: { messages: target.target + target.threshold },
     tokenCounter: undefined,
-    cut: (messages, sections) => {
+    cut: async (messages, sections) => {
       const kept = cutByCount(messages, sections, target);
       // The summary is a message too, so it must replace more than one.
-      return Promise.resolve(
-        typeof kept === "string" || kept.length + 1 < messages.length ? kept : "nothing_removable",
-      );
+      return typeof kept === "string" || kept.length + 1 < messages.length ? kept : "nothing_removable";
     },
-    fit: (messages) => Promise.resolve([...messages]),
-    overBudgetBy: () => Promise.resolve(0),
-    isTooLong: ({ before, after, summaries, source }) => {
+    fit: async (messages) => [...messages],
+    overBudgetBy: async () => 0,
+    isTooLong: async ({ before, after, summaries, source }) => {
       const characters = summaries.reduce((total, { text }) => total + text.length, 0);
-      return Promise.resolve(
-        after.length >= before.length || characters > Math.max(alwaysAllowedCharacters, source.length),
-      );
+      return after.length >= before.length || characters > Math.max(alwaysAllowedCharacters, source.length);
     },
   };
 }

@@ -14,13 +14,7 @@ import type { SummaryModel } from "./summarizer.js";
 import { countMeasure, tokenMeasure, type SummaryMeasure } from "./measure.js";
 import type { SummaryRole } from "../../messages/summary-message.js";
 import { defaultInstructions } from "./prompt.js";
-import {
-  checkTriggers,
-  triggerField,
-  triggersIn,
-  type ReducerTriggers,
-  type WindowTrigger,
-} from "../reduction-trigger.js";
+import { reducerTriggers, triggerField, type ReducerTriggers, type WindowTrigger } from "../reduction-trigger.js";
 import { budgetFields, budgetOf, focusField, sectionFields } from "../options.js";
 
 /** Options of {@link ChatHistorySummarizationReducer}. Either `targetCount` or `maxTokens` is required. */
@@ -157,13 +151,8 @@ const owner = "ChatHistorySummarizationReducer";
 export function summarizationSettings(options: ChatHistorySummarizationReducerOptions): SummarizationSettings {
   const settings = parseOptions(owner, schema(), options);
   const measure = measureOf(settings);
-  const { tokenCounter, maxTokens: full } = settings;
-  const triggers = {
-    trigger: triggersIn(settings),
-    counter: measure.tokenCounter ?? tokenCounter,
-    ...(full !== undefined && { full }),
-  };
-  checkTriggers(owner, triggers);
+  const counter = measure.tokenCounter ?? settings.tokenCounter;
+  const triggers = reducerTriggers(owner, settings, { counter, full: settings.maxTokens });
   return { ...settings, measure, triggers };
 }
 

@@ -6,8 +6,15 @@ import type { TokenCounter } from "../../tokens/token-counter.js";
 import { ChatHistoryReducer, type ReducerRequest } from "../chat-history-reducer.js";
 import { FailurePause } from "./failure-pause.js";
 import { mayReduce } from "../reduction-trigger.js";
-import { removedMessages, unchanged, viewSize, type ReductionOutcome } from "../reduction-outcome.js";
-import { SegmentWriter, type WrittenSummaries } from "./segment-writer.js";
+import {
+  reduced,
+  removedMessages,
+  unchanged,
+  viewSize,
+  type ReductionOutcome,
+  type ViewSize,
+} from "../reduction-outcome.js";
+import { SegmentWriter } from "./segment-writer.js";
 import {
   summarizationSettings,
   type ChatHistorySummarizationReducerOptions,
@@ -74,7 +81,7 @@ export class ChatHistorySummarizationReducer extends ChatHistoryReducer {
   ): Promise<ReductionOutcome> {
     const { measure, systemMessages, cutAt, useSingleSummary, triggers } = this.#settings;
     if (!(await mayReduce(messages, triggers))) {
-      return unchanged(messages, { reason: "within_limit", ...(await this.#tokens(messages)) });
+      return unchanged(messages, { reason: "within_limit", ...(await this.#size(messages)) });
     }
     const sections = sectionsOf(messages, { systemMessages, cutAt });
     const earlier = sections.summaries.map((index) => messages[index]!);
@@ -82,7 +89,7 @@ export class ChatHistorySummarizationReducer extends ChatHistoryReducer {
     const kept = await measure.cut(messages, staying, useSingleSummary ? earlier : []);
     const covered = typeof kept === "string" ? [] : coveredBy(messages, sections, kept);
     if (kept === "within_limit") {
-      return unchanged(messages, { reason: kept, ...(await this.#tokens(messages)) });
+      return unchanged(messages, { reason: kept, ...(await this.#size(messages)) });
     }
     if (typeof kept === "string") {
       return this.#finish(messages, await measure.fit(messages));
@@ -110,30 +117,19 @@ export class ChatHistorySummarizationReducer extends ChatHistoryReducer {
         );
       }
       const written = await this.#writer.write(parts, config);
-      const result = await this.#settings.measure.fit([...parts.systems, ...written.summaries, ...parts.rest]);
-      await this.#judge({ parts, written, result });
+      const { source, made: summaries } = written;
+      const { measure } = this.#settings;
+      const result = await measure.fit([...parts.systems, ...written.summaries, ...parts.rest]);
+      if (await measure.isTooLong({ before: parts.messages, after: result, summaries, source })) {
+        written.forget();
+        throw new SummaryError("The summary is not shorter than the messages it replaces; no message was removed.", {
+          code: "too_long",
+        });
+      }
       this.#pause.succeeded(key);
       return await this.#finish(parts.messages, result, written.newest);
     } catch (error) {
       return this.#failed(parts.messages, { error, key });
-    }
-  }
-
-  async #judge({
-    parts,
-    written,
-    result,
-  }: {
-    parts: Parts;
-    written: WrittenSummaries;
-    result: readonly BaseMessage[];
-  }): Promise<void> {
-    const { source, made } = written;
-    if (await this.#settings.measure.isTooLong({ before: parts.messages, after: result, summaries: made, source })) {
-      written.forget();
-      throw new SummaryError("The summary is not shorter than the messages it replaces; no message was removed.", {
-        code: "too_long",
-      });
     }
   }
 
@@ -152,7 +148,7 @@ export class ChatHistorySummarizationReducer extends ChatHistoryReducer {
       throw error;
     }
     const overBudgetBy = await this.#settings.measure.overBudgetBy(messages);
-    return unchanged(messages, { reason: "summary_failed", error, overBudgetBy, ...(await this.#tokens(messages)) });
+    return unchanged(messages, { reason: "summary_failed", error, overBudgetBy, ...(await this.#size(messages)) });
   }
 
   async #finish(
@@ -162,23 +158,19 @@ export class ChatHistorySummarizationReducer extends ChatHistoryReducer {
   ): Promise<ReductionOutcome> {
     const overBudgetBy = await this.#settings.measure.overBudgetBy(result);
     if (result.length === messages.length && result.every((message, index) => message === messages[index])) {
-      return unchanged(messages, { reason: "nothing_removable", overBudgetBy, ...(await this.#tokens(messages)) });
+      return unchanged(messages, { reason: "nothing_removable", overBudgetBy, ...(await this.#size(messages)) });
     }
-    return {
-      messages: [...result],
-      changed: true,
-      reason: "reduced",
+    return reduced(result, {
       overBudgetBy,
       ...(summary && { summary }),
       removed: removedMessages(messages, result),
-      before: await viewSize(messages, this.tokenCounter),
-      after: await viewSize(result, this.tokenCounter),
-    };
+      before: await this.#size(messages),
+      after: await this.#size(result),
+    });
   }
 
-  async #tokens(messages: readonly BaseMessage[]): Promise<{ readonly tokens?: number }> {
-    const { tokens } = await viewSize(messages, this.tokenCounter);
-    return tokens === undefined ? {} : { tokens };
+  #size(messages: readonly BaseMessage[]): Promise<ViewSize> {
+    return viewSize(messages, this.tokenCounter);
   }
 }
 
