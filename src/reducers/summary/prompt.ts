@@ -31,7 +31,7 @@ export function focused(instructions: string, focus: string | undefined): string
 /** How messages are written as text for the model. */
 export interface TranscriptOptions {
   /** Whether to include arguments and results of tool calls; otherwise only the tools' names appear. */
-  readonly includeToolContent: boolean;
+  readonly includeFunctionContentInSummary: boolean;
   /** Maximum length of a call's arguments, and of a result, in UTF-16 code units. */
   readonly maxToolCharacters: number;
 }
@@ -86,7 +86,7 @@ function spoken(speaker: string, message: BaseMessage): string {
 function callEntries(message: BaseMessage, options: TranscriptOptions): string[] {
   return callsOf(message).map(({ name, args }) => {
     const given = typeof args === "string" ? args : (jsonText(args ?? {}) ?? "…");
-    const shown = options.includeToolContent ? `(${bounded(given, options)})` : "";
+    const shown = options.includeFunctionContentInSummary ? `(${bounded(given, options)})` : "";
     return `assistant called ${name === "" ? "a tool" : name}${shown}`;
   });
 }
@@ -94,7 +94,7 @@ function callEntries(message: BaseMessage, options: TranscriptOptions): string[]
 function toolEntry(message: ToolMessage, options: TranscriptOptions): string {
   const speaker = `tool(${message.name ?? answeredId(message)})`;
   const failed = message.status === "error" ? " failed" : "";
-  const text = options.includeToolContent ? bounded(saidIn(message), options) : "";
+  const text = options.includeFunctionContentInSummary ? bounded(saidIn(message), options) : "";
   return failed === "" && text === "" ? "" : `${speaker}${failed}${text === "" ? "" : `: ${text}`}`;
 }
 

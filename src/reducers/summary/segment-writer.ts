@@ -3,8 +3,12 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import type { SummarizationSettings } from "./summarization-options.js";
 import { Summarizer, type SummaryTask } from "./summarizer.js";
 import { summaryMessage, summaryText } from "../../messages/summary-message.js";
-import { createHash, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { BoundedMap } from "../../base/bounded-map.js";
+import { shortHash } from "../../base/ids.js";
+
+/** Summaries that are remembered. */
+const capacity = 100;
 
 /** The summaries that precede the rest of the conversation after a reduction. */
 export interface WrittenSummaries {
@@ -36,19 +40,15 @@ interface Leaving {
 export class SegmentWriter {
   readonly #settings: SummarizationSettings;
   readonly #summarizer: Summarizer;
-  readonly #cache = new SummaryCache();
+  /**
+   * The latest summaries by what they are based on, so that a reduction that is repeated, because another process
+   * changed the view first, does not pay for its summary again.
+   */
+  readonly #cache = new BoundedMap<string, BaseMessage>(capacity);
 
   constructor(settings: SummarizationSettings) {
     this.#settings = settings;
-    this.#summarizer = new Summarizer({
-      model: settings.model,
-      instructions: settings.summarizationInstructions,
-      timeout: settings.timeout,
-      maxInputTokens: settings.maxInputTokens,
-      counter: settings.tokenCounter,
-      includeToolContent: settings.includeFunctionContentInSummary,
-      maxToolCharacters: settings.maxToolCharacters,
-    });
+    this.#summarizer = new Summarizer(settings);
   }
 
   /** False if no message leaves, or the messages that leave contain nothing to summarize. */
@@ -94,63 +94,26 @@ export class SegmentWriter {
       made,
       newest: made[made.length - 1]!,
       source: tasks.map((task) => this.#summarizer.sourceText(task)).join("\n"),
-      forget: () => tasks.forEach((task) => this.#cache.delete(this.#originOf(task))),
+      forget: () => tasks.forEach((task) => this.#cache.delete(this.#keyOf(task))),
     };
   }
 
   async #summaryOf(task: SummaryTask, config: RunnableConfig | undefined): Promise<BaseMessage> {
-    const origin = this.#originOf(task);
-    const known = this.#cache.get(origin);
+    const key = this.#keyOf(task);
+    const known = this.#cache.get(key);
     if (known !== undefined) {
       return known;
     }
     const text = await this.#summarizer.summarize(task, config);
     const summary = summaryMessage(text, { id: randomUUID(), role: this.#settings.summaryRole, source: task });
-    this.#cache.set(origin, summary);
+    this.#cache.set(key, summary);
     return summary;
   }
 
-  #originOf(task: SummaryTask): SummaryOrigin {
+  /** Hash of the ids of the messages that a summary replaces, and of everything that the model sees of them. */
+  #keyOf(task: SummaryTask): string {
     const ids = [...task.replaced, ...task.covered].map(({ id }) => id);
-    const { context, focus } = task;
-    const told = [this.#summarizer.sourceText(task), ...context.map(summaryText)];
-    return { ids, told: focus === undefined ? told : [...told, focus] };
+    const told = [this.#summarizer.sourceText(task), ...task.context.map(summaryText)];
+    return shortHash(JSON.stringify([ids, told, task.focus]), 43);
   }
-}
-
-/** Summaries that are remembered. */
-const capacity = 100;
-
-/** The inputs of a summary. */
-interface SummaryOrigin {
-  /** Ids of the messages that it replaces. */
-  readonly ids: readonly (string | undefined)[];
-  /** Everything that the model sees of the conversation. */
-  readonly told: readonly string[];
-}
-
-/**
- * Caches the latest summaries by what they are based on, so that a reduction that has to be repeated, because another
- * process changed the view first, does not pay for its summary again.
- */
-class SummaryCache {
-  readonly #summaries = new BoundedMap<string, BaseMessage>(capacity);
-
-  get(origin: SummaryOrigin): BaseMessage | undefined {
-    return this.#summaries.get(keyOf(origin));
-  }
-
-  set(origin: SummaryOrigin, summary: BaseMessage): void {
-    this.#summaries.set(keyOf(origin), summary);
-  }
-
-  delete(origin: SummaryOrigin): void {
-    this.#summaries.delete(keyOf(origin));
-  }
-}
-
-function keyOf({ ids, told }: SummaryOrigin): string {
-  return createHash("sha256")
-    .update(JSON.stringify([ids, told]))
-    .digest("base64");
 }

@@ -14,15 +14,15 @@ export interface SummaryModel {
   invoke(messages: BaseMessage[], options?: Partial<RunnableConfig>): Promise<string | BaseMessage>;
 }
 
-/** Options of {@link Summarizer}. */
-export interface SummarizerOptions extends TranscriptOptions {
+/** The settings of a {@link Summarizer}, named as in the options of the reducer. */
+interface SummarizerSettings extends TranscriptOptions {
   readonly model: SummaryModel;
-  readonly instructions: string;
+  readonly summarizationInstructions: string;
   /** Timeout for all model calls of one summary together, in milliseconds. */
   readonly timeout: number;
   /** Maximum tokens of one request to the model. */
   readonly maxInputTokens: number;
-  readonly counter: TokenCounter | undefined;
+  readonly tokenCounter?: TokenCounter | undefined;
 }
 
 /** The messages to summarize; `context` holds earlier summaries that stay beside the new one. */
@@ -40,15 +40,15 @@ const internalCall = { tags: ["nostream"], metadata: { lc_source: "summarization
  * what is too long for one request in parts, each together with the summary so far.
  */
 export class Summarizer {
-  readonly #options: SummarizerOptions;
+  readonly #settings: SummarizerSettings;
 
-  constructor(options: SummarizerOptions) {
-    this.#options = options;
+  constructor(settings: SummarizerSettings) {
+    this.#settings = settings;
   }
 
   /** Returns the text that a summary would be based on. */
   sourceText({ replaced, covered }: SummarySource): string {
-    return [...replaced.map(summaryText), ...transcriptEntries(covered, this.#options)].join("\n");
+    return [...replaced.map(summaryText), ...transcriptEntries(covered, this.#settings)].join("\n");
   }
 
   /**
@@ -57,7 +57,7 @@ export class Summarizer {
    * @throws SummaryError `failed`, `timeout`, `empty` or `too_long`; the signal's reason if the config's signal aborts.
    */
   async summarize(task: SummaryTask, config: RunnableConfig = {}): Promise<string> {
-    const { timeout } = this.#options;
+    const { timeout } = this.#settings;
     try {
       return await callWithin({ timeout, signal: config.signal }, (signal) =>
         this.#inChunks(task, { ...config, signal }),
@@ -72,8 +72,8 @@ export class Summarizer {
   }
 
   async #inChunks(task: SummaryTask, config: RunnableConfig): Promise<string> {
-    const { maxInputTokens, counter = tiktokenCounter() } = this.#options;
-    const instructions = focused(this.#options.instructions, task.focus);
+    const { maxInputTokens, tokenCounter: counter = tiktokenCounter() } = this.#settings;
+    const instructions = focused(this.#settings.summarizationInstructions, task.focus);
     const { entries, ...given } = await this.#material(task, { counter, instructions });
     let { soFar, replacesSoFar } = given;
     if (entries.length === 0 && soFar.length === 1) {
@@ -101,8 +101,8 @@ export class Summarizer {
     { replaced, covered, context }: SummaryTask,
     { counter, instructions }: { readonly counter: TokenCounter; readonly instructions: string },
   ): Promise<Omit<SummaryRequest, "instructions">> {
-    const { maxInputTokens } = this.#options;
-    const entries = transcriptEntries(covered, this.#options);
+    const { maxInputTokens } = this.#settings;
+    const entries = transcriptEntries(covered, this.#settings);
     const replacesSoFar = replaced.length > 0;
     const soFar = (replacesSoFar ? replaced : context).map(summaryText);
     const fixed = [instructions, ...soFar].join("\n");
@@ -114,7 +114,7 @@ export class Summarizer {
   }
 
   async #call(messages: BaseMessage[], config: RunnableConfig): Promise<string> {
-    const answer: unknown = await this.#options.model.invoke(messages, {
+    const answer: unknown = await this.#settings.model.invoke(messages, {
       ...config,
       // These belong to the run that needs the summary.
       runId: undefined,
