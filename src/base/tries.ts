@@ -2,7 +2,7 @@
 export const maxTries = {
   /** Compare-and-set edits of one session: rewinds, replacements, forks, reductions, repairs of the head. */
   edit: 3,
-  /** Appends, labels, rebuilds and re-encryption passes, where contention is usual. */
+  /** Appends, labels, rebuilds, re-encryption passes and calls on threads, where contention is usual. */
   write: 5,
   /** Reservations of source numbers, which several instances make concurrently. */
   numbers: 16,

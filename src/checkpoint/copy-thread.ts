@@ -1,14 +1,9 @@
 import { ConflictError } from "../base/errors.js";
+import type { SaverParts } from "./saver-parts.js";
 import type { SealedTexts, TextKind } from "./sealed-texts.js";
 import { damagedThread, threadLabel } from "./thread-errors.js";
 import { recordHead, writeRecords } from "./thread-records.js";
-import type { ThreadStore, WholeThread } from "./thread-store.js";
-
-/** The parts of a copy of threads. */
-export interface CopySetting {
-  readonly store: ThreadStore;
-  readonly sealed: SealedTexts;
-}
+import type { WholeThread } from "./thread-store.js";
 
 /**
  * Copies a consistent snapshot of a thread: checkpoints, writes and items. Returns false if the thread does not exist.
@@ -17,7 +12,7 @@ export interface CopySetting {
  *
  * @throws ConflictError `exists`; StoreError `damaged`.
  */
-export async function copyThread(from: string, to: string, { store, sealed }: CopySetting): Promise<boolean> {
+export async function copyThread(from: string, to: string, { store, sealed }: SaverParts): Promise<boolean> {
   const whole = await store.readWhole(from);
   const { items, fields, members } = whole;
   if (items.length + fields.length + members.length === 0) {

@@ -1,11 +1,12 @@
 import type { CheckpointPendingWrite } from "@langchain/langgraph-checkpoint";
+import { maxTries } from "../base/tries.js";
+import type { SaverParts } from "./saver-parts.js";
 import { changedThread, corruptCheckpoint } from "./thread-errors.js";
 import type { OpenedCheckpoint, ThreadReader } from "./thread-reader.js";
 import { placeOf } from "./thread-records.js";
-import type { Items, StoredCheckpoint, ThreadStore } from "./thread-store.js";
+import type { Items, StoredCheckpoint } from "./thread-store.js";
 
 const pageLength = 128;
-const mostTries = 5;
 
 /**
  * The writes of one channel along the ancestors of a checkpoint.
@@ -34,44 +35,39 @@ export interface HistoryRequest {
   readonly channels: readonly string[];
 }
 
-/** The parts of the walk. */
-export interface HistorySetting {
-  readonly store: ThreadStore;
-  readonly reader: ThreadReader;
-}
-
 /**
  * Reads the writes of channels along the ancestors of a checkpoint, up to the nearest one with their value. Two round
  * trips per 128 ancestors.
  */
 export async function channelHistories(
   request: HistoryRequest,
-  setting: HistorySetting,
+  { store, readerOf }: SaverParts,
 ): Promise<Record<string, ChannelHistory>> {
+  const reader = readerOf(request.threadId);
   const found = new Map(request.channels.map((channel): [string, ChannelHistory] => [channel, { writes: [] }]));
   const open = new Set(request.channels);
   const walked = new Set<string>();
   let id: string | undefined = request.id;
   for (let tries = 0; id !== undefined && open.size > 0;) {
-    const page = await setting.store.ancestors(request.threadId, request.ns, id, pageLength);
+    const page = await store.ancestors(request.threadId, request.ns, id, pageLength);
     const ancestors = page?.checkpoints ?? [];
-    const needed = await membersUntilKnown(ancestors, open, setting.reader);
-    const read = await setting.store.readAll(request.threadId, needed, "getDeltaChannelHistory");
+    const needed = await membersUntilKnown(ancestors, open, reader);
+    const read = await store.readAll(request.threadId, needed, "getDeltaChannelHistory");
     if ((read?.checkpoints.length ?? 0) < needed.length) {
       tries += 1;
-      if (tries === mostTries) {
+      if (tries === maxTries.write) {
         throw changedThread(request.threadId);
       }
       continue;
     }
-    const items = await setting.reader.openItems(read?.items ?? new Map());
+    const items = await reader.openItems(read?.items ?? new Map());
     for (const stored of read?.checkpoints ?? []) {
       if (walked.has(stored.member)) {
         // Only a damaged record is its own ancestor.
         throw corruptCheckpoint(request.threadId, placeOf(stored.member).id);
       }
       walked.add(stored.member);
-      await collect(await setting.reader.open(stored), { found, open, items, reader: setting.reader });
+      await collect(await reader.open(stored), { found, open, items, reader });
     }
     const isRoot = needed.length === ancestors.length && ancestors.length < pageLength;
     id = isRoot ? undefined : placeOf(needed.at(-1)!).id;
@@ -100,7 +96,8 @@ async function membersUntilKnown(
   return members;
 }
 
-interface Walk extends Pick<HistorySetting, "reader"> {
+interface Walk {
+  readonly reader: ThreadReader;
   readonly found: ReadonlyMap<string, ChannelHistory>;
   readonly open: Set<string>;
   readonly items: Items;

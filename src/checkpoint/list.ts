@@ -1,9 +1,10 @@
 import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
-import { report, type MemoryEventHandler } from "../base/events.js";
-import type { OpenedCheckpoint, ThreadReader } from "./thread-reader.js";
+import { report } from "../base/events.js";
+import type { SaverParts } from "./saver-parts.js";
+import type { OpenedCheckpoint } from "./thread-reader.js";
 import { memberOf, placeOf } from "./thread-records.js";
 import { referenceKey } from "./split-value.js";
-import type { CheckpointPage, ThreadStore } from "./thread-store.js";
+import type { CheckpointPage } from "./thread-store.js";
 
 const pageLength = 100;
 
@@ -20,20 +21,13 @@ export interface ListRequest {
   readonly filter: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** The parts of a list of checkpoints. */
-export interface ListSetting {
-  readonly store: ThreadStore;
-  readonly readerOf: (threadId: string) => ThreadReader;
-  readonly onEvent: MemoryEventHandler | undefined;
-}
-
 /**
  * Yields the checkpoints of a thread, newest first. One round trip for each page; with a filter a further one for those
  * that match. Reports and skips unreadable ones. `wanted` returns the number that the caller still takes.
  */
 export async function* listThread(
   request: ListRequest,
-  setting: ListSetting,
+  parts: SaverParts,
   wanted: () => number,
 ): AsyncGenerator<CheckpointTuple> {
   const withItems = request.filter === undefined;
@@ -41,11 +35,11 @@ export async function* listThread(
     let next: string | undefined = upper;
     while (next !== undefined && wanted() > 0) {
       const count: number = withItems ? Math.min(pageLength, wanted()) : pageLength;
-      const page = await setting.store.list(request.threadId, [next, lower], count, { withItems });
+      const page = await parts.store.list(request.threadId, [next, lower], count, { withItems });
       if (page === undefined) {
         return;
       }
-      yield* withItems ? tuplesOf(page, request, setting) : matching(page, request, setting, wanted);
+      yield* withItems ? tuplesOf(page, request, parts) : matching(page, request, parts, wanted);
       const last = page.checkpoints.at(-1);
       next = last === undefined || page.checkpoints.length < count ? undefined : `(${last.member}`;
     }
@@ -63,11 +57,11 @@ function boundsOf({ ns, id, before }: ListRequest): [upper: string, lower: strin
 }
 
 /** The matching checkpoints of a page without items: those that may match are read again, at one moment with items. */
-async function* matching(page: CheckpointPage, request: ListRequest, setting: ListSetting, wanted: () => number) {
-  const reader = setting.readerOf(request.threadId);
+async function* matching(page: CheckpointPage, request: ListRequest, parts: SaverParts, wanted: () => number) {
+  const reader = parts.readerOf(request.threadId);
   const chosen: string[] = [];
   for (const stored of page.checkpoints.filter(({ member }) => isWithin(member, request))) {
-    const mayMatch = await unlessUnreadable(request, setting, async () => {
+    const mayMatch = await unlessUnreadable(request, parts, async () => {
       const opened = await reader.open(stored);
       return needsItems(opened) || matches(await reader.metadata(opened, new Map()), request);
     });
@@ -78,19 +72,19 @@ async function* matching(page: CheckpointPage, request: ListRequest, setting: Li
   for (let from = 0; from < chosen.length && wanted() > 0;) {
     const some = chosen.slice(from, from + wanted());
     from += some.length;
-    const read = await setting.store.readAll(request.threadId, some, "list");
+    const read = await parts.store.readAll(request.threadId, some, "list");
     if (read !== undefined) {
-      yield* tuplesOf(read, request, setting);
+      yield* tuplesOf(read, request, parts);
     }
   }
 }
 
 /** The matching checkpoints of a page with items. */
-async function* tuplesOf({ checkpoints, items: stored }: CheckpointPage, request: ListRequest, setting: ListSetting) {
-  const reader = setting.readerOf(request.threadId);
+async function* tuplesOf({ checkpoints, items: stored }: CheckpointPage, request: ListRequest, parts: SaverParts) {
+  const reader = parts.readerOf(request.threadId);
   const items = await reader.openItems(stored);
   for (const checkpoint of checkpoints.filter(({ member }) => isWithin(member, request))) {
-    const tuple = await unlessUnreadable(request, setting, async () =>
+    const tuple = await unlessUnreadable(request, parts, async () =>
       reader.tuple(await reader.open(checkpoint), items),
     );
     if (tuple !== undefined && matches(tuple.metadata ?? {}, request)) {
@@ -102,7 +96,7 @@ async function* tuplesOf({ checkpoints, items: stored }: CheckpointPage, request
 /** Undefined for a checkpoint that cannot be read, which is reported. */
 async function unlessUnreadable<T>(
   { threadId: sessionId }: ListRequest,
-  { onEvent }: ListSetting,
+  { onEvent }: SaverParts,
   read: () => Promise<T>,
 ): Promise<T | undefined> {
   try {

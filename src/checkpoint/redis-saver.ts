@@ -24,6 +24,7 @@ import { KnownItems } from "./known-items.js";
 import { checkpointSegments, writesSegments, type ValueSetting } from "./record-segments.js";
 import { saverSchema, type RedisSaverOptions, type RedisSaverSettings } from "./saver-options.js";
 import { SealedTexts } from "./sealed-texts.js";
+import type { SaverParts } from "./saver-parts.js";
 import { ThreadReader } from "./thread-reader.js";
 import { scanThreads } from "./thread-scan.js";
 import { ThreadStore } from "./thread-store.js";
@@ -50,27 +51,28 @@ import { ThreadWriter } from "./thread-writer.js";
  * await checkpointer.close();
  */
 export class RedisSaver extends BaseCheckpointSaver {
-  readonly #options: ReturnType<typeof checkedOptions>;
   readonly #wire: ThreadWire;
-  readonly #store: ThreadStore;
+  readonly #parts: SaverParts;
   readonly #writer: ThreadWriter;
-  readonly #known = new KnownItems();
-  readonly #sealed: SealedTexts;
   readonly #ownSerde: SerializerProtocol;
 
   /** Opens no connection before the first call. @throws ConfigurationError naming the option. */
   constructor(options: RedisSaverOptions) {
     super();
     this.#ownSerde = this.serde;
-    this.#options = checkedOptions(options);
-    const { threadTTL, keep, maxItemBytes } = this.#options;
-    this.#wire = openWire("RedisSaver", options, this.#options);
-    const { runner, keyPrefix, ring, commandTimeout } = this.#wire;
-    this.#store = new ThreadStore(runner, { keyPrefix, threadTTL, keep });
-    this.#sealed = new SealedTexts(ring);
-    const readerOf = (threadId: string) => this.#readerOf(threadId);
-    const setting = { store: this.#store, sealed: this.#sealed, known: this.#known, readerOf };
-    this.#writer = new ThreadWriter({ ...setting, commandTimeout, maxItemBytes });
+    const checked = parseOptions("RedisSaver", saverSchema(), withoutUndefined(options));
+    const { threadTTL, keep, maxItemBytes } = checked;
+    this.#wire = openWire("RedisSaver", options, checked);
+    const { runner, keyPrefix, ring, commandTimeout, onEvent } = this.#wire;
+    const sealed = new SealedTexts(ring);
+    this.#parts = {
+      store: new ThreadStore(runner, { keyPrefix, threadTTL, keep }),
+      sealed,
+      known: new KnownItems(),
+      readerOf: (threadId) => new ThreadReader(threadId, this.serde, sealed),
+      onEvent,
+    };
+    this.#writer = new ThreadWriter({ ...this.#parts, commandTimeout, maxItemBytes });
   }
 
   /** Creates a saver with its own connection to the server at the URL. */
@@ -85,10 +87,11 @@ export class RedisSaver extends BaseCheckpointSaver {
     }
     const { threadId, ns, id = "" } = placeIn(config);
     await this.#writer.settled(threadId);
-    const { token, found, items: stored } = await this.#store.read(threadId, ns, [id]);
-    const reader = this.#readerOf(threadId);
+    const { store, known, readerOf } = this.#parts;
+    const { token, found, items: stored } = await store.read(threadId, ns, [id]);
+    const reader = readerOf(threadId);
     const items = await reader.openItems(stored);
-    this.#known.noteRead(threadId, token, items);
+    known.noteRead(threadId, token, items);
     return found === undefined || found.record === null
       ? undefined
       : this.#withSends(await reader.tuple(await reader.open(found), items));
@@ -103,11 +106,6 @@ export class RedisSaver extends BaseCheckpointSaver {
     const fields = config.configurable ?? {};
     const threadId: unknown = fields["thread_id"];
     const threads = threadId === undefined ? scanThreads(this.#wire.runner, this.#wire.keyPrefix) : [threadId];
-    const setting = {
-      store: this.#store,
-      readerOf: (thread: string) => this.#readerOf(thread),
-      onEvent: this.#wire.onEvent,
-    };
     let left = limit;
     for await (const thread of threads) {
       const { threadId: id, ns, id: checkpointId } = placeIn({ configurable: { ...fields, thread_id: thread } });
@@ -119,7 +117,7 @@ export class RedisSaver extends BaseCheckpointSaver {
         before: before?.configurable?.["checkpoint_id"] as string | undefined,
         filter,
       };
-      for await (const tuple of listThread(request, setting, () => left)) {
+      for await (const tuple of listThread(request, this.#parts, () => left)) {
         left -= 1;
         yield await this.#withSends(tuple);
       }
@@ -176,8 +174,8 @@ export class RedisSaver extends BaseCheckpointSaver {
   /** Removes a thread: its checkpoints, writes and items. */
   override async deleteThread(threadId: string): Promise<void> {
     checkThreadId(threadId);
-    this.#known.forget(threadId);
-    await this.#store.remove(threadId);
+    this.#parts.known.forget(threadId);
+    await this.#parts.store.remove(threadId);
   }
 
   /**
@@ -195,7 +193,7 @@ export class RedisSaver extends BaseCheckpointSaver {
     }
     const { threadId, ns, id = "" } = placeIn(config);
     await this.#writer.settled(threadId);
-    return channelHistories({ threadId, ns, id, channels }, { store: this.#store, reader: this.#readerOf(threadId) });
+    return channelHistories({ threadId, ns, id, channels }, this.#parts);
   }
 
   /**
@@ -211,8 +209,8 @@ export class RedisSaver extends BaseCheckpointSaver {
   ): Promise<number> {
     checkThreadId(threadId);
     const { keep } = parseOptions("prune", pruneSchema(), options);
-    this.#known.forget(threadId);
-    return this.#store.prune(threadId, keep);
+    this.#parts.known.forget(threadId);
+    return this.#parts.store.prune(threadId, keep);
   }
 
   /**
@@ -224,7 +222,7 @@ export class RedisSaver extends BaseCheckpointSaver {
     checkThreadId(from);
     checkThreadId(to);
     await this.#writer.settled(from);
-    return copyThread(from, to, { store: this.#store, sealed: this.#sealed });
+    return copyThread(from, to, this.#parts);
   }
 
   /** Closes the connection if this saver opened it; a memory's connection stays open. */
@@ -235,10 +233,6 @@ export class RedisSaver extends BaseCheckpointSaver {
   /** `close` for `await using`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
-  }
-
-  #readerOf(threadId: string): ThreadReader {
-    return new ThreadReader(threadId, this.serde, this.#sealed);
   }
 
   #setting(): ValueSetting {
@@ -262,10 +256,6 @@ export class RedisSaver extends BaseCheckpointSaver {
 }
 
 const pruneSchema = lazy(() => z.strictObject({ keep: positiveInteger() }));
-
-function checkedOptions(options: RedisSaverOptions) {
-  return parseOptions("RedisSaver", saverSchema(), withoutUndefined(options));
-}
 
 function checkId(id: CheckpointPlace["id"]): asserts id is KnownPlace["id"] {
   if (id === undefined || id === "") {

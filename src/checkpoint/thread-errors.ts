@@ -1,10 +1,9 @@
 import { ConflictError, RecordError, StoreError } from "../base/errors.js";
-import { encodeSessionId } from "../store/session-ref.js";
+import { sessionLabel } from "../store/refusals.js";
 
-/** Names a thread in an error: encoded, so that it cannot break a log line, and at most 80 characters of it. */
+/** Names a thread in an error, as sessions are named. */
 export function threadLabel(threadId: string): string {
-  const encoded = encodeSessionId(threadId);
-  return encoded.length > 80 ? `thread ${encoded.slice(0, 80)}…` : `thread ${encoded}`;
+  return sessionLabel(threadId).replace("session", "thread");
 }
 
 /** The error for a thread of which a key or an item is missing. */

@@ -63,6 +63,9 @@ export interface ThreadSettings {
   readonly keep: number | undefined;
 }
 
+/** The calls that store records. */
+export const putCalls = { checkpoint: "put", writes: "putWrites" } as const;
+
 /** The name of a call that concerns a thread. */
 export function callOf(operation: string, threadId: string): CallName {
   return { operation, sessionId: threadId, subject: "thread" };
@@ -79,14 +82,8 @@ export class ThreadStore {
   }
 
   /** Stores a record; `STALE` if the thread's items changed since. */
-  async write({
-    kind,
-    threadId,
-    member,
-    tail,
-    items,
-    expected,
-  }: RecordWrite): Promise<Omit<WrittenItems, "digests"> | "STALE"> {
+  async write(record: RecordWrite): Promise<Omit<WrittenItems, "digests"> | "STALE"> {
+    const { kind, threadId, member, tail, items, expected } = record;
     const { threadTTL, keep } = this.#settings;
     const request = {
       token: randomToken(),
@@ -94,10 +91,9 @@ export class ThreadStore {
       ...(threadTTL !== undefined && { ttl: threadTTL.ms }),
       ...(kind === "checkpoint" && keep !== undefined && { keep, most: mostRoots(keep) }),
     };
-    const [operation, script] =
-      kind === "checkpoint" ? (["put", putCheckpointScript] as const) : (["putWrites", putWritesScript] as const);
+    const script = kind === "checkpoint" ? putCheckpointScript : putWritesScript;
     const args = [JSON.stringify(request), member, tail, ...items];
-    const [word, ...reply] = await this.#run(operation, threadId, { script, args, writes: true });
+    const [word, ...reply] = await this.#run(putCalls[kind], threadId, { script, args, writes: true });
     if (word === "STALE") {
       return "STALE";
     }

@@ -1,16 +1,13 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import { maxTries } from "../base/tries.js";
 import { timeoutError } from "../redis/errors.js";
 import { encodeRecord, type EncodedRecord } from "./encode-record.js";
-import type { KnownItems } from "./known-items.js";
-import { type KnownThread } from "./known-items.js";
-import type { SealedTexts } from "./sealed-texts.js";
+import type { KnownThread } from "./known-items.js";
+import type { SaverParts } from "./saver-parts.js";
 import type { Segment } from "./split-value.js";
 import { memberOf, recordTail, type RecordHeader } from "./thread-records.js";
 import { tooLargeItem } from "./thread-errors.js";
-import type { ThreadReader } from "./thread-reader.js";
-import { callOf, type ThreadStore } from "./thread-store.js";
-
-const mostTries = 5;
+import { callOf, putCalls } from "./thread-store.js";
 
 /** A record that is to be written. */
 export interface PlannedRecord extends Omit<RecordHeader, "ranges"> {
@@ -25,12 +22,7 @@ export interface PlannedRecord extends Omit<RecordHeader, "ranges"> {
 }
 
 /** The parts of a writer. */
-export interface WriterSetting {
-  readonly store: ThreadStore;
-  readonly sealed: SealedTexts;
-  readonly known: KnownItems;
-  /** The reader of a thread. */
-  readonly readerOf: (threadId: string) => ThreadReader;
+interface WriterSetting extends SaverParts {
   readonly commandTimeout: number;
   readonly maxItemBytes: number;
 }
@@ -84,7 +76,7 @@ export class ThreadWriter {
     const { commandTimeout } = this.#setting;
     let timer: NodeJS.Timeout | undefined;
     const patience = new Promise<never>((_, reject) => {
-      const name = callOf(kind === "checkpoint" ? "put" : "putWrites", threadId);
+      const name = callOf(putCalls[kind], threadId);
       timer = setTimeout(() => reject(timeoutError(name, commandTimeout)), commandTimeout);
     });
     await Promise.race([before, patience]).finally(() => clearTimeout(timer));
@@ -96,7 +88,7 @@ export class ThreadWriter {
     const needsItems = segments.some((segment) => typeof segment !== "string");
     for (let tries = 1; ; tries += 1) {
       // Others may write faster than this process reads. A write that brings all of its items is never stale.
-      const bringsAll = !needsItems || tries === mostTries;
+      const bringsAll = !needsItems || tries === maxTries.write;
       const thread = bringsAll ? unknownThread() : (known.of(threadId) ?? (await this.#learn(planned)));
       const encoded = await encodeRecord(segments, thread, (text) => canonical(planned.serde, text));
       const write = await this.#sealedWrite(planned, encoded);
@@ -131,7 +123,7 @@ export class ThreadWriter {
       // A character takes at most three bytes.
       const bytes = 3 * text.length <= maxItemBytes ? 0 : Buffer.byteLength(text);
       if (bytes > maxItemBytes) {
-        throw tooLargeItem(kind === "checkpoint" ? "put" : "putWrites", threadId, bytes, maxItemBytes);
+        throw tooLargeItem(putCalls[kind], threadId, bytes, maxItemBytes);
       }
     }
   }
@@ -140,7 +132,7 @@ export class ThreadWriter {
   async #learn({ kind, threadId, ns, id, parent }: PlannedRecord): Promise<KnownThread> {
     const { store, known, readerOf } = this.#setting;
     const ids = [id, ...(parent === undefined ? [] : [parent]), ""];
-    const { token, items } = await store.read(threadId, ns, ids, kind === "checkpoint" ? "put" : "putWrites");
+    const { token, items } = await store.read(threadId, ns, ids, putCalls[kind]);
     return known.noteRead(threadId, token, await readerOf(threadId).openItems(items));
   }
 }
