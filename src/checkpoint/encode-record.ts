@@ -45,12 +45,11 @@ export async function encodeRecord(
     if (typeof segment === "string") {
       return segment;
     }
-    return "item" in segment
-      ? refer("i", [places.has(segment.item)!])
-      : refer(
-          "l",
-          segment.list.map((text) => places.has(text)!),
-        );
+    if ("item" in segment) {
+      return refer("i", [places.has(segment.item)!]);
+    }
+    const positions = segment.list.map((text) => places.has(text)!);
+    return refer("l", positions);
   });
   return { text: written.join(""), ranges: [...ranges].filter((text) => text !== "").join(","), ...places.result() };
 }
