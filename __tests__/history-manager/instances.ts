@@ -93,3 +93,15 @@ export function sourcesIn(messages: readonly BaseMessage[], callId: string): num
     ? (JSON.parse(json) as { source_number: number }[]).map(({ source_number }) => source_number)
     : [];
 }
+
+/** The tool `search`, as a model is given it. */
+export const searchTools = [
+  {
+    type: "function" as const,
+    function: {
+      name: "search",
+      description: "Finds rules of travelling by what was asked. ".repeat(4),
+      parameters: { type: "object", properties: { query: { type: "string", description: "What was asked." } } },
+    },
+  },
+];

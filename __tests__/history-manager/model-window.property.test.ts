@@ -2,19 +2,9 @@ import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { HistoryManager } from "../../src/tool-loop/history-manager.js";
 import type { HistoryManagerOptions } from "../../src/tool-loop/history-manager-options.js";
-import { asking, characterCounter, newSession } from "./instances.js";
+import { asking, characterCounter, newSession, searchTools as tools } from "./instances.js";
 import { propertyRuns } from "../support/property-runs.js";
 
-const tools = [
-  {
-    type: "function" as const,
-    function: {
-      name: "search",
-      description: "Finds rules of travelling by what was asked. ".repeat(4),
-      parameters: { type: "object", properties: { query: { type: "string", description: "What was asked." } } },
-    },
-  },
-];
 const model = (maxInputTokens: number | undefined, more: object = {}) => ({
   model: "m",
   _llmType: () => "fake",

@@ -56,13 +56,23 @@ export async function requestSize(
       ? Math.max(0, anchor.thought - (await countMessages(counter, messages.slice(0, anchor.index))))
       : await fixedTokens(request, counter);
   const estimate = fixed + (await countMessages(counter, messages));
-  const { billed, thought, ratio } = anchor ?? { billed: 0, thought: 0, ratio: 1 };
+  const known = anchor ?? { billed: 0, thought: 0, more: 1, less: 1 };
   return {
-    tokens: Math.ceil(billed + ratio * (estimate - thought)),
+    tokens: Math.ceil(billedFor(estimate, known)),
     estimate: Math.ceil(estimate),
     isAnchored: anchor !== undefined,
-    messagesWithin: (tokens) => Math.floor(thought + (tokens - billed) / ratio - fixed),
+    messagesWithin: (tokens) => Math.floor(estimateOf(tokens, known) - fixed),
   };
+}
+
+/** What the provider bills for a request that the counter takes for `estimate`. */
+function billedFor(estimate: number, { billed, thought, more, less }: Slopes): number {
+  return billed + (estimate < thought ? less : more) * (estimate - thought);
+}
+
+/** The way back from {@link billedFor}. */
+function estimateOf(tokens: number, { billed, thought, more, less }: Slopes): number {
+  return thought + (tokens - billed) / (tokens < billed ? less : more);
 }
 
 /** A name of counter and model that, with its count, adds at most 80 bytes to a record. */
@@ -110,18 +120,24 @@ export function roomIn(window: number, { limits, reserveForAnswer, safetyMargin 
  */
 export function estimateWithin(room: number, messages: readonly BaseMessage[], askedAs: string): number {
   const anchor = anchorIn(messages, [{ askedAs, isWhole: true, isRepeated: false }]);
-  return anchor === undefined ? room : Math.max(1, Math.floor(anchor.thought + (room - anchor.billed) / anchor.ratio));
+  return anchor === undefined ? room : Math.max(1, Math.floor(estimateOf(room, anchor)));
 }
 
-/** A request whose size the provider told with its answer. */
-interface Anchor {
-  /** Place of its answer. */
-  readonly index: number;
-  readonly name: AskedName;
+/** A request whose size the provider told, and how sizes around it are told. */
+interface Slopes {
   readonly billed: number;
   readonly thought: number;
   /** Tokens of the provider for one more of the counter. */
-  readonly ratio: number;
+  readonly more: number;
+  /** The same for one that left the request. */
+  readonly less: number;
+}
+
+/** A request whose size the provider told with its answer. */
+interface Anchor extends Slopes {
+  /** Place of its answer. */
+  readonly index: number;
+  readonly name: AskedName;
 }
 
 /** A lower ratio is the bill of another list, such as one that the provider compacted. */
@@ -144,23 +160,40 @@ function anchorIn(messages: readonly BaseMessage[], asked: readonly AskedName[])
       const ratio = billed / thought;
       const known = { index, name, billed, thought };
       const isWhole = name.isWhole && ratio <= largestRatio;
-      const slope = isWhole ? (slopeAt(messages, known) ?? ratio) : 1;
-      return ratio < smallestRatio ? undefined : { ...known, ratio: slope };
+      return ratio < smallestRatio ? undefined : { ...known, ...(isWhole ? slopesAt(messages, known) : asCounted) };
     }
   }
   return undefined;
 }
 
-/** Requests that differ by less, of the newest one's size, do not show what a token more is billed. */
-const smallestStep = 0.2;
+/** The slopes where the counter did not see all that was billed, so that the ratio says nothing. */
+const asCounted = { more: 1, less: 1 };
+/**
+ * System prompt and tools, which stay, may be dearer than messages. Where no growth shows by how much, so much of what
+ * left is taken to be still there: else the request right behind a cut is the one that is thought too small.
+ */
+const doubtOfRemoved = 0.05;
+
+type BilledAnswer = Pick<Anchor, "index" | "name" | "billed" | "thought">;
+
+function slopesAt(messages: readonly BaseMessage[], newest: BilledAnswer): Pick<Slopes, "more" | "less"> {
+  const seen = growthSlope(messages, newest);
+  const ratio = newest.billed / newest.thought;
+  return seen === undefined ? { more: ratio, less: (1 - doubtOfRemoved) * ratio } : { more: seen, less: seen };
+}
+
+/** Growth that is less, of the newest request's size, does not show what a token more is billed. */
+const smallestGrowth = 0.2;
 
 /**
- * Tokens of the provider for one more of the counter, by the earlier answer whose request differed most in size: the
- * share of system prompt and tools, which no cut removes, may be another one. Undefined where no answer shows it.
+ * Tokens of the provider for one more of the counter, by the messages that were added between the requests of the
+ * answers in view: the share of system prompt and tools, which no cut removes, may be another one. Steps over a cut
+ * tell of what left as well, so those by which a request shrank do not count. Undefined where no growth shows it.
  */
-function slopeAt(messages: readonly BaseMessage[], newest: Omit<Anchor, "ratio">): number | undefined {
+function growthSlope(messages: readonly BaseMessage[], newest: BilledAnswer): number | undefined {
   const { askedAs } = newest.name;
-  let [step, slope]: [number, number | undefined] = [smallestStep * newest.thought, undefined];
+  let later: Pick<BilledAnswer, "billed" | "thought"> = newest;
+  const growth = { billed: 0, thought: 0 };
   for (let index = newest.index - 1; index >= 0; index -= 1) {
     const message = messages[index] as AIMessage;
     const thought = knownCount(message, askedAs);
@@ -168,12 +201,17 @@ function slopeAt(messages: readonly BaseMessage[], newest: Omit<Anchor, "ratio">
     if (compactionIn(message) !== undefined) {
       break;
     }
-    if (typeof thought === "number" && typeof billed === "number" && Math.abs(newest.thought - thought) >= step) {
-      step = Math.abs(newest.thought - thought);
-      slope = (newest.billed - billed) / (newest.thought - thought);
+    if (typeof thought === "number" && typeof billed === "number") {
+      if (thought < later.thought) {
+        growth.billed += later.billed - billed;
+        growth.thought += later.thought - thought;
+      }
+      later = { billed, thought };
     }
   }
-  return slope !== undefined && slope >= smallestRatio && slope <= largestRatio ? slope : undefined;
+  const slope = growth.billed / growth.thought;
+  const isShown = growth.thought >= smallestGrowth * newest.thought && slope >= smallestRatio && slope <= largestRatio;
+  return isShown ? slope : undefined;
 }
 
 /** Tokens of what a request holds besides the messages that can be reduced. */

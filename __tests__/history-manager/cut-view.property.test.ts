@@ -1,0 +1,131 @@
+import { AIMessage, type BaseMessage } from "@langchain/core/messages";
+import fc from "fast-check";
+import { contextWindow, InMemorySessionStore, RedisChatMemory, type MemoryEvent } from "../../src/entries/index.js";
+import { HistoryManager } from "../../src/tool-loop/history-manager.js";
+import type { FittedWindow } from "../../src/tool-loop/token-window/token-window.js";
+import { asking, characterCounter, searchTools as tools } from "./instances.js";
+import { propertyRuns } from "../support/property-runs.js";
+
+interface Scene {
+  readonly window: number;
+  /** Tokens of the provider for one of the counter. */
+  readonly ratio: number;
+  /** Per turn: the lengths of the question and of each result. */
+  readonly turns: readonly { readonly question: number; readonly results: readonly number[] }[];
+}
+
+const scene: fc.Arbitrary<Scene> = fc.record({
+  window: fc.integer({ min: 4_000, max: 9_000 }),
+  ratio: fc.double({ min: 0.7, max: 1.6, noNaN: true }),
+  turns: fc.array(
+    fc.record({
+      question: fc.nat(200),
+      results: fc.array(fc.integer({ min: 300, max: 900 }), { minLength: 1, maxLength: 3 }),
+    }),
+    { minLength: 8, maxLength: 16 },
+  ),
+});
+
+/** What one call of the model was sent, and how it was fitted. */
+interface Call {
+  readonly turn: number;
+  readonly messages: readonly BaseMessage[];
+  /** Tokens of the request as the provider counts them. */
+  readonly billed: number;
+  /** Tokens by the counter that the manager let the request have. */
+  readonly limit: number;
+}
+
+/**
+ * Plays turns, each by a memory and a manager of its own on one store, with a model that counts in its own way and says
+ * so. The memory's reducer is `contextWindow`, with the model's window.
+ */
+async function play({ window, ratio, turns }: Scene) {
+  const [store, counter, calls] = [new InMemorySessionStore(), characterCounter(), [] as Call[]];
+  const [events, given] = [[] as MemoryEvent[], [] as BaseMessage[][]];
+  const model = { model: "m", _llmType: () => "fake", profile: { maxInputTokens: window } };
+  const called = { bound: model, kwargs: { tools }, config: {} };
+  const reducer = () => contextWindow({ maxInputTokens: window, tokenCounter: counter, keepToolResults: 1 });
+  const open = () => new RedisChatMemory({ store, reducer: reducer(), onEvent: (event) => void events.push(event) });
+  const answer = async ({ messages, outcome }: FittedWindow, call: string | undefined) => {
+    const counted = await Promise.all(messages.map((message) => counter.countMessage(message)));
+    const input = Math.ceil(ratio * counted.reduce((sum, tokens) => sum + tokens, outcome.sections.tools.given));
+    const tool_calls = call === undefined ? [] : [{ id: call, name: "search", args: {}, type: "tool_call" as const }];
+    const usage_metadata = { input_tokens: input, output_tokens: 9, total_tokens: input + 9 };
+    return new AIMessage({ content: call === undefined ? "That is so." : "", tool_calls, usage_metadata });
+  };
+  for (const [turn, { question, results }] of turns.entries()) {
+    const memory = open();
+    const manager = new HistoryManager({ history: memory.history("s"), model: called });
+    const request = asking(`${turn} ${"q".repeat(question)}`);
+    for (let step = 0; step <= results.length; step += 1) {
+      const fitted = await manager.getHistoryForModelCall(request);
+      const id = step < results.length ? `c${turn}-${step}` : undefined;
+      const said = await answer(fitted, id);
+      const { messages, outcome } = fitted;
+      calls.push({ turn, messages, billed: said.usage_metadata!.input_tokens, limit: outcome.limit });
+      manager.addAssistantMessage(said);
+      if (id !== undefined) {
+        await manager.addToolCallResults([{ id, name: "search", content: `${id} ${"r".repeat(results[step]!)}` }]);
+      }
+    }
+    await manager.commit();
+    const last = open();
+    given.push(await last.history("s").getMessages());
+    await Promise.all([memory.close(), last.close()]);
+  }
+  const history = open().history("s");
+  const [transcript, usage] = [await history.getTranscript(), await history.contextUsage({ model: called })];
+  return { calls, events, views: given, transcript, usage: usage!, counter };
+}
+
+const reductionsIn = (events: readonly MemoryEvent[]) => events.filter(({ type }) => type === "reduced");
+const textsOf = (messages: readonly BaseMessage[]) => messages.map(({ text }) => text);
+
+describe("a manager on a memory with contextWindow", () => {
+  it("sends no request over the room while the memory shortens and cuts the view, and loses nothing", async () => {
+    const seen = { reductions: 0, shortened: 0, scaled: 0, fullest: 0 };
+    await fc.assert(
+      fc.asyncProperty(scene, async (given) => {
+        const { calls, events, views, transcript, usage, counter } = await play(given);
+        const { window, ratio, turns } = given;
+        const room = 0.9 * window;
+        expect(calls.filter(({ billed }) => billed > room)).toEqual([]);
+        calls.forEach(({ turn, messages }) => {
+          const question = `${turn} ${"q".repeat(turns[turn]!.question)}`;
+          expect(textsOf(messages).filter((text) => text === question)).toHaveLength(1);
+        });
+
+        // The view is within what contextWindow allows; all of it is in the transcript.
+        views.forEach((view) => {
+          const size = view.reduce((sum, message) => sum + (counter.countMessage(message) as number), 3);
+          expect(size).toBeLessThanOrEqual(0.9 * room);
+        });
+        const results = turns.flatMap((turn, at) =>
+          turn.results.map((size, step) => `c${at}-${step} ${"r".repeat(size)}`),
+        );
+        const stored = textsOf(transcript.filter((message) => message.type === "tool"));
+        expect(stored).toEqual(results);
+        expect(events.filter(({ type }) => /fail|conflict|damaged|hidden|skipped/.test(type))).toEqual([]);
+
+        // Behind the first answer the provider's count is the base, also behind a reduction.
+        const unscaled = calls[0]!.limit;
+        const scaled = calls.slice(1).filter(({ limit }) => limit !== unscaled);
+        expect(usage).toMatchObject({ source: "provider", model: "m", window });
+        if (Math.abs(ratio - 1) > 0.05) {
+          expect(scaled).toHaveLength(calls.length - 1);
+          expect(scaled.filter(({ limit }) => limit > unscaled === ratio > 1)).toEqual([]);
+        }
+        seen.reductions += reductionsIn(events).length;
+        seen.shortened += views.at(-1)!.filter((m) => m.type === "tool" && !results.includes(m.text)).length;
+        seen.scaled += scaled.length;
+        seen.fullest = Math.max(seen.fullest, ...calls.map(({ billed }) => billed / room));
+      }),
+      { numRuns: propertyRuns(10) },
+    );
+    expect(seen.reductions).toBeGreaterThan(10);
+    expect(seen.shortened).toBeGreaterThan(10);
+    expect(seen.scaled).toBeGreaterThan(100);
+    expect(seen.fullest).toBeGreaterThan(0.75);
+  });
+});
