@@ -65,7 +65,7 @@ export async function requestSize(
   };
 }
 
-/** What the provider bills for a request that the counter takes for `estimate`. */
+/** Tokens that the provider bills for a request that the counter takes for `estimate`. */
 function billedFor(estimate: number, { billed, thought, more, less }: Slopes): number {
   return billed + (estimate < thought ? less : more) * (estimate - thought);
 }
