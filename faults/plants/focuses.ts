@@ -66,6 +66,11 @@ export const focuses: Readonly<Record<PlantName, Focus>> = {
     ...{ reducers: ["none"], removals: ["none"] },
     weights: { ...brief, "held-turn": 40, "put-checkpoints": 0, "append-with-turn-id": 0 },
   },
+  // Turns that clear the session that they hold; simulations make them of others that hold it. Reads behind them.
+  "held-clear": {
+    ...{ reducers: ["none"], removals: ["clear"] },
+    weights: { ...brief, "held-turn": 10, "clear-held": 10, clear: 0, "read-view": 15, "put-checkpoints": 0 },
+  },
   // Keys that are rotated beside rewinds, after which others write as much again.
   "blind-swap": {
     ...{ reducers: ["none"], removals: ["rewind"], isEncrypted: true },

@@ -211,6 +211,14 @@ export const plants = {
       replacement: 'const session = sessionOf("withTurn", this.history(sessionId, identity));',
     },
   ],
+  /** A clear under a hold gives the session a new epoch and leaves the rest. */
+  "held-clear": [
+    {
+      file: `${lua}/restart-session.lua`,
+      search: "redis.call('UNLINK', unpack(KEYS))",
+      replacement: "",
+    },
+  ],
   /** A record is sealed anew whatever stands in its place meanwhile. */
   "blind-swap": [
     {

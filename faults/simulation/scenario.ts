@@ -1,5 +1,7 @@
 import { randomOf, type Random } from "../../testkit/random.js";
 import { operations } from "../client/operations/all-operations.js";
+import { clearHeld, heldTurn } from "../client/operations/held-turn.js";
+import { clear } from "../client/operations/remove-messages.js";
 import type { Operation } from "../client/operations/operation.js";
 import { sessionPlan, type Focus, type SessionPlan } from "../plan/session-plan.js";
 import type { Pace } from "./connection.js";
@@ -44,7 +46,7 @@ export interface Scenario {
   readonly faults: readonly PlannedFault[];
 }
 
-const simulated = operations.filter(({ needsServers }) => needsServers !== true);
+const simulated = operations.filter((each) => each.needsServers !== true && each !== clearHeld);
 const mostProcesses = 3;
 const mostOperations = 5;
 
@@ -57,17 +59,28 @@ export function scenarioOf(seed: number, focus?: Focus): Scenario {
   const plans = Array.from({ length: sessions }, (_, session) =>
     sessionPlan({ ...workload, ...(focus && { focus }) }, session, 0),
   );
+  const held = randomOf(seed, "held clears");
   const lanes = Array.from({ length: processes * sessions }, (_, index) => {
     const session = Math.floor(index / processes);
     const length = random.between(1, mostOperations);
     const work = Array.from({ length }, () => operationOf(plans[session]!, random, focus));
-    return { process: index % processes, session, operations: work };
+    return { process: index % processes, session, operations: withHeldClears(work, plans[session]!, held) };
   });
   const count = random.chance(0.35) ? 0 : random.between(1, 3);
   const kinds = faultKinds.filter((kind) => focus?.faults?.includes(kind) ?? true);
   const faults = Array.from({ length: count }, () => faultOf(random, { processes, sessions, kinds }));
   const pace = paceOf(randomOf(seed, "pace"));
   return { seed, pace, plans, lanes, faults: faults.sort((a, b) => a.atMs - b.atMs) };
+}
+
+/** Some clears and held turns clear under a hold, by numbers of their own: what seeds draw besides stays the same. */
+function withHeldClears(
+  work: readonly PlannedOperation[],
+  { removals }: SessionPlan,
+  random: Random,
+): readonly PlannedOperation[] {
+  const mayClear = ({ name }: PlannedOperation) => removals === "clear" && [clear.name, heldTurn.name].includes(name);
+  return work.map((each) => (mayClear(each) && random.chance(0.4) ? { ...each, name: clearHeld.name } : each));
 }
 
 function paceOf(random: Random): Pace {

@@ -2,7 +2,7 @@ import { appendPlain, appendWithIds, appendWithTurnId } from "./append-turn.js";
 import { eraseOwner } from "./erase-owner.js";
 import { followAnswer, startAnswer } from "./follow-answer.js";
 import { forkSession } from "./fork-session.js";
-import { heldTurn } from "./held-turn.js";
+import { clearHeld, heldTurn } from "./held-turn.js";
 import { listSessions } from "./list-sessions.js";
 import type { Operation } from "./operation.js";
 import { putCheckpoints } from "./put-checkpoints.js";
@@ -20,5 +20,5 @@ export const operations: readonly Operation[] = [
   ...[chainTurn, agentTurn, managedTurn, messageHistoryRun, retryTurn],
   ...[readView, readTranscript, reduceByHand, rewind, takeBack, clear],
   ...[replaceFrom, forkSession, heldTurn, listSessions, eraseOwner, putCheckpoints, rotateKeys],
-  ...[startAnswer, followAnswer],
+  ...[startAnswer, followAnswer, clearHeld],
 ];
