@@ -10,7 +10,10 @@ import { propertyRuns } from "../support/property-runs.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { all } from "./compared-saver.js";
 
-jest.setTimeout(600_000 + 60_000 * propertyRuns(1));
+/** How many processes are killed for each durability, one after the other. */
+const kills = Number(process.env["THREAD_KILLS"] ?? propertyRuns(1));
+
+jest.setTimeout(600_000 + 60_000 * kills);
 
 const source = "__tests__/support/thread-worker.ts";
 const root = join(__dirname, "../..");
@@ -69,7 +72,7 @@ describe("A process that is killed while it runs threads", () => {
     const keyPrefix = uniquePrefix();
     const saver = RedisSaver.fromUrl(sharedRedisUrl(), { keyPrefix, commandTimeout: 120_000 });
     try {
-      for (let kill = 0; kill < propertyRuns(1); kill += 1) {
+      for (let kill = 0; kill < kills; kill += 1) {
         // Between turns and within them: the number of turns said says nothing of where the other threads stand.
         const said = kill === 0 ? least : 3 + ((7 * kill) % threads);
         const turns = await turnsUntilKilled(keyPrefix, durability, said);
