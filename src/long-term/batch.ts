@@ -9,7 +9,7 @@ import { tooMany, type ItemScripts, type ScriptOperation } from "./item-scripts.
 import { namespacesOf, scanOf } from "./namespaces.js";
 import { mostScanned, type CheckedList, type CheckedOperation, type CheckedSearch } from "./operations.js";
 
-/** The parts of a store that a batch needs. */
+/** Dependencies of a batch. */
 export interface BatchSetting {
   readonly scripts: ItemScripts;
   readonly sealed: SealedTexts;
@@ -17,17 +17,20 @@ export interface BatchSetting {
   readonly onEvent: MemoryEventHandler | undefined;
 }
 
-/** Keys that items are sealed with are those of no session. */
+/** Items belong to no session: their encryption keys are derived from an empty session id. */
 const noSession = "";
 
-/** Runs checked operations in one round trip; one more where a filtered search found items that reads keep alive. */
+/**
+ * Runs checked operations in one round trip. A filtered search takes a second one to extend the expiry of the items
+ * that it returns.
+ */
 export async function runBatch(operations: readonly CheckedOperation[], setting: BatchSetting): Promise<unknown[]> {
   const [first] = operations;
   if (first === undefined) {
     return [];
   }
   const name = operations.every(({ kind }) => kind === first.kind) ? first.kind : "batch";
-  const reads = operations.filter(({ kind }) => !isWrite(kind));
+  const reads = operations.filter(({ kind }) => kind !== "put" && kind !== "delete");
   const calls = [...reads.map(readCall), ...(await writeCalls(operations, setting))];
   const replies = await setting.scripts.run(name, calls);
   const results = new Map<CheckedOperation, unknown>();
@@ -37,11 +40,7 @@ export async function runBatch(operations: readonly CheckedOperation[], setting:
   return operations.map((operation) => results.get(operation) ?? null);
 }
 
-function isWrite(kind: CheckedOperation["kind"]): boolean {
-  return kind === "put" || kind === "delete";
-}
-
-/** The writes as the script takes them: for each item the last one. */
+/** Arguments of the writes; the last write of an item wins. */
 async function writeCalls(operations: readonly CheckedOperation[], { sealed, maxItemBytes }: BatchSetting) {
   const last = new Map<string, ScriptOperation>();
   const seal = operations.some(({ kind }) => kind === "put") ? await sealed.sealer(noSession) : undefined;
@@ -76,7 +75,7 @@ function readCall(operation: CheckedOperation): ScriptOperation {
   }
 }
 
-/** A search with a filter reads all that may match, one without only its page. */
+/** Filters run in this process, so a filtered search reads every item under its prefix. */
 function searchCall({ prefix, filter, limit, offset }: CheckedSearch): ScriptOperation {
   const isPage = filter === undefined;
   const skip = isPage ? Math.min(offset, mostScanned) : 0;
@@ -148,7 +147,7 @@ function storedItems(reply: readonly string[], setting: BatchSetting): StoredIte
   return stored;
 }
 
-/** The result of `read`; if it throws, the item is reported and skipped. */
+/** The result of `read`; an item for which it throws is reported and skipped. */
 function readable<T>(read: () => T, { onEvent }: BatchSetting): T | undefined {
   try {
     return read();

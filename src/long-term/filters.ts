@@ -1,4 +1,4 @@
-/** The comparisons that a filter can name. Text is compared by the number that it says, as LangGraph's stores do. */
+/** Filter operators. The ordering ones convert both operands to numbers, as LangGraph's stores do. */
 const comparisons: Readonly<Record<string, (value: unknown, wanted: unknown) => boolean>> = {
   $eq: (value, wanted) => value === wanted,
   $ne: (value, wanted) => value !== wanted,
@@ -10,7 +10,7 @@ const comparisons: Readonly<Record<string, (value: unknown, wanted: unknown) => 
   $nin: (value, wanted) => !Array.isArray(wanted) || !wanted.includes(value),
 };
 
-/** True if an item's value has what the filter asks for; with LangGraph's `InMemoryStore`, a test compares. */
+/** True if the value satisfies the filter. A test compares it with LangGraph's `InMemoryStore`. */
 export function matchesFilter(
   value: Readonly<Record<string, unknown>>,
   filter: Readonly<Record<string, unknown>> | undefined,

@@ -1,14 +1,13 @@
 import { InvalidNamespaceError } from "@langchain/langgraph-checkpoint";
-import { checkText } from "../checkpoint/config.js";
 
-/** Between the labels of a namespace; two of it end the namespace. No label is empty or holds it. */
+/** Separates labels; doubled, it ends the namespace. Labels are not empty and cannot contain it. */
 const separator = "\0";
 const end = separator.repeat(2);
 
-/** Bounds of names as Redis takes them. */
+/** A range of names in the syntax of ZRANGEBYLEX. */
 export type NameBounds = readonly [lower: string, upper: string];
 
-/** The name of an item. Names in order of text are in order of their namespaces, each in front of those below it. */
+/** The member name of an item. Lexicographic order sorts items by namespace, each before its descendants. */
 export function nameOf(namespace: readonly string[], key: string): string {
   return namespace.join(separator) + end + key;
 }
@@ -19,12 +18,12 @@ export function partsOf(name: string): { readonly namespace: string[]; readonly 
   return { namespace: labelsOf(name.slice(0, at)), key: name.slice(at + end.length) };
 }
 
-/** The labels of a namespace as it stands in a name. */
+/** Splits the namespace part of a name into labels. */
 export function labelsOf(namespace: string): string[] {
   return namespace.split(separator);
 }
 
-/** The bounds of all names in a namespace and those below it; of all names for no labels. */
+/** The range of a namespace and its descendants; without labels, the range of everything. */
 export function boundsWithin(prefix: readonly string[]): NameBounds {
   const first = prefix.join(separator);
   return prefix.length === 0 ? ["-", "+"] : [`[${first}${separator}`, `(${first}\u0001`];
@@ -43,7 +42,7 @@ export function checkNamespace(namespace: readonly unknown[]): asserts namespace
 }
 
 /**
- * Refuses labels that no namespace has.
+ * Refuses invalid labels.
  *
  * @throws InvalidNamespaceError
  */
@@ -51,14 +50,8 @@ export function checkLabels(labels: readonly unknown[]): asserts labels is reado
   for (const label of labels) {
     if (typeof label !== "string" || label === "" || /[.:\0]/.test(label) || !label.isWellFormed()) {
       throw new InvalidNamespaceError(
-        "A label of a namespace must be a string that is not empty, without periods, colons, NUL and halves of " +
-          "surrogate pairs.",
+        "A namespace label must be a non-empty, well-formed string without periods, colons and NUL characters.",
       );
     }
   }
-}
-
-/** Refuses a key that could not be told from another one in Redis. */
-export function checkKey(key: unknown): asserts key is string {
-  checkText("key", key);
 }

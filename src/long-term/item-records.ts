@@ -3,17 +3,18 @@ import { RecordError } from "../base/errors.js";
 import { encodeSessionId } from "../store/session-ref.js";
 import { partsOf } from "./item-names.js";
 
-/** A stored item, of which the text may be sealed. */
+/** A parsed record. */
 export interface StoredItem {
   readonly name: string;
   readonly created: number;
   readonly updated: number;
-  /** True if reads keep it alive. */
+  /** True if reads extend its expiry. */
   readonly isRefreshed: boolean;
+  /** The value as JSON, which may be encrypted. */
   readonly text: string;
 }
 
-/** Takes a record apart: `created|updated|ttl at reads|text`. */
+/** Parses a record: `created|updated|ttl on read|text`. @throws RecordError `corrupt` */
 export function parseRecord(name: string, record: string): StoredItem {
   const [, created, updated, ttl, text] = /^(\d+)\|(\d+)\|(\d*)\|(.*)$/s.exec(record) ?? [];
   if (text === undefined) {
@@ -22,7 +23,7 @@ export function parseRecord(name: string, record: string): StoredItem {
   return { name, created: Number(created), updated: Number(updated), isRefreshed: ttl !== "", text };
 }
 
-/** The item whose text was opened. */
+/** The item of a record, from its decrypted text. @throws RecordError `corrupt` */
 export function itemOf({ name, created, updated }: StoredItem, text: string): Item {
   let value: unknown;
   try {
@@ -38,7 +39,7 @@ export function itemOf({ name, created, updated }: StoredItem, text: string): It
   return { value: value as Item["value"], key, namespace, createdAt, updatedAt };
 }
 
-/** The error for an item whose record cannot be read; names it so that it cannot break a log line. */
+/** The error for an unreadable record. Namespace and key are encoded, so that they cannot forge log lines. */
 function corruptItem(name: string): RecordError {
   const { namespace, key } = partsOf(name);
   const label = [...namespace, key].map(encodeSessionId).join(" ").slice(0, 160);

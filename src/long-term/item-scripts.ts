@@ -3,12 +3,13 @@ import { unknownReply, type CallName } from "../redis/errors.js";
 import { itemKeys } from "../redis/keys.js";
 import type { Script } from "../redis/script.js";
 import type { ScriptRunner } from "../redis/script-runner.js";
+import type { NameBounds } from "./item-names.js";
 import { clearItemsScript, runOperationsScript } from "./lua/scripts.js";
 
 /** One operation of the script: its name and its arguments. */
 export type ScriptOperation = readonly [name: string, ...args: (string | number)[]];
 
-/** Long-term memory in Redis: three keys in one hash slot, each call one script. */
+/** The scripts of long-term memory, on three keys in one hash slot. */
 export class ItemScripts {
   readonly #runner: ScriptRunner;
   readonly #keys: readonly string[];
@@ -19,15 +20,15 @@ export class ItemScripts {
     this.#keys = [values, names, expiry];
   }
 
-  /** Runs operations in order, all at one moment; returns a reply for each. */
+  /** Runs operations atomically and in order; returns one reply per operation. */
   async run(operation: string, operations: readonly ScriptOperation[]): Promise<unknown[]> {
     const args = operations.flatMap(([name, ...rest]) => [name, rest.length, ...rest]);
     const writes = operations.some(([name]) => name === "put" || name === "delete");
     return this.#send(operation, runOperationsScript, args, writes);
   }
 
-  /** Removes items between two bounds, at most `most` at once; returns how many. */
-  async clear(bounds: readonly [lower: string, upper: string], most: number): Promise<number> {
+  /** Removes at most `most` items of a range and returns their number. */
+  async clear(bounds: NameBounds, most: number): Promise<number> {
     const [removed] = await this.#send("deleteNamespace", clearItemsScript, [...bounds, most], true);
     return removed as number;
   }
@@ -54,15 +55,15 @@ function damaged(operation: string): StoreError {
   );
 }
 
-/** The error for a search, or a list of namespaces, that would go through too many. */
+/** The error for a search, or a list of namespaces, that would scan too many. */
 export function tooMany(operation: "search" | "listNamespaces", most: number): StoreError {
   const sentences = {
     search:
-      `This search would go through more than ${most} items; nothing was read. Name more labels of the namespace, or ` +
-      "read pages without a filter (limit, offset).",
+      `This search would scan more than ${most} items; nothing was read. Use a longer namespace prefix, or read ` +
+      "pages without a filter (limit, offset).",
     listNamespaces:
-      `This list would go through more than ${most} namespaces; nothing was read. Name a longer prefix, or read ` +
-      'pages without a suffix and "*" (limit, offset).',
+      `This list would scan more than ${most} namespaces; nothing was read. Use a longer prefix, or read pages ` +
+      'without a suffix and "*" (limit, offset).',
   };
   return new StoreError(sentences[operation], { code: "too_large", operation });
 }

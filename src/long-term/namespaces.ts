@@ -1,17 +1,20 @@
 import type { MatchCondition } from "@langchain/langgraph-checkpoint";
 import type { CheckedList } from "./operations.js";
 
-/** Request to the script for a list of namespaces. */
+/** Parameters of the script's namespace scan. */
 export interface NamespaceScan {
-  /** The labels that all of them begin with. */
+  /** Common prefix of the scanned namespaces. */
   readonly prefix: readonly string[];
-  /** Cut to so many labels, each once; undefined where they are cut here, behind the conditions. */
+  /**
+   * Labels to which the script truncates namespaces, without duplicates; undefined if {@link namespacesOf} does it,
+   * because conditions apply to whole namespaces.
+   */
   readonly depth: number | undefined;
-  /** True if all that the script finds is asked for, so that it can stop after a page. */
+  /** True if every scanned namespace matches, so that the script can stop after one page. */
   readonly isExact: boolean;
 }
 
-/** Which namespaces have to be looked at. */
+/** The smallest scan that covers every namespace that can match. */
 export function scanOf({ conditions, depth }: CheckedList): NamespaceScan {
   const first = conditions.find(({ matchType }) => matchType === "prefix")?.path ?? [];
   const wild = first.indexOf("*");
@@ -21,7 +24,7 @@ export function scanOf({ conditions, depth }: CheckedList): NamespaceScan {
   return { prefix, depth: isCut ? depth : undefined, isExact: isPrefixOnly && (isCut || depth === Infinity) };
 }
 
-/** The page of a list, from the namespaces that the script found. */
+/** Filters, truncates and pages the scanned namespaces. */
 export function namespacesOf(
   found: readonly string[][],
   { conditions, depth, limit, offset }: CheckedList,

@@ -1,5 +1,4 @@
 import type {
-  GetOperation,
   ListNamespacesOperation,
   MatchCondition,
   Operation,
@@ -8,13 +7,14 @@ import type {
 } from "@langchain/langgraph-checkpoint";
 import { ConfigurationError } from "../base/errors.js";
 import { parseOptions, withoutUndefined, type TimeToLive, type TTL } from "../base/options.js";
-import { checkKey, checkLabels, checkNamespace, nameOf } from "./item-names.js";
+import { checkText } from "../checkpoint/config.js";
+import { checkLabels, checkNamespace, nameOf } from "./item-names.js";
 import { putSchema } from "./store-options.js";
 
-/** Most items that a search goes through, and most namespaces of a list. */
+/** Maximum number of items that a search scans, and of namespaces that a list scans. */
 export const mostScanned = 10_000;
 
-/** A `put` with an expiry of its own. */
+/** A `put` that may override the store's expiry. */
 export interface ItemPut extends PutOperation {
   readonly itemTTL?: TTL | undefined;
 }
@@ -27,7 +27,7 @@ export type CheckedOperation =
   | CheckedSearch
   | CheckedList;
 
-/** A search, checked. */
+/** A checked search. */
 export interface CheckedSearch {
   readonly kind: "search";
   readonly prefix: readonly string[];
@@ -36,11 +36,11 @@ export interface CheckedSearch {
   readonly offset: number;
 }
 
-/** A list of namespaces, checked. */
+/** A checked listing of namespaces. */
 export interface CheckedList {
   readonly kind: "listNamespaces";
   readonly conditions: readonly MatchCondition[];
-  /** Infinity for whole namespaces. */
+  /** Maximum number of labels; Infinity: whole namespaces. */
   readonly depth: number;
   readonly limit: number;
   readonly offset: number;
@@ -58,19 +58,19 @@ export function checkOperation(operation: Operation, ttl: TimeToLive | undefined
   if ("value" in operation) {
     return checkedPut(operation, ttl);
   }
-  return "namespace" in operation ? checkedGet(operation) : checkedList(operation);
+  return "namespace" in operation
+    ? { kind: "get", name: checkedName(operation.namespace, operation.key) }
+    : checkedList(operation);
 }
 
-function checkedGet({ namespace, key }: GetOperation): CheckedOperation {
+function checkedName(namespace: readonly string[], key: string): string {
   checkNamespace(namespace);
-  checkKey(key);
-  return { kind: "get", name: nameOf(namespace, key) };
+  checkText("key", key);
+  return nameOf(namespace, key);
 }
 
 function checkedPut({ namespace, key, value, itemTTL }: ItemPut, ttl: TimeToLive | undefined): CheckedOperation {
-  checkNamespace(namespace);
-  checkKey(key);
-  const name = nameOf(namespace, key);
+  const name = checkedName(namespace, key);
   if (value === null) {
     return { kind: "delete", name };
   }
@@ -83,8 +83,8 @@ function checkedSearch({ namespacePrefix, filter, limit, offset, query }: Search
   if (query !== undefined && query !== "") {
     throw new ConfigurationError(
       "query",
-      "RedisStore has no index of vectors, so it cannot search by a query. Search by namespace and filter, or keep " +
-        "what is to be found by meaning in a vector store.",
+      "RedisStore has no vector index and cannot search by a query. Search by namespace and filter, or use a vector " +
+        "store for semantic search.",
     );
   }
   return { kind: "search", prefix: namespacePrefix, filter, ...pageOf(limit ?? 10, offset) };
@@ -117,7 +117,7 @@ function textOf(value: unknown): string {
     cause = error;
   }
   if (text === undefined || !/^[{[]/.test(text)) {
-    throw new ConfigurationError("value", "The value of an item must be an object that JSON can hold.", cause);
+    throw new ConfigurationError("value", "The value of an item must be a JSON-serializable object.", cause);
   }
   return text;
 }

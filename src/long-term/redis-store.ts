@@ -14,15 +14,16 @@ import { ItemScripts } from "./item-scripts.js";
 import { checkOperation, type ItemPut } from "./operations.js";
 import { itemStoreSchema, type RedisStoreOptions, type ItemStoreSettings } from "./store-options.js";
 
-/** Items that one script removes. */
+/** Maximum number of items that one script call removes. */
 const removedAtOnce = 1_000;
 
 /**
- * LangGraph's long-term memory on plain Redis 6.2 or later, Valkey, or a cluster of either: items by namespace and key,
- * which all threads share.
+ * LangGraph's long-term memory on plain Redis 6.2 or later, Valkey, or a cluster of either: JSON
+ * values by namespace and key, shared by all threads.
  *
  * Each call is one script and one round trip, also a batch. All items of a key prefix lie in one hash slot, so a batch
  * is atomic across namespaces.
+ *
  * @example
  * import { RedisStore } from "langchain-redis-memory/checkpoint";
  *
@@ -38,7 +39,7 @@ export class RedisStore extends BaseStore {
   readonly #wire: ThreadWire;
   readonly #batches: BatchSetting;
 
-  /** Nothing is opened before the first call. */
+  /** Connects with the first call. @throws ConfigurationError naming the option. */
   constructor(options: RedisStoreOptions) {
     super();
     this.#options = checkedOptions(options);
@@ -49,30 +50,28 @@ export class RedisStore extends BaseStore {
     this.#batches = { scripts, sealed: new SealedTexts(ring, "item 1"), maxItemBytes, onEvent };
   }
 
-  /** A store with a connection of its own to the server of the URL. */
+  /** A store on its own connection to the URL. */
   static fromUrl(url: string, options: ItemStoreSettings = {}): RedisStore {
     return new RedisStore({ ...options, url });
   }
 
   /**
-   * Runs operations in one round trip and at one moment. Reads show what was there before the writes; of several writes
-   * of one item the last one counts. Returns a result for each, `null` for writes.
+   * Runs operations atomically in one round trip. Reads see the state before the writes; the last of several writes of
+   * one item wins. Returns one result per operation, `null` for writes.
    */
   override async batch<Op extends Operation[]>(operations: Op): Promise<OperationResults<Op>> {
     const checked = operations.map((operation) => checkOperation(operation, this.#options.itemTTL));
     return (await runBatch(checked, this.#batches)) as OperationResults<Op>;
   }
 
-  /**
-   * Stores an item, as JSON; for `null` it removes the item. `index` has no effect: there is no index of vectors.
-   */
+  /** Stores an item as JSON; a `null` value removes it. `index` has no effect: there is no vector index. */
   override async put(
     namespace: string[],
     key: string,
     value: PutOperation["value"] & object,
     index?: PutOperation["index"],
     options: {
-      /** When this item expires. @default the option of the store */
+      /** Expiry of this item. @default the option of the store */
       readonly itemTTL?: TTL;
     } = {},
   ): Promise<void> {
@@ -84,7 +83,10 @@ export class RedisStore extends BaseStore {
     await this.batch([operation]);
   }
 
-  /** Removes every item of a namespace and of those below it, all items for no labels; returns how many. */
+  /**
+   * Removes every item of a namespace and its descendants and returns their number. An empty prefix removes everything,
+   * also the rest of a damaged store.
+   */
   async deleteNamespace(namespacePrefix: readonly string[]): Promise<number> {
     checkLabels(namespacePrefix);
     let removed = 0;
@@ -96,7 +98,7 @@ export class RedisStore extends BaseStore {
     return removed;
   }
 
-  /** Closes the connection if it was opened here; one of a memory stays open, and usable. */
+  /** Closes the store's own connection; one that it shares with a memory stays open. */
   async close(): Promise<void> {
     await this.#wire.close();
   }

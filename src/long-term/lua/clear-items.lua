@@ -1,8 +1,8 @@
--- Removes items between two bounds of names, at most as many as are named; all at once, damaged or not, for no bounds.
+-- Removes a limited number of items in a range of names; for the range of everything, all keys at once, damaged or not.
 --
 -- KEYS: values, names, expiry.
--- ARGV: lower and upper bound, "-" and "+" for everything; the number.
--- Replies: OK removed | DAMAGED.
+-- ARGV: lower and upper bound, "-" and "+" for everything; the limit.
+-- Replies: OK number of removed items | DAMAGED.
 --
 -- twin: none, LangGraph's InMemoryStore has no such call
 --

@@ -1,13 +1,13 @@
--- Reads and writes items of long-term memory in the order of ARGV; the client puts reads in front of writes.
+-- Reads and writes items of long-term memory in the order of ARGV; the client puts reads before writes.
 --
 -- KEYS: values, names, expiry.
 -- ARGV: for each operation its name, the number of its arguments, and these:
---   get name | touch name (lets an item that is kept alive by reads live on)
---   search: lower and upper bound of names, number to pass over, number, most, 1 for a read that keeps items alive
---   list: lower and upper bound of names, depth or "" (of namespaces), number, most
---   put: name, text, ttl or "", ttl at reads or "" | delete name
--- Replies: OK and a reply for each: get: record or nil; search: names and records by turns; list: namespaces; MANY
---   where search or list would have to go through more than `most`; else 0 | DAMAGED.
+--   get name | touch name (extends the expiry as a read does)
+--   search: lower and upper bound of names, offset, limit, maximum to scan, 1 to extend expiries
+--   list: lower and upper bound of names, labels to truncate namespaces to or "", limit, maximum to scan
+--   put: name, text, ttl or "", ttl on read or "" | delete name
+-- Replies: OK and one reply per operation: get: record or nil; search: alternating names and records; list: namespaces;
+--   MANY if search or list would exceed the maximum to scan; else 0 | DAMAGED.
 --
 -- twin: none, LangGraph's InMemoryStore does the same in memory
 --

@@ -1,4 +1,4 @@
--- `run.put` and `run.delete`, the writes of `run`. `removeExpired(most)` removes items that have expired.
+-- The writes `run.put` and `run.delete`. `removeExpired(most)` removes up to `most` expired items.
 --
 --- @include find-items
 

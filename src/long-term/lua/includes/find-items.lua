@@ -1,5 +1,5 @@
--- `run.get`, `run.touch`, `run.search` and `run.list`, the reads of `run`: each takes the arguments of its operation.
--- `isChanged` says whether one of them, or a write, changed something.
+-- The reads `run.get`, `run.touch`, `run.search` and `run.list`; each takes the arguments of its operation. `isChanged`
+-- is true once an operation has changed a key.
 --
 --- @include items
 

@@ -1,8 +1,8 @@
--- `loadStore()` is the number of stored items, and whether the three keys do not fit: one was evicted or deleted.
--- `isLive(expiry)` says whether an item with this score of `expiry` is still there; nil for one that never expires.
--- `firstLive(lower, upper)` is the first item's name between two bounds. `eachLive(lower, upper, count, visit)` visits
--- names in order, `count` at a time, until `visit` returns false.
--- `expireStore()` lets all keys expire with the last item, or never where one never expires.
+-- `loadStore()` returns the number of stored items, and true if the three keys disagree: one was evicted or deleted.
+-- `isLive(score)` is false for an item that expired; the score is its time in `expiry`, nil if it never expires.
+-- `eachLive(lower, upper, count, visit)` visits the live names of a range in order, reading `count` at a time, until
+-- `visit` returns false. `firstLive(lower, upper)` returns the first of them.
+-- `expireStore()` makes all keys expire with the last item, or never if one item never expires.
 --
 --- @include now
 --- @include expire-all
