@@ -1,87 +1,81 @@
-import type { Histogram, Meter } from "@opentelemetry/api";
+import type { Attributes, Counter, Meter } from "@opentelemetry/api";
 import type { MemoryEvent, MemoryEventHandler } from "../base/events.js";
-import { commandAttributes, outcomeOf, prefix, type ReductionEvent } from "./event-attributes.js";
+import { commandAttributes, outcomeOf, prefix } from "./event-attributes.js";
 
 /** Boundaries of the buckets, in seconds, as the semantic conventions ask for. */
 const durationBuckets = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10];
 
-/** Records the duration of commands, and counts the other events. No attribute names a session. */
+/** Each counter's unit and description. No attribute names a session. */
+const counters = {
+  reductions: ["reduction", "Automatic reductions of views, by outcome."],
+  repairs: ["repair", "Repairs of messages on their way to a model, by rule."],
+  "thoughts.dropped": ["thought", "Thoughts left out behind a changed prefix, by cause."],
+  "profiles.guessed": ["model", "Classes of models whose adapter was not known."],
+  "requests.too_long": ["request", "Requests that a provider refused as too long."],
+  "compactions.dropped": ["request", "Requests without what another provider compacted."],
+  "windows.unknown": ["model", "Models whose window is not known."],
+  "records.skipped": ["record", "Stored records that could not be read."],
+  "sessions.skipped": ["session", "Sessions that a batch operation skipped."],
+  conflicts: ["message", "Messages whose id was written again with other content."],
+  damaged: ["read", "Calls that found a part of their session missing in Redis."],
+  "connections.stalled": ["connection", "Connections with three timeouts in a row."],
+  "tool_results.hidden": ["message", "Tool results without a call in the view."],
+  titles: ["title", "Titles that a model was asked for, by outcome."],
+  turns: ["turn", "Turns that were not written, by reason."],
+  "turns.waiting": ["turn", "Turns that had to wait for another one of their session."],
+} as const;
+
+type CounterName = keyof typeof counters;
+
+/** Records the duration of commands and the size of requests, and counts the other events. */
 export function metricsRecorder(meter: Meter): MemoryEventHandler {
-  const duration = durationsOf(meter);
-  const counter = (name: string, unit: string, description: string) =>
-    meter.createCounter(`${prefix}.${name}`, { unit, description });
-  const reductions = counter("reductions", "{reduction}", "Automatic reductions of views, by outcome.");
-  const repairs = counter("repairs", "{repair}", "Repairs of messages on their way to a model, by rule.");
-  const thoughts = counter("thoughts.dropped", "{thought}", "Thoughts left out behind a changed prefix, by cause.");
-  const guesses = counter("profiles.guessed", "{model}", "Classes of models whose adapter was not known.");
-  const skipped = counter("records.skipped", "{record}", "Stored records that could not be read.");
-  const leftOut = counter("sessions.skipped", "{session}", "Sessions that a batch operation skipped.");
-  const conflicts = counter("conflicts", "{message}", "Messages whose id was written again with other content.");
-  const damaged = counter("damaged", "{read}", "Calls that found a part of their session missing in Redis.");
-  const stalled = counter("connections.stalled", "{connection}", "Connections with three timeouts in a row.");
-  const hidden = counter("tool_results.hidden", "{message}", "Tool results without a call in the view.");
-  const turns = counter("turns", "{turn}", "Turns that were not written, by reason.");
-  const waits = counter("turns.waiting", "{turn}", "Turns that had to wait for another one of their session.");
-  const countReduction = (event: ReductionEvent) => reductions.add(1, outcomeOf(event));
+  const duration = meter.createHistogram("db.client.operation.duration", {
+    description: "Duration of database client operations.",
+    unit: "s",
+    advice: { explicitBucketBoundaries: durationBuckets },
+  });
+  const tokens = meter.createHistogram(`${prefix}.requests.tokens`, {
+    unit: "{token}",
+    description: "Tokens of requests to models whose window is known.",
+  });
+  const count = countWith(meter);
   const recorders: { readonly [T in MemoryEvent["type"]]: (event: Extract<MemoryEvent, { type: T }>) => void } = {
     command: (event) => duration.record(event.milliseconds / 1000, commandAttributes(event)),
-    reduced: countReduction,
-    reduction_stale: countReduction,
-    reduction_failed: countReduction,
-    repaired: ({ rules }) => rules.forEach((rule) => repairs.add(1, { [`${prefix}.rule`]: rule })),
-    thinking_dropped: ({ cause, dropped }) => thoughts.add(dropped, { [`${prefix}.cause`]: cause }),
-    profile_guessed: () => guesses.add(1),
-    ...windowRecorders(meter),
-    record_skipped: () => skipped.add(1),
-    session_skipped: ({ operation }) => leftOut.add(1, { "db.operation.name": operation }),
-    conflict_kept: () => conflicts.add(1),
-    connection_stalled: () => stalled.add(1),
-    damaged: ({ operation }) => damaged.add(1, { "db.operation.name": operation }),
-    tool_result_hidden: () => hidden.add(1),
-    ...titleRecorders(meter),
-    turn_waits: () => waits.add(1),
-    turn_repeated: () => turns.add(1, { [`${prefix}.reason`]: "repeated" }),
-    turn_not_stored: ({ reason }) => turns.add(1, { [`${prefix}.reason`]: reason }),
+    reduced: (event) => count("reductions", outcomeOf(event)),
+    reduction_stale: (event) => count("reductions", outcomeOf(event)),
+    reduction_failed: (event) => count("reductions", outcomeOf(event)),
+    repaired: ({ rules }) => rules.forEach((rule) => count("repairs", by("rule", rule))),
+    thinking_dropped: ({ cause, dropped }) => count("thoughts.dropped", by("cause", cause), dropped),
+    profile_guessed: () => count("profiles.guessed"),
+    context_usage: (event) => tokens.record(event.tokens),
+    context_overflow: ({ retried }) => count("requests.too_long", by("retried", retried)),
+    window_unknown: () => count("windows.unknown"),
+    compaction_dropped: ({ became }) => count("compactions.dropped", by("became", became)),
+    record_skipped: () => count("records.skipped"),
+    session_skipped: ({ operation }) => count("sessions.skipped", { "db.operation.name": operation }),
+    conflict_kept: () => count("conflicts"),
+    connection_stalled: () => count("connections.stalled"),
+    damaged: ({ operation }) => count("damaged", { "db.operation.name": operation }),
+    tool_result_hidden: () => count("tool_results.hidden"),
+    titled: () => count("titles", by("outcome", "titled")),
+    title_failed: () => count("titles", by("outcome", "failed")),
+    turn_waits: () => count("turns.waiting"),
+    turn_repeated: () => count("turns", by("reason", "repeated")),
+    turn_not_stored: ({ reason }) => count("turns", by("reason", reason)),
   };
   // An event of a newer build of this package is left out.
   return (event) => (recorders[event.type] as ((event: MemoryEvent) => void) | undefined)?.(event);
 }
 
-/** Recorders of what became of titles that a model was asked for. */
-function titleRecorders(meter: Meter) {
-  const description = "Titles that a model was asked for, by outcome.";
-  const titles = meter.createCounter(`${prefix}.titles`, { unit: "{title}", description });
-  return {
-    titled: () => titles.add(1, { [`${prefix}.outcome`]: "titled" }),
-    title_failed: () => titles.add(1, { [`${prefix}.outcome`]: "failed" }),
-  };
+function countWith(meter: Meter): (name: CounterName, attributes?: Attributes, times?: number) => void {
+  const made = new Map<CounterName, Counter>();
+  for (const name of Object.keys(counters) as CounterName[]) {
+    const [unit, description] = counters[name];
+    made.set(name, meter.createCounter(`${prefix}.${name}`, { unit: `{${unit}}`, description }));
+  }
+  return (name, attributes = {}, times = 1) => made.get(name)!.add(times, attributes);
 }
 
-/** Recorders of what requests take of their models' windows. */
-function windowRecorders(meter: Meter) {
-  const tokens = meter.createHistogram(`${prefix}.requests.tokens`, {
-    unit: "{token}",
-    description: "Tokens of requests to models whose window is known.",
-  });
-  const counter = (name: string, unit: string, description: string) =>
-    meter.createCounter(`${prefix}.${name}`, { unit, description });
-  const overflows = counter("requests.too_long", "{request}", "Requests that a provider refused as too long.");
-  const compactions = counter("compactions.dropped", "{request}", "Requests without what another provider compacted.");
-  const windows = counter("windows.unknown", "{model}", "Models whose window is not known.");
-  return {
-    context_usage: (event: { readonly tokens: number }) => tokens.record(event.tokens),
-    context_overflow: ({ retried }: { readonly retried: boolean }) =>
-      overflows.add(1, { [`${prefix}.retried`]: retried }),
-    window_unknown: () => windows.add(1),
-    compaction_dropped: ({ became }: { readonly became: string }) =>
-      compactions.add(1, { [`${prefix}.became`]: became }),
-  };
-}
-
-function durationsOf(meter: Meter): Histogram {
-  return meter.createHistogram("db.client.operation.duration", {
-    description: "Duration of database client operations.",
-    unit: "s",
-    advice: { explicitBucketBoundaries: durationBuckets },
-  });
+function by(name: string, value: string | boolean): Attributes {
+  return { [`${prefix}.${name}`]: value };
 }
