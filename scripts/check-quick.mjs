@@ -6,8 +6,11 @@ import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
+const cache = join(root, ".cache");
 /** A file at the bottom is imported by nearly all tests; those that name it themselves come first. */
 const maxTestFiles = 25;
+/** Share of the inputs of property tests: `npm test` tries them all. */
+const propertyRuns = "0.1";
 const roomsWithCode = ["src", "cli", "testing", "testkit", "__tests__", "examples", "faults", "scripts"];
 
 await checkAll();
@@ -24,10 +27,11 @@ async function checkAll() {
   }
   const code = changed.filter((path) => /\.(ts|tsx|mjs|cjs)$/.test(path) && !path.startsWith("benchmarks/"));
   const results = await Promise.all([
-    code.length > 0 && step("types", "tsc", ["--noEmit"]),
+    code.length > 0 &&
+      step("types", "tsc", ["--noEmit", "--incremental", "--tsBuildInfoFile", join(cache, "types.json")]),
     code.some((path) => path.startsWith("cli/inspector/")) &&
       step("types of the inspector's page", "tsc", ["--noEmit", "--project", "cli/inspector/page"]),
-    code.length > 0 && step("lint", "eslint", code),
+    code.length > 0 && step("lint", "eslint", ["--cache", "--cache-location", join(cache, "lint.json"), ...code]),
     step("format", "prettier", ["--check", "--ignore-unknown", ...changed]),
     testsOf(code),
   ]);
@@ -94,7 +98,12 @@ async function step(title, tool, args) {
 }
 
 function output(tool, args) {
-  const child = spawn(join(root, "node_modules", ".bin", tool), args, { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
+  const env = { PROPERTY_RUNS: propertyRuns, ...process.env };
+  const child = spawn(join(root, "node_modules", ".bin", tool), args, {
+    cwd: root,
+    env,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   return new Promise((resolve, reject) => {
     let [printed, complained] = ["", ""];
     child.stdout.on("data", (text) => (printed += text));
