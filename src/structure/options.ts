@@ -1,6 +1,6 @@
 import { isBaseMessage, type BaseMessage } from "@langchain/core/messages";
 import * as z from "zod/mini";
-import { lazy, parseOptions, type SchemaOutput } from "../base/options.js";
+import { lazy, parseOptions } from "../base/options.js";
 import type { StructureCriteria, StructurePurpose } from "./rules/rules.js";
 import type { BuiltInProfile } from "./profiles/built-in-profiles.js";
 import type { StructureProfile } from "./profiles/profile.js";
@@ -32,7 +32,6 @@ export interface StructureOptions {
   readonly tools?: readonly unknown[];
 }
 
-/** Schema fields of {@link StructureOptions}. */
 const structureFields = lazy(() => ({
   // Its form is checked by resolveProfile, once per profile.
   profile: z._default(z.unknown(), "langchain"),
@@ -47,22 +46,6 @@ const structureFields = lazy(() => ({
 
 function isSystem(value: unknown): boolean {
   return typeof value === "string" || isBaseMessage(value);
-}
-
-/** The output of {@link structureFields}. */
-export type StructureFields = z.output<z.ZodMiniObject<ReturnType<typeof structureFields>>>;
-
-/** Resolves the profile of parsed options. @throws ConfigurationError for an invalid profile */
-function toCriteria(owner: string, fields: StructureFields): StructureCriteria {
-  const { profile, purpose, storesReasoning, model, system, tools } = fields;
-  return {
-    profile: profileOfModel(resolveProfile(owner, profile as BuiltInProfile), { model }),
-    purpose,
-    hasTools: fields.hasTools ?? (tools === undefined ? undefined : tools.length > 0),
-    storesReasoning,
-    model,
-    prefix: tools && { system: system as string | BaseMessage | undefined, tools },
-  };
 }
 
 /** Repair policies: the choice where a rule can be repaired in several ways. */
@@ -104,13 +87,11 @@ export interface RepairChoices {
 /** Options of validation and of repair. */
 export interface RepairOptions extends StructureOptions, Partial<RepairChoices> {}
 
-const defaultResultText = "No result: the call was interrupted, and whether it had an effect is unknown.";
-
 const choiceFields = lazy(() => ({
   missingResults: z._default(z.enum(["fill", "drop"], 'must be "fill" or "drop"'), "fill"),
   missingResultText: z._default(
     z.string("must be a string").check(z.refine((text) => text.trim() !== "", "must not be blank")),
-    defaultResultText,
+    "No result: the call was interrupted, and whether it had an effect is unknown.",
   ),
   emptyMessages: z._default(z.enum(["drop", "fill"], 'must be "drop" or "fill"'), "drop"),
   systemMessages: z._default(z.enum(["move", "drop"], 'must be "move" or "drop"'), "move"),
@@ -130,14 +111,19 @@ export interface RepairPlan {
   readonly choices: RepairChoices;
 }
 
-/** The plan of parsed options. @throws ConfigurationError for an invalid profile */
-function toRepairPlan(owner: string, fields: SchemaOutput<typeof repairOptions>): RepairPlan {
-  const { profile, purpose, hasTools, storesReasoning, model, system, tools, ...choices } = fields;
-  const facts = { profile, purpose, hasTools, storesReasoning, model, system, tools };
-  return { criteria: toCriteria(owner, facts), choices };
-}
-
 /** Parses options into a plan. @throws ConfigurationError naming `owner` */
 export function resolveRepairOptions(owner: string, options: RepairOptions): RepairPlan {
-  return toRepairPlan(owner, parseOptions(owner, repairOptions(), options));
+  const parsed = parseOptions(owner, repairOptions(), options);
+  const { profile, purpose, hasTools, storesReasoning, model, system, tools, ...choices } = parsed;
+  return {
+    criteria: {
+      profile: profileOfModel(resolveProfile(owner, profile as BuiltInProfile), { model }),
+      purpose,
+      hasTools: hasTools ?? (tools && tools.length > 0),
+      storesReasoning,
+      model,
+      prefix: tools && { system: system as string | BaseMessage | undefined, tools },
+    },
+    choices,
+  };
 }

@@ -55,45 +55,11 @@ export const structureRules = {
   S36: "A thought goes out only in a form, and with a signature, that the provider takes back.",
 } as const;
 
-/** The ids of {@link structureRules}, by themselves: a check of a profile needs no sentences. */
-export const ruleIds = [
-  "S01",
-  "S02",
-  "S03",
-  "S04",
-  "S05",
-  "S06",
-  "S07",
-  "S08",
-  "S09",
-  "S10",
-  "S11",
-  "S12",
-  "S13",
-  "S14",
-  "S15",
-  "S16",
-  "S17",
-  "S18",
-  "S19",
-  "S20",
-  "S21",
-  "S22",
-  "S23",
-  "S24",
-  "S25",
-  "S26",
-  "S27",
-  "S28",
-  "S29",
-  "S30",
-  "S31",
-  "S32",
-  "S33",
-  "S34",
-  "S35",
-  "S36",
-] as const satisfies readonly (keyof typeof structureRules)[];
+/** The ids of {@link structureRules}, `S01` to `S36`, by themselves: a check of a profile needs no sentences. */
+export const ruleIds: readonly string[] = Array.from(
+  { length: 36 },
+  (_, index) => `S${String(index + 1).padStart(2, "0")}`,
+);
 
 /** The id of a structure rule: the key of its sentence in {@link structureRules}. */
 export type StructureRule = keyof typeof structureRules;
