@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { without } from "./values.js";
+import { fieldsOf, without } from "./values.js";
 
 /** The fields of a message to replace. */
 export type MessageChanges = Readonly<Record<string, unknown>>;
@@ -24,8 +24,8 @@ export function copyWith<M extends BaseMessage>(message: M, changes: MessageChan
       ? { ...changes, ...withoutOutputVersion(message, changes) }
       : changes;
   // A message that was made of another one carries the other's arguments too.
-  const kwargs = without(message.lc_kwargs as Record<string, unknown>, "lc_kwargs");
-  const known = "content" in changes ? ["contentBlocks", "content_blocks"].reduce(without, kwargs) : kwargs;
+  const stale = "content" in changes ? ["lc_kwargs", "contentBlocks", "content_blocks"] : ["lc_kwargs"];
+  const known = without(fieldsOf(message.lc_kwargs), ...stale);
   const copy = Object.create(Object.getPrototypeOf(message) as object) as M;
   return Object.assign(copy, message, all, { lc_kwargs: { ...known, ...all } });
 }
@@ -46,7 +46,7 @@ function withoutOutputVersion(message: BaseMessage, changes: MessageChanges): Me
 
 /** A copy without one key of `additional_kwargs`. */
 export function dropKwarg<M extends BaseMessage>(message: M, key: string): M {
-  return copyWith(message, { additional_kwargs: without(message.additional_kwargs, key) });
+  return copyWith(message, { additional_kwargs: without(fieldsOf(message.additional_kwargs), key) });
 }
 
 /** A copy with one key of `additional_kwargs` set. */

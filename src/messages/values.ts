@@ -28,9 +28,12 @@ export function stringIn(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** A copy of a record without one key. */
-export function without(record: Fields | undefined, key: string): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(record ?? {}).filter(([name]) => name !== key));
+/** A record without some keys; itself where it has a value under none of them. */
+export function without<T extends Fields>(record: T, ...keys: readonly string[]): T {
+  if (keys.every((key) => record[key] === undefined)) {
+    return record;
+  }
+  return Object.fromEntries(Object.entries(record).filter(([name]) => !keys.includes(name))) as T;
 }
 
 /** Place of a value in the input, for error messages. */

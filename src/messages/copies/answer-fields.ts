@@ -1,17 +1,17 @@
 import type { AIMessage } from "@langchain/core/messages";
-import { type Fields, fieldsOf, isRecord, recordsIn } from "../values.js";
+import { type Fields, fieldsOf, isRecord, recordsIn, without } from "../values.js";
 import { editCallLists, editIdMap, editRawCalls, editRawFunction, editSignatures } from "./call-copies.js";
 import { changesFor } from "./call-places.js";
 import { type ChangedCalls, type Edits, mapSame, type PiecesEdit, type Thought, withFields } from "./edits.js";
 import { type EditedOutput, editOutput, outputItems } from "./output-items.js";
 import { editText, editTexts, parsedText } from "./texts.js";
-import { editReasoningText, editThought, thoughtIn } from "./thoughts.js";
+import { editReasoningText, editThought, signatureKey, thoughtIn } from "./thoughts.js";
 
 /** Key of Google's adapter for thought signatures by call id. */
 export const signaturesKey = "__gemini_function_call_thought_signatures__";
 
 /** Keys of OpenAI's adapter for the ids of items by call id. */
-const itemIdKeys = ["__openai_function_call_ids__", "__openai_custom_tool_call_ids__"] as const;
+export const itemIdKeys = ["__openai_function_call_ids__", "__openai_custom_tool_call_ids__"] as const;
 
 /** The edit of an answer's raw copies, and the edits for its other copies. */
 export interface RawEdit {
@@ -26,9 +26,9 @@ export function editRaw(message: AIMessage, given: Edits): RawEdit {
   const items = outputItems(fieldsOf(message.response_metadata)["output"]);
   const output = items && editOutput(items, given);
   const own = thoughtIn(fieldsOf(message.additional_kwargs)["reasoning"]);
-  const isOwnLost = own !== undefined && isLost(own, { edits: given, output });
+  const isOwnLost = own !== undefined && isLost(own, given, output);
   const lost = new Set([...(output?.lostThoughts ?? []), ...(isOwnLost ? [own.text] : [])]);
-  const edits = lost.size === 0 ? given : { ...given, thoughts: alsoWithout(given, { lost, output }) };
+  const edits = lost.size === 0 ? given : { ...given, thoughts: alsoWithout(given, lost, output) };
   return { edits, output, isOwnLost };
 }
 
@@ -38,7 +38,7 @@ export function answerFields(message: AIMessage, raw: RawEdit, text: string | un
   const metadata = fieldsOf(message.response_metadata);
   const lostIds = raw.output?.lostIds ?? new Set();
   const items = raw.output?.items;
-  const edited = editKwargs(kwargs, { edits: raw.edits, isOwnLost: raw.isOwnLost, lostIds });
+  const edited = editKwargs(kwargs, raw, lostIds);
   const isParsed = text !== undefined && "parsed" in edited;
   const additional_kwargs = isParsed ? withFields(edited, { parsed: parsedText(text) }) : edited;
   const response_metadata = withFields(metadata, {
@@ -52,10 +52,7 @@ export function answerFields(message: AIMessage, raw: RawEdit, text: string | un
   };
 }
 
-function isLost(
-  thought: Thought,
-  { edits, output }: { readonly edits: Edits; readonly output: EditedOutput | undefined },
-): boolean {
+function isLost(thought: Thought, edits: Edits, output: EditedOutput | undefined): boolean {
   return (
     output?.lostIds.has(thought.block["id"]) === true ||
     (edits.thoughts !== undefined && editThought(thought, edits.thoughts) === undefined)
@@ -65,7 +62,8 @@ function isLost(
 /** An edit of thoughts that leaves out those that the raw output lost: by id, or those of the same text without one. */
 function alsoWithout(
   { thoughts }: Edits,
-  { lost, output }: { readonly lost: ReadonlySet<string>; readonly output: EditedOutput | undefined },
+  lost: ReadonlySet<string>,
+  output: EditedOutput | undefined,
 ): NonNullable<Edits["thoughts"]> {
   return (thought) => {
     const { id } = thought.block;
@@ -79,9 +77,7 @@ function callFields(message: AIMessage, { calls, dropsSignatures }: Edits): Fiel
   const invalid = recordsIn(message.invalid_tool_calls) as unknown as readonly Fields[];
   const edited = calls === undefined ? { valid, invalid } : editCallLists({ valid, invalid }, calls);
   const isEdited = edited.valid !== valid || edited.invalid !== invalid;
-  const unsigned = dropsSignatures
-    ? mapSame(edited.valid, (call) => [withFields(call, { thoughtSignature: undefined })])
-    : edited.valid;
+  const unsigned = dropsSignatures ? mapSame(edited.valid, (call) => [without(call, signatureKey)]) : edited.valid;
   const { tool_call_chunks: chunks } = message as { tool_call_chunks?: readonly unknown[] };
   return {
     ...(unsigned !== valid && { tool_calls: unsigned }),
@@ -90,29 +86,23 @@ function callFields(message: AIMessage, { calls, dropsSignatures }: Edits): Fiel
   };
 }
 
-interface KwargsEdit {
-  readonly edits: Edits;
-  readonly isOwnLost: boolean;
-  readonly lostIds: ReadonlySet<unknown>;
-}
-
-function editKwargs(kwargs: Fields, { edits, isOwnLost, lostIds }: KwargsEdit): Fields {
-  let edited = withThoughts(kwargs, { edits, isOwnLost });
-  edited = withToolOutputs(edited, { edits, lostIds });
+function editKwargs(kwargs: Fields, { edits, isOwnLost }: RawEdit, lostIds: ReadonlySet<unknown>): Fields {
+  let edited = withThoughts(kwargs, edits, isOwnLost);
+  edited = withToolOutputs(edited, edits, lostIds);
   edited = edits.pieces === undefined ? edited : withTexts(edited, edits.pieces);
   edited = edits.calls === undefined ? edited : withCalls(edited, edits.calls);
-  return edits.dropsSignatures ? withFields(edited, { [signaturesKey]: undefined }) : edited;
+  return edits.dropsSignatures ? without(edited, signaturesKey) : edited;
 }
 
 /** Without its thought an answer goes out without the ids of its items: the provider takes them together only. */
-function withThoughts(kwargs: Fields, { edits, isOwnLost }: Pick<KwargsEdit, "edits" | "isOwnLost">): Fields {
+function withThoughts(kwargs: Fields, edits: Edits, isOwnLost: boolean): Fields {
   const text = kwargs["reasoning_content"];
   const told =
     typeof text === "string" && edits.thoughts !== undefined
       ? withFields(kwargs, { reasoning_content: editReasoningText(text, edits.thoughts) })
       : kwargs;
   if (isOwnLost) {
-    return withFields(told, { reasoning: undefined, ...Object.fromEntries(itemIdKeys.map((key) => [key, undefined])) });
+    return without(told, "reasoning", ...itemIdKeys);
   }
   const own = thoughtIn(kwargs["reasoning"]);
   return own === undefined || edits.thoughts === undefined
@@ -120,7 +110,7 @@ function withThoughts(kwargs: Fields, { edits, isOwnLost }: Pick<KwargsEdit, "ed
     : withFields(told, { reasoning: editThought(own, edits.thoughts) });
 }
 
-function withToolOutputs(kwargs: Fields, { edits, lostIds }: Pick<KwargsEdit, "edits" | "lostIds">): Fields {
+function withToolOutputs(kwargs: Fields, edits: Edits, lostIds: ReadonlySet<unknown>): Fields {
   const items = outputItems(kwargs["tool_outputs"]);
   if (items === undefined) {
     return kwargs;

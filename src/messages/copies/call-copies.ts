@@ -1,7 +1,8 @@
 import { jsonText } from "../../base/json-text.js";
 import { type Fields, isRecord, stringIn } from "../values.js";
 import { callIn, changesFor, copyIn, isCallBlock } from "./call-places.js";
-import { type CallChange, type ChangedCalls, mapSame, withFields } from "./edits.js";
+import { type CallChange, type ChangedCalls, changedBy, mapSame, type NewCallFields, withFields } from "./edits.js";
+import { signatureKey } from "./thoughts.js";
 
 /** Arguments as the text in which providers' raw calls hold them. */
 export function argumentsText(args: Record<string, unknown> | string): string {
@@ -16,7 +17,11 @@ export interface CallLists {
 
 /** `tool_calls` and `invalid_tool_calls` with each call changed. */
 export function editCallLists({ valid, invalid }: CallLists, { changes }: ChangedCalls): CallLists {
-  const changed = [...valid, ...invalid].map((call, place) => ({ call, place, made: editCall(call, changes[place]) }));
+  const changed = [...valid, ...invalid].map((call, place) => ({
+    call,
+    place,
+    made: changedBy(changes[place], call, editCall),
+  }));
   const isReadable = (place: number) => {
     const args = argumentsOf(changes[place]);
     return args === undefined ? place < valid.length : typeof args !== "string";
@@ -41,10 +46,7 @@ function argumentsOf(change: CallChange): Record<string, unknown> | string | und
 }
 
 /** A call of a list. OpenAI's custom tools repeat their input; the error of an unreadable call quotes its arguments. */
-function editCall(call: Fields, change: CallChange): Fields | undefined {
-  if (change === undefined || change === "remove") {
-    return change === undefined ? call : undefined;
-  }
+function editCall(call: Fields, change: NewCallFields): Fields {
   const { args } = change;
   const changed = withFields(call, { ...change });
   if (args === undefined || changed === call) {
@@ -57,8 +59,6 @@ function editCall(call: Fields, change: CallChange): Fields | undefined {
   const input = typeof call["input"] === "string" && typeof args["input"] === "string" ? { input: args["input"] } : {};
   return withFields(changed, { ...input, error: undefined, type: "tool_call" });
 }
-
-const signatureKey = "thoughtSignature";
 
 interface ChangedCopy {
   readonly before: Fields;
@@ -89,7 +89,9 @@ export function editCallBlocks(blocks: readonly unknown[], edit: ChangedCalls): 
     return blocks;
   }
   const changes = changesFor(own.map(copyIn), edit);
-  const made = movedSignatures(own.map((block, index) => ({ before: block, after: editBlock(block, changes[index]) })));
+  const made = movedSignatures(
+    own.map((block, index) => ({ before: block, after: changedBy(changes[index], block, editBlock) })),
+  );
   let place = 0;
   return mapSame(blocks, (block) => {
     if (!isCallBlock(block)) {
@@ -100,12 +102,8 @@ export function editCallBlocks(blocks: readonly unknown[], edit: ChangedCalls): 
   });
 }
 
-function editBlock(block: Fields, change: CallChange): Fields | undefined {
-  if (change === undefined || change === "remove") {
-    return change === undefined ? block : undefined;
-  }
+function editBlock(block: Fields, { args, id, name }: NewCallFields): Fields {
   const { call, argumentsKey } = callIn(block);
-  const { args, id, name } = change;
   // A block without an id or a name stays so: its adapter tells its call by the order.
   const named = withFields(call, {
     ...(id !== undefined && call["id"] !== undefined && { id }),
@@ -127,7 +125,7 @@ export function editRawCalls(raw: unknown, edit: ChangedCalls): unknown {
   const list = raw.filter(isRecord) as Fields[];
   const changes = changesFor(list.map(rawCopy), edit);
   const changed = mapSame(list, (call, index) => {
-    const made = editRawCall(call, changes[index]);
+    const made = changedBy(changes[index], call, editRawCall);
     return made === undefined ? [] : [made];
   });
   if (changed === list) {
@@ -140,17 +138,14 @@ function rawCopy({ id, function: called }: Fields) {
   return { id: stringIn(id), name: isRecord(called) ? stringIn(called["name"]) : undefined };
 }
 
-function editRawCall(call: Fields, change: CallChange): Fields | undefined {
-  if (change === undefined || change === "remove") {
-    return change === undefined ? call : undefined;
-  }
+function editRawCall(call: Fields, change: NewCallFields): Fields {
   const { id } = change;
   const called = isRecord(call["function"]) ? { function: editRawFunction(call["function"], change) } : {};
   return withFields(call, { ...called, ...(id !== undefined && { id }) });
 }
 
 /** A function with its arguments as text: part of a raw call, or the only call of the oldest API. */
-export function editRawFunction(called: Fields, { name, args }: Exclude<CallChange, "remove" | undefined>): Fields {
+export function editRawFunction(called: Fields, { name, args }: NewCallFields): Fields {
   return withFields(called, {
     ...(name !== undefined && { name }),
     ...(args !== undefined && { arguments: argumentsText(args) }),

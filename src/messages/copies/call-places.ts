@@ -52,7 +52,7 @@ export function placesOf(copies: readonly CallCopy[], calls: readonly CallCopy[]
     if (place !== undefined) {
       return place;
     }
-    const found = remaining(calls, { name: copies[index]!.name, taken });
+    const found = remaining(calls, copies[index]!.name, taken);
     taken.add(found);
     return found;
   });
@@ -60,7 +60,8 @@ export function placesOf(copies: readonly CallCopy[], calls: readonly CallCopy[]
 
 function remaining(
   calls: readonly CallCopy[],
-  { name, taken }: { readonly name: string | undefined; readonly taken: ReadonlySet<number | undefined> },
+  name: string | undefined,
+  taken: ReadonlySet<number | undefined>,
 ): number {
   const isFree = (place: number) => !taken.has(place);
   const tests: ((call: CallCopy, place: number) => boolean)[] = [

@@ -2,7 +2,8 @@ import type { BaseMessage, MessageContent } from "@langchain/core/messages";
 import { copyWith } from "../change-message.js";
 import { contentText } from "../content.js";
 import { speakerOf } from "../roles.js";
-import { without } from "../values.js";
+import { fieldsOf, without } from "../values.js";
+import { itemIdKeys } from "./answer-fields.js";
 import { editMessage } from "./edit-message.js";
 
 /**
@@ -11,8 +12,7 @@ import { editMessage } from "./edit-message.js";
  */
 const repeatingKwargs: readonly string[] = [
   "reasoning",
-  "__openai_function_call_ids__",
-  "__openai_custom_tool_call_ids__",
+  ...itemIdKeys,
   "tool_outputs",
   "originalTextContentBlock",
   "parsed",
@@ -34,8 +34,8 @@ export function changeContent<M extends BaseMessage>(message: M, content: string
 export function withoutRawText<M extends BaseMessage>(message: M): M {
   const { additional_kwargs, response_metadata } = message;
   return copyWith(message, {
-    additional_kwargs: repeatingKwargs.reduce(without, additional_kwargs),
-    response_metadata: repeatingMetadata.reduce(without, response_metadata),
+    additional_kwargs: without(fieldsOf(additional_kwargs), ...repeatingKwargs),
+    response_metadata: without(fieldsOf(response_metadata), ...repeatingMetadata),
   });
 }
 

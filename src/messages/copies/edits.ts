@@ -17,6 +17,21 @@ export type CallChange =
   | "remove"
   | undefined;
 
+/** New values of a call. */
+export type NewCallFields = Exclude<CallChange, "remove" | undefined>;
+
+/** A copy of a call after its change: as it was, gone (undefined), or as `edit` makes it. */
+export function changedBy(
+  change: CallChange,
+  copy: Fields,
+  edit: (copy: Fields, change: NewCallFields) => Fields,
+): Fields | undefined {
+  if (change === "remove") {
+    return undefined;
+  }
+  return change === undefined ? copy : edit(copy, change);
+}
+
 /** A thought in one of the forms that adapters give it. */
 export interface Thought {
   readonly text: string;

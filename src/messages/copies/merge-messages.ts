@@ -3,7 +3,7 @@ import { copyWith } from "../change-message.js";
 import { blocksOf, isStandardContent } from "../content.js";
 import { speakerOf, summaryKey } from "../roles.js";
 import { type Fields, fieldsOf, isRecord, recordsIn, without } from "../values.js";
-import { signaturesKey } from "./answer-fields.js";
+import { itemIdKeys, signaturesKey } from "./answer-fields.js";
 import { withoutRawText } from "./change-content.js";
 import { outputItems } from "./output-items.js";
 
@@ -18,7 +18,7 @@ export function mergeMessages(messages: readonly BaseMessage[]): BaseMessage {
   const sameName = messages.every(({ name }) => name === base.name);
   const merged = copyWith(base, {
     content: mergeContent(messages),
-    additional_kwargs: without(base.additional_kwargs, summaryKey),
+    additional_kwargs: without(fieldsOf(base.additional_kwargs), summaryKey),
     ...(messages.some(isStandardContent)
       ? { response_metadata: { ...base.response_metadata, output_version: "v1" } }
       : {}),
@@ -54,7 +54,7 @@ function mergeRaw(messages: readonly BaseMessage[], merged: BaseMessage): BaseMe
     : withoutRawText(merged);
   const signatures = kwargs.map((own) => own[signaturesKey]).filter(isRecord);
   const joined: Fields = {
-    ...without(base.additional_kwargs, "tool_calls"),
+    ...without(fieldsOf(base.additional_kwargs), "tool_calls"),
     ...(isWhole && joinedMaps(kwargs)),
     ...(signatures.length > 0 && { [signaturesKey]: Object.assign({}, ...signatures) as Fields }),
   };
@@ -63,7 +63,7 @@ function mergeRaw(messages: readonly BaseMessage[], merged: BaseMessage): BaseMe
 
 /** The fields beside raw outputs: ids of items by call id, and the steps of the server. */
 function joinedMaps(kwargs: readonly Fields[]): Fields {
-  const maps = ["__openai_function_call_ids__", "__openai_custom_tool_call_ids__"].flatMap((key) => {
+  const maps = itemIdKeys.flatMap((key) => {
     const own = kwargs.map((fields) => fields[key]).filter(isRecord);
     return own.length === 0 ? [] : [[key, Object.assign({}, ...own) as Fields] as const];
   });

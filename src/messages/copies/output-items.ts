@@ -1,7 +1,7 @@
 import { type Fields, isRecord, stringIn } from "../values.js";
 import { argumentsText } from "./call-copies.js";
 import { changesFor } from "./call-places.js";
-import { type CallChange, type Edits, mapSame, withFields } from "./edits.js";
+import { changedBy, type Edits, mapSame, type NewCallFields, withFields } from "./edits.js";
 import { editText, editTexts } from "./texts.js";
 import { editThought, thoughtIn } from "./thoughts.js";
 
@@ -16,13 +16,8 @@ export interface EditedOutput {
 
 /** The items of `response_metadata.output`, which ChatOpenAI sends as they are; undefined if it is something else. */
 export function outputItems(output: unknown): readonly Fields[] | undefined {
-  const isTyped =
-    Array.isArray(output) && output.length > 0 && output.every((item) => isRecord(item) && isTypeOf(item));
-  return isTyped ? (output as Fields[]) : undefined;
-}
-
-function isTypeOf({ type }: Fields): boolean {
-  return typeof type === "string";
+  const isTyped = (item: unknown) => isRecord(item) && typeof item["type"] === "string";
+  return Array.isArray(output) && output.length > 0 && output.every(isTyped) ? (output as Fields[]) : undefined;
 }
 
 const callTypes = new Set<unknown>(["function_call", "custom_tool_call", "computer_call"]);
@@ -72,18 +67,15 @@ function editItems(items: readonly Fields[], { calls, pieces, thoughts }: Edits)
       return { before: item, after: thoughts === undefined ? item : editThought(thought, thoughts) };
     }
     if (changes.has(item)) {
-      return { before: item, after: editCallItem(item, changes.get(item)) };
+      return { before: item, after: changedBy(changes.get(item), item, editCallItem) };
     }
     const place = said.indexOf(item);
-    return { before: item, after: place < 0 ? item : withContent(item, { content: texts[place]!, pieces }) };
+    return { before: item, after: place < 0 ? item : withContent(item, texts[place]!, pieces) };
   });
 }
 
 /** The message item with its parts; it goes if the edit leaves none. A refusal is a text of its own. */
-function withContent(
-  item: Fields,
-  { content, pieces }: { readonly content: readonly unknown[]; readonly pieces: Edits["pieces"] },
-): Fields | undefined {
+function withContent(item: Fields, content: readonly unknown[], pieces: Edits["pieces"]): Fields | undefined {
   const parts = mapSame(content, (part) => {
     if (pieces === undefined || !isRecord(part) || typeof part["refusal"] !== "string") {
       return [part];
@@ -94,11 +86,7 @@ function withContent(
   return parts.length === 0 && parts !== item["content"] ? undefined : withFields(item, { content: parts });
 }
 
-function editCallItem(item: Fields, change: CallChange): Fields | undefined {
-  if (change === undefined || change === "remove") {
-    return change === undefined ? item : undefined;
-  }
-  const { id, name, args } = change;
+function editCallItem(item: Fields, { id, name, args }: NewCallFields): Fields {
   return withFields(item, {
     ...(id !== undefined && { call_id: id }),
     ...(name !== undefined && "name" in item && { name }),

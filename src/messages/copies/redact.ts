@@ -3,8 +3,10 @@ import { ConfigurationError } from "../../base/errors.js";
 import { copyWith } from "../change-message.js";
 import { callsOf } from "../calls.js";
 import { type Fields, isRecord } from "../values.js";
+import { itemIdKeys, signaturesKey } from "./answer-fields.js";
 import { editMessage } from "./edit-message.js";
 import { mapSame, withFields } from "./edits.js";
+import { signatureKey } from "./thoughts.js";
 
 /** Returns a text without its private parts. */
 export type Redaction = (text: string) => string;
@@ -71,14 +73,13 @@ const keptKeys: ReadonlySet<string> = new Set([
   "name",
   "role",
   "signature",
-  "thoughtSignature",
+  signatureKey,
   "encrypted_content",
   "encrypted_index",
   "data",
   "bytes",
-  "__openai_function_call_ids__",
-  "__openai_custom_tool_call_ids__",
-  "__gemini_function_call_thought_signatures__",
+  ...itemIdKeys,
+  signaturesKey,
 ]);
 
 /** The value with every text in it clean; the same value if all are. */
@@ -132,7 +133,7 @@ const furtherFields = [
 
 function withCleanRest<M extends BaseMessage>(message: M, clean: Redaction): M {
   const own = message as unknown as Fields;
-  const given = cleanArgumentsOfClass(message.lc_kwargs as Fields, { own, clean });
+  const given = cleanArgumentsOfClass(message.lc_kwargs as Fields, own, clean);
   const changed = furtherFields.flatMap((key) => {
     const cleaned = cleanValue(own[key], clean);
     return cleaned === own[key] ? [] : [[key, cleaned] as const];
@@ -146,10 +147,7 @@ function withCleanRest<M extends BaseMessage>(message: M, clean: Redaction): M {
 }
 
 /** Arguments of the constructor that are no fields are stored too; those that are fields may be older than these. */
-function cleanArgumentsOfClass(
-  given: Fields,
-  { own, clean }: { readonly own: Fields; readonly clean: Redaction },
-): Fields {
+function cleanArgumentsOfClass(given: Fields, own: Fields, clean: Redaction): Fields {
   const extras = Object.entries(given).filter(([key]) => !Object.hasOwn(own, key) && !keptKeys.has(key));
   return withFields(given, Object.fromEntries(extras.map(([key, value]) => [key, cleanValue(value, clean)])));
 }

@@ -1,6 +1,9 @@
 import { isRecord, stringIn, type Fields } from "../values.js";
 import { mapSame, type Thought, type ThoughtEdit, withFields } from "./edits.js";
 
+/** Google's key of a signature, on a thought, on a call and on a block that repeats a call. */
+export const signatureKey = "thoughtSignature";
+
 /** The thought in a block of content or an item of a response; undefined if it is something else. */
 export function thoughtIn(block: unknown): Thought | undefined {
   if (!isRecord(block)) {
@@ -17,7 +20,7 @@ export function thoughtIn(block: unknown): Thought | undefined {
       return inBedrock(block);
     case "text":
       return block["thought"] === true
-        ? { text: stringIn(block["text"]) ?? "", isSigned: isProof(block["thoughtSignature"]), block }
+        ? { text: stringIn(block["text"]) ?? "", isSigned: isProof(block[signatureKey]), block }
         : undefined;
     case "non_standard": {
       const inner = thoughtIn(block["value"]);
@@ -44,7 +47,12 @@ function isProof(value: unknown): boolean {
 }
 
 function isSignedReasoning({ signature, encrypted_content, id }: Fields): boolean {
-  return isProof(signature) || isProof(encrypted_content) || (typeof id === "string" && id.startsWith("rs_"));
+  return isProof(signature) || isProof(encrypted_content) || isReasoningId(id);
+}
+
+/** True for the id of a reasoning item that OpenAI keeps. */
+export function isReasoningId(id: unknown): boolean {
+  return typeof id === "string" && id.startsWith("rs_");
 }
 
 /** Mistral's thinking is a list of text blocks. */
@@ -124,7 +132,7 @@ export function isSignedThought(block: unknown): boolean {
 /** True for Claude's signed thoughts; OpenAI's items are signed one by one. */
 function isChained(block: unknown): boolean {
   const { isSigned, block: own } = thoughtIn(block)!;
-  return isSigned && own["encrypted_content"] === undefined && !String(own["id"]).startsWith("rs_");
+  return isSigned && own["encrypted_content"] === undefined && !isReasoningId(own["id"]);
 }
 
 /** The block or item with the changed thought; undefined if it goes. */

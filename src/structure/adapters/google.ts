@@ -2,9 +2,9 @@ import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { signaturesKey } from "../../messages/copies/answer-fields.js";
 import { callIn, copyIn, isCallBlock, placesOf } from "../../messages/copies/call-places.js";
 import { withFields } from "../../messages/copies/edits.js";
-import { isThought, thoughtIn } from "../../messages/copies/thoughts.js";
-import { callsOf } from "../../messages/calls.js";
-import type { Block } from "../../messages/content.js";
+import { isThought, signatureKey, thoughtIn } from "../../messages/copies/thoughts.js";
+import { type Call, callsOf } from "../../messages/calls.js";
+import { type Block, blocksOf } from "../../messages/content.js";
 import { type Fields, fieldsOf, isRecord, recordsIn, stringIn } from "../../messages/values.js";
 import type { AnswerForm } from "./adapter.js";
 import { blockList, formedContent, isText, plainBlock, unmarked, withForm, withoutForgottenCalls } from "./blocks.js";
@@ -14,8 +14,6 @@ import { plainAnswer } from "./plain.js";
 
 const ownOrigins = ["google", "google-genai"] as const;
 const stepTypes = new Set<string>(["executableCode", "codeExecutionResult"]);
-/** The field of a call, or of its block, that holds its signature. */
-export const signatureKey = "thoughtSignature";
 
 /** Google's documented value in place of a signature, for calls that Gemini did not make. */
 export const uncheckedSignature = "skip_thought_signature_validator";
@@ -95,7 +93,7 @@ const madeUpId = "lc-tool-call-";
 
 /** The blocks with one `functionCall` for each call of the answer, where its own block stands or at the end. */
 function withCallBlocks(formed: BaseMessage, message: BaseMessage): readonly Block[] {
-  const given = typeof formed.content === "string" ? texts(formed.content) : blockList(formed);
+  const given = typeof formed.content === "string" ? blocksOf(formed) : blockList(formed);
   const calls = callsOf(message).filter(({ readable }) => readable);
   const own = given.filter(isCallBlock) as unknown as readonly Fields[];
   const places = placesOf(own.map(copyIn), calls);
@@ -111,25 +109,16 @@ function withCallBlocks(formed: BaseMessage, message: BaseMessage): readonly Blo
       return index < 0 ? [block] : [];
     }
     made.add(place);
-    return [callBlock(block, { call: calls[place]!, signature: signatureOf(place) })];
+    return [callBlock(block, calls[place]!, signatureOf(place))];
   });
   const missing = calls.flatMap((call, place) =>
-    made.has(place) ? [] : [callBlock(undefined, { call, signature: signatureOf(place) })],
+    made.has(place) ? [] : [callBlock(undefined, call, signatureOf(place))],
   );
   return [...kept, ...missing];
 }
 
-function texts(content: string): readonly Block[] {
-  return content === "" ? [] : [{ type: "text", text: content } as Block];
-}
-
-interface SignedCall {
-  readonly call: { readonly id: string | undefined; readonly name: string; readonly args: unknown };
-  readonly signature: string | undefined;
-}
-
 /** The block of a call, with the id under which ChatGoogle sends its result. */
-function callBlock(block: Block | undefined, { call, signature }: SignedCall): Block {
+function callBlock(block: Block | undefined, call: Call, signature: string | undefined): Block {
   const isMadeUp = call.id === undefined || call.id.startsWith(madeUpId);
   const id = isMadeUp ? undefined : call.id;
   if (block?.type === "functionCall") {
@@ -163,7 +152,7 @@ function signedBlocks(blocks: readonly Block[]): readonly Block[] {
 export const googleGenaiAnswer: AnswerForm = (message, { model }) => {
   const isOwn = mayComeFrom(message, ownOrigins);
   const base = isOwn ? ownGenaiContent(message) : plainAnswer(message);
-  return withSignatures(base, { message, model });
+  return withSignatures(base, message, model);
 };
 
 function ownGenaiContent(message: BaseMessage): BaseMessage {
@@ -185,22 +174,17 @@ function ownGenaiContent(message: BaseMessage): BaseMessage {
   return withForm(withoutForgottenCalls(message), { content, response_metadata: unmarked(message) });
 }
 
-interface Signing {
-  readonly message: BaseMessage;
-  readonly model: string | undefined;
-}
-
 /** ChatGoogleGenerativeAI has a signature of its own for models of this name. */
 const signsByItself = /gemini-3/;
 
-function withSignatures(formed: BaseMessage, { message, model }: Signing): BaseMessage {
+function withSignatures(formed: BaseMessage, message: BaseMessage, model: string | undefined): BaseMessage {
   const calls = callsOf(message);
   if (calls.length === 0) {
     return formed;
   }
   const kwargs = fieldsOf(formed.additional_kwargs);
   const own = fieldsOf(kwargs[signaturesKey]);
-  const found = Object.fromEntries(calls.flatMap(({ id }, place) => signatureEntry(message, { id, place, own })));
+  const found = Object.fromEntries(calls.flatMap(({ id }, place) => signatureEntry(message, id, place, own)));
   const [first] = calls;
   const isSigned = first!.id === undefined || own[first!.id] !== undefined || found[first!.id] !== undefined;
   const unsigned = isSigned || !asksForSignatures(model) || signsByItself.test(model ?? "");
@@ -213,7 +197,9 @@ function withSignatures(formed: BaseMessage, { message, model }: Signing): BaseM
 /** The signature of a call where ChatGoogle keeps it: on the call, or on its block. */
 function signatureEntry(
   message: BaseMessage,
-  { id, place, own }: { readonly id: string | undefined; readonly place: number; readonly own: Fields },
+  id: string | undefined,
+  place: number,
+  own: Fields,
 ): readonly (readonly [string, string])[] {
   if (id === undefined || own[id] !== undefined || !mayComeFrom(message, ownOrigins)) {
     return [];

@@ -1,11 +1,12 @@
 import { AIMessage, type BaseMessage, type ContentBlock } from "@langchain/core/messages";
 import { callsOf } from "../../messages/calls.js";
 import { outputItems } from "../../messages/copies/output-items.js";
+import { signatureKey } from "../../messages/copies/thoughts.js";
 import { fieldsOf, without } from "../../messages/values.js";
 import type { AnswerForm, FormFacts } from "./adapter.js";
 import { anthropicAnswer } from "./anthropic.js";
 import { bedrockAnswer } from "./bedrock.js";
-import { googleAnswer, googleGenaiAnswer, signatureKey, uncheckedSignature } from "./google.js";
+import { googleAnswer, googleGenaiAnswer, uncheckedSignature } from "./google.js";
 import { responsesAnswer, withoutItemId } from "./openai-responses.js";
 import { type Origin, originOf } from "./origin.js";
 import { chatAnswer, mistralAnswer, plainAnswer } from "./plain.js";
@@ -92,7 +93,7 @@ export function readableByAll(message: BaseMessage, facts: FormFacts): BaseMessa
   if (!isAnswer || callsOf(message).length === 0 || plainOf(message, facts) !== message) {
     return message;
   }
-  const kwargs = without(message.lc_kwargs as Record<string, unknown>, "response_metadata");
+  const kwargs = { ...without(fieldsOf(message.lc_kwargs), "response_metadata") };
   const made = Object.assign(Object.create(readable) as AIMessage, message, { lc_kwargs: kwargs });
   const [first, ...others] = made.tool_calls ?? [];
   // Gemini asks for signatures in the turn that goes on.

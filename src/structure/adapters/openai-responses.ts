@@ -1,11 +1,11 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { callsOf } from "../../messages/calls.js";
 import { contentText, textOf } from "../../messages/content.js";
+import { itemIdKeys } from "../../messages/copies/answer-fields.js";
 import { editAll } from "../../messages/copies/edit-message.js";
-import { withFields } from "../../messages/copies/edits.js";
 import { isCallItem, outputItems } from "../../messages/copies/output-items.js";
-import { isThought, thoughtIn } from "../../messages/copies/thoughts.js";
-import { type Fields, fieldsOf } from "../../messages/values.js";
+import { isReasoningId, isThought, thoughtIn } from "../../messages/copies/thoughts.js";
+import { type Fields, fieldsOf, without } from "../../messages/values.js";
 import type { AnswerForm, FormFacts } from "./adapter.js";
 import { formedContent, isText, plainBlock, unmarked, withForm, withoutForgottenCalls } from "./blocks.js";
 import { mayComeFrom } from "./origin.js";
@@ -38,12 +38,8 @@ function withReadableThoughts(message: BaseMessage, { storesReasoning }: FormFac
   const isAlone = last === undefined ? !saysSomething(message) : isThought(last);
   const lost = (block: Fields) => !storesReasoning && typeof block["encrypted_content"] !== "string";
   const goes = (block: Fields) =>
-    (isItem(block) && lost(block)) || (isAlone && (block === last || items === undefined));
+    (isReasoningId(block["id"]) && lost(block)) || (isAlone && (block === last || items === undefined));
   return editAll(message, { thoughts: ({ text, block }) => (goes(block) ? undefined : text) });
-}
-
-function isItem(block: Fields): boolean {
-  return typeof block["id"] === "string" && block["id"].startsWith("rs_");
 }
 
 function saysSomething(message: BaseMessage): boolean {
@@ -60,20 +56,18 @@ function tellsTheSame(items: readonly Fields[], message: BaseMessage): boolean {
   return isSame && told.join("") === contentText(message.content);
 }
 
-const idKeys = ["__openai_function_call_ids__", "__openai_custom_tool_call_ids__"];
-
 /** The answer without its raw output: texts and calls, and the thought that stands in the other fields. */
 function withoutOutput(message: BaseMessage): BaseMessage {
   const kwargs = fieldsOf(withoutForgottenCalls(message).additional_kwargs);
   const hadOutput = fieldsOf(message.response_metadata)["output"] !== undefined;
   const keepsThought = !hadOutput && thoughtIn(kwargs["reasoning"]) !== undefined && saysSomething(message);
-  const lost = keepsThought ? [] : ["reasoning", "tool_outputs", ...idKeys];
+  const lost = keepsThought ? [] : ["reasoning", "tool_outputs", ...itemIdKeys];
   const formed = withForm(message, {
     content: formedContent(message.content, (block) =>
       isText(block) || block.type === "output_text" || block.type === "refusal" ? [block] : plainBlock(block),
     ),
-    additional_kwargs: withFields(kwargs, Object.fromEntries(lost.map((key) => [key, undefined]))),
-    response_metadata: withFields(fieldsOf(unmarked(message)), { output: undefined }),
+    additional_kwargs: without(kwargs, ...lost),
+    response_metadata: without(unmarked(message), "output"),
   });
   return keepsThought ? formed : withoutItemId(formed);
 }

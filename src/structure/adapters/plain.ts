@@ -1,7 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { withFields } from "../../messages/copies/edits.js";
 import { textOf } from "../../messages/content.js";
-import { fieldsOf } from "../../messages/values.js";
+import { fieldsOf, without } from "../../messages/values.js";
 import type { AnswerForm } from "./adapter.js";
 import {
   bareText,
@@ -20,15 +19,10 @@ const rawKwargs = ["function_call", "audio", "refusal"];
 
 /** Texts and `tool_calls`, in no provider's own form. */
 export function plainAnswer(message: BaseMessage, content: unknown = plainContent(message)): BaseMessage {
-  const kwargs = fieldsOf(message.additional_kwargs);
-  return withForm(withoutForgottenCalls(message), {
+  const base = withoutForgottenCalls(message);
+  return withForm(base, {
     content,
-    ...(rawKwargs.some((key) => key in kwargs) && {
-      additional_kwargs: withFields(
-        fieldsOf(withoutForgottenCalls(message).additional_kwargs),
-        Object.fromEntries(rawKwargs.map((key) => [key, undefined])),
-      ),
-    }),
+    additional_kwargs: without(fieldsOf(base.additional_kwargs), ...rawKwargs),
     response_metadata: unmarked(message),
   });
 }

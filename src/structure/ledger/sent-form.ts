@@ -110,10 +110,7 @@ function text(words: string): Fields {
 
 /** `index` is the place of a streamed block, which is not sent. */
 function plain(block: Fields): Fields {
-  if (!("cache_control" in block) && !("index" in block)) {
-    return block;
-  }
-  return ["cache_control", "index"].reduce(without, block);
+  return without(block, "cache_control", "index");
 }
 
 function textOf(value: unknown): string {

@@ -1,5 +1,4 @@
-import type { BaseMessage } from "@langchain/core/messages";
-import type { Adapter, FormFacts } from "../adapters/adapter.js";
+import type { FormFacts } from "../adapters/adapter.js";
 import { asSummary } from "../adapters/compaction.js";
 import { brokenRule, formFor } from "../adapters/form.js";
 import { agreedCopies } from "../rules/copy-rules.js";
@@ -22,32 +21,25 @@ export function agreeCopies(entries: readonly Entry[], session: RepairSession): 
 /** Gives each message the form that the profile's adapter reads. */
 export function giveForm(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
   const { profile, storesReasoning, model } = session.criteria;
-  const { adapter } = profile;
-  if (adapter === undefined) {
+  if (profile.adapter === undefined) {
     return entries;
   }
   const last = lastQuestionIn(entries.map(({ message }) => message));
   return entries.flatMap((entry, place) => {
     const facts = { storesReasoning, model, isOfThisTurn: place > last };
-    return withReadable(entry, session).map((each) => inAdapterForm(each, { adapter, facts, session }));
+    return withReadable(entry, session).map((each) => inAdapterForm(each, facts, session));
   });
 }
 
-interface FormOf {
-  readonly adapter: Adapter;
-  readonly facts: FormFacts;
-  readonly session: RepairSession;
-}
-
-function inAdapterForm(entry: Entry, { adapter, facts, session }: FormOf): Entry {
-  const message: BaseMessage = formFor(adapter, entry.message, facts);
+function inAdapterForm(entry: Entry, facts: FormFacts, { criteria, repairs }: RepairSession): Entry {
+  const message = formFor(criteria.profile.adapter!, entry.message, facts);
   if (message === entry.message) {
     return entry;
   }
   const rule = brokenRule(entry.message, message);
   const done = "Gave the message the form that the provider's adapter reads.";
-  if (!session.repairs.some((repair) => repair.index === entry.index && repair.rule === rule)) {
-    session.repairs.push({ rule, index: entry.index, action: "changed", message: done });
+  if (!repairs.some((repair) => repair.index === entry.index && repair.rule === rule)) {
+    repairs.push({ rule, index: entry.index, action: "changed", message: done });
   }
   return { ...entry, message };
 }

@@ -2,7 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { needsReadableCalls, readableByAll } from "../adapters/neutral.js";
 import { noDoubledCalls, orderInMessage } from "../rules/content-rules.js";
 import { earlyRules, isValid, lastQuestionIn, lateRules, readStructure, rulesFor } from "../rules/find-issues.js";
-import type { MessagePlace, MessageRule } from "../rules/rules.js";
+import type { MessageRule, RepairPlace } from "../rules/rules.js";
 import { foldFirstSteps, foldTools } from "./fold-tools.js";
 import { agreeCopies, giveForm } from "./form.js";
 import { repairCallIds } from "./call-ids.js";
@@ -56,7 +56,7 @@ function repairEntries(entries: readonly Entry[], session: RepairSession): reado
   const parts: ((entries: readonly Entry[], session: RepairSession) => readonly Entry[])[] = [
     agreeCopies,
     giveForm,
-    (given) => repairMessages(given, { session, rules: earlyRules }),
+    (given) => repairMessages(given, session, earlyRules),
     repairSystemMessages,
     repairTools,
     repairCallIds,
@@ -67,7 +67,7 @@ function repairEntries(entries: readonly Entry[], session: RepairSession): reado
     mergeRuns,
     placeLateSystems,
     repairTurns,
-    (given) => repairMessages(given, { session, rules: lastRules }),
+    (given) => repairMessages(given, session, lastRules),
     giveForm,
     // A form may leave out one of two blocks that named the same call.
     agreeCopies,
@@ -81,12 +81,7 @@ function repairEntries(entries: readonly Entry[], session: RepairSession): reado
  */
 function repairMessagesWithoutCalls(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
   const mayHaveChanged = session.choices.missingResults === "drop" || session.criteria.hasTools === false;
-  return mayHaveChanged ? repairMessages(entries, { session, rules: earlyRules }) : entries;
-}
-
-interface MessageRepairs {
-  readonly session: RepairSession;
-  readonly rules: readonly MessageRule[];
+  return mayHaveChanged ? repairMessages(entries, session, earlyRules) : entries;
 }
 
 /**
@@ -95,39 +90,44 @@ interface MessageRepairs {
  */
 const maxRounds = 5;
 
-function repairMessages(entries: readonly Entry[], { session, rules }: MessageRepairs): readonly Entry[] {
+function repairMessages(
+  entries: readonly Entry[],
+  session: RepairSession,
+  rules: readonly MessageRule[],
+): readonly Entry[] {
   const messages = entries.map(({ message }) => message);
   const context = readStructure(messages, session.criteria);
   const held = rulesFor(session.criteria, rules).filter(({ rule }) => mustHold(session, rule));
   return entries.flatMap((entry, index) => {
-    let message: BaseMessage | undefined = entry.message;
-    for (let round = 1, before; message !== undefined && message !== before && round <= maxRounds; round += 1) {
-      before = message;
-      message = repairOnce(entry, { message, held, place: { context, index }, session });
+    const place = { context, index, choices: session.choices };
+    let current: Entry | undefined = entry;
+    for (let round = 1, before; current !== undefined && current !== before && round <= maxRounds; round += 1) {
+      before = current;
+      current = repairOnce(current, held, place, session.repairs);
     }
-    return message === undefined ? [] : message === entry.message ? [entry] : [{ ...entry, message }];
+    return current ?? [];
   });
 }
 
-interface MessageInRepair {
-  readonly message: BaseMessage;
-  readonly held: readonly MessageRule[];
-  readonly place: MessagePlace;
-  readonly session: RepairSession;
-}
-
-function repairOnce({ index }: Entry, { message, held, place, session }: MessageInRepair): BaseMessage | undefined {
-  let current = message;
+/** The entry itself if its message breaks none of the rules; undefined if it is removed. */
+function repairOnce(
+  entry: Entry,
+  held: readonly MessageRule[],
+  place: RepairPlace,
+  repairs: StructureRepair[],
+): Entry | undefined {
+  let { message } = entry;
   for (const { rule, find, repair } of held) {
-    if (find(current, place) === undefined) {
+    if (find(message, place) === undefined) {
       continue;
     }
-    const { message: repaired, done } = repair(current, { ...place, choices: session.choices });
-    session.repairs.push({ rule, index, action: repaired === undefined ? "removed" : "changed", message: done });
+    const { message: repaired, done } = repair(message, place);
+    const action = repaired === undefined ? "removed" : "changed";
+    repairs.push({ rule, index: entry.index, action, message: done });
     if (repaired === undefined) {
       return undefined;
     }
-    current = repaired;
+    message = repaired;
   }
-  return current;
+  return message === entry.message ? entry : { ...entry, message };
 }

@@ -11,10 +11,20 @@ export function repairTools(entries: readonly Entry[], session: RepairSession): 
   return new ToolRepair(entries, session).run();
 }
 
-/** A result that moves to its call. */
+/** A result behind its call. */
 interface PlacedResult {
+  /** Index of its call among the calls of the message. */
   readonly place: number;
   readonly entry: Entry;
+  /** Index of a result that was there before; undefined for an added one. */
+  readonly position?: number;
+}
+
+/** Calls of a message that break a rule because they have no results. */
+interface OpenCalls {
+  readonly caller: Entry;
+  readonly calls: readonly LinkedCall[];
+  readonly rule: StructureRule;
 }
 
 class ToolRepair {
@@ -43,7 +53,7 @@ class ToolRepair {
         return [];
       }
       const calls = this.#context.links.callsAt.get(index);
-      return calls === undefined ? [entry] : this.#step({ entry, index, calls });
+      return calls === undefined ? [entry] : this.#step(entry, index, calls);
     });
   }
 
@@ -52,10 +62,10 @@ class ToolRepair {
     speakers.forEach((speaker, index) => {
       const call = links.callOf[index];
       if (speaker === "tool" && call === undefined && mustHold(this.#session, "S07")) {
-        this.#remove(index, { rule: "S07", message: "Removed a tool result without a call." });
+        this.#remove(index, "S07", "Removed a tool result without a call.");
       }
       if (call !== undefined && mustHold(this.#session, "S12") && index !== this.#resultOf(call)) {
-        this.#remove(index, { rule: "S12", message: "Removed a further result of a call." });
+        this.#remove(index, "S12", "Removed a further result of a call.");
       }
     });
     for (const calls of links.callsAt.values()) {
@@ -63,7 +73,7 @@ class ToolRepair {
     }
   }
 
-  #remove(index: number, { rule, message }: { readonly rule: StructureRule; readonly message: string }): void {
+  #remove(index: number, rule: StructureRule, message: string): void {
     this.#taken.add(index);
     this.#session.repairs.push({ rule, index: this.#entries[index]!.index, action: "removed", message });
   }
@@ -82,27 +92,17 @@ class ToolRepair {
     }
   }
 
-  #step({
-    entry,
-    index,
-    calls,
-  }: {
-    readonly entry: Entry;
-    readonly index: number;
-    readonly calls: readonly LinkedCall[];
-  }): readonly Entry[] {
+  #step(caller: Entry, index: number, calls: readonly LinkedCall[]): readonly Entry[] {
     const present = calls.flatMap((call) => this.#present(call)).sort((a, b) => a.position - b.position);
     const open = calls.filter(({ results }) => results.length === 0);
-    const rule = this.#ruleOfOpenCalls({ index, open: open.length, all: calls.length });
-    const missing = rule !== undefined && mustHold(this.#session, rule) ? open : [];
-    if (missing.length > 0 && this.#session.choices.missingResults === "drop") {
-      return [...this.#dropCalls({ entry, missing, rule: rule! }), ...this.#inOrder(present)];
+    const rule = this.#ruleOfOpenCalls(index, open.length === calls.length);
+    if (open.length === 0 || rule === undefined || !mustHold(this.#session, rule)) {
+      return [caller, ...this.#inOrder(present)];
     }
-    const added = missing.map((call) => ({
-      place: call.place,
-      entry: this.#synthesize({ call, rule: rule!, caller: entry }),
-    }));
-    return [entry, ...this.#inOrder([...present, ...added])];
+    const missing = { caller, calls: open, rule };
+    return this.#session.choices.missingResults === "drop"
+      ? [...this.#withoutCalls(missing), ...this.#inOrder(present)]
+      : [caller, ...this.#inOrder([...present, ...this.#added(missing)])];
   }
 
   #present(call: LinkedCall): (PlacedResult & { readonly position: number })[] {
@@ -134,7 +134,7 @@ class ToolRepair {
     const { blockOf, callOf } = this.#context.links;
     const byCall = this.#session.criteria.profile.resultOrder === "calls";
     let newest = -1;
-    return (results as (PlacedResult & { readonly position?: number })[]).flatMap(({ position, place, entry }) => {
+    return results.flatMap(({ position, place, entry }) => {
       if (position === undefined) {
         return [];
       }
@@ -145,32 +145,20 @@ class ToolRepair {
     });
   }
 
-  #ruleOfOpenCalls({
-    index,
-    open,
-    all,
-  }: Readonly<Record<"index" | "open" | "all", number>>): StructureRule | undefined {
+  #ruleOfOpenCalls(index: number, areAllOpen: boolean): StructureRule | undefined {
     if (index === this.#context.links.frontier) {
       return this.#session.criteria.purpose === "history" ? undefined : "S30";
     }
-    return open < all ? "S10" : "S08";
+    return areAllOpen ? "S08" : "S10";
   }
 
-  #dropCalls({
-    entry,
-    missing,
-    rule,
-  }: {
-    readonly entry: Entry;
-    readonly missing: readonly LinkedCall[];
-    readonly rule: StructureRule;
-  }): Entry[] {
-    const places = new Set(missing.map(({ place }) => place));
-    const message = editMessage(entry.message, { calls: (_, place) => (places.has(place) ? "remove" : undefined) });
+  #withoutCalls({ caller, calls, rule }: OpenCalls): readonly Entry[] {
+    const places = new Set(calls.map(({ place }) => place));
+    const message = editMessage(caller.message, { calls: (_, place) => (places.has(place) ? "remove" : undefined) });
     const isEmpty = saysNothing(message);
     const done = isEmpty ? "Removed a message whose calls have no results." : "Removed calls without results.";
-    this.#session.repairs.push({ rule, index: entry.index, action: isEmpty ? "removed" : "changed", message: done });
-    return isEmpty ? [] : [{ ...entry, message }];
+    this.#session.repairs.push({ rule, index: caller.index, action: isEmpty ? "removed" : "changed", message: done });
+    return isEmpty ? [] : [{ ...caller, message }];
   }
 
   /** Deterministic; calls that share an id are numbered. */
@@ -181,30 +169,19 @@ class ToolRepair {
     return this.#usedIds.has(numbered) ? this.#freeId(id) : numbered;
   }
 
-  #synthesize({
-    call,
-    rule,
-    caller,
-  }: {
-    readonly call: LinkedCall;
-    readonly rule: StructureRule;
-    readonly caller: Entry;
-  }): Entry {
-    const callId = call.id ?? "";
-    const message = new ToolMessage({
-      content: this.#session.choices.missingResultText,
-      tool_call_id: callId,
-      status: "error",
-      id: this.#freeId(`synthesized-result-${callId}`),
-      additional_kwargs: { [synthesizedKey]: true },
-      ...(call.name === "" ? {} : { name: call.name }),
+  #added({ caller: { index }, calls, rule }: OpenCalls): readonly PlacedResult[] {
+    return calls.map(({ id, name, place }) => {
+      const message = new ToolMessage({
+        content: this.#session.choices.missingResultText,
+        tool_call_id: id ?? "",
+        status: "error",
+        id: this.#freeId(`synthesized-result-${id ?? ""}`),
+        additional_kwargs: { [synthesizedKey]: true },
+        ...(name !== "" && { name }),
+      });
+      const done = `Added a result for the call ${showId(id)}.`;
+      this.#session.repairs.push({ rule, index, action: "added", message: done });
+      return { place, entry: { message, index } };
     });
-    this.#session.repairs.push({
-      rule,
-      index: caller.index,
-      action: "added",
-      message: `Added a result for the call ${showId(call.id)}.`,
-    });
-    return { message, index: caller.index };
   }
 }

@@ -4,7 +4,8 @@ import { signaturesKey } from "../../messages/copies/answer-fields.js";
 import type { Thought } from "../../messages/copies/edits.js";
 import { editAll } from "../../messages/copies/edit-message.js";
 import { outputItems } from "../../messages/copies/output-items.js";
-import { isThought, thoughtIn } from "../../messages/copies/thoughts.js";
+import { isReasoningId, isThought, signatureKey, thoughtIn } from "../../messages/copies/thoughts.js";
+import { uncheckedSignature } from "../adapters/google.js";
 import type { MessagePlace, MessageRule } from "./rules.js";
 import { callsOf } from "../../messages/calls.js";
 import { blocksOf, isBlankText } from "../../messages/content.js";
@@ -87,13 +88,6 @@ function isReasoningItem(block: Fields): boolean {
   return block["type"] === "reasoning" && isReasoningId(block["id"]);
 }
 
-function isReasoningId(id: unknown): boolean {
-  return typeof id === "string" && id.startsWith("rs_");
-}
-
-/** Google's documented placeholder that skips the signature check. */
-const uncheckedSignature = "skip_thought_signature_validator";
-
 /** S23: the first call of each step in the current turn carries its thought signature. */
 export const signedCalls: MessageRule = {
   rule: "S23",
@@ -119,7 +113,7 @@ function isSigned(message: BaseMessage, id: string): boolean {
   const signature = isRecord(signatures) && Object.hasOwn(signatures, id) ? signatures[id] : undefined;
   return (
     (typeof signature === "string" && signature !== "") ||
-    blocksOf(message).some((block) => typeof block["thoughtSignature"] === "string")
+    blocksOf(message).some((block) => typeof block[signatureKey] === "string")
   );
 }
 
