@@ -120,11 +120,29 @@ describe("LangChain messages in OpenAI's format", () => {
     expect(back(one(new HumanMessage({ content }))).content).toEqual(content);
   });
 
+  it("translate media in the forms of Anthropic and Google", () => {
+    const content = [
+      { type: "image", source: { type: "base64", media_type: "image/png", data: "AQID" } },
+      { type: "document", source: { type: "text", media_type: "text/plain", data: "plain" } },
+      { type: "inlineData", inlineData: { mimeType: "audio/wav", data: "AQID" } },
+      { type: "media", mimeType: "application/pdf", data: "AQID" },
+    ];
+    const message = one(new HumanMessage({ content }));
+    expect(message.content).toEqual([
+      { type: "image_url", image_url: { url: "data:image/png;base64,AQID" } },
+      { type: "text", text: "plain" },
+      { type: "input_audio", input_audio: { data: "AQID", format: "wav" } },
+      { type: "file", file: { file_data: "data:application/pdf;base64,AQID" } },
+    ]);
+    expect(back(message).content).toEqual(content);
+  });
+
   it("keep blocks that the format has no part for (thinking, video, audio by URL) for the way back", () => {
     const content = [
       { type: "thinking", thinking: "hm", signature: "s" },
       { type: "text", text: "Hi" },
       { type: "video", url: "https://example.com/v.mp4" },
+      { type: "video", data: "AA", mimeType: "video/mp4" },
       { type: "audio", url: "https://example.com/a.wav" },
       { type: "audio", data: "AA", mimeType: "audio/flac" },
     ];

@@ -107,6 +107,14 @@ describe("content costs", () => {
       onePixel,
     ],
     ["Google's media block with an image", { type: "media", mimeType: "image/png", data: pixel }, onePixel],
+    ["Google's inline data", { type: "inlineData", inlineData: { mimeType: "image/png", data: pixel } }, onePixel],
+    [
+      "Google's link",
+      { type: "fileData", fileData: { mimeType: "image/png", fileUri: "https://example.com/a.png" } },
+      unknownImage,
+    ],
+    ["a data URL as data", { type: "image", data: `data:image/png;base64,${pixel}` }, onePixel],
+    ["a data URL with a parameter", { type: "image", url: `data:image/png;q=1;base64,${pixel}` }, onePixel],
     ["a file block with an image", { type: "file", file: { file_data: `data:image/png;base64,${pixel}` } }, onePixel],
     ["an image that cannot be read", { type: "image", data: "AAAA" }, unknownImage],
   ])("an image the same in every form: %s", (_, block, tokens) => {

@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { graphemeBoundary } from "../base/graphemes.js";
 import { jsonText } from "../base/json-text.js";
-import { type Block, blocksOf } from "./content.js";
+import { type Block, blocksOf, textBlock } from "./content.js";
 
 /** Truncated content. */
 export interface BoundedContent {
@@ -38,7 +38,7 @@ export function boundContent(
       left -= sizeOf(bounded);
     }
   }
-  const content = label === "" ? kept : [{ type: "text", text: label } as Block, ...kept];
+  const content = label === "" ? kept : [textBlock(label), ...kept];
   const isShortened =
     kept.length < given.length || maxCharacters - left < given.reduce((sum, block) => sum + sizeOf(block), 0);
   return { content: content.length === 0 ? "" : content, characters: label.length + maxCharacters - left, isShortened };
@@ -49,7 +49,7 @@ const mediaTypes = new Set(["image", "image_url", "audio", "input_audio", "video
 function boundBlock(block: Block, left: number): Block | undefined {
   if (block.type === "text") {
     const text = cut(typeof block["text"] === "string" ? block["text"] : "", left);
-    return text === "" ? undefined : ({ type: "text", text } as Block);
+    return text === "" ? undefined : textBlock(text);
   }
   return mediaTypes.has(block.type) && sizeOf(block) <= left ? block : undefined;
 }

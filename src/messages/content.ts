@@ -3,23 +3,6 @@ import { jsonText } from "../base/json-text.js";
 import { callsOf } from "./calls.js";
 import { fieldsOf, isRecord, stringIn } from "./values.js";
 
-/** Kind of the media in a block. */
-export type MediaKind = "image" | "audio" | "video" | "file";
-
-/** Kinds of media by the type of their block, in the forms of LangChain, OpenAI, Anthropic and Google. */
-export const mediaKinds: ReadonlyMap<unknown, MediaKind> = new Map<unknown, MediaKind>([
-  ["image", "image"],
-  ["image_url", "image"],
-  ["input_image", "image"],
-  ["audio", "audio"],
-  ["input_audio", "audio"],
-  ["video", "video"],
-  ["file", "file"],
-  ["input_file", "file"],
-  ["document", "file"],
-  ["media", "file"],
-]);
-
 /** A content block as it is stored: any object with a type. */
 export type Block = ContentBlock & Readonly<Record<string, unknown>>;
 
@@ -27,9 +10,14 @@ export type Block = ContentBlock & Readonly<Record<string, unknown>>;
 export function blocksOf(message: BaseMessage): readonly Block[] {
   const { content } = message as { content: unknown };
   if (typeof content === "string") {
-    return content === "" ? [] : [{ type: "text", text: content }];
+    return content === "" ? [] : [textBlock(content)];
   }
   return Array.isArray(content) ? content.map(toBlock) : [];
+}
+
+/** A block of text. */
+export function textBlock(text: string): Block {
+  return { type: "text", text };
 }
 
 /** An element of a list that is not a block becomes one: a string text, anything else a block of unknown type. */
@@ -37,7 +25,7 @@ function toBlock(element: unknown): Block {
   if (isRecord(element)) {
     return element as Block;
   }
-  return typeof element === "string" ? { type: "text", text: element } : { type: "unknown" };
+  return typeof element === "string" ? textBlock(element) : { type: "unknown" };
 }
 
 /** The blocks as content: an empty text if there are none, because providers reject an empty list. */

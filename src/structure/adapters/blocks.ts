@@ -2,12 +2,12 @@ import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { jsonText } from "../../base/json-text.js";
 import { callsOf } from "../../messages/calls.js";
 import { inForm } from "../../messages/change-message.js";
-import { type Block, contentOf } from "../../messages/content.js";
+import { type Block, contentOf, textBlock } from "../../messages/content.js";
 import { isCallBlock } from "../../messages/copies/call-places.js";
-import { mapSame, withFields } from "../../messages/copies/edits.js";
-import { isThought } from "../../messages/copies/thoughts.js";
-import { type Fields, fieldsOf, isRecord, recordsIn, stringIn } from "../../messages/values.js";
-import { mediaIn, mediaLeftOut } from "./media.js";
+import { mapSame } from "../../messages/copies/edits.js";
+import { isThought, signatureKey } from "../../messages/copies/thoughts.js";
+import { type Fields, fieldsOf, isRecord, recordsIn, stringIn, without } from "../../messages/values.js";
+import { mediaIn, mediaLeftOut } from "../../messages/media.js";
 
 /** An adapter's form of one block of an answer; strings are passed as text blocks. */
 export type BlockForm = (block: Block) => readonly Block[];
@@ -51,17 +51,12 @@ function isPlainText(block: Block): boolean {
   return block.type === "text" && typeof block["text"] === "string" && Object.keys(block).length === 2;
 }
 
-/** A text block. */
-export function textBlock(text: string): Block {
-  return { type: "text", text } as Block;
-}
-
 /** Keys that adapters put on a text for themselves. */
-const textNotes = ["index", "annotations", "citations", "logprobs", "parsed", "phase", "id", "thoughtSignature"];
+const textNotes = ["index", "annotations", "citations", "logprobs", "parsed", "phase", "id", signatureKey];
 
 /** A text block without the notes of the adapter that made it. */
 export function bareText(block: Block): Block {
-  return withFields(block as Fields, Object.fromEntries(textNotes.map((key) => [key, undefined]))) as Block;
+  return without(block, ...textNotes);
 }
 
 /** True for a text of the answer, and no thought. */
@@ -96,7 +91,7 @@ const plainKeys: ReadonlySet<string> = new Set(["type", "text", "cache_control"]
 
 /** The response metadata without LangChain's mark of standard content. */
 export function unmarked(message: BaseMessage): Fields {
-  return withFields(fieldsOf(message.response_metadata), { output_version: undefined });
+  return without(fieldsOf(message.response_metadata), "output_version");
 }
 
 /** True for an answer with the mark of standard content, whatever its content is. */
@@ -156,6 +151,6 @@ function withoutDoubles(message: BaseMessage): BaseMessage {
 export function withoutForgottenCalls(message: BaseMessage): BaseMessage {
   const kwargs = fieldsOf(message.additional_kwargs);
   return Array.isArray(kwargs["tool_calls"]) && callsOf(message).length === 0
-    ? inForm(message, { additional_kwargs: withFields(kwargs, { tool_calls: undefined }) })
+    ? inForm(message, { additional_kwargs: without(kwargs, "tool_calls") })
     : message;
 }

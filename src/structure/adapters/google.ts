@@ -8,7 +8,7 @@ import { type Block, blocksOf } from "../../messages/content.js";
 import { type Fields, fieldsOf, isRecord, recordsIn, stringIn } from "../../messages/values.js";
 import type { AnswerForm } from "./adapter.js";
 import { blockList, formedContent, isText, plainBlock, unmarked, withForm, withoutForgottenCalls } from "./blocks.js";
-import { mediaIn } from "./media.js";
+import { mediaIn } from "../../messages/media.js";
 import { mayComeFrom } from "./origin.js";
 import { plainAnswer } from "./plain.js";
 

@@ -1,9 +1,9 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import type { Block } from "../../messages/content.js";
+import { type Block, textBlock } from "../../messages/content.js";
 import { type Fields, fieldsOf, isRecord, stringIn } from "../../messages/values.js";
 import type { Adapter } from "./adapter.js";
-import { formedContent, textBlock, withForm } from "./blocks.js";
-import { imageBlock, type Media, mediaIn, mediaLeftOut } from "./media.js";
+import { formedContent, withForm } from "./blocks.js";
+import { imageBlock, type Media, mediaIn, mediaLeftOut } from "../../messages/media.js";
 
 /** The media that an adapter takes from the user. */
 interface TakenMedia {
@@ -75,13 +75,13 @@ function mediaForm({ asTheyAre, withData = [], form }: TakenMedia, block: Block)
   if (media === undefined) {
     return block;
   }
-  const { type, text, cache_control } = block as Fields;
+  const { type, cache_control } = block as Fields;
+  const words = stringIn(media.text);
   const names = [type, `${String(type)}/${holderOf(block)}`] as readonly string[];
-  const isGiven = media.data !== undefined || typeof text === "string";
+  const isGiven = media.data !== undefined || words !== undefined;
   if (names.some((name) => asTheyAre.includes(name) && (isGiven || !withData.includes(name)))) {
     return block;
   }
-  const words = stringIn(text);
   const formed = form(media) || (words === undefined ? mediaLeftOut(media) : textBlock(words));
   return { ...formed, ...(cache_control !== undefined && { cache_control }) } as Block;
 }

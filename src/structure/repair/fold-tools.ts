@@ -3,7 +3,7 @@ import { jsonText } from "../../base/json-text.js";
 import { changeContent } from "../../messages/copies/change-content.js";
 import { editMessage } from "../../messages/copies/edit-message.js";
 import { type Call, callsOf } from "../../messages/calls.js";
-import { type Block, blocksOf } from "../../messages/content.js";
+import { blocksOf, textBlock } from "../../messages/content.js";
 import { speakerOf } from "../../messages/roles.js";
 import { readStructure } from "../rules/find-issues.js";
 import type { StructureRule } from "../rules/rules.js";
@@ -73,8 +73,4 @@ function foldResult(message: BaseMessage): BaseMessage {
     content: typeof content === "string" ? `${label} ${content}` : [textBlock(label), ...blocksOf(message)],
     ...(id === undefined ? {} : { id }),
   } as never);
-}
-
-function textBlock(text: string): Block {
-  return { type: "text", text } as Block;
 }

@@ -12,8 +12,8 @@ import {
   isStandardContent,
   saysNothing,
 } from "../../messages/content.js";
+import { mediaIn, mediaLeftOut } from "../../messages/media.js";
 import { type Speaker, speakerOf } from "../../messages/roles.js";
-import { mediaIn, mediaLeftOut } from "../adapters/media.js";
 import type { MessageRule } from "./rules.js";
 import type { StructureProfile } from "../profiles/profile.js";
 

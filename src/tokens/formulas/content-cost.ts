@@ -1,7 +1,8 @@
 import type { CostSum } from "./cost.js";
-import { mediaKinds } from "../../messages/content.js";
-import { fieldsOf, stringIn, type Fields } from "../../messages/values.js";
-import { addMedia, type Media } from "./media-cost.js";
+import type { Block } from "../../messages/content.js";
+import { mediaIn, type Media } from "../../messages/media.js";
+import { fieldsOf, type Fields } from "../../messages/values.js";
+import { addMediaCost } from "./media-cost.js";
 
 const callTypes: ReadonlySet<unknown> = new Set([
   "tool_use",
@@ -55,9 +56,9 @@ function addParts(to: Adding, content: unknown, skipped: ReadonlySet<unknown>): 
 }
 
 function addBlock({ sum, inner }: Adding, block: Fields): void {
-  const kind = mediaKinds.get(block["type"]);
-  if (kind !== undefined) {
-    addMediaBlock({ sum, inner }, kind, block);
+  const media = mediaIn(block as Block);
+  if (media !== undefined) {
+    addMedia({ sum, inner }, media);
     return;
   }
   switch (block["type"]) {
@@ -86,50 +87,15 @@ function addBlock({ sum, inner }: Adding, block: Fields): void {
   }
 }
 
+function addMedia({ sum, inner }: Adding, media: Media): void {
+  if (media.text === undefined) {
+    addMediaCost(sum, media);
+  } else {
+    inner.push(media.text);
+  }
+}
+
 /** The parts of a summary of OpenAI's reasoning, as text blocks. */
 function asBlocks(summary: unknown): unknown {
   return Array.isArray(summary) ? summary.map((part: unknown) => fieldsOf(part)["text"]) : summary;
-}
-
-function addMediaBlock({ sum, inner }: Adding, kind: Media["kind"], block: Fields): void {
-  const nested = { ...fieldsOf(block["source"]), ...fieldsOf(block["file"]), ...fieldsOf(block["input_audio"]) };
-  const all: Fields = { ...block, ...nested };
-  const text =
-    all["text"] ??
-    (all["type"] === "text" ? all["data"] : undefined) ??
-    (Array.isArray(nested["content"]) ? nested["content"] : undefined);
-  if (text !== undefined) {
-    inner.push(text);
-    return;
-  }
-  addMedia(sum, { kind, ...mediaOf(all) });
-}
-
-function mediaOf(all: Fields): Omit<Media, "kind"> {
-  const link = all["image_url"] ?? all["url"];
-  const url = stringIn(link) ?? stringIn(fieldsOf(link)["url"]) ?? stringIn(all["file_url"]) ?? "";
-  const given = all["data"] ?? all["file_data"];
-  const data = typeof given === "string" || ArrayBuffer.isView(given) ? (given as string | Uint8Array) : dataUrl(url);
-  const format = stringIn(all["format"]);
-  const mimeType =
-    stringIn(all["mimeType"]) ??
-    stringIn(all["mime_type"]) ??
-    stringIn(all["media_type"]) ??
-    (format && `audio/${format}`) ??
-    typeOfDataUrl(data);
-  const detail =
-    stringIn(fieldsOf(link)["detail"]) ?? stringIn(all["detail"]) ?? stringIn(fieldsOf(all["metadata"])["detail"]);
-  return {
-    ...(data !== undefined && { data }),
-    ...(mimeType !== undefined && { mimeType }),
-    ...(detail !== undefined && { detail }),
-  };
-}
-
-function dataUrl(url: string): string | undefined {
-  return url.startsWith("data:") ? url : undefined;
-}
-
-function typeOfDataUrl(data: unknown): string | undefined {
-  return typeof data === "string" ? /^data:([^;,]+)/.exec(data.slice(0, 200))?.[1] : undefined;
 }

@@ -1,16 +1,7 @@
-import type { MediaKind } from "../../messages/content.js";
 import { Buffer } from "node:buffer";
+import type { Media } from "../../messages/media.js";
 import type { CostSum } from "./cost.js";
 import { imageSize, type ImageSize } from "./image-size.js";
-
-/** An image, a sound, a video or a file, from whichever form of content block it came. */
-export interface Media {
-  readonly kind: MediaKind;
-  readonly mimeType?: string;
-  /** Base64 (plain or as a data URL) or bytes; undefined if the content is elsewhere. */
-  readonly data?: string | Uint8Array;
-  readonly detail?: string;
-}
 
 /** Base64 characters of an image that are decoded to find its size; a JPEG may carry a preview before it. */
 const imageHeadCharacters = 524_288;
@@ -34,8 +25,8 @@ const assumedPages = 2;
  * - Text files: their text. Other files: 1,500 tokens a page (the lower of Anthropic's figures for PDF), a page per 50
  *   kB; two pages for a link.
  */
-export function addMedia(sum: CostSum, media: Media): void {
-  switch (kindOf(media)) {
+export function addMediaCost(sum: CostSum, media: Media): void {
+  switch (media.kind) {
     case "image":
       sum.tokens += imageTokens(sizeOf(media) ?? assumedImage, media.detail);
       return;
@@ -69,18 +60,9 @@ function rounded(value: number): number {
   return Math.round(value * 1e6) / 1e6;
 }
 
-function kindOf({ kind, mimeType = "" }: Media): MediaKind {
-  const named = mimeType.split("/", 1)[0];
-  return named === "image" || named === "audio" || named === "video" ? named : kind;
-}
-
 function sizeOf({ data, detail }: Media): ImageSize | undefined {
-  if (data === undefined || detail === "low") {
-    return undefined;
-  }
-  return imageSize(
-    typeof data === "string" ? Buffer.from(base64Of(data).slice(0, imageHeadCharacters), "base64") : data,
-  );
+  const isSized = data !== undefined && detail !== "low";
+  return isSized ? imageSize(Buffer.from(data.slice(0, imageHeadCharacters), "base64")) : undefined;
 }
 
 function secondsTokens({ data, mimeType = "" }: Media, kind: "audio" | "video"): number {
@@ -93,16 +75,12 @@ function addFile(sum: CostSum, { data, mimeType = "" }: Media): void {
   if (data === undefined) {
     sum.tokens += assumedPages * tokensPerPage;
   } else if (/^text\/|[/+](json|xml|yaml)\b/.test(mimeType)) {
-    sum.addText((typeof data === "string" ? Buffer.from(base64Of(data), "base64") : Buffer.from(data)).toString());
+    sum.addText(Buffer.from(data, "base64").toString());
   } else {
     sum.tokens += Math.ceil(Math.max(1, byteLength(data)) / bytesPerPage) * tokensPerPage;
   }
 }
 
-function byteLength(data: string | Uint8Array): number {
-  return typeof data === "string" ? Buffer.byteLength(base64Of(data), "base64") : data.length;
-}
-
-function base64Of(data: string): string {
-  return data.startsWith("data:") ? data.slice(data.indexOf(",") + 1) : data;
+function byteLength(base64: string): number {
+  return Buffer.byteLength(base64, "base64");
 }

@@ -1,11 +1,12 @@
 import type { ToolMessage } from "@langchain/core/messages";
+import { textBlock } from "../../messages/content.js";
 import { resultVariants, type BodyVariant, type ResultVariants } from "./result-variants.js";
 import type { Move, ShrinkRequest } from "./shrink-to-fit.js";
 import type { ContentPart, TokenMeter } from "./token-meter.js";
 import { fullBody, resultMessage, type ToolResult } from "../turn/tool-results.js";
 import type { LoopStep } from "../turn/turn.js";
 import { toolImageName } from "../stored/tool-images.js";
-import { imagePart, textPart } from "./upload-parts.js";
+import { imagePart } from "./upload-parts.js";
 import type { DroppedPart } from "./window-outcome.js";
 
 /** The variant of a tool result, or of one of its images, that is shown. */
@@ -43,15 +44,7 @@ export class LoopReduction {
   readonly #images = new WeakMap<ToolResult, ImagePlace[]>();
 
   /** Returns the request that fits the results of these steps; sources with `cited` numbers are dropped last. */
-  request({
-    steps,
-    cited,
-    meter,
-  }: {
-    steps: readonly LoopStep[];
-    cited: ReadonlySet<number>;
-    meter: TokenMeter;
-  }): ShrinkRequest<ShownResult> {
+  request(steps: readonly LoopStep[], cited: ReadonlySet<number>, meter: TokenMeter): ShrinkRequest<ShownResult> {
     const places = steps.flatMap(({ results }, iteration) =>
       results.flatMap((result) => (result ? [{ result, iteration }] : [])),
     );
@@ -59,25 +52,21 @@ export class LoopReduction {
     const images = places.flatMap(({ result }) => this.#imagesOf(result));
     return {
       whole: [...results.map(({ result }) => this.#shown(result)), ...images.map(({ whole }) => whole)],
-      moves: this.#moves({ results, images, cited }),
+      moves: this.#moves(results, images, cited),
       tokensOf: (shown) => (shown.kind === "image" ? meter.ofParts(shown.parts) : meter.of(shown.message)),
     };
   }
 
-  *#moves({
-    results,
-    images,
-    cited,
-  }: {
-    results: readonly ResultPlace[];
-    images: readonly ImagePlace[];
-    cited: ReadonlySet<number>;
-  }) {
+  *#moves(
+    results: readonly ResultPlace[],
+    images: readonly ImagePlace[],
+    cited: ReadonlySet<number>,
+  ): Generator<Move<ShownResult>> {
     const variants = results.map(({ result }) => this.#variantsOf(result, cited));
     yield* this.#byIteration(results, (piece) => variants[piece]!.fewer);
     yield* this.#byIteration(results, (piece) => variants[piece]!.shorter);
     for (const [index, { without }] of images.entries()) {
-      yield { piece: results.length + index, variant: without } as Move<ShownResult>;
+      yield { piece: results.length + index, variant: without };
     }
     yield* this.#byIteration(results, (piece) => variants[piece]!.last);
   }
@@ -129,19 +118,19 @@ export class LoopReduction {
   #imagesOf(result: ToolResult): ImagePlace[] {
     let images = this.#images.get(result);
     if (images === undefined) {
-      images = result.images.map((url, index) => imagePlace({ result, url, index }));
+      images = result.images.map((url, index) => imagePlace(result, url, index));
       this.#images.set(result, images);
     }
     return images;
   }
 }
 
-function imagePlace({ result, url, index }: { result: ToolResult; url: string; index: number }): ImagePlace {
+function imagePlace(result: ToolResult, url: string, index: number): ImagePlace {
   const { callId } = result;
   const label = toolImageName(result);
   const dropped = { section: "loop", kind: "image", toolCallId: callId, index } as const;
   return {
-    whole: { kind: "image", parts: [textPart(`${label}:`), imagePart(url)] },
-    without: { kind: "image", parts: [textPart(`[${label} omitted: it does not fit the context window.]`)], dropped },
+    whole: { kind: "image", parts: [textBlock(`${label}:`), imagePart(url)] },
+    without: { kind: "image", parts: [textBlock(`[${label} omitted: it does not fit the context window.]`)], dropped },
   };
 }

@@ -1,10 +1,11 @@
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
+import { textBlock } from "../../messages/content.js";
 import { changeContent } from "../../messages/copies/change-content.js";
 import type { FittedHistory } from "./fit-history.js";
 import type { ShownResult } from "./loop-reduction.js";
 import type { ContentPart } from "./token-meter.js";
 import type { LoopStep } from "../turn/turn.js";
-import { textPart, type ShownUpload } from "./upload-parts.js";
+import type { ShownUpload } from "./upload-parts.js";
 
 /** Follows the model's own message if that is last, because a model answers only a user or a tool. It is not stored. */
 const continuation = new HumanMessage("Please continue.");
@@ -65,7 +66,7 @@ export class MessageAssembly {
       return known.carrier;
     }
     const { content } = message;
-    const own = typeof content === "string" ? (content === "" ? [] : [textPart(content)]) : content;
+    const own = typeof content === "string" ? (content === "" ? [] : [textBlock(content)]) : content;
     const carrier = changeContent(message, [...own, ...parts]);
     this.#carriers.set(message, { parts, carrier });
     return carrier;

@@ -147,8 +147,7 @@ export class TokenWindow {
   ): Promise<Shares> {
     const left = Math.max(0, limit - system - user - tools);
     const shrinkUploads = (budget: number) => shrinkToFit(this.#uploads.request(uploads, this.#meter), budget);
-    const shrinkLoop = (budget: number) =>
-      shrinkToFit(this.#loop.request({ steps, cited, meter: this.#meter }), budget);
+    const shrinkLoop = (budget: number) => shrinkToFit(this.#loop.request(steps, cited, this.#meter), budget);
     const wholeUploads = await shrinkUploads(Infinity);
     const wholeLoop = await shrinkLoop(Infinity);
     const forLoop = left - own;

@@ -1,3 +1,4 @@
+import { textBlock } from "../../messages/content.js";
 import { cutText, lengthsBelow } from "./cut-text.js";
 import type { Move, ShrinkRequest } from "./shrink-to-fit.js";
 import type { ContentPart, TokenMeter } from "./token-meter.js";
@@ -65,30 +66,25 @@ export class UploadParts {
 function smallerVariants(upload: Upload): ShownUpload[] {
   const { text = "" } = upload;
   const cuts = lengthsBelow(text.length).map((characters): ShownUpload => {
-    return { upload, as: "cut", characters, parts: [textPart(`${titleOf(upload)}:\n${cutText(text, characters)}`)] };
+    return { upload, as: "cut", characters, parts: [textBlock(`${titleOf(upload)}:\n${cutText(text, characters)}`)] };
   });
   const statement = `[${titleOf(upload)} omitted: it does not fit the context window.]`;
-  return [...cuts, { upload, as: "left_out", parts: [textPart(statement)] }, { upload, as: "hidden", parts: [] }];
+  return [...cuts, { upload, as: "left_out", parts: [textBlock(statement)] }, { upload, as: "hidden", parts: [] }];
 }
 
 function wholeParts(upload: Upload): ContentPart[] {
   const { text, url } = upload;
   if (text !== undefined) {
-    return [textPart(`${titleOf(upload)}:\n${text}`)];
+    return [textBlock(`${titleOf(upload)}:\n${text}`)];
   }
   if (isImage(upload)) {
-    return [textPart(`${titleOf(upload)}:`), imagePart(url!)];
+    return [textBlock(`${titleOf(upload)}:`), imagePart(url!)];
   }
-  return [textPart(`[${titleOf(upload)}${url === undefined ? "" : ` at ${url}`}: content not shown.]`)];
+  return [textBlock(`[${titleOf(upload)}${url === undefined ? "" : ` at ${url}`}: content not shown.]`)];
 }
 
 function titleOf({ name, mimeType, isOfTool }: Upload): string {
   return isOfTool === true ? name : `Uploaded file ${JSON.stringify(name)} (${mimeType})`;
-}
-
-/** Creates a text part. */
-export function textPart(text: string): ContentPart {
-  return { type: "text", text };
 }
 
 /** Creates an image part in the format that every LangChain integration accepts. */

@@ -1,8 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { blockText, type Block } from "../../messages/content.js";
+import { blockText, textBlock, type Block } from "../../messages/content.js";
 import { changeContent } from "../../messages/copies/change-content.js";
 import { roleOf } from "../../messages/roles.js";
-import { textPart } from "../token-window/upload-parts.js";
 
 /** True for a user's message whose text begins with the original one, with nothing or white space behind it. */
 export function isQuestion(message: BaseMessage | undefined, original: string | undefined): message is BaseMessage {
@@ -29,7 +28,7 @@ export function renderQuestion(
   }
   const parts = rest?.parts ?? content.filter((part) => !isText(part));
   const place = rest?.place ?? 0;
-  const replaced = textPart(rendered + (rest?.text ?? ""));
+  const replaced = textBlock(rendered + (rest?.text ?? ""));
   return changeContent(message, [...parts.slice(0, place), replaced, ...parts.slice(place)]);
 }
 
@@ -43,7 +42,7 @@ interface Remainder {
 
 /** Undefined where the content does not begin with the text. Parts of one text need not end where the original does. */
 function withoutOriginal(content: BaseMessage["content"], original: string): Remainder | undefined {
-  const all = typeof content === "string" ? [textPart(content)] : (content as Block[]);
+  const all = typeof content === "string" ? [textBlock(content)] : (content as Block[]);
   const place = all.findIndex(isText);
   if (place < 0) {
     return original === "" ? { text: "", parts: all, place: 0 } : undefined;
