@@ -1,7 +1,6 @@
-import { Buffer } from "node:buffer";
 import type { ToolResult } from "../turn/tool-results.js";
 import type { StoredHistory } from "./history.js";
-import { type Upload, type UploadLimits, writeUpload } from "./uploads.js";
+import { bytesOf, type Upload, type UploadLimits } from "./uploads.js";
 
 /** The name of an image that a tool gave, as the model reads it. */
 export function toolImageName({ callId, name }: Pick<ToolResult, "callId" | "name">): string {
@@ -49,10 +48,6 @@ export function withToolImages(
 export function shownUploads(uploads: readonly Upload[], { rounds, current }: StoredHistory): Upload[] {
   const inView = new Set([...rounds.flat(), ...(current === undefined ? [] : [current])].map(({ id }) => id));
   return uploads.filter(({ isOfTool, messageId }) => isOfTool !== true || inView.has(messageId));
-}
-
-function bytesOf(upload: Upload): number {
-  return Buffer.byteLength(writeUpload(upload));
 }
 
 function toolImage(

@@ -88,6 +88,11 @@ export function writeUpload(upload: Upload): string {
   return JSON.stringify(upload);
 }
 
+/** Size of an upload as it is stored. */
+export function bytesOf(upload: Upload): number {
+  return Buffer.byteLength(writeUpload(upload));
+}
+
 /** Parses a stored upload; undefined if it is damaged. */
 export function readUpload(stored: string): Upload | undefined {
   try {
@@ -110,26 +115,22 @@ export function readUpload(stored: string): Upload | undefined {
 export function checkUploadSizes(all: readonly Upload[], { maxUploadBytes, maxUploadsBytes }: UploadLimits): void {
   let total = 0;
   for (const upload of all) {
-    const bytes = Buffer.byteLength(writeUpload(upload));
+    const bytes = bytesOf(upload);
     if (bytes > maxUploadBytes) {
-      throw tooLarge(
+      throw new BudgetError(
         `Upload ${JSON.stringify(upload.id)} takes ${bytes} bytes; "maxUploadBytes" allows ${maxUploadBytes}.`,
-        bytes,
-        maxUploadBytes,
+        { needed: bytes, allowed: maxUploadBytes },
       );
     }
     total += bytes;
   }
   if (total > maxUploadsBytes) {
-    const reason =
+    throw new BudgetError(
       `The uploads of this session would take ${total} bytes; "maxUploadsBytes" allows ${maxUploadsBytes}. ` +
-      "Remove some with removeUploadedContent().";
-    throw tooLarge(reason, total, maxUploadsBytes);
+        "Remove some with removeUploadedContent().",
+      { needed: total, allowed: maxUploadsBytes },
+    );
   }
-}
-
-function tooLarge(message: string, needed: number, allowed: number): BudgetError {
-  return new BudgetError(message, { needed, allowed });
 }
 
 function fromData(mimeType: string, data: string | Uint8Array): Pick<Upload, "text" | "url"> {

@@ -26,20 +26,16 @@ export function resultVariants(result: ToolResult, cited: ReadonlySet<number>): 
 
 function textVariants(result: ToolResult): ResultVariants {
   const { text, callId, failed } = result;
-  const cut = (characters: number): BodyVariant => ({
-    render: () => cutText(text, characters),
-    dropped: { section: "loop", kind: "text", toolCallId: callId, shown: characters, of: text.length },
-  });
-  const lengths = lengthsBelow(text.length);
-  const nothing: BodyVariant = {
-    render: () => "[Result omitted: it does not fit the context window.]",
-    dropped: { section: "loop", kind: "text", toolCallId: callId, shown: 0, of: text.length },
+  const showing = (shown: number, render: () => string): BodyVariant => {
+    return { render, dropped: { section: "loop", kind: "text", toolCallId: callId, shown, of: text.length } };
   };
+  const cut = (characters: number) => showing(characters, () => cutText(text, characters));
+  const lengths = lengthsBelow(text.length);
   return {
     fewer: lengths.filter((length) => length >= readableCharacters).map(cut),
     shorter: lengths.filter((length) => length < readableCharacters).map(cut),
     // A failure is short, and without it the model would call the tool again.
-    last: failed ? [] : [nothing],
+    last: failed ? [] : [showing(0, () => "[Result omitted: it does not fit the context window.]")],
   };
 }
 
