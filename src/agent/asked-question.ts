@@ -14,20 +14,10 @@ import { openTurn } from "../turns/open-turn.js";
 import type { StepConfig } from "./end-watch.js";
 import type { ConversationSession } from "../session/conversation-session.js";
 import type { RunSetting } from "./run.js";
-import { namespaceOf } from "./run-place.js";
+import { checkpointerOf, newestPlace, type Checkpoint } from "./run-place.js";
 import { idsOf, removeAll } from "./state.js";
 
 type Values = Readonly<Record<string, unknown>>;
-
-interface Checkpoint {
-  readonly checkpoint?: { readonly channel_values?: Values };
-  readonly metadata?: { readonly source?: string; readonly step?: number };
-  readonly parentConfig?: object;
-}
-
-interface Checkpointer {
-  getTuple(config: object): Promise<Checkpoint | undefined>;
-}
 
 /** Pauses before reads of a checkpoint, in milliseconds: LangGraph writes checkpoints asynchronously. */
 const pausesMs = [10, 50, 200, 1_000];
@@ -158,15 +148,14 @@ async function inputOf(
   config: StepConfig,
   { session, place }: RunParts,
 ): Promise<RunInput | undefined> {
-  const { configurable = {}, metadata = {} } = config;
-  const checkpointer = configurable["__pregel_checkpointer"] as Partial<Checkpointer>;
+  const checkpointer = checkpointerOf(config);
   if (typeof checkpointer.getTuple !== "function") {
     return undefined;
   }
   const read = (at: object) => checkpointer.getTuple!(at);
   // Two steps precede this hook's: the input, and its application to the state.
-  const first = Number(metadata["langgraph_step"]) - 2;
-  const newest = { configurable: { thread_id: configurable["thread_id"], checkpoint_ns: namespaceOf(config) } };
+  const first = Number(config.metadata?.["langgraph_step"]) - 2;
+  const newest = newestPlace(config);
   let found = await read(newest);
   if (stepOf(found) < first) {
     const input = comparedInput(state, found) ?? (await namedInput(state, found, { session, place }));

@@ -1,7 +1,14 @@
 import { getEventListeners } from "node:events";
 import { isHeard, tellQuestions } from "../turns/asked-human.js";
 import { isStopListener } from "../turns/stop.js";
-import { callSignal, namespaceOf, type AgentRuntime } from "./run-place.js";
+import {
+  callSignal,
+  checkpointerOf,
+  newestPlace,
+  type AgentRuntime,
+  type Checkpoint,
+  type PutWrites,
+} from "./run-place.js";
 
 /** Pauses between reads of the checkpoint after a model call, in milliseconds; the last repeats. */
 const readPausesMs = [200, 800, 2_000, 5_000];
@@ -14,17 +21,6 @@ const silentLooks = 2;
 interface Look {
   readonly pausesMs: readonly number[];
   readonly hasEnded: () => boolean | Promise<boolean>;
-}
-
-interface Checkpoint {
-  readonly metadata?: { readonly step?: number };
-  readonly parentConfig?: object;
-  readonly pendingWrites?: readonly (readonly [task: string, channel: string, value: unknown])[];
-}
-
-interface Checkpointer {
-  getTuple(config: object): Promise<Checkpoint | undefined>;
-  putWrites: PutWrites;
 }
 
 /** A step of a run, as LangGraph describes it to the hook of a model call. */
@@ -88,15 +84,13 @@ function lookAtSignal(config: StepConfig): Look | undefined {
 
 /** Check by the checkpoints after a step; undefined for a run without a checkpointer. */
 function lookAtCheckpoint(config: StepConfig): Look | undefined {
-  const { configurable = {}, metadata = {} } = config;
-  const checkpointer = configurable["__pregel_checkpointer"] as Partial<Checkpointer> | undefined;
-  if (typeof checkpointer?.getTuple !== "function") {
+  const checkpointer = checkpointerOf(config);
+  if (typeof checkpointer.getTuple !== "function") {
     return undefined;
   }
-  const step = Number(metadata["langgraph_step"] ?? 0);
-  const place = { configurable: { thread_id: configurable["thread_id"], checkpoint_ns: namespaceOf(config) } };
+  const step = Number(config.metadata?.["langgraph_step"] ?? 0);
   const hasEnded = async () => {
-    let at: object | undefined = place;
+    let at: object | undefined = newestPlace(config);
     while (at !== undefined) {
       const checkpoint: Checkpoint | undefined = await checkpointer.getTuple!(at);
       // An older checkpoint may hold an interrupt that was answered.
@@ -120,7 +114,6 @@ const endings = ["__interrupt__", "__error__"];
 const handled = "__error_source_node__";
 
 type Listener = () => Promise<void>;
-type PutWrites = (config: AgentRuntime, writes: readonly (readonly [string, unknown])[], ...rest: unknown[]) => unknown;
 
 /** Listeners by checkpointer and thread. */
 const observed = new WeakMap<object, Map<string, Set<Listener>>>();
@@ -131,14 +124,11 @@ const observed = new WeakMap<object, Map<string, Set<Listener>>>();
  * the checkpointer cannot be observed.
  */
 export function onEndInCheckpoint(config: AgentRuntime, listener: Listener): (() => void) | undefined {
-  const { configurable = {} } = config;
-  const checkpointer = configurable["__pregel_checkpointer"] as Partial<Checkpointer> | undefined;
-  const listeners =
-    typeof checkpointer?.putWrites === "function" ? listenersOf(checkpointer as Checkpointer) : undefined;
+  const listeners = listenersIn(config);
   if (listeners === undefined) {
     return undefined;
   }
-  const key = keyOf(configurable["thread_id"], namespaceOf(config));
+  const key = keyOf(newestPlace(config));
   const set = listeners.get(key) ?? new Set();
   listeners.set(key, set.add(listener));
   return () => {
@@ -150,27 +140,27 @@ export function onEndInCheckpoint(config: AgentRuntime, listener: Listener): (()
 }
 
 /** Lets who plays the run hear of interrupts, whatever its checkpointer is. */
-export function hearQuestions({ configurable = {} }: AgentRuntime): void {
-  const checkpointer = configurable["__pregel_checkpointer"] as Partial<Checkpointer> | undefined;
-  if (isHeard() && typeof checkpointer?.putWrites === "function") {
-    listenersOf(checkpointer as Checkpointer);
+export function hearQuestions(config: AgentRuntime): void {
+  if (isHeard()) {
+    listenersIn(config);
   }
 }
 
-function listenersOf(checkpointer: Checkpointer): Map<string, Set<Listener>> | undefined {
+/** The listeners of the run's checkpointer, which is wrapped for them once; undefined where it cannot be. */
+function listenersIn(config: AgentRuntime): Map<string, Set<Listener>> | undefined {
+  const checkpointer = checkpointerOf(config);
+  const { putWrites } = checkpointer;
   const known = observed.get(checkpointer);
-  if (known !== undefined) {
+  if (known !== undefined || typeof putWrites !== "function") {
     return known;
   }
   const listeners = new Map<string, Set<Listener>>();
-  const { putWrites } = checkpointer;
-  const value: PutWrites = async (config, writes, ...rest) => {
+  const value: PutWrites = async (place, writes, ...rest) => {
     tellQuestions(writes);
     try {
-      return await putWrites.call(checkpointer, config, writes, ...rest);
+      return await putWrites.call(checkpointer, place, writes, ...rest);
     } finally {
-      const { thread_id: thread, checkpoint_ns: namespace } = config.configurable ?? {};
-      const waiting = isEnd(writes) ? [...(listeners.get(keyOf(thread, namespace)) ?? [])] : [];
+      const waiting = isEnd(writes) ? [...(listeners.get(keyOf(place)) ?? [])] : [];
       await Promise.all(waiting.map((listener) => listener()));
     }
   };
@@ -187,6 +177,6 @@ function isEnd(writes: readonly (readonly [string, unknown])[]): boolean {
   return channels.some((channel) => endings.includes(channel)) && !channels.includes(handled);
 }
 
-function keyOf(thread: unknown, namespace: unknown): string {
-  return JSON.stringify([thread, namespace ?? ""]);
+function keyOf({ configurable = {} }: AgentRuntime): string {
+  return JSON.stringify([configurable["thread_id"], configurable["checkpoint_ns"] ?? ""]);
 }

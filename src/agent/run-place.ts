@@ -51,6 +51,36 @@ export function namespaceOf({ configurable }: AgentRuntime): string {
   return typeof namespace === "string" ? namespace.split("|").slice(0, -1).join("|") : "";
 }
 
+/** A checkpoint of LangGraph, as far as it is read here. */
+export interface Checkpoint {
+  readonly checkpoint?: { readonly channel_values?: Readonly<Record<string, unknown>> };
+  readonly metadata?: { readonly source?: string; readonly step?: number };
+  readonly parentConfig?: object;
+  readonly pendingWrites?: readonly (readonly [task: string, channel: string, value: unknown])[];
+}
+
+/** The method by which a checkpointer stores the writes of tasks. */
+export type PutWrites = (
+  config: AgentRuntime,
+  writes: readonly (readonly [string, unknown])[],
+  ...rest: unknown[]
+) => unknown;
+
+interface Checkpointer {
+  getTuple(config: object): Promise<Checkpoint | undefined>;
+  putWrites: PutWrites;
+}
+
+/** The methods of the run's checkpointer; none for a run without one. */
+export function checkpointerOf({ configurable }: AgentRuntime): Partial<Checkpointer> {
+  return (configurable?.["__pregel_checkpointer"] ?? {}) as Partial<Checkpointer>;
+}
+
+/** The config by which a checkpointer finds the newest checkpoint of the agent. */
+export function newestPlace(config: AgentRuntime): { readonly configurable: Readonly<Record<string, unknown>> } {
+  return { configurable: { thread_id: config.configurable?.["thread_id"], checkpoint_ns: namespaceOf(config) } };
+}
+
 /** True if the run's state comes from a checkpoint. */
 export function hasCheckpointer({ configurable }: AgentRuntime): boolean {
   return Boolean(configurable?.["__pregel_checkpointer"]);
