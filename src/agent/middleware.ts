@@ -4,7 +4,7 @@ import type { StructuredToolInterface } from "@langchain/core/tools";
 import { createMiddleware, type AgentMiddleware } from "langchain";
 import type { ZodObject } from "zod";
 import { type RedisChatMemory, contextOf } from "../memory/redis-chat-memory.js";
-import { lazy, objectWith, parseOptions } from "../base/options.js";
+import { lazy, objectWith, parseOptions, type SchemaOutput } from "../base/options.js";
 import { sessionOf } from "../memory/redis-chat-message-history.js";
 import { callsOf, readEarlierName } from "../messages/calls.js";
 import { roleOf } from "../messages/roles.js";
@@ -20,6 +20,8 @@ import type { WithRedisMemoryOptions } from "../chain/options.js";
 import { sessionIdSchema, type SessionIdOption } from "../session/identity.js";
 import { holdPolicy, turnFields } from "../turns/defaults.js";
 import { earlierTool, readEarlierOption, type EarlierLimits } from "../turns/read-earlier.js";
+
+const owner = "redisMemoryMiddleware";
 
 /** Type of an agent's `context` by its schema. */
 export type ContextOf<Schema> = Schema extends ZodObject ? z.infer<Schema> : unknown;
@@ -90,7 +92,7 @@ const optionsSchema = lazy(() =>
 export function redisMemoryMiddleware<const Schema extends ZodObject | undefined = undefined>(
   options: RedisMemoryMiddlewareOptions<Schema>,
 ): AgentMiddleware<undefined, Schema> {
-  const checked = parseOptions("redisMemoryMiddleware", optionsSchema(), options);
+  const checked = parseOptions(owner, optionsSchema(), options);
   const { contextSchema } = checked;
   const runOf = runFinder(checked);
   return createMiddleware({
@@ -111,19 +113,26 @@ export function redisMemoryMiddleware<const Schema extends ZodObject | undefined
   }) as unknown as AgentMiddleware<undefined, Schema>;
 }
 
+type CheckedOptions = SchemaOutput<typeof optionsSchema>;
+
 /** The tool on the session of the run that calls it. */
-function earlierOfRun(
-  { memory, sessionId, contextSchema }: z.output<ReturnType<typeof optionsSchema>>,
-  limits: EarlierLimits,
-): StructuredToolInterface {
-  const findPlace = placeFinder(contextOf(memory)?.onEvent);
+function earlierOfRun(options: CheckedOptions, limits: EarlierLimits): StructuredToolInterface {
+  const sessionOfRun = sessionFinder(options);
   return earlierTool(limits, (called) => {
-    const config = currentConfig();
-    const context = contextSchema === undefined ? config.context : contextSchema.parse(config.context ?? {});
-    const place = findPlace(config, { sessionId, context });
-    const session = sessionOf("redisMemoryMiddleware", memory.history(place.sessionId, place.identity));
+    const { session } = sessionOfRun(currentConfig());
     return { session, isAllowed: placeInTurn(called as ToolCallConfig) < limits.maxCalls };
   });
+}
+
+/** Finds the place and the session of each run. */
+function sessionFinder({ memory, sessionId, contextSchema }: CheckedOptions) {
+  const findPlace = placeFinder(contextOf(memory)?.onEvent);
+  return (config: AgentRuntime) => {
+    const context = contextSchema === undefined ? config.context : contextSchema.parse(config.context ?? {});
+    const place = findPlace(config, { sessionId, context });
+    const history = memory.history(place.sessionId, place.identity);
+    return { place, history, session: sessionOf(owner, history) };
+  };
 }
 
 /** The config of a call of a tool, with the agent's state. */
@@ -147,14 +156,13 @@ function isZodObject(value: unknown): boolean {
 }
 
 /** Finds the run of a hook; opens it at its beginning and after an interrupt. */
-function runFinder(options: z.output<ReturnType<typeof optionsSchema>>) {
-  const { memory, sessionId, contextSchema, persist, onAbort, promptCacheMarks, oneTurnAtATime } = options;
-  const owner = "redisMemoryMiddleware";
+function runFinder(options: CheckedOptions) {
+  const { memory, persist, onAbort, promptCacheMarks, oneTurnAtATime } = options;
   const holding = holdPolicy(owner, oneTurnAtATime, contextOf(memory)?.store);
   const { profile: given } = options;
   const profile = given === undefined ? undefined : resolveProfileChoice(owner, given);
   const runs = new AgentRuns<AgentHooks>();
-  const findPlace = placeFinder(contextOf(memory)?.onEvent);
+  const sessionOfRun = sessionFinder(options);
   return (
     messages: readonly BaseMessage[],
     { writer }: { readonly writer?: unknown },
@@ -162,10 +170,7 @@ function runFinder(options: z.output<ReturnType<typeof optionsSchema>>) {
   ): Promise<AgentHooks> => {
     const config = currentConfig();
     const open = async () => {
-      const context = contextSchema === undefined ? config.context : contextSchema.parse(config.context ?? {});
-      const place = findPlace(config, { sessionId, context });
-      const history = memory.history(place.sessionId, place.identity);
-      const session = sessionOf(owner, history);
+      const { place, history, session } = sessionOfRun(config);
       // Without a writer each hook opens a run of its own, and would wait for the one before it.
       const isHeld = holding !== undefined && writer !== undefined;
       const turn = isHeld ? new RunTurn(session, { owner: `${owner}: oneTurnAtATime`, ...holding }) : undefined;
