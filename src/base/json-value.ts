@@ -162,7 +162,8 @@ function snapContent(object: object, walk: SnapshotWalk): unknown {
   if (typeof toJSON === "function") {
     return snap(toJSON.call(object), walk) ?? null;
   }
-  return Object.fromEntries(Object.entries(object).flatMap(([key, property]) => keptEntry(key, snap(property, walk))));
+  const entries = Object.entries(object).map(([key, property]) => [key, snap(property, walk)] as const);
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 }
 
 function snapList(list: Iterable<unknown>, walk: SnapshotWalk): unknown[] {
@@ -175,8 +176,4 @@ function snapList(list: Iterable<unknown>, walk: SnapshotWalk): unknown[] {
     elements.push(snap(element, walk) ?? null);
   }
   return elements;
-}
-
-function keptEntry(key: string, value: unknown): [string, unknown][] {
-  return value === undefined ? [] : [[key, value]];
 }

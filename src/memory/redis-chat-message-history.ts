@@ -42,11 +42,6 @@ class SessionOptions {
   }
 }
 
-/** The session of a history of this copy of the package; undefined for a look-alike. */
-function sessionIn(owner: object): ConversationSession | undefined {
-  return RedisChatMessageHistory["sessionIn"](owner);
-}
-
 /**
  * Chat message history of one session in Redis.
  *
@@ -70,7 +65,7 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
   readonly #session: ConversationSession;
   readonly #ownsContext: boolean;
 
-  // A method, not a static block: bundlers would keep that with its dependencies.
+  // Undefined for a look-alike. A method, not a static block: bundlers would keep that with its dependencies.
   private static sessionIn(history: object): ConversationSession | undefined {
     return #session in history ? history.#session : undefined;
   }
@@ -309,7 +304,7 @@ type Writer = Pick<RedisChatMessageHistory, "append" | "addMessages">;
  * @throws ConfigurationError `history` for a look-alike.
  */
 export function historySession(owner: string, history: object): ConversationSession {
-  const session = sessionIn(history);
+  const session = RedisChatMessageHistory["sessionIn"](history);
   if (session === undefined) {
     throw new ConfigurationError(
       "history",

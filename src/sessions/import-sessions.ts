@@ -3,7 +3,7 @@ import { identifyRecord } from "../codec/message-ids.js";
 import { ConfigurationError, ConflictError, EncryptionError, MemoryError } from "../base/errors.js";
 import type { StoreWith } from "../store/groups.js";
 import { sessionLabel, transferLost } from "../store/refusals.js";
-import type { CopiedRecord, CopiedTurn, CopyPage, KeptState } from "../store/copies.js";
+import type { CopiedRecord, CopiedTurn, CopyPage } from "../store/copies.js";
 import { exportSession } from "./export-session.js";
 import { sealedParts } from "../sealed/loaded-store.js";
 import { BrokenOff, LineReader } from "./line-reader.js";
@@ -99,7 +99,8 @@ async function importSession(
     line = await reader.required();
   }
   const now = Date.now();
-  const state = withExpiry(started.state(first.number), setting.ttlMs === undefined ? undefined : now + setting.ttlMs);
+  const exported = started.state(first.number);
+  const state = setting.ttlMs === undefined ? exported : { ...exported, expiresAt: now + setting.ttlMs };
   if (state.expiresAt !== undefined && state.expiresAt <= now) {
     await reader.skipSession(first.number);
     return { outcome: "expired", messages: 0, sealed: false };
@@ -248,8 +249,4 @@ function differs(sessionId: string, line: number): ConflictError {
     `${sessionLabel(sessionId).replace(/^s/, "S")} exists with other content than the export has at line ${line}; ` +
     "nothing was imported. Delete it first, or import into another key prefix.";
   return new ConflictError(message, { code: "exists", sessionId });
-}
-
-function withExpiry(state: KeptState, expiresAt: number | undefined): KeptState {
-  return expiresAt === undefined ? state : { ...state, expiresAt };
 }

@@ -46,21 +46,11 @@ const erasureSchema = lazy(() =>
     onProgress: z.optional(anyFunction<(progress: ListsProgress) => void>()),
   }),
 );
-const reencryptSchema = lazy(() =>
-  z.strictObject({
-    onProgress: z.optional(anyFunction<(progress: ReencryptProgress) => void>()),
-    onProblem: z.optional(anyFunction<(problem: SessionProblem) => void>()),
-  }),
-);
-const reindexSchema = lazy(() =>
-  z.strictObject({
-    onProgress: z.optional(anyFunction<(progress: ListsProgress) => void>()),
-    onProblem: z.optional(anyFunction<(problem: SessionProblem) => void>()),
-  }),
-);
-const ownerExportSchema = lazy(() =>
-  z.strictObject({ onProblem: z.optional(anyFunction<(problem: SessionProblem) => void>()) }),
-);
+const onProblem = lazy(() => z.optional(anyFunction<(problem: SessionProblem) => void>()));
+const ownerExportSchema = lazy(() => z.strictObject({ onProblem: onProblem() }));
+/** Listeners of a call that goes through all sessions; such calls are rare, so that the schema is made anew. */
+const batchSchema = <Progress>() =>
+  z.strictObject({ onProgress: z.optional(anyFunction<(progress: Progress) => void>()), onProblem: onProblem() });
 
 /** The sessions of a memory: lists by owner, titles, export, import, erasure and re-encryption. */
 export class MemorySessions {
@@ -253,7 +243,7 @@ export class MemorySessions {
    * with an owner. A session that cannot be read is reported by an event `session_skipped`, and passed to `onProblem`.
    */
   async reindex(options: ReindexOptions = {}): Promise<number> {
-    const { onProgress, onProblem } = parseOptions("sessions.reindex", reindexSchema(), options);
+    const { onProgress, onProblem } = parseOptions("sessions.reindex", batchSchema<ListsProgress>(), options);
     const listeners = { onProblem, onEvent: this.#onEvent };
     return this.#lists("reindex").reindex({
       onProgress,
@@ -270,7 +260,8 @@ export class MemorySessions {
    * @throws ConfigurationError without the option `encryption`; StoreError.
    */
   async reencrypt(options: ReencryptOptions = {}): Promise<ReencryptProgress> {
-    const { onProgress, onProblem } = parseOptions("sessions.reencrypt", reencryptSchema(), options);
+    const schema = batchSchema<ReencryptProgress>();
+    const { onProgress, onProblem } = parseOptions("sessions.reencrypt", schema, options);
     const lists = this.#lists("reencrypt");
     const listeners = { onProblem, onEvent: this.#onEvent };
     const { reencryptSessions } = await import("./reencrypt-sessions.js");

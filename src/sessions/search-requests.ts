@@ -104,19 +104,8 @@ const schema = lazy(() =>
   }),
 );
 
-/** Checked options of a search. */
-export interface CheckedSearch extends Required<
-  Pick<SessionSearchOptions, "roles" | "limit" | "maxMessages" | "maxMs">
-> {
-  readonly owner: string | undefined;
-  readonly text: string | undefined;
-  readonly title: string | undefined;
-  readonly metadata: SessionMetadata;
-  readonly from: number;
-  readonly to: number;
-  /** The place where it goes on; null behind the end. */
-  readonly place: SearchPlace | null;
-}
+/** Checked options of a search; `place` is where it goes on, null behind the end. */
+export type CheckedSearch = ReturnType<typeof checkedSearch>;
 
 /** The place behind a session, where a search goes on. */
 export interface SearchPlace {
@@ -129,7 +118,7 @@ export interface SearchPlace {
 }
 
 /** @throws ConfigurationError, also for an owner that is given as undefined: it would find the sessions of all. */
-export function checkedSearch(options: SessionSearchOptions): CheckedSearch {
+export function checkedSearch(options: SessionSearchOptions) {
   const {
     owner,
     cursor,

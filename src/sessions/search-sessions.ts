@@ -190,7 +190,7 @@ class Search {
   #matchIn({ records, from }: StoredPage): SearchMatch | undefined {
     for (let index = records.length - 1; index >= 0; index -= 1) {
       const record = records[index]!;
-      if (!this.#mayHold(record)) {
+      if (!this.#mayShow(record) && parseSealed(record) === undefined) {
         continue;
       }
       try {
@@ -207,10 +207,6 @@ class Search {
       }
     }
     return undefined;
-  }
-
-  #mayHold(record: string): boolean {
-    return this.#mayShow(record) || parseSealed(record) !== undefined;
   }
 
   /** By what its list says. */
@@ -259,7 +255,7 @@ class Search {
     const { metadata: shown = "" } = summary.label;
     const isShort = Object.keys(this.#asked.metadata).every((key) => shown.includes(JSON.stringify(key)));
     const listed = { ...summary, owner, labelVersion: "" };
-    return isShort || shown === "" ? listed : ((await this.#described(summary.sessionId)) ?? undefined);
+    return isShort || shown === "" ? listed : this.#described(summary.sessionId);
   }
 
   /** All sessions, by last write, newest first. They are found by a scan again for each 10,000, and for each call. */
