@@ -32,12 +32,13 @@ export class MemoryError extends Error {
   /** True if the same call may succeed later without a change. */
   readonly retryable: boolean;
   /** Names of this error's class and of those above it, for {@link MemoryError.isInstance}. */
-  readonly [brand]: readonly string[] = ["MemoryError"];
+  readonly [brand]: readonly string[];
 
   /** `message` says what happened and what to do; it must not hold message text or secrets. */
   constructor(message: string, { code, retryable = false, cause }: MemoryErrorDetails) {
     super(message, cause === undefined ? undefined : { cause });
-    this.name = "MemoryError";
+    this.name = new.target.brandName;
+    this[brand] = ["MemoryError", this.name];
     this.code = code;
     this.retryable = retryable;
   }
@@ -55,14 +56,12 @@ export class MemoryError extends Error {
 /** An invalid option, argument or combination; `option` names it. Thrown before any work is done. */
 export class ConfigurationError extends MemoryError {
   protected static override readonly brandName = "ConfigurationError";
-  override readonly [brand]: readonly string[] = ["MemoryError", "ConfigurationError"];
   /** Path of the option or argument. */
   readonly option: string;
 
   /** `option` is the path of the invalid option, `message` the reason and the remedy. */
   constructor(option: string, message: string, cause?: unknown) {
     super(message, { code: "invalid_option", cause });
-    this.name = "ConfigurationError";
     this.option = option;
   }
 }
@@ -75,7 +74,6 @@ export class ConfigurationError extends MemoryError {
  */
 export class StoreError extends MemoryError {
   protected static override readonly brandName = "StoreError";
-  override readonly [brand]: readonly string[] = ["MemoryError", "StoreError"];
   declare readonly code: StoreErrorCode;
   /** The store's method, such as `append`. */
   readonly operation: string;
@@ -88,7 +86,6 @@ export class StoreError extends MemoryError {
     details: Pick<StoreError, "code" | "operation"> & Partial<Pick<StoreError, "sessionId" | "retryable" | "cause">>,
   ) {
     super(message, details);
-    this.name = "StoreError";
     this.operation = details.operation;
     this.sessionId = details.sessionId;
   }
@@ -107,7 +104,6 @@ export class StoreError extends MemoryError {
  */
 export class ConflictError extends MemoryError {
   protected static override readonly brandName = "ConflictError";
-  override readonly [brand]: readonly string[] = ["MemoryError", "ConflictError"];
   declare readonly code:
     | "content"
     | "position"
@@ -133,7 +129,6 @@ export class ConflictError extends MemoryError {
     details: Pick<ConflictError, "code" | "sessionId"> & Partial<Pick<ConflictError, "messageId" | "next">>,
   ) {
     super(message, { code: details.code, retryable: details.code === "stale" || details.code === "busy" });
-    this.name = "ConflictError";
     this.sessionId = details.sessionId;
     this.messageId = details.messageId;
     this.next = details.next;
@@ -146,7 +141,6 @@ export class ConflictError extends MemoryError {
  */
 export class RecordError extends MemoryError {
   protected static override readonly brandName = "RecordError";
-  override readonly [brand]: readonly string[] = ["MemoryError", "RecordError"];
   declare readonly code: "corrupt" | "unsupported_version" | "unsupported_message" | "refused";
   /** Position in the log, or index in the messages of the call. */
   readonly position: number | undefined;
@@ -154,7 +148,6 @@ export class RecordError extends MemoryError {
   /** `details.position` is the position in the log, or the index in the messages of the call. */
   constructor(message: string, details: Pick<RecordError, "code"> & Partial<Pick<RecordError, "position" | "cause">>) {
     super(message, details);
-    this.name = "RecordError";
     this.position = details.position;
   }
 }
@@ -162,7 +155,6 @@ export class RecordError extends MemoryError {
 /** A conversation that violates structure rules; `issues` lists the violations. */
 export class StructureError extends MemoryError {
   protected static override readonly brandName = "StructureError";
-  override readonly [brand]: readonly string[] = ["MemoryError", "StructureError"];
   /** The violations: rule, index of the message, and reason. */
   readonly issues: readonly {
     /** The rule, such as `S07`. */
@@ -176,7 +168,6 @@ export class StructureError extends MemoryError {
   /** `issues` lists the violations. */
   constructor(message: string, issues: StructureError["issues"]) {
     super(message, { code: "invalid_structure" });
-    this.name = "StructureError";
     this.issues = issues;
   }
 }
@@ -184,7 +175,6 @@ export class StructureError extends MemoryError {
 /** The messages that must be kept exceed the budget; `needed` and `allowed` are in the unit that the message names. */
 export class BudgetError extends MemoryError {
   protected static override readonly brandName = "BudgetError";
-  override readonly [brand]: readonly string[] = ["MemoryError", "BudgetError"];
   /** Required size. */
   readonly needed: number;
   /** Allowed size. */
@@ -193,7 +183,6 @@ export class BudgetError extends MemoryError {
   /** `details` are in the unit that `message` names. */
   constructor(message: string, details: Pick<BudgetError, "needed" | "allowed">) {
     super(message, { code: "over_budget" });
-    this.name = "BudgetError";
     this.needed = details.needed;
     this.allowed = details.allowed;
   }
@@ -202,13 +191,11 @@ export class BudgetError extends MemoryError {
 /** Summarizing failed; nothing was changed. */
 export class SummaryError extends MemoryError {
   protected static override readonly brandName = "SummaryError";
-  override readonly [brand]: readonly string[] = ["MemoryError", "SummaryError"];
   declare readonly code: "failed" | "empty" | "too_long" | "timeout" | "backing_off";
 
   /** `retryable` is always true. */
   constructor(message: string, details: Pick<SummaryError, "code"> & Partial<Pick<SummaryError, "cause">>) {
     super(message, { ...details, retryable: true });
-    this.name = "SummaryError";
   }
 }
 
@@ -220,7 +207,6 @@ export class SummaryError extends MemoryError {
  */
 export class EncryptionError extends MemoryError {
   protected static override readonly brandName = "EncryptionError";
-  override readonly [brand]: readonly string[] = ["MemoryError", "EncryptionError"];
   declare readonly code: "unknown_key" | "wrong_key";
   /** Undefined for a record read outside of a session. */
   readonly sessionId: string | undefined;
@@ -239,7 +225,6 @@ export class EncryptionError extends MemoryError {
       Partial<Pick<EncryptionError, "keys" | "retryable" | "cause">>,
   ) {
     super(message, details);
-    this.name = "EncryptionError";
     this.sessionId = details.sessionId;
     this.keyId = details.keyId;
     this.keys = details.keys ?? [];
