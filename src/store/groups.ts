@@ -100,17 +100,22 @@ export function groupWhenUsed<G extends StoreGroup>(
 export function storeWhenUsed<Store extends SessionStore>(like: Store, load: () => Promise<Store>): Store {
   const given: SessionStore = like;
   const loaded = loadedOnce<SessionStore>(load);
-  const groups = storeGroups.flatMap((group) => {
-    const methods = async () => (await loaded())[group]!;
-    return given[group] === undefined ? [] : [[group, whenUsed<object>(groupMethods[group], methods)]];
+  const groups = groupsOf(given, (_, group) => {
+    return whenUsed<object>(groupMethods[group], async () => (await loaded())[group]!);
   });
   const store: SessionStore = {
     ...whenUsed<SessionStoreCore>(coreMethods, loaded),
-    ...(Object.fromEntries(groups) as object),
+    ...groups,
     ...(given.limits && { limits: given.limits }),
     ...(given.close && { close: () => given.close!() }),
   };
   return store as Store;
+}
+
+/** Each group that a store has, made of its methods. */
+function groupsOf(store: SessionStore, make: (methods: object, group: StoreGroup) => object): object {
+  const present = storeGroups.filter((group) => store[group] !== undefined);
+  return Object.fromEntries(present.map((group) => [group, make(store[group]!, group)]));
 }
 
 type AnyMethods = Readonly<Record<string, (...args: unknown[]) => unknown>>;
@@ -143,14 +148,10 @@ export type Around = (call: StoreCall, go: () => Promise<unknown>) => Promise<un
 /** Wraps every call of a store that concerns one session. */
 export function around<Store extends SessionStore>(store: Store, wrap: Around): Store {
   const given: SessionStore = store;
-  const groups = storeGroups.flatMap((group) => {
-    const methods = given[group];
-    return methods === undefined ? [] : [[group, wrapped<object>(methods, groupMethods[group], wrap)]];
-  });
   return {
     ...store,
     ...wrapped<SessionStoreCore>(store, coreMethods, wrap),
-    ...(Object.fromEntries(groups) as object),
+    ...groupsOf(given, (methods, group) => wrapped(methods, groupMethods[group], wrap)),
     ...(given.close && { close: () => given.close!() }),
   };
 }

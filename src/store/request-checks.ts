@@ -11,7 +11,7 @@ import { turnNameLength, type TurnClaim } from "./turns.js";
 function checkSession({ id, hold }: SessionRef): void {
   checkSessionId(id);
   if (hold !== undefined && typeof hold.epoch !== "string") {
-    throw new ConfigurationError("hold.epoch", `"hold.epoch" must be a string; got ${received(hold.epoch)}.`);
+    throw mustBe("a string", "hold.epoch", hold.epoch);
   }
   checkOptional("hold.token", hold?.token, notNegative);
 }
@@ -86,10 +86,7 @@ export function planRead(
 /** Rejects everything but integers of at least `minimum`. */
 export function checkInteger(option: string, value: unknown, minimum: number): void {
   if (!Number.isSafeInteger(value) || (value as number) < minimum) {
-    throw new ConfigurationError(
-      option,
-      `"${option}" must be an integer of ${minimum} or more; got ${received(value)}.`,
-    );
+    throw mustBe(`an integer of ${minimum} or more`, option, value);
   }
 }
 
@@ -115,7 +112,7 @@ export function checkSide(side: SideChanges | undefined): void {
   checkOptional("side.bound", side.bound, checkObject);
   checkTexts("side.set", Object.values(side.set ?? {}));
   if (side.remove !== undefined && !Array.isArray(side.remove)) {
-    throw new ConfigurationError("side.remove", `"side.remove" must be an array; got ${received(side.remove)}.`);
+    throw mustBe("an array", "side.remove", side.remove);
   }
   checkTexts("side.remove", side.remove ?? []);
   if (side.bound !== undefined) {
@@ -126,7 +123,7 @@ export function checkSide(side: SideChanges | undefined): void {
 
 function checkObject(option: string, value: unknown): void {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw new ConfigurationError(option, `"${option}" must be an object; got ${received(value)}.`);
+    throw mustBe("an object", option, value);
   }
 }
 
@@ -140,8 +137,12 @@ function checkTexts(option: string, values: readonly unknown[]): void {
 /** Rejects everything but numbers of at least 0. */
 export function checkAmount(option: string, value: unknown): void {
   if (typeof value !== "number" || !Number.isFinite(value) || value < 0) {
-    throw new ConfigurationError(option, `"${option}" must be a number of 0 or more; got ${received(value)}.`);
+    throw mustBe("a number of 0 or more", option, value);
   }
+}
+
+function mustBe(form: string, option: string, value: unknown): ConfigurationError {
+  return new ConfigurationError(option, `"${option}" must be ${form}; got ${received(value)}.`);
 }
 
 /** Describes a value for an error; a text is never shown. */
@@ -249,7 +250,7 @@ function checkHolding({ hold }: SessionRef, { take, giveBack }: AppendRequest): 
 
 function checkRecords(sessionId: string, { records, side }: AppendRequest, limits: SizeLimits): void {
   if (!Array.isArray(records)) {
-    throw new ConfigurationError("records", `"records" must be an array; got ${received(records)}.`);
+    throw mustBe("an array", "records", records);
   }
   checkNumberOfRecords(sessionId, records.length);
   const texts: string[] = [];
