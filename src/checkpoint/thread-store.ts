@@ -1,9 +1,8 @@
 import { unknownReply, type CallName } from "../redis/errors.js";
 import { threadKeys } from "../redis/keys.js";
 import { fieldPairs } from "../redis-store/whole-state.js";
-import type { Script } from "../redis/script.js";
 import type { TimeToLive } from "../base/options.js";
-import type { ScriptRunner } from "../redis/script-runner.js";
+import type { ScriptCall, ScriptRunner } from "../redis/script-runner.js";
 import { randomToken } from "../base/ids.js";
 import {
   importThreadScript,
@@ -186,11 +185,7 @@ export class ThreadStore {
     await this.#runner.command(callOf("deleteThread", threadId), { verb: "unlink", args: [...keys] }, keys);
   }
 
-  async #run(
-    operation: string,
-    threadId: string,
-    call: { readonly script: Script; readonly args: readonly (string | number)[]; readonly writes: boolean },
-  ): Promise<unknown[]> {
+  async #run(operation: string, threadId: string, call: Omit<ScriptCall, "keys">): Promise<unknown[]> {
     const name = callOf(operation, threadId);
     const reply = (await this.#runner.run(name, { ...call, keys: this.#keys(threadId) })) as unknown[];
     if (reply[0] === "DAMAGED") {

@@ -1,7 +1,7 @@
 import { entriesFrom, entryArguments, stampOf, type DescribedSession, type IndexEntry } from "./entries.js";
 import { ownerKeys } from "../redis/keys.js";
 import type { CallName } from "../redis/errors.js";
-import type { ScriptRunner } from "../redis/script-runner.js";
+import type { ScriptCall, ScriptRunner } from "../redis/script-runner.js";
 import {
   countEntriesScript,
   dropEntriesScript,
@@ -10,7 +10,6 @@ import {
   putEntriesScript,
   unmarkOwnerScript,
 } from "../redis/lua/later-scripts.js";
-import type { Script } from "../redis/script.js";
 import type { SessionSummary } from "../store/lists.js";
 import { encodeSessionId } from "../store/session-ref.js";
 import { SessionDescriber } from "./session-describer.js";
@@ -50,11 +49,8 @@ export class OwnerLists {
     limit: number,
   ): Promise<{ entries: IndexEntry[]; next?: number }> {
     const args = [before === undefined ? "" : String(before), limit];
-    const reply = (await this.#run("listSessions", owner, {
-      script: listEntriesScript,
-      args,
-      writes: false,
-    })) as string[];
+    const call = { script: listEntriesScript, args, writes: false };
+    const reply = (await this.#run("listSessions", owner, call)) as string[];
     const entries = entriesFrom(reply, 1);
     return reply[0] === "" ? { entries } : { entries, next: Number(reply[0]) };
   }
@@ -148,11 +144,7 @@ export class OwnerLists {
     return (await this.#run("indexSession", owner, call)) as string[];
   }
 
-  #run(
-    operation: string,
-    owner: string,
-    call: { readonly script: Script; readonly args: readonly (string | number)[]; readonly writes: boolean },
-  ): Promise<unknown> {
+  #run(operation: string, owner: string, call: Omit<ScriptCall, "keys">): Promise<unknown> {
     const { sessions, summaries } = ownerKeys(this.#keyPrefix, owner);
     return this.#runner.run(nameOf(operation, owner), { ...call, keys: [sessions, summaries] });
   }
