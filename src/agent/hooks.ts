@@ -116,7 +116,7 @@ export class AgentHooks {
       await (this.#run === undefined ? undefined : turn?.enter(config));
       const response = await this.#call(request, handler);
       // The hook after the agent stores the answer.
-      await (isAnswer(response) ? turn?.answered() : turn?.toolsBegin(config));
+      await (isAnswer(response) ? turn?.signOfLife() : turn?.toolsBegin(config));
       return response;
     } catch (error) {
       await turn?.release();
@@ -135,7 +135,7 @@ export class AgentHooks {
       this.#watchStop(state, config);
     }
     const run = await this.#open(state, { writes: this.#policy.persist === "step" });
-    this.#policy.turn?.works();
+    this.#policy.turn?.signOfLife({ isWorking: true });
     const replay = this.#isCalled ? undefined : run.replay();
     this.#isCalled = true;
     if (replay !== undefined) {

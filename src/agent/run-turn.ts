@@ -80,9 +80,9 @@ export class RunTurn {
     this.#stop.listen(signal);
   }
 
-  /** A model is called: the run lives for as long as that takes. */
-  works(): void {
-    this.#held?.signOfLife({ isWorking: true });
+  /** The run lives: its model has answered, or with `isWorking` is called, which may take long. */
+  signOfLife(how?: { readonly isWorking: boolean }): void {
+    this.#held?.signOfLife(how);
   }
 
   /** The ticket, for the write with which the turn is given back; undefined where the run does not hold it. */
@@ -109,11 +109,6 @@ export class RunTurn {
   /** Sets the write that `release` waits for. */
   endsBehind(lastWrite: () => Promise<void>): void {
     this.#lastWrite = lastWrite;
-  }
-
-  /** The model has answered: the hook after the agent should follow. */
-  answered(): void {
-    this.#held?.signOfLife();
   }
 
   /**
