@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { messageIdOf } from "../codec/message-ids.js";
-import { report } from "../base/events.js";
+import { report, type ViewSize } from "../base/events.js";
 import { loadedOnce } from "../base/loaded-once.js";
 import type { ConversationSession } from "../session/conversation-session.js";
 import type { WindowSource } from "../session/memory-context.js";
@@ -10,7 +10,6 @@ import { tracedReduction } from "../session/reduction-trace.js";
 import type { ChatHistoryReducer, ReducerRequest } from "../reducers/chat-history-reducer.js";
 import { limitAt } from "../reducers/reduce-when.js";
 import type { ViewLimit } from "../store/session-writes.js";
-import type { ViewSize } from "../reducers/reduction-outcome.js";
 import type { MeasuredRequest } from "../reducers/window/context-window.js";
 import { fromCompaction } from "../messages/calls.js";
 import { countMessages } from "../tokens/counted-messages.js";

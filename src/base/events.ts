@@ -1,3 +1,11 @@
+/** The size of a list of messages. */
+export interface ViewSize {
+  /** How many messages they are. */
+  readonly messages: number;
+  /** Their tokens, `perRequest` included; left out where nobody counts them. */
+  readonly tokens?: number;
+}
+
 /**
  * Events for logs and metrics, distinguished by `type`. They hold session ids, positions and message ids, never message
  * text. Errors thrown by the handler are ignored.
@@ -103,19 +111,9 @@ export type MemoryEvent =
       /** The session that it is about. */
       readonly sessionId: string;
       /** The view's size before the reduction. */
-      readonly before: {
-        /** Messages of the view. */
-        readonly messages: number;
-        /** Tokens of the view; left out where the reducer does not count them. */
-        readonly tokens?: number;
-      };
+      readonly before: ViewSize;
       /** The view's size after the reduction. */
-      readonly after: {
-        /** Messages of the view. */
-        readonly messages: number;
-        /** Tokens of the view; left out where the reducer does not count them. */
-        readonly tokens?: number;
-      };
+      readonly after: ViewSize;
       /** Tokens by which the view still exceeds the reducer's maximum; 0 if within it. */
       readonly overBudgetBy: number;
     }

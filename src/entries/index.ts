@@ -11,7 +11,7 @@ export {
   SummaryError,
   type MemoryErrorDetails,
 } from "../base/errors.js";
-export type { MemoryEvent, MemoryEventHandler } from "../base/events.js";
+export type { MemoryEvent, MemoryEventHandler, ViewSize } from "../base/events.js";
 export type { TTL } from "../base/options.js";
 export type {
   EncryptionKey,
@@ -47,7 +47,7 @@ export type { TokenCounter } from "../tokens/token-counter.js";
 export type { CutAt, SectionOptions, SystemMessages } from "../messages/sections.js";
 export type { MessagesRunnable, ReducerFunction, ReducerLike } from "../reducers/as-reducer.js";
 export { ChatHistoryReducer, type ReducerInput, type ReducerRequest } from "../reducers/chat-history-reducer.js";
-export type { ReductionOutcome, ReductionReason, ViewSize } from "../reducers/reduction-outcome.js";
+export type { ReductionOutcome, ReductionReason } from "../reducers/reduction-outcome.js";
 export type { SummaryModel } from "../reducers/summary/summarizer.js";
 export type { SummaryRole } from "../messages/summary-message.js";
 export { promptCacheMarks, type PromptCacheMarksOptions } from "../reducers/prompt-cache/marks.js";

@@ -1,15 +1,8 @@
 import { type BaseMessage, type MessageContent, ToolMessage } from "@langchain/core/messages";
 import type { SummaryError } from "../base/errors.js";
+import type { ViewSize } from "../base/events.js";
 import { countMessages } from "../tokens/counted-messages.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
-
-/** The size of a list of messages. `tokens` is present if the reducer counts them, and includes `perRequest`. */
-export interface ViewSize {
-  /** How many messages they are. */
-  readonly messages: number;
-  /** Their tokens under the reducer's counter. */
-  readonly tokens?: number;
-}
 
 /**
  * How a reduction ended.

@@ -4,7 +4,8 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { RunnableLambda, type RunnableConfig } from "@langchain/core/runnables";
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import type { ChatHistoryReducer, ReducerRequest } from "../reducers/chat-history-reducer.js";
-import type { ReductionOutcome, ViewSize } from "../reducers/reduction-outcome.js";
+import type { ViewSize } from "../base/events.js";
+import type { ReductionOutcome } from "../reducers/reduction-outcome.js";
 
 /**
  * The fields of a run's config for tracing; without the signal, because stopping the run must not stop the reduction of

@@ -1,3 +1,4 @@
+import type { ViewSize } from "../base/events.js";
 import { checkInteger, checkOptional } from "./request-checks.js";
 
 /** Number of reductions that a session remembers; the oldest are forgotten first. */
@@ -68,12 +69,7 @@ export interface StoredStats {
 }
 
 /** A size of the view. */
-export interface ReductionSize {
-  /** Messages of the view. */
-  readonly messages: number;
-  /** Left out where not known. */
-  readonly tokens?: number;
-}
+export type ReductionSize = ViewSize;
 
 /**
  * One reduction of a session.

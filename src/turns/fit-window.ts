@@ -1,10 +1,10 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { BudgetError } from "../base/errors.js";
-import { report } from "../base/events.js";
+import { report, type ViewSize } from "../base/events.js";
 import { roleOf } from "../messages/roles.js";
 import type { ReducerRequest } from "../reducers/chat-history-reducer.js";
-import type { ReductionOutcome, ViewSize } from "../reducers/reduction-outcome.js";
+import type { ReductionOutcome } from "../reducers/reduction-outcome.js";
 import { countMessages } from "../tokens/counted-messages.js";
 import { usageOf, type ContextWindow, type MeasuredRequest } from "../reducers/window/context-window.js";
 import type { ConversationSession } from "../session/conversation-session.js";

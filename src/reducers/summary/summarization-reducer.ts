@@ -2,18 +2,12 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { sectionsOf, type Sections } from "../../messages/sections.js";
 import { SummaryError } from "../../base/errors.js";
+import type { ViewSize } from "../../base/events.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
 import { ChatHistoryReducer, type ReducerRequest } from "../chat-history-reducer.js";
 import { FailurePause } from "./failure-pause.js";
 import { mayReduce } from "../reduction-trigger.js";
-import {
-  reduced,
-  removedMessages,
-  unchanged,
-  viewSize,
-  type ReductionOutcome,
-  type ViewSize,
-} from "../reduction-outcome.js";
+import { reduced, removedMessages, unchanged, viewSize, type ReductionOutcome } from "../reduction-outcome.js";
 import { SegmentWriter } from "./segment-writer.js";
 import {
   summarizationSettings,
