@@ -13,7 +13,7 @@ import {
 import { randomToken } from "../base/ids.js";
 import type { SessionRef } from "../store/session-ref.js";
 import { checkInteger, checkOptional, notNegative } from "../store/request-checks.js";
-import { ListTouches } from "./touches.js";
+import { announcedGraceMs, ListTouches } from "./touches.js";
 import { sessionKeys } from "../redis/keys.js";
 import { eraseOwner, eraseSession } from "./owner-erasure.js";
 import { OwnerLists, type SeenEntry } from "./owner-lists.js";
@@ -22,7 +22,6 @@ import { scanSessions, type KeyScan } from "../redis/scan-keys.js";
 import { runOnSession, type ScriptRunner } from "../redis/script-runner.js";
 import { relabelSessionScript } from "../redis/lua/later-scripts.js";
 import { SessionDescriber } from "./session-describer.js";
-import { announcedGraceMs } from "./unlist-session.js";
 
 /** A write followed by an update of the list. */
 export interface FollowedWrite<T> {

@@ -3,7 +3,6 @@ import { BoundedMap } from "../base/bounded-map.js";
 import { announcement, type DescribedSession } from "./entries.js";
 import type { OwnerLists, PutMode } from "./owner-lists.js";
 import type { SessionDescriber } from "./session-describer.js";
-import { unlistSession, type LeavingSession } from "./unlist-session.js";
 
 /** Debounce of touches of a session by one process, in milliseconds. */
 const interval = 1_000;
@@ -12,12 +11,22 @@ const longestPause = 30_000;
 /** Share of the time to live after which an announcement is repeated, so that the entry does not expire early. */
 const shareOfTtl = 0.1;
 const capacity = 10_000;
+/** Grace period of announced but missing sessions, in milliseconds: longer than any write. */
+export const announcedGraceMs = 60_000;
 
 /** Mode of an entry's update. */
 type TouchMode = Exclude<PutMode, "announce">;
 
 /** A pending update of a session's entry. */
-interface Touch extends LeavingSession {
+interface Touch {
+  readonly owner: string;
+  readonly sessionId: string;
+  /** The stamp of this process's last announcement; undefined if that replaced another process's. */
+  stamp: string | undefined;
+  /** Writes under way: their announcement stays, although the session may not be there yet. */
+  writes: number;
+  /** Number of writes that have begun. */
+  begun: number;
   mode: TouchMode;
   /** Resolves when the last announcement has ended; never rejects. */
   announced: Promise<void>;
@@ -177,7 +186,7 @@ export class ListTouches {
       }
       if (described === undefined) {
         this.#seen.delete(keyOf(owner, sessionId));
-        return unlistSession({ owners: this.#index, describer: this.#describer }, touch);
+        return this.#unlist(touch);
       }
       if (await this.#put(owner, described, mode)) {
         this.#seen.set(keyOf(owner, sessionId), Date.now());
@@ -185,6 +194,31 @@ export class ListTouches {
       }
     }
     throw new Error("The owner is being erased.");
+  }
+
+  /**
+   * Removes a missing session from its owner's list.
+   *
+   * Reads the entry before the session, so that an entry written or announced in between is not removed, but checked
+   * again. The entry stays during this process's writes, because an erasure of the owner finds new sessions by their
+   * announcements. Each write checks the session afterwards.
+   */
+  async #unlist(touch: Touch): Promise<void> {
+    const { owner, sessionId, writes, begun, stamp: own } = touch;
+    let refused: string | undefined;
+    for (let attempt = 1; attempt <= maxTries.lists; attempt += 1) {
+      const stamp = await this.#index.stamp(owner, sessionId);
+      const isKept = stamp === undefined || stamp === refused;
+      if (isKept || (await this.#describer.describeOf(owner, sessionId)) !== undefined) {
+        return;
+      }
+      const isWritten = writes > 0 || touch.begun > begun;
+      const graceMs = stamp === own ? 0 : announcedGraceMs;
+      if (isWritten || (await this.#index.drop(owner, [{ sessionId, stamp }], graceMs)) === 1) {
+        return;
+      }
+      refused = stamp;
+    }
   }
 
   /** False if the owner was erased since the last known mark: read the session again. */
