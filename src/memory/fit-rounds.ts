@@ -89,39 +89,33 @@ export function fitJson(rounds: readonly Line[][], { maxContext, truncationNotic
 
 /** The newest rounds that fit; of the newest round, the newest messages that fit, at least one even if it does not. */
 function keepRounds({ rounds, budget, measure }: { rounds: readonly Line[][]; budget: number; measure: Measure }) {
-  let used = measure.around;
-  let first = rounds.length;
-  while (first > 0) {
-    const round = rounds[first - 1]!;
-    const cost = roundLength(round, measure) + (first === rounds.length ? 0 : measure.betweenRounds);
-    if (used + cost > budget) {
-      break;
-    }
-    used += cost;
-    first -= 1;
-  }
+  const room = budget - measure.around;
+  const lengthOfRound = (round: readonly Line[]) =>
+    round.reduce((sum, line) => sum + measure.of(line), 0) + (round.length - 1) * measure.betweenMessages;
+  const first = firstThatFits(rounds, { room, between: measure.betweenRounds, lengthOfItem: lengthOfRound });
   if (first < rounds.length || rounds.length === 0) {
     return { rounds: rounds.slice(first), cut: first > 0 };
   }
-  return { rounds: [keepMessages(rounds[rounds.length - 1]!, budget - measure.around, measure)], cut: true };
+  const newest = rounds[rounds.length - 1]!;
+  const start = firstThatFits(newest, { room, between: measure.betweenMessages, lengthOfItem: measure.of });
+  return { rounds: [newest.slice(Math.min(start, newest.length - 1))], cut: true };
 }
 
-function keepMessages(round: Line[], budget: number, measure: Measure): Line[] {
+/** The index from which on the items fit, with what stands between them; their number if not even the last one does. */
+function firstThatFits<Item>(
+  items: readonly Item[],
+  limits: { readonly room: number; readonly between: number; readonly lengthOfItem: (item: Item) => number },
+): number {
   let used = 0;
-  let first = round.length;
+  let first = items.length;
   while (first > 0) {
-    const cost = measure.of(round[first - 1]!) + (first === round.length ? 0 : measure.betweenMessages);
-    if (used + cost > budget && first < round.length) {
+    used += limits.lengthOfItem(items[first - 1]!) + (first === items.length ? 0 : limits.between);
+    if (used > limits.room) {
       break;
     }
-    used += cost;
     first -= 1;
   }
-  return round.slice(first);
-}
-
-function roundLength(round: readonly Line[], measure: Measure): number {
-  return round.reduce((sum, line) => sum + measure.of(line), 0) + (round.length - 1) * measure.betweenMessages;
+  return first;
 }
 
 function joinText(rounds: readonly Line[][]): string {
