@@ -3,7 +3,7 @@ import * as z from "zod/mini";
 import { ConflictError } from "../base/errors.js";
 import type { MemoryEventHandler } from "../base/events.js";
 import { loadedOnce } from "../base/loaded-once.js";
-import { anyFunction, lazy, parseOptions, positiveInteger } from "../base/options.js";
+import { anyFunction, lazy, parseOptions, positiveInteger, withoutUndefined } from "../base/options.js";
 import { requireGroup } from "../store/groups.js";
 import { maxListLimit, type ListsProgress, type SessionAccess, type SessionLists } from "../store/lists.js";
 import type { SessionStore } from "../store/session-store.js";
@@ -12,7 +12,7 @@ import type { SessionImportOptions, SessionImportSummary } from "./import-lines.
 import type { SessionSearch, SessionSearchOptions } from "./search-requests.js";
 import { checkOwnerName } from "../session/identity.js";
 import { cursorText, placeIn } from "./cursor.js";
-import { labelOf, namesIn, refuseLocked, type SessionMetadata, type SessionNames } from "../session/labels.js";
+import { labelOf, namesIn, refuseLocked, type SessionNames } from "../session/labels.js";
 import type {
   OwnerExportOptions,
   ReencryptOptions,
@@ -79,11 +79,7 @@ export class MemorySessions {
       return { sessions: [], next: null };
     }
     const before = cursor === undefined ? undefined : placeIn(cursor);
-    const page = await this.#lists("list").list(owner, {
-      limit,
-      ...(before !== undefined && { before }),
-      ...(verify !== undefined && { verify }),
-    });
+    const page = await this.#lists("list").list(owner, withoutUndefined({ limit, before, verify }));
     const next = page.next === undefined ? null : cursorText(page.next);
     return { sessions: page.sessions.map(listedSession), next };
   }
@@ -143,8 +139,7 @@ export class MemorySessions {
     const session = { id: sessionId, ...accessOf("sessions.update", options) };
     const lists = this.#lists("update");
     const { title, metadata = {} } = parseOptions("sessions.update", changesSchema(), changes) as SessionNames;
-    const given = Object.entries(metadata);
-    labelOf("sessions.update", { ...(title !== undefined && { title }), metadata: definedOnly(given) });
+    labelOf("sessions.update", withoutUndefined({ title, metadata: withoutUndefined(metadata) }));
     for (let attempt = 1; attempt <= maxTries.write; attempt += 1) {
       const details = await lists.describe(session);
       if (details === undefined) {
@@ -152,11 +147,8 @@ export class MemorySessions {
       }
       refuseLocked(sessionId, details.label);
       const current = namesIn(details.label);
-      const label = labelOf("sessions.update", {
-        ...(current.title !== undefined && { title: current.title }),
-        ...(title !== undefined && { title }),
-        metadata: definedOnly([...Object.entries(current.metadata), ...given]),
-      });
+      const merged = withoutUndefined({ ...current.metadata, ...metadata });
+      const label = labelOf("sessions.update", withoutUndefined({ title: title ?? current.title, metadata: merged }));
       const outcome = await lists.relabel(session, { label, version: details.labelVersion });
       if (outcome !== "stale") {
         return outcome === "missing" ? undefined : storedSession({ ...details, label });
@@ -294,8 +286,4 @@ function accessOf(user: string, options: unknown): SessionAccess {
   }
   checkOwnerName(user, owner);
   return { owner };
-}
-
-function definedOnly(entries: readonly (readonly [string, unknown])[]): SessionMetadata {
-  return Object.fromEntries([...new Map(entries)].filter(([, value]) => value !== undefined));
 }
