@@ -10,12 +10,11 @@ import { sameContent } from "../messages/content.js";
 import { roleOf } from "../messages/roles.js";
 import { isRecord } from "../messages/values.js";
 import { firstOfBlock } from "../turns/new-input.js";
-import { openTurn } from "../turns/open-turn.js";
+import { idsOf, openTurn, storedIds } from "../turns/open-turn.js";
 import type { StepConfig } from "./end-watch.js";
-import type { ConversationSession } from "../session/conversation-session.js";
 import type { RunSetting } from "./run.js";
 import { checkpointerOf, newestPlace, type Checkpoint } from "./run-place.js";
-import { idsOf, removeAll } from "./state.js";
+import { removeAll } from "./state.js";
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -70,12 +69,14 @@ export async function askedState(
     return movedToEnd(state, new Set(idsOf(block)));
   }
   const first = at + 1 - lengthOfEqualEnd(state.slice(0, at + 1), block);
-  const gone = new Set(await notStored(session, await leftovers(state, at, { ...input, asked })));
+  const old = await leftovers(state, at, { ...input, asked });
+  const stored = old.length === 0 ? undefined : await storedIds(session, old);
+  const gone = new Set(old.filter((each) => stored?.has(each) !== true));
   if (gone.size === 0) {
     return { messages: state, first };
   }
   const messages = state.filter((message) => message.id === undefined || !gone.has(message.id));
-  return { messages, first, update: [...gone].map((old) => new RemoveMessage({ id: old })) };
+  return { messages, first, update: [...gone].map((each) => new RemoveMessage({ id: each })) };
 }
 
 function movedToEnd(state: readonly BaseMessage[], block: ReadonlySet<string>): AskedState {
@@ -130,16 +131,6 @@ function firstOfOpenStep(steps: readonly BaseMessage[]): number {
   const isOpen = ({ id, readable }: Call) => readable && !answered.has(id);
   const first = steps.findIndex((message) => callsOf(message).some(isOpen));
   return first < 0 ? steps.length : first;
-}
-
-/** The ids that the session does not hold. One round trip. */
-async function notStored(session: ConversationSession, ids: readonly string[]): Promise<string[]> {
-  if (ids.length === 0) {
-    return [];
-  }
-  const { stored, entries } = await session.readForTurn({ turnId: undefined, ids });
-  const inView = new Set(entries.map(({ message }) => message.id));
-  return ids.filter((id, index) => stored.positions?.[index] === undefined && !inView.has(id));
 }
 
 /** The input of a run: from its first checkpoint, or by comparing the state with the checkpoint before it. */

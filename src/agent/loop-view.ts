@@ -14,7 +14,7 @@ import type { MeasuredRequest } from "../reducers/window/context-window.js";
 import { fromCompaction } from "../messages/calls.js";
 import { countMessages } from "../tokens/counted-messages.js";
 import type { FittedMessages } from "../turns/fit-window.js";
-import { idsOf } from "./state.js";
+import { idsOf } from "../turns/open-turn.js";
 
 const fitting = loadedOnce(() => import("../turns/fit-window.js"));
 

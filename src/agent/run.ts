@@ -25,9 +25,9 @@ import {
   reportCompaction,
   reportForeign,
 } from "../structure/seam/model-input.js";
-import { canOpenByWriting, openByWriting, openTurn, windowFor, type OpenTurn } from "../turns/open-turn.js";
+import { canOpenByWriting, idsOf, openByWriting, openTurn, windowFor, type OpenTurn } from "../turns/open-turn.js";
 import { interruptedMessage } from "../turns/stop.js";
-import { idsOf, missingIn, turnIdOf, withoutSummaries, type StateParts, correctedState } from "./state.js";
+import { missingIn, turnIdOf, withoutSummaries, type StateParts, correctedState } from "./state.js";
 import { commitLoop } from "./commit-loop.js";
 import { LoopView, type SentView } from "./loop-view.js";
 import { currentConfig, type RunPlace } from "./run-place.js";

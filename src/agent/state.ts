@@ -3,6 +3,7 @@ import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
 import { changeMessage } from "../messages/change-message.js";
 import { roleOf } from "../messages/roles.js";
 import { firstOfBlock } from "../turns/new-input.js";
+import { idsOf } from "../turns/open-turn.js";
 import type { RunPlace } from "./run-place.js";
 
 /** The parts of an agent's state: messages of earlier runs, the input, and messages added by this run. */
@@ -45,11 +46,6 @@ export function mayBeAskedAgain(messages: readonly BaseMessage[], hasCheckpointe
 /** Removes summaries of LangChain's summarizationMiddleware, which replace stored messages. */
 export function withoutSummaries(messages: readonly BaseMessage[]): BaseMessage[] {
   return messages.filter(({ additional_kwargs }) => additional_kwargs?.["lc_source"] !== "summarization");
-}
-
-/** The ids of messages. */
-export function idsOf(messages: readonly BaseMessage[]): string[] {
-  return messages.flatMap(({ id }) => (id === undefined ? [] : [id]));
 }
 
 /** The turn's id: the caller's, else the id of the user message, so that the same message is answered once. */

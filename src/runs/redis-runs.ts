@@ -4,11 +4,14 @@ import { ConfigurationError } from "../base/errors.js";
 import { randomToken } from "../base/ids.js";
 import { lazy, nonEmptyText, nonNegativeInteger, parseOptions, positiveInteger } from "../base/options.js";
 import { contextOf, type RedisChatMemory } from "../memory/redis-chat-memory.js";
+import { sessionOf } from "../memory/redis-chat-message-history.js";
 import { wireOf, type RedisWire } from "../redis-store/redis-session-store.js";
 import { sealedParts } from "../sealed/loaded-store.js";
+import type { ConversationSession } from "../session/conversation-session.js";
 import { checkOwnerName } from "../session/identity.js";
 import type { MemoryContext } from "../session/memory-context.js";
 import { checkSessionId, type SessionRef } from "../store/session-ref.js";
+import { storedIds } from "../turns/open-turn.js";
 import type { SaidToRun, SteeredRuns } from "../turns/said-to-run.js";
 import { RunProcess } from "./run-process.js";
 import { codeOf } from "./producer.js";
@@ -17,7 +20,7 @@ import { positionIn, runStart, type RunEndState, type RunPosition } from "./run-
 import type { StoredRun } from "./run-store.js";
 import { busy, WaitingStart } from "./start-queue.js";
 import { steerMessage } from "./steers.js";
-import { storedAnswer, storedIds } from "./stored-answer.js";
+import { storedAnswer } from "./stored-answer.js";
 
 /** Options of {@link redisRuns}. */
 export interface RedisRunsOptions {
@@ -310,8 +313,12 @@ export class RedisRuns implements SteeredRuns {
     return store.look(operation, session);
   }
 
+  #sessionOf(user: string, { id, owner }: SessionRef): ConversationSession {
+    return sessionOf(user, this.#memory.history(id, owner === undefined ? {} : { owner }));
+  }
+
   async #play<Chunk>(session: SessionRef, found: StoredRun, work: RunWork<Chunk>): Promise<Run<Chunk>> {
-    const storedOf = (ids: readonly string[]) => storedIds(this.#memory, session, ids);
+    const storedOf = (ids: readonly string[]) => storedIds(this.#sessionOf("runs.start", session), ids);
     const producer = this.#process.producer(session, found, storedOf);
     const position = { at: found.at, place: runStart };
     const reader = this.#reader<Chunk>(session, { turnId: found.meta.turnId, position });
@@ -342,7 +349,7 @@ export class RedisRuns implements SteeredRuns {
     { turnId, position, signal: given }: Asked,
     other: AbortSignal | undefined,
   ): AsyncGenerator<RunItem> {
-    const answer = (name: string | undefined) => storedAnswer(this.#memory, session, name);
+    const answer = (name: string | undefined) => storedAnswer(this.#sessionOf("runs.join", session), name);
     await this.#process.mailbox.open();
     await this.#process.store.check("joinRun", session);
     const run = await this.#process.find(session, { turnId, at: position?.at });

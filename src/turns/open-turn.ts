@@ -135,12 +135,18 @@ async function refuseOtherQuestion(
   }
 }
 
-function idsOf(messages: readonly BaseMessage[]): string[] {
+/** The ids of messages. */
+export function idsOf(messages: readonly BaseMessage[]): string[] {
   return messages.flatMap(({ id }) => (id === undefined ? [] : [id]));
 }
 
 function viewMessages({ entries }: DecodedView): BaseMessage[] {
   return entries.map(({ message }) => message);
+}
+
+/** The ids in the view, and those of the given ones that the session holds besides. One round trip. */
+export async function storedIds(session: ConversationSession, ids: readonly string[]): Promise<ReadonlySet<string>> {
+  return new Set(positionsOf(await session.readForTurn({ turnId: undefined, ids }), ids).keys());
 }
 
 /** Positions by id; only those in the view, if the store has no lookup. */
