@@ -204,14 +204,10 @@ class AgentRuns<Run> {
     if (writer === undefined) {
       return open();
     }
-    let runs = this.#runs.get(writer);
-    if (runs === undefined) {
-      runs = new Map();
-      this.#runs.set(writer, runs);
-    }
+    const runs = this.#runs.get(writer) ?? new Map<string, Promise<Run>>();
     const known = isNew ? undefined : runs.get(namespace);
     const run = known ?? open();
-    runs.set(namespace, run);
+    this.#runs.set(writer, runs.set(namespace, run));
     return run;
   }
 }

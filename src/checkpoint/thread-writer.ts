@@ -89,7 +89,9 @@ export class ThreadWriter {
     for (let tries = 1; ; tries += 1) {
       // Others may write faster than this process reads. A write that brings all of its items is never stale.
       const bringsAll = !needsItems || tries === maxTries.write;
-      const thread = bringsAll ? unknownThread() : (known.of(threadId) ?? (await this.#learn(planned)));
+      const thread = bringsAll
+        ? { token: "", positions: new Map<string, number>() }
+        : (known.of(threadId) ?? (await this.#learn(planned)));
       const encoded = await encodeRecord(segments, thread, (text) => canonical(planned.serde, text));
       const write = await this.#sealedWrite(planned, encoded);
       const expected = encoded.namesStored ? thread.token : undefined;
@@ -135,10 +137,6 @@ export class ThreadWriter {
     const { token, items } = await store.read(threadId, ns, ids, putCalls[kind]);
     return known.noteRead(threadId, token, await readerOf(threadId).openItems(items));
   }
-}
-
-function unknownThread(): KnownThread {
-  return { token: "", positions: new Map() };
 }
 
 /** The form that a text has when what it says was read once and is written again; as it is where it cannot be read. */

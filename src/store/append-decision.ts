@@ -86,13 +86,14 @@ export function planReplaceTail(session: SessionRef, request: ReplaceTailRequest
  * @throws ConflictError `content` for an id that occurs twice with different content.
  */
 function withoutRepetitions(sessionId: string, request: AppendRequest): AppendPlan {
+  const isCounted = request.records.every(({ tokens }) => tokens !== undefined);
   const digests = new Map<string, string>();
   const plan = {
     records: [] as NewRecord[],
     indexes: [] as number[],
     duplicates: 0,
     conflicts: [] as number[],
-    counter: counterOf(request),
+    counter: isCounted ? request.counter : undefined,
   };
   for (const [index, record] of request.records.entries()) {
     const first = digests.get(record.id);
@@ -109,10 +110,6 @@ function withoutRepetitions(sessionId: string, request: AppendRequest): AppendPl
     }
   }
   return plan;
-}
-
-function counterOf({ counter, records }: AppendRequest): string | undefined {
-  return records.every(({ tokens }) => tokens !== undefined) ? counter : undefined;
 }
 
 /**

@@ -52,6 +52,8 @@ const maxLearnt = 100;
 const marginOfEstimate = 0.1;
 /** The same behind that answer. */
 export const marginBehindAnswer = 0.05;
+/** The share of the room from which on the provider is asked: the request to compact has to fit, too. */
+const nearRoom = 0.8;
 
 /**
  * Creates a reducer that keeps each request within the model's window: system prompt, tools, this turn's input and room
@@ -189,7 +191,8 @@ export class ContextWindow extends ChatHistoryReducer {
   /** True if the provider is to be asked to compact. */
   isForProvider(measured: MeasuredRequest, messages: readonly BaseMessage[]): boolean {
     const { trigger } = this.#settings;
-    return this.isNative && (trigger.length === 0 ? isNear(measured) : this.#fires(measured, messages));
+    const isNear = measured.size.tokens >= nearRoom * measured.room;
+    return this.isNative && (trigger.length === 0 ? isNear : this.#fires(measured, messages));
   }
 
   #fires({ size, room }: MeasuredRequest, messages: readonly BaseMessage[]): boolean {
@@ -226,13 +229,6 @@ export class ContextWindow extends ChatHistoryReducer {
     const { reserveForAnswer, safetyMargin = isAnchored ? marginBehindAnswer : marginOfEstimate } = this.#settings;
     return roomIn(window, { limits, reserveForAnswer, safetyMargin });
   }
-}
-
-/** The share of the room from which on the provider is asked: the request to compact has to fit, too. */
-const nearRoom = 0.8;
-
-function isNear({ size, room }: MeasuredRequest): boolean {
-  return size.tokens >= nearRoom * room;
 }
 
 function nameOfTool(tool: unknown): unknown {
