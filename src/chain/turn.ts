@@ -242,11 +242,8 @@ export class ChainTurn {
     }
     const kind = as === "messages" && answered.length < messages.length ? "conversation" : as;
     const described = kind && describeOutput(kind, answered.length, key);
-    const outcome = await this.#append([...this.#newInput, ...answered], {
-      ...this.#place(answered),
-      ...(described && { output: described }),
-      ...(held && { giveBack: held.ticket }),
-    });
+    const settings = { ...this.#place(answered), output: described, giveBack: held?.ticket };
+    const outcome = await this.#append([...this.#newInput, ...answered], settings);
     if (outcome.gaveBack) {
       held?.wasGivenBack();
     }
@@ -327,18 +324,18 @@ export class ChainTurn {
   #place(answered: readonly BaseMessage[]): TurnSettings {
     const { opened, turnId } = this.#parts;
     const isReplacing = opened.state === "interrupted" && answered.length > 0;
-    return {
-      stored: this.#stored,
-      ...(isReplacing && { cut: replacedTail({ own: opened.stored, read: opened.view.stored, turnId }) }),
-    };
+    const { stored, view } = opened;
+    const cut = isReplacing ? replacedTail({ own: stored, read: view.stored, turnId }) : undefined;
+    return { stored: this.#stored, cut };
   }
 
   #append(messages: readonly BaseMessage[], turn: TurnSettings): Promise<TurnOutcome> {
     const { history, turnId, trace } = this.#parts;
     // A reducer that knows windows has fitted the request, and will fit the next one.
     const { window } = this.#parts.session.context;
-    const traced = { ...turn, ...(trace && { trace }), ...(window && { reduce: false }) };
-    return writeTurn(history, messages, { ...(turnId !== undefined && { turnId }), turn: traced });
+    const fitted = window === undefined ? turn : { ...turn, reduce: false };
+    const traced = trace === undefined ? fitted : { ...fitted, trace };
+    return writeTurn(history, messages, turnId === undefined ? { turn: traced } : { turnId, turn: traced });
   }
 }
 

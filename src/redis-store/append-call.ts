@@ -40,7 +40,7 @@ function usageItems(records: AppendPlan["records"]) {
 }
 
 /** The records of an append as texts, and the sender's knowledge of the log. */
-interface AppendParts {
+export interface AppendParts {
   readonly plan: AppendPlan;
   /** The records' texts. */
   readonly texts: readonly string[];

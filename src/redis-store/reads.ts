@@ -109,7 +109,7 @@ function stateOf(keys: SessionKeys): Command {
 
 // Native commands in a MULTI, because a script that returns a thousand records takes twice as long (Redis 7.0). A
 // server that is out of memory refuses to queue any command, even reads, but still runs a read-only script.
-async function atOnce(
+function atOnce(
   { runner, session, name, keys }: Omit<Read, "index">,
   commands: readonly Command[],
   read: { readonly name: "readViewScript" | "readPageScript"; readonly args: ScriptCall["args"] },
@@ -121,15 +121,15 @@ async function atOnce(
     const [, ...reply] = (await runOnSession(runner, name, call)) as unknown[];
     return reply;
   };
-  try {
-    const reply = await runner.transaction(name, commands);
-    return session.owner !== undefined && hasLostState(reply) ? await byScript() : reply;
-  } catch (error) {
-    if (StoreError.isInstance(error) && error.code === "out_of_memory") {
-      return byScript();
-    }
-    throw error;
-  }
+  return runner.transaction(name, commands).then(
+    (reply) => (session.owner !== undefined && hasLostState(reply) ? byScript() : reply),
+    (error: unknown) => {
+      if (StoreError.isInstance(error) && error.code === "out_of_memory") {
+        return byScript();
+      }
+      throw error;
+    },
+  );
 }
 
 /** True if a session lost its state but has records or ids: only the gate can identify its owner. */
@@ -271,21 +271,23 @@ export function sideFrom(reply: unknown): [string, string][] {
 }
 
 function stateFrom(fields: readonly (string | null | undefined)[]) {
-  const [epoch, rev, base, start, next, head, headCount, tokens, counter] = fields;
-  const numbers = { base: wholeFrom(base), start: wholeFrom(start), next: wholeFrom(next) };
-  const counts = { headCount: wholeFrom(headCount), tokens: amountFrom(tokens) };
-  const isReadable = Object.values({ ...numbers, headCount: counts.headCount }).every(Number.isFinite);
+  const [epochText, revText, baseText, startText, nextText, headText, countText, tokensText, counterText] = fields;
+  const [base, start, next] = [wholeFrom(baseText), wholeFrom(startText), wholeFrom(nextText)];
+  const [headCount, tokens] = [wholeFrom(countText), amountFrom(tokensText)];
   return {
     isErased: typeof fields[erasedIndex] === "string",
-    epoch: epoch ?? "",
-    rev: rev ?? "",
-    ...numbers,
-    ...counts,
-    head: head ?? "",
-    counter: counter ?? "",
-    begun: next !== null && next !== undefined,
-    /** False if a number cannot be read, or if they do not fit each other. */
-    sound: isReadable && !Number.isNaN(counts.tokens) && numbers.base <= numbers.start && numbers.start <= numbers.next,
+    epoch: epochText ?? "",
+    rev: revText ?? "",
+    base,
+    start,
+    next,
+    headCount,
+    tokens,
+    head: headText ?? "",
+    counter: counterText ?? "",
+    begun: nextText !== null && nextText !== undefined,
+    /** False if a number cannot be read (then it is NaN), or if they do not fit each other. */
+    sound: base <= start && start <= next && !Number.isNaN(headCount) && !Number.isNaN(tokens),
   };
 }
 

@@ -2,7 +2,7 @@ import { BoundedMap } from "../base/bounded-map.js";
 import { parseOptions, type SchemaOutput } from "../base/options.js";
 import { FollowedLists } from "../redis-lists/followed-lists.js";
 import type { FollowedWrite } from "../redis-lists/session-lists.js";
-import { askText, firstScripts, runOnSession, ScriptRunner } from "../redis/script-runner.js";
+import { askText, type FirstScripts, firstScripts, runOnSession, ScriptRunner } from "../redis/script-runner.js";
 import { openConnection, type Connection } from "../redis/connection.js";
 import { idHash, logSum, sessionKeys, type SessionKeys } from "../redis/keys.js";
 import { markFields, lookedUp } from "./turn-marks.js";
@@ -28,6 +28,7 @@ import type { CompleteSessionStore } from "../store/session-store.js";
 import type { AppendRequest, AppendResult, CommitRequest } from "../store/session-writes.js";
 import {
   appendArguments,
+  type AppendParts,
   appendResult,
   fullReply,
   heldReply,
@@ -80,6 +81,8 @@ export class RedisSessionStore implements CompleteSessionStore {
   readonly #views: KeptViews;
   /** Owners of sessions, from replies, so that later writes without an owner update their lists too. */
   readonly #owners = new BoundedMap<string, string>(10_000);
+  /** Names of keys of the sessions used last: each call needs them twice. */
+  readonly #keys = new BoundedMap<string, SessionKeys>(1_000);
   readonly #lists: FollowedLists;
   readonly #calls: RedisCalls;
   readonly limits: SizeLimits;
@@ -116,7 +119,7 @@ export class RedisSessionStore implements CompleteSessionStore {
 
   async append(session: SessionRef, request: AppendRequest): Promise<AppendResult> {
     const plan = planAppend(session, request, this.limits);
-    return this.#append("append", session, { request, plan }) as Promise<AppendResult>;
+    return (await this.#append("append", session, { request, plan })) as AppendResult;
   }
 
   async readView(session: SessionRef, options: ReadViewOptions = {}): Promise<SessionView> {
@@ -132,6 +135,9 @@ export class RedisSessionStore implements CompleteSessionStore {
     this.#noteOwner(session.id, checkOwner(session, reply.fields));
     this.#seen.note(session.id, view.next, view);
     this.#views.keep(session.id, { fields: reply.fields, view }, read.known);
+    if (options.ids === undefined && turn === undefined && place === undefined) {
+      return view;
+    }
     const asked = options.ids !== undefined || turn !== undefined;
     return { ...view, ...(asked && lookedUp(view, reply.found, options)), ...(place && { place }) };
   }
@@ -168,29 +174,19 @@ export class RedisSessionStore implements CompleteSessionStore {
     await this.#connection.close(this.#options.commandTimeout);
   }
 
-  async #append(
-    operation: string,
-    session: SessionRef,
-    { request, plan }: PlannedRequest,
-  ): Promise<AppendResult | "stale"> {
+  #append(operation: string, session: SessionRef, { request, plan }: PlannedRequest): Promise<AppendResult | "stale"> {
     const { id: sessionId, owner } = session;
     const known = this.#views.get(sessionId);
     const at = this.#seen.get(sessionId)?.next ?? 0;
     const texts = plan.records.map(({ record }) => record);
     const parts = { plan, texts, sum: logSum(texts), at, known };
     const args = appendArguments(session, request, parts);
-    const write = async () => {
-      const { appendScript: script } = await firstScripts();
-      const sent = await this.#script(operation, session, { script, args, writes: true });
-      const { reply, taken } = heldReply(fullReply(sent, plan));
-      const shown = shownIn(reply);
-      const read = shown && viewBehind(known, shown);
-      const result = appendResult(sessionId, { reply, request, plan, view: read?.view });
-      this.#noteOwner(sessionId, ownerIn(reply));
-      if (result !== "stale") {
-        this.#noteWritten(sessionId, { ...parts, result, read });
-      }
-      return result === "stale" || taken === undefined ? result : this.#withHold(session, { request, result, taken });
+    const send = ({ appendScript: script }: FirstScripts) =>
+      this.#script(operation, session, { script, args, writes: true });
+    const write = () => {
+      const scripts = firstScripts();
+      const sent = scripts instanceof Promise ? scripts.then(send) : send(scripts);
+      return sent.then((reply) => this.#appended(session, fullReply(reply, plan), { request, parts }));
     };
     const wrote = (result: AppendResult | "stale") => {
       return result !== "stale" && result.turn === undefined && result.place?.isHeld !== false;
@@ -198,8 +194,28 @@ export class RedisSessionStore implements CompleteSessionStore {
     return this.#follow(sessionId, { owner, ttlMs: request.ttlMs, write, wrote });
   }
 
+  /** The result in the reply of an append, which also says what the session is like now. */
+  #appended(
+    session: SessionRef,
+    full: unknown,
+    { request, parts }: { readonly request: AppendRequest; readonly parts: AppendParts },
+  ): AppendResult | "stale" {
+    const { id: sessionId } = session;
+    const { plan, known } = parts;
+    const { reply, taken } = heldReply(full);
+    const shown = shownIn(reply);
+    const read = shown && viewBehind(known, shown);
+    const result = appendResult(sessionId, { reply, request, plan, view: read?.view });
+    this.#noteOwner(sessionId, ownerIn(reply));
+    if (result === "stale") {
+      return result;
+    }
+    this.#noteWritten(sessionId, { parts, result, read });
+    return taken === undefined ? result : this.#withHold(session, { request, result, taken });
+  }
+
   /** Notes where the log ends now, and keeps the view that came with the write, or adds to the kept one. */
-  #noteWritten(sessionId: string, { result, texts, sum, at, read }: Written): void {
+  #noteWritten(sessionId: string, { result, parts: { texts, sum, at }, read }: Written): void {
     const { next, appended, view } = result;
     this.#seen.note(sessionId, next, view);
     if (read !== undefined) {
@@ -249,8 +265,8 @@ export class RedisSessionStore implements CompleteSessionStore {
     }
     const { readViewScript: script } = await firstScripts();
     const call = { script, args: [askText(session), ...wanted], writes: false };
-    const [, ...found] = (await this.#script("readView", session, call)) as unknown[];
-    return wholeView(viewReply(found))!;
+    const found = (await this.#script("readView", session, call)) as unknown[];
+    return wholeView(viewReply(found.slice(1)))!;
   }
 
   #readFrom(session: SessionRef, index: number): Read {
@@ -300,7 +316,13 @@ export class RedisSessionStore implements CompleteSessionStore {
   }
 
   #keysOf(sessionId: string): SessionKeys {
-    return sessionKeys(this.#options.keyPrefix, sessionId);
+    const known = this.#keys.get(sessionId);
+    if (known !== undefined) {
+      return known;
+    }
+    const keys = sessionKeys(this.#options.keyPrefix, sessionId);
+    this.#keys.set(sessionId, keys);
+    return keys;
   }
 
   async #write(operation: string, session: SessionRef, call: Omit<SessionCall, "writes">): Promise<unknown> {
@@ -320,7 +342,8 @@ export class RedisSessionStore implements CompleteSessionStore {
 }
 
 /** The result of an append that was sent. */
-interface Written extends OwnAppend {
+interface Written {
+  readonly parts: OwnAppend;
   readonly result: AppendResult;
   /** The view that came with the reply. */
   readonly read: ReadView | undefined;

@@ -27,7 +27,7 @@ export interface Deadline {
   readonly writes: boolean;
   readonly at: number;
   /** The script that is run; undefined for commands. */
-  readonly script?: Script;
+  readonly script?: Script | undefined;
 }
 
 /** How a round trip settles. */
@@ -41,6 +41,12 @@ interface Waiting {
   readonly reject: (failure: unknown) => void;
   /** Called when the round trip has ended. */
   readonly cleanups: (() => void)[];
+}
+
+/** A round trip that begins. */
+interface Trip<T> extends Waiting, Settling<T> {
+  readonly name: CallName;
+  readonly send: (client: RedisClient) => Promise<T>;
 }
 
 /**
@@ -66,39 +72,58 @@ export class RoundTrips {
     this.#patienceMs = patience * options.commandTimeout;
   }
 
-  /** Makes a round trip and returns what `send` returns. Errors of ioredis pass unchanged. */
-  async make<T>(deadline: Deadline, send: (client: RedisClient) => Promise<T>): Promise<T> {
+  /**
+   * Makes a round trip and returns what `send` returns. Errors of ioredis pass unchanged. One promise for all of it:
+   * LangChain follows promises by hooks of Node.js, which take longer than the promise itself.
+   */
+  make<T>(deadline: Deadline, send: (client: RedisClient) => Promise<T>): Promise<T> {
     const { name, at } = deadline;
     if (this.#closed) {
-      throw closed(name.operation, name.sessionId);
+      return Promise.reject(closed(name.operation, name.sessionId));
     }
-    const began = performance.now();
-    const cleanups: (() => void)[] = [];
-    let failed: Error | undefined;
-    try {
-      return await new Promise<T>((resolve, reject) => {
-        const timer = setTimeout(() => reject(this.#timedOut(deadline)), at - began);
-        cleanups.push(() => clearTimeout(timer));
-        const waiting = { reject, cleanups };
-        const ask = (client: RedisClient) => {
-          corkForTick(client);
-          this.#hear(name, send(client), { resolve, reject });
-        };
-        const client = this.#clientThatIsUp(waiting);
-        if (client === undefined) {
-          this.#usableClient(waiting).then(ask).catch(reject);
-        } else {
-          ask(client);
+    return new Promise<T>((settle, refuse) => {
+      const began = performance.now();
+      const cleanups: (() => void)[] = [];
+      let isOver = false;
+      const end = (failed?: Error) => {
+        isOver = true;
+        cleanups.forEach((cleanup) => cleanup());
+        this.#tell(name, performance.now() - began, failed);
+      };
+      const resolve = (result: T) => {
+        if (!isOver) {
+          end();
+          settle(result);
         }
-      });
+      };
+      const reject = (error: unknown) => {
+        if (!isOver) {
+          // "Connection is closed" and the like say less than the error that closed it.
+          const cause = isReply(error) ? error : (this.#watch?.failure(0) ?? error);
+          end(isUnknownScript(cause) ? undefined : this.explain(cause, deadline));
+          refuse(cause);
+        }
+      };
+      const timer = setTimeout(() => reject(this.#timedOut(deadline)), at - began);
+      cleanups.push(() => clearTimeout(timer));
+      this.#sendWhenUp({ name, send, resolve, reject, cleanups });
+    });
+  }
+
+  #sendWhenUp<T>(trip: Trip<T>): void {
+    const ask = (client: RedisClient) => {
+      corkForTick(client);
+      this.#hear(trip.name, trip.send(client), trip);
+    };
+    const client = this.#clientThatIsUp(trip);
+    if (client === undefined) {
+      this.#usableClient(trip).then(ask).catch(trip.reject);
+      return;
+    }
+    try {
+      ask(client);
     } catch (error) {
-      // "Connection is closed" and the like say less than the error that closed it.
-      const cause = isReply(error) ? error : (this.#watch?.failure(0) ?? error);
-      failed = isUnknownScript(cause) ? undefined : this.explain(cause, deadline);
-      throw cause;
-    } finally {
-      cleanups.forEach((cleanup) => cleanup());
-      this.#tell(name, performance.now() - began, failed);
+      trip.reject(error);
     }
   }
 

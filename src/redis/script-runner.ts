@@ -21,7 +21,8 @@ export interface ScriptRunnerOptions extends RoundTripOptions {
   readonly waitReplicas: number | undefined;
 }
 
-type FirstScripts = typeof import("./lua/scripts.js");
+/** The scripts that every history sends. */
+export type FirstScripts = typeof import("./lua/scripts.js");
 let loadedScripts: FirstScripts | undefined;
 
 /** The scripts of appends, reads and clear, loaded with the first of these that a process sends. */
@@ -49,32 +50,31 @@ export class ScriptRunner {
   }
 
   /** Runs a script and returns its reply. */
-  async run(name: CallName, call: ScriptCall): Promise<unknown> {
-    const deadline = { ...this.#deadline(name, call.writes), script: call.script };
-    try {
-      return notQueued(name, await this.#attempt(deadline, (client) => this.#sendScript(client, call, deadline)));
-    } catch (error) {
+  run(name: CallName, call: ScriptCall): Promise<unknown> {
+    const deadline = this.#deadline(name, call.writes, call.script);
+    const accept = (reply: unknown) => notQueued(name, reply);
+    return this.#attempt(deadline, (client) => this.#sendScript(client, call, deadline)).then(accept, (error) => {
       if (!isUnknownScript(error)) {
         throw error;
       }
-      return notQueued(name, await this.#attempt(deadline, (client) => this.#send(client, asText(call), deadline)));
-    }
+      return this.#attempt(deadline, (client) => this.#send(client, asText(call), deadline)).then(accept);
+    });
   }
 
   /** Sends a command and returns its reply. */
-  async command(name: CallName, command: Command, keys: readonly string[] = []): Promise<unknown> {
+  command(name: CallName, command: Command, keys: readonly string[] = []): Promise<unknown> {
     return this.#attempt(this.#deadline(name, true), (client, deadline) =>
       this.#send(client, { command, keys, writes: true }, deadline),
     );
   }
 
   /** Sends a command that changes nothing and returns its reply. */
-  async read(name: CallName, command: Command): Promise<unknown> {
+  read(name: CallName, command: Command): Promise<unknown> {
     return this.send(name, (client) => sendAlone(client, command));
   }
 
   /** Runs a read of `send` on the client itself, within the command timeout. */
-  async send<T>(name: CallName, send: (client: RedisClient) => Promise<T>): Promise<T> {
+  send<T>(name: CallName, send: (client: RedisClient) => Promise<T>): Promise<T> {
     return this.#attempt(this.#deadline(name, false), send);
   }
 
@@ -82,13 +82,14 @@ export class ScriptRunner {
    * Runs read commands in one MULTI and returns their replies, a consistent snapshot. Not a plain pipeline: a cluster
    * client may send that to a lagging replica.
    */
-  async transaction(name: CallName, commands: readonly Command[]): Promise<unknown[]> {
-    const replies = await this.#attempt(this.#deadline(name, false), (client) => sendTogether(client, commands));
-    if (replies.length !== commands.length) {
-      // The application has a transaction of its own open on this client.
-      throw unknownReply(name);
-    }
-    return replies;
+  transaction(name: CallName, commands: readonly Command[]): Promise<unknown[]> {
+    return this.#attempt(this.#deadline(name, false), (client) => sendTogether(client, commands)).then((replies) => {
+      if (replies.length !== commands.length) {
+        // The application has a transaction of its own open on this client.
+        throw unknownReply(name);
+      }
+      return replies;
+    });
   }
 
   /** Makes all later calls fail with `closed`. */
@@ -96,13 +97,16 @@ export class ScriptRunner {
     this.#roundTrips.close();
   }
 
-  async #sendScript(client: RedisClient, call: ScriptCall, deadline: Deadline): Promise<unknown> {
-    const sent = sentScripts.get(client) ?? new Set();
-    sentScripts.set(client, sent);
+  #sendScript(client: RedisClient, call: ScriptCall, deadline: Deadline): Promise<unknown> {
     const { sha } = call.script;
-    const reply = await this.#send(client, sent.has(sha) ? asHash(call) : asText(call), deadline);
-    sent.add(sha);
-    return reply;
+    const sent = sentScripts.get(client);
+    if (sent?.has(sha) === true) {
+      return this.#send(client, asHash(call), deadline);
+    }
+    return this.#send(client, asText(call), deadline).then((reply) => {
+      sentScripts.set(client, (sentScripts.get(client) ?? new Set()).add(sha));
+      return reply;
+    });
   }
 
   #send(client: RedisClient, { command, keys, writes }: Sending, { name, at }: Deadline): Promise<unknown> {
@@ -112,23 +116,26 @@ export class ScriptRunner {
       : sendAndWait(client, { command, key: keys[0]!, name, asked, at });
   }
 
-  #deadline(name: CallName, writes: boolean): Deadline {
-    return { name, writes, at: performance.now() + this.#options.commandTimeout };
+  #deadline(name: CallName, writes: boolean, script?: Script): Deadline {
+    return { name, writes, at: performance.now() + this.#options.commandTimeout, script };
   }
 
-  async #attempt<T>(deadline: Deadline, send: (client: RedisClient, deadline: Deadline) => Promise<T>): Promise<T> {
-    for (let pause = 10; ; pause = Math.min(2 * pause, 100)) {
-      try {
-        return await this.#roundTrips.make(deadline, (client) => send(client, deadline));
-      } catch (error) {
+  #attempt<T>(
+    deadline: Deadline,
+    send: (client: RedisClient, deadline: Deadline) => Promise<T>,
+    pause = 10,
+  ): Promise<T> {
+    return this.#roundTrips
+      .make(deadline, (client) => send(client, deadline))
+      .catch(async (error: unknown) => {
         const refusesForNow = isPassing(error) && performance.now() + pause < deadline.at;
         if (!refusesForNow) {
           // For an unknown script the caller sends the text.
           throw isUnknownScript(error) ? error : this.#roundTrips.explain(error, deadline);
         }
-      }
-      await new Promise((resolve) => setTimeout(resolve, pause));
-    }
+        await new Promise((resolve) => setTimeout(resolve, pause));
+        return this.#attempt(deadline, send, Math.min(2 * pause, 100));
+      });
   }
 }
 
@@ -160,15 +167,16 @@ function asHash({ script, keys, args, writes }: ScriptCall): Sending {
  *
  * @throws the error of a refusal, see {@link refusalFrom}.
  */
-export async function runOnSession(runner: ScriptRunner, name: CallName, call: ScriptCall): Promise<unknown> {
-  const reply = await runner.run(name, call);
-  const [word, detail] = Array.isArray(reply) ? (reply as unknown[]) : [];
-  // Replies of the short path begin with a number, and refuse nothing.
-  const refusal = /^[A-Z]/.test(String(word ?? "")) ? refusalFrom(word, detail, name) : undefined;
-  if (refusal !== undefined) {
-    throw refusal;
-  }
-  return reply;
+export function runOnSession(runner: ScriptRunner, name: CallName, call: ScriptCall): Promise<unknown> {
+  return runner.run(name, call).then((reply) => {
+    const [word, detail] = Array.isArray(reply) ? (reply as unknown[]) : [];
+    // Replies of the short path begin with a number, and refuse nothing.
+    const refusal = /^[A-Z]/.test(String(word ?? "")) ? refusalFrom(word, detail, name) : undefined;
+    if (refusal !== undefined) {
+      throw refusal;
+    }
+    return reply;
+  });
 }
 
 /**

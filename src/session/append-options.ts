@@ -134,9 +134,9 @@ class TurnTicket {
 export async function writeTurn(
   history: { append(messages: readonly BaseMessage[], options: AppendOptions): Promise<AppendOutcome> },
   messages: readonly BaseMessage[],
-  { turn, ...options }: TurnAppendOptions & { readonly turn: TurnSettings },
+  options: TurnAppendOptions & { readonly turn: TurnSettings },
 ): Promise<TurnOutcome> {
-  const ticket = new TurnTicket(turn);
+  const ticket = new TurnTicket(options.turn);
   const outcome = await history.append(messages, { ...options, turn: ticket as unknown as TurnWrite });
   // A subclass that decides to store nothing has an outcome of its own.
   return ticket.outcome ?? outcome;

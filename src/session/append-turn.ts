@@ -113,24 +113,27 @@ export async function appendTurn(
   target: SessionOfMemory,
   write: Write,
   { messages: given, options }: { readonly messages: readonly BaseMessage[]; readonly options: TurnAppendOptions },
-): Promise<TurnOutcome & { readonly written?: Written }> {
+): Promise<{ readonly outcome: TurnOutcome; readonly written?: Written }> {
   const { stored = 0, cut, opens = false, triesAgain = false, returnView = false } = options.turn ?? {};
   const isTurn = options.turn !== undefined;
   const state = { isTurn, opens, triesAgain, stored, hasCut: cut !== undefined, returnsView: returnView };
   const last = Array.isArray(given) ? (given.at(-1) as BaseMessage | undefined) : undefined;
   const limit = reductionLimit(target, last, options);
-  const messages = await prepareMessages(target, given, options);
+  const prepared = prepareMessages(target, given, options);
+  const messages = prepared instanceof Promise ? await prepared : prepared;
   let rest: Rest = { messages, stored, offset: stored, cut };
   for (let attempt = 1; attempt <= maxTries.write; attempt += 1) {
     const written = await tryAppend(target, { write, rest, options, limit });
-    const step = nextStep(state, written === "stale" ? written : await replyOf(target, written, options));
+    const isStored = written !== "stale" && written.result.turn !== undefined;
+    const step = nextStep(state, isStored ? await replyOf(target, written, options) : plainReply(written));
     if (step.is === "done") {
       tell(target, options, step);
       if (!isTurn && step.outcome.refused !== undefined) {
         throw overtaken(target.sessionId);
       }
+      const { outcome } = step;
       const isWritten = step.isWritten && written !== "stale";
-      return isWritten ? { ...step.outcome, ...countOfTurn(options, rest, written.result), written } : step.outcome;
+      return isWritten ? { outcome: counted(outcome, options, rest), written } : { outcome };
     }
     rest = await restOf(target, { messages, turn: step.turn, turnId: options.turnId! });
   }
@@ -158,6 +161,11 @@ function tell(
   } else if (event === "not stored") {
     report(context.onEvent, { type: "turn_not_stored", sessionId: ref.id, turnId, reason: outcome.refused! });
   }
+}
+
+/** The reply to a try that met no stored turn. */
+function plainReply(written: Written | "stale"): AppendReply {
+  return written === "stale" ? written : { result: written.result, isOwn: false };
 }
 
 async function replyOf(
@@ -188,10 +196,10 @@ interface AppendTry {
   readonly limit: ViewLimit | undefined;
 }
 
-async function tryAppend(
+function tryAppend(
   session: SessionOfMemory,
   { write, rest, options, limit }: AppendTry,
-): Promise<Written | "stale"> {
+): "stale" | Promise<Written | "stale"> {
   const { ref, context } = session;
   const { store, clock } = context;
   if (rest.cut !== undefined && (rest.messages.length === 0 || store.edits === undefined)) {
@@ -199,63 +207,60 @@ async function tryAppend(
   }
   let records: readonly NewRecord[] = [];
   const make = () => {
-    const request = requestOf(session, rest, { ...options, limit });
+    const request = requestOf(session, rest, { options, limit });
     records = request.records;
     return request;
   };
   const { cut } = rest;
   const replace = (request: AppendRequest) => store.edits!.replaceTail(ref, { ...request, cut: cut! });
-  const result = await (cut === undefined ? write(make) : sendStamped(clock, make, replace));
-  return result === "stale" ? result : { result, records };
+  const sent: Promise<AppendResult | "stale"> = cut === undefined ? write(make) : sendStamped(clock, make, replace);
+  return sent.then((result) => (result === "stale" ? result : { result, records }));
 }
 
 /** Sends records that are stamped with the server's time: again where the first try was stamped by a wrong clock. */
-export async function sendStamped<Result extends AppendResult | "stale">(
+export function sendStamped<Result extends AppendResult | "stale">(
   clock: ServerClock,
   make: () => AppendRequest,
   send: (request: AppendRequest) => Promise<Result>,
 ): Promise<Result> {
   const [request, sent] = [make(), Date.now()];
-  try {
-    const result = await send(request);
+  const note = (result: Result) => {
     clock.note(result === "stale" ? undefined : result.time, sent);
     return result;
-  } catch (error) {
+  };
+  return send(request).then(note, (error: unknown) => {
     if (!(error instanceof WrongStamp)) {
       throw error;
     }
     clock.note(error.time, sent);
     return sendStamped(clock, make, send);
-  }
+  });
 }
 
-/** The append request, stamped with the server's time. */
+/** The append request, stamped with the server's time. One literal: objects put together piece by piece cost more. */
 function requestOf(
   { ref, context }: SessionOfMemory,
   rest: Rest,
-  { turnId, expectedNext, side, turn, limit }: TurnAppendOptions & Pick<AppendTry, "limit">,
+  { options, limit }: Pick<AppendTry, "options" | "limit">,
 ): AppendRequest {
+  const { turnId, expectedNext, side, turn } = options;
   const { store, clock, tokenCounter, ttlMs } = context;
   const name = turnId !== undefined && store.beside !== undefined ? turnNameOf(turnId) : undefined;
   const at = clock.now();
-  const meta = {
-    at,
-    ...(name !== undefined && { turn: name }),
-    ...(turn?.output && { output: turn.output }),
-    ...(ref.owner !== undefined && { owner: ownerMark(ref.owner) }),
-  };
+  const owner = ref.owner === undefined ? undefined : ownerMark(ref.owner);
+  const meta = { at, turn: name, output: turn?.output, owner };
   const place = { turnId, offset: rest.offset, meta };
   return {
     records: recordsOf(rest.messages, { counterId: tokenCounter?.id, tracksUsage: context.trackUsage, ...place }),
     onConflict: turn?.keepStored || turn?.opens ? "keep" : context.onConflict,
-    ...(ttlMs !== undefined && { ttlMs }),
-    ...(expectedNext !== undefined && { expectedNext }),
-    ...(side && { side }),
-    ...(tokenCounter && { counter: tokenCounter.id }),
-    ...(turn?.returnView ? { viewLimit: { messages: 0 } } : limit && { viewLimit: limit }),
-    ...(name !== undefined && { turn: { name, stored: rest.stored, done: turn?.done ?? true } }),
-    ...(turn?.giveBack !== undefined && { giveBack: turn.giveBack }),
-    ...(!clock.isKnown && { stampedAt: at }),
+    ttlMs,
+    expectedNext,
+    side,
+    counter: tokenCounter?.id,
+    viewLimit: turn?.returnView ? { messages: 0 } : limit,
+    turn: name === undefined ? undefined : { name, stored: rest.stored, done: turn?.done ?? true },
+    giveBack: turn?.giveBack,
+    stampedAt: clock.isKnown ? undefined : at,
   };
 }
 
@@ -300,14 +305,14 @@ function sharedLength(messages: readonly CopiedMessage[], stored: readonly BaseM
   return index;
 }
 
-/** Number of records of the turn after the write, for callers with several steps; a cut keeps those before it. */
-function countOfTurn({ turn, turnId }: TurnAppendOptions, { stored, cut }: Rest, { appended }: AppendResult) {
+/** With the turn's number of records, for callers with several steps; a cut keeps those before it. */
+function counted(outcome: TurnOutcome, { turn, turnId }: TurnAppendOptions, { stored, cut }: Rest): TurnOutcome {
   if (turn === undefined || turnId === undefined) {
-    return {};
+    return outcome;
   }
   const name = turnNameOf(turnId);
   const left = cut === undefined ? stored : (cut.turns?.find((remainder) => remainder.name === name)?.count ?? 0);
-  return { turnCount: left + appended };
+  return { ...outcome, turnCount: left + outcome.appended };
 }
 
 function outcomeOf({ appended, duplicates, next }: AppendResult): TurnOutcome {

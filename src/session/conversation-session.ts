@@ -188,15 +188,15 @@ export class ConversationSession implements SessionOfMemory {
     const { turn } = options;
     const write = (make: () => AppendRequest) =>
       turn?.opens === true
-        ? this.#taking((take) => this.#write(() => ({ ...make(), ...(take && { take }) })))
+        ? this.#taking((take) => this.#write(take === undefined ? make : () => ({ ...make(), take })))
         : this.#write(make);
-    const { written, ...done } = await appendTurn(this, write, { messages, options });
+    const { written, outcome: done } = await appendTurn(this, write, { messages, options });
     if (written === undefined) {
       return done;
     }
     const gaveBack = turn?.giveBack !== undefined;
     this.#isGivenBack ||= gaveBack;
-    const outcome = { ...done, ...(gaveBack && { gaveBack }) };
+    const outcome = gaveBack ? { ...done, gaveBack } : done;
     const { result, records } = written;
     for (const index of turn?.opens ? [] : result.conflicts) {
       report(this.context.onEvent, { type: "conflict_kept", sessionId: this.sessionId, messageId: records[index]!.id });
@@ -306,19 +306,20 @@ export class ConversationSession implements SessionOfMemory {
     return { ...lastRounds(records, { base, count }), damaged };
   }
 
-  async #write(make: () => AppendRequest): Promise<AppendResult> {
+  #write(make: () => AppendRequest): Promise<AppendResult> {
     const { store, onDamage, clock } = this.context;
     const append = () => sendStamped(clock, make, (request) => store.append(this.ref, request));
-    try {
-      return await append();
-    } catch (error) {
-      if (onDamage !== "rebuild" || !StoreError.isInstance(error) || error.code !== "damaged") {
+    if (onDamage !== "rebuild") {
+      return append();
+    }
+    return append().catch(async (error: unknown) => {
+      if (!StoreError.isInstance(error) || error.code !== "damaged") {
         throw error;
       }
       this.#reportDamage(true, "append");
       await this.rebuild();
       return append();
-    }
+    });
   }
 
   /** Runs background work that `drain` and `close` wait for. */

@@ -106,15 +106,16 @@ export function recordsOf(copies: readonly CopiedMessage[], context: RecordConte
   const records: NewRecord[] = [];
   for (const [index, { content, id, tokens, usage, asked: estimate }] of copies.entries()) {
     const counted = tokens === undefined || counterId === undefined ? undefined : { [counterId]: tokens };
-    const record = recordOf(content, {
+    const encoded = recordOf(content, {
       id: id ?? `${turnId}-${offset + index}`,
       tokens: estimate === undefined ? counted : { ...counted, ...estimate },
-      ...{ at, turn },
+      at,
+      turn,
       output: index === copies.length - 1 ? output : undefined,
       owner,
     });
-    const paid = tracksUsage && usage !== undefined ? { ...record, usage } : record;
-    records.push(tokens === undefined ? paid : { ...paid, tokens });
+    const { record, digest } = encoded;
+    records.push({ id: encoded.id, digest, record, usage: tracksUsage ? usage : undefined, tokens });
   }
   return records;
 }
@@ -162,18 +163,29 @@ function nameOf(response: unknown): string {
 
 /**
  * Copies the messages to store, or their forms by `beforeStore`, and counts them if there is a counter. Copies before
- * the first await, and refuses oversized messages before counting.
+ * it returns, and refuses oversized messages before counting.
  */
-export async function prepareMessages(
+export function prepareMessages(
   { sessionId, context }: { readonly sessionId: string; readonly context: MemoryContext },
   messages: readonly BaseMessage[],
   { turnId, side }: Pick<AppendOptions, "turnId" | "side">,
-): Promise<CopiedMessage[]> {
+): CopiedMessage[] | Promise<CopiedMessage[]> {
   const repeats = Array.isArray(messages) && messages.some(mayRepeat);
   const own = repeats
     ? messages.map((message) => (mayRepeat(message) ? withoutRepetition(message) : message))
     : messages;
   const given = copyMessages(own, { sessionId, turnId });
+  const { forms, tokenCounter } = context;
+  return forms === undefined && tokenCounter === undefined
+    ? given
+    : formedAndCounted({ sessionId, context }, own, { given, side });
+}
+
+async function formedAndCounted(
+  { sessionId, context }: { readonly sessionId: string; readonly context: MemoryContext },
+  own: readonly BaseMessage[],
+  { given, side }: { readonly given: CopiedMessage[]; readonly side: AppendOptions["side"] },
+): Promise<CopiedMessage[]> {
   const { store, tokenCounter, forms } = context;
   const stored = forms === undefined ? own : await forms.of(own);
   const copies = forms === undefined ? given : copiesOf(stored, given);

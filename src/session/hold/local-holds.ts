@@ -108,8 +108,9 @@ export class SpentTickets {
   }
 
   /** Retries at once for a session, so that no waiter of this process waits for a turn that is over. */
-  async giveBackAll(sessionId: string): Promise<void> {
-    await Promise.all([...(this.#bySession.get(sessionId) ?? [])].map((ticket) => isGivenBack(ticket)));
+  giveBackAll(sessionId: string): Promise<unknown> | undefined {
+    const tickets = this.#bySession.get(sessionId);
+    return tickets && Promise.all([...tickets].map((ticket) => isGivenBack(ticket)));
   }
 }
 
