@@ -19,6 +19,8 @@ export interface Call {
 
 const noCalls: readonly Call[] = [];
 
+type CallFields = Partial<Readonly<Record<"id" | "name" | "args", unknown>>>;
+
 type CallLists = Partial<Pick<AIMessage, "tool_calls" | "invalid_tool_calls">>;
 
 /** The calls of a message, those with invalid arguments last; none if it is not an AI message. */
@@ -31,13 +33,11 @@ export function callsOf(message: BaseMessage): readonly Call[] {
   if (calls.length === 0 && invalid.length === 0) {
     return noCalls;
   }
-  return [
-    ...calls.map(({ id, name, args }) => toCall({ id, name, args }, isRecord(args))),
-    ...invalid.map(({ id, name, args }) => toCall({ id, name, args }, false)),
-  ];
+  const listed = calls.map((call) => toCall(call, isRecord(call.args)));
+  return invalid.length === 0 ? listed : [...listed, ...invalid.map((call) => toCall(call, false))];
 }
 
-function toCall({ id, name, args }: Record<"id" | "name" | "args", unknown>, readable: boolean): Call {
+function toCall({ id, name, args }: CallFields, readable: boolean): Call {
   return { id: stringIn(id), name: stringIn(name) ?? "", args, readable };
 }
 

@@ -19,6 +19,7 @@ import type { SessionView } from "../store/session-reads.js";
 import { rememberTokens } from "../tokens/counted-messages.js";
 import { turnNameOf } from "../codec/encode-message.js";
 import { roleOf, summaryMarkOf } from "../messages/roles.js";
+import { noteSource } from "../messages/sources.js";
 import { splitRounds, type Round } from "../messages/rounds.js";
 
 /** A stored message with its record; `position` is its place in the log, undefined for one in the head. */
@@ -169,9 +170,17 @@ function decodeKept(kept: KeptRecord, record: string, position: number | undefin
     kept.made = readOnce;
     return decodeRecord(record, position);
   }
-  return kept.made === undefined
-    ? decodeRecord(record, position)
-    : messageOf(copyOf(kept.made as ParsedRecord), position);
+  const parsed = kept.made as ParsedRecord | undefined;
+  if (parsed === undefined) {
+    return decodeRecord(record, position);
+  }
+  const decoded = messageOf(copyOf(parsed), position);
+  const { type, data, isTagged } = parsed;
+  // Other messages are checked in no time.
+  if (!isTagged && (type === "tool" || data["tool_calls"] !== undefined)) {
+    noteSource(decoded.message, data);
+  }
+  return decoded;
 }
 
 function headRecords(head: string, options: DecodeOptions): readonly string[] {

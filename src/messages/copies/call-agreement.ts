@@ -31,7 +31,7 @@ export interface CallDisagreement {
  * copy may be missing, and says nothing where its text cannot be read.
  */
 export function callDisagreement(message: BaseMessage): CallDisagreement | undefined {
-  const calls = callsOf(message);
+  const calls = mayRepeatCalls(message) ? callsOf(message) : [];
   if (calls.length === 0) {
     return undefined;
   }
@@ -55,6 +55,13 @@ export function callDisagreement(message: BaseMessage): CallDisagreement | undef
     });
   }
   return fields.size === 0 ? undefined : { fields, edit: { calls, changes, aliases } };
+}
+
+/** False where no field can hold a copy: most answers, and cheaper than to look for one. */
+function mayRepeatCalls({ content, additional_kwargs, response_metadata }: BaseMessage): boolean {
+  const { tool_calls: raw, function_call: called } = fieldsOf(additional_kwargs);
+  const { output } = fieldsOf(response_metadata);
+  return typeof content !== "string" || raw !== undefined || called !== undefined || output !== undefined;
 }
 
 /** The message with every copy of its calls saying what its calls say. */

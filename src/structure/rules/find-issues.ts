@@ -10,6 +10,7 @@ import {
   showId,
 } from "../../messages/calls.js";
 import { speakerOf } from "../../messages/roles.js";
+import { sourceOf } from "../../messages/sources.js";
 import { fieldsOf } from "../../messages/values.js";
 import {
   noBlankText,
@@ -106,12 +107,12 @@ interface OwnProblems {
 
 const noProblems: OwnProblems = { forms: [], rules: [] };
 
-/** Problems by message, and what they were read from. */
-const remembered = new WeakMap<BaseMessage, { readonly facts: readonly unknown[]; readonly problems: OwnProblems }>();
+/** Problems by message or by the stored fields that it repeats, and what they were read from. */
+const remembered = new WeakMap<object, { readonly facts: readonly unknown[]; readonly problems: OwnProblems }>();
 
 /**
- * The problems of each message by itself; remembered by object until a field of the message is another one, because
- * each request of a conversation repeats the messages of the last.
+ * The problems of each message by itself; remembered for what it was made of, else by object until a field of the
+ * message is another one, because each request of a conversation repeats the messages of the last.
  */
 function ownProblems(context: StructureContext, criteria: StructureCriteria): readonly OwnProblems[] {
   const { messages, lastUser, profile } = context;
@@ -122,9 +123,11 @@ function ownProblems(context: StructureContext, criteria: StructureCriteria): re
     if (isPlain(message, profile)) {
       return noProblems;
     }
-    const facts = [criteria, index > lastUser, index === messages.length - 1, ...fieldsRead(message)];
-    const known = remembered.get(message);
-    if (known !== undefined && facts.every((fact, place) => fact === known.facts[place])) {
+    const source = sourceOf(message);
+    const place = [criteria, index > lastUser, index === messages.length - 1];
+    const facts = source === undefined ? [...place, ...fieldsRead(message)] : place;
+    const known = remembered.get(source ?? message);
+    if (known !== undefined && facts.every((fact, at) => fact === known.facts[at])) {
       return known.problems;
     }
     const forms = formProblems(context, message, { isOfThisTurn: index > lastUser });
@@ -133,7 +136,7 @@ function ownProblems(context: StructureContext, criteria: StructureCriteria): re
       return problem === undefined ? [] : [{ rule, message: problem }];
     });
     const problems = forms.length + rules.length === 0 ? noProblems : { forms, rules };
-    remembered.set(message, { facts, problems });
+    remembered.set(source ?? message, { facts, problems });
     return problems;
   });
 }
