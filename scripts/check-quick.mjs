@@ -8,9 +8,10 @@ import { fileURLToPath } from "node:url";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const cache = join(root, ".cache");
 /** A file at the bottom is imported by nearly all tests; those that name it themselves come first. */
-const maxTestFiles = 25;
-/** Share of the inputs of property tests: `npm test` tries them all. */
-const propertyRuns = "0.1";
+const maxTestFiles = 20;
+/** Tests of many inputs run only where they name what changed, those of long conversations only if they changed. */
+const propertyTest = /\/property\/|\.property\.test\.ts$/;
+const longTest = /(?:long|recorded)-conversations\.test\.ts$/;
 const roomsWithCode = ["src", "cli", "testing", "testkit", "__tests__", "examples", "faults", "scripts"];
 
 await checkAll();
@@ -75,6 +76,7 @@ async function testsOf(code) {
   };
   const nearest = tests
     .map((path) => ({ path, far: distance(path) }))
+    .filter(({ path, far }) => far === 0 || !(longTest.test(path) || (far === 2 && propertyTest.test(path))))
     .sort((a, b) => a.far - b.far)
     .slice(0, maxTestFiles)
     .map(({ path }) => path);
@@ -98,12 +100,7 @@ async function step(title, tool, args) {
 }
 
 function output(tool, args) {
-  const env = { PROPERTY_RUNS: propertyRuns, ...process.env };
-  const child = spawn(join(root, "node_modules", ".bin", tool), args, {
-    cwd: root,
-    env,
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+  const child = spawn(join(root, "node_modules", ".bin", tool), args, { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
   return new Promise((resolve, reject) => {
     let [printed, complained] = ["", ""];
     child.stdout.on("data", (text) => (printed += text));
