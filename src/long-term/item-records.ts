@@ -1,5 +1,6 @@
 import type { Item } from "@langchain/langgraph-checkpoint";
 import { RecordError } from "../base/errors.js";
+import { valueIn } from "../base/json-text.js";
 import { encodeSessionId } from "../store/session-ref.js";
 import { partsOf } from "./item-names.js";
 
@@ -25,12 +26,7 @@ export function parseRecord(name: string, record: string): StoredItem {
 
 /** The item of a record, from its decrypted text. @throws RecordError `corrupt` */
 export function itemOf({ name, created, updated }: StoredItem, text: string): Item {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    // Below.
-  }
+  const value = valueIn(text);
   if (typeof value !== "object" || value === null) {
     throw corruptItem(name);
   }

@@ -1,6 +1,7 @@
 import { BaseCallbackHandler } from "@langchain/core/callbacks/base";
 import type { Serialized } from "@langchain/core/load/serializable";
 import { BoundedMap } from "../base/bounded-map.js";
+import { valueIn } from "../base/json-text.js";
 import { isPlainObject } from "../base/json-value.js";
 import type { Clock } from "../openai/timestamp.js";
 import type { NewToolInvocation } from "./tool-invocation.js";
@@ -125,12 +126,8 @@ function inputsOf(input: unknown): unknown {
   if (typeof input !== "string" || !input.startsWith("{")) {
     return input;
   }
-  try {
-    const value: unknown = JSON.parse(input);
-    return isPlainObject(value) ? value : input;
-  } catch {
-    return input;
-  }
+  const value = valueIn(input);
+  return isPlainObject(value) ? value : input;
 }
 
 function nameOf(tool: Serialized | undefined): string {

@@ -1,10 +1,11 @@
 import type { AIMessage } from "@langchain/core/messages";
+import { valueIn } from "../../base/json-text.js";
 import { type Fields, fieldsOf, isRecord, recordsIn, without } from "../values.js";
 import { editCallLists, editIdMap, editRawCalls, editRawFunction, editSignatures } from "./call-copies.js";
 import { changesFor } from "./call-places.js";
 import { type ChangedCalls, type Edits, mapSame, type PiecesEdit, type Thought, withFields } from "./edits.js";
 import { type EditedOutput, editOutput, outputItems } from "./output-items.js";
-import { editText, editTexts, parsedText } from "./texts.js";
+import { editText, editTexts } from "./texts.js";
 import { editReasoningText, editThought, signatureKey, thoughtIn } from "./thoughts.js";
 
 /** Key of Google's adapter for thought signatures by call id. */
@@ -40,7 +41,7 @@ export function answerFields(message: AIMessage, raw: RawEdit, text: string | un
   const items = raw.output?.items;
   const edited = editKwargs(kwargs, raw, lostIds);
   const isParsed = text !== undefined && "parsed" in edited;
-  const additional_kwargs = isParsed ? withFields(edited, { parsed: parsedText(text) }) : edited;
+  const additional_kwargs = isParsed ? withFields(edited, { parsed: valueIn(text) }) : edited;
   const response_metadata = withFields(metadata, {
     ...(items !== undefined && { output: items.length === 0 ? undefined : items }),
     ...(text !== undefined && { logprobs: undefined }),

@@ -1,5 +1,5 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
-import { jsonText, sortKeys } from "../../base/json-text.js";
+import { jsonText, sortKeys, valueIn } from "../../base/json-text.js";
 import { type Call, callsOf } from "../calls.js";
 import { type Fields, fieldsOf, isRecord, recordsIn, stringIn } from "../values.js";
 import { type CallCopy, callIn, copyIn, isCallBlock, placesOf } from "./call-places.js";
@@ -131,19 +131,11 @@ function sameArguments({ args: given, input }: RepeatedCall, { args }: Call): bo
   if (input !== undefined) {
     return typeof told !== "string" || told === input;
   }
-  const read = typeof given === "string" ? parsed(given) : given;
+  // Adapters read an empty text as no arguments.
+  const read = typeof given === "string" ? valueIn(given || "{}") : given;
   return !isRecord(read) || read === args || sameJson(read, args);
 }
 
 function sameJson(a: unknown, b: unknown): boolean {
   return jsonText(a) === jsonText(b) || jsonText(sortKeys(a)) === jsonText(sortKeys(b));
-}
-
-/** The arguments in a text; adapters read none as no arguments. */
-function parsed(text: string): unknown {
-  try {
-    return text === "" ? {} : (JSON.parse(text) as unknown);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,3 +1,4 @@
+import { valueIn } from "../../base/json-text.js";
 import { isRecord, stringIn, type Fields } from "../values.js";
 import { mapSame, type PiecesEdit, withFields } from "./edits.js";
 
@@ -63,7 +64,7 @@ function withText(block: unknown, text: string): unknown {
   const annotations = Array.isArray(fields["annotations"])
     ? { annotations: fields["annotations"].filter((annotation) => !pointsIntoText(annotation)) }
     : {};
-  const parsed = "parsed" in fields ? { parsed: parsedText(text) } : {};
+  const parsed = "parsed" in fields ? { parsed: valueIn(text) } : {};
   return withFields(fields, { text, ...annotations, ...parsed, logprobs: undefined });
 }
 
@@ -74,13 +75,4 @@ function pointsIntoText(annotation: unknown): boolean {
 /** A text that is one piece; undefined if it is removed. */
 export function editText(text: string, edit: PiecesEdit): string | undefined {
   return edit([text])[0];
-}
-
-/** The value of a structured output; undefined if the text is none any more. */
-export function parsedText(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
 }

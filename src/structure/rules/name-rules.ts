@@ -1,4 +1,5 @@
 import { AIMessage, HumanMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
+import { valueIn } from "../../base/json-text.js";
 import { changeMessage } from "../../messages/change-message.js";
 import { editMessage } from "../../messages/copies/edit-message.js";
 import { callsOf } from "../../messages/calls.js";
@@ -34,12 +35,11 @@ function objectOf(args: unknown): Record<string, unknown> {
   if (typeof args !== "string") {
     return { value: args };
   }
-  try {
-    const parsed: unknown = JSON.parse(args);
-    return isRecord(parsed) ? parsed : { value: parsed };
-  } catch {
+  const parsed = valueIn(args);
+  if (parsed === undefined) {
     return { INVALID_JSON: args };
   }
+  return isRecord(parsed) ? parsed : { value: parsed };
 }
 
 /** S20: a tool result names its tool. */

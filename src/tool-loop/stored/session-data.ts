@@ -1,6 +1,7 @@
 import { maxTries } from "../../base/tries.js";
 import { refuseSealedFields } from "../../sealed/keys/field.js";
 import { ConflictError } from "../../base/errors.js";
+import { valueIn } from "../../base/json-text.js";
 import type { ConversationSession } from "../../session/conversation-session.js";
 import { requireGroup, type StoreWith } from "../../store/groups.js";
 import type { SideChanges } from "../../store/side-fields.js";
@@ -120,12 +121,7 @@ function numberIn(stored: string | undefined): number {
 }
 
 function readReference(stored: string): SourceReference | undefined {
-  try {
-    const reference = JSON.parse(stored) as SourceReference;
-    return Number.isSafeInteger(reference.sourceNumber) && typeof reference.chunk?.text === "string"
-      ? reference
-      : undefined;
-  } catch {
-    return undefined;
-  }
+  const reference = valueIn(stored) as Partial<SourceReference> | null | undefined;
+  const isWhole = Number.isSafeInteger(reference?.sourceNumber) && typeof reference?.chunk?.text === "string";
+  return isWhole ? (reference as SourceReference) : undefined;
 }

@@ -1,7 +1,9 @@
 import { Buffer } from "node:buffer";
 import * as z from "zod/mini";
 import { BudgetError, ConfigurationError } from "../../base/errors.js";
+import { valueIn } from "../../base/json-text.js";
 import { anyText, lazy, nonEmptyText } from "../../base/options.js";
+import { fieldsOf } from "../../messages/values.js";
 
 /** A file that a user uploaded: its text, a link to it, or its bytes. */
 export interface UploadedContent {
@@ -95,16 +97,12 @@ export function bytesOf(upload: Upload): number {
 
 /** Parses a stored upload; undefined if it is damaged. */
 export function readUpload(stored: string): Upload | undefined {
-  try {
-    const upload = JSON.parse(stored) as Upload;
-    const { id, name, mimeType, sequence, text = "", url = "", messageId = "" } = upload;
-    const isWhole =
-      [id, name, mimeType, text, url, messageId].every((field: unknown) => typeof field === "string") &&
-      typeof sequence === "number";
-    return isWhole ? upload : undefined;
-  } catch {
-    return undefined;
-  }
+  const upload = fieldsOf(valueIn(stored));
+  const { id, name, mimeType, sequence, text = "", url = "", messageId = "" } = upload;
+  const isWhole =
+    [id, name, mimeType, text, url, messageId].every((field) => typeof field === "string") &&
+    typeof sequence === "number";
+  return isWhole ? (upload as unknown as Upload) : undefined;
 }
 
 /**
