@@ -1,7 +1,15 @@
 import { jsonText } from "../../base/json-text.js";
 import { type Fields, isRecord, stringIn } from "../values.js";
 import { callIn, changesFor, copyIn, isCallBlock } from "./call-places.js";
-import { type CallChange, type ChangedCalls, changedBy, mapSame, type NewCallFields, withFields } from "./edits.js";
+import {
+  type CallChange,
+  type ChangedCalls,
+  changedBy,
+  mapSame,
+  sameElements,
+  type NewCallFields,
+  withFields,
+} from "./edits.js";
 import { signatureKey } from "./thoughts.js";
 
 /** Arguments as the text in which providers' raw calls hold them. */
@@ -34,11 +42,10 @@ export function editCallLists({ valid, invalid }: CallLists, { changes }: Change
       lists[isReadable(place) ? "valid" : "invalid"].push(call);
     }
   });
-  return { valid: sameOr(valid, lists.valid), invalid: sameOr(invalid, lists.invalid) };
-}
-
-function sameOr(before: readonly Fields[], after: readonly Fields[]): readonly Fields[] {
-  return before.length === after.length && before.every((call, index) => call === after[index]) ? before : after;
+  return {
+    valid: sameElements(valid, lists.valid) ? valid : lists.valid,
+    invalid: sameElements(invalid, lists.invalid) ? invalid : lists.invalid,
+  };
 }
 
 function argumentsOf(change: CallChange): Record<string, unknown> | string | undefined {

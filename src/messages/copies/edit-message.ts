@@ -7,7 +7,14 @@ import { speakerOf } from "../roles.js";
 import { type Fields, isRecord } from "../values.js";
 import { answerFields, editRaw } from "./answer-fields.js";
 import { editCallBlocks } from "./call-copies.js";
-import type { CallChange, ChangedCalls, Edits, PiecesEdit, ThoughtEdit } from "./edits.js";
+import {
+  type CallChange,
+  type ChangedCalls,
+  type Edits,
+  type PiecesEdit,
+  sameElements,
+  type ThoughtEdit,
+} from "./edits.js";
 import { editText, editTexts, piecesBy } from "./texts.js";
 import { editThoughts } from "./thoughts.js";
 
@@ -105,11 +112,8 @@ function arranged(content: unknown, { blocks }: InnerEdit): unknown {
   if (blocks === undefined || !Array.isArray(content)) {
     return content;
   }
-  const given = content as readonly Block[];
-  const made = blocks(given);
-  const isSame =
-    made.length > 0 && made.length === given.length && made.every((block, place) => block === given[place]);
-  return isSame ? content : contentOf(made);
+  const made = blocks(content as readonly Block[]);
+  return made.length > 0 && sameElements(made, content) ? content : contentOf(made);
 }
 
 /** The content with its texts, thoughts and call blocks changed; the same value if they stay. */

@@ -75,6 +75,11 @@ export function mapSame<T>(list: readonly T[], change: (element: T, index: numbe
   return isSame ? list : changed;
 }
 
+/** True if the lists hold the same elements in the same order. */
+export function sameElements(a: readonly unknown[], b: readonly unknown[]): boolean {
+  return a.length === b.length && a.every((element, index) => element === b[index]);
+}
+
 /** The record with other values, or itself if they are the same; undefined removes a key. */
 export function withFields<T extends Fields>(record: T, values: Fields): T {
   const changed = Object.entries(values).filter(([key, value]) => record[key] !== value);

@@ -1,7 +1,7 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { signaturesKey } from "../../messages/copies/answer-fields.js";
 import { callIn, copyIn, isCallBlock, placesOf } from "../../messages/copies/call-places.js";
-import { withFields } from "../../messages/copies/edits.js";
+import { sameElements, withFields } from "../../messages/copies/edits.js";
 import { isThought, signatureKey, thoughtIn } from "../../messages/copies/thoughts.js";
 import { type Call, callsOf } from "../../messages/calls.js";
 import { type Block, blocksOf } from "../../messages/content.js";
@@ -29,15 +29,11 @@ export const googleAnswer: AnswerForm = (message, { model }) => {
   const base = isOwn ? ownContent(message) : foreignContent(message);
   const blocks = withCallBlocks(base, message);
   const signed = asksForSignatures(model) ? signedBlocks(blocks) : blocks;
-  const isSame = Array.isArray(message.content) && sameBlocks(signed, message.content);
+  const isSame = Array.isArray(message.content) && sameElements(signed, message.content);
   const hasCalls = signed.some(isCallBlock);
   const content = isSame ? message.content : hasCalls ? [...signed] : base.content;
   return withForm(base, { content });
 };
-
-function sameBlocks(a: readonly unknown[], b: readonly unknown[]): boolean {
-  return a.length === b.length && a.every((block, place) => block === b[place]);
-}
 
 /** Texts and calls of another provider's answer; `functionCall` blocks are such as this form gave it. */
 function foreignContent(message: BaseMessage): BaseMessage {

@@ -1,6 +1,7 @@
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { textBlock } from "../../messages/content.js";
 import { changeContent } from "../../messages/copies/change-content.js";
+import { sameElements } from "../../messages/copies/edits.js";
 import type { FittedHistory } from "./fit-history.js";
 import type { ShownResult } from "./loop-reduction.js";
 import type { ContentPart } from "./token-meter.js";
@@ -62,7 +63,7 @@ export class MessageAssembly {
       return message;
     }
     const known = this.#carriers.get(message);
-    if (known?.parts.length === parts.length && known.parts.every((part, index) => part === parts[index])) {
+    if (known !== undefined && sameElements(known.parts, parts)) {
       return known.carrier;
     }
     const { content } = message;
