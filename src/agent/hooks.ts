@@ -384,10 +384,7 @@ class SkipWatch {
 }
 
 /** The marked part of a model call's request; before langchain 1.1 without `systemMessage`. */
-interface MarkedFields {
-  readonly messages: BaseMessage[];
-  readonly systemMessage?: SystemMessage;
-}
+type MarkedFields = Pick<CallRequest, "messages" | "systemMessage">;
 
 /**
  * The request with the system text of the conversation in its own, where the provider takes one. ChatAnthropic sends

@@ -16,7 +16,6 @@ import { sealedIn } from "../messages/calls.js";
 import type { ProfileChoice } from "../structure/profiles/check-profile.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";
 import type { RepairPlan } from "../structure/options.js";
-import type { ModelProfile } from "../structure/seam/profile-of.js";
 import {
   modelInput,
   type ModelPlan,
@@ -46,9 +45,7 @@ export interface RunSetting {
 }
 
 /** A model call, and the repair of its request. */
-interface RequestSetting {
-  readonly plan: RepairPlan;
-  readonly profile: ModelProfile;
+interface RequestSetting extends ModelPlan {
   readonly config: RunnableConfig;
   readonly call: Pick<ReducerRequest, "model" | "system" | "tools">;
   /** Calls the model, or another one, as the request does, with other messages. */

@@ -1,5 +1,6 @@
 import type { CheckpointPendingWrite } from "@langchain/langgraph-checkpoint";
 import { maxTries } from "../base/tries.js";
+import type { KnownPlace } from "./config.js";
 import type { SaverParts } from "./saver-parts.js";
 import { changedThread, corruptCheckpoint } from "./thread-errors.js";
 import type { OpenedCheckpoint, ThreadReader } from "./thread-reader.js";
@@ -26,12 +27,8 @@ export interface ChannelHistory {
   seed?: unknown;
 }
 
-/** The start of the walk. */
-export interface HistoryRequest {
-  readonly threadId: string;
-  readonly ns: string;
-  /** Empty for the newest checkpoint. */
-  readonly id: string;
+/** The start of the walk; with an empty id, the newest checkpoint. */
+export interface HistoryRequest extends KnownPlace {
   readonly channels: readonly string[];
 }
 

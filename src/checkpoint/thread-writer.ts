@@ -1,6 +1,7 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { maxTries } from "../base/tries.js";
 import { timeoutError } from "../redis/errors.js";
+import type { KnownPlace } from "./config.js";
 import { encodeRecord, type EncodedRecord } from "./encode-record.js";
 import type { KnownThread } from "./known-items.js";
 import type { SaverParts } from "./saver-parts.js";
@@ -10,12 +11,8 @@ import { tooLargeItem } from "./thread-errors.js";
 import { callOf, putCalls } from "./thread-store.js";
 
 /** A record that is to be written. */
-export interface PlannedRecord extends Omit<RecordHeader, "ranges"> {
+export interface PlannedRecord extends Omit<RecordHeader, "ranges">, KnownPlace {
   readonly kind: "checkpoint" | "writes";
-  readonly threadId: string;
-  readonly ns: string;
-  /** The id of the checkpoint. */
-  readonly id: string;
   /** The record's text, by parts; taken at the moment of the call. */
   readonly segments: Promise<readonly Segment[]>;
   readonly serde: SerializerProtocol;

@@ -1,17 +1,10 @@
 import { refusalFrom, refuseFenced, refuseOwner } from "../store/refusals.js";
 import type { SessionRef } from "../store/session-ref.js";
 import { keyNames } from "../store/writer-keys.js";
+import type { InMemorySession } from "./session.js";
 
 /** Checks of the gate in their order; the owner is always checked. A hold is checked by its epoch, then its fence. */
 export type Check = "erased" | "key" | "hold";
-
-/** The fields of a session that the gate checks. */
-export interface Gated {
-  readonly epoch: string;
-  readonly fence: number;
-  readonly key: string;
-  readonly ownership: { readonly owner: string | undefined };
-}
 
 /** All checks: those of a write. */
 export const everyCheck: readonly Check[] = ["erased", "key", "hold"];
@@ -56,7 +49,7 @@ export interface Repetition<Answer> {
 
 interface GatedCall<Answer> {
   /** Undefined where the session does not exist. */
-  readonly stored: Gated | undefined;
+  readonly stored: InMemorySession | undefined;
   readonly isErased: boolean;
   readonly checks: readonly Check[];
   /** Asked behind the checks that say who may know of the first call, before those that it made fail itself. */

@@ -7,6 +7,7 @@ import {
   type TurnMark,
   type TurnRemainder,
 } from "../store/turns.js";
+import type { InMemorySession } from "./session.js";
 
 /** Marks of the turns of a session. */
 export interface InMemoryTurns {
@@ -15,11 +16,7 @@ export interface InMemoryTurns {
   readonly discarded: string[];
 }
 
-interface TurnLog {
-  readonly turns: InMemoryTurns;
-  readonly base: number;
-  readonly log: readonly string[];
-}
+type TurnLog = Pick<InMemorySession, "turns" | "base" | "log">;
 
 /** Returns the turn as it is stored if the claim does not fit it; undefined if it does. */
 export function storedTurn(

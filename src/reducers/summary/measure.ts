@@ -1,6 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { cutByCount, type CountTarget, type NoCut } from "../../messages/cut-by-count.js";
 import type { Sections } from "../../messages/sections.js";
+import type { ViewLimit } from "../../store/session-writes.js";
 import { countMessages, countTotal } from "../../tokens/counted-messages.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
 import type { TokenBudget } from "../options.js";
@@ -17,7 +18,7 @@ export interface JudgedSummary {
 
 /** How a summarization reducer measures: in messages or in tokens. */
 export interface SummaryMeasure {
-  readonly viewLimit: { readonly messages?: number; readonly tokens?: number };
+  readonly viewLimit: ViewLimit;
   /** Undefined if tokens do not matter. */
   readonly tokenCounter: TokenCounter | undefined;
   /** Returns the indexes of what stays beside a new summary; `replaced` holds the summaries that it will replace. */

@@ -6,6 +6,7 @@ import { roleOf } from "../../messages/roles.js";
 import { countMessages } from "../../tokens/counted-messages.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
 import type { ChatHistoryReducer, ReducerRequest } from "../chat-history-reducer.js";
+import type { TokenBudget } from "../options.js";
 import { joinOutcomes } from "../pipe-reducers.js";
 import type { ReductionOutcome } from "../reduction-outcome.js";
 import type { ChatHistorySummarizationReducerOptions } from "../summary/summarization-options.js";
@@ -32,10 +33,7 @@ export interface TieredReduction {
 }
 
 /** Tokens within which a tier has to bring the messages. */
-interface TierBudget {
-  readonly maxTokens: number;
-  readonly targetTokens: number;
-}
+type TierBudget = Pick<TokenBudget, "maxTokens" | "targetTokens">;
 
 /** Runs the tiers until the target is met. */
 export async function reduceInTiers(
