@@ -7,6 +7,26 @@ export interface ViewSize {
 }
 
 /**
+ * Sum of a model's token usage over stored answers.
+ * @example
+ * import { RedisChatMemory } from "langchain-redis-memory";
+ *
+ * const memory = new RedisChatMemory({ url: "redis://localhost:6379", trackUsage: true });
+ * const session = await memory.sessions.get("chat-7");
+ * for (const [model, { input_tokens, output_tokens }] of Object.entries(session?.usage ?? {})) {
+ *   console.log(`${model}: ${input_tokens} tokens read, ${output_tokens} written`);
+ * }
+ */
+export interface UsageSum {
+  /** Tokens of the prompts. */
+  readonly input_tokens: number;
+  /** Tokens of the answers. */
+  readonly output_tokens: number;
+  /** Total, as the provider counts it. */
+  readonly total_tokens: number;
+}
+
+/**
  * Events for logs and metrics, distinguished by `type`. They hold session ids, positions and message ids, never message
  * text. Errors thrown by the handler are ignored.
  *
@@ -36,12 +56,16 @@ export interface ViewSize {
  *   `summary`, the `transcript`, or `nothing` where no session is at hand. Once per change.
  * - `thinking_dropped`: thoughts that a model of Claude's had bound to another prefix were left out of a request.
  */
-export type MemoryEvent =
+export type MemoryEvent = {
+  /**
+   * The session that it is about: of calls in a row that of the last one, of an event per model that of its first
+   * request. `""` for a call that concerns no single session; for a list that another package wrote, its Redis key.
+   */
+  readonly sessionId: string;
+} & (
   | {
       /** One round trip to Redis was made. */
       readonly type: "command";
-      /** The session of the call; `""` for a call that concerns no single session. */
-      readonly sessionId: string;
       /** The store's method, such as `append`. */
       readonly operation: string;
       /** Duration in milliseconds, including the wait for a connection. */
@@ -52,8 +76,6 @@ export type MemoryEvent =
   | {
       /** Calls in a row timed out on one open connection. */
       readonly type: "connection_stalled";
-      /** The session of the last of these calls; `""` if it concerned no single session. */
-      readonly sessionId: string;
       /** The store's method that timed out last, such as `append`. */
       readonly operation: string;
       /** How many calls in a row timed out: 3. */
@@ -62,8 +84,6 @@ export type MemoryEvent =
   | {
       /** A stored record could not be read and was omitted from the result. */
       readonly type: "record_skipped";
-      /** The session, or the Redis key of a list that another package wrote. */
-      readonly sessionId: string;
       /** Position in the log; undefined for a record outside the log. */
       readonly position: number | undefined;
       /** Why it could not be read: a `RecordError`; in a rebuild also an `EncryptionError`, with which reads fail. */
@@ -72,8 +92,6 @@ export type MemoryEvent =
   | {
       /** A batch operation skipped a session. */
       readonly type: "session_skipped";
-      /** The skipped session. */
-      readonly sessionId: string;
       /** The batch operation: `reencrypt`, `reindex` or `exportOwner`. */
       readonly operation: string;
       /** Why: a `MemoryError`, such as an `EncryptionError` `unknown_key`. */
@@ -82,24 +100,18 @@ export type MemoryEvent =
   | {
       /** A part of the session is missing in Redis; the result holds the rest. */
       readonly type: "damaged";
-      /** The session that it is about. */
-      readonly sessionId: string;
       /** The store's method that noticed it, such as `readView`. */
       readonly operation: string;
     }
   | {
       /** A message id was written again with other content; the first content was kept. */
       readonly type: "conflict_kept";
-      /** The session that it is about. */
-      readonly sessionId: string;
       /** The id that was written twice. */
       readonly messageId: string;
     }
   | {
       /** An orphan tool result was omitted from the view. */
       readonly type: "tool_result_hidden";
-      /** The session that it is about. */
-      readonly sessionId: string;
       /** The id of the tool message, if it has one. */
       readonly messageId: string | undefined;
       /** The id of the call that it answers. */
@@ -108,8 +120,6 @@ export type MemoryEvent =
   | {
       /** A reduction was stored. */
       readonly type: "reduced";
-      /** The session that it is about. */
-      readonly sessionId: string;
       /** The view's size before the reduction. */
       readonly before: ViewSize;
       /** The view's size after the reduction. */
@@ -120,24 +130,18 @@ export type MemoryEvent =
   | {
       /** A turn waits, because another turn holds the session; reported once per turn. */
       readonly type: "turn_waits";
-      /** The session that it is about. */
-      readonly sessionId: string;
       /** True if the holder is a turn of this process. */
       readonly isHeldHere: boolean;
     }
   | {
       /** An already stored turn was sent again; nothing was written. */
       readonly type: "turn_repeated";
-      /** The session that it is about. */
-      readonly sessionId: string;
       /** The turn's id, where the caller gave one. */
       readonly turnId: string | undefined;
     }
   | {
       /** A part of a turn was not stored. */
       readonly type: "turn_not_stored";
-      /** The session that it is about. */
-      readonly sessionId: string;
       /** The turn's id, where the caller gave one. */
       readonly turnId: string | undefined;
       /** The reason; {@link MemoryEvent} explains the words. */
@@ -148,61 +152,40 @@ export type MemoryEvent =
   | {
       /** A reduction was not stored, because another writer changed the view first. */
       readonly type: "reduction_stale";
-      /** The session that it is about. */
-      readonly sessionId: string;
     }
   | {
       /** A reduction failed; the session is as it was. */
       readonly type: "reduction_failed";
-      /** The session that it is about. */
-      readonly sessionId: string;
       /** The reducer's or the store's error. */
       readonly error: unknown;
     }
   | {
       /** A session got its title from the model of the option `titles`. */
       readonly type: "titled";
-      /** The session that it is about. */
-      readonly sessionId: string;
       /** Tokens of the call, where the model says them. */
-      readonly usage?: {
-        /** Tokens of the prompt. */
-        readonly input_tokens: number;
-        /** Tokens of the title. */
-        readonly output_tokens: number;
-        /** Total, as the provider counts it. */
-        readonly total_tokens: number;
-      };
+      readonly usage?: UsageSum;
     }
   | {
       /** No title could be made; the session is as it was. */
       readonly type: "title_failed";
-      /** The session that it is about. */
-      readonly sessionId: string;
       /** The model's or the store's error. */
       readonly error: unknown;
     }
   | {
       /** Messages were changed on their way to a model. */
       readonly type: "repaired";
-      /** The session that it is about. */
-      readonly sessionId: string;
       /** The violated structure rules, such as `S07`, each once. */
       readonly rules: readonly string[];
     }
   | {
       /** The adapter of a model was not known, with the profile `auto`; reported once per class of models. */
       readonly type: "profile_guessed";
-      /** The session of the first request. */
-      readonly sessionId: string;
       /** The model's class, or `several models` where models of several adapters may answer. */
       readonly className: string;
     }
   | {
       /** The size of a request to a model is known. */
       readonly type: "context_usage";
-      /** The session that it is about. */
-      readonly sessionId: string;
       /** The model's name; undefined where it is not known. */
       readonly model: string | undefined;
       /** Tokens of the whole request: system prompt, tools, view and input. */
@@ -217,8 +200,6 @@ export type MemoryEvent =
   | {
       /** A provider refused a request as too long. */
       readonly type: "context_overflow";
-      /** The session that it is about. */
-      readonly sessionId: string;
       /** Tokens of the window, where the provider told it. */
       readonly window?: number;
       /** Tokens of the request, where the provider told it. */
@@ -229,16 +210,12 @@ export type MemoryEvent =
   | {
       /** The window of a model is not known; reported once per model. */
       readonly type: "window_unknown";
-      /** The session of the first request. */
-      readonly sessionId: string;
       /** The model's name, else its class. */
       readonly model: string;
     }
   | {
       /** A request went out without a compaction that its model cannot read; reported once per change. */
       readonly type: "compaction_dropped";
-      /** The session that it is about. */
-      readonly sessionId: string;
       /** The answer that holds the compaction. */
       readonly messageId: string | undefined;
       /** The provider that compacted. */
@@ -249,8 +226,6 @@ export type MemoryEvent =
   | {
       /** Thoughts were left out of a request; reported once per change, though later requests leave out the same. */
       readonly type: "thinking_dropped";
-      /** The session that it is about. */
-      readonly sessionId: string;
       /** The change in front of the first of them; `unstamped` if it was not made through this package. */
       readonly cause: "system" | "tools" | "messages" | "unstamped";
       /** Index of the first message that lost a thought, in the request. */
@@ -259,7 +234,8 @@ export type MemoryEvent =
       readonly sent: number;
       /** Number of thoughts that were left out. */
       readonly dropped: number;
-    };
+    }
+);
 
 /** Receives every {@link MemoryEvent}; called synchronously, so keep it short. */
 export type MemoryEventHandler = (event: MemoryEvent) => void;

@@ -19,4 +19,5 @@ export type {
 } from "../sessions/search-requests.js";
 export type { SessionProblem } from "../sessions/problems.js";
 export type { ReencryptProgress } from "../sessions/reencrypt-sessions.js";
-export type { ListedSession, StoredSession, UsageSum } from "../sessions/stored-sessions.js";
+export type { UsageSum } from "../base/events.js";
+export type { ListedSession, StoredSession } from "../sessions/stored-sessions.js";

@@ -6,6 +6,7 @@ import type { Round } from "../messages/rounds.js";
 import { ConfigurationError } from "../base/errors.js";
 import { anyText, lazy, objectWith, parseOptions, positiveInteger, withoutUndefined } from "../base/options.js";
 import { readRunNames } from "../session/identity.js";
+import type { SessionAccess } from "../store/lists.js";
 import { fitJson, fitMessages, fitText } from "./fit-rounds.js";
 import { linesOf } from "./round-format.js";
 
@@ -53,13 +54,7 @@ export interface ChatMemoryModuleOptions extends Omit<RetrieveOptions, "sessionI
   /** The memory to retrieve from; each retrieval then names its session. Give this or `history`, not both. */
   readonly memory?: {
     /** The history of a session; bound to an owner if the run names one. */
-    history(
-      sessionId: string,
-      identity?: {
-        /** Owner to whom the history is bound. */
-        readonly owner?: string;
-      },
-    ): RoundSource;
+    history(sessionId: string, identity?: SessionAccess): RoundSource;
   };
 }
 
@@ -145,10 +140,7 @@ export class ChatMemoryModule<F extends RoundFormat = "text"> extends Runnable<
     return this.#retrieve(options, {});
   }
 
-  async #retrieve<G extends RoundFormat>(
-    options: RetrieveOptions<G>,
-    identity: { readonly owner?: string },
-  ): Promise<Retrieved<G>> {
+  async #retrieve<G extends RoundFormat>(options: RetrieveOptions<G>, identity: SessionAccess): Promise<Retrieved<G>> {
     const given = parseOptions("retrieve", retrieveSchema(), options);
     const settings = { ...defaults, ...withoutUndefined(this.#options), ...withoutUndefined(given) };
     refuseShortJson(settings);
@@ -170,7 +162,7 @@ export class ChatMemoryModule<F extends RoundFormat = "text"> extends Runnable<
     );
   }
 
-  #source(sessionId: string | undefined, identity: { readonly owner?: string }): RoundSource {
+  #source(sessionId: string | undefined, identity: SessionAccess): RoundSource {
     const { history, memory } = this.#options;
     if (history !== undefined) {
       if (sessionId !== undefined) {

@@ -1,25 +1,6 @@
+import type { UsageSum } from "../base/events.js";
 import type { SessionDetails, SessionSummary } from "../store/lists.js";
 import { isLocked, namesIn, type SessionMetadata } from "../session/labels.js";
-
-/**
- * Sum of a model's token usage over stored answers.
- * @example
- * import { RedisChatMemory } from "langchain-redis-memory";
- *
- * const memory = new RedisChatMemory({ url: "redis://localhost:6379", trackUsage: true });
- * const session = await memory.sessions.get("chat-7");
- * for (const [model, { input_tokens, output_tokens }] of Object.entries(session?.usage ?? {})) {
- *   console.log(`${model}: ${input_tokens} tokens read, ${output_tokens} written`);
- * }
- */
-export interface UsageSum {
-  /** Tokens of the prompts. */
-  readonly input_tokens: number;
-  /** Tokens of the answers. */
-  readonly output_tokens: number;
-  /** Total, as the provider counts it. */
-  readonly total_tokens: number;
-}
 
 /** A session in a list. Times are milliseconds since 1970, server time. */
 export interface ListedSession {

@@ -3,6 +3,7 @@ import type { ModelUsage, SessionLabel } from "./lists.js";
 import { checkAmount, checkInteger, checkOptional, notNegative, positive } from "./request-checks.js";
 import { checkSessionId, type SessionRef } from "./session-ref.js";
 import type { StoredReduction } from "./session-pages.js";
+import type { SessionView } from "./session-reads.js";
 import type { IdentifiedRecord, RecordIdentity } from "./session-writes.js";
 import type { TurnMark } from "./turns.js";
 
@@ -47,17 +48,9 @@ export interface SessionCopies {
 }
 
 /** State of a session without its log. Times are milliseconds since 1970. */
-export interface KeptState {
-  /** Position of the first record. */
-  readonly base: number;
-  /** Position from which the view shows the log as it is. */
-  readonly start: number;
+export interface KeptState extends Pick<SessionView, "base" | "start" | "head" | "headCount"> {
   /** Rounds that have begun; more than the log holds after retention `discard`. */
   readonly rounds: number;
-  /** The head; `""` if there is none. */
-  readonly head: string;
-  /** Messages that the head stands for. */
-  readonly headCount: number;
   /** Tokens of the view under `counter`; undefined where not known. */
   readonly tokens?: number;
   /** Id of the token counter. */

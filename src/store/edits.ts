@@ -1,4 +1,10 @@
-import type { ReplaceTailRequest, AppendResult, IdentifyRecord, RewindRequest } from "./session-writes.js";
+import type {
+  AppendResult,
+  IdentifyRecord,
+  RecordIdentity,
+  ReplaceTailRequest,
+  RewindRequest,
+} from "./session-writes.js";
 import type { SessionRef } from "./session-ref.js";
 
 /**
@@ -89,10 +95,5 @@ export interface RecordSwap {
   /** The text to put in its place. */
   readonly text: string;
   /** The record's id and its new digest; left out where the digest stays as it is. */
-  readonly identity?: {
-    /** The message's id. */
-    readonly id: string;
-    /** The digest to store for that id. */
-    readonly digest: string;
-  };
+  readonly identity?: RecordIdentity;
 }

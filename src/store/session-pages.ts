@@ -1,5 +1,6 @@
 import type { ViewSize } from "../base/events.js";
 import { checkInteger, checkOptional } from "./request-checks.js";
+import type { LogPage } from "./session-reads.js";
 
 /** Number of reductions that a session remembers; the oldest are forgotten first. */
 export const maxReductions = 100;
@@ -18,28 +19,18 @@ export interface StoredPageRequest {
   readonly limit: number;
 }
 
-/** A page of the log. */
-export interface StoredPage {
+/** A page of the log, with the state of the session. */
+export interface StoredPage extends LogPage {
   /** `""` if the session does not exist. */
   readonly epoch: string;
   /** The session's `rev`. */
   readonly rev: string;
-  /** The page's records, oldest first. */
-  readonly records: readonly string[];
-  /** Position of the first record. */
-  readonly from: number;
   /** The position behind the last record of the page, also where records of it are missing. */
   readonly to: number;
-  /** Position of the oldest record that is kept. */
-  readonly base: number;
   /** Position from which the view shows the log as it is. */
   readonly start: number;
-  /** The position that the next record will get. */
-  readonly next: number;
   /** The session's head if the page begins before the start; else `""`. */
   readonly head: string;
-  /** True if a part of the session is missing. */
-  readonly damaged: boolean;
 }
 
 /** Statistics of a session; times in milliseconds since 1970. */

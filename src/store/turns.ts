@@ -52,10 +52,11 @@ export interface StoredTurn extends TurnMark {
  * await store.edits.rewind({ id: "chat-7" }, { epoch, rev, next, to: 0, forget: [hello.id], turns });
  * console.log(await store.beside.readTurn({ id: "chat-7" }, turn.name)); // undefined
  */
-export type TurnRemainder =
+export type TurnRemainder = {
+  /** The turn's name. */
+  readonly name: string;
+} & (
   | {
-      /** The turn's name. */
-      readonly name: string;
       /** Records of the turn that stay. */
       readonly count: number;
       /** Position of the first of them. */
@@ -64,13 +65,12 @@ export type TurnRemainder =
       readonly removed?: undefined;
     }
   | {
-      /** The turn's name. */
-      readonly name: string;
       /** Records that the turn loses. */
       readonly removed: number;
       /** Not given together with `removed`. */
       readonly count?: undefined;
-    };
+    }
+);
 
 /** Turn of a record, for `rebuild`. */
 export interface TurnOfRecord {

@@ -49,20 +49,20 @@ export function withKey(stored: string, current: string | undefined): string {
 }
 
 /** The stored record of an id with another digest; of a discarded record, its digest. */
-export type DifferingRecord =
+export type DifferingRecord = {
+  /** The record's index in the request. */
+  readonly index: number;
+} & (
   | {
-      /** The record's index in the request. */
-      readonly index: number;
       /** The stored record. */
       readonly record: string;
       /** Not given together with `record`. */
       readonly digest?: undefined;
     }
   | {
-      /** The record's index in the request. */
-      readonly index: number;
       /** The digest that is remembered. */
       readonly digest: string;
       /** Absent: the record was discarded. */
       readonly record?: undefined;
-    };
+    }
+);

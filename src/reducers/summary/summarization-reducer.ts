@@ -3,6 +3,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import { sectionsOf, type Sections } from "../../messages/sections.js";
 import { SummaryError } from "../../base/errors.js";
 import type { ViewSize } from "../../base/events.js";
+import type { ViewLimit } from "../../store/session-writes.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
 import { ChatHistoryReducer, type ReducerRequest } from "../chat-history-reducer.js";
 import { FailurePause } from "./failure-pause.js";
@@ -55,12 +56,7 @@ export class ChatHistorySummarizationReducer extends ChatHistoryReducer {
     return "ChatHistorySummarizationReducer";
   }
 
-  override get viewLimit(): {
-    /** The most messages of a view that is left as it is. */
-    readonly messages?: number;
-    /** The most tokens of a view that is left as it is, without `perRequest`. */
-    readonly tokens?: number;
-  } {
+  override get viewLimit(): ViewLimit {
     return this.#settings.measure.viewLimit;
   }
 
