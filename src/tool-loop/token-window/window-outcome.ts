@@ -8,7 +8,6 @@ export type WindowSection = "system" | "user" | "tools" | "uploads" | "history" 
 
 /** Something that was not sent, or only in part. The stored data stays whole. */
 export type DroppedPart =
-  /** A whole round. */
   | {
       /** Stored messages of earlier turns. */
       readonly section: "history";
@@ -21,7 +20,6 @@ export type DroppedPart =
       /** The id of the round's first message, if it has one. */
       readonly firstMessageId?: string;
     }
-  /** Stored system messages and summaries. */
   | {
       /** Stored messages of earlier turns. */
       readonly section: "history";
@@ -32,11 +30,10 @@ export type DroppedPart =
       /** Tokens that they would have taken. */
       readonly tokens: number;
     }
-  /** Sources of a tool result; of `shortened` ones only the end of the text. */
   | {
       /** Tool results of this turn. */
       readonly section: "loop";
-      /** Sources of a tool result. */
+      /** Sources of a tool result, whole or the end of their text. */
       readonly kind: "sources";
       /** The id of the call whose result it is. */
       readonly toolCallId: string;
@@ -45,7 +42,6 @@ export type DroppedPart =
       /** The numbers of the sources of which only the beginning was sent. */
       readonly shortened: readonly number[];
     }
-  /** The end of a tool result: `shown` of its `of` characters are sent. */
   | {
       /** Tool results of this turn. */
       readonly section: "loop";
@@ -58,7 +54,6 @@ export type DroppedPart =
       /** Characters of the whole text. */
       readonly of: number;
     }
-  /** Image number `index` of a tool result. */
   | {
       /** Tool results of this turn. */
       readonly section: "loop";
@@ -69,11 +64,10 @@ export type DroppedPart =
       /** The image's place among the result's images, from 0. */
       readonly index: number;
     }
-  /** The end of an upload: `shown` of its `of` characters are sent. An image is always dropped whole. */
   | {
       /** Files that the user uploaded. */
       readonly section: "uploads";
-      /** The end of an upload's text, or a whole image. */
+      /** The end of an upload's text, or an image, which is always dropped whole. */
       readonly kind: "upload";
       /** The upload's id. */
       readonly id: string;
