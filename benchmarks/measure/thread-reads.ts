@@ -30,30 +30,35 @@ async function timesOf(name: string, work: () => Promise<unknown>, count = 40): 
   return { name, passed: medianOf(passed), fastest: Math.min(...passed.slice(2)), busy: medianOf(busy) };
 }
 
-/** Stores a thread of so many checkpoints, all of which show the same messages. */
-async function fill(saver: BaseCheckpointSaver, threadId: string, sizes: { messages: number; checkpoints: number }) {
-  const messages = earlierMessages(sizes.messages);
-  let config: object = at(threadId);
-  for (let step = 0; step < sizes.checkpoints; step += 1) {
+/** Stores one more checkpoint of a thread with each call; all of them show the same messages. */
+function puttingTo(saver: BaseCheckpointSaver, threadId: string, count: number): () => Promise<void> {
+  const messages = earlierMessages(count);
+  let [config, step]: [object, number] = [at(threadId), 0];
+  return async () => {
     const values = { messages: [...messages], step };
     const versions = { messages: 1, step };
     const checkpoint = { ...emptyCheckpoint(), id: uuid6(step), channel_values: values, channel_versions: versions };
     const metadata = { source: "loop", step, parents: {} } as const;
     config = await saver.put(config, checkpoint, metadata, step === 0 ? versions : { step });
-  }
+    step += 1;
+  };
 }
 
-/** Medians of reads of a thread of 1,100 messages, and of threads of 10 to 10,000 checkpoints of 100 messages. */
+/** Times of calls on a thread of 1,100 messages, and on threads of 10 to 10,000 checkpoints of 100 messages. */
 export async function readsOf(saver: BaseCheckpointSaver, counts: readonly number[]) {
-  await fill(saver, "long", { messages: 1_100, checkpoints: 3 });
-  const long = await timesOf("getTuple", () => saver.getTuple(at("long")));
-  const scale: { readonly checkpoints: number; readonly get: CallTime; readonly list: CallTime }[] = [];
-  for (const checkpoints of counts) {
-    const threadId = `of-${checkpoints}`;
-    await fill(saver, threadId, { messages: 100, checkpoints });
+  const callsOf = async (threadId: string, { messages, checkpoints }: { messages: number; checkpoints: number }) => {
+    const put = puttingTo(saver, threadId, messages);
+    for (let step = 0; step < checkpoints; step += 1) {
+      await put();
+    }
     const get = await timesOf("getTuple", () => saver.getTuple(at(threadId)));
     const list = await timesOf("list", () => listed(saver, threadId, 10));
-    scale.push({ checkpoints, get, list });
+    return { checkpoints, get, list, put: await timesOf("put", put) };
+  };
+  const long = await callsOf("long", { messages: 1_100, checkpoints: 3 });
+  const scale: (typeof long)[] = [];
+  for (const checkpoints of counts) {
+    scale.push(await callsOf(`of-${checkpoints}`, { messages: 100, checkpoints }));
   }
   return { long, scale };
 }

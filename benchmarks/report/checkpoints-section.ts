@@ -31,16 +31,17 @@ export function checkpointsSection({ steps, growths, agents, reads, kept }: Chec
       { title: "A step", head: growthHead, rows: growths.map(growthRow) },
       {
         title: "An agent of 20 steps, with a model that takes 2 ms",
-        head: ["checkpointer", "time", "of it processor time of the process"],
-        rows: agents.map(({ name, passed, busy }) => [name, time(passed), time(busy)]),
+        head: ["checkpointer", "time", "fastest of 9", "processor time of the process"],
+        rows: agents.map(({ name, passed, fastest, busy }) => [name, time(passed), time(fastest), time(busy)]),
       },
       {
-        title: "Reads of RedisSaver: median, fastest of 40, processor time of the process (median)",
-        head: ["thread", "getTuple", "list, limit 10"],
+        title: "Calls of RedisSaver: median, fastest of 40, processor time of the process (median)",
+        head: ["thread", "getTuple", "list, limit 10", "put"],
         rows: [
-          ["1,100 messages", timesText(reads.long), "–"],
-          ...reads.scale.map(({ checkpoints, get, list }) => {
-            return [`100 messages, ${whole(checkpoints)} checkpoints`, timesText(get), timesText(list)];
+          ["1,100 messages", timesText(reads.long.get), "–", timesText(reads.long.put)],
+          ...reads.scale.map(({ checkpoints, get, list, put }) => {
+            const name = `100 messages, ${whole(checkpoints)} checkpoints`;
+            return [name, timesText(get), timesText(list), timesText(put)];
           }),
         ],
       },
@@ -87,7 +88,7 @@ function targetsOf(ours: Growth, { long, scale }: CheckpointFigures["reads"]): T
   const spread = scale.at(-1)!.get.busy / scale[0]!.get.busy;
   return [
     target("bytes stored a step", `≤ 2,500 B`, `${whole(growth)} B`, growth <= 2_500),
-    target("getTuple of 1,100 messages, fastest of 40", "≤ 20 ms", time(long.fastest), long.fastest <= 20),
+    target("getTuple of 1,100 messages, fastest of 40", "≤ 20 ms", time(long.get.fastest), long.get.fastest <= 20),
     target(
       "getTuple from the fewest checkpoints to the most, processor time",
       "≤ 2 ×",
