@@ -50,3 +50,19 @@ it("a session that was written to stands in front, also where another process re
     client.disconnect();
   }
 });
+
+it("a list that was lost is made anew, with each session at its place by time", async () => {
+  const redis = { keyPrefix: uniquePrefix() };
+  const memory = newMemory({ redis });
+  for (const sessionId of ["first", "second", "third", "first"]) {
+    await memory.history(sessionId, { owner }).append([human(sessionId)]);
+    await memory.drain();
+  }
+  const listed = async () => (await memory.sessions.list({ owner })).sessions.map(({ sessionId }) => sessionId);
+  const before = await listed();
+  const client = new Redis(sharedRedisUrl());
+  await client.unlink(await client.keys(`${redis.keyPrefix}:{owner:*`)).finally(() => client.disconnect());
+  expect(await listed()).toEqual([]);
+  await memory.sessions.reindex();
+  expect(await listed()).toEqual(before);
+});

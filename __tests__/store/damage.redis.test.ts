@@ -32,6 +32,18 @@ describe("A session with a missing key", () => {
     await client.hgetall(keys.state),
   ];
 
+  it("still knows what was discarded when it was rebuilt", async () => {
+    const gone = chat.slice(0, 4);
+    const discard = { forget: gone.map(({ id }) => id), remember: { count: 100, seconds: 600 } };
+    const view = await store.readView({ id: "s" });
+    await store.commitReduction({ id: "s" }, { ...asRead(view), start: 4, head: "", headCount: 0, discard });
+    await unlink(["ids"]);
+    await store.edits.rebuild({ id: "s" }, identify);
+    const again = [...gone, record("n")];
+    const appended = { appended: 1, duplicates: gone.length, conflicts: [], next: 7 };
+    expect(await store.append({ id: "s" }, { records: again })).toMatchObject(appended);
+  });
+
   describe.each(missing.map((parts) => [parts.join(" and "), parts] as const))("(%s)", (_, parts) => {
     it("refuses appends, commits and rewinds, and changes nothing", async () => {
       const view = await store.readView({ id: "s" });
