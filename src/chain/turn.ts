@@ -340,14 +340,13 @@ export class ChainTurn {
 }
 
 /** A turn as the model can read it. */
-async function readableFor(
+function readableFor(
   opened: OpenTurn,
   session: ConversationSession,
   { adapter, config }: { readonly adapter: Adapter | undefined; readonly config: Partial<RunnableConfig> },
-): Promise<OpenTurn> {
-  return sealedIn(opened.history, adapter) === undefined
-    ? opened
-    : (await reading()).reducedTurn(session, opened, { adapter, trace: traceOf(config) });
+): OpenTurn | Promise<OpenTurn> {
+  const reduced = async () => (await reading()).reducedTurn(session, opened, { adapter, trace: traceOf(config) });
+  return sealedIn(opened.history, adapter) === undefined ? opened : reduced();
 }
 
 /** True where no model is in sight whose name or class is known. */

@@ -21,16 +21,6 @@ export function sideArguments({ set = {}, remove = [], bound }: SideChanges = {}
   return { request: { sets: pairs.length / 2, bound }, args: [...pairs, ...removed] };
 }
 
-/** The limits of the view beyond which the script returns it. */
-function limitFields({ viewLimit }: AppendRequest) {
-  return { maxMessages: viewLimit?.messages, maxTokens: viewLimit?.tokens, maxFromStart: viewLimit?.fromStart };
-}
-
-/** The hold that is taken or given back in the same step. */
-function holdFields({ take, giveBack }: AppendRequest) {
-  return { take: take && { ...take, ttlMs: undefined }, giveBack };
-}
-
 /** Token usage of records: number of the record, model, and input, output and total tokens. */
 function usageItems(records: AppendPlan["records"]) {
   const items = records.flatMap(({ usage }, index) =>
@@ -62,6 +52,8 @@ export function appendArguments(
   const tokens = plan.counter === undefined ? undefined : plan.records.map((record) => record.tokens!);
   const identities = plan.records.flatMap(({ id, digest }, index) => [idHash(id), digest + String(at + index)]);
   const rounds = texts.filter(beginsRound).length;
+  const total = tokens?.reduce((all, count) => all + count, 0);
+  const { viewLimit, take } = request;
   const scriptRequest = {
     sets: side.request.sets,
     bound: side.request.bound,
@@ -73,19 +65,22 @@ export function appendArguments(
     keep: request.onConflict === "keep",
     counter: request.counter,
     tokens,
-    total: tokens?.reduce((sum, count) => sum + count, 0),
+    total,
     expectedNext: request.expectedNext,
     ttl: request.ttlMs,
-    ...limitFields(request),
-    ...askOf(session),
+    maxMessages: viewLimit?.messages,
+    maxTokens: viewLimit?.tokens,
+    maxFromStart: viewLimit?.fromStart,
     usage: usageItems(plan.records),
     turn: request.turn,
-    ...holdFields(request),
+    take: take && { ...take, ttlMs: undefined },
+    giveBack: request.giveBack,
     stampedAt: request.stampedAt,
     cut: request.cut && cutRequest(request.cut),
+    ...askOf(session),
   };
   const kept = known?.next === at && request.viewLimit !== undefined ? known : undefined;
-  const start = plainStart({ session, request, plan, at, rounds, sum, tokens: scriptRequest.total, kept });
+  const start = plainStart({ session, request, plan, at, rounds, sum, tokens: total, kept });
   return [start + JSON.stringify(scriptRequest), ...identities, ...side.args, ...texts];
 }
 

@@ -292,7 +292,7 @@ export function askOf({ owner, label, hold, keys }: SessionRef) {
   return {
     owner,
     label,
-    ...(label && { labelVersion: randomToken() }),
+    labelVersion: label ? randomToken() : undefined,
     expectedEpoch: hold?.epoch,
     fencingToken: hold?.token,
     keys,

@@ -310,9 +310,13 @@ function counted(outcome: TurnOutcome, { turn, turnId }: TurnAppendOptions, { st
   if (turn === undefined || turnId === undefined) {
     return outcome;
   }
-  const name = turnNameOf(turnId);
-  const left = cut === undefined ? stored : (cut.turns?.find((remainder) => remainder.name === name)?.count ?? 0);
+  const left = cut === undefined ? stored : keptOf(cut, turnNameOf(turnId));
   return { ...outcome, turnCount: left + outcome.appended };
+}
+
+/** Number of the turn's records that a cut keeps. */
+function keptOf({ turns }: RewindRequest, name: string): number {
+  return turns?.find((remainder) => remainder.name === name)?.count ?? 0;
 }
 
 function outcomeOf({ appended, duplicates, next }: AppendResult): TurnOutcome {
