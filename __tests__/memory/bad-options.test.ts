@@ -2,6 +2,7 @@ import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
+import { human } from "../support/messages.js";
 
 const store = new InMemorySessionStore();
 const url = "redis://user:SECRET@127.0.0.1:1";
@@ -130,4 +131,11 @@ describe("invalid options get a typed error that names the option", () => {
       ).toMatchObject({ option: "thresholdCount" });
     }
   });
+});
+
+it("an option of append that there is not is refused, also where it is a text as the name of a turn is", async () => {
+  const history = new RedisChatMessageHistory({ sessionId: "s", store });
+  for (const options of [{ turnID: "job-1" }, { turnId: "job-1", note: "x" }]) {
+    await expect(history.append([human("hello")], options as never)).rejects.toMatchObject({ code: "invalid_option" });
+  }
 });

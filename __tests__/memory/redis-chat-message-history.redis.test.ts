@@ -425,6 +425,15 @@ describe("records that cannot be read", () => {
   });
 });
 
+it("a message that a rewind removed is stored again, also where the log has grown past its place", async () => {
+  const { history } = newHistory();
+  const gone = [ai("two", { id: "m2" }), human("three", "m3")];
+  await history.addMessages([human("one", "m1"), ...gone]);
+  await history.rewind("m2");
+  await history.addMessages([ai("four"), human("five"), ai("six")]);
+  expect(await history.append(gone)).toMatchObject({ appended: 2, duplicates: 0, next: 6 });
+});
+
 describe("damage", () => {
   it("is an error for a write, an event for a read, and repaired by rebuild or onDamage", async () => {
     const { history, events, keyPrefix } = newHistory();

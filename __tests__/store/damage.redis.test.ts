@@ -39,6 +39,7 @@ describe("A session with a missing key", () => {
     await store.commitReduction({ id: "s" }, { ...asRead(view), start: 4, head: "", headCount: 0, discard });
     await unlink(["ids"]);
     await store.edits.rebuild({ id: "s" }, identify);
+    expect(await store.beside.readStats({ id: "s" })).toMatchObject({ rounds: 3, messages: 2 });
     const again = [...gone, record("n")];
     const appended = { appended: 1, duplicates: gone.length, conflicts: [], next: 7 };
     expect(await store.append({ id: "s" }, { records: again })).toMatchObject(appended);
