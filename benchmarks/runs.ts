@@ -88,8 +88,9 @@ async function measure(url: string, port: number, scene: Scene): Promise<RunsFig
     const joined = Array.from({ length: scene.readers }, (_, index) => sessions[index % sessions.length]!);
     const child = fork(fileURLToPath(import.meta.url), ["reader", url, JSON.stringify(joined), String(scene.words)]);
     await once(child, "message");
-    await delay(500);
+    // Before anything else is waited for: on a busy machine the runs may end as lost before a word is said.
     const answer = once(child, "message");
+    await delay(500);
     const hearing = hearAll(started, scene.words);
     begin.now();
     [got.own, got.heard] = [await hearing, ((await answer) as [Heard])[0]];
