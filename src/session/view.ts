@@ -99,6 +99,8 @@ export function decodeEntries(records: readonly string[], options: DecodeOptions
     const position = from === undefined ? undefined : from + index;
     const message = decodeOrSkip({ record, kept: kept?.list[index], position }, options, kept);
     if (message !== undefined) {
+      // Entries are read for a model, which needs its messages checked; for plain reads this would take 15 % more.
+      noteMade(message, kept?.list[index]?.made);
       entries.push({ message, record, position });
     }
   }
@@ -174,13 +176,17 @@ function decodeKept(kept: KeptRecord, record: string, position: number | undefin
   if (parsed === undefined) {
     return decodeRecord(record, position);
   }
-  const decoded = messageOf(copyOf(parsed), position);
-  const { type, data, isTagged } = parsed;
-  // Other messages are checked in no time.
-  if (!isTagged && (type === "tool" || data["tool_calls"] !== undefined)) {
-    noteSource(decoded.message, data);
+  return messageOf(copyOf(parsed), position);
+}
+
+/** Notes of which stored fields an answer with calls or a result is made; others are checked in no time. */
+function noteMade(message: BaseMessage, made: unknown): void {
+  if (typeof made === "object") {
+    const { type, data, isTagged } = made as ParsedRecord;
+    if (!isTagged && (type === "tool" || data["tool_calls"] !== undefined)) {
+      noteSource(message, data);
+    }
   }
-  return decoded;
 }
 
 function headRecords(head: string, options: DecodeOptions): readonly string[] {
