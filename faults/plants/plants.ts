@@ -167,7 +167,7 @@ export const plants = {
   "chain-turn-name": [
     {
       file: "src/chain/turn.ts",
-      search: "{ ...(turnId !== undefined && { turnId }), turn: traced }",
+      search: "turnId === undefined ? { turn: traced } : { turnId, turn: traced }",
       replacement: "{ turn: traced }",
     },
   ],
