@@ -9,6 +9,8 @@ import { wireOf } from "../../src/redis-store/redis-session-store.js";
 import { RunStore } from "../../src/runs/run-store.js";
 import { startGate } from "../../testkit/proxies/gate.js";
 import { buildPrograms, type BuiltPrograms } from "../support/built-programs.js";
+import { interceptedClient } from "../../testkit/proxies/intercepted-client.js";
+import { until } from "../../testkit/servers/until.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
 import { closeMemories, newMemory } from "../support/memories.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
@@ -64,6 +66,41 @@ describe("a run whose process is taken for dead", () => {
     newer.end();
     expect(chunksOf(await all(runs[1].join("s")))).toEqual(["x"]);
     expect(chunksOf(await all(runs[0].join("s")))).toEqual(["x"]);
+  });
+
+  it("is not lost for a reader elsewhere who hears of it before the process that began it", async () => {
+    const keyPrefix = uniquePrefix();
+    const client = closed(new Redis(sharedRedisUrl()));
+    const near = redisRuns(newMemory({ redis: { keyPrefix } }), { lostAfterMs: 400 });
+    /** How often the reader has asked the process for news. */
+    const asked = async () => {
+      const [, mails] = await client.scan("0", "MATCH", `${keyPrefix}*mail*`, "COUNT", 100_000);
+      const letters = await Promise.all(mails.map((key) => client.xrange(key, "-", "+")));
+      return letters.flat().filter(([, [, text]]) => text!.includes('"follow"')).length;
+    };
+    const items: unknown[] = [];
+    let reading: Promise<unknown> | undefined;
+    const slow = interceptedClient(client, async (send, args) => {
+      const reply = await send();
+      if (reading === undefined && args.some((arg) => String(arg).includes('"turnId":"t"'))) {
+        reading = (async () => {
+          for await (const item of near.join("s")) {
+            items.push(item);
+          }
+        })();
+        // The letter of the first beat has been answered when that of the third one is there.
+        await until("the reader has asked again", async () => (await asked()) >= 3);
+      }
+      return reply;
+    });
+    const redis = { keyPrefix, commandTimeout: 120_000 };
+    const far = redisRuns(closed(new RedisChatMemory({ client: slow, redis })), { lostAfterMs: 400 });
+    const { work, say, end } = spoken();
+    await far.start("s", { turnId: "t" }, work);
+    say("a");
+    end();
+    await reading;
+    expect(items).toMatchObject([{ chunk: "a" }, { state: "done" }]);
   });
 
   it("is ended by a stop, and by a start of the next turn; what Redis lost of it is told as missing", async () => {

@@ -46,8 +46,8 @@ export class RunProcess {
   readonly #setting: ProcessSetting;
   /** By session. */
   readonly #producers = new Map<string, Producer>();
-  /** The calls by which runs of this process began, or are about to. */
-  readonly #calls = new Set<string>();
+  /** The calls by which runs of this process began, or are about to, with their sessions. */
+  readonly #calls = new Map<string, string>();
   readonly #playing = new Set<Promise<void>>();
   readonly #feeds = new Map<string, Feed>();
   /** By name: until their end is seen, because an outage may lose the letter. */
@@ -76,7 +76,7 @@ export class RunProcess {
     session: SessionRef,
     { owner = session.owner, ...meta }: RunMeta,
   ): Promise<StoredRun & { readonly isNew: boolean }> {
-    this.#calls.add(meta.call);
+    this.#calls.set(meta.call, session.id);
     let isNew = false;
     try {
       const found = await this.store.begin(session, { ...meta, ...(owner !== undefined && { owner }) });
@@ -215,6 +215,12 @@ export class RunProcess {
     return isAsked ? producer?.steers : undefined;
   }
 
+  /** True where a run of a session may have begun in Redis, whose reply is not here yet. */
+  #isBeginning(sessionId: string): boolean {
+    const begun = this.#producers.get(sessionId)?.run.meta.call;
+    return [...this.#calls].some(([call, session]) => session === sessionId && call !== begun);
+  }
+
   #own(sessionId: string, at: string): Producer | undefined {
     const producer = this.#producers.get(sessionId);
     return producer?.log.at === at ? producer : undefined;
@@ -256,7 +262,8 @@ export class RunProcess {
       case "over":
         return void feed?.lose().catch(() => undefined);
       case "follow":
-        if (producer === undefined) {
+        // A reader on another instance may know of a run before this process does; it asks again.
+        if (producer === undefined && !this.#isBeginning(sessionId)) {
           this.mailbox.send(from, { kind: "over", at, sessionId }).catch(() => undefined);
         }
         return producer?.follow(from);
