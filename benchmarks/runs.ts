@@ -88,13 +88,14 @@ async function measure(url: string, port: number, scene: Scene): Promise<RunsFig
     const joined = Array.from({ length: scene.readers }, (_, index) => sessions[index % sessions.length]!);
     const child = fork(fileURLToPath(import.meta.url), ["reader", url, JSON.stringify(joined), String(scene.words)]);
     await once(child, "message");
-    // Before anything else is waited for: on a busy machine the runs may end as lost before a word is said.
-    const answer = once(child, "message");
+    // Before anything else is waited for: on a busy machine the runs may end as lost before a word is said, and the
+    // process of the readers may be gone before the runs here are read to their ends.
+    const [answer, gone] = [once(child, "message"), once(child, "exit")];
     await delay(500);
     const hearing = hearAll(started, scene.words);
     begin.now();
     [got.own, got.heard] = [await hearing, ((await answer) as [Heard])[0]];
-    await once(child, "exit");
+    await gone;
   });
   const client = new Redis(url);
   const key = `lcmem:{${sessions[0]!}}:run`;
