@@ -21,22 +21,23 @@ describe("an agent beside a checkpointer whose process died in its tools", () =>
     async (persist, saver, whole) => {
       const memory = newMemory();
       const checkpointer = saver === "MemorySaver" ? new MemorySaver() : new RedisSaver({ memory });
-      let [calls, ids, isDead] = [0, 0, false];
+      let [calls, ids] = [0, 0];
       let died = () => {};
       const death = new Promise<void>((resolve) => (died = resolve));
-      const work = tool(
-        async () => {
-          calls += 1;
-          if (calls > whole && !isDead) {
-            died();
-            await new Promise(() => undefined);
-          }
-          return "worked";
-        },
-        { name: "work", schema: z.object({}) },
-      );
+      const work = (dies: boolean) =>
+        tool(
+          async () => {
+            calls += 1;
+            if (calls > whole && dies) {
+              died();
+              await new Promise(() => undefined);
+            }
+            return "worked";
+          },
+          { name: "work", schema: z.object({}) },
+        );
       const requests: ToolModel["sent"][] = [];
-      const run = () => {
+      const run = (dies: boolean) => {
         const model: ToolModel = new ToolModel((messages) => {
           const results = messages.filter((message) => message.getType() === "tool").length;
           const call = () => ({ id: `c${(ids += 1)}`, name: "work", args: {}, type: "tool_call" as const });
@@ -46,17 +47,16 @@ describe("an agent beside a checkpointer whose process died in its tools", () =>
         });
         requests.push(model.sent);
         const middleware = [redisMemoryMiddleware({ memory, persist, oneTurnAtATime: false })];
-        const agent = createAgent({ model, tools: [work], checkpointer, middleware });
+        const agent = createAgent({ model, tools: [work(dies)], checkpointer, middleware });
         const configurable = { sessionId: "s", thread_id: "s", turnId: "t" };
         return agent.invoke(
           { messages: [new HumanMessage({ id: "q", content: "hi" })] },
           { configurable, durability: "sync" },
         );
       };
-      void run();
+      void run(true);
       await death;
-      isDead = true;
-      const { messages } = await run();
+      const { messages } = await run(false);
       const expected = ["hi", ...Array.from({ length: whole }, () => ["<ai>", "worked"]).flat()];
       expected.push("<ai>", "worked", "worked", "done");
       expect(sketch(messages)).toEqual(expected);
