@@ -44,6 +44,10 @@ describe("InMemorySessionStore", () => {
     const two = ["a", "b"].map((id) => ({ ...record(id), record: "x".repeat(80) }));
     await expect(store.append({ id: "s" }, { records: two })).rejects.toMatchObject({ code: "too_large" });
     await store.append({ id: "s" }, { records: two.slice(1) });
+    const beside = { records: [{ ...record("c"), record: "x".repeat(80) }], side: { set: { notes: "x".repeat(70) } } };
+    await store.append({ id: "s" }, beside);
+    const more = { ...beside, side: { set: { notes: "x".repeat(71) } } };
+    await expect(store.append({ id: "s" }, more)).rejects.toMatchObject({ code: "too_large" });
   });
 
   it.each([
