@@ -10,6 +10,7 @@ import type { SessionPlan } from "../plan/session-plan.js";
 import { readListsOf } from "../read-lists.js";
 import { readSessionsOf, type WantedSessions } from "../read-sessions.js";
 import { readThreadsOf } from "../read-threads.js";
+import { StoreError } from "../../src/base/errors.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { encryption } from "../client/doors.js";
@@ -78,8 +79,8 @@ export interface Ending {
 export interface WantedEnding extends WantedSessions {
   readonly owners: readonly string[];
   readonly threads: readonly string[];
-  /** Sessions that lost a key, which are derived anew from their logs first. */
-  readonly damaged: readonly string[];
+  /** Sessions that lost a key, with their owners; they are derived anew from their logs first. */
+  readonly damaged: ReadonlyMap<string, string | undefined>;
 }
 
 /** Reads all that there is, by a client that knows nothing yet. */
@@ -89,15 +90,24 @@ export async function readEnding(
 ): Promise<Ending> {
   const store = new RedisSessionStore({ client, commandTimeout: 60_000 });
   const memory = new RedisChatMemory({ store, encryption });
-  for (const id of wanted.damaged) {
-    await memory.history(id).rebuild();
+  for (const [id, owner] of wanted.damaged) {
+    await memory
+      .history(id)
+      .rebuild()
+      .catch(async (error: unknown) => {
+        if (owner === undefined || !StoreError.isInstance(error) || error.code !== "damaged") {
+          throw error;
+        }
+        // Two keys were lost, and with them the owner's name.
+        await memory.history(id).rebuild({ owner });
+      });
   }
   const countKeys = (id: string) => client.exists(id);
   const expiriesOf = (id: string) => client.expiries(id);
   const place = { store, slotOf: async (id: string) => slots.get(id), countKeys, expiriesOf };
   const sessions = await readSessionsOf(place, wanted);
   return {
-    sessions: sessions.map((session) => ({ ...session, wasRebuilt: wanted.damaged.includes(session.id) })),
+    sessions: sessions.map((session) => ({ ...session, wasRebuilt: wanted.damaged.has(session.id) })),
     lists: await readListsOf(store, wanted.owners),
     threads: await readThreadsOf(store, wanted.threads),
   };

@@ -54,7 +54,8 @@ export class Stage {
   readonly #running: Running[] = [];
   readonly #journals = new Map<string, string[]>();
   readonly #windows: LossWindow[] = [];
-  readonly #damaged = new Set<string>();
+  /** Sessions that lost a key, with their owners. */
+  readonly #damaged = new Map<string, string | undefined>();
   readonly #parts: Parts;
 
   constructor(parts: Parts) {
@@ -219,13 +220,13 @@ export class Stage {
     }
   }
 
-  async #evict({ id }: SessionPlan, draw: number): Promise<void> {
+  async #evict({ id, owner }: SessionPlan, draw: number): Promise<void> {
     const { world, server } = this.#parts;
     const keys = keysOf(id);
     const key = keys[Math.floor(draw * keys.length)]!;
     if ((await server.evict(key)) > 0) {
       world.note(`evicted ${key}`);
-      this.#damaged.add(id);
+      this.#damaged.set(id, owner);
       this.#windows.push({ from: -Infinity, to: Infinity, session: id });
     }
   }
@@ -255,7 +256,7 @@ export class Stage {
     return world.within(place, () =>
       programs.reader.readEnding(Object.assign(connection, { exists, expiries }), {
         ...wanted,
-        damaged: [...this.#damaged],
+        damaged: this.#damaged,
         slots,
       }),
     );
