@@ -89,7 +89,8 @@ function writeProgram(): string {
     import { servePage } from ${JSON.stringify(host)};
     const routes = { "/api/chats": chats, "/api/runs": runs, "/api/agent": agent, "/api/adapter": adapter };
     servePage(routes, ${JSON.stringify(pageScript())});
-    process.once("SIGTERM", () => runs.memory.close());`,
+    // As hosts do: a page may keep its connection to a process that only has closed its memory, and ask it for ever.
+    process.once("SIGTERM", () => void runs.memory.close().then(() => process.exit()));`,
   );
   return program;
 }
