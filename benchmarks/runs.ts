@@ -63,7 +63,9 @@ async function read(url: string, sessions: readonly string[], words: number): Pr
     words,
   );
   process.send!("reading");
-  process.send!(await hearing);
+  const heard = await hearing;
+  // A channel that is closed before a large message is written loses it.
+  await new Promise((resolve) => process.send!(heard, resolve));
   await memory.close();
   process.disconnect();
 }
