@@ -1,4 +1,5 @@
 import { AIMessage, type BaseMessage, type ToolMessage } from "@langchain/core/messages";
+import { valueIn } from "../base/json-text.js";
 import { changeMessage } from "../messages/change-message.js";
 import { textOf } from "../messages/content.js";
 import { roleOf } from "../messages/roles.js";
@@ -92,10 +93,6 @@ function readBy(format: Strategy | undefined, values: readonly unknown[]): Struc
 }
 
 function jsonIn(text: string): Structured | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isRecord(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = valueIn(text);
+  return isRecord(value) ? value : undefined;
 }

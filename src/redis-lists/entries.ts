@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { encodeSessionId } from "../store/session-ref.js";
+import { valueIn } from "../base/json-text.js";
 import { lazy } from "../base/options.js";
 import type { ModelUsage, SessionDetails, SessionSummary } from "../store/lists.js";
 import { firstScore } from "../redis/stored-fields.js";
@@ -111,7 +112,7 @@ export function entriesFrom(reply: readonly unknown[], first: number): IndexEntr
 
 function summaryFrom(sessionId: string, value: string): SessionSummary | undefined {
   const text = /^\d+ (.*)$/s.exec(value)?.[1];
-  const parsed = text === undefined ? undefined : entrySchema().safeParse(parsedJson(text));
+  const parsed = text === undefined ? undefined : entrySchema().safeParse(valueIn(text));
   if (parsed?.success !== true) {
     return undefined;
   }
@@ -124,14 +125,6 @@ function summaryFrom(sessionId: string, value: string): SessionSummary | undefin
     ...(U !== undefined && { usage: usageFrom(U) }),
     ...(e !== undefined && { expiresAt: e }),
   };
-}
-
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Parses the field `usage`. */

@@ -1,5 +1,6 @@
 import { refuseSealedFields, sealedFieldParts } from "../sealed/keys/field.js";
 import { ConfigurationError } from "../base/errors.js";
+import { valueIn } from "../base/json-text.js";
 import type { SessionLabel } from "../store/lists.js";
 
 /** Metadata of a session: an object of JSON values. */
@@ -133,10 +134,6 @@ function isPlain(value: unknown): value is Record<string, unknown> {
 }
 
 function parsed(text: string): SessionMetadata {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isPlain(value) ? value : {};
-  } catch {
-    return {};
-  }
+  const value = valueIn(text);
+  return isPlain(value) ? value : {};
 }
