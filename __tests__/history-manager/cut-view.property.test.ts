@@ -3,16 +3,8 @@ import fc from "fast-check";
 import { contextWindow, InMemorySessionStore, RedisChatMemory, type MemoryEvent } from "../../src/entries/index.js";
 import { HistoryManager } from "../../src/tool-loop/history-manager.js";
 import type { FittedWindow } from "../../src/tool-loop/token-window/token-window.js";
-import { asking, characterCounter, searchTools as tools } from "./instances.js";
+import { asking, characterCounter, type Scene, searchTools as tools } from "./instances.js";
 import { propertyRuns } from "../support/property-runs.js";
-
-interface Scene {
-  readonly window: number;
-  /** Tokens of the provider for one of the counter. */
-  readonly ratio: number;
-  /** Per turn: the lengths of the question and of each result. */
-  readonly turns: readonly { readonly question: number; readonly results: readonly number[] }[];
-}
 
 const scene: fc.Arbitrary<Scene> = fc.record({
   window: fc.integer({ min: 4_000, max: 9_000 }),

@@ -105,3 +105,12 @@ export const searchTools = [
     },
   },
 ];
+
+/** Turns that are played with a model that counts in its own way. */
+export interface Scene {
+  readonly window: number;
+  /** Tokens of the provider for one of the counter. */
+  readonly ratio: number;
+  /** Per turn: the lengths of the question and of each result. */
+  readonly turns: readonly { readonly question: number; readonly results: readonly number[] }[];
+}

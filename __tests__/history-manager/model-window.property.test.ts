@@ -2,7 +2,7 @@ import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { HistoryManager } from "../../src/tool-loop/history-manager.js";
 import type { HistoryManagerOptions } from "../../src/tool-loop/history-manager-options.js";
-import { asking, characterCounter, newSession, searchTools as tools } from "./instances.js";
+import { asking, characterCounter, newSession, type Scene, searchTools as tools } from "./instances.js";
 import { propertyRuns } from "../support/property-runs.js";
 
 const model = (maxInputTokens: number | undefined, more: object = {}) => ({
@@ -12,14 +12,6 @@ const model = (maxInputTokens: number | undefined, more: object = {}) => ({
   ...more,
 });
 const boundTo = (bound: object) => ({ bound, kwargs: { tools }, config: {} });
-
-interface Scene {
-  readonly window: number;
-  /** Tokens of the provider for one of the counter. */
-  readonly ratio: number;
-  /** Per turn: the lengths of the question and of each result. */
-  readonly turns: readonly { readonly question: number; readonly results: readonly number[] }[];
-}
 
 const scene: fc.Arbitrary<Scene> = fc.record({
   window: fc.integer({ min: 2_500, max: 12_000 }),
