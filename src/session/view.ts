@@ -172,11 +172,9 @@ function decodeKept(kept: KeptRecord, record: string, position: number | undefin
     kept.made = readOnce;
     return decodeRecord(record, position);
   }
-  const parsed = kept.made as ParsedRecord | undefined;
-  if (parsed === undefined) {
-    return decodeRecord(record, position);
-  }
-  return messageOf(copyOf(parsed), position);
+  return kept.made === undefined
+    ? decodeRecord(record, position)
+    : messageOf(copyOf(kept.made as ParsedRecord), position);
 }
 
 /** Notes of which stored fields an answer with calls or a result is made; others are checked in no time. */
