@@ -1,4 +1,5 @@
 import { luaMutantsOf } from "../../faults/mutants/lua-mutants.js";
+import { bitsOf, withProbes } from "../../faults/mutants/lua-probes.js";
 
 describe("The mutants of a Lua text", () => {
   const text = "local a = 1\nif a < 2 and not b then\n  call('x')\nend\n";
@@ -20,5 +21,34 @@ describe("The mutants of a Lua text", () => {
     const mutant = luaMutantsOf(text).find(({ says }) => says.endsWith("do end"))!;
     expect(mutant.text).toBe(text.replace("call('x')", "do end"));
     expect(luaMutantsOf("-- a < b\nlocal s = 'a < b'\n")).toEqual([]);
+  });
+});
+
+describe("A Lua text with probes", () => {
+  const text = "local a = 1\nlocal f = function() return a end\nif a < 2 then\n  f()\nend\n";
+  const { text: probed, count, probeAt } = withProbes(text, 10);
+
+  it("sets a bit in front of each statement", () => {
+    const lines = probed.replaceAll(/redis\.call\('SETBIT','lua-probes',(\d+),1\);/g, "#$1 ").split("\n");
+    expect(lines).toEqual([
+      "#10 local a = 1",
+      "#11 local f = function() #12 return a end",
+      "#13 if a < 2 then",
+      "  #14 f()",
+      "end",
+      "",
+    ]);
+    expect(count).toBe(5);
+  });
+
+  it("knows the innermost statement of a place", () => {
+    expect(["return a", "a < 2", "f()\n", "function()"].map((part) => probeAt(text.indexOf(part)))).toEqual([
+      12, 13, 14, 11,
+    ]);
+  });
+
+  it("is read by the bits that are set", () => {
+    expect(bitsOf(Buffer.from([0b1000_0001, 0b0100_0000]))).toEqual([0, 7, 9]);
+    expect(bitsOf(null)).toEqual([]);
   });
 });

@@ -3,6 +3,8 @@ import { parse, type Node } from "luaparse";
 /** A change of one place of a file of Lua. */
 export interface LuaMutant {
   readonly line: number;
+  /** Its place in the file, from 0. */
+  readonly from: number;
   /** What stood there and what stands there now, cut short. */
   readonly says: string;
   readonly text: string;
@@ -19,7 +21,7 @@ export function luaMutantsOf(text: string): LuaMutant[] {
   const replace = ([from, to]: Node["range"], by: string) => {
     const line = text.slice(0, from).split("\n").length;
     const says = `${text.slice(from, to)} → ${by}`.replace(/\s+/g, " ").slice(0, 100);
-    mutants.push({ line, says, text: text.slice(0, from) + by + text.slice(to) });
+    mutants.push({ line, from, says, text: text.slice(0, from) + by + text.slice(to) });
   };
   parse(text, { ranges: true, luaVersion: "5.1", onCreateNode: (node) => mutate(node, { text, replace }) });
   return mutants;

@@ -1,62 +1,144 @@
 /**
- * Changes single places of the Lua scripts in a copy of the project, and sees that the tests of stores notice:
- * `tsx faults/mutants/main.ts --seed 1 --minutes 20`. Prints a line for each mutant, and those that survived last.
+ * Changes single places of the Lua scripts of sessions, and sees which tests notice:
+ * `tsx faults/mutants/main.ts --seed 1 --minutes 60 --state FOLDER`. The verdicts are kept in the folder, so that a run
+ * goes on where the last one ended. `--again` judges the survivors once more, by all tests that reach them.
  */
-import { execFileSync, spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { luaFolder, luaModules, luaNames, moduleFrom, readsFrom } from "../../scripts/lua/assemble.js";
 import { randomOf } from "../../testkit/random.js";
-import { luaMutantsOf, type LuaMutant } from "./lua-mutants.js";
+import { Judge } from "./judge.js";
+import { knownTests, placedMutants, type KnownTest, type PlacedMutant } from "./known-tests.js";
 
-/** The quicker first. */
-const judges = ["property/session-store", "contract/redis-session-store"];
+interface Verdict {
+  readonly id: string;
+  readonly verdict: "killed" | "hangs" | "survived" | "unreached";
+  readonly by?: string;
+  readonly tests: number;
+  readonly ms: number;
+}
 
 const { values } = parseArgs({
-  options: { seed: { type: "string", default: "1" }, minutes: { type: "string", default: "20" } },
+  options: {
+    ...{ seed: { type: "string", default: "1" }, minutes: { type: "string", default: "60" } },
+    ...{
+      state: { type: "string", default: join(tmpdir(), "lcmem-mutants") },
+      again: { type: "boolean", default: false },
+    },
+  },
 });
+/** Of the tests that reach a mutant, those that run first are tried in steps; the sum of their times is bounded. */
+const [steps, budget] = [[8, 32, Infinity], values.again ? 120_000 : 4_000] as const;
 const root = join(import.meta.dirname, "../..");
-const copy = mkdtempSync(join(tmpdir(), "lcmem-mutants-"));
-const files = (["", "includes"] as const).flatMap((inside) =>
-  luaNames(root, luaFolder, inside).map((name) => `${join(luaFolder, inside, name)}.lua`),
+mkdirSync(values.state, { recursive: true });
+const verdictsFile = join(values.state, "verdicts.jsonl");
+const { mutants, texts } = placedMutants(root);
+const tests = await knownTests(root, join(values.state, "tests.json"), texts);
+const msOf = new Map(tests.map(({ name, ms }) => [name, ms]));
+const judge = new Judge((name) => 5_000 + 10 * (msOf.get(name) ?? 500));
+const reaching = grouped(
+  tests.flatMap((test) => test.reached.map((probe) => ({ test, probe }))),
+  ({ probe }) => probe,
 );
-const all = files.flatMap((file) => luaMutantsOf(readsFrom(root)(file)).map((mutant) => ({ file, ...mutant })));
+const verdicts = new Map<string, Verdict>();
+/** How often a test killed a mutant of a file. */
+const kills = new Map<string, number>();
+readVerdicts().forEach(take);
+
 const random = randomOf(Number(values.seed), "mutants");
-const drawn = all
+const drawn = mutants
   .map((mutant) => ({ mutant, place: random.next() }))
   .sort((a, b) => a.place - b.place)
-  .map(({ mutant }) => mutant);
+  .map(({ mutant }) => mutant)
+  .filter(({ id }) => (values.again ? verdicts.get(id)?.verdict === "survived" : !verdicts.has(id)));
 const end = performance.now() + Number(values.minutes) * 60_000;
-const survivors: string[] = [];
-let count = 0;
 try {
-  const tracked = execFileSync("git", ["ls-files", "-z"], { cwd: root });
-  execFileSync("tar", ["--null", "-T", "-", "-cf", join(copy, "all.tar")], { cwd: root, input: tracked });
-  execFileSync("tar", ["-xf", "all.tar"], { cwd: copy });
-  ["node_modules", ".cache"].forEach((name) => symlinkSync(join(root, name), join(copy, name)));
-  for (; count < drawn.length && performance.now() < end; count += 1) {
-    judge(drawn[count]!);
+  for (const mutant of drawn) {
+    if (performance.now() > end) {
+      break;
+    }
+    const verdict = await judged(mutant);
+    take(verdict);
+    appendFileSync(verdictsFile, `${JSON.stringify(verdict)}\n`);
   }
 } finally {
-  rmSync(copy, { recursive: true, force: true });
+  await judge.stop();
 }
-process.stdout.write(`${count} of ${all.length} mutants, ${survivors.length} survived:\n${survivors.join("\n")}\n`);
+report();
 
-function judge({ file, line, says, text }: LuaMutant & { readonly file: string }): void {
-  const read = (path: string) => (path === file ? text : readFileSync(join(root, path), "utf8"));
-  for (const module of luaModules.filter((each) => each.startsWith(luaFolder))) {
-    writeFileSync(join(copy, module), moduleFrom(root, module, read));
+async function judged(mutant: PlacedMutant): Promise<Verdict> {
+  const begun = performance.now();
+  const candidates = candidatesOf(mutant);
+  const verdict = (verdict: Verdict["verdict"], by?: string): Verdict => ({
+    ...{ id: mutant.id, verdict, by, tests: candidates.length, ms: Math.round(performance.now() - begun) },
+  });
+  let from = 0;
+  for (const count of steps) {
+    const step = candidates.slice(from, from + count);
+    from += step.length;
+    const runs = [...grouped(step, ({ file }) => file)].map(([file, of]) => ({ file, only: of.map(nameOf) }));
+    const answer =
+      step.length === 0 ? [] : await judge.run({ texts: { [mutant.file]: mutant.text }, runs, probes: false });
+    if (typeof answer === "string") {
+      return verdict("hangs", answer);
+    }
+    const failed = answer.find(({ failure }) => failure !== undefined);
+    if (failed !== undefined) {
+      return verdict("killed", `${failed.file} ${failed.name}`);
+    }
   }
-  const killer = judges.find((tests) => fails(tests));
-  const words = `${file.slice(luaFolder.length + 1)}:${line} ${says}`;
-  process.stdout.write(`${killer ?? "SURVIVED"}: ${words}\n`);
-  survivors.push(...(killer === undefined ? [words] : []));
+  return verdict(candidates.length === 0 ? "unreached" : "survived");
 }
 
-function fails(tests: string): boolean {
-  const jest = join(root, "node_modules/jest/bin/jest.js");
-  const options = { cwd: copy, stdio: "ignore", timeout: 300_000 } as const;
-  return spawnSync(process.execPath, [jest, "--bail", "--testPathPatterns", tests], options).status !== 0;
+/** The tests that reach a mutant, those that kill much in little time first. */
+function candidatesOf({ file, probe }: PlacedMutant): KnownTest[] {
+  const worth = ({ file: of, name, ms }: KnownTest) => (1 + 4 * (kills.get(`${file} ${of} ${name}`) ?? 0)) / (ms + 15);
+  const sorted = (reaching.get(probe) ?? []).map(({ test }) => ({ test, worth: worth(test) }));
+  let left = budget;
+  return sorted
+    .sort((a, b) => b.worth - a.worth)
+    .map(({ test }) => test)
+    .filter(({ ms }) => (left -= ms + 5) > 0);
+}
+
+function readVerdicts(): Verdict[] {
+  const lines = existsSync(verdictsFile) ? readFileSync(verdictsFile, "utf8").trimEnd().split("\n") : [];
+  return lines.map((line) => JSON.parse(line) as Verdict);
+}
+
+function take(verdict: Verdict): void {
+  verdicts.set(verdict.id, verdict);
+  const [file = ""] = verdict.id.split(":");
+  const killer = `src/redis/lua/${file} ${verdict.by}`;
+  kills.set(killer, (kills.get(killer) ?? 0) + 1);
+}
+
+function grouped<T, K>(values: Iterable<T>, keyOf: (value: T) => K): Map<K, T[]> {
+  const groups = new Map<K, T[]>();
+  for (const value of values) {
+    const group = groups.get(keyOf(value)) ?? [];
+    groups.set(keyOf(value), group);
+    group.push(value);
+  }
+  return groups;
+}
+
+function nameOf({ name }: KnownTest): string {
+  return name;
+}
+
+function report(): void {
+  const by = grouped(verdicts.values(), ({ verdict }) => verdict);
+  const counts = [...by].map(([verdict, { length }]) => `${length} ${verdict}`);
+  process.stdout.write(`${verdicts.size} of ${mutants.length} mutants: ${counts.join(", ")}\n`);
+  const left = [...(by.get("survived") ?? []), ...(by.get("unreached") ?? [])].map(
+    ({ id, verdict }) => `${verdict} ${id}`,
+  );
+  process.stdout.write(
+    left
+      .sort()
+      .map((line) => `${line}\n`)
+      .join(""),
+  );
 }
