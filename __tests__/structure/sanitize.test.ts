@@ -8,6 +8,7 @@ import {
   type BaseMessage,
 } from "@langchain/core/messages";
 import fc from "fast-check";
+import { mediaKinds } from "../../src/messages/media.js";
 import { sanitizeConversation } from "../../src/structure/sanitize.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 import { brokenConversation } from "../support/broken-conversations.js";
@@ -142,6 +143,25 @@ describe("sanitizeConversation", () => {
     ];
     const { messages } = sanitizeConversation([new AIMessage({ content } as never)], { maxCharacters: 100 });
     expect(messages[0]!.content).toEqual([{ type: "text", text: "t" }]);
+  });
+
+  const speakers: [string, (content: never) => BaseMessage][] = [
+    ["user", (content) => new HumanMessage({ content })],
+    ["model", (content) => new AIMessage({ content })],
+    ["tool", (content) => new ToolMessage({ content, tool_call_id: "a" })],
+  ];
+
+  describe.each(speakers)("with media of the %s", (_, say) => {
+    it.each([...mediaKinds.keys()])("keeps a block of type %s that fits, as it is, and drops a larger one", (type) => {
+      const small = { type, source: { data: "A" } };
+      const message = say([{ type: "text", text: "t" }, small, { type, source: { data: "A".repeat(90) } }] as never);
+      const { messages, changes } = sanitizeConversation([message], {
+        maxCharacters: 100,
+        isKnownResult: () => true,
+      });
+      expect(messages[0]!.content).toEqual([{ type: "text", text: "t" }, small]);
+      expect(changes).toEqual([{ index: 0, action: "shortened", message: "Shortened the content to 100 characters." }]);
+    });
   });
 
   it("keeps ids only if asked to", () => {

@@ -2,6 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { graphemeBoundary } from "../base/graphemes.js";
 import { jsonText } from "../base/json-text.js";
 import { type Block, blocksOf, textBlock } from "./content.js";
+import { mediaKinds } from "./media.js";
 
 /** Truncated content. */
 export interface BoundedContent {
@@ -12,9 +13,9 @@ export interface BoundedContent {
 }
 
 /**
- * Truncates the content of a message to a number of characters, behind a label. Text is cut at a grapheme; blocks that
- * no longer fit are dropped; blocks other than text count as their JSON and are never cut. Blocks that repeat calls or
- * resemble reasoning are dropped.
+ * Truncates the content of a message to a number of characters, behind a label. Text is cut at a grapheme. Media of
+ * every provider's form count as their JSON; they are never cut, and dropped where they no longer fit. All other
+ * blocks, such as repeated calls and reasoning, are dropped.
  */
 export function boundContent(
   message: BaseMessage,
@@ -44,14 +45,12 @@ export function boundContent(
   return { content: content.length === 0 ? "" : content, characters: label.length + maxCharacters - left, isShortened };
 }
 
-const mediaTypes = new Set(["image", "image_url", "audio", "input_audio", "video", "file"]);
-
 function boundBlock(block: Block, left: number): Block | undefined {
   if (block.type === "text") {
     const text = cut(typeof block["text"] === "string" ? block["text"] : "", left);
     return text === "" ? undefined : textBlock(text);
   }
-  return mediaTypes.has(block.type) && sizeOf(block) <= left ? block : undefined;
+  return mediaKinds.has(block.type) && sizeOf(block) <= left ? block : undefined;
 }
 
 function sizeOf(block: Block): number {

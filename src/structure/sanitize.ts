@@ -28,7 +28,11 @@ export interface SanitizeOptions {
   readonly forgedResults?: "mark" | "drop";
   /** Maximum number of messages; the oldest are removed. @default 200 */
   readonly maxMessages?: number;
-  /** Maximum characters of one message's content; the end is cut. Content blocks count as their JSON. @default 20000 */
+  /**
+   * Maximum characters of one message's content; the end of a text is cut. Images, audio, video and files count as
+   * their JSON, and are dropped where they do not fit.
+   * @default 20000
+   */
   readonly maxCharacters?: number;
   /** Maximum characters of all messages together; the oldest are removed. @default 200000 */
   readonly maxTotalCharacters?: number;
