@@ -1,6 +1,6 @@
 import { maxTries } from "../base/tries.js";
 import { randomToken } from "../base/ids.js";
-import { ownerLost, rebuildConflict } from "../store/refusals.js";
+import { keptChanging, ownerLost } from "../store/refusals.js";
 import type { SessionRef } from "../store/session-ref.js";
 import { askOf, type ScriptRunner, runOnSession } from "../redis/script-runner.js";
 import { digestLength } from "../redis/stored-fields.js";
@@ -67,7 +67,7 @@ export async function rebuildSession(rebuild: Rebuild): Promise<RebuiltSession> 
       return { owner: found!, lostState: read.fields[0] === "" };
     }
   }
-  throw rebuildConflict(name.sessionId);
+  throw keptChanging("rebuild", name.sessionId);
 }
 
 async function readWholeLog({ runner, session, assigns, name, keys, identify }: Rebuild): Promise<LogReading> {

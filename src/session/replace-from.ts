@@ -4,7 +4,7 @@ import { identifyRecord, lastIdOf, messageIdOf } from "../codec/message-ids.js";
 import { metaOf } from "../codec/decode-record.js";
 import { ConfigurationError, ConflictError } from "../base/errors.js";
 import { requireGroup } from "../store/groups.js";
-import { positionConflict } from "../store/refusals.js";
+import { keptChanging, positionConflict } from "../store/refusals.js";
 import type { StoredPage } from "../store/session-pages.js";
 import type { RewindRequest } from "../store/session-writes.js";
 import type { AppendOptions, AppendOutcome, TurnAppendOptions, TurnOutcome, TurnSettings } from "./append-options.js";
@@ -53,9 +53,7 @@ export async function replaceFrom(replacement: Replacement): Promise<AppendOutco
       return { appended, duplicates, next, repeated };
     }
   }
-  const tries = maxTries.edit;
-  const message = `replaceFrom(): other processes changed the session during each of ${tries} tries; call it again.`;
-  throw new ConflictError(message, { code: "stale", sessionId });
+  throw keptChanging("replaceFrom", sessionId);
 }
 
 /** The cut that removes all records of the page, which ends with the log. */

@@ -3,6 +3,7 @@ import { identifyRecord, lastIdOf } from "../codec/message-ids.js";
 import { metaOf } from "../codec/decode-record.js";
 import { ConfigurationError, ConflictError } from "../base/errors.js";
 import { requireGroup } from "../store/groups.js";
+import { keptChanging } from "../store/refusals.js";
 import type { LogPage } from "../store/session-reads.js";
 import type { TurnRemainder } from "../store/turns.js";
 import type { SessionOfMemory } from "./session-of-memory.js";
@@ -43,13 +44,7 @@ export async function rewindTo({ sessionId, ref, context }: SessionOfMemory, mes
       return;
     }
   }
-  throw new ConflictError(
-    `rewind(): other processes changed the session during each of ${maxTries.edit} tries; call it again.`,
-    {
-      code: "stale",
-      sessionId,
-    },
-  );
+  throw keptChanging("rewind", sessionId);
 }
 
 /** Remainder of each turn that loses records by a cut before a position. Linear. */

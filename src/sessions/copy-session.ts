@@ -3,7 +3,7 @@ import { maxTries } from "../base/tries.js";
 import type { CopiedRecord, CopiedTurn, CopyPage, CreatedSession, NewState, WholeState } from "../store/copies.js";
 import { anyDigest } from "../store/session-writes.js";
 import type { StoreWith } from "../store/groups.js";
-import { alreadyExists, damaged, forkConflict, positionConflict, refuseDiscarded } from "../store/refusals.js";
+import { alreadyExists, damaged, keptChanging, positionConflict, refuseDiscarded } from "../store/refusals.js";
 import { checkOptional, notNegative, positive } from "../store/request-checks.js";
 import { checkSessionId, type SessionRef } from "../store/session-ref.js";
 import { LogReader, refuseSealedState } from "./read-log.js";
@@ -61,7 +61,7 @@ export async function copySession(
       return created;
     }
   }
-  throw forkConflict(session.id);
+  throw keptChanging("fork", session.id);
 }
 
 function checkCopy({ session, target, at, ttlMs }: CopyRequest): void {

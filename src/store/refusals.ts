@@ -99,12 +99,10 @@ function epochConflict(sessionId: string): ConflictError {
   );
 }
 
-/** The error for a session that kept changing while it was rebuilt. */
-export function rebuildConflict(sessionId: string): ConflictError {
-  return new ConflictError(`${capitalized(sessionLabel(sessionId))} kept changing during rebuild(); call it again.`, {
-    code: "stale",
-    sessionId,
-  });
+/** The error for a session that changed during each try of a method. */
+export function keptChanging(method: "fork" | "rebuild" | "replaceFrom" | "rewind", sessionId: string): ConflictError {
+  const message = `${capitalized(sessionLabel(sessionId))} kept changing during ${method}(); call it again.`;
+  return new ConflictError(message, { code: "stale", sessionId });
 }
 
 /** The error for a copy onto a session that exists. */
@@ -122,14 +120,6 @@ export function ownerLost(sessionId: string): StoreError {
       "changed. Say whose it is: rebuild({ owner }).",
     { code: "damaged", operation: "rebuild", sessionId, retryable: false },
   );
-}
-
-/** The error for a source whose messages were removed during each attempt of a copy. */
-export function forkConflict(sessionId: string): ConflictError {
-  return new ConflictError(`${capitalized(sessionLabel(sessionId))} kept changing during fork(); call it again.`, {
-    code: "stale",
-    sessionId,
-  });
 }
 
 /** The error for staged records that expired before the import finished. */
