@@ -1,4 +1,5 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import { inTime } from "../base/in-time.js";
 import { maxTries } from "../base/tries.js";
 import { timeoutError } from "../redis/errors.js";
 import type { KnownPlace } from "./config.js";
@@ -71,12 +72,9 @@ export class ThreadWriter {
   /** Waits for the write before, as long as a call may take. */
   async #within(before: Promise<unknown>, { kind, threadId }: Pick<PlannedRecord, "kind" | "threadId">): Promise<void> {
     const { commandTimeout } = this.#setting;
-    let timer: NodeJS.Timeout | undefined;
-    const patience = new Promise<never>((_, reject) => {
-      const name = callOf(putCalls[kind], threadId);
-      timer = setTimeout(() => reject(timeoutError(name, commandTimeout)), commandTimeout);
+    await inTime(before, commandTimeout, () => {
+      throw timeoutError(callOf(putCalls[kind], threadId), commandTimeout);
     });
-    await Promise.race([before, patience]).finally(() => clearTimeout(timer));
   }
 
   async #write(planned: PlannedRecord, segments: readonly Segment[]): Promise<void> {

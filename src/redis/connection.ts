@@ -1,4 +1,5 @@
 import { ConfigurationError } from "../base/errors.js";
+import { inTime } from "../base/in-time.js";
 import { connectionOptions, type ConnectionOptions } from "./connection-options.js";
 import { urlOptions } from "./connection-url.js";
 import { isNodeRedisClient, isRedisClient, type RedisClient } from "./client.js";
@@ -172,12 +173,8 @@ async function connect({ url, options }: ConnectionOptions): Promise<OwnClient> 
 
 async function end(client: OwnClient, milliseconds: number): Promise<void> {
   if (client.status === "ready") {
-    let timer: NodeJS.Timeout | undefined;
-    const patience = new Promise((resolve) => {
-      timer = setTimeout(resolve, milliseconds);
-    });
-    await Promise.race([client.quit().catch(() => undefined), patience]);
-    clearTimeout(timer);
+    const ignored = () => undefined;
+    await inTime(client.quit(), milliseconds, ignored).catch(ignored);
   }
   if (client.status !== "end") {
     // A socket that is closed while its certificate is being refused has two errors. ioredis hears the first one only,

@@ -1,4 +1,5 @@
 import { randomToken } from "../base/ids.js";
+import { inTime } from "../base/in-time.js";
 import type { OwnClient } from "../redis/connection.js";
 import { mailKey } from "../redis/keys.js";
 import { sendAlone } from "../redis/script-runner.js";
@@ -21,6 +22,7 @@ export interface Letter {
 const mostLetters = 1_000;
 const blockMs = 500;
 const watchdogMs = 3 * blockMs;
+const late = () => "late" as const;
 const name = { operation: "mail", sessionId: "" };
 
 /** The process of a mailbox. */
@@ -174,7 +176,7 @@ export class Mailbox {
     while (!this.#isClosed) {
       const cursor = this.#cursor;
       const args = ["BLOCK", blockMs, "STREAMS", key, cursor];
-      const reply = await inTime(client.call("xread", args), watchdogMs).catch(() => "failed" as const);
+      const reply = await inTime(client.call("xread", args), watchdogMs, late).catch(() => "failed" as const);
       if (reply === "failed" || reply === "late") {
         if (reply === "late") {
           client.disconnect(true);
@@ -232,16 +234,4 @@ class Outgoing {
 function entriesIn(reply: unknown): [string, string[]][] {
   const streams = (Array.isArray(reply) ? reply : []) as [string, [string, string[]][]][];
   return streams[0]?.[1] ?? [];
-}
-
-async function inTime<T>(reply: Promise<T>, milliseconds: number): Promise<T | "late"> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<"late">((resolve) => {
-    timer = setTimeout(() => resolve("late"), milliseconds);
-  });
-  try {
-    return await Promise.race([reply, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -3,6 +3,7 @@ import { HumanMessage, SystemMessage } from "@langchain/core/messages";
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import { report } from "../base/events.js";
 import { graphemeBoundary } from "../base/graphemes.js";
+import { callWithin } from "../base/call-within.js";
 import { callsOf } from "../messages/calls.js";
 import { textOf } from "../messages/content.js";
 import type { StoreWith } from "../store/groups.js";
@@ -101,16 +102,11 @@ async function titleUnderLease(
 
 /** Outside of the current run: its stream must not show the title, and its end must not stop it. */
 async function asked(model: TitleModel["model"], messages: BaseMessage[]): Promise<string | BaseMessage> {
-  const signal = AbortSignal.timeout(timeoutMs);
-  const config = { callbacks: [], tags: ["nostream"], runName: "session_title", signal };
-  const timeout = new Promise<never>((_, reject) =>
-    signal.addEventListener("abort", () => reject(new Error(`The title took longer than ${timeoutMs} ms.`))),
-  );
-  return AsyncLocalStorageProviderSingleton.runWithConfig(
-    config,
-    () => Promise.race([model.invoke(messages, config), timeout]),
-    true,
-  );
+  const late = () => new Error(`The title took longer than ${timeoutMs} ms.`);
+  return callWithin({ milliseconds: timeoutMs, late }, (signal) => {
+    const config = { callbacks: [], tags: ["nostream"], runName: "session_title", signal };
+    return AsyncLocalStorageProviderSingleton.runWithConfig(config, () => model.invoke(messages, config), true);
+  });
 }
 
 function asText(messages: readonly BaseMessage[]): string {

@@ -1,6 +1,7 @@
 import { BaseCallbackHandler } from "@langchain/core/callbacks/base";
 import { AIMessage, AIMessageChunk, isAIMessageChunk, type BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
+import { inTime } from "../base/in-time.js";
 import { linkCalls } from "../messages/calls.js";
 import { textOf } from "../messages/content.js";
 import { plainAnswer } from "../messages/copies/change-content.js";
@@ -115,17 +116,9 @@ const partialMs = 1_000;
 
 /** Partial output of a stopped run: its own, else its model's; undefined if none arrives in time. */
 export async function partialOf(running: Promise<unknown> | undefined, said: SaidSoFar | undefined): Promise<unknown> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const tooLate = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), partialMs);
-  });
   // LangChain's ModelAbortError, told by its field: the oldest supported core does not export the class.
   const partial = running?.catch((error: unknown) => (error as { partialOutput?: unknown } | undefined)?.partialOutput);
-  try {
-    return (await Promise.race([partial, tooLate])) ?? said?.unfinished;
-  } finally {
-    clearTimeout(timer);
-  }
+  return (await inTime(partial, partialMs, () => undefined)) ?? said?.unfinished;
 }
 
 /**

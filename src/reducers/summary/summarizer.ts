@@ -1,9 +1,9 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { SummaryError } from "../../base/errors.js";
+import { callWithin } from "../../base/call-within.js";
 import { tiktokenCounter } from "../../tokens/counters/tiktoken-counter.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
-import { callWithin } from "./call-within.js";
 import { chunkEntries } from "./chunks.js";
 import { summaryText, type SummarySource } from "../../messages/summary-message.js";
 import { focused, summaryRequest, transcriptEntries, type SummaryRequest, type TranscriptOptions } from "./prompt.js";
@@ -59,9 +59,8 @@ export class Summarizer {
   async summarize(task: SummaryTask, config: RunnableConfig = {}): Promise<string> {
     const { timeout } = this.#settings;
     try {
-      return await callWithin({ timeout, signal: config.signal }, (signal) =>
-        this.#inChunks(task, { ...config, signal }),
-      );
+      const bounds = { milliseconds: timeout, late: () => tooSlow(timeout), signal: config.signal };
+      return await callWithin(bounds, (signal) => this.#inChunks(task, { ...config, signal }));
     } catch (cause) {
       config.signal?.throwIfAborted();
       if (SummaryError.isInstance(cause)) {
@@ -129,4 +128,8 @@ export class Summarizer {
     }
     return text.trim();
   }
+}
+
+function tooSlow(timeout: number): SummaryError {
+  return new SummaryError(`Summarization timed out after ${timeout} ms; no message was removed.`, { code: "timeout" });
 }
