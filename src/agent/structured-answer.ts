@@ -1,9 +1,8 @@
 import { AIMessage, type BaseMessage, type ToolMessage } from "@langchain/core/messages";
-import { valueIn } from "../base/json-text.js";
 import { changeMessage } from "../messages/change-message.js";
 import { textOf } from "../messages/content.js";
 import { roleOf } from "../messages/roles.js";
-import { isRecord } from "../messages/values.js";
+import { isRecord, valueIn } from "../messages/values.js";
 
 /** Structural type of langchain's strategies and of zod schemas. */
 interface Strategy {

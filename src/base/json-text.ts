@@ -18,15 +18,6 @@ function withBigIntegers(value: unknown): string | undefined {
   }
 }
 
-/** The value in a JSON text; undefined if it is not JSON. */
-export function valueIn(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
-}
-
 /** Canonical form: the value with the keys of all objects in ascending order. Linear except for the sorting. */
 export function sortKeys(value: unknown): unknown {
   if (typeof value !== "object" || value === null) {

@@ -20,7 +20,7 @@ import {
   type MessageFields,
 } from "./encode-message.js";
 import { normalizeForeign } from "./foreign-record.js";
-import { isRecord } from "../messages/values.js";
+import { fieldsOf, isRecord, valueIn } from "../messages/values.js";
 import { tagKey } from "./tagged-values.js";
 import { untagValue } from "./untagged-values.js";
 
@@ -49,10 +49,8 @@ export function decodeRecord(record: string, position?: number): DecodedRecord {
   if (sealed !== undefined) {
     throw unknownKey(undefined, sealed.header.sealed);
   }
-  let stored: unknown;
-  try {
-    stored = JSON.parse(record);
-  } catch {
+  const stored = valueIn(record);
+  if (stored === undefined) {
     throw corrupt("it is not JSON", position);
   }
   return decodeStored(stored, { tagged: record.includes(tagEnd), position });
@@ -108,7 +106,7 @@ export function parseOwnRecord(record: string): ParsedRecord | undefined {
   }
   const plainEnd = plainEndOf(record);
   const end = plainEnd ?? record.lastIndexOf(metaStart);
-  const data = parsed(record.slice(beginning.text.length - 1, end));
+  const data = valueIn(record.slice(beginning.text.length - 1, end)) as Record<string, unknown> | undefined;
   const tokens = plainEnd === undefined ? tokensAt(record, end) : noTokens;
   return data === undefined || tokens === undefined
     ? undefined
@@ -164,17 +162,9 @@ function hasDigits(record: string, from: number): boolean {
   return true;
 }
 
-function parsed(text: string): Record<string, unknown> | undefined {
-  try {
-    return JSON.parse(text) as Record<string, unknown>;
-  } catch {
-    return undefined;
-  }
-}
-
 /** Token counts of a record that ends, from `start` on, with exactly `,"meta":{…}}`. */
 function tokensAt(record: string, start: number): Readonly<Record<string, number>> | undefined {
-  const end = parsed(`{${record.slice(start + 1)}`);
+  const end = valueIn(`{${record.slice(start + 1)}`) as Record<string, unknown> | undefined;
   const meta = end?.["meta"];
   return isRecord(meta) && meta["v"] === recordVersion && Object.keys(end!).length === 1 ? tokensOf(meta) : undefined;
 }
@@ -368,13 +358,9 @@ export function metaOf(record: string): RecordMeta {
   if (start < 0 || record.endsWith(plainMeta)) {
     return noMeta;
   }
-  try {
-    const { meta } = JSON.parse(`{${record.slice(start + 1)}`) as { meta: Record<string, unknown> };
-    const [at, turn, output] = [timeIn(meta["at"]), checkedName(meta["turn"]), outputIn(meta["output"])];
-    return { ...(at !== undefined && { at }), ...(turn !== undefined && { turn }), ...(output && { output }) };
-  } catch {
-    return noMeta;
-  }
+  const meta = fieldsOf(fieldsOf(valueIn(`{${record.slice(start + 1)}`))["meta"]);
+  const [at, turn, output] = [timeIn(meta["at"]), checkedName(meta["turn"]), outputIn(meta["output"])];
+  return { ...(at !== undefined && { at }), ...(turn !== undefined && { turn }), ...(output && { output }) };
 }
 
 /** The turn's name without parsing the rest: called for each record of a view. */

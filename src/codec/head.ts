@@ -1,6 +1,6 @@
 import { RecordError } from "../base/errors.js";
 import { refuseSealedFields } from "../sealed/keys/field.js";
-import { isRecord } from "../messages/values.js";
+import { isRecord, valueIn } from "../messages/values.js";
 
 /**
  * Encodes the records of a head: a JSON array, `""` for none.
@@ -9,7 +9,7 @@ import { isRecord } from "../messages/values.js";
  */
 export function encodeHead(records: readonly string[]): string {
   records.forEach((record, index) => {
-    if (!isRecordText(record)) {
+    if (!isRecord(valueIn(record))) {
       throw new RecordError(`The record at index ${index} of the head is not a JSON object.`, {
         code: "corrupt",
         position: index,
@@ -29,21 +29,9 @@ export function decodeHead(head: string): string[] {
     return [];
   }
   refuseSealedFields(undefined, [head]);
-  try {
-    const records: unknown = JSON.parse(head);
-    if (Array.isArray(records) && records.every(isRecord)) {
-      return records.map((record) => JSON.stringify(record));
-    }
-  } catch {
-    // No cause: errors of JSON.parse quote the input.
+  const records = valueIn(head);
+  if (Array.isArray(records) && records.every(isRecord)) {
+    return records.map((record) => JSON.stringify(record));
   }
   throw new RecordError("The head of the view cannot be read: it is not a JSON array of records.", { code: "corrupt" });
-}
-
-function isRecordText(record: string): boolean {
-  try {
-    return isRecord(JSON.parse(record));
-  } catch {
-    return false;
-  }
 }

@@ -1,8 +1,8 @@
 import type { Item } from "@langchain/langgraph-checkpoint";
 import { RecordError } from "../base/errors.js";
-import { valueIn } from "../base/json-text.js";
 import { encodeSessionId } from "../store/session-ref.js";
 import { partsOf } from "./item-names.js";
+import { valueIn } from "../messages/values.js";
 
 /** A parsed record. */
 export interface StoredItem {

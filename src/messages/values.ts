@@ -28,6 +28,15 @@ export function stringIn(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
+/** The value in a JSON text; undefined if it is not JSON. */
+export function valueIn(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}
+
 /** A record without some keys; itself where it has a value under none of them. */
 export function without<T extends Fields>(record: T, ...keys: readonly string[]): T {
   if (keys.every((key) => record[key] === undefined)) {

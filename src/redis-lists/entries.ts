@@ -1,9 +1,9 @@
 import * as z from "zod/mini";
 import { encodeSessionId } from "../store/session-ref.js";
-import { valueIn } from "../base/json-text.js";
 import { lazy } from "../base/options.js";
 import type { ModelUsage, SessionDetails, SessionSummary } from "../store/lists.js";
 import { firstScore } from "../redis/stored-fields.js";
+import { valueIn } from "../messages/values.js";
 
 /** A session as read for its list entry. */
 export interface DescribedSession {

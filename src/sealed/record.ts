@@ -1,3 +1,4 @@
+import { fieldsOf, valueIn } from "../messages/values.js";
 import { sealedVersion, type SealedRecord } from "./keys/header.js";
 import type { SessionKey } from "./keys/session-key.js";
 import { fromSevenBitText, toSevenBitText } from "./keys/seven-bit-text.js";
@@ -39,12 +40,8 @@ function isMeta(rest: string): boolean {
     return true;
   }
   const text = `{"v":1${rest}`;
-  try {
-    const meta = JSON.parse(text) as Record<string, unknown>;
-    return meta["v"] === 1 && !("whole" in meta) && JSON.stringify(meta) === text;
-  } catch {
-    return false;
-  }
+  const meta = fieldsOf(valueIn(text));
+  return meta["v"] === 1 && !("whole" in meta) && JSON.stringify(meta) === text;
 }
 
 const wholeMeta = `{"v":${sealedVersion},"whole":true}`;

@@ -1,7 +1,7 @@
 import { refuseSealedFields, sealedFieldParts } from "../sealed/keys/field.js";
 import { ConfigurationError } from "../base/errors.js";
-import { valueIn } from "../base/json-text.js";
 import type { SessionLabel } from "../store/lists.js";
+import { valueIn } from "../messages/values.js";
 
 /** Metadata of a session: an object of JSON values. */
 export type SessionMetadata = Readonly<Record<string, unknown>>;

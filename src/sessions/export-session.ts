@@ -10,6 +10,7 @@ import type { NamedMark, WholeState } from "../store/copies.js";
 import { namesIn } from "../session/labels.js";
 import { LogReader, refuseSealedState } from "./read-log.js";
 import { concernsOneSession, leaveOut, type ProblemListeners } from "./problems.js";
+import { valueIn } from "../messages/values.js";
 
 /** A session to export. */
 interface Source {
@@ -180,12 +181,8 @@ function headLines(head: string): { readonly record?: unknown; readonly text?: s
 
 /** The parsed JSON of a text if it round-trips; else the text. */
 function asJson(text: string): unknown {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && JSON.stringify(value) === text ? value : text;
-  } catch {
-    return text;
-  }
+  const value = valueIn(text);
+  return typeof value === "object" && value !== null && JSON.stringify(value) === text ? value : text;
 }
 
 function changed(sessionId: string): ConflictError {

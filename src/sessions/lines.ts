@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { encodeHead } from "../codec/head.js";
 import { ConfigurationError, MemoryError, RecordError } from "../base/errors.js";
-import { isRecord } from "../messages/values.js";
+import { isRecord, valueIn } from "../messages/values.js";
 import { lazy, nonNegativeInteger, withoutUndefined } from "../base/options.js";
 import { maxReductions, type StoredReduction } from "../store/session-pages.js";
 import { maxUsageModels } from "../store/lists.js";
@@ -28,10 +28,8 @@ export function badLine(number: number, reason: string): RecordError {
  * @throws RecordError `corrupt` for anything but a JSON object with a `type`; never quotes the line.
  */
 export function parseLine(number: number, text: string): ExportLine {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
+  const value = valueIn(text);
+  if (value === undefined) {
     throw badLine(number, "it is no JSON");
   }
   if (!isRecord(value) || typeof value["type"] !== "string") {

@@ -1,10 +1,10 @@
 import { BaseCallbackHandler } from "@langchain/core/callbacks/base";
 import type { Serialized } from "@langchain/core/load/serializable";
 import { BoundedMap } from "../base/bounded-map.js";
-import { valueIn } from "../base/json-text.js";
 import { isPlainObject } from "../base/json-value.js";
 import type { Clock } from "../openai/timestamp.js";
 import type { NewToolInvocation } from "./tool-invocation.js";
+import { valueIn } from "../messages/values.js";
 
 /** The parts of a log that its callback handler needs. */
 export interface ToolCallbackOptions {

@@ -1,6 +1,5 @@
 import type { AIMessage } from "@langchain/core/messages";
-import { valueIn } from "../../base/json-text.js";
-import { type Fields, fieldsOf, isRecord, recordsIn, without } from "../values.js";
+import { type Fields, fieldsOf, isRecord, recordsIn, without, valueIn } from "../values.js";
 import { editCallLists, editIdMap, editRawCalls, editRawFunction, editSignatures } from "./call-copies.js";
 import { changesFor } from "./call-places.js";
 import { type ChangedCalls, type Edits, mapSame, type PiecesEdit, type Thought, withFields } from "./edits.js";

@@ -1,7 +1,7 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
-import { jsonText, sortKeys, valueIn } from "../../base/json-text.js";
+import { jsonText, sortKeys } from "../../base/json-text.js";
 import { type Call, callsOf } from "../calls.js";
-import { type Fields, fieldsOf, isRecord, recordsIn, stringIn } from "../values.js";
+import { type Fields, fieldsOf, isRecord, recordsIn, stringIn, valueIn } from "../values.js";
 import { type CallCopy, callIn, copyIn, isCallBlock, placesOf } from "./call-places.js";
 import { editAll } from "./edit-message.js";
 import type { CallChange, ChangedCalls } from "./edits.js";

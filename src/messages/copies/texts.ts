@@ -1,5 +1,4 @@
-import { valueIn } from "../../base/json-text.js";
-import { isRecord, stringIn, type Fields } from "../values.js";
+import { isRecord, stringIn, type Fields, valueIn } from "../values.js";
 import { mapSame, type PiecesEdit, withFields } from "./edits.js";
 
 /** True for a block that holds text of the message, and no thought. */

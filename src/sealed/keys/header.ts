@@ -1,3 +1,5 @@
+import { fieldsOf, valueIn } from "../../messages/values.js";
+
 /** Version of the format of sealed records. */
 export const sealedVersion = 2;
 
@@ -27,13 +29,9 @@ export function parseSealed(record: string): SealedRecord | undefined {
   if (!first.includes('},"sealed":"')) {
     return undefined;
   }
-  try {
-    const { type, data, sealed, meta } = JSON.parse(first) as Partial<SealedHeader>;
-    const isSealed = typeof type === "string" && typeof sealed === "string" && meta?.v === sealedVersion;
-    return isSealed && typeof data?.id === "string"
-      ? { header: { type, data: { id: data.id }, sealed, meta }, text: record.slice(end + 1) }
-      : undefined;
-  } catch {
-    return undefined;
-  }
+  const { type, data, sealed, meta } = fieldsOf(valueIn(first)) as Partial<SealedHeader>;
+  const isSealed = typeof type === "string" && typeof sealed === "string" && meta?.v === sealedVersion;
+  return isSealed && typeof data?.id === "string"
+    ? { header: { type, data: { id: data.id }, sealed, meta }, text: record.slice(end + 1) }
+    : undefined;
 }

@@ -1,10 +1,9 @@
 import { AIMessage, HumanMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
-import { valueIn } from "../../base/json-text.js";
 import { changeMessage } from "../../messages/change-message.js";
 import { editMessage } from "../../messages/copies/edit-message.js";
 import { callsOf } from "../../messages/calls.js";
 import { roleNameOf, speakerOf } from "../../messages/roles.js";
-import { isRecord } from "../../messages/values.js";
+import { isRecord, valueIn } from "../../messages/values.js";
 import type { MessageRule } from "./rules.js";
 import type { NameForm } from "../profiles/profile.js";
 

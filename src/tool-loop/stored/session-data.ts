@@ -1,13 +1,13 @@
 import { maxTries } from "../../base/tries.js";
 import { refuseSealedFields } from "../../sealed/keys/field.js";
 import { ConflictError } from "../../base/errors.js";
-import { valueIn } from "../../base/json-text.js";
 import type { ConversationSession } from "../../session/conversation-session.js";
 import { requireGroup, type StoreWith } from "../../store/groups.js";
 import type { SideChanges } from "../../store/side-fields.js";
 import { openTurn, type OpenTurn } from "../../turns/open-turn.js";
 import type { SourceReference } from "./reference-manager.js";
 import { readUpload, writeUpload, type Upload } from "./uploads.js";
+import { valueIn } from "../../messages/values.js";
 
 /** The session as it was when the turn began. */
 export interface Snapshot {

@@ -1,9 +1,8 @@
 import { Buffer } from "node:buffer";
 import * as z from "zod/mini";
 import { BudgetError, ConfigurationError } from "../../base/errors.js";
-import { valueIn } from "../../base/json-text.js";
 import { anyText, lazy, nonEmptyText } from "../../base/options.js";
-import { fieldsOf } from "../../messages/values.js";
+import { fieldsOf, valueIn } from "../../messages/values.js";
 
 /** A file that a user uploaded: its text, a link to it, or its bytes. */
 export interface UploadedContent {
