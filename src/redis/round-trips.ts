@@ -41,6 +41,8 @@ interface Waiting {
   readonly reject: (failure: unknown) => void;
   /** Called when the round trip has ended. */
   readonly cleanups: (() => void)[];
+  /** True once it has ended: nothing is sent for it, and nobody calls further cleanups. */
+  isOver(): boolean;
 }
 
 /** A round trip that begins. */
@@ -106,7 +108,7 @@ export class RoundTrips {
       };
       const timer = setTimeout(() => reject(this.#timedOut(deadline)), at - began);
       cleanups.push(() => clearTimeout(timer));
-      this.#sendWhenUp({ name, send, resolve, reject, cleanups });
+      this.#sendWhenUp({ name, send, resolve, reject, cleanups, isOver: () => isOver });
     });
   }
 
@@ -117,7 +119,7 @@ export class RoundTrips {
     };
     const client = this.#clientThatIsUp(trip);
     if (client === undefined) {
-      this.#usableClient(trip).then(ask).catch(trip.reject);
+      this.#sendWhenUsable(trip, ask).catch(trip.reject);
       return;
     }
     try {
@@ -159,10 +161,14 @@ export class RoundTrips {
     return client;
   }
 
-  async #usableClient(waiting: Waiting): Promise<RedisClient> {
-    this.#client = await this.#options.connection.client();
-    await this.#whenUsable(this.#client, waiting);
-    return this.#client;
+  async #sendWhenUsable(waiting: Waiting, ask: (client: RedisClient) => void): Promise<void> {
+    const client = await this.#options.connection.client();
+    this.#client = client;
+    // Opening may take longer than the call has.
+    if (!waiting.isOver()) {
+      await this.#whenUsable(client, waiting);
+      ask(client);
+    }
   }
 
   /**
