@@ -7,6 +7,8 @@ export interface Played {
   readonly findings: readonly string[];
   readonly acknowledged: number;
   readonly digest: string;
+  /** How many options a schedule had at each choice. */
+  readonly options?: readonly number[];
 }
 
 /** What another machine has otherwise. */

@@ -18,9 +18,8 @@ const words = ["river", "lantern", "copper", "meadow", "signal", "harbour", "win
  * Number of messages of a turn: drawn for an import, fixed for the others. Imports are long where the view stays small,
  * so that a run is of many messages and not of reading them.
  */
-export function sizeOf(shape: Shape, random: Random, { isReduced }: { readonly isReduced: boolean }): number {
-  const most = isReduced ? 50 : 10;
-  return shape === "answer" ? 2 : shape === "tool" ? 4 : pattern.length * random.between(2, most);
+export function sizeOf(shape: Shape, random: Random, { longest }: { readonly longest: number }): number {
+  return shape === "answer" ? 2 : shape === "tool" ? 4 : pattern.length * random.between(2, longest);
 }
 
 /**

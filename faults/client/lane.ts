@@ -41,7 +41,8 @@ export class Lane {
   readonly threadId: string;
   readonly #journal: JournalWriter;
   readonly #name: () => string;
-  readonly #areTurnsShort: boolean;
+  /** Rounds of the longest turn that is brought in. */
+  readonly longest: number;
 
   constructor(
     readonly session: SessionPlan,
@@ -50,15 +51,16 @@ export class Lane {
       journal,
       name,
       process,
-      areTurnsShort = false,
+      longest,
     }: {
       readonly journal: JournalWriter;
       readonly name: () => string;
       readonly process: number;
-      readonly areTurnsShort?: boolean;
+      readonly longest?: number;
     },
   ) {
-    this.#areTurnsShort = areTurnsShort;
+    // Where a reducer keeps the view small, long turns are read soon.
+    this.longest = longest ?? (["none", "foreign"].includes(session.reducer) ? 10 : 50);
     this.threadId = `${session.id}p${process}`;
     this.#journal = journal;
     this.#name = name;
@@ -67,11 +69,6 @@ export class Lane {
   get history(): RedisChatMessageHistory {
     const { id, owner } = this.session;
     return this.doors.memory.history(id, owner === undefined ? {} : { owner });
-  }
-
-  /** True where a reducer keeps the view small, so that long turns are read soon. */
-  get isReduced(): boolean {
-    return !this.#areTurnsShort && this.session.reducer !== "none" && this.session.reducer !== "foreign";
   }
 
   /** The session beside this one whose answers are runs. */

@@ -142,7 +142,10 @@ export class SimulatedConnection extends EventEmitter {
     const sent: Sent = { request, opening: this.#opening, hasArrived: false, isLost: false };
     this.#sent.push(sent);
     this.#lastArrival = this.#after(this.#lastArrival, request.random);
-    this.#world.plan(this.#lastArrival, "", { happen: () => this.#arrive(sent, name) });
+    this.#world.plan(this.#lastArrival, "", {
+      sender: () => (sent.isLost ? undefined : this.#process),
+      happen: () => this.#arrive(sent, name),
+    });
   }
 
   async #arrive(sent: Sent, name: string): Promise<void> {
@@ -202,5 +205,34 @@ export class SimulatedConnection extends EventEmitter {
     const most = kind < 0.7 ? short : kind < 0.9 ? middle : long;
     const from = Math.max(this.#world.clock(), this.#stalledUntil);
     return Math.max(last + 1, from + Math.ceil(length * most * 1_000));
+  }
+}
+
+/** A client at the server's side, to which nothing happens and for which no time goes by. */
+export class DirectConnection extends EventEmitter {
+  readonly options = {};
+  readonly status = "ready";
+  readonly #server: SimulatedServer;
+
+  constructor(server: SimulatedServer) {
+    super();
+    this.#server = server;
+  }
+
+  call(verb: string, args: unknown[]): Promise<unknown> {
+    return this.#server.execute({ kind: "call", parts: [[verb, ...args]] });
+  }
+
+  multi(parts: Parts): CommandBatch {
+    return { exec: () => this.#server.execute({ kind: "multi", parts }) as ReturnType<CommandBatch["exec"]> };
+  }
+
+  pipeline(parts: Parts): CommandBatch {
+    return { exec: () => this.#server.execute({ kind: "pipeline", parts }) as ReturnType<CommandBatch["exec"]> };
+  }
+
+  /** By this the package knows a client of ioredis. */
+  defineCommand(): void {
+    throw new Error("A simulated client defines no commands.");
   }
 }

@@ -4,10 +4,12 @@
  */
 import { createHash } from "node:crypto";
 import { parseArgs } from "node:util";
+import type { Focus } from "../plan/session-plan.js";
 import { focuses } from "../plants/focuses.js";
 import { plantNames, type PlantName } from "../plants/plants.js";
 import { loadPrograms } from "./load.js";
-import type { Scenario } from "./scenario.js";
+import { explore, type Bounds } from "./explore.js";
+import type { Deviation, Scenario } from "./scenario.js";
 import { SimulatedServer } from "./server.js";
 import { shrunk, testOf } from "./shrink.js";
 import { Simulator, type Outcome } from "./simulate.js";
@@ -19,6 +21,9 @@ const usage = [
   "npm run simulate:faults -- --minutes M         plays seeds from --from (1 by default) on",
   "npm run simulate:faults -- --count C           the same, so many seeds",
   "  [--focus a]     both in worlds such as those in which this plant is looked for",
+  "  [--orders]      all these in small worlds, whose requests arrive in every order, with every fault",
+  "                  [--deviations 2] from the first order at most, [--most 200] schedules of a world at most",
+  "  [--order JSON]  with --seed: one schedule of its small world",
   "npm run simulate:faults -- --plants a,b | all  plants defects, a minute for each at most",
   "npm run simulate:faults -- --scenarios JSON    plays these scenarios; one line of JSON for each",
   "  [--no-shrink]  leaves what fails as it is",
@@ -33,6 +38,10 @@ const { values } = parseArgs({
     focus: { type: "string" },
     plants: { type: "string" },
     scenarios: { type: "string" },
+    orders: { type: "boolean", default: false },
+    order: { type: "string" },
+    deviations: { type: "string", default: "2" },
+    most: { type: "string", default: "200" },
     "no-shrink": { type: "boolean", default: false },
     help: { type: "boolean", default: false },
   },
@@ -62,12 +71,12 @@ if (values.plants !== undefined) {
   const simulator = new Simulator(server, programs);
   isSound = await (values.scenarios !== undefined
     ? playScenarios(simulator, JSON.parse(values.scenarios) as (Scenario | number)[], programs)
-    : values.seed !== undefined
-      ? playSeed(simulator, programs.reader.scenarioOf(Number(values.seed), focus))
+    : values.seed !== undefined && (!values.orders || values.order !== undefined)
+      ? playSeed(simulator, scenarioOf(programs, Number(values.seed), focus))
       : playSeeds(simulator, programs, {
-          from: Number(values.from),
+          from: Number(values.seed ?? values.from),
           minutes: Number(values.minutes ?? Infinity),
-          count: Number(values.count ?? Infinity),
+          count: Number(values.count ?? (values.seed === undefined ? Infinity : 1)),
         }));
 }
 await server.stop();
@@ -100,7 +109,10 @@ async function explain(simulator: Simulator, scenario: Scenario, { findings }: O
     (await simulator.play(smaller)).findings.some((says) => kindOf(says) === kind);
   const smallest = values["no-shrink"] ? scenario : await shrunk(scenario, fails);
   const { history } = await simulator.play(smallest);
-  print(`Seed ${scenario.seed} fails: ${findings.join("; ").slice(0, 2_000)}\nThe smallest that fails likewise:`);
+  const order = scenario.order === undefined ? "" : `, order ${JSON.stringify(scenario.order)}`;
+  print(
+    `Seed ${scenario.seed}${order} fails: ${findings.join("; ").slice(0, 2_000)}\nThe smallest that fails likewise:`,
+  );
   history.forEach(print);
   print(`As a test:\n${testOf(smallest, findings[0]!)}`);
   return false;
@@ -113,7 +125,7 @@ function kindOf(finding: string): string {
 
 async function playSeeds(
   simulator: Simulator,
-  { reader }: Programs,
+  programs: Programs,
   { from, minutes, count }: { from: number; minutes: number; count: number },
 ) {
   const begin = performance.now();
@@ -121,28 +133,55 @@ async function playSeeds(
   const elapsed = () => (performance.now() - begin) / 1_000;
   let isStopped = false;
   process.once("SIGINT", () => (isStopped = true)).once("SIGTERM", () => (isStopped = true));
-  const sum = { seeds: 0, acknowledged: 0, judgedAgain: 0, undecided: 0, failed: [] as number[] };
-  for (let seed = from, told = 0; !isStopped && elapsed() < minutes * 60 && seed < from + count; seed += 1) {
-    const scenario = reader.scenarioOf(seed, focus);
-    const outcome = await simulator.play(scenario);
+  const isOver = () => isStopped || elapsed() >= minutes * 60;
+  const sum = { seeds: 0, schedules: 0, whole: 0, acknowledged: 0, judgedAgain: 0, undecided: 0 };
+  const failed = new Set<number>();
+  let told = 0;
+  for (let seed = from; !isOver() && seed < from + count; seed += 1) {
     sum.seeds += 1;
-    sum.acknowledged += outcome.acknowledged;
-    sum.judgedAgain += outcome.judgedAgain;
-    sum.undecided += outcome.undecided;
-    if (outcome.findings.length > 0) {
-      sum.failed.push(seed);
-      await explain(simulator, scenario, outcome);
-    }
-    if (elapsed() > told + 15) {
-      told = elapsed();
-      say(`${sum.seeds} seeds in ${told.toFixed(0)} s, ${sum.failed.length} failed`);
-    }
+    sum.whole += await playWorld(scenarioOf(programs, seed, focus), isOver, async (scenario) => {
+      const outcome = await simulator.play(scenario);
+      sum.schedules += 1;
+      sum.acknowledged += outcome.acknowledged;
+      sum.judgedAgain += outcome.judgedAgain;
+      sum.undecided += outcome.undecided;
+      // Many schedules of a world show the same defect.
+      if (outcome.findings.length > 0 && !failed.has(seed)) {
+        failed.add(seed);
+        await explain(simulator, scenario, outcome);
+      }
+      if (elapsed() > told + 15) {
+        told = elapsed();
+        say(`${sum.seeds} seeds, ${sum.schedules} schedules in ${told.toFixed(0)} s, ${failed.size} failed`);
+      }
+      return outcome;
+    });
   }
   const { user, system } = process.cpuUsage(busy);
-  const rate = (seconds: number) => Number((sum.seeds / seconds).toFixed(2));
-  const rates = { seedsPerSecond: rate(elapsed()), seedsPerCpuSecond: rate((user + system) / 1e6) };
-  print(JSON.stringify({ from, ...sum, seconds: Math.round(elapsed()), ...rates }));
-  return sum.failed.length === 0;
+  const rate = (seconds: number) => Number((sum.schedules / seconds).toFixed(2));
+  const rates = { schedulesPerSecond: rate(elapsed()), schedulesPerCpuSecond: rate((user + system) / 1e6) };
+  print(JSON.stringify({ from, ...sum, failed: [...failed], seconds: Math.round(elapsed()), ...rates }));
+  return failed.size === 0;
+}
+
+/** Plays the one schedule of a seed or, with `--orders`, all within the bounds; returns 1 where none was left out. */
+async function playWorld(scenario: Scenario, isOver: () => boolean, play: (scheduled: Scenario) => Promise<Outcome>) {
+  if (scenario.order === undefined || values.order !== undefined) {
+    await play(scenario);
+    return 1;
+  }
+  const bounds: Bounds = { deviations: Number(values.deviations), most: Number(values.most), isOver };
+  const { isWhole } = await explore(scenario, play, bounds);
+  return isWhole ? 1 : 0;
+}
+
+/** What a seed stands for: a world, or a small one in which a schedule decides. */
+function scenarioOf({ reader }: Programs, seed: number, focused: Focus | undefined): Scenario {
+  if (!values.orders && values.order === undefined) {
+    return reader.scenarioOf(seed, focused);
+  }
+  const order = values.order === undefined ? [] : (JSON.parse(values.order) as Deviation[]);
+  return { ...reader.smallScenarioOf(seed, focused), order };
 }
 
 /** Plays seeds with each defect until it is found. */
@@ -154,15 +193,22 @@ async function findPlants(names: readonly PlantName[]): Promise<boolean> {
     const begin = performance.now();
     const busy = process.cpuUsage();
     let findings: readonly string[] = [];
-    let seed = 0;
-    while (findings.length === 0 && performance.now() - begin < 60_000) {
+    let [seed, schedules] = [0, 0];
+    const isOver = () => findings.length > 0 || performance.now() - begin > 60_000;
+    while (!isOver()) {
       seed += 1;
-      ({ findings } = await simulator.play(programs.reader.scenarioOf(seed, focuses[plant])));
+      await playWorld(scenarioOf(programs, seed, focuses[plant]), isOver, async (scenario) => {
+        const outcome = await simulator.play(scenario);
+        schedules += 1;
+        findings = outcome.findings;
+        return outcome;
+      });
     }
     const seconds = ((performance.now() - begin) / 1_000).toFixed(1);
     const says = findings.length === 0 ? "NOT FOUND" : `found by ${[...new Set(findings.map(kindOf))].join(", ")}`;
     const { user, system } = process.cpuUsage(busy);
-    print(`${plant}: ${says}, seed ${seed}, ${seconds} s, ${((user + system) / 1e6).toFixed(1)} s of CPU`);
+    const cpu = ((user + system) / 1e6).toFixed(1);
+    print(`${plant}: ${says}, seed ${seed}, ${schedules} schedules, ${seconds} s, ${cpu} s of CPU`);
     areFound &&= findings.length > 0;
   }
   return areFound;

@@ -22,7 +22,7 @@ import { firstScripts } from "../../src/redis/script-runner.js";
 import { tiktokenCounter } from "../../src/tokens/counters/tiktoken-counter.js";
 import type { Random } from "../../testkit/random.js";
 
-export { scenarioOf } from "./scenario.js";
+export { scenarioOf, smallScenarioOf } from "./scenario.js";
 
 /** The names of scripts, by their hashes and by their texts. */
 export function scriptNames(): ReadonlyMap<string, string> {
@@ -51,10 +51,13 @@ export class Application {
   }
 
   /** A client at work on one session. */
-  open(plan: SessionPlan, { process, name }: { readonly process: number; readonly name: () => string }): Lane {
+  open(
+    plan: SessionPlan,
+    { process, name, longest }: { readonly process: number; readonly name: () => string; readonly longest: number },
+  ): Lane {
     const doors = openDoors(plan, { store: this.#store, journal: this.#journal });
     this.#doors.push(doors);
-    return new Lane(plan, doors, { journal: this.#journal, name, process, areTurnsShort: true });
+    return new Lane(plan, doors, { journal: this.#journal, name, process, longest });
   }
 
   /** Does what an operation says. */
@@ -108,7 +111,7 @@ export async function readEnding(
   const sessions = await readSessionsOf(place, wanted);
   return {
     sessions: sessions.map((session) => ({ ...session, wasRebuilt: wanted.damaged.has(session.id) })),
-    lists: await readListsOf(store, wanted.owners),
+    lists: wanted.owners.length === 0 ? [] : await readListsOf(store, wanted.owners),
     threads: await readThreadsOf(store, wanted.threads),
   };
 }

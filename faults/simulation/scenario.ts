@@ -1,8 +1,10 @@
 import { randomOf, type Random } from "../../testkit/random.js";
 import { operations } from "../client/operations/all-operations.js";
+import { appendWithIds, appendWithTurnId } from "../client/operations/append-turn.js";
 import { clearHeld, heldTurn } from "../client/operations/held-turn.js";
 import { clear } from "../client/operations/remove-messages.js";
 import type { Operation } from "../client/operations/operation.js";
+import { chainTurn } from "../client/operations/run-turn.js";
 import { sessionPlan, type Focus, type SessionPlan } from "../plan/session-plan.js";
 import type { Pace } from "./connection.js";
 
@@ -37,6 +39,9 @@ export interface PlannedFault {
   readonly draw: number;
 }
 
+/** Where a schedule leaves the first one: at the choice with this number, it takes the option with that number. */
+export type Deviation = readonly [choice: number, option: number];
+
 /** All that happens in a world, but for what follows from it. */
 export interface Scenario {
   readonly seed: number;
@@ -44,9 +49,12 @@ export interface Scenario {
   readonly plans: readonly SessionPlan[];
   readonly lanes: readonly PlannedLane[];
   readonly faults: readonly PlannedFault[];
+  /** Given, no time decides which request arrives first: the first schedule does, but for these deviations. */
+  readonly order?: readonly Deviation[];
 }
 
 const simulated = operations.filter((each) => each.needsServers !== true && each !== clearHeld);
+const beginnings = [appendWithIds.name, appendWithTurnId.name, chainTurn.name] as const;
 const mostProcesses = 3;
 const mostOperations = 5;
 
@@ -71,6 +79,30 @@ export function scenarioOf(seed: number, focus?: Focus): Scenario {
   const faults = Array.from({ length: count }, () => faultOf(random, { processes, sessions, kinds }));
   const pace = paceOf(randomOf(seed, "pace"));
   return { seed, pace, plans, lanes, faults: faults.sort((a, b) => a.atMs - b.atMs) };
+}
+
+/** When a schedule begins to decide: by then each process has stored what its operation may need. */
+export const scheduledFromMs = 9;
+
+/**
+ * The small scenario of a seed, for schedules: two or three processes on one session do an operation or two each, at
+ * the same time, and nothing fails but what a schedule lets fail.
+ */
+export function smallScenarioOf(seed: number, focus?: Focus): Scenario {
+  const random = randomOf(seed, "small scenario");
+  const processes = random.chance(0.85) ? 2 : 3;
+  const workload = { seed, processes, groups: 1, writers: processes, sessionMs: 0, replicas: false };
+  const plan = sessionPlan({ ...workload, ...(focus && { focus }) }, 0, 0);
+  const lanes = Array.from({ length: processes }, (_, process) => {
+    const first = { name: random.pick(beginnings), pauseMs: process, draw: random.next() };
+    const begins = random.chance(process === 0 ? 0.8 : 0.4);
+    const length = random.chance(0.85) ? 1 : 2;
+    const work = Array.from({ length }, () => operationOf(plan, random, focus));
+    const pauses = [scheduledFromMs + 1 - (begins ? process : 0), 0];
+    const operations = withHeldClears(work, plan, random).map((each, at) => ({ ...each, pauseMs: pauses[at]! }));
+    return { process, session: 0, operations: [...(begins ? [first] : []), ...operations] };
+  });
+  return { seed, pace: { short: 0, middle: 0, long: 0 }, plans: [plan], lanes, faults: [], order: [] };
 }
 
 /** Some clears and held turns clear under a hold, by numbers of their own: what seeds draw besides stays the same. */

@@ -113,6 +113,9 @@ export class SimulatedServer {
 
   /** Lets writes fail for want of memory, or not. */
   async setFull(isFull: boolean): Promise<void> {
+    if (isFull === this.#isFull) {
+      return;
+    }
     this.#isFull = isFull;
     await this.#client.config("SET", "maxmemory", isFull ? "1" : "0");
   }
@@ -140,7 +143,7 @@ export class SimulatedServer {
     await Promise.all(
       this.#dump.map(({ key, value, expiresAt }) => this.#client.restore(key, expiresAt, value, "ABSTTL")),
     );
-    await this.setFull(this.#isFull);
+    await this.#client.config("SET", "maxmemory", this.#isFull ? "1" : "0");
   }
 
   /** A request in words: the script or the command, and the first key. */

@@ -24,12 +24,15 @@ export async function shrunk(scenario: Scenario, fails: Fails): Promise<Scenario
 
 /** What is smaller by a step, the largest steps first. */
 function* smallerThan(scenario: Scenario): Generator<Scenario> {
-  const { lanes, faults } = scenario;
+  const { lanes, faults, order } = scenario;
   for (const process of new Set(lanes.map((lane) => lane.process))) {
     yield { ...scenario, lanes: lanes.filter((lane) => lane.process !== process) };
   }
   for (const lane of lanes) {
     yield { ...scenario, lanes: lanes.filter((each) => each !== lane) };
+  }
+  for (const deviation of order ?? []) {
+    yield { ...scenario, order: order!.filter((each) => each !== deviation) };
   }
   for (const fault of faults) {
     yield { ...scenario, faults: faults.filter((each) => each !== fault) };

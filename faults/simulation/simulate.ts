@@ -22,34 +22,38 @@ export interface Outcome {
   readonly undecided: number;
   /** What happened, a line each, with the journals: the same for the same scenario. */
   readonly history: readonly string[];
+  /** How many options the schedule had at each of its choices; empty where times decided. */
+  readonly options: readonly number[];
 }
 
 /** Plays scenarios on a server, one after the other. */
 export class Simulator {
   readonly #server: SimulatedServer;
   readonly #programs: Programs;
+  readonly #names: ReadonlyMap<string, string>;
 
   constructor(server: SimulatedServer, programs: Programs) {
     this.#server = server;
     this.#programs = programs;
+    this.#names = programs.processes[0]!.scriptNames();
   }
 
   async play(scenario: Scenario): Promise<Outcome> {
     const world = new World();
-    const names = this.#programs.processes[0]!.scriptNames();
-    await this.#server.begin(world, names);
+    await this.#server.begin(world, this.#names);
     enter(world);
     const stage = new Stage({ world, server: this.#server, programs: this.#programs, scenario });
     try {
       return judged(await stage.play(), world.history);
     } catch (error) {
       const says = error instanceof Stuck ? `hangs: ${error.message}` : `fails: ${String((error as Error).stack)}`;
-      return { findings: [says], acknowledged: 0, judgedAgain: 0, undecided: 0, history: world.history };
+      const nothing = { acknowledged: 0, judgedAgain: 0, undecided: 0, options: [] };
+      return { ...nothing, findings: [says], history: world.history };
     }
   }
 }
 
-function judged({ journals, ending, windows, slots, at }: Left, history: readonly string[]): Outcome {
+function judged({ journals, ending, windows, slots, at, options }: Left, history: readonly string[]): Outcome {
   const texts = [...journals].map(([client, lines]) => [client, lines.join("")] as const);
   const inSlots = windows.map(({ from, to, session }) => {
     const slot = session === undefined ? undefined : slots.get(session)!;
@@ -77,5 +81,5 @@ function judged({ journals, ending, windows, slots, at }: Left, history: readonl
   const { length: undecided } = opinion.undecided;
   const final = ending.sessions.map((session) => finalLine(session, at).trimEnd());
   const counts = { acknowledged: verdict.acknowledged, judgedAgain: opinion.acknowledged, undecided };
-  return { findings, ...counts, history: [...history, ...final, ...findings] };
+  return { findings, ...counts, options, history: [...history, ...final, ...findings] };
 }

@@ -1,12 +1,13 @@
 import { randomOf } from "../../testkit/random.js";
 import { JournalWriter } from "../journal/journal-writer.js";
 import { sessionKeys } from "../../src/redis/keys.js";
-import { SimulatedConnection } from "./connection.js";
+import { DirectConnection, SimulatedConnection } from "./connection.js";
 import type { Application, Ending } from "./program.js";
-import type { PlannedFault, PlannedLane, Scenario } from "./scenario.js";
+import { scheduledFromMs, type PlannedFault, type PlannedLane, type Scenario } from "./scenario.js";
+import { Schedule } from "./schedule.js";
 import type { SimulatedServer } from "./server.js";
 import type { SessionPlan } from "../plan/session-plan.js";
-import { SimulatedProcess, type World } from "./world.js";
+import { SimulatedProcess, type Happening, type World } from "./world.js";
 
 /** The code that processes run: a copy for each, as real processes share no memory. */
 export interface Programs {
@@ -29,6 +30,8 @@ export interface Left {
   readonly windows: readonly LossWindow[];
   readonly slots: ReadonlyMap<string, number>;
   readonly at: number;
+  /** How many options the schedule had at each choice; empty where times decided. */
+  readonly options: readonly number[];
 }
 
 /** A process that runs, and what ends with it. */
@@ -49,6 +52,12 @@ interface Parts {
   readonly scenario: Scenario;
 }
 
+/** Milliseconds after which the last guard of an erasure is over. */
+const untilReadMs = 20_000;
+
+/** Longer than a client waits for a reply, than a lease and than a hold. */
+const stallMs = 4_000;
+
 /** Plays a scenario in a world: processes begin, work, fail and begin again. */
 export class Stage {
   readonly #running: Running[] = [];
@@ -57,9 +66,12 @@ export class Stage {
   /** Sessions that lost a key, with their owners. */
   readonly #damaged = new Map<string, string | undefined>();
   readonly #parts: Parts;
+  readonly #schedule: Schedule | undefined;
 
   constructor(parts: Parts) {
     this.#parts = parts;
+    const { order } = parts.scenario;
+    this.#schedule = order === undefined ? undefined : new Schedule(order);
   }
 
   async play(): Promise<Left> {
@@ -67,11 +79,38 @@ export class Stage {
     const processes = new Set(scenario.lanes.map(({ process }) => process));
     processes.forEach((process) => this.#begin(process, 0));
     scenario.faults.forEach((fault) => this.#plan(fault));
+    const schedule = this.#schedule;
+    if (schedule !== undefined) {
+      const steer = () => void (world.scheduler = (underWay) => this.#steer(schedule, underWay));
+      world.plan(scheduledFromMs * 1_000, "", { happen: steer });
+    }
     await world.run(this.#work(scenario.lanes));
+    world.scheduler = undefined;
     await this.#parts.server.setFull(false);
-    const ending = await world.run(this.#read());
+    await world.run(world.wait(untilReadMs));
+    const ending = await this.#read();
     const slots = this.#slots();
-    return { journals: this.#journals, ending, windows: this.#windows, slots, at: world.now };
+    const left = { journals: this.#journals, ending, windows: this.#windows, slots, at: world.now };
+    return { ...left, options: schedule?.options ?? [] };
+  }
+
+  /** Lets the schedule choose, and makes its fault; undefined where that holds up all that is under way. */
+  async #steer(schedule: Schedule, underWay: readonly Happening[]): Promise<Happening | undefined> {
+    const { world } = this.#parts;
+    const { request, sender, fault } = schedule.choose(underWay);
+    if (fault === undefined) {
+      return request;
+    }
+    const process = this.#running.findIndex((running) => running.process === sender);
+    const forMs = fault === "stall" ? stallMs : 0;
+    world.note(`fault ${fault} on ${sender.name}`);
+    await this.#make({ kind: fault, process, session: 0, forMs, draw: 0, atMs: 0 });
+    if (fault !== "stall") {
+      return request;
+    }
+    request.due = world.now + forMs * 1_000;
+    const others = underWay.filter((each) => each !== request);
+    return others.length === 0 ? undefined : this.#steer(schedule, others);
   }
 
   async #work(lanes: readonly PlannedLane[]): Promise<void> {
@@ -85,7 +124,8 @@ export class Stage {
 
   async #workIn({ process, session, operations }: PlannedLane): Promise<void> {
     const { world, scenario } = this.#parts;
-    const { plans } = scenario;
+    const { plans, order } = scenario;
+    const longest = order === undefined ? 10 : 4;
     let [known, lane] = [undefined as Running | undefined, undefined as ReturnType<Application["open"]> | undefined];
     let at = 0;
     let turns = 0;
@@ -97,7 +137,7 @@ export class Stage {
       const work = world.within(place, async () => {
         if (running !== known) {
           const nameTurn = () => `${process}.${running.incarnation}.${session}${at}${(turns += 1)}`;
-          lane = running.application.open(plans[session]!, { process, name: nameTurn });
+          lane = running.application.open(plans[session]!, { process, name: nameTurn, longest });
           known = running;
         }
         world.note(`${running.process.name}: ${name} on ${plans[session]!.id} …`);
@@ -231,17 +271,15 @@ export class Stage {
     }
   }
 
-  /** Reads what is left, at once and without faults, when the last guard of an erasure is over. */
+  /** Reads what is left, past the network. */
   async #read(): Promise<Ending> {
     const { world, server, programs, scenario } = this.#parts;
-    await world.wait(20_000);
     const process = new SimulatedProcess("reader", 0);
-    const pace = { short: 0, middle: 0, long: 0 };
-    const connection = new SimulatedConnection(process, { world, server, pace });
+    const connection = new DirectConnection(server);
     const exists = async (id: string) => Number(await connection.call("exists", keysOf(id)));
     const expiries = async (id: string) => {
-      const times = await Promise.all(keysOf(id).map((key) => connection.call("pexpiretime", [key])));
-      return times.map(Number).filter((time) => time >= -1);
+      const times = await connection.pipeline(keysOf(id).map((key) => ["pexpiretime", key])).exec();
+      return times!.map(([, time]) => Number(time)).filter((time) => time >= -1);
     };
     const entries = [...this.#journals.values()]
       .flat()

@@ -28,10 +28,12 @@ export interface Place {
 const places = new AsyncLocalStorage<Place>();
 
 /** Something that will happen: an arrival, the end of a timer. */
-interface Happening {
+export interface Happening {
   due: number;
   readonly order: number;
   readonly process: SimulatedProcess | undefined;
+  /** The process whose request arrives at the server; undefined for all else, and where the request was lost. */
+  readonly sender: () => SimulatedProcess | undefined;
   readonly says: string;
   readonly happen: () => void | Promise<void>;
   isCancelled: boolean;
@@ -46,6 +48,12 @@ export class Stuck extends Error {}
 /** Longest simulation, in virtual microseconds. */
 const longest = 900_000_000;
 
+/** How long a request is under way, in microseconds, where a scheduler decides when it arrives. */
+const wayMicroseconds = 100;
+
+/** Decides which of the requests that are under way arrives next, given the first of each process; undefined: none. */
+export type Scheduler = (underWay: readonly Happening[]) => Promise<Happening | undefined>;
+
 /**
  * The time of a simulation, in microseconds, and all that is to happen in it. One thing happens at a time, the next
  * only when all that followed from it is done.
@@ -55,6 +63,8 @@ export class World {
   #planned: Happening[] = [];
   #order = 0;
   #immediates = 0;
+  /** Without one, requests arrive when they are due. */
+  scheduler: Scheduler | undefined;
   /** What happened, a line each. */
   readonly history: string[] = [];
 
@@ -99,11 +109,16 @@ export class World {
     says: string,
     {
       process,
+      sender = () => undefined,
       happen,
-    }: { readonly process?: SimulatedProcess | undefined; readonly happen: () => void | Promise<void> },
+    }: {
+      readonly process?: SimulatedProcess | undefined;
+      readonly sender?: Happening["sender"];
+      readonly happen: () => void | Promise<void>;
+    },
   ): Cancel {
     this.#order += 1;
-    const planned: Happening = { due, order: this.#order, process, says, happen, isCancelled: false };
+    const planned: Happening = { due, order: this.#order, process, sender, says, happen, isCancelled: false };
     this.#planned.push(planned);
     return () => {
       planned.isCancelled = true;
@@ -130,7 +145,7 @@ export class World {
     const done = () => void (isDone = true);
     work.then(done, done);
     for (await this.#quiet(); !isDone; await this.#quiet()) {
-      const next = this.#next();
+      const next = (await this.#scheduled()) ?? this.#next();
       if (next === undefined || next.due > longest) {
         throw new Stuck(next === undefined ? "nothing more can happen" : "it does not end");
       }
@@ -141,6 +156,28 @@ export class World {
       await next.happen();
     }
     return work;
+  }
+
+  /** The request that the scheduler lets arrive; undefined where something else comes before all requests. */
+  async #scheduled(): Promise<Happening | undefined> {
+    if (this.scheduler === undefined) {
+      return undefined;
+    }
+    const soon = this.#now + wayMicroseconds;
+    const first = new Map<SimulatedProcess, Happening>();
+    for (const each of this.#planned.filter(({ isCancelled, process }) => !isCancelled && process?.isDead !== true)) {
+      const sender = each.sender();
+      if (sender === undefined && Math.max(each.due, each.process?.pausedUntil ?? 0) <= soon) {
+        return undefined;
+      }
+      if (sender !== undefined && !first.has(sender)) {
+        first.set(sender, each);
+      }
+    }
+    const underWay = [...first.values()].filter(({ due }) => due <= soon);
+    const next = underWay.length === 0 ? undefined : await this.scheduler(underWay);
+    this.#planned = this.#planned.filter((each) => each !== next);
+    return next;
   }
 
   #next(): Happening | undefined {
