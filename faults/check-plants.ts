@@ -7,13 +7,13 @@ import { plantNames, type PlantName } from "./plants/plants.js";
 import { figureNames } from "./checking/finding.js";
 import { runOnce } from "./run.js";
 
-/** Seconds in which clients work, of all runs for one defect. What servers and processes take to begin comes on top. */
+/** Seconds in which clients work, of all runs for one defect; servers and processes begin outside of them. */
 const patience = 60;
 
 /** Several at a time: a run waits for its servers and its processes more than it computes. */
 const atOnce = 2;
 
-/** Those that are named; else all. */
+/** The names of defects; all without any. */
 const asked = process.argv.slice(2);
 const names = plantNames.filter((name) => asked.length === 0 || asked.includes(name));
 const missed: PlantName[] = [];

@@ -11,7 +11,7 @@ export class Clients implements ClientProcesses {
   readonly #task: Omit<ClientTask, "process" | "incarnation" | "journal">;
   readonly #program: string;
   readonly #folder: string;
-  /** What processes said on their error output. */
+  /** Lines that processes wrote to their error output. */
   readonly complaints: string[] = [];
   #isOver = false;
   #ready = 0;

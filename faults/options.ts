@@ -3,7 +3,7 @@ import type { TopologyName } from "../testkit/topologies/topology.js";
 import { faultKinds, type FaultKind } from "./plan/fault-plan.js";
 import { plantNames, type PlantName } from "./plants/plants.js";
 
-/** What a run is asked for on the command line. */
+/** The options of a run, from the command line. */
 export interface RunOptions {
   readonly seconds: number;
   readonly seed: number;

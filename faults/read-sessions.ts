@@ -14,7 +14,7 @@ import type { SessionStore } from "../src/store/session-store.js";
 
 const atOnce = 20;
 
-/** Where sessions are read, and how what is known of them besides is found. */
+/** The servers on which sessions are read, and the way to what else is known of them. */
 export interface SessionPlace {
   readonly store: SessionStore;
   /** The slot in a cluster; undefined where all sessions share what happens to the server. */
@@ -106,7 +106,7 @@ async function expiriesIn(topology: Topology, id: string): Promise<number[]> {
   return topology.name === "cluster" && least >= 0 && most - least < mostShift ? found.map(() => least) : found;
 }
 
-/** What the masters answer that hold the keys. */
+/** The answers of the masters that hold the keys. */
 async function onMasters<T>(topology: Topology, ask: (client: Redis) => Promise<T>): Promise<T[]> {
   const masters = await topology.masters();
   const answers = masters.map((node) => node.use(async (client) => [await ask(client)]).catch(() => []));

@@ -16,13 +16,13 @@ export interface Figures extends Readonly<Record<FigureName, number>> {
   readonly acknowledged: number;
   /** Messages that an asynchronous failover lost, by whether a replica had acknowledged them. */
   readonly failoverLosses: { readonly withoutWaitReplicas: number; readonly withWaitReplicas: number };
-  /** What the second opinion found, what it could not decide, and where the two differ: numbers of sessions. */
+  /** Numbers of sessions in which the second opinion found something, did not decide, and differs from the checker. */
   readonly secondOpinion?: { readonly anomalies: number; readonly undecided: number; readonly differences: number };
   /** How often each kind of fault was made. */
   readonly faults: Readonly<Record<string, number>>;
 }
 
-/** What a run found. */
+/** The findings of a run. */
 export interface RunReport {
   readonly figures: Figures;
   readonly acknowledgedWithWait: number;
@@ -33,7 +33,7 @@ export interface RunReport {
   readonly opinion: readonly string[];
   readonly folder: string;
   readonly isKept: boolean;
-  /** What went wrong with the run itself. */
+  /** Failures of the run itself. */
   readonly complaints: readonly string[];
 }
 
@@ -82,7 +82,7 @@ function examplesOf(findings: readonly Finding[]): Finding[] {
   return [...names].flatMap((name) => findings.filter(({ figure }) => figure === name).slice(0, 5));
 }
 
-/** Of runs from before the second opinion. */
+/** The figures of runs from before the second opinion. */
 const unheard = { anomalies: 0, undecided: 0, differences: 0 };
 
 /** The figures for people. */

@@ -89,7 +89,7 @@ async function gather(options: RunOptions, { topology, folder, program, log }: S
     await injectFaults(plan, { topology, clients, log, begin, end });
     await pause(Math.max(0, (end - clock()) / 1_000));
     await clients.ended(40_000);
-    // What can be read is compared also where the servers do not come together.
+    // Readable sessions are compared also where the servers do not come together.
     await topology.untilWhole().catch((error: unknown) => clients.complaints.unshift(String(error)));
     await freeMemory(topology);
   } finally {

@@ -29,7 +29,7 @@ export function checkFork(final: FinalSession, forkCase: ForkCase): Finding[] {
   if (isTouched(windows, fork.asked, fork.told) || (!fork.ok && final.log.length === 0)) {
     return [];
   }
-  // Of a beginning that the session has discarded, nothing is copied.
+  // A beginning that the session has discarded is not copied.
   const isGone = final.log.length === 0 && fork.upTo !== undefined && fork.upTo <= discarded;
   const length = isGone ? [] : beginning(final, fork);
   const says = [...contents(final, forkCase), ...partial(final, reads), ...length];

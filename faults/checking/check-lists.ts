@@ -9,7 +9,7 @@ export interface OwnerList {
   readonly sessions: readonly string[];
 }
 
-/** What is known of the sessions that the lists should hold. */
+/** The sessions that the lists should hold. */
 export interface ListsCase {
   readonly sessions: readonly FinalSession[];
   readonly callsOf: (session: string) => readonly Call[];
@@ -49,8 +49,8 @@ export function checkLists(lists: readonly OwnerList[], { sessions, callsOf, win
 }
 
 /**
- * What a client was shown of an owner's list: no session twice, and none that nobody wrote for this owner. The next
- * page may come from a replica that took over with an older list, in which a session stands further back.
+ * Checks a client's walk through an owner's list: no session twice, and none that nobody wrote for this owner. The
+ * next page may come from a replica that took over with an older list, in which a session stands further back.
  */
 function walked(walk: Call, callsOf: ListsCase["callsOf"], windows: readonly FailoverWindow[]): Finding[] {
   const { session = "", owner, asked, told, answer } = walk;

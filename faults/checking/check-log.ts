@@ -59,8 +59,8 @@ function torn(session: SessionCase): Finding[] {
     // A failover between two steps may lose the first, as it may lose one of two turns.
     const isFailover = !turn.waits && turn.calls.some(({ asked, told }) => isTouched(windows, asked, told));
     const stored = storedPositions(turn, positions);
-    // What retention discarded of a turn is its beginning, before the log; steps may have others in between. A session
-    // that was rebuilt does not know how much that was.
+    // Retention discards the beginning of a turn, before the log; steps may have others in between. A session that was
+    // rebuilt does not know how much that was.
     const isDiscarding = (final.discarded ?? 0) > 0 || final.wasRebuilt === true;
     const hasEnd = positions.has(tokenText({ turn: turn.turn, index: turn.count - 1 }));
     const isCut = isDiscarding && stored[0] === 0 && hasEnd;

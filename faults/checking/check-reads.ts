@@ -94,7 +94,7 @@ function missedByTime(
   const newest = settled.reduce((last, time) => Math.max(last, time), -Infinity);
   for (let at = acknowledged.length - 1; at >= 0; at -= 1) {
     const { call, turn } = acknowledged[at]!;
-    // What is not in the last log is counted as lost already, or was discarded.
+    // Turns that are not in the last log are counted as lost already, or were discarded.
     const isThere = !mayBeGone || positions.has(tokenText({ turn: turn.turn, index: 0 }));
     const isNewer = isThere && call.told < asked && turn.asked > newest;
     if (isNewer && !mayBeRemoved(removals, call.asked, told, call.told) && !isTouched(windows, call.asked, told)) {

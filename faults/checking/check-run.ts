@@ -13,7 +13,7 @@ import { windowsOfSlot, type FailoverWindow } from "./failover-windows.js";
 import type { Finding } from "./finding.js";
 import { isWrite, sessionCase, type FinalSession } from "./session-case.js";
 
-/** What a run left: the journals, the sessions as they are now, and when Redis promised less. */
+/** The remains of a run: the journals, the sessions as they are now, and when Redis promised less. */
 export interface Evidence {
   readonly calls: readonly Call[];
   readonly sessions: readonly FinalSession[];
@@ -26,11 +26,11 @@ export interface Evidence {
   readonly chats?: readonly FinalChat[];
 }
 
-/** What the checker found. */
+/** The findings of the checker. */
 export interface Verdict {
   /** Messages whose turn was acknowledged. */
   readonly acknowledged: number;
-  /** Of these, those that a replica had acknowledged too. */
+  /** The part of them that a replica had acknowledged too. */
   readonly acknowledgedWithWait: number;
   readonly findings: readonly Finding[];
 }

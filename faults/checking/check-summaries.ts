@@ -12,7 +12,7 @@ export function checkSummaries(session: SessionCase, summarized: readonly Call[]
 
 function lastView({ final }: SessionCase): Finding[] {
   const { start, head, covered } = final.view;
-  // Of a session that was rebuilt, summaries and what they stand for may be gone one without the other.
+  // A rebuild may lose summaries without the messages that they stand for, and these without those.
   if (covered.length === 0 || final.wasRebuilt === true) {
     return [];
   }

@@ -3,7 +3,7 @@ import type { Coverage } from "../journal/coverage.js";
 import { tokenText, type Token } from "../journal/runs.js";
 import type { FailoverWindow } from "./failover-windows.js";
 
-/** What a session held when all was over. */
+/** The contents of a session when all was over. */
 export interface FinalSession {
   readonly id: string;
   readonly slot?: number;
@@ -56,7 +56,7 @@ export interface Removal {
   readonly ended: boolean;
 }
 
-/** All that is known of one session. */
+/** The whole evidence on one session. */
 export interface SessionCase {
   readonly final: FinalSession;
   readonly turns: ReadonlyMap<string, TurnCalls>;

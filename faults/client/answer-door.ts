@@ -22,7 +22,7 @@ export interface AnswerDoor {
 
 const longestPauseMs = 15;
 
-/** Opens the door on a store; its chats are encrypted. What the memory leaves out of a chat is noted in the journal. */
+/** Opens the door on a store; its chats are encrypted. The journal notes what the memory leaves out of a chat. */
 export function openAnswers(store: SessionStore, journal: JournalWriter): AnswerDoor {
   const onEvent = (event: MemoryEvent) => {
     if (event.type === "turn_not_stored" && event.turnId !== undefined) {

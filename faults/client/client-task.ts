@@ -7,7 +7,7 @@ export interface Span {
   readonly end: number;
 }
 
-/** What a client process has to do. It says "ready", and is told the time as a {@link Span}. */
+/** The task of a client process. It says "ready", and is told the time as a {@link Span}. */
 export interface ClientTask {
   readonly workload: Workload;
   readonly process: number;

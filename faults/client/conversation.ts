@@ -9,7 +9,7 @@ export type Ids = "named" | "none";
 /** The forms that a turn can have: an answer, an answer after a tool, or a conversation that is brought in at once. */
 export type Shape = "answer" | "tool" | "import";
 
-/** What follows in a conversation that is brought in. */
+/** The kinds of messages of a conversation that is brought in, in their order. */
 const pattern = ["human", "ai", "human", "call", "tool", "ai"] as const;
 
 const words = ["river", "lantern", "copper", "meadow", "signal", "harbour", "winter", "ladder", "orchard", "paper"];

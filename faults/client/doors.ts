@@ -31,7 +31,7 @@ const keys = [
 export const encryption = { current: keys[0], previous: [keys[1]] };
 export const rotated = { current: keys[1], previous: [keys[0]] };
 
-/** What an agent is called with and answers. */
+/** The input and the answer of an agent. */
 export interface AgentLike {
   invoke(input: { messages: BaseMessage[] }, config: { configurable: Record<string, unknown> }): Promise<unknown>;
 }
@@ -46,7 +46,7 @@ export interface Doors {
   readonly chain: Runnable<BaseMessage[], BaseMessage>;
   readonly agent: AgentLike;
   readonly withHistory: (note: (error: unknown) => void) => Runnable<BaseMessage[], unknown>;
-  /** What the models were sent that a provider would refuse, since the last call. */
+  /** Requests to the models that a provider would refuse, since the last call. */
   readonly refused: () => string[];
   /** True where an event has said that a part of this turn was not stored, which is told once. */
   readonly isLeftOut: (turn: string) => boolean;

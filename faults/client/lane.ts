@@ -131,7 +131,7 @@ export class Lane {
   }
 }
 
-/** What the journal says of a view. */
+/** The journal's fields for a view. */
 export function described(view: readonly BaseMessage[]): Pick<Told, "runs" | "covered" | "issues"> {
   const issues = issuesOf(view);
   const summaries = view.filter((message) => summaryMarkOf(message) !== undefined);

@@ -22,7 +22,7 @@ export function answerTo(messages: readonly BaseMessage[], { calls }: { readonly
 /** The model of the agents. */
 export function agentModel(): ToolModel {
   const model: ToolModel = new ToolModel((messages) => {
-    // What it was sent would grow for as long as the process lives.
+    // The requests sent to it would grow for as long as the process lives.
     model.sent.length = 0;
     return answerTo(messages, { calls: true });
   });

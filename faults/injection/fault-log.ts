@@ -19,7 +19,7 @@ export interface Promotion {
   readonly slots?: readonly (readonly [first: number, last: number])[];
 }
 
-/** What was done to the servers, and what they did. Every entry is a line of a file too. */
+/** The faults that were made, and the servers' reactions. Every entry is a line of a file too. */
 export class FaultLog {
   readonly faults: FaultEntry[] = [];
   readonly promotions: Promotion[] = [];

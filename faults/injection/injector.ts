@@ -8,7 +8,7 @@ import { lightFaults, type ClientProcesses, type Fault } from "./light-faults.js
 
 const faults: Record<FaultKind, Fault> = { ...lightFaults, ...heavyFaults };
 
-/** Where faults are made, and until when. */
+/** The place and the time of faults. */
 export interface Injection {
   readonly topology: Topology;
   readonly clients: ClientProcesses;

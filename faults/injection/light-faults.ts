@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { ServerNode } from "../../testkit/topologies/node.js";
 import type { Topology } from "../../testkit/topologies/topology.js";
 
-/** What faults can reach besides the servers. */
+/** The processes that faults can reach besides the servers. */
 export interface ClientProcesses {
   /** Kills a process, which begins again. The number from 0 to below 1 says which. */
   kill(draw: number): void;

@@ -1,7 +1,7 @@
 import { hashOf } from "../../testkit/random.js";
 import { tokenText, type Token } from "./runs.js";
 
-/** What a summary says that it covers: how many messages, and the sum of their hashes. */
+/** The coverage that a summary claims: how many messages, and the sum of their hashes. */
 export interface Coverage {
   readonly count: number;
   readonly sum: number;
@@ -29,7 +29,7 @@ export function coverageText({ count, sum }: Coverage): string {
   return `covers ${count} messages with sum ${sum}.`;
 }
 
-/** What all summaries in a text say that they cover. */
+/** The coverage that all summaries in a text claim. */
 export function coverageIn(text: string): Coverage {
   return [...text.matchAll(/covers (\d+) messages with sum (\d+)\./g)]
     .map(([, count, sum]) => ({ count: Number(count), sum: Number(sum) }))

@@ -1,6 +1,6 @@
 import { hrtime } from "node:process";
 
-/** What a client can ask. */
+/** The requests of a client. */
 export type Deed =
   | "append"
   | "view"
@@ -64,20 +64,20 @@ export interface Told {
   readonly ok: boolean;
   /** The code of the error. */
   readonly error?: string;
-  /** What a read showed, see `runs.ts`. */
+  /** The messages that a read showed, see `runs.ts`. */
   readonly runs?: string;
-  /** What the summaries that a read showed say that they cover. */
+  /** The coverage that the summaries of a read claim. */
   readonly covered?: readonly string[];
   /** The sessions that a list showed. */
   readonly listed?: readonly string[];
-  /** What a reader of a run heard of the answer. */
+  /** The part of the answer that a reader of a run heard. */
   readonly said?: string;
   /** The end that it was told, and the run, by its time; left out where the answer came out of the memory. */
   readonly end?: string;
   readonly run?: string;
   /** True where the memory reported that the answer of the turn is not stored. */
   readonly leftOut?: boolean;
-  /** What the validation of a view found, with what a model was sent: the rules. */
+  /** The rules that a view, with the messages that a model was sent, breaks. */
   readonly issues?: readonly string[];
 }
 

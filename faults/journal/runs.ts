@@ -6,7 +6,7 @@ export interface Token {
 
 const tokens = /\[([\w.]+)-(\d+)\]/g;
 
-/** What the text of a message begins with. */
+/** The beginning of a message's text. */
 export function tokenText({ turn, index }: Token): string {
   return `[${turn}-${index}]`;
 }

@@ -1,12 +1,12 @@
 import { randomOf } from "../../testkit/random.js";
 
-/** What is done with a session besides writing and reading it. */
+/** Operations on a session besides writing and reading it. */
 export type Removals = "none" | "rewind" | "clear" | "erase";
 
-/** What makes a session's view smaller. */
+/** The reducer of a session's view. */
 export type ReducerKind = "none" | "truncation" | "tokens" | "summary" | "summaries" | "foreign";
 
-/** What is planned for one session. Several clients in different processes write to it at the same time. */
+/** The plan for one session. Several clients in different processes write to it at the same time. */
 export interface SessionPlan {
   readonly id: string;
   readonly removals: Removals;
@@ -14,7 +14,7 @@ export interface SessionPlan {
   readonly reduceWhen: "between-turns" | "background" | "always";
   /** True if a replica has to acknowledge each write. */
   readonly waits: boolean;
-  /** What happens to records that a reduction leaves out of the view. */
+  /** The fate of records that a reduction leaves out of the view. */
   readonly retention: "keep" | "discard";
   /** When chains and agents store. */
   readonly persist: "turn" | "step";
@@ -43,7 +43,7 @@ export interface Workload {
   readonly sessionMs: number;
   /** True where there are replicas. */
   readonly replicas: boolean;
-  /** What to do more of than usual. */
+  /** The work to do more of than usual. */
   readonly focus?: Focus;
 }
 

@@ -6,8 +6,8 @@ const quiet = { ...alone, "start-answer": 0, "follow-answer": 0 };
 const brief = { ...quiet, "agent-turn": 0, "managed-turn": 0, "message-history-run": 0, "chain-turn": 0 };
 
 /**
- * What clients do where a defect is planted: mostly the work whose promise it breaks, all at once on few sessions. A
- * run of a few seconds is then enough, also on a machine that has other work.
+ * The work of clients in runs with a planted defect: mostly that whose promise it breaks, all at once on few sessions.
+ * A run of a few seconds is then enough, also on a machine that has other work.
  */
 export const focuses: Readonly<Record<PlantName, Focus>> = {
   // Turns that come again.

@@ -77,7 +77,7 @@ function readOf(session: string, { does, whole, shown, summed, client, asked, to
   return { name, asked, told, outcome: "done", does: isBlind ? [] : [read] };
 }
 
-/** What a copy shows, its session held at a moment of the call. */
+/** The reads by copies: a session held what its copy shows, at a moment of the call. */
 function forks(session: string, calls: readonly Call[]): Transaction[] {
   return copiesOf(calls).map(({ call, shown, told }) => ({
     name: `copy ${call.into}`,

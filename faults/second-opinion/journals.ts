@@ -7,7 +7,7 @@ export interface Word {
   readonly index: number;
 }
 
-/** What a client asked of a session or a thread, and what it was told. */
+/** A client's request to a session or a thread, and the reply. */
 export interface Call {
   readonly client: string;
   readonly does: string;
@@ -32,7 +32,7 @@ export interface Call {
   readonly summed: boolean;
 }
 
-/** What a session held when all was over. */
+/** The contents of a session when all was over. */
 export interface LastRead {
   readonly session: string;
   readonly at: number;
@@ -43,10 +43,10 @@ export interface LastRead {
   readonly summed: boolean;
 }
 
-/** All that a run left in its folder. */
+/** The journals in the folder of a run. */
 export interface Journals {
   readonly calls: readonly Call[];
-  /** Of each session; empty for runs that did not write it down. */
+  /** The last read of each session; empty for runs that did not write it down. */
   readonly last: ReadonlyMap<string, LastRead>;
   /**
    * From when on Redis did not promise any more to keep what it had acknowledged of a session that began at a time;
@@ -114,7 +114,7 @@ function lines(text: string): Line[] {
   });
 }
 
-/** What a line of `final.jsonl` says. */
+/** The last read in a line of `final.jsonl`. */
 export function lastOf(line: Line): LastRead {
   return {
     session: String(line["session"]),

@@ -8,7 +8,7 @@ export interface SessionAnomaly extends Anomaly {
   readonly session: string;
 }
 
-/** What the second opinion is of the journals of a run. */
+/** The second opinion on the journals of a run. */
 export interface Opinion {
   /** Messages whose turn was acknowledged. */
   readonly acknowledged: number;
@@ -20,8 +20,8 @@ export interface Opinion {
 }
 
 /**
- * Judges the journals of a run, by methods that share no code with the package nor with `faults/checking`. What was
- * asked after a failover that concerns a session is left aside: Redis may lose there what it acknowledged.
+ * Judges the journals of a run, by methods that share no code with the package nor with `faults/checking`.
+ * Requests after a failover that concerns a session are left aside: Redis may lose there what it acknowledged.
  */
 export function judge({ calls, last, keptUntil }: Journals): Opinion {
   const sessions = grouped(
@@ -58,7 +58,7 @@ function judgeSession(session: string, calls: readonly Call[], last: LastRead | 
   if (own.every(({ does }) => does === "transcript") && !own.some(({ does }) => does === "append")) {
     return { anomalies: copyReads(session, own), undecided: false };
   }
-  // Where messages were discarded, no read shows the whole list.
+  // Once messages were discarded, no read shows the whole list.
   const isKept = last === undefined ? own.some(({ whole }) => whole) : last.discarded === 0;
   const appends = isKept && !own.some(isRemoval) ? judgeAppends(session, calls, last) : [];
   const log = judgeLog(session, calls, last);
@@ -81,7 +81,7 @@ function copyReads(session: string, reads: readonly Call[]): Anomaly[] {
   ];
 }
 
-/** What was known before a time: calls that were under way have an unknown outcome. */
+/** The calls as they were known before a time: those that were under way have an unknown outcome. */
 function before(time: number, calls: readonly Call[]): Call[] {
   const known = calls.filter(({ asked }) => asked < time);
   return known.map((call) => (call.told < time ? call : { ...call, ok: false, error: "", told: Infinity, shown: [] }));

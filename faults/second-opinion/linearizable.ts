@@ -13,7 +13,7 @@ export interface Operation<Kind> {
 /** Takes an effect back. */
 export type Undo = () => void;
 
-/** What the operations are done to. */
+/** The model that the operations change. */
 export interface Model<Kind> {
   /**
    * Does it. Returns how to take it back, "same" where it fits and changes nothing, and undefined where it could not
@@ -62,7 +62,7 @@ class Search<Kind> {
   readonly #marks: readonly (readonly [number, number])[];
   readonly #seen = new Set<string>();
   readonly #sum: [number, number] = [0, 0];
-  /** Those that are not done as a list in the order of the questions; its ends are at the number of operations. */
+  /** Operations that are not done, a list in the order of the questions; its ends are at the number of operations. */
   readonly #next: number[];
   readonly #previous: number[];
   /** The newest question among those that are done: what was told before it cannot be done any more. */
@@ -117,7 +117,7 @@ class Search<Kind> {
     return { verdict: "linearizable" };
   }
 
-  /** What can be done next: what was asked for before any answer that is still owed. */
+  /** The choices for the next step: operations that were asked for before any answer that is still owed. */
   #frame(undo: Undo | undefined, chosen: number): Frame {
     const latest = this.#latest;
     this.#latest = Math.max(latest, this.#all[chosen]?.asked ?? -Infinity);
@@ -132,7 +132,7 @@ class Search<Kind> {
       owed = maybe ? owed : Math.min(owed, told);
     }
     this.#noteStuck(must);
-    // What may have happened, and was told before this one was asked for, has not happened then: that is a choice.
+    // An uncertain operation that was told before this one was asked for has not happened then: that is a choice.
     const ends = may.reduce((first, number) => Math.min(first, this.#all[number]!.told), Infinity);
     const still = this.#stillOf(must.filter((number) => this.#all[number]!.asked <= ends));
     const choices = still === undefined ? [...must, ...may].sort((a, b) => this.#compare(a, b)) : [still];

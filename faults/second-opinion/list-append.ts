@@ -16,7 +16,7 @@ export interface Read {
   readonly cut?: boolean;
 }
 
-/** What one transaction did, and when: it took effect between `asked` and `told`. */
+/** The effects of one transaction and their time: between `asked` and `told`. */
 export interface Transaction {
   readonly name: string;
   readonly asked: number;
@@ -33,7 +33,7 @@ export interface Anomaly {
   readonly says: string;
 }
 
-/** What is known besides of the transactions' own words. */
+/** Evidence besides the transactions themselves. */
 export interface Known {
   /** Pairs of names: the first comes before the second. */
   readonly order?: readonly (readonly [before: string, after: string])[];
@@ -111,7 +111,7 @@ class ListHistory {
     const order = new Map(longest.map((value, position) => [value, position]));
     const writers = longest.map((value) => this.#places.get(`${key} ${value}`)?.writer);
     writers.forEach((writer, at) => this.#depend(writers[at - 1], writer, "ww"));
-    // What was written and stands in no whole read comes after all that does.
+    // Values that were written and stand in no whole read come after all that do.
     const behind = new Set(
       this.#all.flatMap(({ does, outcome }, writer) => {
         const own = does.filter(isAppend).filter(({ append, value }) => append === key && !order.has(value));
@@ -172,7 +172,7 @@ class ListHistory {
     }
   }
 
-  /** What a read shows by itself: values that were never or not yet written, or twice, or half of a transaction. */
+  /** Anomalies of a read by itself: values that were never or not yet written, or twice, or half of a transaction. */
   #values(key: string, reader: Transaction, { values, cut }: Read): void {
     const says = (value: string, what: string) => `${reader.name} read ${value} in ${key}, ${what}`;
     const seen = new Set<string>();

@@ -1,6 +1,6 @@
 import type { Model, Undo } from "./linearizable.js";
 
-/** What is done to the log of one session, whose entries are turns. */
+/** An operation on the log of one session, whose entries are turns. */
 export type LogOperation =
   /** `again` stores a turn once more that was stored before and has gone. */
   | { readonly kind: "append"; readonly turn: string; readonly again?: boolean }
@@ -133,7 +133,7 @@ export class LogModel implements Model<LogOperation> {
     return isLong && turns.every((turn, at) => this.#turns[first + at] === turn);
   }
 
-  /** All that is shown is there, in order, and the newest turn of the log is among it. */
+  /** True if the log holds all turns shown, in order, and its newest turn is among them. */
   #hasNewest(turns: readonly string[], besides: ReadonlySet<string> | undefined, summed: boolean): boolean {
     const newest = this.#turns.at(-1);
     if (turns.length === 0 && (besides?.size ?? 0) === 0) {
@@ -145,7 +145,7 @@ export class LogModel implements Model<LogOperation> {
   }
 }
 
-/** Of 48 bits. */
+/** A hash of 48 bits. */
 function hashOf(text: string, before: number): number {
   let [high, low] = [Math.floor(before / 0x1000000), before % 0x1000000];
   for (let at = 0; at < text.length; at += 1) {

@@ -13,7 +13,7 @@ export function isRemoval({ does }: Call): boolean {
 /** Answers that say that the call did nothing, or that an earlier try of it did all. */
 const refusals = new Set(["unknown_message", "stale"]);
 
-/** What the search found; `undecided` where its budget ended first. */
+/** The outcome of the search; `undecided` where its budget ended first. */
 export interface LogOpinion {
   readonly anomalies: readonly Anomaly[];
   readonly undecided: boolean;
@@ -21,7 +21,7 @@ export interface LogOpinion {
 
 /**
  * Judges a session as a log that appends, rewinds and clears change at one moment each, and reads show: there has to be
- * an order of them all. Its entries are turns. Of a turn that was written step by step, only the first message counts.
+ * an order of them all. Its entries are turns; only the first message counts where one was written step by step.
  */
 export function judgeLog(session: string, calls: readonly Call[], last: LastRead | undefined): LogOpinion {
   const own = calls.filter((call) => call.session === session).sort((a, b) => a.asked - b.asked);
@@ -29,7 +29,7 @@ export function judgeLog(session: string, calls: readonly Call[], last: LastRead
   const shows = new Shown(counts as Map<string, number>);
   const reads = [...readsOf(own, last), ...copyReads(calls)].map((read) => shows.operation(read));
   const seen = new Set(reads.flatMap(({ does }) => (does.kind === "read" ? [...does.turns, ...does.besides!] : [])));
-  // Where a turn was removed, also by a call whose outcome is unknown, what stood behind it went too.
+  // The removal of a turn, also by a call whose outcome is unknown, takes what stood behind it.
   own.forEach(({ does, turn, replaces }) => seen.add((does === "rewind" ? turn : replaces) ?? ""));
   // A turn that was discarded since is in no read; where a later try was told that it is stored, an earlier one did it.
   own.forEach(({ does, ok, turn }) => seen.add((does === "append" && ok ? turn : undefined) ?? ""));
@@ -48,7 +48,7 @@ export function judgeLog(session: string, calls: readonly Call[], last: LastRead
   return { anomalies: [...shows.anomalies, ...stuck], undecided: result?.verdict === "undecided" };
 }
 
-/** Of a session that is cleared, the last read does not tell what was discarded before. */
+/** True if messages may be gone by retention: the last read of a cleared session does not tell of earlier ones. */
 function mayDiscard(own: readonly Call[], last: LastRead | undefined): boolean {
   const isTold = last !== undefined && !own.some(({ does }) => does === "clear" || does === "erase");
   return isTold ? last.discarded > 0 : !own.some(({ whole }) => whole);
@@ -154,7 +154,7 @@ function ranksIn(reads: readonly Operation<LogOperation>[]): Map<string, number>
   return ranks;
 }
 
-/** What a call may have done to the log, once or, where something was removed meanwhile, by a second try once more. */
+/** The effect of a call on the log, once or, where something was removed meanwhile, by a second try once more. */
 function writeOf(
   call: Call,
   known: { readonly removals: readonly Call[]; readonly calls: readonly Call[]; readonly seen: ReadonlySet<string> },
@@ -175,7 +175,7 @@ function writeOf(
   return isAgain || call.does === "erase" ? [once, { ...once, maybe: true, does: again }] : [once];
 }
 
-/** Of effects that may come at any time from some moment on, the first of each kind stands for the others. */
+/** A filter of effects that may come at any time from some moment on: the first of a kind stands for the others. */
 function isFirstOfItsKind(): (write: Write) => boolean {
   const known = new Set<string>();
   return ({ maybe, told, does }) => {

@@ -82,7 +82,7 @@ async function hearSome(
     } else if ("state" in item) {
       heard.end = String(item.state);
     } else {
-      // What the memory has stored, or nothing: the end may be of another run of the turn.
+      // The stored answer counts, or nothing: the end may be of another run of the turn.
       heard.run = "";
       heard.said = "chunk" in item ? textOf(item.chunk) : "";
     }

@@ -39,7 +39,7 @@ export const putCheckpoints: Operation = {
   },
 };
 
-/** Puts the next checkpoint. What failed may be stored or not, so the owner reads before it goes on. */
+/** Puts the next checkpoint. A failed one may be stored or not, so the owner reads before it goes on. */
 async function put(
   lane: Lane,
   saver: RedisSaver,

@@ -24,7 +24,7 @@ export const takeBack: Operation = {
     const turn = { turn: lane.newTurn(), shape: "import", count: sizeOf("import", random, lane) } as const;
     const messages = turnMessages(turn, { attempt: 1, ids: "named" });
     const writing = lane.store({ ...turn, door: "ids" }, () => lane.history.addMessages(messages), { patience: 1 });
-    // Where the reduction runs in the background, the write is answered while it begins.
+    // A write is answered while a reduction in the background begins.
     await (lane.session.reduceWhen === "background" ? writing : pause(random.between(10, 200)));
     await lane.ask({ do: "rewind", turn: turn.turn, index: 0 }, () => lane.history.rewind(`${turn.turn}-0`));
     await writing;
