@@ -59,7 +59,7 @@ export class Lane {
       readonly longest?: number;
     },
   ) {
-    // Where a reducer keeps the view small, long turns are read soon.
+    // Long turns are read soon in sessions whose view a reducer keeps small.
     this.longest = longest ?? (["none", "foreign"].includes(session.reducer) ? 10 : 50);
     this.threadId = `${session.id}p${process}`;
     this.#journal = journal;
