@@ -38,7 +38,7 @@ export function loadSources(root: string, read: ReadSource = (path) => readFileS
 }
 
 /** The source that a module of the project names, and `undefined` for any other name. */
-function sourceOf(root: string, request: string, from: string | undefined): string | undefined {
+export function sourceOf(root: string, request: string, from: string | undefined): string | undefined {
   const entry = entryNames.exec(request);
   if (entry !== null) {
     const [, name = "index"] = entry;

@@ -22,6 +22,8 @@ export interface TestRun {
   readonly only?: readonly string[] | undefined;
   /** Skips the tests behind the first that fails. */
   readonly bail?: boolean;
+  /** Milliseconds that a test or a hook may take, 240,000 by default. */
+  readonly timeoutMs?: number;
   readonly before?: (name: string) => unknown;
   readonly after?: (name: string) => unknown;
 }
@@ -29,14 +31,17 @@ export interface TestRun {
 /** Runs files of tests one after the other in this process, by Jest's own runner; sources stay loaded. */
 export class WarmTests {
   readonly #root: string;
-  readonly #require: NodeJS.Require;
+  readonly #load: (path: string) => void;
   readonly #jest: ReturnType<typeof jestObject>;
   #run: TestRun | undefined;
   #outcomes: TestOutcome[] = [];
 
-  /** @param require loads TypeScript, see {@link loadSources} */
-  constructor(root: string, require: NodeJS.Require) {
-    [this.#root, this.#require] = [root, require];
+  /**
+   * @param require loads packages, and TypeScript if it is of {@link loadSources}
+   * @param load loads a file of tests; by default with `require`, anew
+   */
+  constructor(root: string, require: NodeJS.Require, load = anewBy(require)) {
+    [this.#root, this.#load] = [root, load];
     this.#jest = jestObject(require);
     Object.assign(globalThis, circus, { expect: jestExpect, jest: this.#jest });
     circus.addEventHandler((event, state) => this.#hear(event, state));
@@ -47,14 +52,12 @@ export class WarmTests {
     [this.#run, this.#outcomes] = [run, []];
     circus.resetState();
     const state = circus.getState();
-    state.testTimeout = 240_000;
+    state.testTimeout = run.timeoutMs ?? 240_000;
     if (run.only !== undefined) {
       state.testNamePattern = matches(new Set(run.only));
     }
-    const path = join(this.#root, run.file);
-    Reflect.deleteProperty(this.#require.cache, path);
     try {
-      this.#require(path);
+      this.#load(join(this.#root, run.file));
     } catch (error) {
       return [{ file: run.file, name: "", ms: 0, failure: String(error) }];
     }
@@ -93,6 +96,13 @@ export class WarmTests {
   }
 }
 
+function anewBy(require: NodeJS.Require): (path: string) => void {
+  return (path) => {
+    Reflect.deleteProperty(require.cache, path);
+    require(path);
+  };
+}
+
 /** A pattern that only these names match. */
 function matches(names: ReadonlySet<string>): RegExp {
   return Object.assign(/never/, { test: (name: string) => names.has(name) });
@@ -123,6 +133,7 @@ function jestObject(require: NodeJS.Require) {
     restoreAllMocks: () => mocker.restoreAllMocks(),
     useFakeTimers: (options?: object) => timers.useFakeTimers(options),
     useRealTimers: () => timers.useRealTimers(),
+    advanceTimersByTimeAsync: (ms: number) => timers.advanceTimersByTimeAsync(ms),
     setTimeout: (ms: number) => (circus.getState().testTimeout = ms),
     requireActual: require,
   };
