@@ -1,5 +1,5 @@
 import { luaMutantsOf } from "../../faults/mutants/lua-mutants.js";
-import { bitsOf, withProbes } from "../../faults/mutants/lua-probes.js";
+import { probesIn, withProbes } from "../../faults/mutants/lua-probes.js";
 
 describe("The mutants of a Lua text", () => {
   const text = "local a = 1\nif a < 2 and not b then\n  call('x')\nend\n";
@@ -28,8 +28,8 @@ describe("A Lua text with probes", () => {
   const text = "local a = 1\nlocal f = function() return a end\nif a < 2 then\n  f()\nend\n";
   const { text: probed, count, probeAt } = withProbes(text, 10);
 
-  it("sets a bit in front of each statement", () => {
-    const lines = probed.replaceAll(/redis\.call\('SETBIT','lua-probes',(\d+),1\);/g, "#$1 ").split("\n");
+  it("says of each statement that it runs", () => {
+    const lines = probed.replaceAll(/probe\((\d+)\);/g, "#$1 ").split("\n");
     expect(lines).toEqual([
       "#10 local a = 1",
       "#11 local f = function() #12 return a end",
@@ -47,8 +47,9 @@ describe("A Lua text with probes", () => {
     ]);
   });
 
-  it("is read by the bits that are set", () => {
-    expect(bitsOf(Buffer.from([0b1000_0001, 0b0100_0000]))).toEqual([0, 7, 9]);
-    expect(bitsOf(null)).toEqual([]);
+  it("is read from the log of a server", () => {
+    const line = (text: string) => `7:M 26 Nov 2026 22:00:00.000 # ${text}\n`;
+    expect(probesIn(`${line("probe 7;")}${line("Ready")}${line("probe 12;")}${line("probe 7;")}`)).toEqual([7, 12]);
+    expect(probesIn("")).toEqual([]);
   });
 });

@@ -1,10 +1,14 @@
 import { fork, type ChildProcess } from "node:child_process";
+import { rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startRedis, type PrivateRedis } from "../../testkit/servers/redis-server.js";
 import type { Job, JudgedTest, Report } from "./lua-worker.js";
 
 /** A worker and its server. Both are started anew where a test hangs, and after many jobs. */
 export class Judge {
+  /** What all servers write to. */
+  readonly #log = join(tmpdir(), `lcmem-mutants-${process.pid}.log`);
   readonly #patience: (name: string) => number;
   #worker: ChildProcess | undefined;
   #redis: PrivateRedis | undefined;
@@ -33,12 +37,13 @@ export class Judge {
     this.#worker?.kill("SIGKILL");
     await this.#redis?.stop();
     this.#worker = this.#redis = undefined;
+    rmSync(this.#log, { force: true });
   }
 
   async #start(): Promise<ChildProcess> {
     this.#jobs = 0;
-    this.#redis = await startRedis();
-    const env = { ...process.env, TEST_REDIS_URL: this.#redis.url };
+    this.#redis = await startRedis(["--logfile", this.#log]);
+    const env = { ...process.env, TEST_REDIS_URL: this.#redis.url, TEST_REDIS_LOG: this.#log };
     return fork(join(import.meta.dirname, "lua-worker.ts"), { env, stdio: ["ignore", "ignore", "ignore", "ipc"] });
   }
 

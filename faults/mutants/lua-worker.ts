@@ -2,12 +2,15 @@
  * Judges in a process of its own: `main.ts` sends jobs, each a changed text of a file of Lua and tests, and gets how
  * the tests ended. Who asks ends it where a test does not.
  */
+import childProcess from "node:child_process";
 import { createHash } from "node:crypto";
+import { readFileSync, truncateSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { Redis } from "ioredis";
 import { assemble, luaFolder, luaNames, readsFrom } from "../../scripts/lua/assemble.js";
 import type { Script } from "../../src/redis/script.js";
-import { bitsOf, probesKey } from "./lua-probes.js";
+import { probe, probesIn } from "./lua-probes.js";
 import { loadSources } from "./load-sources.js";
 import { WarmTests, type TestOutcome } from "./warm-tests.js";
 
@@ -30,6 +33,7 @@ export interface JudgedTest extends TestOutcome {
 
 const root = join(import.meta.dirname, "../..");
 const require = loadSources(root);
+const log = process.env["TEST_REDIS_LOG"]!;
 const client = new Redis(process.env["TEST_REDIS_URL"]!);
 const tests = new WarmTests(root, require);
 const scripts = ["scripts", "later-scripts"].map((name) => require(join(root, luaFolder, `${name}.ts`)) as Scripts);
@@ -39,19 +43,21 @@ let changed: readonly string[] = [];
 
 // The same inputs each time; a failure is not shrunk.
 (require("fast-check") as typeof import("fast-check")).configureGlobal({ seed: 1, endOnFailure: true });
+logServers();
+process.on("disconnect", () => process.exit());
 process.on("message", (job: Job) => void judge(job).then((ended) => send({ ended })));
 
 async function judge({ texts, runs, probes }: Job): Promise<JudgedTest[]> {
-  replaceScripts(texts);
+  replaceScripts(texts, probes ? probe : "");
   await client.flushall();
   const ended: JudgedTest[] = [];
   for (const run of runs) {
     const reached = new Map<string, readonly number[]>();
     const before = (name: string) => {
       send({ begins: name });
-      return probes ? client.del(probesKey) : undefined;
+      return probes && truncateSync(log);
     };
-    const after = async (name: string) => probes && reached.set(name, bitsOf(await client.getBuffer(probesKey)));
+    const after = (name: string) => probes && reached.set(name, probesIn(readFileSync(log, "latin1")));
     const outcomes = await tests.run({ ...run, bail: !probes, before, after });
     ended.push(...outcomes.map((outcome) => ({ ...outcome, reached: reached.get(outcome.name) ?? [] })));
     if (!probes && outcomes.some(({ failure }) => failure !== undefined)) {
@@ -62,19 +68,30 @@ async function judge({ texts, runs, probes }: Job): Promise<JudgedTest[]> {
 }
 
 /** Puts texts in the place of those of the project, and back where they are no longer named. */
-function replaceScripts(texts: Readonly<Record<string, string>>): void {
+function replaceScripts(texts: Readonly<Record<string, string>>, front: string): void {
   const fromDisk = readsFrom(root);
   const names = Object.keys(texts);
   const affected = assembled.filter(({ files }) => [...names, ...changed].some((file) => files.has(file)));
   for (const { name } of affected) {
     const { parts } = assemble(name, (path) => texts[path] ?? fromDisk(path));
-    const source = parts.map(({ text }) => text).join("\n");
+    const source = front + parts.map(({ text }) => text).join("\n");
     const sha = createHash("sha1").update(source).digest("hex");
     const field = `${name.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase())}Script`;
     const script = scripts.find((all) => field in all)![field]!;
     Object.defineProperties(script, { source: { value: source }, sha: { value: sha } });
   }
   changed = names;
+}
+
+/** Servers that tests start write to the log too. */
+function logServers(): void {
+  const spawn = childProcess.spawn as (command: string, args: readonly string[], options: object) => unknown;
+  const logged = (command: string, args: readonly string[], options: object) => {
+    const isServer = command.endsWith("redis-server") && !args.includes("--sentinel");
+    return spawn(command, isServer ? [...args, "--logfile", log] : args, options);
+  };
+  Object.assign(childProcess, { spawn: logged });
+  syncBuiltinESMExports();
 }
 
 function filesOf(script: string): ReadonlySet<string> {

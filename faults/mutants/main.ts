@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { randomOf } from "../../testkit/random.js";
 import { Judge } from "./judge.js";
+import { inOrder } from "./order-tests.js";
 import { knownTests, placedMutants, type KnownTest, type PlacedMutant } from "./known-tests.js";
 
 interface Verdict {
@@ -29,7 +30,7 @@ const { values } = parseArgs({
   },
 });
 /** Of the tests that reach a mutant, those that run first are tried in steps; the sum of their times is bounded. */
-const [steps, budget] = [[8, 32, Infinity], values.again ? 120_000 : 4_000] as const;
+const [steps, budget] = values.again ? ([[8, 32, Infinity], 120_000] as const) : ([[6, 30], 2_000] as const);
 const root = join(import.meta.dirname, "../..");
 mkdirSync(values.state, { recursive: true });
 const verdictsFile = join(values.state, "verdicts.jsonl");
@@ -41,6 +42,8 @@ const reaching = grouped(
   tests.flatMap((test) => test.reached.map((probe) => ({ test, probe }))),
   ({ probe }) => probe,
 );
+const probesOf = new Map([...grouped(mutants, ({ file }) => file)].map(([file, of]) => [file, probeSet(of)]));
+const orders = new Map<number, KnownTest[]>();
 const verdicts = new Map<string, Verdict>();
 /** How often a test killed a mutant of a file. */
 const kills = new Map<string, number>();
@@ -91,15 +94,22 @@ async function judged(mutant: PlacedMutant): Promise<Verdict> {
   return verdict(candidates.length === 0 ? "unreached" : "survived");
 }
 
-/** The tests that reach a mutant, those that kill much in little time first. */
+/** The tests that reach a mutant: first those that killed most in its file, then those that add most. */
 function candidatesOf({ file, probe }: PlacedMutant): KnownTest[] {
-  const worth = ({ file: of, name, ms }: KnownTest) => (1 + 4 * (kills.get(`${file} ${of} ${name}`) ?? 0)) / (ms + 15);
-  const sorted = (reaching.get(probe) ?? []).map(({ test }) => ({ test, worth: worth(test) }));
+  const known =
+    orders.get(probe) ??
+    inOrder(
+      (reaching.get(probe) ?? []).map(({ test }) => test),
+      probesOf.get(file)!,
+    );
+  orders.set(probe, known);
+  const killsOf = ({ file: of, name, ms }: KnownTest) => (kills.get(`${file} ${of} ${name}`) ?? 0) / (ms + 15);
+  const best = known
+    .filter((test) => killsOf(test) > 0)
+    .sort((a, b) => killsOf(b) - killsOf(a))
+    .slice(0, 4);
   let left = budget;
-  return sorted
-    .sort((a, b) => b.worth - a.worth)
-    .map(({ test }) => test)
-    .filter(({ ms }) => (left -= ms + 5) > 0);
+  return [...new Set([...best, ...known])].filter(({ ms }) => (left -= ms + 5) > 0);
 }
 
 function readVerdicts(): Verdict[] {
@@ -122,6 +132,10 @@ function grouped<T, K>(values: Iterable<T>, keyOf: (value: T) => K): Map<K, T[]>
     group.push(value);
   }
   return groups;
+}
+
+function probeSet(of: readonly PlacedMutant[]): ReadonlySet<number> {
+  return new Set(of.map(({ probe }) => probe));
 }
 
 function nameOf({ name }: KnownTest): string {
