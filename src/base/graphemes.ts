@@ -31,6 +31,11 @@ export function graphemeBoundary(text: string, length: number): number {
   return before > from || from === 0 || isSafe(text, from) ? before : length - (splitsPair(text, length) ? 1 : 0);
 }
 
+/** The beginning of a text, at most `length` code units of whole graphemes. */
+export function keepFirstUnits(text: string, length: number): string {
+  return text.slice(0, graphemeBoundary(text, length));
+}
+
 /**
  * The last `limit` code points of a text at most, beginning at a grapheme boundary. Linear in `limit`, not in the
  * text's length.

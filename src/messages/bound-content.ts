@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { graphemeBoundary } from "../base/graphemes.js";
+import { keepFirstUnits } from "../base/graphemes.js";
 import { jsonText } from "../base/json-text.js";
 import { type Block, blocksOf, textBlock } from "./content.js";
 import { mediaKinds } from "./media.js";
@@ -22,7 +22,7 @@ export function boundContent(
   { maxCharacters, label }: { readonly maxCharacters: number; readonly label: string },
 ): BoundedContent {
   if (typeof message.content === "string") {
-    const text = cut(message.content, maxCharacters);
+    const text = keepFirstUnits(message.content, maxCharacters);
     return {
       content: label + text,
       characters: label.length + text.length,
@@ -47,7 +47,7 @@ export function boundContent(
 
 function boundBlock(block: Block, left: number): Block | undefined {
   if (block.type === "text") {
-    const text = cut(typeof block["text"] === "string" ? block["text"] : "", left);
+    const text = keepFirstUnits(typeof block["text"] === "string" ? block["text"] : "", left);
     return text === "" ? undefined : textBlock(text);
   }
   return mediaKinds.has(block.type) && sizeOf(block) <= left ? block : undefined;
@@ -58,9 +58,4 @@ function sizeOf(block: Block): number {
     return typeof block["text"] === "string" ? block["text"].length : 0;
   }
   return jsonText(block)?.length ?? Infinity;
-}
-
-/** Cuts a text at a grapheme boundary. */
-function cut(text: string, length: number): string {
-  return text.slice(0, graphemeBoundary(text, length));
 }

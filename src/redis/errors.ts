@@ -1,6 +1,6 @@
 import type { StoreErrorCode } from "../base/error-codes.js";
 import { MemoryError, StoreError } from "../base/errors.js";
-import { sessionLabel } from "../store/refusals.js";
+import { capitalized, sessionLabel } from "../store/refusals.js";
 import type { Script } from "./script.js";
 
 /** Names the call that failed. */
@@ -194,10 +194,6 @@ function originIn({ message }: Error, script: Script | undefined): string | unde
 function addressIn(error: Error): string | undefined {
   const { address, port } = error as { readonly address?: unknown; readonly port?: unknown };
   return typeof address === "string" ? (typeof port === "number" ? `${address}:${port}` : address) : undefined;
-}
-
-function capitalized(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 function causeOf(error: Error, { subject }: CallName): Cause {

@@ -199,7 +199,7 @@ export function sendAlone(client: RedisClient, command: Command): Promise<unknow
 }
 
 /** A write and the number of replicas that must acknowledge it. */
-export interface WaitingCommand {
+interface WaitingCommand {
   readonly command: Command;
   readonly key: string;
   readonly name: CallName;

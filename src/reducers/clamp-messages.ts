@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { BudgetError } from "../base/errors.js";
-import { graphemeBoundary } from "../base/graphemes.js";
+import { graphemeBoundary, keepFirstUnits } from "../base/graphemes.js";
 import { editMessage } from "../messages/copies/edit-message.js";
 import { roleOf } from "../messages/roles.js";
 import { isRecord } from "../messages/values.js";
@@ -109,7 +109,7 @@ function clampText(text: string, limit: number): string {
   if (text.length <= limit) {
     return text;
   }
-  const head = text.slice(0, graphemeBoundary(text, Math.floor(headShare * limit)));
+  const head = keepFirstUnits(text, Math.floor(headShare * limit));
   const tail = text.slice(graphemeBoundary(text, text.length - Math.floor((1 - headShare) * limit)));
   const clamped = `${head}\n[… ${text.length - head.length - tail.length} characters left out …]\n${tail}`;
   return clamped.length < text.length ? clamped : text;

@@ -1,6 +1,6 @@
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
 import * as z from "zod/mini";
-import { graphemeBoundary } from "../base/graphemes.js";
+import { keepFirstUnits } from "../base/graphemes.js";
 import { jsonText } from "../base/json-text.js";
 import { answeredId, linkCalls, readEarlierName } from "../messages/calls.js";
 import { blocksOf, partsInWords } from "../messages/content.js";
@@ -236,5 +236,5 @@ function lineOf(message: ToolMessage, maxCharacters: number): string {
     return line;
   }
   const ending = ellipsis.length < maxCharacters ? ellipsis : "";
-  return line.slice(0, graphemeBoundary(line, maxCharacters - ending.length)).trimEnd() + ending;
+  return keepFirstUnits(line, maxCharacters - ending.length).trimEnd() + ending;
 }

@@ -2,7 +2,7 @@ import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { HumanMessage, SystemMessage } from "@langchain/core/messages";
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import { report } from "../base/events.js";
-import { graphemeBoundary } from "../base/graphemes.js";
+import { keepFirstUnits } from "../base/graphemes.js";
 import { callWithin } from "../base/call-within.js";
 import { callsOf } from "../messages/calls.js";
 import { textOf } from "../messages/content.js";
@@ -113,7 +113,8 @@ function asText(messages: readonly BaseMessage[]): string {
   const entries = messages
     .filter((message) => ["human", "ai"].includes(message.getType()) && textOf(message) !== "")
     .map(
-      (message) => `${message.getType() === "human" ? "user" : "assistant"}: ${cut(textOf(message), shownCharacters)}`,
+      (message) =>
+        `${message.getType() === "human" ? "user" : "assistant"}: ${keepFirstUnits(textOf(message), shownCharacters)}`,
     );
   return `<messages>\n${entries.join("\n\n")}\n</messages>`;
 }
@@ -126,9 +127,5 @@ function titleIn(reply: string | BaseMessage): string {
   if (title === "") {
     throw new Error("The model answered without a title.");
   }
-  return cut(title, titleCharacters);
-}
-
-function cut(text: string, length: number): string {
-  return text.slice(0, graphemeBoundary(text, length));
+  return keepFirstUnits(title, titleCharacters);
 }

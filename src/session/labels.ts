@@ -1,5 +1,6 @@
 import { refuseSealedFields, sealedFieldParts } from "../sealed/keys/field.js";
 import { ConfigurationError } from "../base/errors.js";
+import { isPlainObject } from "../base/json-value.js";
 import type { SessionLabel } from "../store/lists.js";
 import { valueIn } from "../messages/values.js";
 
@@ -92,7 +93,7 @@ function refuseSealedLook(user: string, title: string): void {
 }
 
 function metadataText(user: string, metadata: unknown): string {
-  const text = isPlain(metadata) ? jsonText(metadata) : undefined;
+  const text = isPlainObject(metadata) ? jsonText(metadata) : undefined;
   if (text === undefined) {
     throw new ConfigurationError("metadata", `${user}: option "metadata" must be an object of JSON values.`);
   }
@@ -122,18 +123,10 @@ function isJson(value: unknown): boolean {
   if (typeof value === "number") {
     return Number.isFinite(value);
   }
-  return Array.isArray(value) ? value.every(isJson) : isPlain(value) && Object.values(value).every(isJson);
-}
-
-function isPlain(value: unknown): value is Record<string, unknown> {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    return false;
-  }
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === null || Object.getPrototypeOf(prototype as object) === null;
+  return Array.isArray(value) ? value.every(isJson) : isPlainObject(value) && Object.values(value).every(isJson);
 }
 
 function parsed(text: string): SessionMetadata {
   const value = valueIn(text);
-  return isPlain(value) ? value : {};
+  return isPlainObject(value) ? value : {};
 }

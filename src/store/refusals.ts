@@ -216,7 +216,8 @@ export function outOfRange(option: "start" | "to"): ConfigurationError {
   );
 }
 
-function capitalized(text: string): string {
+/** The text as the beginning of a sentence. */
+export function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { graphemeBoundary } from "../base/graphemes.js";
+import { keepFirstUnits } from "../base/graphemes.js";
 import { anyText, lazy, parseOptions, type SchemaOutput } from "../base/options.js";
 import { copyJson, isPlainObject, jsonSnapshot } from "../base/json-value.js";
 import { nonEmpty } from "../openai/message-schema.js";
@@ -127,7 +127,7 @@ function clip(value: unknown, maxCharacters: number): { text: string; length: nu
   const whole = typeof value === "string" ? value : JSON.stringify(value);
   return whole.length <= maxCharacters
     ? undefined
-    : { text: whole.slice(0, graphemeBoundary(whole, maxCharacters)), length: whole.length };
+    : { text: keepFirstUnits(whole, maxCharacters), length: whole.length };
 }
 
 /** Ids of this process; they sort in the order in which its records were created. */

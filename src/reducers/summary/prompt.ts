@@ -1,5 +1,5 @@
 import { type BaseMessage, HumanMessage, SystemMessage, type ToolMessage } from "@langchain/core/messages";
-import { graphemeBoundary } from "../../base/graphemes.js";
+import { keepFirstUnits } from "../../base/graphemes.js";
 import { jsonText } from "../../base/json-text.js";
 import { answeredId, callsOf } from "../../messages/calls.js";
 import { partsInWords } from "../../messages/content.js";
@@ -99,7 +99,7 @@ function toolEntry(message: ToolMessage, options: TranscriptOptions): string {
 }
 
 function bounded(text: string, { maxToolCharacters }: TranscriptOptions): string {
-  return text.length <= maxToolCharacters ? text : `${text.slice(0, graphemeBoundary(text, maxToolCharacters))} […]`;
+  return text.length <= maxToolCharacters ? text : `${keepFirstUnits(text, maxToolCharacters)} […]`;
 }
 
 // Calls have lines of their own, and reasoning is left out.
