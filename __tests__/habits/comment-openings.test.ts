@@ -4,7 +4,7 @@ import { readTree } from "../support/source-tree.js";
 const root = join(__dirname, "..", "..");
 const rooms = ["src", "cli", "testing", "testkit", "faults"];
 /** Folders whose comments are still to be mended. */
-const unmended = /^faults\/(?:mutants|simulation)\//;
+const unmended = /^faults\/mutants\//;
 /** Openings that hide the noun which a comment is about: "What a write did" for "The outcome of a write". */
 const evasive = /^\s*(?:\/\*\*|\*|\/\/|---?)\s+(?:What|Of|Where|Those that|All that|Whoever)\b/;
 /** The same openings of a later sentence in the line, but for conditions, which begin with "Where". */

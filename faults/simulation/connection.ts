@@ -33,7 +33,7 @@ export interface Pace {
 
 /**
  * A client as ioredis's, of one process: what it sends arrives in order, and so do the replies, each after a while.
- * Where the connection is cut, what waits for a reply is sent again, but batches fail; so it is with ioredis.
+ * A cut connection sends again the calls that wait for a reply, and fails batches; so does ioredis.
  */
 export class SimulatedConnection extends EventEmitter {
   readonly options = {};

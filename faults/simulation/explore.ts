@@ -12,7 +12,7 @@ export interface Bounds {
   readonly isOver: () => boolean;
 }
 
-/** What an exploration saw. */
+/** The outcome of an exploration. */
 export interface Explored {
   readonly schedules: number;
   /** True where there is no other schedule within the bound of deviations. */

@@ -60,7 +60,7 @@ if (
 const simulated = plantNames.filter((name) => name !== "run-position");
 const focus = values.focus === undefined ? undefined : focuses[values.focus as PlantName];
 simulateGlobals();
-// What is thrown in a simulation is mostly caught, and looking up its place takes longer than the rest.
+// Errors in a simulation are mostly caught, and looking up their places takes longer than the rest.
 process.setSourceMapsEnabled(false);
 const server = await SimulatedServer.start();
 let isSound = true;
@@ -175,7 +175,7 @@ async function playWorld(scenario: Scenario, isOver: () => boolean, play: (sched
   return isWhole ? 1 : 0;
 }
 
-/** What a seed stands for: a world, or a small one in which a schedule decides. */
+/** The world that a seed stands for, or the small one in which a schedule decides. */
 function scenarioOf({ reader }: Programs, seed: number, focused: Focus | undefined): Scenario {
   if (!values.orders && values.order === undefined) {
     return reader.scenarioOf(seed, focused);

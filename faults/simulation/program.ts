@@ -1,4 +1,4 @@
-/** What the processes of a world run, in one file: built as clients of fault runs are, also with a planted defect. */
+/** The program of a world's processes, in one file: built as clients of fault runs are, also with a planted defect. */
 import type { FinalSession } from "../checking/session-case.js";
 import type { FinalThread } from "../checking/check-threads.js";
 import type { OwnerList } from "../checking/check-lists.js";
@@ -71,14 +71,14 @@ export class Application {
   }
 }
 
-/** What sessions, lists and threads hold in the end. */
+/** The contents of sessions, lists and threads in the end. */
 export interface Ending {
   readonly sessions: readonly FinalSession[];
   readonly lists: readonly OwnerList[];
   readonly threads: readonly FinalThread[];
 }
 
-/** What is read when all is over. */
+/** The sessions, lists and threads to read when all is over. */
 export interface WantedEnding extends WantedSessions {
   readonly owners: readonly string[];
   readonly threads: readonly string[];

@@ -8,7 +8,7 @@ import { chainTurn } from "../client/operations/run-turn.js";
 import { sessionPlan, type Focus, type SessionPlan } from "../plan/session-plan.js";
 import type { Pace } from "./connection.js";
 
-/** What a client does: an operation, the milliseconds before it, and the number that decides the rest. */
+/** A step of a client: an operation, the milliseconds before it, and the number that decides the rest. */
 export interface PlannedOperation {
   readonly name: string;
   readonly pauseMs: number;
@@ -39,10 +39,10 @@ export interface PlannedFault {
   readonly draw: number;
 }
 
-/** Where a schedule leaves the first one: at the choice with this number, it takes the option with that number. */
+/** A place at which a schedule leaves the first one: the number of the choice, and that of the option it takes. */
 export type Deviation = readonly [choice: number, option: number];
 
-/** All that happens in a world, but for what follows from it. */
+/** The plan of a world, from which the rest follows. */
 export interface Scenario {
   readonly seed: number;
   readonly pace: Pace;

@@ -5,7 +5,7 @@ export type Fails = (scenario: Scenario) => Promise<boolean>;
 
 /**
  * The fewest processes, operations and faults with which a scenario still fails: each is left out in turn, until none
- * can be. What is left draws the same numbers as before.
+ * can be. The rest draws the same numbers as before.
  */
 export async function shrunk(scenario: Scenario, fails: Fails): Promise<Scenario> {
   let smallest = scenario;
@@ -22,7 +22,7 @@ export async function shrunk(scenario: Scenario, fails: Fails): Promise<Scenario
   return smallest;
 }
 
-/** What is smaller by a step, the largest steps first. */
+/** The scenarios that are smaller by a step, the largest steps first. */
 function* smallerThan(scenario: Scenario): Generator<Scenario> {
   const { lanes, faults, order } = scenario;
   for (const process of new Set(lanes.map((lane) => lane.process))) {

@@ -10,9 +10,9 @@ import { Stage, type Left, type Programs } from "./stage.js";
 import { enter } from "./virtual-globals.js";
 import { Stuck, World } from "./world.js";
 
-/** What came of a scenario. */
+/** The outcome of a scenario. */
 export interface Outcome {
-  /** What was found, a line each: the name of a figure or an anomaly first. */
+  /** The findings, a line each: the name of a figure or an anomaly first. */
   readonly findings: readonly string[];
   /** Messages that were acknowledged, as the checker counts them. */
   readonly acknowledged: number;
@@ -20,7 +20,7 @@ export interface Outcome {
   readonly judgedAgain: number;
   /** Sessions for which the second opinion found no end. */
   readonly undecided: number;
-  /** What happened, a line each, with the journals: the same for the same scenario. */
+  /** A line for each event, journals included: the same for the same scenario. */
   readonly history: readonly string[];
   /** How many options the schedule had at each of its choices; empty where times decided. */
   readonly options: readonly number[];

@@ -22,7 +22,7 @@ export interface LossWindow {
   readonly session?: string;
 }
 
-/** All that a scenario left. */
+/** The journals and data that a scenario left. */
 export interface Left {
   /** The lines of each client's journal, by its name. */
   readonly journals: ReadonlyMap<string, readonly string[]>;
@@ -44,7 +44,7 @@ interface Running {
   readonly kill: () => void;
 }
 
-/** What a stage needs. */
+/** The parts of a stage. */
 interface Parts {
   readonly world: World;
   readonly server: SimulatedServer;
@@ -300,7 +300,7 @@ export class Stage {
     );
   }
 
-  /** What concerns a single session is told to who judges as what concerns a slot. */
+  /** To the judges, a session stands for a slot: so they learn of failures that concern one session only. */
   #slots(): ReadonlyMap<string, number> {
     return new Map(this.#parts.scenario.plans.map(({ id }, index) => [id, index]));
   }

@@ -53,7 +53,7 @@ function simulateTime(): void {
 
 type Work = (...args: unknown[]) => void;
 
-/** What `setTimeout` returns in a world. */
+/** The timer that `setTimeout` returns in a world. */
 class VirtualTimer {
   #cancel: () => void = () => undefined;
 

@@ -65,7 +65,7 @@ export class World {
   #immediates = 0;
   /** Without one, requests arrive when they are due. */
   scheduler: Scheduler | undefined;
-  /** What happened, a line each. */
+  /** A line for each event. */
   readonly history: string[] = [];
 
   get now(): number {
