@@ -146,9 +146,16 @@ export class ChunkWriter {
 export class ChunkReader {
   readonly #kept: string[] = [];
 
-  /** The chunks of a batch's text. @throws Error for a text that no {@link ChunkWriter} wrote. */
+  /** The chunks of a batch's text. @throws RecordError `corrupt` for a text that no {@link ChunkWriter} wrote. */
   chunks(text: string): unknown[] {
-    return (JSON.parse(text) as unknown[]).map((chunk) => this.#raised(chunk));
+    try {
+      return (JSON.parse(text) as unknown[]).map((chunk) => this.#raised(chunk));
+    } catch {
+      // Without a cause: the errors of JSON.parse quote what they read.
+      throw new RecordError("Chunks of a run cannot be read: no version of this package that is known wrote them.", {
+        code: "corrupt",
+      });
+    }
   }
 
   /** Copies of a value that was kept (`isCopy`) keep nothing again. */

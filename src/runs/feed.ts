@@ -4,6 +4,7 @@ import { ChunkReader } from "./chunk-text.js";
 import type { Mailbox } from "./mailbox.js";
 import { RunLog, type RunEnd } from "./run-log.js";
 import type { RunEntry, RunStore } from "./run-store.js";
+import { runEndIn } from "./stored-texts.js";
 
 /** The parts of its process that a feed uses. */
 export interface FeedSetting {
@@ -114,7 +115,7 @@ export class Feed {
   async #take(entry: RunEntry): Promise<void> {
     const { log } = this;
     if (entry.kind === "e") {
-      this.#finish(JSON.parse(entry.text) as RunEnd, entry.last !== log.next - 1);
+      this.#finish(runEndIn(entry.text, this.session.id), entry.last !== log.next - 1);
     } else if (entry.kind === "t" || entry.batch !== log.next) {
       log.cut();
     } else if (!log.isCut) {

@@ -5,6 +5,7 @@ import { mailKey } from "../redis/keys.js";
 import { sendAlone } from "../redis/script-runner.js";
 import type { RedisWire } from "../redis-store/redis-session-store.js";
 import { keepMailboxScript } from "./lua/scripts.js";
+import { lettersIn } from "./stored-texts.js";
 
 /**
  * A letter to a process, about the run of a session that began at `at`. To the process that produces it: `follow`,
@@ -190,7 +191,7 @@ export class Mailbox {
 
   #deliver(cursor: string, entries: readonly (readonly [id: string, fields: readonly string[]])[]): void {
     for (const [id, [, text]] of entries) {
-      (JSON.parse(text!) as Letter[]).forEach((letter) => this.#listener.letter(letter));
+      lettersIn(text).forEach((letter) => this.#listener.letter(letter));
       // A mailbox that was made anew meanwhile is read from its beginning.
       this.#cursor = this.#cursor === cursor ? id : this.#cursor;
       cursor = this.#cursor === id ? id : cursor;

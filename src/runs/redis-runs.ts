@@ -185,7 +185,8 @@ export class RedisRuns implements SteeredRuns {
    *
    * @throws ConflictError `busy` (retryable) where another turn's run is under way, or did not end within `waitMs`,
    *   `other_owner`; the reason of a `signal` that aborts while it waits; StoreError, `erased`
-   *   for a session that was erased; ConfigurationError; errors of the work before its first chunk.
+   *   for a session that was erased; RecordError `corrupt`; ConfigurationError; errors of the work before its first
+   *   chunk.
    */
   async start<Chunk>(sessionId: string, options: StartOptions, work: RunWork<Chunk>): Promise<Run<Chunk>> {
     const { owner, message, ...how } = parseOptions("runs.start", startSchema(), options);
@@ -237,7 +238,8 @@ export class RedisRuns implements SteeredRuns {
    * Behind the end of a run, for which chunks stay for two minutes, it is the stored answer of the turn; where there is
    * neither, it is empty.
    *
-   * @throws ConfigurationError; while it is iterated: ConflictError `other_owner`, StoreError, EncryptionError.
+   * @throws ConfigurationError; while it is iterated: ConflictError `other_owner`, StoreError, EncryptionError,
+   *   RecordError `corrupt`.
    */
   join<Chunk = unknown>(sessionId: string, options: JoinOptions = {}): Run<Chunk> {
     const { owner, after, ...rest } = parseOptions("runs.join", joinSchema(), options);
@@ -255,7 +257,7 @@ export class RedisRuns implements SteeredRuns {
    * Stops the run of a session, on whichever instance it is; what it said is stored. True where its process heard it,
    * or was dead, so that the run is over; false where there is nothing to stop. Readers hear the end when it is stored.
    *
-   * @throws ConflictError `other_owner`; StoreError.
+   * @throws ConflictError `other_owner`; StoreError; RecordError `corrupt`.
    */
   async stop(sessionId: string, options: StopOptions = {}): Promise<boolean> {
     const { turnId, owner } = parseOptions("runs.stop", stopSchema(), options);
@@ -275,7 +277,8 @@ export class RedisRuns implements SteeredRuns {
    * Idempotent for a message with an id. Three round trips.
    *
    * @throws ConfigurationError `message` for another role; ConflictError `other_owner`, and `busy` for a run that was
-   *   told 100 messages; StoreError, `too_large` beyond `limits.maxMessageBytes`, `erased`.
+   *   told 100 messages; StoreError, `too_large` beyond `limits.maxMessageBytes`, `erased`;
+   *   RecordError `corrupt`.
    */
   async steer(sessionId: string, message: BaseMessageLike, options: RunAccess = {}): Promise<"steered" | "idle"> {
     const { owner } = parseOptions("runs.steer", activeSchema(), options);
@@ -294,7 +297,7 @@ export class RedisRuns implements SteeredRuns {
   /**
    * The run of a session that is under way or waits for a human. One or two round trips.
    *
-   * @throws ConflictError `other_owner`; StoreError.
+   * @throws ConflictError `other_owner`; StoreError; RecordError `corrupt`.
    */
   async active(sessionId: string, options: RunAccess = {}): Promise<ActiveRun | undefined> {
     const { owner } = parseOptions("runs.active", activeSchema(), options);

@@ -11,6 +11,7 @@ import { refuseOwner } from "../store/refusals.js";
 import type { SessionRef } from "../store/session-ref.js";
 import { addToRunScript, beginRunScript, checkSessionScript, endRunScript, lookRunScript } from "./lua/scripts.js";
 import type { RunEnd } from "./run-log.js";
+import { runEndIn, runMetaIn } from "./stored-texts.js";
 
 /** The facts of a run that are known when it begins. */
 export interface RunMeta {
@@ -72,7 +73,7 @@ export class RunStore {
       "",
     ]);
     if (word === "BUSY") {
-      const found = storedRun(at!, other!, "");
+      const found = storedRun(session, [at!, other!, ""]);
       refuseOwner(session, found.meta.owner);
       return { ...found, isNew: false };
     }
@@ -101,7 +102,7 @@ export class RunStore {
     const args = [at, JSON.stringify(end), ttl, last];
     const [word, detail] = await this.#script("endRun", session, endRunScript, args);
     if (word === "ENDED") {
-      return JSON.parse(detail!) as RunEnd;
+      return runEndIn(detail, session.id);
     }
     return word === "BEHIND" ? Number(detail) : "gone";
   }
@@ -112,7 +113,7 @@ export class RunStore {
     if (word !== "RUN") {
       return undefined;
     }
-    const run = storedRun(at!, meta!, end!);
+    const run = storedRun(session, [at!, meta!, end!]);
     refuseOwner(session, run.meta.owner);
     return run;
   }
@@ -120,7 +121,7 @@ export class RunStore {
   /** The facts of a run that is not the newest one. */
   async metaOf(session: SessionRef, at: string): Promise<RunMeta | undefined> {
     const [first] = await this.#range(session, `${at}-0`, `${at}-0`, 1);
-    return first && (JSON.parse(first[1][1]!) as RunMeta);
+    return first && runMetaIn(first[1][1], session.id);
   }
 
   /**
@@ -204,10 +205,6 @@ export class RunStore {
   }
 }
 
-function storedRun(at: string, meta: string, end: string): StoredRun {
-  return {
-    at,
-    meta: JSON.parse(meta) as RunMeta,
-    end: end === "" ? undefined : (JSON.parse(end) as RunEnd),
-  };
+function storedRun({ id }: SessionRef, [at, meta, end]: readonly [at: string, meta: string, end: string]): StoredRun {
+  return { at, meta: runMetaIn(meta, id), end: end === "" ? undefined : runEndIn(end, id) };
 }

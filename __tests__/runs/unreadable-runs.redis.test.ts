@@ -1,0 +1,56 @@
+import { Redis } from "ioredis";
+import { redisRuns, type RedisRunsOptions } from "langchain-redis-memory/runs";
+import { runKeys } from "../../src/redis/keys.js";
+import { ChunkReader } from "../../src/runs/chunk-text.js";
+import { closeMemories, newMemory } from "../support/memories.js";
+import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { all, spoken } from "./spoken-source.js";
+
+const client = new Redis(sharedRedisUrl());
+afterEach(closeMemories);
+afterAll(() => client.disconnect());
+
+/** Nobody is taken for dead, however slow the machine. */
+const calm: RedisRunsOptions = { lostAfterMs: 600_000, batchMs: 1 };
+const corrupt = { name: "RecordError", code: "corrupt" };
+
+function twoInstances() {
+  const redis = { keyPrefix: uniquePrefix() };
+  const runs = [redisRuns(newMemory({ redis }), calm), redisRuns(newMemory({ redis }), calm)] as const;
+  return { runs, keyPrefix: redis.keyPrefix };
+}
+
+describe("What cannot be read of runs in Redis", () => {
+  it.each(["[", "null", '["x",null,{"kind":"stop"}]', '{"kind":"stop"}'])(
+    "does not end the mail of a process: %s",
+    async (letter) => {
+      const { runs, keyPrefix } = twoInstances();
+      const { work, say } = spoken();
+      const run = await runs[0].start("s", { turnId: "t" }, work);
+      const own = all(run);
+      const [mail] = await client.keys(`${keyPrefix}:{process:*}:mail`);
+      await client.xadd(mail!, "*", "m", letter);
+      say("a");
+      const reader = all(runs[1].join("s"));
+      // The stop is a letter behind the one that cannot be read.
+      await runs[1].stop("s");
+      expect((await own).at(-1)).toEqual({ state: "stopped" });
+      expect((await reader).at(-1)).toEqual({ state: "stopped" });
+    },
+  );
+
+  it.each(["{", "null", '{"turnId":1}'])("is refused by a typed error: facts %s", async (facts) => {
+    const { runs, keyPrefix } = twoInstances();
+    await client.xadd(runKeys(keyPrefix, "s").run, "1700000000000-0", "m", facts);
+    await expect(runs[0].active("s")).rejects.toMatchObject(corrupt);
+    await expect(runs[0].stop("s")).rejects.toMatchObject(corrupt);
+    await expect(runs[0].start("s", { turnId: "t" }, spoken().work)).rejects.toMatchObject(corrupt);
+  });
+
+  it("is refused by a typed error, which quotes nothing: chunks", () => {
+    for (const text of ["secret", "{}", '[{"$lcrun":["=",7]}]', '[{"$lcrun":null}]', '[{"$lcmem":["Date"]}]']) {
+      expect(() => new ChunkReader().chunks(text)).toThrow(expect.objectContaining(corrupt));
+    }
+    expect(() => new ChunkReader().chunks("secret")).not.toThrow(/secret/);
+  });
+});
