@@ -4,6 +4,7 @@ import { threadKeys } from "../src/redis/keys.js";
 import { escapeGlob } from "../src/redis/scan-keys.js";
 import { wireOf } from "../src/redis-store/redis-session-store.js";
 import { sealedParts } from "../src/sealed/loaded-store.js";
+import { decodeSessionId } from "../src/store/session-ref.js";
 import { scanKeys } from "./find-keys.js";
 import type { Server } from "./server.js";
 
@@ -25,17 +26,8 @@ export async function* threadIds({ client, keyPrefix }: Server, signal: AbortSig
   for await (const keys of scanKeys(client, { match: `${escapeGlob(start)}*}:[ico]*`, signal })) {
     yield keys.flatMap((key) => {
       const encoded = /^([^{}:]*)\}:(?:items|checkpoints|order)$/.exec(key.slice(start.length))?.[1];
-      return encoded === undefined || encoded === "" ? [] : decoded(encoded);
+      return decodeSessionId(encoded ?? "") ?? [];
     });
-  }
-}
-
-/** Empty for a key that only looks like one of ours. */
-function decoded(encoded: string): string[] {
-  try {
-    return [decodeURIComponent(encoded)];
-  } catch {
-    return [];
   }
 }
 

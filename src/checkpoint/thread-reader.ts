@@ -1,4 +1,5 @@
 import type { CheckpointMetadata, CheckpointTuple, SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import { MemoryError } from "../base/errors.js";
 import { configOf } from "./config.js";
 import { writesInOrder, type StoredWrite } from "./pending-writes.js";
 import { ItemParser, reviveValue } from "./revive-value.js";
@@ -92,7 +93,8 @@ export class ThreadReader {
     try {
       return await reviveValue(json, base, { serde: this.#serde, textAt, items: this.#items });
     } catch (error) {
-      throw error instanceof SyntaxError ? corruptCheckpoint(this.#threadId, placeOf(member).id, error) : error;
+      // A serializer refuses what it did not write by errors of any kind.
+      throw MemoryError.isInstance(error) ? error : corruptCheckpoint(this.#threadId, placeOf(member).id, error);
     }
   }
 

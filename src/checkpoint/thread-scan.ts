@@ -1,5 +1,6 @@
 import { escapeGlob, mastersOf } from "../redis/scan-keys.js";
 import type { ScriptRunner } from "../redis/script-runner.js";
+import { decodeSessionId } from "../store/session-ref.js";
 
 const pageLength = 1_000;
 
@@ -17,8 +18,8 @@ export async function* scanThreads(runner: ScriptRunner, keyPrefix: string): Asy
       const [next, keys] = (await runner.send(name, () => node.call("scan", args))) as [unknown, string[]];
       cursor = String(next);
       for (const key of keys) {
-        const threadId = decodeURIComponent(key.slice(start.length, -end.length));
-        if (!seen.has(threadId)) {
+        const threadId = decodeSessionId(key.slice(start.length, -end.length));
+        if (threadId !== undefined && !seen.has(threadId)) {
           seen.add(threadId);
           yield threadId;
         }

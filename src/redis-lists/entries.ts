@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { encodeSessionId } from "../store/session-ref.js";
+import { decodeSessionId, encodeSessionId } from "../store/session-ref.js";
 import { lazy } from "../base/options.js";
 import type { ModelUsage, SessionDetails, SessionSummary } from "../store/lists.js";
 import { firstScore } from "../redis/stored-fields.js";
@@ -103,10 +103,12 @@ export function stampOf(value: string): string {
 
 /** The entries in a reply, from an index of it on: session and value of each. */
 export function entriesFrom(reply: readonly unknown[], first: number): IndexEntry[] {
-  return Array.from({ length: Math.floor((reply.length - first) / 2) }, (_, index) => {
+  return Array.from({ length: Math.floor((reply.length - first) / 2) }).flatMap((_, index) => {
     const [member, value] = reply.slice(first + 2 * index) as [string, string];
-    const sessionId = decodeURIComponent(member);
-    return { sessionId, stamp: stampOf(value), summary: summaryFrom(sessionId, value) };
+    const sessionId = decodeSessionId(member);
+    return sessionId === undefined
+      ? []
+      : [{ sessionId, stamp: stampOf(value), summary: summaryFrom(sessionId, value) }];
   });
 }
 

@@ -3,7 +3,7 @@ import { MemoryError } from "../base/errors.js";
 import { randomToken } from "../base/ids.js";
 import type { ListsProgress } from "../store/lists.js";
 import { forkKeys, runKeys, sessionKeys, threadKeys } from "../redis/keys.js";
-import type { OwnerLists, SeenEntry } from "./owner-lists.js";
+import type { MarkedEntry, OwnerLists } from "./owner-lists.js";
 import { isOwnedBy, scanKeys, type FoundCopy, type KeyScan } from "../redis/scan-keys.js";
 import { runOnSession } from "../redis/script-runner.js";
 import { eraseSessionScript } from "../redis/lua/later-scripts.js";
@@ -103,8 +103,9 @@ export async function dropCopy(
   await Promise.all(keys.map((key) => runner.command(name, { verb: "unlink", args: [key] }, [key])));
 }
 
-async function erasePage(erasure: OwnerErasure, page: readonly Pick<SeenEntry, "sessionId">[]): Promise<number> {
-  const erased = await Promise.all(page.map(({ sessionId }) => eraseOwn(erasure, sessionId)));
+async function erasePage(erasure: OwnerErasure, page: readonly Pick<MarkedEntry, "sessionId">[]): Promise<number> {
+  const ids = page.flatMap(({ sessionId }) => sessionId ?? []);
+  const erased = await Promise.all(ids.map((sessionId) => eraseOwn(erasure, sessionId)));
   return erased.filter((session) => session?.existed === true).length;
 }
 

@@ -11,7 +11,7 @@ import {
   unmarkOwnerScript,
 } from "../redis/lua/later-scripts.js";
 import type { SessionSummary } from "../store/lists.js";
-import { encodeSessionId } from "../store/session-ref.js";
+import { decodeSessionId, encodeSessionId } from "../store/session-ref.js";
 import { SessionDescriber } from "./session-describer.js";
 
 /** Mode of a write of entries, see `put-entries.lua`. */
@@ -20,13 +20,21 @@ export type PutMode = "announce" | "front" | "place" | "keep";
 /** A listed session and the stamp of its entry as read. */
 export type SeenEntry = Pick<IndexEntry, "sessionId" | "stamp">;
 
+/** An entry that is to be erased, also one that names no session. */
+export interface MarkedEntry {
+  /** Its name in the list. */
+  readonly member: string;
+  readonly sessionId: string | undefined;
+  readonly stamp: string;
+}
+
 /** The end of an erasure. */
 export interface OwnerRelease {
   readonly mark: string;
   /** Expiry of the mark. */
   readonly milliseconds: number;
   /** Entries just erased. */
-  readonly erased: readonly SeenEntry[];
+  readonly erased: readonly MarkedEntry[];
   /** True to end the erasure despite newly announced sessions. */
   readonly inAnyCase: boolean;
 }
@@ -96,8 +104,8 @@ export class OwnerLists {
   }
 
   /** Removes unchanged entries (compare-and-delete by stamp); announced ones only after `graceMs`. */
-  async drop(owner: string, sessions: readonly SeenEntry[], graceMs: number): Promise<number> {
-    const pairs = sessions.flatMap(({ sessionId, stamp }) => [encodeSessionId(sessionId), stamp]);
+  async drop(owner: string, sessions: readonly (SeenEntry | MarkedEntry)[], graceMs: number): Promise<number> {
+    const pairs = sessions.flatMap((entry) => [memberOf(entry), entry.stamp]);
     const call = { script: dropEntriesScript, args: [String(graceMs), ...pairs], writes: true };
     return sessions.length === 0 ? 0 : Number(await this.#run("unlistSession", owner, call));
   }
@@ -119,23 +127,19 @@ export class OwnerLists {
   }
 
   /** Marks an owner as being erased for some time, and returns sessions to erase. */
-  async mark(owner: string, milliseconds: number, limit: number): Promise<SeenEntry[]> {
+  async mark(owner: string, milliseconds: number, limit: number): Promise<MarkedEntry[]> {
     const call = { script: markOwnerScript, args: [milliseconds, limit], writes: true };
     const reply = (await this.#run("eraseOwner", owner, call)) as string[];
     return Array.from({ length: reply.length / 2 }, (_, index) => ({
-      sessionId: decodeURIComponent(reply[2 * index]!),
+      member: reply[2 * index]!,
+      sessionId: decodeSessionId(reply[2 * index]!),
       stamp: reply[2 * index + 1]!,
     }));
   }
 
   /** Ends an erasure, with a new mark; false if sessions are left besides those that were just erased. */
   async unmark(owner: string, { mark, milliseconds, erased, inAnyCase }: OwnerRelease): Promise<boolean> {
-    const args = [
-      mark,
-      milliseconds,
-      inAnyCase ? "1" : "0",
-      ...erased.map(({ sessionId }) => encodeSessionId(sessionId)),
-    ];
+    const args = [mark, milliseconds, inAnyCase ? "1" : "0", ...erased.map(memberOf)];
     return (await this.#run("eraseOwner", owner, { script: unmarkOwnerScript, args, writes: true })) === "ENDED";
   }
 
@@ -159,4 +163,8 @@ interface PutRequest {
 
 function nameOf(operation: string, owner: string): CallName {
   return { operation, sessionId: "", owner };
+}
+
+function memberOf(entry: SeenEntry | MarkedEntry): string {
+  return "member" in entry ? entry.member : encodeSessionId(entry.sessionId);
 }

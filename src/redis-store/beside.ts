@@ -35,6 +35,7 @@ import { extendExpiry, keepAlive } from "./holds.js";
 import { roundsFrom } from "./reads.js";
 import { readSide, writeSide } from "./side.js";
 import { turnFrom } from "./turn-marks.js";
+import { reductionsIn } from "./whole-state.js";
 
 /** Data of sessions in Redis beside their logs: fields of `state`, and the lease, a separate key. */
 export class RedisBeside implements SessionBeside {
@@ -110,10 +111,7 @@ export class RedisBeside implements SessionBeside {
     const [fields] = await runner.transaction(name, [{ verb: "hmget", args: [keys.state, "reductions", "owner"] }]);
     const [lines, stored] = fields as (string | null)[];
     refuseOwner(session, stored);
-    return String(lines ?? "")
-      .split("\n")
-      .filter((line) => line !== "")
-      .map((line) => JSON.parse(line) as StoredReduction);
+    return reductionsIn(lines ?? "");
   }
 
   async takeHold(session: SessionRef, request: HoldRequest): Promise<HoldPlace> {

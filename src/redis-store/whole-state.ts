@@ -1,4 +1,5 @@
 import { randomToken } from "../base/ids.js";
+import { fieldsOf, isRecord } from "../messages/values.js";
 import type { StoredReduction } from "../store/session-pages.js";
 import type { KeptState, NamedMark, NewState, RememberedId, WholeState } from "../store/copies.js";
 import { sideWithPrefix } from "../store/side-fields.js";
@@ -136,14 +137,21 @@ function numberIn(text: string | undefined): number | undefined {
   return Number.isFinite(number) && number >= 0 ? number : undefined;
 }
 
-function reductionsIn(lines = ""): StoredReduction[] {
+/** Parses the field `reductions`; skips a line that is no reduction, in a damaged session. */
+export function reductionsIn(lines = ""): StoredReduction[] {
   return lines.split("\n").flatMap((line) => {
     try {
-      return line === "" ? [] : [JSON.parse(line) as StoredReduction];
+      const value: unknown = JSON.parse(line);
+      return isReduction(value) ? [value] : [];
     } catch {
       return [];
     }
   });
+}
+
+function isReduction(value: unknown): value is StoredReduction {
+  const { at, start, head, before, after } = fieldsOf(value);
+  return [at, start, head].every(Number.isFinite) && isRecord(before) && isRecord(after);
 }
 
 /** Fields and values from an alternating list, as HGETALL replies. */

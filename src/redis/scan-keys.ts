@@ -1,6 +1,7 @@
 import type { CallName } from "./errors.js";
 import type { RedisClient } from "./client.js";
 import { ownerMark, ownerMarkIn } from "../store/record-text.js";
+import { decodeSessionId } from "../store/session-ref.js";
 import { ownerField } from "./stored-fields.js";
 import type { ScriptRunner } from "./script-runner.js";
 
@@ -125,12 +126,17 @@ function sortKeys(keys: readonly string[], start: number, own: number) {
   const parts: SessionStem[] = [];
   for (const key of keys) {
     const [, name = "", part, tag] = partOf.exec(key.slice(start)) ?? [];
-    if (part === "sessions" && name.startsWith("owner:")) {
-      owners.push(decodeURIComponent(name.slice("owner:".length)));
-    } else if ((part === "log" || part === "ids") && !name.includes(":")) {
-      parts.push({ sessionId: decodeURIComponent(name), session: key.slice(own, -part.length) });
-    } else if (part !== undefined && part !== "sessions" && !name.includes(":")) {
-      hashes.push({ sessionId: decodeURIComponent(name), key, tag });
+    const isList = part === "sessions";
+    const id = isList && !name.startsWith("owner:") ? undefined : decodeSessionId(name.slice(isList ? 6 : 0));
+    if (part === undefined || id === undefined) {
+      continue;
+    }
+    if (isList) {
+      owners.push(id);
+    } else if (part === "log" || part === "ids") {
+      parts.push({ sessionId: id, session: key.slice(own, -part.length) });
+    } else {
+      hashes.push({ sessionId: id, key, tag });
     }
   }
   return { owners, hashes, parts };

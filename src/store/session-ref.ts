@@ -69,6 +69,16 @@ export function encodeSessionId(sessionId: string): string {
   );
 }
 
+/** Inverse of {@link encodeSessionId}; undefined for what it never returns, as in a key that only looks like one. */
+export function decodeSessionId(encoded: string): string | undefined {
+  try {
+    const id = decodeURIComponent(encoded);
+    return encodeSessionId(id) === encoded ? id : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /**
  * Rejects a session id that is not a string, is empty, takes more than 512 bytes, or holds half of a surrogate pair
  * (which has no encoding in UTF-8).
