@@ -4,10 +4,10 @@ import { seeds } from "../../faults/fuzzing/seeds.js";
 import { read, targets } from "../../faults/fuzzing/targets.js";
 
 describe("Readers of what others wrote", () => {
-  it.each(Object.keys(targets))("refuse by the package's errors only: %s", (name) => {
+  it.each(Object.keys(targets))("refuse by the package's errors only: %s", async (name) => {
     expect(seeds[name]!.length).toBeGreaterThan(0);
-    fc.assert(
-      fc.property(inputsFrom(name), (text) => read(name, text)),
+    await fc.assert(
+      fc.asyncProperty(inputsFrom(name), async (text) => read(name, text)),
       { numRuns: 300 },
     );
   });

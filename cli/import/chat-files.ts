@@ -79,7 +79,8 @@ async function* valuesIn(path: string, format: ChatFormat): AsyncGenerator<FileV
   }
 }
 
-function conversationOf(
+/** The conversation in a value of a format. */
+export function conversationOf(
   value: unknown,
   format: ChatFormat,
   { sessionId: byPlace, ...place }: Pick<FileConversation, "line" | "sessionId" | "end">,

@@ -107,7 +107,8 @@ async function messageAt(
     : messageOf(document);
 }
 
-function documentIn(text: string): Document | string {
+/** The document in a line, or why there is none. */
+export function documentIn(text: string): Document | string {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -123,7 +124,8 @@ function documentIn(text: string): Document | string {
   return { sessionId: stored["session_id"], timestamp: Number.isFinite(timestamp) ? timestamp : 0, stored };
 }
 
-function messageOf({ sessionId, timestamp, stored }: Document): BaseMessage | string {
+/** The message of a document, or why it cannot be read. */
+export function messageOf({ sessionId, timestamp, stored }: Document): BaseMessage | string {
   const { type, data, message_id: id } = stored;
   try {
     const message = reviveMessage(structuredClone({ type, data }));

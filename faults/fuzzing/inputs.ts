@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { seeds } from "./seeds.js";
 
 /** Words of JSON, of records, of keys of objects, and numbers at which readers may count wrongly. */
-const words = [
+export const words = [
   ...['"', "{", "}", "[", "]", ":", ",", "null", "true", "[]", "{}", '""', "\\", "\\u0000", "\u0000", "\n", "\ud800"],
   ...["-1", "0", "1e999", "9007199254740993", "99999999999999999999", "0.5", "@", "+", "-", "|", "NaN"],
   ...[

@@ -1,0 +1,60 @@
+import { conversationOf, type ChatFormat } from "../../../cli/import/chat-files.js";
+import { messagesOfState } from "../../../cli/import/langgraph-state.js";
+import { messagesOfChatHistory } from "../../../cli/import/semantic-kernel.js";
+import { documentIn, messageOf } from "../../../cli/migrate/document-source.js";
+import { readLegacyMessages } from "../../../src/codec/read-legacy-messages.js";
+import { InMemorySessionStore } from "../../../src/model/in-memory-session-store.js";
+import { MessageHistory } from "../../../src/openai/message-history.js";
+import { exportSession } from "../../../src/sessions/export-session.js";
+import { importSessions } from "../../../src/sessions/import-sessions.js";
+import { fieldsOf, parseLine } from "../../../src/sessions/lines.js";
+import { repairConversation } from "../../../src/structure/repair-conversation.js";
+import { validateConversation } from "../../../src/structure/validate.js";
+import { ToolInvocationHistory } from "../../../src/tool-log/tool-invocation-history.js";
+import { json, type Reader } from "./reader.js";
+import { refusalOf } from "./refusal.js";
+
+/** Files that a user imports, and texts of other packages' making. */
+export const importedReaders: Readonly<Record<string, Reader>> = {
+  "session-line": (text) => {
+    const line = parseLine(1, text);
+    return kinds.map((kind) => refusalOf(() => fieldsOf(kind, line)));
+  },
+  "session-export": async (text) => {
+    const store = new InMemorySessionStore();
+    const imported = importSessions(store, text.split("\n"), { ttlMs: undefined, encryption: "keep" });
+    for await (const { sessionId, outcome } of imported) {
+      for await (const line of outcome === "imported" ? exportSession(store, { id: sessionId }) : []) {
+        parseLine(1, line);
+      }
+    }
+  },
+  "chat-history": (text) => messagesOfChatHistory(json(text)),
+  "graph-state": (text) => messagesOfState(json(text)),
+  "chat-file": (text) => {
+    const value = json(text);
+    return formats.map((format) => conversationOf(value, format, { line: 1, sessionId: "s", end: 1 }));
+  },
+  "chat-structure": (text) => {
+    const messages = messagesOfState(json(text));
+    return [validateConversation(messages), repairConversation(messages)];
+  },
+  "openai-history": (text) => {
+    const history = MessageHistory.fromJSON(text);
+    return MessageHistory.fromPrompt(history.toPrompt()).toMessages();
+  },
+  "xml-prompt": (text) => MessageHistory.fromPrompt(text).toMessages(),
+  "tool-history": (text) => ToolInvocationHistory.fromJSON(text).toJSON(),
+  "legacy-list": (text) => {
+    const lrange = (_: string, start: number) => Promise.resolve(start === -100 ? text.split("\n") : []);
+    return readLegacyMessages({ client: { lrange }, key: "k" });
+  },
+  "json-document": (text) => {
+    const document = documentIn(text);
+    return typeof document === "string" ? document : messageOf(document);
+  },
+};
+
+/** Kinds of lines in an export. */
+const kinds = ["session", "head", "side", "reduction", "discarded turns", "record", "end"] as const;
+const formats: readonly ChatFormat[] = ["openai", "message-history", "semantic-kernel", "langgraph"];

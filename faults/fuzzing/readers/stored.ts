@@ -1,0 +1,91 @@
+import { createSecretKey } from "node:crypto";
+import { JsonPlusSerializer } from "@langchain/langgraph-checkpoint";
+import { positionsIn } from "../../../src/checkpoint/item-ranges.js";
+import { SealedTexts } from "../../../src/checkpoint/sealed-texts.js";
+import { ThreadReader } from "../../../src/checkpoint/thread-reader.js";
+import { parseRecord, placeOf, recordHead, writeRecords } from "../../../src/checkpoint/thread-records.js";
+import { decodeRecord, metaOf, reviveMessage, turnIn } from "../../../src/codec/decode-record.js";
+import { decodeHead } from "../../../src/codec/head.js";
+import { identifyRecord } from "../../../src/codec/message-ids.js";
+import { itemOf as longTermItem, parseRecord as parseItem } from "../../../src/long-term/item-records.js";
+import { describedFrom, entriesFrom } from "../../../src/redis-lists/entries.js";
+import { fieldPairs, reductionsIn, wholeStateFrom } from "../../../src/redis-store/whole-state.js";
+import { lookedUp, markFrom, turnFrom } from "../../../src/redis-store/turn-marks.js";
+import { ChunkReader } from "../../../src/runs/chunk-text.js";
+import { lettersIn, runEndIn, runMetaIn } from "../../../src/runs/stored-texts.js";
+import { decodeJson } from "../../../src/sealed/coded-json.js";
+import { openField, sealedFieldParts } from "../../../src/sealed/keys/field.js";
+import { parseSealed } from "../../../src/sealed/keys/header.js";
+import { SessionKey } from "../../../src/sealed/keys/session-key.js";
+import { fromSevenBitText } from "../../../src/sealed/keys/seven-bit-text.js";
+import { openRecord } from "../../../src/sealed/record.js";
+import { decodeView } from "../../../src/session/view.js";
+import { emptyView } from "../../../src/store/session-reads.js";
+import { decodeSessionId } from "../../../src/store/session-ref.js";
+import { parseInvocations } from "../../../src/tool-log/tool-invocation.js";
+import { itemOf, json, type Reader } from "./reader.js";
+
+/** Readers of a session in Redis: of its log, its state and its lists. */
+export const sessionReaders: Readonly<Record<string, Reader>> = {
+  record: (text) => decodeRecord(text).message.text,
+  "record-parts": (text) => [metaOf(text), turnIn(text), identifyRecord(text)],
+  message: (text) => reviveMessage(json(text)).text,
+  head: (text) => decodeHead(text),
+  view: (text) => {
+    const [head = "", ...records] = text.split("\n");
+    return decodeView({ ...emptyView(), head, records, next: records.length }, lenient);
+  },
+  "turn-mark": (text) => [
+    markFrom(text),
+    turnFrom(text.split("\n")),
+    lookedUp(emptyView(), [text], { turn: "abcdefghijklmn" }),
+  ],
+  "session-state": (text) => {
+    const lines = text.split("\n");
+    const list = lines.length % 2 === 0 ? lines : [...lines, ""];
+    const state = wholeStateFrom(["STATE", "epoch", "3", "0", "", list, list]);
+    return [state, reductionsIn(text), describedFrom("s", ["SESSION", "1", "-1", list, fieldPairs(list).get("title")])];
+  },
+  "list-entry": (text) => entriesFrom(["", ...text.split("\n")], 1),
+  "key-name": (text) => decodeSessionId(text),
+};
+
+/** Readers of encrypted texts in Redis. */
+export const sealedReaders: Readonly<Record<string, Reader>> = {
+  sealed: (text) => {
+    const [record, field] = [parseSealed(text), sealedFieldParts(text)];
+    return [record && openRecord(key, record), field && openField(key, "head", field), fromSevenBitText(text)];
+  },
+  "opened-record": (text) => {
+    const opened = `{"type":"human","data":${decodeJson(text)},"id":"a"},"meta":{"v":1}}`;
+    return decodeRecord(opened).message.text;
+  },
+};
+
+/** Readers of runs, threads of LangGraph, long-term memory and tools in Redis. */
+export const besideReaders: Readonly<Record<string, Reader>> = {
+  checkpoint: (text) => [recordHead(text), parseRecord(text), writeRecords(text), placeOf(text)],
+  "item-ranges": (text) => Array.from(positionsIn(text, 3, itemOf(text)), itemOf(text)),
+  thread: async (text) => {
+    const [record = "", writes = "", ...items] = text.split("\u0001");
+    const reader = new ThreadReader("thread", serializer, new SealedTexts(undefined));
+    const opened = await reader.open({ member: "\u0000checkpoint", record, writes });
+    return reader.tuple(opened, await reader.openItems(new Map(items.entries())));
+  },
+  "run-letters": (text) => lettersIn(text),
+  "run-facts": (text) => runMetaIn(text, "s"),
+  "run-end": (text) => runEndIn(text, "s"),
+  "run-chunks": (text) => {
+    const reader = new ChunkReader();
+    return text.split("\n").map((batch) => reader.chunks(batch));
+  },
+  "long-term-item": (text) => {
+    const item = parseItem("users\u0000ann\u0000\u0000key", text);
+    return longTermItem(item, item.text);
+  },
+  "tool-record": (text) => parseInvocations("ToolInvocationHistory", [json(text)], () => new Date(0)),
+};
+
+const key = new SessionKey(createSecretKey(new Uint8Array(32)), "k1", "s");
+const serializer = new JsonPlusSerializer();
+const lenient = { sessionId: "s", strict: false, onEvent: undefined };
