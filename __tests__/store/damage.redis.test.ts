@@ -84,6 +84,12 @@ describe("A session with a missing key", () => {
           damaged: true,
           records: lost ? [] : texts(chat.slice(3, 5)),
         });
+        const [page, stats] = [
+          await reader.beside.readPage({ id: "s" }, { limit: 9 }),
+          await reader.beside.readStats({ id: "s" }),
+        ];
+        expect(page).toMatchObject({ damaged: true, records: lost ? [] : texts(chat) });
+        expect(stats).toMatchObject({ damaged: true, messages: lost ? 0 : 6 });
         expect(await reader.beside.readRounds({ id: "s" }, 2)).toMatchObject({
           damaged: true,
           records: lost ? [] : texts(chat.slice(2)),

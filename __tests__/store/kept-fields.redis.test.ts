@@ -3,6 +3,7 @@ import { sessionKeys } from "../../src/redis/keys.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import { ownerField } from "../../src/redis/stored-fields.js";
 import { asRead, forkOf, human, record, texts } from "../../testing/session-store/store-case.js";
+import type { SideChanges } from "../../src/store/side-fields.js";
 import type { NewRecord } from "../../src/store/session-writes.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { identify } from "../support/store-commands.js";
@@ -60,13 +61,15 @@ describe("What Redis keeps of a session", () => {
     expect(await client.hget(keysOf("s").ids, ownerField)).toBe("ann");
   });
 
-  it("names the owner of a copy beside its ids, and is a copy without one if nobody has it", async () => {
+  it("names the owner beside the ids of a copy, and of messages that were nobody's before", async () => {
     await store.append(session, { records: chat });
     await forkOf(store, session, { id: "of ann", owner: "ann" }, { copyRecord });
     await forkOf(store, session, { id: "of nobody" }, { copyRecord });
     expect(await client.hget(keysOf("of ann").ids, ownerField)).toBe("ann");
     expect(await client.hexists(keysOf("of nobody").ids, ownerField)).toBe(0);
     expect((await store.append({ id: "of ann", owner: "ann" }, { records: chat })).duplicates).toBe(4);
+    await store.append({ ...session, owner: "ben" }, { records: [human("q3")] });
+    expect(await client.hget(keysOf("s").ids, ownerField)).toBe("ben");
   });
 
   it("keeps a tombstone for the longest time that an erasure asked for", async () => {
@@ -87,17 +90,114 @@ describe("What Redis keeps of a session", () => {
   });
 
   it("remembers turns of discarded messages in a copy", async () => {
-    const name = "turn-name-0001";
-    const items = chat.map((item) => ({ ...item, record: `${item.record.slice(0, -1)},"turn":"${name}"}` }));
-    await store.append(session, { records: items, turn: { name, stored: 0, done: true } });
+    const names = ["turn-name-0001", "turn-name-0002"] as const;
+    const parts = [chat.slice(0, 2), chat.slice(2)];
+    for (const [index, name] of names.entries()) {
+      const ofTurn = (item: NewRecord) => ({ ...item, record: `${item.record.slice(0, -1)},"turn":"${name}"}` });
+      await store.append(session, { records: parts[index]!.map(ofTurn), turn: { name, stored: 0, done: true } });
+    }
     await store.append(session, { records: [human("q3")] });
     const view = await store.readView(session);
-    const discard = { forget: chat.map(({ id }) => id), turns: [name], remember: { count: 9, seconds: 600 } };
+    const discard = { forget: chat.map(({ id }) => id), turns: names, remember: { count: 9, seconds: 600 } };
     await store.commitReduction(session, { ...asRead(view), start: 4, head: "", headCount: 0, discard });
     await forkOf(store, session, { id: "copy" }, { copyRecord });
-    expect(await store.beside.readTurn({ id: "copy" }, name)).toMatchObject({ done: true, records: [] });
-    expect(await client.hget(keysOf("copy").ids, name)).toBe("T00000000");
+    for (const name of names) {
+      expect(await store.beside.readTurn({ id: "copy" }, name)).toMatchObject({ done: true, records: [] });
+      expect(await client.hget(keysOf("copy").ids, name)).toBe("T00000000");
+    }
+    expect(await client.hget(keysOf("copy").state, "discarded:1")).toBe(
+      await client.hget(keysOf("s").state, "discarded:1"),
+    );
     expect(await store.append({ id: "copy" }, { records: chat })).toMatchObject({ appended: 0, duplicates: 4 });
     expect((await store.readLog({ id: "copy" })).records).toEqual(texts([human("q3")]));
+  });
+
+  it("remembers as discarded what it held and holds no more", async () => {
+    await store.append(session, { records: chat });
+    const forget = ["unknown", ...chat.map(({ id }) => id)];
+    const discard = { forget, remember: { count: 9, seconds: 600 } };
+    const reduced = { ...asRead(await store.readView(session)), start: 2, head: "", headCount: 0, discard };
+    await store.commitReduction(session, reduced);
+    const fields = await client.hmget(keysOf("s").state, "discarded", "turns");
+    expect(fields).toEqual(["1 1 2", null]);
+    expect(await store.append(session, { records: chat })).toMatchObject({ appended: 0, duplicates: 4 });
+  });
+
+  it("has no total of tokens after a reduction that knew none, also beside appends", async () => {
+    await store.append(session, { records: chat });
+    const view = await store.readView(session);
+    await store.append(session, { records: [human("q3")] });
+    const reduced = { ...asRead(view), start: 2, head: "", headCount: 0, counter: "c" };
+    await store.commitReduction(session, reduced);
+    expect(await client.hmget(keysOf("s").state, "start", "tokens", "counter")).toEqual(["2", null, null]);
+  });
+
+  it("is as it was where a tail before its base is to be replaced", async () => {
+    await store.append(session, { records: chat });
+    const discard = { forget: chat.map(({ id }) => id) };
+    const reduced = { ...asRead(await store.readView(session)), start: 2, head: "", headCount: 0, discard };
+    await store.commitReduction(session, reduced);
+    const cut = { ...asRead(await store.readView(session)), to: 1, forget: [] };
+    const tail = { cut, records: [human("q3")] };
+    await expect(store.edits.replaceTail(session, tail)).rejects.toMatchObject({ option: "to" });
+    expect(await store.readLog(session)).toMatchObject({ from: 2, records: texts(chat.slice(2)) });
+  });
+
+  it("names the key of a writer that wrote something, not of one that removed side fields", async () => {
+    const keys = (current: string) => ({ current, known: ["first", "second"] });
+    const write = (current: string, changes: SideChanges) =>
+      store.beside.writeSide({ ...session, keys: keys(current) }, changes);
+    const named = () => client.hget(keysOf("s").state, "key");
+    await write("first", { set: { field: "x", other: "y" } });
+    await write("second", { remove: ["field"] });
+    expect(await named()).toBe("first");
+    await write("second", { set: { field: "x" } });
+    expect(await named()).toBe("second first");
+  });
+
+  it("is neither a log nor ids where a copy has no message", async () => {
+    await store.beside.writeSide(session, { set: { field: "x" } });
+    await forkOf(store, session, { id: "copy" }, { copyRecord });
+    const { log, ids, state } = keysOf("copy");
+    expect([await client.exists(log, ids), await client.exists(state)]).toEqual([0, 1]);
+  });
+
+  it("keeps a summary of discarded messages where everything behind it is rewound", async () => {
+    await store.append(session, { records: chat });
+    const discard = { forget: chat.map(({ id }) => id) };
+    const reduced = { ...asRead(await store.readView(session)), start: 2, head: "summary", headCount: 1, discard };
+    await store.commitReduction(session, reduced);
+    const forget = chat.slice(2).map(({ id }) => id);
+    await store.edits.rewind(session, { ...asRead(await store.readView(session)), to: 2, forget });
+    expect(await store.readView(session)).toMatchObject({
+      head: "summary",
+      headCount: 1,
+      base: 2,
+      next: 2,
+      records: [],
+    });
+  });
+
+  it("counts fences on from one that is ahead of the clock", async () => {
+    await store.append(session, { records: chat });
+    const ahead = 2 ** 52;
+    await client.hset(keysOf("s").state, "fence", String(ahead));
+    const place = await store.beside.takeHold(session, hold);
+    expect(place).toMatchObject({ isHeld: true, hold: { token: ahead + 1 } });
+    await store.beside.giveBackHold(session, "ticket");
+    const take = { ...hold, ticket: "next" };
+    const { place: taken } = await store.append(session, { records: [human("q3")], take });
+    expect(taken).toMatchObject({ hold: { token: ahead + 2 } });
+  });
+
+  it("has a line of those that wait without the one that took the hold", async () => {
+    const wish = (ticket: string) => store.beside.takeHold(session, { ...hold, graceMs: 60_000, ticket });
+    await wish("first");
+    expect([await wish("second"), await wish("third")]).toMatchObject([{ ahead: 0 }, { ahead: 1 }]);
+    await store.beside.giveBackHold(session, "first");
+    expect(await wish("third")).toMatchObject({ isHeld: false, ahead: 1 });
+    expect(await wish("second")).toMatchObject({ isHeld: true });
+    expect(await wish("third")).toMatchObject({ isHeld: false, ahead: 0 });
+    expect(await client.hget(keysOf("s").state, "waiters")).toMatch(/^third \d+$/);
   });
 });

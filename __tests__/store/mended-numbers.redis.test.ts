@@ -33,6 +33,7 @@ const whole: readonly (readonly [what: string, damage: Numbers, mended: Numbers]
   ["a count of heads that is no number", { headCount: "x" }, { headCount: "1" }],
   ["a count of heads that is no number, and an empty head", { headCount: "x", head: "" }, { headCount: "0", head: "" }],
   ["a count of heads that is no number, and no head", { headCount: "x", head: null }, { headCount: "0", head: null }],
+  ["no count of heads", { headCount: null }, { headCount: null }],
   ["no base", { base: null }, { base: "0" }],
   ["a base that is no number", { base: "x" }, { base: "0", tokens: null, counter: null }],
   ["a base that is none of that log", { base: "2" }, { base: "2", next: "8", tokens: null, counter: null }],
@@ -74,11 +75,20 @@ describe("The numbers of a session, by a rebuild", () => {
 
   it.each(whole)("keeps what is sound of them: %s", async (_, damage, mended) => {
     await damaged(damage);
+    expect((await store.readView({ id: "s" })).records).toEqual(texts(chat.slice(await firstSeen())));
     await store.edits.rebuild({ id: "s" }, identify);
     expect(await stored()).toEqual({ ...sound, ...damageKept(damage), ...mended });
     expect((await store.readLog({ id: "s" })).records).toEqual(texts(chat));
     expect(await store.append({ id: "s" }, { records: [...chat, human("q4")] })).toMatchObject({ appended: 1 });
   });
+
+  /** The first message of the view: that at the start, and the first of all where the numbers cannot be right. */
+  async function firstSeen(): Promise<number> {
+    const { base, start, next, headCount, tokens } = await stored();
+    const number = (text: string | null | undefined) => (/^\d+$/.test(text ?? "0") ? Number(text ?? 0) : NaN);
+    const isSound = number(base) <= number(start) && number(start) <= number(next) && number(start) <= 5e13;
+    return isSound && next && !Number.isNaN(number(headCount) + number(tokens)) ? number(start) - number(base) : 0;
+  }
 
   /** A field that was taken away or changed is mended where the row says nothing else: then it is as it was. */
   function damageKept(damage: Numbers): Numbers {
@@ -96,6 +106,13 @@ describe("The numbers of a session, by a rebuild", () => {
     await client.unlink(keys.log);
     await store.edits.rebuild({ id: "s" }, identify);
     expect(await stored()).toMatchObject({ base: "6", next: "6", start: "6", rounds: "3", head: "summary" });
+  });
+
+  it("stay at the base where the log and its end are lost", async () => {
+    await client.unlink(keys.log);
+    await damaged({ base: "4", next: "x" });
+    await store.edits.rebuild({ id: "s" }, identify);
+    expect(await stored()).toMatchObject({ base: "4", next: "4", start: "4", rounds: "3", head: "summary" });
   });
 
   it("are gone where neither the log nor its end is left", async () => {

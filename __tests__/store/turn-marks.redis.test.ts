@@ -178,6 +178,46 @@ describe("The marks of turns in Redis", () => {
     expect(found.map((mark) => mark?.first)).toEqual(Array.from({ length: 600 }, (_, turn) => turn));
   });
 
+  it("change one by one where many share a field", async () => {
+    const store = new RedisSessionStore({ client, keyPrefix: uniquePrefix() });
+    const count = 100;
+    for (let turn = 0; turn < count; turn += 1) {
+      await appendTurn(store, turn, { count: 1, done: false });
+    }
+    const names = Array.from({ length: count }, (_, turn) => nameOf(turn));
+    const expected = names.map((_, turn) => ({ done: false, count: 1, first: turn }));
+    for (const turn of [40, 99, 33, 5]) {
+      await appendTurn(store, turn, { count: 2, done: true });
+      expected[turn] = { done: true, count: 3, first: turn };
+      const { turns: found } = await store.copies.readMarks({ id: session }, { turns: names });
+      expect(found).toEqual(expected);
+    }
+  });
+
+  it("are gone behind the place of a rewind that could not read what it removes", async () => {
+    for (const count of [20, 100]) {
+      const keyPrefix = uniquePrefix();
+      const store = new RedisSessionStore({ client, keyPrefix });
+      for (let turn = 0; turn < count; turn += 1) {
+        await appendTurn(store, turn, { count: 1, done: turn % 2 === 0 });
+      }
+      const to = count / 2;
+      const names = Array.from({ length: count }, (_, turn) => nameOf(turn));
+      // A rewind names the turns that it can read: here those with a mark of their own.
+      const own = await client.hmget(sessionKeys(keyPrefix, session).ids, ...names);
+      const turns = names
+        .filter((_, turn) => turn >= to && own[turn] !== null)
+        .map((name) => ({ name, count: 0, first: to }));
+      const view = await store.readView({ id: session });
+      await store.edits.rewind({ id: session }, { ...asRead(view), to, forget: [], turns });
+      const { turns: found } = await store.copies.readMarks({ id: session }, { turns: names });
+      const left = Array.from({ length: to }, (_, turn) => ({ done: turn % 2 === 0, count: 1, first: turn }));
+      expect(found).toEqual([...left, ...Array.from({ length: to }, () => undefined)]);
+      await appendTurn(store, count - 1, { count: 1, done: true });
+      expect(await store.beside.readTurn({ id: session }, nameOf(count - 1))).toMatchObject({ done: true, first: to });
+    }
+  });
+
   it("are read and written in the form that sessions of before have", async () => {
     const keyPrefix = uniquePrefix();
     const { log, ids, state } = sessionKeys(keyPrefix, session);

@@ -1,0 +1,159 @@
+import { Redis } from "ioredis";
+import { openConnection } from "../../src/redis/connection.js";
+import { ownerKeys } from "../../src/redis/keys.js";
+import { ScriptRunner } from "../../src/redis/script-runner.js";
+import { announcement, type DescribedSession } from "../../src/redis-lists/entries.js";
+import { OwnerLists, type PutMode } from "../../src/redis-lists/owner-lists.js";
+import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
+import { record } from "../../testing/session-store/store-case.js";
+import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+
+const owner = "ann";
+const past = 1_700_000_000_000;
+
+describe("The list of an owner in Redis", () => {
+  let client: Redis;
+  let runner: ScriptRunner;
+  let store: RedisSessionStore;
+  let lists: OwnerLists;
+  let sessions: string;
+  let summaries: string;
+  beforeAll(() => {
+    client = new Redis(sharedRedisUrl());
+    const connection = openConnection("the test", { client }, 60_000);
+    runner = new ScriptRunner({ connection, commandTimeout: 60_000, waitReplicas: undefined, onEvent: undefined });
+  });
+  beforeEach(() => {
+    const keyPrefix = uniquePrefix();
+    store = new RedisSessionStore({ client, keyPrefix });
+    lists = new OwnerLists(runner, keyPrefix);
+    ({ sessions, summaries } = ownerKeys(keyPrefix, owner));
+  });
+  afterEach(() => store.close());
+  afterAll(() => client.disconnect());
+
+  async function begun(...ids: string[]): Promise<void> {
+    for (const id of ids) {
+      await store.append({ id, owner }, { records: [record("a")] });
+      await store.lists.flush();
+    }
+  }
+  const listed = async () => (await lists.list(owner, undefined, 99)).entries.map(({ sessionId }) => sessionId);
+  const described = (sessionId: string, version: number): DescribedSession => ({
+    details: { sessionId, label: {}, labelVersion: "", createdAt: 1, updatedAt: past, messages: 1, rounds: 0 },
+    version,
+  });
+  const put = (id: string, version: number, mode: PutMode) => lists.put(owner, [described(id, version)], { mode });
+  const micros = async () => {
+    const [seconds, rest] = await client.time();
+    return Number(seconds) * 1_000_000 + Number(rest);
+  };
+
+  it("counts and shows no session past its expiry, and tidies up when it is looked at", async () => {
+    await begun("old", "new");
+    await client.zadd(sessions, past, "!old");
+    expect(await lists.count(owner)).toBe(1);
+    expect(await listed()).toEqual(["new"]);
+    expect(await client.zrange(sessions, "0", "-1")).toEqual(["new"]);
+    expect(await client.hkeys(summaries)).toEqual(["new"]);
+    expect(await lists.count(owner)).toBe(1);
+  });
+
+  it("shows what has not ended among more that has than a look removes", async () => {
+    await begun("new");
+    const ended = Array.from({ length: 700 }, (_, index) => `old${index}`);
+    await client.zadd(sessions, ...ended.flatMap((name, index) => [past * 1_000 + index, name, past, `!${name}`]));
+    expect(await lists.count(owner)).toBe(1);
+    expect(await listed()).toEqual(["new"]);
+    expect(await client.zcard(sessions)).toBeLessThan(2 * 700);
+  });
+
+  it("forgets the mark of an erasure once it is over, and counts without it", async () => {
+    await begun("a");
+    await client.zadd(sessions, past, "!");
+    await client.hset(summaries, "!", "mark");
+    expect(await lists.count(owner)).toBe(1);
+    expect(await listed()).toEqual(["a"]);
+    expect([await client.zscore(sessions, "!"), await client.hget(summaries, "!")]).toEqual([null, null]);
+  });
+
+  it("knows when a session expires, and that it no longer does", async () => {
+    const session = { id: "a", owner };
+    await store.append(session, { records: [record("a")], ttlMs: 600_000 });
+    await store.lists.flush();
+    expect(Number(await client.zscore(sessions, "!a"))).toBeGreaterThan(Date.now());
+    expect(await client.pttl(sessions)).toBeGreaterThan(0);
+    await store.clear(session);
+    await store.append(session, { records: [record("a")] });
+    await store.lists.flush();
+    expect(await client.zscore(sessions, "!a")).toBeNull();
+    expect([await client.pttl(sessions), await client.pttl(summaries)]).toEqual([-1, -1]);
+  });
+
+  it("keeps the summary of a session that is announced again and again", async () => {
+    await begun("a");
+    const summary = await lists.summary(owner, "a");
+    expect(summary).toMatchObject({ messages: 1 });
+    const [first, again] = [
+      await lists.announce(owner, announcement("a", undefined), undefined),
+      await lists.announce(owner, announcement("a", undefined), undefined),
+    ];
+    expect(first).toMatch(/^\?\d+$/);
+    expect(again).toBeUndefined();
+    expect(await lists.summary(owner, "a")).toEqual(summary);
+    await put("a", 1, "keep");
+    expect(await lists.summary(owner, "a")).toEqual(summary);
+    const own = await lists.stamp(owner, "a");
+    expect(await lists.announce(owner, announcement("a", undefined), own)).toMatch(/^\?\d+$/);
+  });
+
+  it("moves a session to the front for its newest write only", async () => {
+    await begun("a", "b");
+    const version = await micros();
+    await put("a", version, "keep");
+    expect(await listed()).toEqual(["b", "a"]);
+    await put("a", version - 1, "keep");
+    expect(await lists.stamp(owner, "a")).toBe(String(version));
+    await put("a", version, "front");
+    expect(await listed()).toEqual(["a", "b"]);
+    await put("b", version + 1, "place");
+    expect(await listed()).toEqual(["a", "b"]);
+    expect(Math.floor(Number(await client.zscore(sessions, "b")) / 1_000)).toBe(past);
+  });
+
+  it("drops entries that are as they were seen, and says how many", async () => {
+    await begun("a", "b", "c");
+    const seen = async (sessionId: string) => ({ sessionId, stamp: (await lists.stamp(owner, sessionId))! });
+    const [a, b] = [await seen("a"), await seen("b")];
+    expect(await lists.drop(owner, [a, { ...b, stamp: "1" }, { sessionId: "missing", stamp: "" }], 0)).toBe(1);
+    expect(await listed()).toEqual(["c", "b"]);
+    await lists.announce(owner, announcement("b", undefined), undefined);
+    const announced = await seen("b");
+    expect(await lists.drop(owner, [announced], 600_000)).toBe(0);
+    expect(await lists.drop(owner, [announced, await seen("c")], 0)).toBe(2);
+    expect(await listed()).toEqual([]);
+  });
+
+  it("is refused while its owner is erased, and by who does not know the mark of the last erasure", async () => {
+    await begun("a", "b");
+    await client.hset(summaries, "unlisted", "1 {}");
+    expect((await lists.mark(owner, 600_000, 9)).map(({ sessionId }) => sessionId)).toEqual(["a", "b"]);
+    expect(await lists.put(owner, [described("c", 1)], { mode: "front", mark: "erasing" })).toBe("erasing");
+    expect(await lists.announce(owner, announcement("d", undefined), undefined)).toMatch(/^\?/);
+    const erased = [
+      { sessionId: "a", stamp: "" },
+      { sessionId: "b", stamp: "" },
+    ];
+    const end = { mark: "mark", milliseconds: 600_000, erased };
+    expect(await lists.unmark(owner, { ...end, inAnyCase: false })).toBe(false);
+    expect(await lists.unmark(owner, { ...end, inAnyCase: true })).toBe(true);
+    expect((await client.hkeys(summaries)).sort()).toEqual(["!", "d"]);
+    expect(await lists.put(owner, [described("c", 1)], { mode: "front" })).toBe("mark");
+    expect(await lists.put(owner, [described("c", 1)], { mode: "front", mark: "other" })).toBe("mark");
+    expect(await listed()).toEqual(["d"]);
+    expect(await client.pttl(sessions)).toBe(-1);
+    expect(await lists.put(owner, [described("c", 1)], { mode: "front", mark: "mark" })).toBeUndefined();
+    await lists.drop(owner, [{ sessionId: "d", stamp: (await lists.stamp(owner, "d"))! }], 0);
+    expect(await client.pttl(sessions)).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,94 @@
+import { Redis } from "ioredis";
+import type { RedisClient } from "../../src/redis/client.js";
+import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
+import { listedSummary } from "../../src/store/lists.js";
+import { asRead, human, record } from "../../testing/session-store/store-case.js";
+import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+
+const session = { id: "s" };
+const chat = [human("q1"), record("a1"), human("q2"), record("a2")];
+const life = 3_600_000;
+const identify = (text: string) => chat.find((item) => item.record === text);
+
+type Write = (store: RedisSessionStore) => Promise<unknown>;
+
+/** Writes to the session of an owner whom the writer does not name. */
+const writes: Readonly<Record<string, Write>> = {
+  append: (store) => store.append(session, { records: [human("q3")], ttlMs: life }),
+  "append of side fields": (store) =>
+    store.append(session, { records: [], side: { set: { field: "x" } }, ttlMs: life }),
+  writeSide: (store) => store.beside.writeSide(session, { set: { field: "x" }, ttlMs: life }),
+  extendExpiry: async (store) => {
+    await store.append({ ...session, owner: "ann" }, { records: [], side: { set: { field: "x" } }, ttlMs: 60_000 });
+    await store.lists.flush();
+    return store.beside.extendExpiry(session, life);
+  },
+  commitReduction: async (store) => {
+    const reduced = { start: 2, head: "summary", headCount: 1 };
+    return store.commitReduction(session, { ...asRead(await store.readView(session)), ...reduced });
+  },
+  rewind: async (store) => {
+    const forget = chat.slice(2).map(({ id }) => id);
+    return store.edits.rewind(session, { ...asRead(await store.readView(session)), to: 2, forget });
+  },
+  rebuild: (store) => store.edits.rebuild(session, identify),
+  relabel: (store) => store.lists.relabel(session, { label: { title: "New" }, version: "" }),
+  restart: async (store) => {
+    const place = await store.beside.takeHold(session, { ticket: "ticket", holdMs: 60_000, graceMs: 1_000 });
+    return store.beside.restart({ ...session, ...(place.isHeld && { hold: place.hold }) });
+  },
+};
+
+describe("A write to a session of an owner whom it does not name", () => {
+  let client: Redis;
+  /** Carries out each script twice, as a client does that lost the first reply. */
+  let repeating: RedisClient;
+  beforeAll(() => {
+    client = new Redis(sharedRedisUrl());
+    const call = async (verb: string, args: string[]) => {
+      await (verb.startsWith("eval") && client.call(verb, args));
+      return client.call(verb, args);
+    };
+    repeating = new Proxy(client, {
+      get: (target, name) => (name === "call" ? call : (Reflect.get(target, name) as unknown)),
+    }) as unknown as RedisClient;
+  });
+  afterAll(() => client.disconnect());
+
+  async function written(write: Write, by: RedisClient) {
+    const keyPrefix = uniquePrefix();
+    const first = new RedisSessionStore({ client, keyPrefix });
+    await first.append({ ...session, owner: "ann" }, { records: chat });
+    await first.append({ id: "other", owner: "ann" }, { records: chat });
+    await first.lists.flush();
+    const store = new RedisSessionStore({ client: by, keyPrefix });
+    const result = await write(store);
+    await store.lists.flush();
+    const details = await first.lists.describe(session);
+    const { sessions } = await first.lists.list("ann", { limit: 5 });
+    await Promise.all([first, store].map((each) => each.close()));
+    return { result, details, listed: sessions.find(({ sessionId }) => sessionId === "s") };
+  }
+
+  it.each(Object.entries(writes))("is seen in the owner's list: %s", async (name, write) => {
+    const { details, listed } = await written(write, client);
+    const owner = name === "restart" ? undefined : "ann";
+    expect(details?.owner).toBe(owner);
+    expect(listed).toEqual(owner && listedSummary(details!));
+  });
+
+  it.each(Object.entries(writes))("is the same if it is carried out twice: %s", async (_, write) => {
+    const seen = async (by: RedisClient) => {
+      const { result, details, listed } = await written(write, by);
+      const isListed = listed !== undefined && listed.updatedAt === details?.updatedAt;
+      return [typeof result, details?.messages, details?.rounds, details?.label, details?.owner, isListed];
+    };
+    expect(await seen(repeating)).toEqual(await seen(client));
+  });
+
+  it("is not in the list any more once the session is erased", async () => {
+    const erase: Write = (store) => store.lists.erase(session, { guardMs: 1_000 });
+    expect(await written(erase, client)).toEqual({ result: true, details: undefined, listed: undefined });
+    expect(await written(erase, repeating)).toMatchObject({ result: true, details: undefined });
+  });
+});
