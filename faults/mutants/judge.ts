@@ -21,7 +21,7 @@ export class Judge {
 
   /** How the tests ended; the name of the one that hangs. */
   async run(job: Job): Promise<readonly JudgedTest[] | string> {
-    if (this.#jobs >= 500) {
+    if (this.#jobs >= 200) {
       await this.stop();
     }
     const worker = (this.#worker ??= await this.#start());

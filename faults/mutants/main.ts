@@ -30,7 +30,7 @@ const { values } = parseArgs({
   },
 });
 /** Of the tests that reach a mutant, those that run first are tried in steps; the sum of their times is bounded. */
-const [steps, budget] = values.again ? ([[8, 32, Infinity], 120_000] as const) : ([[6, 30], 2_000] as const);
+const [steps, budget] = values.again ? ([[8, 32, Infinity], 120_000] as const) : ([[6, 30, Infinity], 3_000] as const);
 const root = join(import.meta.dirname, "../..");
 mkdirSync(values.state, { recursive: true });
 const verdictsFile = join(values.state, "verdicts.jsonl");
@@ -109,7 +109,11 @@ function candidatesOf({ file, probe }: PlacedMutant): KnownTest[] {
     .sort((a, b) => killsOf(b) - killsOf(a))
     .slice(0, 4);
   let left = budget;
-  return [...new Set([...best, ...known])].filter(({ ms }) => (left -= ms + 5) > 0);
+  return [...new Set([...best, ...known])].filter(({ ms }) => {
+    const fits = ms + 5 <= left;
+    left -= fits ? ms + 5 : 0;
+    return fits;
+  });
 }
 
 function readVerdicts(): Verdict[] {
