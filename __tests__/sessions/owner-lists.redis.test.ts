@@ -137,13 +137,10 @@ describe("The list of an owner in Redis", () => {
   it("is refused while its owner is erased, and by who does not know the mark of the last erasure", async () => {
     await begun("a", "b");
     await client.hset(summaries, "unlisted", "1 {}");
-    expect((await lists.mark(owner, 600_000, 9)).map(({ sessionId }) => sessionId)).toEqual(["a", "b"]);
+    const erased = await lists.mark(owner, 600_000, 9);
+    expect(erased.map(({ sessionId }) => sessionId)).toEqual(["a", "b"]);
     expect(await lists.put(owner, [described("c", 1)], { mode: "front", mark: "erasing" })).toBe("erasing");
     expect(await lists.announce(owner, announcement("d", undefined), undefined)).toMatch(/^\?/);
-    const erased = [
-      { sessionId: "a", stamp: "" },
-      { sessionId: "b", stamp: "" },
-    ];
     const end = { mark: "mark", milliseconds: 600_000, erased };
     expect(await lists.unmark(owner, { ...end, inAnyCase: false })).toBe(false);
     expect(await lists.unmark(owner, { ...end, inAnyCase: true })).toBe(true);
@@ -155,5 +152,19 @@ describe("The list of an owner in Redis", () => {
     expect(await lists.put(owner, [described("c", 1)], { mode: "front", mark: "mark" })).toBeUndefined();
     await lists.drop(owner, [{ sessionId: "d", stamp: (await lists.stamp(owner, "d"))! }], 0);
     expect(await client.pttl(sessions)).toBeGreaterThan(0);
+  });
+
+  it("lives as long as the mark of an erasure, also where its sessions end before", async () => {
+    await store.append({ id: "a", owner }, { records: [record("a")], ttlMs: 60_000 });
+    await store.lists.flush();
+    const seen = await lists.mark(owner, 600_000, 9);
+    expect(await client.pttl(sessions)).toBeGreaterThan(300_000);
+    const end = { mark: "mark", milliseconds: 1_200_000, erased: seen, inAnyCase: false };
+    expect(await lists.unmark(owner, end)).toBe(true);
+    expect(await client.zrange(sessions, "0", "-1")).toEqual(["!"]);
+    expect(await client.hgetall(summaries)).toEqual({ "!": "mark" });
+    const lives = await Promise.all([sessions, summaries].map((key) => client.pttl(key)));
+    expect(Math.min(...lives)).toBeGreaterThan(900_000);
+    expect(Math.max(...lives)).toBeLessThanOrEqual(1_200_000);
   });
 });

@@ -2,7 +2,7 @@ import { Redis } from "ioredis";
 import { sessionKeys } from "../../src/redis/keys.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import { ownerField } from "../../src/redis/stored-fields.js";
-import { asRead, forkOf, human, record, texts } from "../../testing/session-store/store-case.js";
+import { asRead, forkOf, human, record, records, texts } from "../../testing/session-store/store-case.js";
 import type { SideChanges } from "../../src/store/side-fields.js";
 import type { NewRecord } from "../../src/store/session-writes.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
@@ -153,6 +153,37 @@ describe("What Redis keeps of a session", () => {
     expect(await named()).toBe("first");
     await write("second", { set: { field: "x" } });
     expect(await named()).toBe("second first");
+  });
+
+  it("says how its ids are read: briefly where they are few, and in a long text where they are a table", async () => {
+    const explained = async (id: string) => {
+      const [text, encoding] = await Promise.all([
+        client.hget(keysOf(id).ids, "[how to read:]"),
+        client.call("OBJECT", "ENCODING", keysOf(id).ids),
+      ]);
+      const form = encoding === "hashtable" ? "table" : "compact";
+      return `${text!.startsWith("id: ") ? "brief" : text!.startsWith("SHA-256") ? "long" : "neither"}, ${form}`;
+    };
+    const seen: Record<number, string[]> = {};
+    for (const count of [31, 32, 33, 60]) {
+      const [together, single] = [`together ${count}`, `single ${count}`];
+      await store.append({ id: together }, { records: records("m", count) });
+      for (const item of records("m", count)) {
+        await store.append({ id: single }, { records: [item] });
+      }
+      await forkOf(store, { id: together }, { id: `copy ${count}` }, { copyRecord });
+      await store.append({ id: `rebuilt ${count}` }, { records: records("m", count) });
+      await client.unlink(keysOf(`rebuilt ${count}`).ids);
+      await store.edits.rebuild({ id: `rebuilt ${count}` }, identify);
+      seen[count] = await Promise.all([together, single, `copy ${count}`, `rebuilt ${count}`].map(explained));
+    }
+    const [brief, long] = ["brief, compact", "long, table"];
+    expect(seen).toEqual({
+      31: [brief, brief, brief, brief],
+      32: [brief, long, brief, long],
+      33: [long, long, long, long],
+      60: [long, long, long, long],
+    });
   });
 
   it("is neither a log nor ids where a copy has no message", async () => {
