@@ -1,7 +1,8 @@
 /**
  * Changes single places of the Lua scripts of sessions, and sees which tests notice:
  * `tsx faults/mutants/main.ts --seed 1 --minutes 60 --state FOLDER`. The verdicts are kept in the folder, so that a run
- * goes on where the last one ended. `--again` judges the survivors once more, by all tests that reach them.
+ * goes on where the last one ended. `--again` judges the survivors once more, by all tests that reach them, or by those
+ * of files that `--tests PATTERN` names.
  */
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -26,6 +27,7 @@ const { values } = parseArgs({
     ...{
       state: { type: "string", default: join(tmpdir(), "lcmem-mutants") },
       again: { type: "boolean", default: false },
+      tests: { type: "string", default: "" },
     },
   },
 });
@@ -35,7 +37,9 @@ const root = join(import.meta.dirname, "../..");
 mkdirSync(values.state, { recursive: true });
 const verdictsFile = join(values.state, "verdicts.jsonl");
 const { mutants, texts } = placedMutants(root);
-const tests = await knownTests(root, join(values.state, "tests.json"), texts);
+const wanted = new RegExp(values.tests);
+const known = await knownTests(root, join(values.state, "tests.json"), texts);
+const tests = known.filter(({ file }) => wanted.test(file));
 const msOf = new Map(tests.map(({ name, ms }) => [name, ms]));
 const judge = new Judge((name) => 5_000 + 10 * (msOf.get(name) ?? 500));
 const reaching = grouped(
@@ -54,7 +58,9 @@ const drawn = mutants
   .map((mutant) => ({ mutant, place: random.next() }))
   .sort((a, b) => a.place - b.place)
   .map(({ mutant }) => mutant)
-  .filter(({ id }) => (values.again ? verdicts.get(id)?.verdict === "survived" : !verdicts.has(id)));
+  .filter(({ id }) =>
+    values.again ? /^(survived|unreached)$/.test(verdicts.get(id)?.verdict ?? "") : !verdicts.has(id),
+  );
 const end = performance.now() + Number(values.minutes) * 60_000;
 try {
   for (const mutant of drawn) {
