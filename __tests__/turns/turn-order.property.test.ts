@@ -1,7 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { encodeMessage, turnNameOf } from "../../src/codec/encode-message.js";
-import { inTurnOrder } from "../../src/session/view.js";
+import { summaryMessage, summaryText } from "../../src/messages/summary-message.js";
+import { inTurnOrder, roundsInTurnOrder, turnsWithoutQuestion } from "../../src/session/view.js";
 import { metaOf, turnIn } from "../../src/codec/decode-record.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 import { propertyRuns } from "../support/property-runs.js";
@@ -96,6 +97,65 @@ describe("messages in the order of the conversation", () => {
     );
     const log = [...second!, ...first!.slice(1)];
     expect(said(inTurnOrder(log))).toEqual(said(log));
+  });
+});
+
+describe("messages of turns that were stored apart", () => {
+  /** `q1` is the question of turn 1 and names it; `a` answers, `s` instructs, `m` sums up. Behind `@` stands the turn. */
+  const entryOf = (word: string) => {
+    const [text, turn] = word.split("@") as [string, string | undefined];
+    const summary = summaryMessage(text, { id: text, role: "human", source: { replaced: [], covered: [] } });
+    const made = { q: human(text, text), a: ai(text), s: system(text), m: summary };
+    const message = made[text[0] as keyof typeof made];
+    const named = turn !== undefined && { turn: turnNameOf(turn) };
+    return { message, ...encodeMessage(message, { id: message.id ?? text, ...named }) };
+  };
+  const entriesOfWords = (words: string) => words.split(" ").map(entryOf);
+  const textsOf = (entries: readonly { readonly message: BaseMessage }[]) =>
+    entries.map(({ message }) => summaryText(message)).join(" ");
+
+  it.each([
+    ["to a question that was stored without a turn", "q1 q2@q2 a1@q1 a2@q2", "q1 a1 q2 a2"],
+    ["also those without a name behind it", "q1@q1 q2@q2 a1@q1 a2@q2", "q1 a1 q2 a2"],
+    ["and one without a name stays behind the message before it", "q1@q1 q2@q2 a1@q1 a3", "q1 a1 q2 a3"],
+    ["to an open question whose turn got another name", "q1 a1@x q2@q2 a3@x", "q1 a1 a3 q2"],
+    ["not to a question that has its answer", "q1@q1 a1@q1 a2@x q2@q2 a3@x", "q1 a1 a2 a3 q2"],
+    ["to the open question also behind an answer of another name", "q1 a1@x q2@q2 a3@q1", "q1 a1 a3 q2"],
+    ["behind all that came after their question", "q1@q1 q2@q2 q3@q3 a9 a3@q3 a1@q1", "q1 a1 q2 q3 a9 a3"],
+    ["before an answer of another name behind the whole turn", "q1 a2 a3@x a4@q1", "q1 a2 a4 a3"],
+    ["not to a question of another turn", "q1@q1 a2@x q2@q2 a1@q1 a3@x", "q1 a1 a2 a3 q2"],
+  ])("go %s", (_, log, ordered) => {
+    expect(textsOf(inTurnOrder(entriesOfWords(log)))).toBe(ordered);
+  });
+
+  it.each([
+    ["to their question in it", 1, "q1@q1 q2@q2 a2@q2 a1@q1", "q1 a1 q2 a2"],
+    ["not to an instruction in it", 1, "s1@q1 q2@q2 a2@q2 a1@q1", "s1 q2 a2 a1"],
+    ["not to a summary in it", 1, "m1@q1 q2@q2 a2@q2 a1@q1", "m1 q2 a2 a1"],
+    ["and move nothing in it", 4, "q1@q1 q2@q2 a1@q1 a2@q2", "q1 q2 a1 a2"],
+  ])("in the log behind a head go %s", (_, inHead, view, ordered) => {
+    expect(textsOf(inTurnOrder(entriesOfWords(view), inHead))).toBe(ordered);
+  });
+
+  it.each<[string, readonly string[]]>([
+    ["a1@q1 q2@q2 a2@q2", ["q1"]],
+    ["q1 a1@q1", []],
+    ["q1 a1@x", ["x"]],
+    ["s1@x a1@x a2", []],
+    ["a1", []],
+  ])("have no question in the list %s: %j", (log, names) => {
+    expect([...turnsWithoutQuestion(entriesOfWords(log))]).toStrictEqual(names.map(turnNameOf));
+  });
+
+  it("count in the round of their question, whose number it had in the log", () => {
+    // Question 3 is another one of turn 1.
+    const rounds = roundsInTurnOrder(entriesOfWords("a0 q1@q1 q2@q2 a1@q1 q3@q1 a2@q2"), 7);
+    expect(rounds.map(({ index, messages }) => [index, textsOf(messages.map((message) => ({ message })))])).toEqual([
+      [6, "a0"],
+      [7, "q1 a1"],
+      [9, "q3"],
+      [8, "q2 a2"],
+    ]);
   });
 });
 
