@@ -56,7 +56,6 @@ const coverage = new Coverage(await coveredFiles());
 const results = join(folder, "mutants.jsonl");
 const known = new Set(judgedSoFar().map(({ id }) => id));
 judgedSoFar().forEach((judged) => judged.by !== undefined && coverage.killed(judged, judged.by.split(":")[0]!));
-const asked = new Set(values.only.split(",").filter((id) => id !== ""));
 const tester = new Tester({ root, texts: textsFile, cache, mode: "mutants", silenceMs: 8_000 });
 for (const mutant of drawn()) {
   if (performance.now() > end) {
@@ -77,8 +76,9 @@ function judgedSoFar(): JudgedMutant[] {
 function drawn(): SourceMutant[] {
   const random = randomOf(Number(values.seed), "source-mutants");
   const places = mutants.map((mutant) => ({ mutant, place: random.next() })).sort((a, b) => a.place - b.place);
-  const wanted = ({ id }: SourceMutant) => (asked.size === 0 ? !known.has(id) : asked.has(id));
-  return places.map(({ mutant }) => mutant).filter(wanted);
+  const isWanted = ({ id, file, line }: SourceMutant) =>
+    values.only === "" ? !known.has(id) : new RegExp(values.only).test(`${file}:${line} ${id}`);
+  return places.map(({ mutant }) => mutant).filter(isWanted);
 }
 
 /** What each file of tests reaches, from a run without any change. */
