@@ -121,3 +121,17 @@ it.each([
 ])("reads %s", (words, found) => {
   expect(refusalIn(new Error(words))).toEqual(found);
 });
+
+it.each<[string, unknown, object | undefined]>([
+  ["its name", { name: "ContextOverflowError" }, {}],
+  ["its code", { code: "context_length_exceeded", message: "you requested 9 tokens" }, { tokens: 9 }],
+  ["LangChain's code", { lc_error_code: "CONTEXT_OVERFLOW", message: 7 }, {}],
+  ["its cause's code", Object.assign(new Error("400"), { cause: { code: "context_length_exceeded" } }), {}],
+  ["its cause's words", { message: "400", cause: new Error("prompt is too long: 9 tokens") }, { tokens: 9 }],
+  ["no number that is none", new Error("prompt is too long: 0 tokens > 99999999999999999999 maximum"), {}],
+  ["nothing in a code of another kind", { code: "rate_limit", lc_error_code: "MODEL_RATE_LIMIT" }, undefined],
+  ["nothing in a text", "context_length_exceeded", undefined],
+  ["nothing in nothing", undefined, undefined],
+])("knows a request that was too long by %s", (_, error, found) => {
+  expect(refusalIn(error)).toStrictEqual(found);
+});

@@ -139,3 +139,50 @@ it("an option of append that there is not is refused, also where it is a text as
     await expect(history.append([human("hello")], options as never)).rejects.toMatchObject({ code: "invalid_option" });
   }
 });
+
+describe("the owner of a session", () => {
+  const memory = new RedisChatMemory({ store });
+  const longest = "é".repeat(256);
+
+  it.each([
+    ["is a number", 7],
+    ["is empty", ""],
+    ["is half a character", "\ud800"],
+    ["is longer than 512 bytes", `${longest}!`],
+    ["is longer than 512 characters", "x".repeat(513)],
+  ])("is refused where it %s", (_, owner) => {
+    expect(errorOf(() => memory.history("s", { owner: owner as string }))).toMatchObject({
+      code: "invalid_option",
+      option: "owner",
+    });
+  });
+
+  it("may have 512 bytes", async () => {
+    const history = memory.history("of the longest", { owner: longest });
+    await history.addMessages([human("hello")]);
+    expect(await history.getMessages()).toHaveLength(1);
+  });
+});
+
+describe("the names of a session", () => {
+  const labelled = (names: object) => new RedisChatMemory({ store }).sessions.update("labelled", names);
+
+  it.each([
+    ["title", { title: 7 }],
+    ["title", { title: "\ud800" }],
+    ["title", { title: "x".repeat(1_001) }],
+    ["title", { title: "é".repeat(501) }],
+    ["metadata", { metadata: "text" }],
+    ["metadata", { metadata: [] }],
+    ["metadata", { metadata: { of: "x".repeat(65_528) } }],
+  ])("have no such %s: %j", async (option, names) => {
+    await expect(labelled(names)).rejects.toMatchObject({ code: "invalid_option", option });
+  });
+
+  it("may have 1,000 bytes of title and 65,536 of metadata", async () => {
+    const names = { title: "é".repeat(500), metadata: { of: "x".repeat(65_527) } };
+    await new RedisChatMemory({ store }).history("labelled").addMessages([human("hello")]);
+    await labelled(names);
+    expect(await new RedisChatMemory({ store }).sessions.get("labelled")).toMatchObject(names);
+  });
+});

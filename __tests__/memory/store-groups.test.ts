@@ -5,6 +5,8 @@ import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { RedisToolInvocationHistory } from "../../src/tool-log/redis-tool-invocation-history.js";
 import { ChatHistoryReducer } from "../../src/reducers/chat-history-reducer.js";
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
+import { around, storeWhenUsed } from "../../src/store/groups.js";
+import type { SessionStore } from "../../src/store/session-store.js";
 
 const core = ["append", "readView", "readLog", "commitReduction", "clear"];
 
@@ -34,9 +36,18 @@ describe("a store is checked where it is given", () => {
     );
   });
 
-  it.each([null, 7, "memory", () => undefined])("%p is no store", (store) => {
+  it.each([
+    [null, "null"],
+    [7, "a number"],
+    ["memory", "a string"],
+    [() => undefined, "a function"],
+  ])("%p is no store", (store, received) => {
     expect(() => new RedisChatMemory({ store } as never)).toThrow(
-      expect.objectContaining({ code: "invalid_option", option: "store" }),
+      expect.objectContaining({
+        code: "invalid_option",
+        option: "store",
+        message: expect.stringContaining(`got ${received}.`),
+      }),
     );
   });
 
@@ -96,6 +107,99 @@ describe("a store with the core alone", () => {
     await expect(memory.close()).resolves.toBeUndefined();
   });
 });
+
+describe("a store around another one", () => {
+  const wrap = { "that is loaded with its first call": loadedLater, "whose calls are wrapped": wrapped };
+
+  it.each(Object.entries(wrap))("%s, has its groups and limits, and closes it", async (_, make) => {
+    const closed: string[] = [];
+    const limits = { maxMessageBytes: 7, maxAppendBytes: 9 };
+    const complete = Object.assign(new InMemorySessionStore(), { limits, close: async () => void closed.push("it") });
+    const store = make(complete);
+    expect(Object.keys(store)).toEqual(
+      expect.arrayContaining([...core, "beside", "close", "copies", "edits", "lists"]),
+    );
+    expect(store.limits).toBe(limits);
+    expect(await store.readView({ id: "s" })).toEqual(await complete.readView({ id: "s" }));
+    await store.close!();
+    expect(closed).toEqual(["it"]);
+  });
+
+  it.each(Object.entries(wrap))("%s, has no more than it", (_, make) => {
+    const store = make(new MapSessionStore());
+    expect(["edits", "lists", "limits", "close"].filter((name) => name in store)).toEqual([]);
+  });
+});
+
+describe("each method of a store", () => {
+  const groups = ["beside", "copies", "edits", "lists"] as const;
+  const notOfSession = ["count", "eraseOwner", "flush", "list", "reindex", "scan"];
+  const session = { id: "s" };
+  const answer = (name: string) => {
+    const reply = async (...args: unknown[]) => [name, ...args];
+    const items = async function* (...args: unknown[]) {
+      yield [name, ...args];
+    };
+    return name === "scan" ? items : reply;
+  };
+  const methods = () => new Proxy({}, { get: (_, name) => (name === "then" ? undefined : answer(name as string)) });
+  const echoing = Object.assign(Object.fromEntries(core.map((name) => [name, answer(name)])), {
+    ...Object.fromEntries(groups.map((group) => [group, methods()])),
+  }) as unknown as SessionStore;
+
+  /** Calls each method, and returns the names in order. */
+  async function callAll(store: SessionStore): Promise<string[]> {
+    const parts = [store, ...groups.map((group) => store[group]!)] as unknown as Record<string, unknown>[];
+    const names = parts.flatMap((part) =>
+      Object.keys(part).flatMap((name) => (typeof part[name] === "function" ? [{ part, name }] : [])),
+    );
+    for (const { part, name } of names) {
+      const result = (part[name] as (...args: unknown[]) => unknown)(session, 7);
+      const replies = name === "scan" ? await allOf(result as AsyncIterable<unknown>) : [await result];
+      expect(replies).toEqual([[name, session, 7]]);
+    }
+    return names.map(({ name }) => name).sort();
+  }
+
+  it("passes through what is around it if it concerns a session, and only then", async () => {
+    const wrappedCalls: string[] = [];
+    const store = around(echoing, (call, go) => {
+      expect(call.session).toBe(session);
+      wrappedCalls.push(call.method);
+      return go();
+    });
+    const all = await callAll(store);
+    expect(wrappedCalls.sort()).toEqual(all.filter((name) => !notOfSession.includes(name)));
+    expect(all).toEqual(expect.arrayContaining([...core, ...notOfSession, "rewind", "takeHold", "readMarks"]));
+  });
+
+  it("is there in a store that is loaded once, with the first call", async () => {
+    let loads = 0;
+    const store = storeWhenUsed(echoing, async () => {
+      loads += 1;
+      return echoing;
+    });
+    expect(loads).toBe(0);
+    expect(await callAll(store)).toEqual(await callAll(around(echoing, (_, go) => go())));
+    expect(loads).toBe(1);
+  });
+});
+
+async function allOf(items: AsyncIterable<unknown>): Promise<unknown[]> {
+  const all: unknown[] = [];
+  for await (const item of items) {
+    all.push(item);
+  }
+  return all;
+}
+
+function loadedLater(store: SessionStore): SessionStore {
+  return storeWhenUsed(store, async () => store);
+}
+
+function wrapped(store: SessionStore): SessionStore {
+  return around(store, (_, go) => go());
+}
 
 /** Keeps the last message; its reductions cost money. */
 class CostlyReducer extends ChatHistoryReducer {

@@ -1,6 +1,7 @@
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { ChatHistoryTokenReducer } from "../../src/reducers/token-reducer.js";
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
+import { usageOf } from "../../src/session/encode-records.js";
 import type { TokenCounter } from "../../src/tokens/token-counter.js";
 import { ai, human } from "../support/messages.js";
 
@@ -61,5 +62,45 @@ describe("token counts of stored messages", () => {
     await history.addMessages(turns(1));
     await history.reduceView();
     expect(counter.asked).toBe(23);
+  });
+});
+
+describe("the usage of tokens that an answer reports", () => {
+  const answer = (usage: unknown, response: object = {}) =>
+    Object.assign(ai("yes"), { usage_metadata: usage, response_metadata: response });
+  const usage = { input_tokens: 3, output_tokens: 4, total_tokens: 9 };
+  const ofCalls = (...calls: readonly unknown[]) => ({ model: "m", usage: { iterations: calls } });
+
+  it.each<[string, object, object, readonly [string, number, number, number]]>([
+    ["as it is", usage, { model_name: "m" }, ["m", 3, 4, 9]],
+    ["with the sum of both where it has no total", { input_tokens: 3, output_tokens: 4 }, {}, ["unknown", 3, 4, 7]],
+    [
+      "with 0 for what is no count",
+      { input_tokens: -1, output_tokens: 1.5, total_tokens: "9" },
+      {},
+      ["unknown", 0, 0, 0],
+    ],
+    [
+      "with the calls that compacted the conversation, and no others",
+      usage,
+      ofCalls({ type: "compaction", input_tokens: 10, output_tokens: 20 }, { type: "message", input_tokens: 1 }, null),
+      ["m", 13, 24, 39],
+    ],
+    [
+      "without calls that are no list",
+      usage,
+      { model: "m", usage: { iterations: { type: "compaction" } } },
+      ["m", 3, 4, 9],
+    ],
+    ["by the first name of a model", usage, { model_name: "", model: 7, modelId: "id" }, ["id", 3, 4, 9]],
+    ["by a name in one line", usage, { model: `a\nb${"x".repeat(200)}` }, [`a b${"x".repeat(125)}`, 3, 4, 9]],
+  ])("is counted %s", (_, reported, response, [model, input, output, total]) => {
+    expect(usageOf(answer(reported, response))).toEqual({ model, input, output, total });
+  });
+
+  it("is none of a message without usage, or of one that is no answer", () => {
+    expect(usageOf(ai("yes"))).toBeUndefined();
+    expect(usageOf(answer("many"))).toBeUndefined();
+    expect(usageOf(Object.assign(human("yes"), { usage_metadata: usage }))).toBeUndefined();
   });
 });

@@ -1,3 +1,4 @@
+import { isResent } from "../../src/store/append-decision.js";
 import { refusalFrom } from "../../src/store/refusals.js";
 import { appendResult } from "../../src/redis-store/append-call.js";
 
@@ -36,5 +37,27 @@ describe("refusalFrom", () => {
 
   it.each(["OK", "TURN", "damaged", "", undefined])("knows no refusal in %j", (word) => {
     expect(refusalFrom(word, "", { operation: "append", sessionId: "s" })).toBeUndefined();
+  });
+});
+
+describe("an append is told for one that was sent again", () => {
+  const records = (text: string) =>
+    text.split(" ").flatMap((word) => (word === "" ? [] : [{ id: word[0]!, digest: word, record: "" }]));
+
+  it.each([
+    ["a1 b1", "a1 b1", true],
+    ["a1", "a1 b1", false],
+    ["a1 b1", "a1", false],
+    ["a1 b1", "a1 b2", false],
+    ["a1 b1", "c1 b1", false],
+    ["", "", false],
+  ])("where %j ends the log and %j is sent: %p", (last, own, isAgain) => {
+    expect(isResent(records(last), records(own))).toBe(isAgain);
+  });
+
+  it("not where a record at the end of the log cannot be read, or has another id with the same text", () => {
+    const [record] = records("a1");
+    expect(isResent([undefined], [record!])).toBe(false);
+    expect(isResent([{ ...record!, id: "z" }], [record!])).toBe(false);
   });
 });

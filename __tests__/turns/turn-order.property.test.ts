@@ -101,7 +101,7 @@ describe("messages in the order of the conversation", () => {
 });
 
 describe("messages of turns that were stored apart", () => {
-  /** `q1` is the question of turn 1 and names it; `a` answers, `s` instructs, `m` sums up. Behind `@` stands the turn. */
+  /** `q1` is the question of turn 1, and names it; `a` answers, `s` instructs, `m` sums up. `@` precedes the turn. */
   const entryOf = (word: string) => {
     const [text, turn] = word.split("@") as [string, string | undefined];
     const summary = summaryMessage(text, { id: text, role: "human", source: { replaced: [], covered: [] } });
