@@ -18,9 +18,9 @@ const { values } = parseArgs({
     guided: { type: "boolean", default: false },
   },
 });
-const names = values.target === undefined ? Object.keys(targets) : [values.target];
+const names = values.target?.split(",") ?? Object.keys(targets);
 if (!names.every((name) => Object.hasOwn(targets, name)) || !/^\d+$/.test(values.seconds)) {
-  process.stderr.write(`npm run fuzz -- [--target NAME] [--seconds 10] [--seed N] [--guided]\n`);
+  process.stderr.write(`npm run fuzz -- [--target NAME,NAME] [--seconds 10] [--seed N] [--guided]\n`);
   process.stderr.write(`Targets: ${Object.keys(targets).join(", ")}\n`);
   process.exit(2);
 }
@@ -33,9 +33,8 @@ const seconds = Number(values.seconds);
 const seed = values.seed === undefined ? undefined : Number(values.seed);
 let isSound = true;
 if (values.guided) {
-  const chosen = groupsOf(
-    values.target === undefined ? groups : { [values.target]: { [values.target]: targets[values.target]! } },
-  );
+  const named = Object.fromEntries(names.map((name) => [name, targets[name]!]));
+  const chosen = groupsOf(values.target === undefined ? groups : { [names.join("+")]: named });
   // In processes of their own, all at once.
   isSound = (await Promise.all(chosen.map((group) => fuzzGuided(group, { seconds, seed })))).every(Boolean);
 } else {

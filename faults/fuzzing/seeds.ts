@@ -1,7 +1,21 @@
 const message = '{"type":"human","data":{"content":"hi","id":"a"}}';
 const call = '{"type":"ai","data":{"content":"","tool_calls":[{"name":"f","args":{"b":1},"id":"c"}]},"meta":{"v":1}}';
 const result = '{"type":"tool","data":{"content":"{\\"x\\":[1]}","tool_call_id":"c","status":"error"}}';
-const tagged = '{"type":"ai","data":{"content":"","artifact":{"$lcmem":["Map",[["a",{"$lcmem":["Date",null]}]]]}}}';
+/** A record with each of the tags that stand for values which JSON cannot hold. */
+const tagged = `{"type":"ai","data":{"content":"","additional_kwargs":{${[
+  ["Date", '"2026-01-01T00:00:00.000Z"'],
+  ["BigInt", '"-12"'],
+  ["Number", '"NaN"'],
+  ["Undefined", "null"],
+  ["Map", '[["a",{"$lcmem":["Set",[1]]}]]'],
+  ["Error", '{"name":"TypeError","message":"x","cause":{"a":1}}'],
+  ["Object", '{"$lcmem":1}'],
+  ["Buffer", '"aGk="'],
+  ["ArrayBuffer", '"aGk="'],
+  ["Float64Array", '"AAAAAAAAAAA="'],
+]
+  .map(([kind, payload], index) => `"${index}":{"$lcmem":["${kind}",${payload}]}`)
+  .join()}}},"meta":{"v":1}}`;
 const picture =
   '{"type":"human","data":{"content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0K"}}]}}';
 const serialized =

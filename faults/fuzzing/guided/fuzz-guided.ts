@@ -34,14 +34,15 @@ export function obstacle(): string | undefined {
     return "Jazzer.js is not installed: npm ci --ignore-scripts --prefix faults/fuzzing/guided";
   }
   const [command, ...args] = node(["--eval", `require(${JSON.stringify(join(jazzer, "fuzzer"))})`]);
-  const { status, stderr } = spawnSync(command!, args, { encoding: "utf8" });
+  const { status, stderr, error } = spawnSync(command!, args, { encoding: "utf8" });
   if (status === 0) {
     return undefined;
   }
-  return stderr.includes("GLIBC")
+  const reason = error?.message ?? stderr;
+  return reason.includes("GLIBC")
     ? "Jazzer.js needs glibc 2.38 or newer. Name in FUZZ_LIBRARIES a folder that holds a newer one: of Debian 13, " +
         "say, usr/lib/x86_64-linux-gnu of the packages libc6, libstdc++6 and libgcc-s1, unpacked."
-    : `Jazzer.js cannot be loaded: ${stderr}`;
+    : `Jazzer.js cannot be loaded: ${reason}`;
 }
 
 /**

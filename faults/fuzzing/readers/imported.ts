@@ -37,7 +37,9 @@ export const importedReaders: Readonly<Record<string, Reader>> = {
   },
   "chat-structure": (text) => {
     const messages = messagesOfState(json(text));
-    return [validateConversation(messages), repairConversation(messages)];
+    return profiles.map((profile) => {
+      return [validateConversation(messages, { profile }), repairConversation(messages, { profile })];
+    });
   },
   "openai-history": (text) => {
     const history = MessageHistory.fromJSON(text);
@@ -57,4 +59,5 @@ export const importedReaders: Readonly<Record<string, Reader>> = {
 
 /** Kinds of lines in an export. */
 const kinds = ["session", "head", "side", "reduction", "discarded turns", "record", "end"] as const;
+const profiles = ["langchain", "openai", "anthropic", "gemini", "bedrock"] as const;
 const formats: readonly ChatFormat[] = ["openai", "message-history", "semantic-kernel", "langgraph"];
