@@ -67,6 +67,7 @@ describe("What Redis keeps of a session", () => {
     await forkOf(store, session, { id: "of nobody" }, { copyRecord });
     expect(await client.hget(keysOf("of ann").ids, ownerField)).toBe("ann");
     expect(await client.hexists(keysOf("of nobody").ids, ownerField)).toBe(0);
+    expect(await store.beside.readStats({ id: "of nobody" })).toMatchObject({ messages: 4, rounds: 2 });
     expect((await store.append({ id: "of ann", owner: "ann" }, { records: chat })).duplicates).toBe(4);
     await store.append({ ...session, owner: "ben" }, { records: [human("q3")] });
     expect(await client.hget(keysOf("s").ids, ownerField)).toBe("ben");

@@ -76,6 +76,7 @@ describe("The numbers of a session, by a rebuild", () => {
   it.each(whole)("keeps what is sound of them: %s", async (_, damage, mended) => {
     await damaged(damage);
     expect((await store.readView({ id: "s" })).records).toEqual(texts(chat.slice(await firstSeen())));
+    expect(await store.beside.readStats({ id: "s" })).toMatchObject({ damaged: await areWrong() });
     await store.edits.rebuild({ id: "s" }, identify);
     expect(await stored()).toEqual({ ...sound, ...damageKept(damage), ...mended });
     expect((await store.readLog({ id: "s" })).records).toEqual(texts(chat));
@@ -88,6 +89,16 @@ describe("The numbers of a session, by a rebuild", () => {
     const number = (text: string | null | undefined) => (/^\d+$/.test(text ?? "0") ? Number(text ?? 0) : NaN);
     const isSound = number(base) <= number(start) && number(start) <= number(next) && number(start) <= 5e13;
     return isSound && next && !Number.isNaN(number(headCount) + number(tokens)) ? number(start) - number(base) : 0;
+  }
+
+  /** Whether the numbers can be those of the log. */
+  async function areWrong(): Promise<boolean> {
+    const fields = await stored();
+    const values = ["base", "start", "next", "headCount", "rounds", "fence"].map((name) => fields[name] ?? "0");
+    const [base, start, next, , rounds] = values.map(Number) as [number, number, number, number, number];
+    const areNumbers = values.every((text, at) => /^\d+$/.test(text) && (at === 5 || Number(text) <= 5e13));
+    const isInOrder = base <= start && start <= next && rounds <= next && next - base === chat.length;
+    return !areNumbers || !isInOrder || Number.isNaN(Number(fields["tokens"] ?? 0));
   }
 
   /** A field that was taken away or changed is mended where the row says nothing else: then it is as it was. */
