@@ -10,6 +10,6 @@
 --- @const firstScore
 
 local now = '(' .. whole(math.floor(micros() / 1000))
-local mark = tonumber(redis.call('ZSCORE', KEYS[1], '!') or '')
+local mark = tonumber(redis.call('ZSCORE', KEYS[1], '!'))
 local expired = redis.call('ZCOUNT', KEYS[1], 1, now) - (mark and mark < tonumber(now:sub(2)) and 1 or 0)
 return redis.call('ZCOUNT', KEYS[1], firstScore, '+inf') - expired

@@ -14,7 +14,7 @@
 local now, count = micros(), 0
 for i = 2, #ARGV, 2 do
   local stamp = stampOf(redis.call('HGET', KEYS[2], ARGV[i]))
-  local announced = tonumber(stamp:match('^%?(%d+)') or '')
+  local announced = tonumber(stamp:match('^%?(%d+)'))
   local fresh = announced and now - announced < ARGV[1] * 1000
   if stamp == ARGV[i + 1] and not fresh and redis.call('ZSCORE', KEYS[1], ARGV[i]) then
     redis.call('ZREM', KEYS[1], ARGV[i], '!' .. ARGV[i])

@@ -220,7 +220,7 @@ export const countEntriesAt12: ScriptPart = {
   line: 12,
   text: `\
 local now = '(' .. whole(math.floor(micros() / 1000))
-local mark = tonumber(redis.call('ZSCORE', KEYS[1], '!') or '')
+local mark = tonumber(redis.call('ZSCORE', KEYS[1], '!'))
 local expired = redis.call('ZCOUNT', KEYS[1], 1, now) - (mark and mark < tonumber(now:sub(2)) and 1 or 0)
 return redis.call('ZCOUNT', KEYS[1], '100000000000000', '+inf') - expired`,
 };
@@ -268,7 +268,7 @@ export const dropEntriesAt14: ScriptPart = {
 local now, count = micros(), 0
 for i = 2, #ARGV, 2 do
 local stamp = stampOf(redis.call('HGET', KEYS[2], ARGV[i]))
-local announced = tonumber(stamp:match('^%?(%d+)') or '')
+local announced = tonumber(stamp:match('^%?(%d+)'))
 local fresh = announced and now - announced < ARGV[1] * 1000
 if stamp == ARGV[i + 1] and not fresh and redis.call('ZSCORE', KEYS[1], ARGV[i]) then
 redis.call('ZREM', KEYS[1], ARGV[i], '!' .. ARGV[i])
@@ -789,7 +789,7 @@ local left = redis.call('PTTL', length > 0 and log or state)
 if not isHash then redis.call('UNLINK', state) end
 if length == 0 and (not isHash or redis.call('HLEN', state) == 0) then
 redis.call('UNLINK', ids)
-return { 'REBUILT', redis.call('HGET', state, 'owner') or '' }
+return { 'REBUILT', '' }
 end
 if request.fields[1] == '' then redis.call('HSET', state, 'epoch', request.newEpoch) end
 redis.call('HSET', state, 'rev', request.newRev, 'cut', request.newRev, 'updated', now())

@@ -39,7 +39,7 @@ local left = redis.call('PTTL', length > 0 and log or state)
 if not isHash then redis.call('UNLINK', state) end
 if length == 0 and (not isHash or redis.call('HLEN', state) == 0) then
   redis.call('UNLINK', ids)
-  return { 'REBUILT', redis.call('HGET', state, 'owner') or '' }
+  return { 'REBUILT', '' }
 end
 if request.fields[1] == '' then redis.call('HSET', state, 'epoch', request.newEpoch) end
 redis.call('HSET', state, 'rev', request.newRev, 'cut', request.newRev, 'updated', now())

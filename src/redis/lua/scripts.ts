@@ -439,7 +439,7 @@ local _, duplicates = sortOut(s, request.count)
 return duplicates == request.count
 end
 local function repeatedTurn(request, s, reply)
-if #reply > 1 and isSame(request, s, reply) then reply[2] = 2 end
+if isSame(request, s, reply) then reply[2] = 2 end
 if exceeds(request, s, s.next, s.tokens, s.counter) then reply[8] = view() end
 return reply
 end

@@ -19,7 +19,7 @@ local function isSame(request, s, reply)
   return duplicates == request.count
 end
 local function repeatedTurn(request, s, reply)
-  if #reply > 1 and isSame(request, s, reply) then reply[2] = 2 end
+  if isSame(request, s, reply) then reply[2] = 2 end
   if exceeds(request, s, s.next, s.tokens, s.counter) then reply[8] = view() end
   return reply
 end
