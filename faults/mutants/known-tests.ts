@@ -44,10 +44,10 @@ export function placedMutants(root: string): { mutants: PlacedMutant[]; texts: R
     const probed = withProbes(text, first);
     first += probed.count;
     texts[file] = probed.text;
-    return luaMutantsOf(text).map((mutant) => ({
+    return luaMutantsOf(text).map((mutant, index) => ({
       ...mutant,
       file,
-      id: `${file.slice(luaFolder.length + 1)}:${mutant.line}:${mutant.from} ${mutant.says}`,
+      id: `${file.slice(luaFolder.length + 1)}:${mutant.line}:${index} ${mutant.says}`,
       probe: probed.probeAt(mutant.from),
     }));
   });

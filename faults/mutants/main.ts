@@ -97,7 +97,7 @@ async function judged(mutant: PlacedMutant): Promise<Verdict> {
       return verdict("killed", `${failed.file} ${failed.name}`);
     }
   }
-  return verdict(candidates.length === 0 ? "unreached" : "survived");
+  return verdict(candidates.length === 0 && values.tests === "" ? "unreached" : "survived");
 }
 
 /** The tests that reach a mutant: first those that killed most in its file, then those that add most. */
