@@ -1,5 +1,6 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
-import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
+import { v6 } from "@langchain/core/utils/uuid";
+import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
 import type { RedisSaver } from "../../../src/checkpoint/redis-saver.js";
 import { tokenText, writeRuns } from "../../journal/runs.js";
 import { tokensOf, type Lane } from "../lane.js";
@@ -52,7 +53,7 @@ async function put(
   const turn = lane.newTurn();
   const added = Array.from({ length: count }, (_, index) => message(turn, index));
   const values = { messages: [...messages, ...added], draft: hasDraft ? draftOf(lane.threadId) : [] };
-  const id = uuid6(step);
+  const id = checkpointId(step);
   const versions = { messages: step, draft: step };
   const checkpoint = { ...emptyCheckpoint(), id, channel_values: values, channel_versions: versions };
   const config = { configurable: { thread_id: lane.threadId, checkpoint_ns: "", checkpoint_id: parent } };
@@ -62,6 +63,16 @@ async function put(
   });
   lane.thread = isPut ? { messages: values.messages, id, step: step + 1 } : undefined;
   return isPut;
+}
+
+/**
+ * An id as LangGraph's, which sorts by time. `uuid6` of LangGraph keeps its state in a package that simulated processes
+ * share, and goes back where their clocks differ.
+ */
+function checkpointId(step: number): string {
+  const now = performance.timeOrigin + performance.now();
+  const msecs = Math.floor(now);
+  return v6({ clockseq: step, msecs, nsecs: Math.floor((now - msecs) * 10_000) });
 }
 
 /** Reads the newest checkpoint, as who takes the thread over does. */
