@@ -231,5 +231,8 @@ describe("What Redis keeps of a session", () => {
     expect(await wish("second")).toMatchObject({ isHeld: true });
     expect(await wish("third")).toMatchObject({ isHeld: false, ahead: 0 });
     expect(await client.hget(keysOf("s").state, "waiters")).toMatch(/^third \d+$/);
+    await store.beside.giveBackHold(session, "second");
+    expect(await wish("third")).toMatchObject({ isHeld: true });
+    expect(await client.hget(keysOf("s").state, "waiters")).toBeNull();
   });
 });

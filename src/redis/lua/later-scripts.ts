@@ -897,7 +897,7 @@ local named = s.owner or redis.call('HEXISTS', KEYS[3], 'title') + redis.call('H
 local stays = named or redis.call('HEXISTS', KEYS[3], 'holder') == 1
 if request.to == s.base and headless and not stays then
 redis.call('UNLINK', KEYS[1], KEYS[2], KEYS[3])
-return { 'REWOUND', s.owner or '' }
+return { 'REWOUND', '' }
 end
 truncate(s, request.to, request.newRev, ARGV[2], ARGV, 3)
 redis.call('HSET', KEYS[3], 'rev', request.newRev, 'cut', request.newRev)
