@@ -144,3 +144,36 @@ describe("a client that sends its whole history with each question", () => {
     );
   });
 });
+
+describe("a client without ids", () => {
+  const messagesOf = (words: string) =>
+    words.split(" ").map((word) => (word.startsWith("q") ? new HumanMessage(word) : new AIMessage(word)));
+
+  /** Each case with all of it in the view, and with a view that a reduction has left the last two messages of. */
+  const cases = ["whole", "reduced"].flatMap((view) =>
+    [
+      ["holds all", "q1 a1 q2 a2", "q1 a1 q2 a2 q3", "q3"],
+      ["never got the last answer", "q1 a1 q2 a2", "q1 a1 q2", ""],
+      ["never got the first answer", "q1 a1", "q1", "q1"],
+      ["does not know what others asked since", "q1 a1 q2 a2 q9 a9", "q1 a1 q2 a2 q3", "q3"],
+      ["never got an answer, and others asked since", "q1 a1 q2 a2 q9 a9", "q1 a1 q2", ""],
+      ["asks another question than was answered then", "q1 a1 q2 a2 q9 a9", "q1 a1 q3", "q3"],
+      ["holds a part that came twice, and means the last", "q1 a1 q2 a2 q1 a1 q3 a3", "q1 a1 q2", "q2"],
+      ["holds a part that begins within itself", "q1 a1 q1 a1 q1 a1 q1 a2 q9 a9", "q1 a1 q1 a1 q1 a2 q3", "q3"],
+      ["holds a part that nearly came twice", "q1 a1 q1 a1 q9 a9", "q1 a1 q1 a2 q3", "q1 a1 q1 a2 q3"],
+      ["holds another conversation", "q1 a1 q2 a2", "q7 a7 q3", "q7 a7 q3"],
+      ["holds another answer", "q1 a1 q2 a2", "q1 a1 q2 a7 q3", "q1 a1 q2 a7 q3"],
+      ["holds more than there is", "q2 a2", "q1 a1 q2 a2 q3", "q1 a1 q2 a2 q3"],
+    ].map((row) => [...row, view] as const),
+  );
+
+  it.each(cases)("that %s (%s, sends %s) adds %j where the view is %s", async (_, log, sent, fresh, view) => {
+    const store = new InMemorySessionStore();
+    const reducer = new ChatHistoryTruncationReducer({ targetCount: 2 });
+    const history = new RedisChatMessageHistory({ sessionId: "s", store, ...(view === "reduced" && { reducer }) });
+    await history.addMessages(messagesOf(log!));
+    const input = messagesOf(sent!);
+    const { newMessages } = await openTurn({ session: sessionOf("test", history), turnId: undefined, input });
+    expect(texts(newMessages).join(" ")).toBe(fresh);
+  });
+});
