@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { keyPrefixIssue, sessionKeys } from "../../src/redis/keys.js";
-import { checkSessionId, encodeSessionId } from "../../src/store/session-ref.js";
+import { checkSessionId, decodeSessionId, encodeSessionId } from "../../src/store/session-ref.js";
 import { propertyRuns } from "../support/property-runs.js";
 
 const sessionIds = fc
@@ -15,6 +15,15 @@ describe("sessionKeys", () => {
       state: "app:{alice%40example.com%2F7}:state",
       lease: "app:{alice%40example.com%2F7}:lease",
     });
+  });
+
+  it.each([
+    ["it's (a) *!", "it%27s%20%28a%29%20%2A%21"],
+    ["{a}:b", "%7Ba%7D%3Ab"],
+    ["a.b_c~d-1", "a.b_c~d-1"],
+  ])("has the session %j as %s", (id, encoded) => {
+    expect(encodeSessionId(id)).toBe(encoded);
+    expect(decodeSessionId(encoded)).toBe(id);
   });
 
   it("can be decoded to the session id, so that different ids never share a key", () => {
