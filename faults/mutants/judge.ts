@@ -19,8 +19,8 @@ export class Judge {
     this.#patience = patience;
   }
 
-  /** How the tests ended; the name of the one that hangs. */
-  async run(job: Job): Promise<readonly JudgedTest[] | string> {
+  /** How the tests ended; the name of the one that hangs. Asks again where the worker died before a test began. */
+  async run(job: Job, isFirst = true): Promise<readonly JudgedTest[] | string> {
     if (this.#jobs >= 200) {
       await this.stop();
     }
@@ -29,6 +29,9 @@ export class Judge {
     const answer = await this.#answer(worker, job);
     if (typeof answer === "string") {
       await this.stop();
+    }
+    if (answer === "" && isFirst) {
+      return this.run(job, false);
     }
     return answer;
   }

@@ -41,7 +41,8 @@ const wanted = new RegExp(values.tests);
 const known = await knownTests(root, join(values.state, "tests.json"), texts);
 const tests = known.filter(({ file }) => wanted.test(file));
 const msOf = new Map(tests.map(({ name, ms }) => [name, ms]));
-const judge = new Judge((name) => 5_000 + 10 * (msOf.get(name) ?? 500));
+/** A worker that starts has no test yet. */
+const judge = new Judge((name) => (name === "" ? 120_000 : 10_000 + 10 * (msOf.get(name) ?? 500)));
 const reaching = grouped(
   tests.flatMap((test) => test.reached.map((probe) => ({ test, probe }))),
   ({ probe }) => probe,
