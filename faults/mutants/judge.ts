@@ -7,7 +7,7 @@ import type { Job, JudgedTest, Report } from "./lua-worker.js";
 
 /** A worker and its server. Both are started anew where a test hangs, and after many jobs. */
 export class Judge {
-  /** What all servers write to. */
+  /** The log that all servers write to. */
   readonly #log = join(tmpdir(), `lcmem-mutants-${process.pid}.log`);
   readonly #patience: (name: string) => number;
   #worker: ChildProcess | undefined;

@@ -5,7 +5,7 @@ export interface LuaMutant {
   readonly line: number;
   /** Its place in the file, from 0. */
   readonly from: number;
-  /** What stood there and what stands there now, cut short. */
+  /** The text that stood there and its replacement, cut short. */
   readonly says: string;
   readonly text: string;
 }

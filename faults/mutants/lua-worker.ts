@@ -14,7 +14,7 @@ import { probe, probesIn } from "./lua-probes.js";
 import { loadSources } from "./load-sources.js";
 import { WarmTests, type TestOutcome } from "./warm-tests.js";
 
-/** What `main.ts` asks for. */
+/** A request of `main.ts`. */
 export interface Job {
   /** Texts of files of Lua in the place of those in the project, by path from the root. */
   readonly texts: Readonly<Record<string, string>>;

@@ -31,7 +31,7 @@ const { values } = parseArgs({
     },
   },
 });
-/** Of the tests that reach a mutant, those that run first are tried in steps; the sum of their times is bounded. */
+/** The tests that reach a mutant are tried in steps, the first ones first; the sum of their times is bounded. */
 const [steps, budget] = values.again ? ([[8, 32, Infinity], 120_000] as const) : ([[6, 30, Infinity], 3_000] as const);
 const root = join(import.meta.dirname, "../..");
 mkdirSync(values.state, { recursive: true });

@@ -19,7 +19,7 @@ export function inOrder(tests: readonly KnownTest[], near: ReadonlySet<number>):
   const left = tests.map((test) => ({ test, gain: gainOf(test) }));
   const chosen: KnownTest[] = [];
   while (chosen.length < greedy && left.length > 0) {
-    // What a test adds only shrinks: the first whose new gain is still the highest is the best.
+    // A test's gain only shrinks: the first whose new gain is still the highest is the best.
     left.sort((a, b) => a.gain - b.gain);
     const best = left.pop()!;
     const gain = gainOf(best.test);

@@ -8,7 +8,7 @@ export interface PlannedFile {
   readonly file: string;
   /** The tests that reach it; all where the file's hooks or its modules do. */
   readonly only: readonly string[] | undefined;
-  /** What these tests took without a change. */
+  /** Milliseconds of these tests without a change. */
   readonly ms: number;
   readonly hits: number;
 }

@@ -9,7 +9,7 @@ export interface SourceMutant {
   readonly line: number;
   readonly column: number;
   readonly mutator: string;
-  /** What stands there instead. */
+  /** The text that stands there instead. */
   readonly says: string;
 }
 

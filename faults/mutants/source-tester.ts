@@ -15,7 +15,7 @@ export interface TesterOptions {
   readonly silenceMs: number;
 }
 
-/** What a process may need to start, which is silent until then. */
+/** Milliseconds that a process may need to start, silent until then. */
 const startMs = 30_000;
 
 /** A process that runs files of tests, and one anew where the old one hangs. */
@@ -28,7 +28,7 @@ export class Tester {
     const child = (this.#process ??= this.#start());
     const tested = await this.#answerOf(child, longestMs, () => child.send(request));
     if (tested === "lost" || tested.isBusy) {
-      // What is still at work there would slow the next tests down.
+      // Work that goes on there would slow the next tests down.
       this.stop();
     }
     return tested;

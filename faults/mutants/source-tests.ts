@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { SourceModules } from "./source-modules.js";
 import { WarmTests, type TestOutcome } from "./warm-tests.js";
 
-/** What to run of a file of tests, and how long at most. */
+/** The tests of a file to run, and how long at most. */
 export interface TestRequest {
   /** From the root of the project. */
   readonly file: string;
@@ -21,7 +21,7 @@ export interface TestRequest {
 /** How often changes were reached, by their ids. */
 export type Reached = Readonly<Record<string, number>>;
 
-/** What became of a file of tests. */
+/** The outcome of a file of tests. */
 export interface TestedFile {
   /** Why the first test failed, behind which no other ran. */
   readonly failed: string | undefined;
@@ -30,7 +30,7 @@ export interface TestedFile {
   readonly isBusy: boolean;
   readonly ms: number;
   readonly tests: readonly { readonly name: string; readonly ms: number; readonly reached: Reached }[];
-  /** What was reached while the modules were made, and by hooks of several tests. */
+  /** Changes that were reached while the modules were made, and by hooks of several tests. */
   readonly reachedByAll: Reached;
 }
 

@@ -14,7 +14,7 @@ const tests = new SourceTests(root, JSON.parse(readFileSync(texts, "utf8")) as R
 process.on("message", (request: TestRequest) => {
   void tests.run(request).then((tested) => process.send?.(tested));
 });
-// What a change leaves behind does not end the next one's run.
+// Late errors of a change do not end the next one's run.
 ["uncaughtException", "unhandledRejection"].forEach((event) => process.on(event, () => undefined));
 process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
 // One that is caught in a loop is silent.

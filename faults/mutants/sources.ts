@@ -1,8 +1,8 @@
 /**
  * Changes single places of the TypeScript of stores, sessions and turns, and sees that tests notice. Needs
  * `npm install --no-save @stryker-mutator/instrumenter@10.1.1`, then
- * `npx tsx faults/mutants/sources.ts --folder FOLDER --seed 1 --minutes 60`. What is known already stands in the
- * folder, a line of JSON for each mutant, and is not asked again.
+ * `npx tsx faults/mutants/sources.ts --folder FOLDER --seed 1 --minutes 60`. The folder keeps the
+ * verdicts, a line of JSON for each mutant, and none is asked for again.
  */
 import { execFileSync } from "node:child_process";
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -81,7 +81,7 @@ function drawn(): SourceMutant[] {
   return places.map(({ mutant }) => mutant).filter(isWanted);
 }
 
-/** What each file of tests reaches, from a run without any change. */
+/** The changes that each file of tests reaches, from a run without any change. */
 async function coveredFiles(): Promise<CoveredFile[]> {
   const path = join(folder, "coverage.jsonl");
   const before = new Set(linesOf<CoveredFile>(path).map(({ file }) => file));
