@@ -28,6 +28,12 @@ export class Random {
     return values[Math.floor(this.next() * values.length)]!;
   }
 
+  /** The values in a random order, one number drawn for each. */
+  shuffled<T>(values: readonly T[]): T[] {
+    const placed = values.map((value) => ({ value, place: this.next() }));
+    return placed.sort((one, other) => one.place - other.place).map(({ value }) => value);
+  }
+
   /** One of the values, each as often as its weight says. */
   weighted<T>(values: readonly T[], weightOf: (value: T) => number): T {
     const weights = values.map(weightOf);

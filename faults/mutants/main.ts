@@ -54,11 +54,8 @@ const verdicts = new Map<string, Verdict>();
 const kills = new Map<string, number>();
 readVerdicts().forEach(take);
 
-const random = randomOf(Number(values.seed), "mutants");
-const drawn = mutants
-  .map((mutant) => ({ mutant, place: random.next() }))
-  .sort((a, b) => a.place - b.place)
-  .map(({ mutant }) => mutant)
+const drawn = randomOf(Number(values.seed), "mutants")
+  .shuffled(mutants)
   .filter(({ id }) =>
     values.again ? /^(survived|unreached)$/.test(verdicts.get(id)?.verdict ?? "") : !verdicts.has(id),
   );

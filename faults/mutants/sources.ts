@@ -74,11 +74,9 @@ function judgedSoFar(): JudgedMutant[] {
 }
 
 function drawn(): SourceMutant[] {
-  const random = randomOf(Number(values.seed), "source-mutants");
-  const places = mutants.map((mutant) => ({ mutant, place: random.next() })).sort((a, b) => a.place - b.place);
   const isWanted = ({ id, file, line }: SourceMutant) =>
     values.only === "" ? !known.has(id) : new RegExp(values.only).test(`${file}:${line} ${id}`);
-  return places.map(({ mutant }) => mutant).filter(isWanted);
+  return randomOf(Number(values.seed), "source-mutants").shuffled(mutants).filter(isWanted);
 }
 
 /** The changes that each file of tests reaches, from a run without any change. */

@@ -60,18 +60,10 @@ export function faultPlan(
   }
   const heavies = heavyFaults[topology];
   // Each kind once, in an order of the seed, before any comes again: a short run should have seen most of them.
-  const order = shuffled(heavies, seed);
+  const order = randomOf(seed, "order").shuffled(heavies);
   const every = heavyEveryMs[topology];
   for (let at = 1_500, index = 0; at < end - 3_000; at += random.between(every * 0.7, every), index += 1) {
     faults.push({ at: Math.round(at), kind: order[index % order.length]!, heavy: true, draw: random.next() });
   }
   return faults.filter(({ kind }) => only === undefined || only.includes(kind)).sort((a, b) => a.at - b.at);
-}
-
-function shuffled<T>(values: readonly T[], seed: number): T[] {
-  const random = randomOf(seed, "order");
-  return values
-    .map((value) => ({ value, key: random.next() }))
-    .sort((a, b) => a.key - b.key)
-    .map(({ value }) => value);
 }

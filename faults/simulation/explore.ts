@@ -32,7 +32,7 @@ export async function explore(
   let schedules = 0;
   for (let depth = 0; depth <= deviations && level.length > 0; depth += 1) {
     const next: (readonly Deviation[])[] = [];
-    for (const order of shuffled(level, scenario.seed)) {
+    for (const order of randomOf(scenario.seed, "schedules", level.length).shuffled(level)) {
       if (schedules === most || isOver()) {
         return { schedules, isWhole: false };
       }
@@ -55,12 +55,4 @@ function deviating(order: readonly Deviation[], options: readonly number[]): (re
     .flatMap((count, index) =>
       Array.from({ length: count - 1 }, (_, option) => [...order, [from + index, option + 1] as const]),
     );
-}
-
-function shuffled<T>(items: readonly T[], seed: number): T[] {
-  const random = randomOf(seed, "schedules", items.length);
-  return items
-    .map((item) => ({ item, place: random.next() }))
-    .sort((one, other) => one.place - other.place)
-    .map(({ item }) => item);
 }
