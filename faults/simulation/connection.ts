@@ -31,12 +31,35 @@ export interface Pace {
   readonly long: number;
 }
 
+/** A client as the package expects ioredis's. */
+abstract class ClientLike extends EventEmitter {
+  readonly options = {};
+
+  call(verb: string, args: unknown[]): Promise<unknown> {
+    return this.ask("call", [[verb, ...args]]);
+  }
+
+  multi(parts: Parts): CommandBatch {
+    return { exec: () => this.ask("multi", parts) as ReturnType<CommandBatch["exec"]> };
+  }
+
+  pipeline(parts: Parts): CommandBatch {
+    return { exec: () => this.ask("pipeline", parts) as ReturnType<CommandBatch["exec"]> };
+  }
+
+  /** By this the package knows a client of ioredis. */
+  defineCommand(): void {
+    throw new Error("A simulated client defines no commands.");
+  }
+
+  protected abstract ask(kind: Request["kind"], parts: Parts): Promise<unknown>;
+}
+
 /**
  * A client as ioredis's, of one process: what it sends arrives in order, and so do the replies, each after a while.
  * A cut connection sends again the calls that wait for a reply, and fails batches; so does ioredis.
  */
-export class SimulatedConnection extends EventEmitter {
-  readonly options = {};
+export class SimulatedConnection extends ClientLike {
   status: "ready" | "reconnecting" = "ready";
   readonly #world: World;
   readonly #server: SimulatedServer;
@@ -59,23 +82,6 @@ export class SimulatedConnection extends EventEmitter {
     this.#world = world;
     this.#server = server;
     this.#pace = pace;
-  }
-
-  call(verb: string, args: unknown[]): Promise<unknown> {
-    return this.#ask("call", [[verb, ...args]]);
-  }
-
-  multi(parts: Parts): CommandBatch {
-    return { exec: () => this.#ask("multi", parts) as ReturnType<CommandBatch["exec"]> };
-  }
-
-  pipeline(parts: Parts): CommandBatch {
-    return { exec: () => this.#ask("pipeline", parts) as ReturnType<CommandBatch["exec"]> };
-  }
-
-  /** By this the package knows a client of ioredis. */
-  defineCommand(): void {
-    throw new Error("A simulated client defines no commands.");
   }
 
   /** Nothing gets through for a while. */
@@ -125,7 +131,7 @@ export class SimulatedConnection extends EventEmitter {
     waiting.forEach((request) => this.#send(request));
   }
 
-  #ask(kind: Request["kind"], parts: Parts): Promise<unknown> {
+  protected override ask(kind: Request["kind"], parts: Parts): Promise<unknown> {
     const { random } = this.#world.place!;
     return new Promise((resolve, reject) => {
       const request = { kind, parts, says: this.#server.sayingOf(parts), random, resolve, reject, doneOver: 0 };
@@ -209,8 +215,7 @@ export class SimulatedConnection extends EventEmitter {
 }
 
 /** A client at the server's side, to which nothing happens and for which no time goes by. */
-export class DirectConnection extends EventEmitter {
-  readonly options = {};
+export class DirectConnection extends ClientLike {
   readonly status = "ready";
   readonly #server: SimulatedServer;
 
@@ -219,20 +224,7 @@ export class DirectConnection extends EventEmitter {
     this.#server = server;
   }
 
-  call(verb: string, args: unknown[]): Promise<unknown> {
-    return this.#server.execute({ kind: "call", parts: [[verb, ...args]] });
-  }
-
-  multi(parts: Parts): CommandBatch {
-    return { exec: () => this.#server.execute({ kind: "multi", parts }) as ReturnType<CommandBatch["exec"]> };
-  }
-
-  pipeline(parts: Parts): CommandBatch {
-    return { exec: () => this.#server.execute({ kind: "pipeline", parts }) as ReturnType<CommandBatch["exec"]> };
-  }
-
-  /** By this the package knows a client of ioredis. */
-  defineCommand(): void {
-    throw new Error("A simulated client defines no commands.");
+  protected override ask(kind: Request["kind"], parts: Parts): Promise<unknown> {
+    return this.#server.execute({ kind, parts });
   }
 }

@@ -165,7 +165,7 @@ export class World {
     }
     const soon = this.#now + wayMicroseconds;
     const first = new Map<SimulatedProcess, Happening>();
-    for (const each of this.#planned.filter(({ isCancelled, process }) => !isCancelled && process?.isDead !== true)) {
+    for (const each of this.#dropVoid()) {
       const sender = each.sender();
       if (sender === undefined && Math.max(each.due, each.process?.pausedUntil ?? 0) <= soon) {
         return undefined;
@@ -182,8 +182,7 @@ export class World {
 
   #next(): Happening | undefined {
     for (;;) {
-      this.#planned = this.#planned.filter(({ isCancelled, process }) => !isCancelled && process?.isDead !== true);
-      const next = this.#planned.reduce<Happening | undefined>(
+      const next = this.#dropVoid().reduce<Happening | undefined>(
         (first, each) => (first === undefined || isBefore(each, first) ? each : first),
         undefined,
       );
@@ -194,6 +193,12 @@ export class World {
       }
       next.due = until;
     }
+  }
+
+  /** The plans but those that were cancelled or died with their process, which are forgotten. */
+  #dropVoid(): readonly Happening[] {
+    this.#planned = this.#planned.filter(({ isCancelled, process }) => !isCancelled && process?.isDead !== true);
+    return this.#planned;
   }
 
   /** Resolves when nothing runs any more: promises and ticks come before what Node.js calls immediates. */
