@@ -1,5 +1,5 @@
 import { randomToken } from "../base/ids.js";
-import { fieldsOf, isRecord } from "../messages/values.js";
+import { fieldsOf, isRecord, valueIn } from "../messages/values.js";
 import type { StoredReduction } from "../store/session-pages.js";
 import type { KeptState, NamedMark, NewState, RememberedId, WholeState } from "../store/copies.js";
 import { sideWithPrefix } from "../store/side-fields.js";
@@ -139,14 +139,7 @@ function numberIn(text: string | undefined): number | undefined {
 
 /** Parses the field `reductions`; skips a line that is no reduction, in a damaged session. */
 export function reductionsIn(lines = ""): StoredReduction[] {
-  return lines.split("\n").flatMap((line) => {
-    try {
-      const value: unknown = JSON.parse(line);
-      return isReduction(value) ? [value] : [];
-    } catch {
-      return [];
-    }
-  });
+  return lines.split("\n").map(valueIn).filter(isReduction);
 }
 
 function isReduction(value: unknown): value is StoredReduction {
