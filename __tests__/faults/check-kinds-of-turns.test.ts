@@ -88,6 +88,17 @@ describe("Sessions that discard what leaves the view", () => {
     expect(found(calls, "c:0-1 a:0-1", { discarded: 4 })).toMatchObject({ doubled: 2, reordered: 1 });
   });
 
+  it("may have stored the steps of a failed try twice, where the turn was done again without its question", () => {
+    const step = (asked: number, ok: boolean) => append(asked, "a", { count: 4, steps: true, ok });
+    const tries = [step(0, false), append(10, "b"), step(20, true)];
+    expect(found(tries, "b:1-1 a:1-3", { discarded: 4 })).toEqual({});
+    expect(found(tries, "b:1-1 a:0-3", { discarded: 4 })).toMatchObject({ doubled: 3 });
+    expect(found(tries, "b:1-1 a:1-3", { discarded: 6 })).toMatchObject({ doubled: 1 });
+    expect(found([step(0, true), append(10, "b"), step(20, false)], "b:1-1 a:1-3", { discarded: 4 })).toMatchObject({
+      doubled: 2,
+    });
+  });
+
   it("are checked for how many messages a summary stands for", () => {
     const tokens = readRuns("c:0-1");
     const view = { start: 0, head: [], tokens, issues: [], covered: [coverageOf(readRuns("a:0-1 b:0-1"))] };

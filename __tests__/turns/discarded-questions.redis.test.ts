@@ -52,7 +52,7 @@ const doors = {
 
 /** A session of which somebody else's reducer left only the end, and discarded the rest. */
 async function memoryWith(turn: readonly BaseMessage[], left: number) {
-  const reducer = RunnableLambda.from((messages: BaseMessage[]) => messages.slice(-left));
+  const reducer = RunnableLambda.from((messages: BaseMessage[]) => messages.slice(messages.length - left));
   const memory = newMemory({ reducer, retention: "discard", reduceWhen: "never" });
   const history = memory.history("ann");
   await writeTurn(history, turn, { turnId: "job", turn: { done: false } });
@@ -84,6 +84,21 @@ describe.each(all)("a turn whose question was discarded, by the %s", (door) => {
     await doors[door](memory, question(id));
     const log = sketch(await memory.history("ann").getTranscript());
     expect(log).toEqual(["look"]);
+    await doors[door](memory, question(id));
+    expect(sketch(await memory.history("ann").getTranscript())).toEqual(log);
+    expect(events.filter(({ type }) => type === "turn_not_stored")).toEqual([]);
+  });
+
+  it.each([
+    ["the same id", "q1"],
+    ["another id", "q2"],
+  ])("is done again where nothing is left of it and a retry brings %s", async (_, id) => {
+    const memory = await memoryWith([question("q1"), call, result], 0);
+    await doors[door](memory, question(id));
+    const log = sketch(await memory.history("ann").getTranscript());
+    // A known id says that the question was stored, and so it is not stored again.
+    const isKnown = id === "q1" && door !== "HistoryManager";
+    expect(log).toEqual(isKnown ? ["look"] : ["look", "look"]);
     await doors[door](memory, question(id));
     expect(sketch(await memory.history("ann").getTranscript())).toEqual(log);
     expect(events.filter(({ type }) => type === "turn_not_stored")).toEqual([]);

@@ -134,12 +134,22 @@ function broken({ final }: SessionCase): Finding[] {
 }
 
 /** More records than were ever asked for: a turn that was discarded was stored again. */
-function storedTooOften({ final, turns, removals, windows }: SessionCase): Finding[] {
+function storedTooOften({ final, turns, positions, removals, windows }: SessionCase): Finding[] {
   const stored = final.log.length + (final.discarded ?? 0);
-  const asked = [...turns.values()].reduce((sum, { count }) => sum + count, 0);
+  const asked = [...turns.values()].reduce((sum, turn) => sum + turn.count + mostDoneAgain(turn, positions), 0);
   const isKnown = (final.discarded ?? 0) > 0 && removals.length === 0 && windows.length === 0;
   const says = `${stored} messages were stored, where ${asked} were asked for`;
   return isKnown && stored > asked ? [{ figure: "doubled", session: final.id, amount: stored - asked, says }] : [];
+}
+
+/**
+ * Messages of a turn that may have been stored twice: a try that failed left its first steps, a reduction discarded all
+ * of them, and the next try had nothing to go on with. It does not store the question again, which its id tells.
+ */
+function mostDoneAgain({ turn, count, steps, calls }: TurnCalls, positions: ReadonlyMap<string, number>): number {
+  const firstTold = Math.min(Infinity, ...calls.flatMap(({ ok, asked }) => (ok ? [asked] : [])));
+  const failed = calls.filter(({ ok, asked }) => !ok && asked < firstTold);
+  return steps && !positions.has(tokenText({ turn, index: 0 })) ? failed.length * (count - 1) : 0;
 }
 
 function storedPositions({ turn, count }: TurnCalls, positions: ReadonlyMap<string, number>): number[] {
