@@ -7,7 +7,7 @@
 --
 -- The guard is `state` with an impossible `next`: releases that do not know it find the session damaged,
 -- and refuse to write too. It names the call that removed something: the same call, sent again because its reply was
--- lost, says so too (but no longer knows the owner).
+-- lost, says so too. It also names the owner, unless the caller did: a call that does not know it must find its list.
 --
 -- twin: model/lists.ts
 --
@@ -23,7 +23,9 @@ if request.strict and existed and not s.owner and not s.left then return { 'KEPT
 local left = s.erased and redis.call('PTTL', KEYS[3]) or 0
 local isAgain = s.erased and s.erased:sub(-#request.call) == request.call
 local call = (existed or isAgain) and ' ' .. request.call or ''
+local owner = s.owner or not request.owner and redis.call('HGET', KEYS[3], 'erasedOwner') or ''
 redis.call('UNLINK', KEYS[1], KEYS[2], KEYS[3])
 redis.call('HSET', KEYS[3], 'next', 1, 'erased', now() .. call)
+if owner ~= '' and not request.owner then redis.call('HSET', KEYS[3], 'erasedOwner', owner) end
 expireAll(now() + math.max(left, request.guardMs))
-return { 'GONE', s.owner or '', (existed or isAgain) and '1' or '0' }
+return { 'GONE', owner, (existed or isAgain) and '1' or '0' }

@@ -292,10 +292,12 @@ if request.strict and existed and not s.owner and not s.left then return { 'KEPT
 local left = s.erased and redis.call('PTTL', KEYS[3]) or 0
 local isAgain = s.erased and s.erased:sub(-#request.call) == request.call
 local call = (existed or isAgain) and ' ' .. request.call or ''
+local owner = s.owner or not request.owner and redis.call('HGET', KEYS[3], 'erasedOwner') or ''
 redis.call('UNLINK', KEYS[1], KEYS[2], KEYS[3])
 redis.call('HSET', KEYS[3], 'next', 1, 'erased', now() .. call)
+if owner ~= '' and not request.owner then redis.call('HSET', KEYS[3], 'erasedOwner', owner) end
 expireAll(now() + math.max(left, request.guardMs))
-return { 'GONE', s.owner or '', (existed or isAgain) and '1' or '0' }`,
+return { 'GONE', owner, (existed or isAgain) and '1' or '0' }`,
 };
 
 export const extendExpiryAt14: ScriptPart = {
