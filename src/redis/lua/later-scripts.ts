@@ -20,7 +20,7 @@ import {
   beginsRoundAt3,
   storedTurnAt6,
   logSumAt11,
-  truncateAt17,
+  truncateAt18,
   seekHoldAt7,
   viewAt7,
   nameOwnerAt5,
@@ -1335,7 +1335,7 @@ export const rewindScript = script([
   sharedMarksAt8,
   writeMarkAt8,
   readMarkAt6,
-  truncateAt17,
+  truncateAt18,
   rewindAt15,
 ]);
 

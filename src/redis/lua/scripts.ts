@@ -595,9 +595,9 @@ end
 end`,
 };
 
-export const truncateAt17: ScriptPart = {
+export const truncateAt18: ScriptPart = {
   file: "includes/truncate.lua",
-  line: 17,
+  line: 18,
   text: `\
 local function truncate(s, to, token, hashes, marks, from)
 local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
@@ -616,7 +616,11 @@ redis.call('HSET', state, 'start', s.base)
 s.start, s.headCount = s.base, 0
 end
 if forget(hashes, to, math.huge) < s.length - kept then
-forget(table.concat(redis.call('HKEYS', ids)), to, math.huge)
+local all = {}
+for _, name in ipairs(redis.call('HKEYS', ids)) do
+if #name == 14 then all[#all + 1] = name end
+end
+forget(table.concat(all), to, math.huge)
 dropMarksFrom(to)
 end
 for i = from, #marks, 2 do
@@ -973,7 +977,7 @@ export const appendScript = script([
   forgetAt8,
   logSumAt11,
   writeMarkAt8,
-  truncateAt17,
+  truncateAt18,
   nameOwnerAt5,
   claimAt6,
   logFieldsAt6,

@@ -5,7 +5,7 @@
 -- The log is cut first: a full server refuses other writes, but none behind that one, so that a rewind can make room.
 -- The view begins with the log again where it would else begin behind its end, with no head that stands for it. Where
 -- the named ids are not all that were removed (a record could not be read), all ids are looked through: one that
--- stayed would make a new message look like a repetition.
+-- stayed would make a new message look like a repetition. The field that names the owner is no hash.
 --
 --- @include begins-round
 --- @include now
@@ -13,6 +13,7 @@
 --- @include log-sum
 --- @include write-mark
 --- @include read-mark
+--- @const idHashLength
 
 local function truncate(s, to, token, hashes, marks, from)
   local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
@@ -31,7 +32,11 @@ local function truncate(s, to, token, hashes, marks, from)
     s.start, s.headCount = s.base, 0
   end
   if forget(hashes, to, math.huge) < s.length - kept then
-    forget(table.concat(redis.call('HKEYS', ids)), to, math.huge)
+    local all = {}
+    for _, name in ipairs(redis.call('HKEYS', ids)) do
+      if #name == idHashLength then all[#all + 1] = name end
+    end
+    forget(table.concat(all), to, math.huge)
     dropMarksFrom(to)
   end
   for i = from, #marks, 2 do
