@@ -1,4 +1,6 @@
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
+import { planAppend } from "../../src/store/append-decision.js";
+import { decideCommit } from "../../src/store/commit-decision.js";
 import type { CreateRequest, NewState } from "../../src/store/copies.js";
 import type { HoldRequest } from "../../src/store/holds.js";
 import type { SessionHold } from "../../src/store/session-ref.js";
@@ -275,6 +277,13 @@ describe("a request to a store", () => {
     ],
   ])("may hold %s", async (_, call) => {
     await expect(call(new InMemorySessionStore(), undefined as never)).resolves.toBeDefined();
+  });
+
+  it("is refused for its session's id by the functions that stores of one's own call", () => {
+    const refused = expect.objectContaining({ option: "sessionId", message: "The session id must not be empty." });
+    const reduction = { ...read, start: 0, head: "", headCount: 0 };
+    expect(() => planAppend({ id: "" }, { records: [] })).toThrow(refused);
+    expect(() => decideCommit({ id: "" }, reduction, undefined)).toThrow(refused);
   });
 
   it("is named in errors by the first 80 characters of its session's id", async () => {
