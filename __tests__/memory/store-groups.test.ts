@@ -20,7 +20,9 @@ function storeWith(methods: object): InMemorySessionStore {
 describe("a store is checked where it is given", () => {
   it.each(core)("a store without %s is refused with the method's name", (method) => {
     const store = storeWith({ [method]: undefined });
-    const expected = { code: "invalid_option", option: "store", message: expect.stringContaining(`"${method}"`) };
+    const needed = 'a SessionStore needs "append", "readView", "readLog", "commitReduction" and "clear"';
+    const message = expect.stringContaining(`the store has no method "${method}"; ${needed}.`);
+    const expected = { code: "invalid_option", option: "store", message };
     expect(() => new RedisChatMemory({ store })).toThrow(expect.objectContaining(expected));
   });
 
@@ -114,7 +116,12 @@ describe("a store around another one", () => {
   it.each(Object.entries(wrap))("%s, has its groups and limits, and closes it", async (_, make) => {
     const closed: string[] = [];
     const limits = { maxMessageBytes: 7, maxAppendBytes: 9 };
-    const complete = Object.assign(new InMemorySessionStore(), { limits, close: async () => void closed.push("it") });
+    class Closing extends InMemorySessionStore {
+      override async close(): Promise<void> {
+        closed.push("it");
+      }
+    }
+    const complete = Object.defineProperty(new Closing(), "limits", { get: () => limits, enumerable: false });
     const store = make(complete);
     expect(Object.keys(store)).toEqual(
       expect.arrayContaining([...core, "beside", "close", "copies", "edits", "lists"]),

@@ -152,6 +152,7 @@ export function around<Store extends SessionStore>(store: Store, wrap: Around): 
     ...store,
     ...wrapped<SessionStoreCore>(store, coreMethods, wrap),
     ...groupsOf(given, (methods, group) => wrapped(methods, groupMethods[group], wrap)),
+    ...(given.limits && { limits: given.limits }),
     ...(given.close && { close: () => given.close!() }),
   };
 }
