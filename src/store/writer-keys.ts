@@ -42,8 +42,7 @@ export function keyNames(stored: string): string[] {
 
 /** The stored key names after a write: the writer's key first. */
 export function withKey(stored: string, current: string | undefined): string {
-  const names = stored === "" ? [] : stored.split(" ");
-  return current === undefined || names[0] === current
+  return current === undefined || stored.split(" ")[0] === current
     ? stored
     : [current, ...keyNames(stored).filter((name) => name !== current)].join(" ");
 }
