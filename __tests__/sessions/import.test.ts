@@ -40,6 +40,22 @@ describe("an import of sessions", () => {
     expect((await memory.sessions.list({ owner: "ann" })).sessions).toHaveLength(3);
   });
 
+  it("names a session whose staged records expired, and creates nothing of it", async () => {
+    const store = new InMemorySessionStore();
+    jest.spyOn(store.copies, "create").mockResolvedValueOnce(undefined);
+    const lines = (await exported()).slice(0, 4);
+    const importing = new RedisChatMemory({ store }).sessions.import(lines);
+    await expect(importing).rejects.toMatchObject({
+      name: "ConflictError",
+      code: "stale",
+      sessionId: "a",
+      message:
+        "The staged records of session a expired, because more than ten minutes passed between two pages; " +
+        "nothing was created. Try again.",
+    });
+    expect((await store.readView({ id: "a" })).epoch).toBe("");
+  });
+
   const record = (text: string) => JSON.stringify({ type: "record", sessionId: "b", position: 1, record: text });
   it.each<[string, (lines: readonly string[]) => readonly string[], number]>([
     ["a line that is no JSON", (lines) => changed(lines, 5, "secret {"), 6],

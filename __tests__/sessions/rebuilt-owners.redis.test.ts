@@ -43,6 +43,7 @@ describe("the rebuild of a session that lost its state", () => {
     const unnamed = memory.history("s").rebuild();
     await expect(unnamed).rejects.toMatchObject({
       code: "damaged",
+      retryable: false,
       message: expect.stringContaining("rebuild({ owner })") as string,
     });
     await expect(memory.history("s").rebuild({ owner: "mallory" })).rejects.toMatchObject({ code: "other_owner" });

@@ -1,5 +1,5 @@
 import { isResent } from "../../src/store/append-decision.js";
-import { refusalFrom } from "../../src/store/refusals.js";
+import { refusalFrom, unknownKey } from "../../src/store/refusals.js";
 import { appendResult } from "../../src/redis-store/append-call.js";
 
 describe("appendResult", () => {
@@ -33,6 +33,17 @@ describe("refusalFrom", () => {
   ])("makes the error of %s", (word, code) => {
     const refused = { operation: "append", sessionId: "s" };
     expect(refusalFrom(word, "k1.AAAAAAAA", refused)).toMatchObject({ code, sessionId: "s" });
+  });
+
+  it("names the keys that a session needs, by the first one's id", () => {
+    const refused = { operation: "append", sessionId: "s" };
+    const keys = ["team.2026.AAAAAAAA", "k1.BBBBBBBB"];
+    expect(refusalFrom("KEY", `${keys.join(" ")} *pass`, refused)).toMatchObject({
+      keyId: "team.2026",
+      keys,
+      message: expect.stringContaining('with the key "team.2026",') as string,
+    });
+    expect(unknownKey("s", "k1").keys).toEqual([]);
   });
 
   it.each(["OK", "TURN", "damaged", "", undefined])("knows no refusal in %j", (word) => {

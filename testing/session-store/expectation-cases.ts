@@ -28,6 +28,19 @@ export const expectationCases: readonly StoreCase[] = [
     },
   },
   {
+    title: "repeating an append that keeps other content is answered, and an append of nothing repeats none",
+    async check({ store, session }) {
+      await store.append(session, { records: [record("a")] });
+      const request = { records: [record("a", { text: "other" }), record("b")], expectedNext: 1 };
+      const first = await store.append(session, { ...request, onConflict: "keep" });
+      const again = await store.append(session, { ...request, onConflict: "keep" });
+      assert.deepEqual([first.appended, first.conflicts, first.next], [1, [0], 2]);
+      assert.deepEqual([again.appended, again.duplicates, again.conflicts, again.next], [0, 1, [0], 2]);
+      await assert.rejects(store.append(session, request), code("position"));
+      await assert.rejects(store.append(session, { records: [], expectedNext: 1 }), code("position"));
+    },
+  },
+  {
     title: "an append that expects an epoch is refused in any other",
     async check(context) {
       const { store, session } = context;

@@ -49,6 +49,20 @@ export const keyCases: readonly StoreCase[] = [
     },
   },
   {
+    title: "each key that wrote a session is named once, the last one first",
+    needs: [...needs, "copies"],
+    async check({ store, session }) {
+      const names = async () => (await store.copies.read(session))!.key;
+      await store.append(session, { records: [record("a")] });
+      assert.equal(await names(), undefined);
+      for (const [index, current] of [first, second, second, first].entries()) {
+        await store.append({ ...session, keys: { ...both, current } }, { records: [record(`b${index}`)] });
+      }
+      await store.append({ ...session, keys: { known: both.known } }, { records: [record("c")] });
+      assert.equal(await names(), `${first} ${second}`);
+    },
+  },
+  {
     title: "a writer that compares is given the stored records of ids with other digests, and nothing changes",
     needs,
     async check(context) {
@@ -96,6 +110,16 @@ export const keyCases: readonly StoreCase[] = [
       await store.append({ ...session, keys: { current: first, known: [first, second] } }, { records: [record("b")] });
       await store.append({ ...session, keys: both }, { records: [record("c")] });
       assert.equal(await store.edits.finishSwaps(session, pass, second), false);
+    },
+  },
+  {
+    title: "a pass ends where only its own key wrote since it began",
+    needs,
+    async check({ store, session }) {
+      await store.append({ ...session, keys: { current: first, known: [first] } }, { records: [record("a")] });
+      const pass = (await store.edits.beginSwaps({ ...session, keys: both }))!;
+      await store.append({ ...session, keys: both }, { records: [record("b")] });
+      assert.equal(await store.edits.finishSwaps(session, pass, second), true);
     },
   },
 ];

@@ -90,7 +90,7 @@ export const reductionCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a start outside the log is refused",
+    title: "a start outside the log is refused, and one at its first record is not",
     async check(context) {
       const { store, session } = context;
       const view = await written(context, records("a", 3));
@@ -111,6 +111,9 @@ export const reductionCases: readonly StoreCase[] = [
         option("start"),
       );
       assert.deepEqual(await store.readView(session), later);
+      const first = { ...asRead(later), start: 2, head: "h", headCount: 1 };
+      assert.equal(await store.commitReduction(session, first), "committed");
+      assert.deepEqual((await store.readView(session)).records, texts(records("a", 3).slice(2)));
     },
   },
   {

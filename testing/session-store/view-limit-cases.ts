@@ -86,6 +86,21 @@ export const viewLimitCases: readonly StoreCase[] = [
     },
   },
   {
+    title: "the total of a session whose records are not counted is not known",
+    async check(context) {
+      const { store, session } = context;
+      const view = await written(context, [record("a")]);
+      assert.deepEqual([view.tokens, view.counter], [undefined, ""]);
+      const commit = { ...asRead(view), start: 0, head: "", headCount: 0 };
+      for (const part of [{}, { tokens: 5 }, { counter: "c1" }]) {
+        const { rev } = await store.readView(session);
+        assert.equal(await store.commitReduction(session, { ...commit, rev, ...part }), "committed");
+        const later = await store.readView(session);
+        assert.deepEqual([later.tokens, later.counter], [undefined, ""]);
+      }
+    },
+  },
+  {
     title: "counts of another counter are not mixed in, and the view is returned",
     async check({ store, session }) {
       await store.append(session, { records: [counted("a", 1)], counter: "c1" });
@@ -131,6 +146,35 @@ export const viewLimitCases: readonly StoreCase[] = [
       assert.equal(await store.commitReduction(session, commit), "committed");
       const later = await store.readView(session);
       assert.deepEqual([later.tokens, later.counter], [undefined, ""]);
+    },
+  },
+  {
+    title: "a commit leaves the total unknown where records were appended since that its counter did not count",
+    async check(context) {
+      const { store, session } = context;
+      for (const [counter, id, since] of [
+        ["c2", "b", "c1"],
+        ["c1", "c", undefined],
+      ] as const) {
+        const view = await written(context, [counted(`${id}1`, 50)], { counter: "c1" });
+        const known = {
+          ...asRead(view),
+          start: view.next,
+          head: "h",
+          headCount: 1,
+          tokens: 20,
+          tokensRead: 50,
+          counter,
+        };
+        await store.append(session, {
+          records: [counted(`${id}2`, 7)],
+          ...(since !== undefined && { counter: since }),
+        });
+        assert.equal(await store.commitReduction(session, known), "committed");
+        const later = await store.readView(session);
+        assert.deepEqual([later.tokens, later.counter], [undefined, ""]);
+        await store.clear(session);
+      }
     },
   },
 ];

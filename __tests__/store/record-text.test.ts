@@ -1,0 +1,49 @@
+import { lastRounds, ownerMark, ownerMarkIn, withOwnerMark } from "../../src/store/record-text.js";
+
+const marked = (owner: string, data: object = {}) =>
+  JSON.stringify({ type: "human", data, meta: { v: 1, owner: ownerMark(owner) } });
+
+describe("the owner's mark of a record", () => {
+  it("is read at the end of its first line only", () => {
+    expect(ownerMark("ann")).toMatch(/^[0-9a-f]{12}$/);
+    expect(ownerMarkIn(marked("ann"))).toBe(ownerMark("ann"));
+    expect(ownerMarkIn(`${marked("ann")}\n${marked("bob")}`)).toBe(ownerMark("ann"));
+    expect(ownerMarkIn(`${marked("ann")} `)).toBeUndefined();
+    expect(ownerMarkIn(`{"type":"ai"}\n${marked("bob")}`)).toBeUndefined();
+    expect(ownerMarkIn(`\n${marked("bob")}`)).toBeUndefined();
+    expect(ownerMarkIn("")).toBeUndefined();
+  });
+
+  it("is no text that a message's data hold", () => {
+    const data = { a: { owner: ownerMark("ann") } };
+    expect(JSON.stringify({ data })).toContain(`"owner":"${ownerMark("ann")}"}}`);
+    expect(ownerMarkIn(JSON.stringify({ data, meta: { v: 1 } }))).toBeUndefined();
+    expect(ownerMarkIn(marked("bob", data))).toBe(ownerMark("bob"));
+  });
+
+  it("is replaced alone, and never added", () => {
+    const data = { a: { owner: ownerMark("ann") } };
+    expect(withOwnerMark(marked("ann", data), "bob")).toBe(marked("bob", data));
+    const unmarked = JSON.stringify({ type: "ai", data, meta: { v: 1 } });
+    expect(withOwnerMark(unmarked, "bob")).toBe(unmarked);
+  });
+});
+
+describe("the last rounds of a log", () => {
+  const [human, ai] = ['{"type":"human","data":{}}', '{"type":"ai","data":{}}'];
+  const log = [ai, human, ai, ai, human];
+
+  it.each([
+    [1, [human], 13, 2],
+    [2, [human, ai, ai, human], 10, 1],
+    [3, log, 9, 1],
+  ])("begin with a human message, unless there are fewer: the last %d", (count, records, from, firstRound) => {
+    expect(lastRounds(log, { base: 9, count })).toEqual({ records, from, firstRound });
+    expect(lastRounds(log, { base: 9, count, total: 7 })).toEqual({ records, from, firstRound: firstRound + 5 });
+  });
+
+  it("are all of a log in which none begins", () => {
+    expect(lastRounds([ai, ai], { base: 0, count: 2 })).toEqual({ records: [ai, ai], from: 0, firstRound: 1 });
+    expect(lastRounds([], { base: 4, count: 1 })).toEqual({ records: [], from: 4, firstRound: 1 });
+  });
+});
