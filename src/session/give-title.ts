@@ -70,7 +70,7 @@ async function lacksTitle({ store, ref }: Place): Promise<SessionDetails | undef
   return details === undefined || details.label.title !== undefined || details.rounds > lastRound ? undefined : details;
 }
 
-/** False while another process holds the lease. */
+/** False while another process holds the lease, and where the session was cleared while the model thought. */
 async function titleUnderLease(
   place: Place,
   { model, prompt = defaultPrompt, onEvent }: TitleModel & Pick<SessionOfMemory["context"], "onEvent">,
@@ -88,6 +88,10 @@ async function titleUnderLease(
     const { records, from } = await store.readLog(ref, { limit: shownMessages });
     const shown = decodeMessages(records, { sessionId: ref.id, strict: false, onEvent: undefined }, from);
     const reply = await asked(model, [new SystemMessage(prompt), new HumanMessage(asText(shown))]);
+    // Cleared meanwhile: what was said before is not to be seen in the list.
+    if ((await store.lists.describe(ref))?.createdAt !== details.createdAt) {
+      return false;
+    }
     const metadata = details.label.metadata === undefined ? {} : { metadata: namesIn(details.label).metadata };
     const label = labelOf("titles", { title: titleIn(reply), ...metadata });
     if ((await store.lists.relabel(ref, { label, version: details.labelVersion })) === "changed") {
