@@ -1,4 +1,4 @@
-import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
+import { AIMessage, HumanMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
 import { ChatPromptTemplate } from "@langchain/core/prompts";
 import { tool } from "@langchain/core/tools";
 import { createAgent } from "langchain";
@@ -198,9 +198,13 @@ describe("history.contextUsage", () => {
     const told = { reducer: contextWindow({ maxInputTokens: 1_000 }) };
     expect(await gauge(store, undefined, told)).toMatchObject({ window: 1_000, source: "estimate" });
     const history = new RedisChatMemory({ store }).history("s");
-    await expect(history.contextUsage({ tools: "none" } as object)).rejects.toThrow(
-      expect.objectContaining({ option: "tools" }),
-    );
+    for (const given of [{ tools: "none" }, { config: 5 }, { system: 5 }, { system: {} }, { system: null }]) {
+      const [option] = Object.keys(given);
+      await expect(history.contextUsage(given as object)).rejects.toThrow(expect.objectContaining({ option }));
+    }
+    const usageOf = (system: unknown) => history.contextUsage({ model, system, config: {} } as object);
+    const model = new CountingModel(8_000);
+    expect(await usageOf(new SystemMessage(systemPrompt))).toEqual(await usageOf(systemPrompt));
   });
 });
 

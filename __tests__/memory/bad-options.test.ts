@@ -140,6 +140,16 @@ it("an option of append that there is not is refused, also where it is a text as
   }
 });
 
+it.each([null, 5, "turnId", true, { turnId: 5 }, { turnId: "" }, { turnId: null }, { turn: { done: true } }])(
+  "%j is not what append takes as its options",
+  async (options) => {
+    const history = new RedisChatMessageHistory({ sessionId: "refused", store });
+    const refused = history.append([human("hello")], options as never);
+    await expect(refused).rejects.toMatchObject({ name: "ConfigurationError", code: "invalid_option" });
+    expect(await history.getTranscript()).toEqual([]);
+  },
+);
+
 describe("the owner of a session", () => {
   const memory = new RedisChatMemory({ store });
   const longest = "é".repeat(256);

@@ -62,6 +62,21 @@ describe.each(counters)("messages that are changed after the call, with %s", (_,
     expect(JSON.parse(record!).meta.tokens).toEqual(tokenCounter && { characters: 3 });
   });
 
+  it("have the counts of what is stored also where they can be stored no more", async () => {
+    const { store, tokenCounter, history } = open();
+    const message = human("one");
+    const call = history.append([message]);
+    message.content = "changed";
+    Object.defineProperty(message, "additional_kwargs", {
+      get: () => {
+        throw new Error("boom");
+      },
+    });
+    await call;
+    const { tokens } = await store.readView({ id: "ann" });
+    expect(tokens).toBe(tokenCounter && 3);
+  });
+
   it("are stored by a HistoryManager as they were added", async () => {
     const { history } = open();
     const manager = new HistoryManager({ history, maxInputTokens: 10_000 });
@@ -94,6 +109,21 @@ describe("a message that is too large", () => {
     expect((refused as StoreError).message).toContain(limit);
     expect(tokenCounter.texts).toEqual([]);
     expect(await history.getMessages()).toEqual([]);
+  });
+});
+
+describe("an append that is refused for another reason", () => {
+  it("is not taken for damage, and rebuilds nothing", async () => {
+    const store = new InMemorySessionStore({ limits: { maxMessageBytes: 10_000 } });
+    const events: string[] = [];
+    const onEvent = ({ type }: { readonly type: string }) => void events.push(type);
+    const history = new RedisChatMemory({ store, onDamage: "rebuild", onEvent }).history("ann");
+    const rebuild = jest.spyOn(store.edits, "rebuild");
+    await history.append([new HumanMessage({ content: "one", id: "1" })]);
+    const changed = history.append([new HumanMessage({ content: "two", id: "1" })]);
+    await expect(changed).rejects.toMatchObject({ code: "content" });
+    await expect(history.append([human("x".repeat(10_000))])).rejects.toMatchObject({ code: "too_large" });
+    expect([events, rebuild.mock.calls]).toEqual([[], []]);
   });
 });
 

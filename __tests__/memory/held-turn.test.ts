@@ -35,7 +35,11 @@ describe("a turn that is held", () => {
 
   it("stays for five minutes without a sign of life, and half a minute later is another's", async () => {
     const { isFree } = await take();
-    await jest.advanceTimersByTimeAsync(5 * minutes - seconds);
+    for (let passed = 20 * seconds; passed < 5 * minutes; passed += 20 * seconds) {
+      await jest.advanceTimersByTimeAsync(20 * seconds);
+      expect(await isFree()).toBe(false);
+    }
+    await jest.advanceTimersByTimeAsync(19 * seconds);
     expect(await isFree()).toBe(false);
     await jest.advanceTimersByTimeAsync(42 * seconds);
     expect(await isFree()).toBe(true);
@@ -58,6 +62,28 @@ describe("a turn that is held", () => {
     expect(await isFree()).toBe(false);
     await held.release();
     expect(await isFree()).toBe(true);
+  });
+});
+
+describe("a session with a time to live that a turn holds", () => {
+  const open = () => new RedisChatMemory({ store: new InMemorySessionStore(), sessionTTL: 60 });
+
+  it("lives on while the turn goes on, also one that began shortly before its end", async () => {
+    const memory = open();
+    await memory.history("s").addMessages([new HumanMessage("q")]);
+    await jest.advanceTimersByTimeAsync(55 * seconds);
+    await memory.withTurn(
+      "s",
+      async (history) => {
+        for (const time of [8 * seconds, 10 * minutes]) {
+          await jest.advanceTimersByTimeAsync(time);
+          expect(await history.getMessages()).toHaveLength(1);
+        }
+      },
+      { holdMs: minutes },
+    );
+    await jest.advanceTimersByTimeAsync(61 * seconds);
+    expect(await memory.history("s").getMessages()).toEqual([]);
   });
 });
 

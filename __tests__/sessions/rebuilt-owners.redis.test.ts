@@ -52,6 +52,10 @@ describe("the rebuild of a session that lost its state", () => {
     });
     await memory.history("s").rebuild({ owner: "gina" });
     expect(await memory.sessions.get("s")).toMatchObject(gina);
+    await memory.history("s", { owner: "gina" }).rebuild({ owner: "gina" });
+    // Refused by the history itself: to the store, it would be her own.
+    const hers = memory.history("s", { owner: "gina" }).rebuild({ owner: "mallory" });
+    await expect(hers).rejects.toMatchObject({ code: "other_owner" });
   });
 
   it("takes the owner that an operator names where no record says whose it is", async () => {

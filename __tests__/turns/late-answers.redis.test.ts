@@ -77,6 +77,25 @@ describe("an answer that was stored behind later turns", () => {
   );
 });
 
+describe("the last round", () => {
+  it("keeps what a turn without a question stored in it", async () => {
+    const history = newMemory().history("s");
+    await history.addMessages([human("q1"), ai("a1"), human("q2")]);
+    await history.append([ai("a note")], { turnId: "note" });
+    await history.addMessages([ai("a2")]);
+    expect((await history.getRounds(1)).map(({ messages }) => texts(messages))).toEqual([["q2", "a note", "a2"]]);
+  });
+
+  it("does not hold the late answer to a question from many rounds before", async () => {
+    const history = newMemory().history("s");
+    await writeTurn(history, [human("first")], { turnId: "first", turn: { done: false } });
+    const later = Array.from({ length: 60 }, (_, index) => [human(`q${index}`), ai(`a${index}`)]);
+    await history.addMessages(later.flat());
+    await writeTurn(history, [ai("late")], { turnId: "first", turn: { stored: 1 } });
+    expect((await history.getRounds(1)).map(({ messages }) => texts(messages))).toEqual([["q59", "a59"]]);
+  });
+});
+
 describe("an answer whose question a reduction kept as a copy", () => {
   it.each(["keep", "discard"] as const)("stands with it, with retention %s", async (retention) => {
     const reducer = new ChatHistoryTruncationReducer({ targetCount: 1 });

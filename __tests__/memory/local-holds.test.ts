@@ -1,0 +1,140 @@
+import { setImmediate as tick } from "node:timers/promises";
+import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
+import { RunnableLambda } from "@langchain/core/runnables";
+import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
+import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { sessionOf } from "../../src/memory/redis-chat-message-history.js";
+import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
+import { isWithin, type LocalHolder, LocalHolds, RunningTurn } from "../../src/session/hold/local-holds.js";
+import { holdAgain } from "../../src/session/hold/take-hold.js";
+
+describe("the holds of a process", () => {
+  const holder = (isCaller: boolean, release = async () => undefined): LocalHolder => ({
+    ...{ owner: "test", isCaller: () => isCaller, release },
+  });
+
+  it("know a session until the last of its holders has left it", () => {
+    const holds = new LocalHolds();
+    const leave = [holder(false), holder(false)].map((each) => holds.note("s", each));
+    leave[0]!();
+    expect([holds.has("s"), holds.has("other")]).toEqual([true, false]);
+    leave[1]!();
+    expect(holds.has("s")).toBe(false);
+    holds.note("s", holder(false));
+    leave[1]!();
+    expect(holds.has("s")).toBe(true);
+  });
+
+  it("find the holder in whose run the caller is", () => {
+    const holds = new LocalHolds();
+    const caller = holder(true);
+    [holder(false), caller].forEach((each) => holds.note("s", each));
+    holds.note("other", holder(false));
+    expect([holds.around("s"), holds.around("other"), holds.around("free")]).toEqual([caller, undefined, undefined]);
+  });
+
+  it("are all given back when their memory is closed", async () => {
+    const holds = new LocalHolds();
+    const released: string[] = [];
+    for (const id of ["a", "a", "b"]) {
+      holds.note(
+        id,
+        holder(false, async () => void released.push(id)),
+      );
+    }
+    await holds.releaseAll();
+    expect(released).toEqual(["a", "a", "b"]);
+  });
+
+  it("have a caller wait for the last of the queue, though the first has left it", async () => {
+    const holds = new LocalHolds();
+    const [first, second] = [holds.join("s"), holds.join("s")];
+    first.leave();
+    await second.first;
+    await tick();
+    const third = holds.join("s");
+    expect(third.first).toBeDefined();
+    second.leave();
+    await third.first;
+    third.leave();
+    await tick();
+    expect(holds.join("s").first).toBeUndefined();
+  });
+});
+
+describe("code inside a turn", () => {
+  it("is within this turn alone: its session in its store, until it ends", async () => {
+    const [store, other] = [{}, {}];
+    const turn = new RunningTurn(store, "s");
+    const seen = () => [isWithin(store, "s"), isWithin(other, "s"), isWithin(store, "t"), isWithin(other, "t")];
+    expect(seen()).toEqual([false, false, false, false]);
+    await turn.run(() => new RunningTurn(other, "t").run(() => expect(seen()).toEqual([true, false, false, true])));
+    await turn.run(() => {
+      expect(seen()).toEqual([true, false, false, false]);
+      turn.end();
+      expect(seen()).toEqual([false, false, false, false]);
+    });
+  });
+});
+
+describe("a hold that is taken again", () => {
+  const options = { owner: "test", waitMs: 0, holdMs: 10_000 };
+  const open = () => {
+    const memory = new RedisChatMemory({ store: new InMemorySessionStore() });
+    return { memory, session: sessionOf("test", memory.history("s")) };
+  };
+
+  it.each([true, false])("keeps others out (asked for: %s)", async (isAsked) => {
+    const { memory, session } = open();
+    const held = await holdAgain(session, { ...options, isAsked });
+    await expect(memory.withTurn("s", () => undefined, { waitMs: 0 })).rejects.toMatchObject({ code: "busy" });
+    await held!.release();
+    expect(await memory.withTurn("s", () => "free", { waitMs: 0 })).toBe("free");
+  });
+
+  it("is refused within a turn of its session where it was asked for, and else not needed", async () => {
+    const { memory, session } = open();
+    await memory.withTurn("s", async () => {
+      const refused = { code: "nested_turn", message: expect.stringMatching(/^test: /) as string };
+      await expect(holdAgain(session, { ...options, isAsked: true })).rejects.toMatchObject(refused);
+      expect(await holdAgain(session, { ...options, isAsked: false })).toBeUndefined();
+    });
+  });
+});
+
+describe("a reduction behind the write that gives the session back", () => {
+  it("is committed though another turn has begun meanwhile", async () => {
+    const store = new InMemorySessionStore();
+    let [reached, goOn]: (() => void)[] = [];
+    const reducing = new Promise<void>((resolve) => (reached = resolve));
+    const gate = new Promise<void>((resolve) => (goOn = resolve));
+    const reducer = RunnableLambda.from(async (messages: BaseMessage[]) => {
+      reached!();
+      await gate;
+      return messages.slice(-1);
+    });
+    const memory = new RedisChatMemory({ store, reducer, reduceWhen: "always" });
+    const chain = withRedisMemory(new RunnableLambda({ func: () => "a" }), { memory, oneTurnAtATime: true });
+    const run = chain.invoke([new HumanMessage("q")], { configurable: { sessionId: "s" } });
+    await reducing;
+    const entry = { ticket: "another", holdMs: 60_000, graceMs: 2_000 };
+    expect(await store.beside.takeHold({ id: "s" }, entry)).toMatchObject({ isHeld: true });
+    goOn!();
+    await run;
+    expect(await memory.history("s").getMessages()).toHaveLength(1);
+  });
+});
+
+describe("whether this process holds the session that a turn waits for", () => {
+  it("is told by the event, also where it held it before", async () => {
+    const store = new InMemorySessionStore();
+    const told: unknown[] = [];
+    const onEvent = (event: { type: string }) => event.type === "turn_waits" && told.push(event);
+    const memory = new RedisChatMemory({ store, onEvent });
+    await memory.withTurn("s", () => undefined);
+    await store.beside.takeHold({ id: "s" }, { ticket: "another", holdMs: 60_000, graceMs: 2_000 });
+    const waiting = memory.withTurn("s", () => undefined, { waitMs: 1 });
+    await expect(waiting).rejects.toThrow(/nothing was done\. Try again\.$/);
+    expect(told).toEqual([{ type: "turn_waits", sessionId: "s", isHeldHere: false }]);
+  });
+});
