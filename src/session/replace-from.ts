@@ -79,7 +79,7 @@ async function repetition({ session, messageId, messages, options }: Replacement
   );
   const first = ids[0];
   const { beside } = requireGroup("replaceFrom()", context.store, "beside");
-  const page = first === undefined ? undefined : await beside.readPage(ref, { since: first, limit: ids.length + 1 });
+  const page = first === undefined ? undefined : await beside.readPage(ref, { since: first, limit: ids.length });
   const stored = page?.records.map((record) => identifyRecord(record)?.id);
   if (page !== undefined && page.to === page.next && ids.every((id, index) => stored?.[index] === id)) {
     return { appended: 0, duplicates: ids.length, next: page.next, repeated: false };
