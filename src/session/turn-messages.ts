@@ -79,7 +79,7 @@ export function replacedTail({ own, read, turnId }: InterruptedTurn): RewindRequ
   const { epoch, rev, next } = read;
   const start = answerStart(own);
   const to = own[start]!.position!;
-  const isEnd = own.at(-1)!.position === next - 1 && next - to === own.length - start;
+  const isEnd = next - to === own.length - start;
   const forget = own.slice(start).flatMap(({ record }) => identifyRecord(record)?.id ?? []);
   const turns = turnId === undefined ? [] : [{ name: turnNameOf(turnId), count: start, first: own[0]!.position! }];
   return { epoch, rev, next: isEnd ? next : 0, ...lastIdOf([own.at(-1)!.record]), to: isEnd ? to : 0, forget, turns };
