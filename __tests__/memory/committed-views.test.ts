@@ -1,0 +1,218 @@
+import { AIMessage, type BaseMessage } from "@langchain/core/messages";
+import type { MemoryEvent } from "../../src/base/events.js";
+import { turnNameOf } from "../../src/codec/encode-message.js";
+import { identifyRecord } from "../../src/codec/message-ids.js";
+import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import type { MemorySettings } from "../../src/session/memory-context.js";
+import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
+import { ChatHistoryReducer } from "../../src/reducers/chat-history-reducer.js";
+import type { TokenCounter } from "../../src/tokens/token-counter.js";
+import { ai, human, system, tool } from "../support/messages.js";
+
+type Reduced = (messages: BaseMessage[]) => BaseMessage[] | null | Promise<BaseMessage[] | null>;
+
+/** Reduces as the test says. */
+class Given extends ChatHistoryReducer {
+  override lc_namespace = ["test"];
+
+  constructor(
+    readonly reduced: Reduced,
+    override readonly tokenCounter: TokenCounter | undefined,
+  ) {
+    super();
+  }
+
+  override async reduce(messages: BaseMessage[]): Promise<BaseMessage[] | null> {
+    return this.reduced(messages);
+  }
+}
+
+const characters: TokenCounter = {
+  id: "characters",
+  perRequest: 0,
+  countText: (text: string) => text.length,
+  countMessage: ({ text }) => text.length,
+};
+const turn = (index: number) => [human(`q${index}`, `q${index}`), ai(`a${index}`, { id: `a${index}` })];
+const rules = () => {
+  const message = system("Be brief.");
+  message.id = "rules";
+  return message;
+};
+const idsOf = (messages: readonly BaseMessage[]) => messages.map(({ id }) => id);
+
+let store: InMemorySessionStore;
+let events: MemoryEvent[];
+beforeEach(() => {
+  store = new InMemorySessionStore();
+  events = [];
+});
+
+function historyWith(reduced: Reduced, options: MemorySettings = {}) {
+  const onEvent = (event: MemoryEvent) => events.push(event);
+  const reducer = new Given(reduced, options.tokenCounter);
+  return new RedisChatMemory({ store, reducer, reduceWhen: "never", onEvent, ...options }).history("s");
+}
+const committed = async () => {
+  const { start, head, headCount } = await store.readView({ id: "s" });
+  return { start, headCount, head: head === "" ? [] : (JSON.parse(head) as { data: { id?: string } }[]) };
+};
+
+describe("the view that a reduction commits", () => {
+  it("takes no message of the log into the head that can stay where it is", async () => {
+    const history = historyWith((messages) => [rules(), ...messages.filter(({ id }) => id !== "rules")]);
+    await history.addMessages([...turn(1), ...turn(2)]);
+    await history.reduceView();
+    expect(await committed()).toMatchObject({ start: 0, headCount: 1, head: [{ data: { id: "rules" } }] });
+    await historyWith((messages) => messages.filter(({ id }) => id !== "q1" && id !== "a1")).reduceView();
+    expect(await committed()).toMatchObject({ start: 2, headCount: 1, head: [{ data: { id: "rules" } }] });
+    expect(idsOf(await history.getMessages())).toEqual(["rules", "q2", "a2"]);
+  });
+
+  it("holds the messages that the reducer left, not others that say the same", async () => {
+    const history = historyWith((messages) => messages.slice(0, 2));
+    await history.addMessages(
+      ["1", "2"].flatMap((name) => [human("again", `q${name}`), ai("yes", { id: `a${name}` })]),
+    );
+    await history.reduceView();
+    expect(idsOf(await history.getMessages())).toEqual(["q1", "a1"]);
+  });
+
+  it("keeps records of other packages in the head as they are, also without an id", async () => {
+    const foreign = ["one", "two"].map((content) => JSON.stringify({ type: "human", data: { content, custom: 1 } }));
+    const records = foreign.map((record) => ({ ...identifyRecord(record)!, record }));
+    await store.append({ id: "s" }, { records });
+    await historyWith(([first, second]) => [second!, first!]).reduceView();
+    expect((await store.readView({ id: "s" })).head).toBe(`[${foreign[1]},${foreign[0]}]`);
+  });
+
+  it("keeps the records of messages that the reducer copied", async () => {
+    const copies = ([first, second]: BaseMessage[]) => [ai(second!.text, { id: second!.id! }), human("q1", first!.id)];
+    const history = historyWith(copies);
+    await history.addMessages(turn(1));
+    const { records } = await store.readView({ id: "s" });
+    await history.reduceView();
+    expect((await store.readView({ id: "s" })).head).toBe(`[${records[1]},${records[0]}]`);
+  });
+
+  it("shows a question that stands in front of the answer to an earlier one", async () => {
+    const history = historyWith((messages) => messages.slice(1));
+    await history.addMessages([human("q1", "q1")]);
+    await history.addMessages([human("q2", "q2")]);
+    await history.append([ai("a1", { id: "a1" })], { turnId: "q1" });
+    await history.append([ai("a2", { id: "a2" })], { turnId: "q2" });
+    expect(idsOf(await history.getMessages())).toEqual(["q1", "a1", "q2", "a2"]);
+    await history.reduceView();
+    expect(idsOf(await history.getMessages())).toEqual(["a1", "q2", "a2"]);
+  });
+
+  it("begins with what the provider compacted, also where the reducer has nothing to do", async () => {
+    const compacted = new AIMessage({
+      id: "a2",
+      content: [{ type: "compaction", content: "They talked." } as never, { type: "text", text: "a2" }],
+      response_metadata: { model_provider: "anthropic" },
+    });
+    const history = historyWith(() => null);
+    await history.addMessages([...turn(1), human("q2", "q2"), compacted, ...turn(3)]);
+    await history.reduceView();
+    expect(await committed()).toMatchObject({ start: 3, headCount: 0 });
+  });
+
+  it("is counted with the messages that the reducer changed", async () => {
+    const shortened = ([first, ...rest]: BaseMessage[]) => [human("short", first!.id), ...rest];
+    const history = historyWith(shortened, { tokenCounter: characters });
+    await history.addMessages([human("a long question", "q1"), ai("answer", { id: "a1" })]);
+    await history.reduceView();
+    expect(await history.stats()).toMatchObject({ messages: 2, view: { messages: 2, tokens: "shortanswer".length } });
+  });
+
+  it("is counted with what others append while it is reduced", async () => {
+    const tokenCounter = characters;
+    const other = new RedisChatMemory({ store, tokenCounter }).history("s");
+    const last = async (messages: BaseMessage[]) => {
+      await other.addMessages([human("late", "q2")]);
+      return messages.slice(-1);
+    };
+    const history = historyWith(last, { tokenCounter });
+    await history.addMessages([human("question", "q1"), ai("answer", { id: "a1" })]);
+    await history.reduceView();
+    expect((await history.stats()).view).toEqual({ messages: 2, tokens: "answerlate".length });
+  });
+
+  it("is measured by what each message of the head has, however often", async () => {
+    const changed = (messages: BaseMessage[]) => messages.map(({ id }) => human(`changed ${"x".repeat(+id!)}`, id));
+    const uncounted = historyWith(changed);
+    await uncounted.addMessages([human("one", "1"), human("two", "20")]);
+    await uncounted.reduceView();
+    const history = historyWith(() => null, { tokenCounter: characters });
+    for (let time = 0; time < 2; time += 1) {
+      expect((await history.reduceView()).before).toEqual({ messages: 2, tokens: 2 * "changed ".length + 21 });
+    }
+  });
+
+  it("splits no step: the error names the rule", async () => {
+    const history = historyWith((messages) => messages.slice(1));
+    await history.addMessages([ai("", { calls: ["c1"] }), tool("c1"), ai("done")]);
+    await expect(history.reduceView()).rejects.toMatchObject({ name: "StructureError", issues: [{ rule: "S08" }] });
+  });
+});
+
+describe("a reduction", () => {
+  it.each<[string, Reduced]>([
+    ["has nothing to do", () => null],
+    ["returns the same", (messages) => [...messages]],
+  ])("that %s reports nothing", async (_, reduced) => {
+    const history = historyWith(reduced);
+    await history.addMessages(turn(1));
+    await history.reduceView();
+    expect(events).toEqual([]);
+  });
+
+  it("that loses its race after a write says so", async () => {
+    const history = historyWith((messages) => messages.slice(-1), { reduceWhen: "always" });
+    Object.assign(store, { commitReduction: async () => "stale" });
+    await history.addMessages(turn(1));
+    expect(events).toContainEqual({ type: "reduction_stale", sessionId: "s" });
+  });
+});
+
+describe("a reduction that discards", () => {
+  const latest = (messages: BaseMessage[]) => messages.slice(-2);
+  const discarding = { retention: { discard: { ids: 0 } } };
+
+  it("forgets what an earlier one left in the log, and nothing that stays", async () => {
+    const keeping = historyWith(latest);
+    await keeping.addMessages([...turn(1), ...turn(2)]);
+    await keeping.reduceView();
+    const history = historyWith(latest, discarding);
+    await history.addMessages(turn(3));
+    await history.reduceView();
+    expect(idsOf(await history.getTranscript())).toEqual(["q3", "a3"]);
+    await expect(history.append([...turn(1), ...turn(3)])).resolves.toMatchObject({ appended: 2, duplicates: 2 });
+  });
+
+  it("names the turns of which nothing is left", async () => {
+    const history = historyWith((messages) => messages.slice(-1), discarding);
+    for (const index of [1, 2]) {
+      await history.append(turn(index), { turnId: `t${index}` });
+    }
+    const commit = store.commitReduction.bind(store);
+    const named: unknown[] = [];
+    store.commitReduction = (session, request) => {
+      named.push(request.discard?.turns);
+      return commit(session, request);
+    };
+    await history.reduceView();
+    expect(named).toEqual([[turnNameOf("t1")]]);
+  });
+
+  it("knows the messages that it moved into the head for as long as they are there", async () => {
+    const history = historyWith(([first, ...rest]) => [first!, ...rest.slice(-1)], discarding);
+    await history.addMessages([rules(), ...turn(1)]);
+    await history.reduceView();
+    expect(idsOf(await history.getTranscript())).toEqual(["a1"]);
+    await expect(history.append([rules()])).resolves.toMatchObject({ appended: 0, duplicates: 1 });
+    await historyWith((messages) => messages.slice(1), discarding).reduceView();
+    await expect(history.append([rules()])).resolves.toMatchObject({ appended: 1, duplicates: 0 });
+  });
+});
