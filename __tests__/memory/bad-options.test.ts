@@ -1,3 +1,6 @@
+import { FakeListChatModel } from "@langchain/core/utils/testing";
+import { redisMemoryMiddleware } from "../../src/agent/middleware.js";
+import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
@@ -47,12 +50,14 @@ describe("invalid options get a typed error that names the option", () => {
     [{ sessionTTL: { seconds: 60, refreshOnRead: "yes" } }, "sessionTTL.refreshOnRead"],
     [{ reducer: {} }, "reducer"],
     [{ reducer: 7 }, "reducer"],
+    [{ reducer: null }, "reducer"],
     [{ onEvent: "log" }, "onEvent"],
     [{ onConflict: "replace" }, "onConflict"],
     [{ onDamage: "ignore" }, "onDamage"],
     [{ tokenCounter: (text: string) => text.length }, "tokenCounter"],
     [{ onDamage: { record: "throw" } }, "onDamage.record"],
     [{ titles: { model: "gpt" } }, "titles.model"],
+    [{ titles: { model: {} } }, "titles.model"],
     [{ store: {} }, "store"],
     [{ profile: null }, "profile"],
     [{ profile: "unknown" }, "profile"],
@@ -62,6 +67,26 @@ describe("invalid options get a typed error that names the option", () => {
       code: "invalid_option",
       option,
     });
+  });
+
+  it.each([
+    { onConflict: "keep" },
+    { onDamage: { session: "rebuild", record: "error" } },
+    { retention: { discard: { ids: 1, seconds: 1 } } },
+    { reducer: "none" },
+  ] as const)("and others are taken: %j", (options) => {
+    expect(errorOf(() => new RedisChatMemory({ store, ...options }))).toEqual({});
+  });
+
+  it.each([7, ""])("sessionId %j of a chain, an agent and its steering", (sessionId) => {
+    const memory = new RedisChatMemory({ store });
+    const options = { memory, sessionId } as never;
+    for (const make of [
+      () => withRedisMemory(new FakeListChatModel({ responses: [] }), options),
+      () => redisMemoryMiddleware(options),
+    ]) {
+      expect(errorOf(make)).toMatchObject({ code: "invalid_option", option: "sessionId" });
+    }
   });
 
   it.each(["app{x}", "{", "a}b", "", 7, null])("keyPrefix %j", (keyPrefix) => {
@@ -133,6 +158,20 @@ describe("invalid options get a typed error that names the option", () => {
   });
 });
 
+it.each([
+  [undefined, /names no session; .+/],
+  ["", /names no session; .+/],
+  [7, /is a number; pass it as a string/],
+  [7n, /is a number; pass it as a string/],
+])("a run whose session id is %s says what is missing", async (id, message) => {
+  const model = new FakeListChatModel({ responses: ["answer"] });
+  const chain = withRedisMemory(model, { memory: new RedisChatMemory({ store }), sessionId: () => id as never });
+  await expect(chain.invoke("q")).rejects.toMatchObject({
+    option: "sessionId",
+    message: expect.stringMatching(message),
+  });
+});
+
 it("an option of append that there is not is refused, also where it is a text as the name of a turn is", async () => {
   const history = new RedisChatMessageHistory({ sessionId: "s", store });
   for (const options of [{ turnID: "job-1" }, { turnId: "job-1", note: "x" }]) {
@@ -156,12 +195,13 @@ describe("the owner of a session", () => {
 
   it.each([
     ["is a number", 7],
+    ["is null", null],
     ["is empty", ""],
     ["is half a character", "\ud800"],
     ["is longer than 512 bytes", `${longest}!`],
     ["is longer than 512 characters", "x".repeat(513)],
   ])("is refused where it %s", (_, owner) => {
-    expect(errorOf(() => memory.history("s", { owner: owner as string }))).toMatchObject({
+    expect(errorOf(() => memory.history("s", { owner: owner as never }))).toMatchObject({
       code: "invalid_option",
       option: "owner",
     });
@@ -184,6 +224,7 @@ describe("the names of a session", () => {
     ["title", { title: "é".repeat(501) }],
     ["metadata", { metadata: "text" }],
     ["metadata", { metadata: [] }],
+    ["metadata", { metadata: { list: [1, Number.NaN] } }],
     ["metadata", { metadata: { of: "x".repeat(65_528) } }],
   ])("have no such %s: %j", async (option, names) => {
     await expect(labelled(names)).rejects.toMatchObject({ code: "invalid_option", option });
@@ -194,5 +235,28 @@ describe("the names of a session", () => {
     await new RedisChatMemory({ store }).history("labelled").addMessages([human("hello")]);
     await labelled(names);
     expect(await new RedisChatMemory({ store }).sessions.get("labelled")).toMatchObject(names);
+  });
+
+  it.each([null, 7, "ann", []])("are no %j", (identity) => {
+    expect(errorOf(() => new RedisChatMemory({ store }).history("s", identity as never))).toMatchObject({
+      code: "invalid_option",
+      option: "options",
+    });
+  });
+
+  it.each([{}, { title: "" }])("may be given by a later writer than its owner, after %j", async (none) => {
+    const memory = new RedisChatMemory({ store: new InMemorySessionStore() });
+    await memory.history("s", { owner: "ann", ...none }).addMessages([human("hello")]);
+    const names = { title: "Oslo", metadata: { pinned: true } };
+    await memory.history("s", { owner: "ann", ...names }).addMessages([human("again")]);
+    expect(await memory.sessions.get("s")).toMatchObject(names);
+  });
+
+  it("are listed as a whole where they have 1,024 bytes", async () => {
+    const memory = new RedisChatMemory({ store: new InMemorySessionStore() });
+    const metadata = { a: "x".repeat(1_010), b: 1 };
+    expect(JSON.stringify(metadata)).toHaveLength(1_024);
+    await memory.history("s", { owner: "ann", metadata }).addMessages([human("hello")]);
+    expect((await memory.sessions.list({ owner: "ann" })).sessions).toMatchObject([{ metadata }]);
   });
 });
