@@ -279,6 +279,17 @@ describe.each(["Redis", "memory"])("an encrypted session in a store in %s", (kin
       expect(await history.getMessages()).toEqual([...turn("1"), ...turn("2"), ...turn("3")]);
     });
 
+    it("is rebuilt with each changed record named, also in a long log", async () => {
+      const skipped: (number | undefined)[] = [];
+      const onEvent = (event: MemoryEvent) => event.type === "record_skipped" && skipped.push(event.position);
+      const history = memoryWith(testKeys("k1"), { onEvent }).history("s");
+      await history.addMessages(Array.from({ length: 1_001 }, (_, index) => new HumanMessage(`question ${index}`)));
+      const { log } = sessionKeys(prefix, "s");
+      await client.lset(log, 1_000, `${(await client.lindex(log, 1_000))!}x`);
+      await history.rebuild();
+      expect(skipped).toEqual([1_000]);
+    });
+
     it("counts a write as written where the view that came with it holds a changed record", async () => {
       const reducer = new ChatHistoryTruncationReducer({ targetCount: 1 });
       const history = memoryWith(testKeys("k1"), { reducer, reduceWhen: "never" }).history("s");

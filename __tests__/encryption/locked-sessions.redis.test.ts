@@ -50,6 +50,15 @@ describe.each(["Redis", "memory"])("sessions whose key is missing, in a store in
     expect(bySession.get("sealed")).not.toHaveProperty("title");
   });
 
+  it.each([{ title: "Secret" }, { metadata: { a: "secret" } }])("are listed as locked by %j alone", async (names) => {
+    const sealed = memoryWith(testKeys("k1"));
+    await sealed.history("sealed", { owner: "ann", ...names }).addMessages(turn);
+    await sealed.drain();
+    const { sessions } = await memoryWith().sessions.list(ann);
+    expect(sessions).toMatchObject([{ sessionId: "sealed", locked: true, metadata: {} }]);
+    expect(sessions[0]).not.toHaveProperty("title");
+  });
+
   it.each([
     ["unknown_key", undefined],
     ["unknown_key", testKeys("k2")],

@@ -41,7 +41,7 @@ async function sessionWith(): Promise<{ memory: RedisChatMemory; summaries: Tool
 
 type Door = (memory: RedisChatMemory, tracer: Tracer) => Promise<unknown>;
 const answer = () => new ToolModel(() => "answer");
-const config = (tracer: Tracer) => ({ ...session, callbacks: [tracer] });
+const config = (tracer: Tracer) => ({ ...session, callbacks: [tracer], metadata: { tenant: "acme" } });
 
 const doors: readonly (readonly [string, RegExp, Door])[] = [
   [
@@ -100,12 +100,28 @@ describe("the reduction that follows a write", () => {
     await door(memory, tracer);
     const reductions = tracer.ended.filter(({ name }) => name === "reduce_view");
     expect(reductions.length).toBeGreaterThan(0);
-    for (const { parent_run_id: parentId } of reductions) {
+    for (const { parent_run_id: parentId, inputs, extra } of reductions) {
+      expect(inputs).toEqual({ messages: expect.any(Number) });
+      expect(extra).toMatchObject({ metadata: { tenant: "acme" } });
       expect(tracer.ended.find((run) => run.id === parentId)?.name).toMatch(parent);
     }
     const ids = new Set<string | undefined>(reductions.map(({ id }) => id));
     const calls = tracer.ended.filter((run) => run.run_type === "llm" && ids.has(run.parent_run_id));
     expect(calls).toHaveLength(summaries.sent.length);
     expect(calls.length).toBeGreaterThan(0);
+  });
+
+  it("of RunnableWithMessageHistory needs no tracer that keeps its runs", async () => {
+    const { memory } = await sessionWith();
+    const getMessageHistory = (id: string) => memory.getMessageHistory(id);
+    const runnable = new RunnableWithMessageHistory({ runnable: answer(), getMessageHistory, config: {} });
+    const started: string[] = [];
+    const handleChainStart = (...[, , , , , , , name]: unknown[]) => void started.push(String(name));
+    await runnable.invoke([human("q")], {
+      ...session,
+      callbacks: [{ handleChainStart, awaitHandlers: true }] as never,
+    });
+    expect(await memory.history("ann").getTranscript()).toHaveLength(6);
+    expect(started).toContain("reduce_view");
   });
 });
