@@ -163,6 +163,11 @@ describe("a client without ids", () => {
       ["holds a part that nearly came twice", "q1 a1 q1 a1 q9 a9", "q1 a1 q1 a2 q3", "q1 a1 q1 a2 q3"],
       ["holds another conversation", "q1 a1 q2 a2", "q7 a7 q3", "q7 a7 q3"],
       ["holds another answer", "q1 a1 q2 a2", "q1 a1 q2 a7 q3", "q1 a1 q2 a7 q3"],
+      ["holds less of an answer than is stored", "q1 a1 q2 a2 a3", "q1 a1 q2 a2 q3", "q3"],
+      ["holds another part of an answer", "q1 a1 a2 a3", "q1 a2 a3 q3", "q1 a2 a3 q3"],
+      ["asks another question than was answered last", "q1 a1 q2 a2", "q1 a1 q3", "q3"],
+      ["asks what others asked later", "q1 a1 q9 a9 q3 a3", "q1 a1 q3", "q3"],
+      ["holds no more than the beginning of an answer", "q1 a1 a2", "q1 a1 q3", "q3"],
       ["holds more than there is", "q2 a2", "q1 a1 q2 a2 q3", "q1 a1 q2 a2 q3"],
     ].map((row) => [...row, view] as const),
   );

@@ -181,7 +181,7 @@ function endOfLast(list: readonly string[], part: readonly string[]): number | u
   let found: number | undefined;
   const advance = (matched: number, text: string) => {
     let length = matched;
-    while (length > 0 && (length === part.length || part[length] !== text)) {
+    while (length > 0 && part[length] !== text) {
       length = borders[length - 1]!;
     }
     return part[length] === text ? length + 1 : 0;
@@ -212,8 +212,10 @@ function endsWith(
 ): boolean {
   const length = isCut ? Math.min(stored.length, earlier.length) : earlier.length;
   const [inStored, inEarlier] = [stored.length - length, earlier.length - length];
-  const ends = length > 0 && inStored >= 0;
-  return ends && earlier.slice(inEarlier).every((message, at) => saysTheSame(message, stored[inStored + at]!.message));
+  return (
+    inStored >= 0 &&
+    earlier.slice(inEarlier).every((message, at) => saysTheSame(message, stored[inStored + at]!.message))
+  );
 }
 
 function spoken(messages: readonly BaseMessage[]): BaseMessage[] {

@@ -1,0 +1,288 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { RedisChatMessageHistory, sessionOf } from "../../src/memory/redis-chat-message-history.js";
+import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
+import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
+import { writeTurn } from "../../src/session/append-options.js";
+import { canOpenByWriting, openByWriting, openTurn, type OpenTurn } from "../../src/turns/open-turn.js";
+import { ai, human, system, tool } from "../support/messages.js";
+
+const texts = (messages: readonly BaseMessage[]) => messages.map(({ text }) => text);
+
+/** Notes what is read; records of the log at `unreadable` cannot be decoded. */
+class NotingStore extends InMemorySessionStore {
+  views = 0;
+  readonly logs: unknown[] = [];
+  unreadable = -1;
+
+  override readView(...given: Parameters<InMemorySessionStore["readView"]>) {
+    this.views += 1;
+    return super.readView(...given);
+  }
+
+  override async readLog(...given: Parameters<InMemorySessionStore["readLog"]>) {
+    this.logs.push(given[1]);
+    const page = await super.readLog(...given);
+    return { ...page, records: page.records.map((record, at) => (page.from + at === this.unreadable ? "?" : record)) };
+  }
+}
+
+interface Scene {
+  /** Messages that the view is reduced to, with a copy of the question before them. */
+  readonly keeps?: number;
+  readonly retention?: "keep" | "discard";
+}
+
+function sceneOf({ keeps, retention = "keep" }: Scene = {}) {
+  const store = new NotingStore();
+  const reducer = keeps === undefined ? {} : { reducer: new ChatHistoryTruncationReducer({ targetCount: keeps }) };
+  const history = new RedisChatMessageHistory({ ...{ sessionId: "s", store, retention }, ...reducer });
+  const session = sessionOf("test", history);
+  const open = (input: readonly BaseMessage[], turnId?: string) => {
+    Object.assign(store, { views: 0, logs: [] });
+    return openTurn({ session, turnId, input });
+  };
+  return { store, history, session, open };
+}
+
+const shown = ({ state, history, stored, turn, newMessages }: OpenTurn) => ({
+  ...{ state, history: texts(history), stored: texts(stored.map(({ message }) => message)) },
+  ...{ turn: texts(turn), newMessages: texts(newMessages) },
+});
+
+const round = (name: string) => [human(`q${name}`, `q${name}`), ai(`a${name}`, { id: `a${name}` })];
+const rounds = (count: number) => Array.from({ length: count }, (_, at) => round(String(at))).flat();
+const plain = (messages: readonly BaseMessage[]) =>
+  messages.map((message) => (message.getType() === "human" ? human(message.text) : ai(message.text)));
+const step = [ai("", { calls: ["c"], id: "call" }), Object.assign(tool("c", "found"), { id: "result" })];
+
+describe("a turn that is stored", () => {
+  it("begins with all messages that its user sent at once", async () => {
+    const { history, open } = sceneOf();
+    const input = [...round("1"), human("first", "f"), human("second", "s")];
+    await history.append([...input, ai("answer")]);
+    expect(shown(await open(input))).toEqual({
+      ...{ state: "stored", history: ["q1", "a1"], stored: ["first", "second", "answer"] },
+      ...{ turn: ["first", "second"], newMessages: [] },
+    });
+  });
+
+  it("does not begin with what another user said before it", async () => {
+    const { history, open } = sceneOf();
+    await history.append([human("another", "o")]);
+    await history.append([human("question", "q")]);
+    expect(shown(await open([human("question", "q")]))).toMatchObject({
+      ...{ state: "open", history: ["another"], stored: ["question"] },
+    });
+  });
+
+  it("is found by a client that holds its answer, but not its steps", async () => {
+    const { history, open } = sceneOf();
+    const [question, answer] = round("1") as [BaseMessage, BaseMessage];
+    await history.append([question, ...step, answer]);
+    expect(shown(await open([question, answer]))).toMatchObject({
+      ...{ state: "stored", stored: ["q1", "", "found", "a1"], newMessages: [] },
+    });
+  });
+
+  it("ends before what another turn stored behind it", async () => {
+    const { history, open } = sceneOf();
+    await history.append(round("1"), { turnId: "one" });
+    await history.append([ai("of another")], { turnId: "another" });
+    expect(shown(await open(round("1").slice(0, 1)))).toMatchObject({ state: "stored", stored: ["q1", "a1"] });
+  });
+
+  it("stands behind what came before it in the conversation, also where that was stored later", async () => {
+    const { history, open } = sceneOf();
+    await writeTurn(history, [human("q1", "q1")], { turnId: "1", turn: { done: false } });
+    await history.append(round("2"), { turnId: "2" });
+    await history.append(round("3"), { turnId: "3" });
+    await writeTurn(history, [ai("a1", { id: "a1" })], { turnId: "1", turn: { done: true, stored: 1 } });
+    expect(shown(await open([human("q3", "q3")]))).toMatchObject({
+      ...{ state: "stored", history: ["q1", "a1", "q2", "a2"], stored: ["q3", "a3"] },
+    });
+    const held = [1, 2, 3].flatMap((at) => [human(`q${at}`, `q${at}`), ai(`a${at}`, { id: `client-${at}` })]);
+    expect(shown(await open([...held, human("q4", "q4")]))).toMatchObject({ state: "new", newMessages: ["q4"] });
+  });
+
+  it("that begins with a greeting is asked its question behind that", async () => {
+    const { history, open } = sceneOf();
+    await writeTurn(history, [ai("Hello")], { turnId: "t", turn: { done: false } });
+    const opened = await open([human("question")], "t");
+    expect(shown(opened)).toMatchObject({ state: "open", turn: ["Hello", "question"], newMessages: ["question"] });
+    expect(opened.isQuestionGone).toBe(false);
+  });
+});
+
+describe("a turn of which a part was discarded", () => {
+  /** The turn is in the log from its message `from` on. */
+  async function cutAt(from: number, turn: readonly BaseMessage[]) {
+    const scene = sceneOf();
+    const reducer = (messages: BaseMessage[]) => messages.slice(from);
+    const { store } = scene;
+    const history = new RedisChatMessageHistory({
+      ...{ sessionId: "s", store, retention: "discard", reduceWhen: "never", reducer },
+    });
+    await writeTurn(history, turn, { turnId: "t", turn: { done: false } });
+    await history.reduceView();
+    return scene;
+  }
+
+  it("has a question as long as one message of it is left", async () => {
+    const input = [human("first", "f"), human("second", "s")];
+    const { open, store } = await cutAt(1, [...input, ...step]);
+    const opened = await open(input, "t");
+    expect(shown(opened)).toMatchObject({ state: "open", turn: ["second", "", "found"], newMessages: [] });
+    expect([opened.isQuestionGone, store.views]).toEqual([false, 1]);
+  });
+
+  it("takes its question, and no instruction, from a retry", async () => {
+    const question = human("question", "q");
+    const { open, store } = await cutAt(1, [question, ...step]);
+    const opened = await open([system("Be brief."), question, ...step], "t");
+    expect(shown(opened)).toMatchObject({ state: "open", turn: ["question", "", "found"], newMessages: [] });
+    expect([opened.isQuestionGone, store.views]).toEqual([true, 1]);
+  });
+});
+
+describe("an input without a stored question", () => {
+  it("repeats nothing where only an answer is known", async () => {
+    const { history, open } = sceneOf();
+    await history.append(round("1"));
+    const expected = { state: "new", history: ["q1", "a1"], stored: [], newMessages: [] };
+    expect(shown(await open(round("1").slice(1)))).toMatchObject(expected);
+    expect(shown(await open(plain(round("1")).slice(1)))).toMatchObject(expected);
+  });
+
+  it("brings a new instruction that stands before a known history", async () => {
+    const { history, open } = sceneOf();
+    await history.append([system("Be brief."), ...round("1")]);
+    const known = plain(round("1"));
+    expect(shown(await open([system("Be kind."), ...known, human("q2")])).newMessages).toEqual(["Be kind.", "q2"]);
+    expect(shown(await open([system("Be brief."), ...known, human("q2")])).newMessages).toEqual(["q2"]);
+  });
+
+  it("may say what an instruction says", async () => {
+    const { history, open } = sceneOf();
+    await history.append([system("Be brief."), ...round("1")]);
+    const { newMessages } = await open([system("Be brief."), human("Be brief.")]);
+    expect(newMessages.map((message) => message.getType())).toEqual(["human"]);
+  });
+
+  it("brings no answer again that stands behind a question which left the view", async () => {
+    const { history, open } = sceneOf({ keeps: 1 });
+    await history.append([human("q1", "q1"), ai("I look."), ai("a1", { id: "a1" })]);
+    expect(texts(await history.getMessages())).toEqual(["q1", "a1"]);
+    const held = [human("q1", "q1"), ai("a1", { id: "client-1" })];
+    expect(shown(await open([...held, human("q2")])).newMessages).toEqual(["q2"]);
+  });
+});
+
+describe("a question under a stored id that says something else", () => {
+  it("is a conflict also where an earlier message says what is stored", async () => {
+    const { history, open } = sceneOf();
+    await history.append([...round("1"), human("yes", "q2")]);
+    const input = [human("yes", "q0"), ...round("1"), human("no", "q2")];
+    await expect(open(input)).rejects.toMatchObject({ code: "content", messageId: "q2" });
+  });
+});
+
+describe("a client without ids that asks the same again", () => {
+  it("gets the second answer, of two messages, which it never got", async () => {
+    const { history, open } = sceneOf();
+    const asked = plain(round("1"));
+    await history.append([...asked, ...plain(round("1")), ai("more")]);
+    expect(shown(await open([...asked, human("q1")]))).toMatchObject({
+      ...{ state: "stored", newMessages: [], history: ["q1", "a1"], stored: ["q1", "a1", "more"] },
+    });
+  });
+});
+
+describe("a client without ids whose history was discarded", () => {
+  const left = (keeps: number) => (messages: BaseMessage[]) => messages.slice(messages.length - keeps);
+
+  it.each([
+    ["sends its last question again", 2, "q2", []],
+    ["asks the next one where nothing is left", 0, "q3", ["q3"]],
+    ["asks the next one", 2, "q3", ["q3"]],
+  ])("%s", async (_, keeps, question, fresh) => {
+    const { store, open } = sceneOf();
+    const reducer = left(keeps);
+    const history = new RedisChatMessageHistory({ ...{ sessionId: "s", store, retention: "discard", reducer } });
+    await history.append(plain([...round("1"), ...round("2")]));
+    const held = question === "q2" ? round("1") : [...round("1"), ...round("2")];
+    expect(shown(await open([...plain(held), human(question)])).newMessages).toEqual(fresh);
+  });
+});
+
+describe("what is read to open a turn", () => {
+  it("is the view for a new question, whatever stands before the view's start", async () => {
+    const { history, open, store } = sceneOf({ keeps: 1 });
+    await history.append([...round("1"), ai("more")]);
+    await open([human("q2", "q2")]);
+    expect([store.views, store.logs]).toEqual([1, []]);
+  });
+
+  it.each([
+    ["by its name", "t"],
+    ["by its question", undefined],
+  ])("is the log from a turn on that left the view, and what stands before it (%s)", async (_, turnId) => {
+    const { history, open, store } = sceneOf({ keeps: 2 });
+    await history.append(round("0"));
+    await history.append(round("1"), { turnId: "t" });
+    await history.append([...round("2"), ...round("3")]);
+    expect(shown(await open(round("1").slice(0, 1), turnId))).toMatchObject({
+      ...{ state: "stored", history: ["q0", "a0"], stored: ["q1", "a1"] },
+    });
+    expect([store.views, store.logs]).toEqual([1, [{ from: 2 }, { from: 0, limit: 2 }]]);
+  });
+
+  it.each([
+    ["an answer", 3, "t", ["q1"]],
+    ["a question", 2, undefined, []],
+  ])("is read again a few times where %s cannot be decoded, and then done without", async (_, at, turnId, stored) => {
+    const { history, open, store } = sceneOf({ keeps: 2 });
+    await history.append(round("0"));
+    await history.append(round("1"), { turnId: "t" });
+    await history.append([...round("2"), ...round("3")]);
+    store.unreadable = at;
+    expect(shown(await open(round("1").slice(0, 1), turnId))).toMatchObject({ stored });
+    expect(store.views).toBeGreaterThan(1);
+  });
+
+  it("is about as much as a client without ids holds, or all of it, where the view is less", async () => {
+    const { history, open, store } = sceneOf({ keeps: 2 });
+    const all = rounds(100);
+    await history.append(all);
+    expect(shown(await open([...plain(all.slice(-6)), human("new")])).newMessages).toEqual(["new"]);
+    expect(store.logs).toEqual([{ from: 200 - 2 * 6 - 50 }]);
+    expect(shown(await open([...plain(all), human("new")])).newMessages).toEqual(["new"]);
+    expect(store.logs).toEqual([{ from: 0 }]);
+  });
+
+  it("is no more than the view where that holds more than the client, who holds something else", async () => {
+    const { history, open, store } = sceneOf({ keeps: 6 });
+    await history.append(rounds(100));
+    expect(shown(await open(plain([...round("x"), human("new")]))).newMessages).toEqual(["qx", "ax", "new"]);
+    expect(store.logs).toEqual([]);
+  });
+});
+
+describe("a turn that is opened by writing its question", () => {
+  it("is one user message", () => {
+    const inputs = [[human("q")], [system("s")], [ai("a")], [human("q"), human("q")], []];
+    expect(inputs.map(canOpenByWriting)).toEqual([true, false, false, false, false]);
+  });
+
+  it.each([
+    ["with a name", "t", { done: false, count: 1, first: 3 }],
+    ["without a name", undefined, undefined],
+  ])("stands behind the whole view, its head too (%s)", async (_, turnId, mark) => {
+    const { history, session } = sceneOf({ keeps: 1 });
+    await history.append([human("q1", "q1"), ai("I look."), ai("a1", { id: "a1" })]);
+    const opened = await openByWriting({ history, session, turnId, input: [human("q2", "q2")] });
+    expect(shown(opened)).toEqual({
+      ...{ state: "new", history: ["q1", "a1"], stored: [], turn: ["q2"], newMessages: [] },
+    });
+    expect(opened.view.stored.turn).toEqual(mark);
+  });
+});
