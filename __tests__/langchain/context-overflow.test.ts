@@ -117,6 +117,7 @@ it.each([
   ],
   ["input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000", { window: 200_000, tokens: 190_000 }],
   ["Your input exceeds the context window of this model.", {}],
+  ["These messages exceed its context limit.", {}],
   ["Rate limit of 8192 tokens per minute exceeded", undefined],
 ])("reads %s", (words, found) => {
   expect(refusalIn(new Error(words))).toEqual(found);

@@ -5,7 +5,7 @@ import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js
 import { ChatHistoryReducer } from "../../src/reducers/chat-history-reducer.js";
 import { openTurn } from "../../src/turns/open-turn.js";
 import { readableTurn, reducedTurn } from "../../src/turns/readable-turn.js";
-import { ai, human, system } from "../support/messages.js";
+import { ai, human, system, tool } from "../support/messages.js";
 
 const item = { type: "compaction", id: "cmp_1", encrypted_content: "gAAAA-sealed==" };
 /** An answer with a compaction that only OpenAI reads, or only Anthropic; the text of the latter is readable. */
@@ -97,6 +97,16 @@ describe("a turn behind a compaction that only another provider can read", () =>
     expect(JSON.stringify(before)).not.toContain("sealed");
   });
 
+  it("is told what a third provider can read of none as it is stored, where that is text", async () => {
+    const { session } = await sessionWith({ messages: [...early, readable("midday"), human("q3", "q3")] }, [
+      sealed("noon"),
+    ]);
+    const opened = await openTurn({ session, turnId: undefined, input: [human("And now?", "now")] });
+    const { history: before } = await readableTurn(session, opened, "google");
+    expect(words(before)).toEqual(["Be brief.", "midday", "q3", "noon"]);
+    expect(JSON.stringify(before)).toContain("They talked.");
+  });
+
   it("is told nothing twice of what is stored of itself", async () => {
     const { history, session } = await sessionWith({ messages: [...early, sealed("noon")] });
     const question = human("And now?", "now");
@@ -130,5 +140,44 @@ describe("a turn behind a compaction that only another provider can read", () =>
     const opened = await openTurn({ session, turnId: undefined, input: [human("And now?", "now")] });
     const reduced = await reducedTurn(session, opened, { adapter: "anthropic", trace: undefined });
     expect(words(reduced.history)).toEqual(told);
+  });
+
+  /** As read at the beginning of a turn, and reduced by this. */
+  async function reducedBy(reduce: (messages: BaseMessage[]) => BaseMessage[] | null, stored: readonly BaseMessage[]) {
+    const store = new InMemorySessionStore();
+    const events: string[] = [];
+    const onEvent = ({ type }: { readonly type: string }) => void events.push(type);
+    const history = new RedisChatMessageHistory({ sessionId: "s", store, onEvent, reducer: reduce });
+    await new RedisChatMessageHistory({ sessionId: "s", store, reducer: new Keeping(["s", "a2"]) }).addMessages(early);
+    await new RedisChatMessageHistory({ sessionId: "s", store }).addMessages([...stored]);
+    const session = sessionOf("test", history);
+    const opened = await openTurn({ session, turnId: undefined, input: [human("And now?", "now")] });
+    const view = async () => (await store.readView({ id: "s" })).head;
+    const before = await view();
+    const reduced = await reducedTurn(session, opened, { adapter: "anthropic", trace: undefined });
+    return { opened, reduced, events, isKept: (await view()) === before };
+  }
+
+  const whole = ["Be brief.", "q1", "a1", "q2", "a2"];
+
+  it("changes no view where the reducer has nothing to do", async () => {
+    const { reduced, events, isKept } = await reducedBy(() => null, [sealed("noon")]);
+    expect([words(reduced.history), isKept]).toEqual([[...whole, "noon"], true]);
+    expect(events).not.toContain("reduction_failed");
+  });
+
+  it("is not reduced by a reducer that splits a step", async () => {
+    const call = ai("", { calls: ["c"], id: "call" });
+    const { reduced, events, isKept } = await reducedBy(
+      (messages) => messages.filter(({ id }) => id !== "call"),
+      [call, tool("c", "found"), sealed("noon")],
+    );
+    expect([words(reduced.history), isKept]).toEqual([[...whole, "", "found", "noon"], true]);
+    expect(events).toContain("reduction_failed");
+  });
+
+  it("is not reduced where it can be read as it is", async () => {
+    const { opened, reduced, isKept } = await reducedBy((messages) => messages.slice(-1), []);
+    expect([reduced, isKept]).toEqual([opened, true]);
   });
 });

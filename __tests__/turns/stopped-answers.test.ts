@@ -1,6 +1,13 @@
 import type { AIMessage } from "@langchain/core/messages";
 import { AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
-import { interruptedAnswer, interruptedMessage, partialOf, SaidSoFar, whenStopped } from "../../src/turns/stop.js";
+import {
+  interruptedAnswer,
+  interruptedMessage,
+  partialOf,
+  SaidSoFar,
+  stopSignal,
+  whenStopped,
+} from "../../src/turns/stop.js";
 import { ai, aiCalls, human, tool } from "../support/messages.js";
 
 const said = (message: BaseMessage | undefined) => message && `${message.type}: ${message.text}`;
@@ -65,6 +72,10 @@ describe("the words of a run that was stopped", () => {
     expect(said((await partialOf(run?.(), listening)) as BaseMessage | undefined)).toBe(words);
   });
 
+  it.each([{}, { callbacks: [] }])("are heard by none under a config without a manager: %j", async (config) => {
+    expect(await SaidSoFar.during(config, (heard) => Promise.resolve(heard.last))).toBeUndefined();
+  });
+
   it("are those of the model that began last, and of none that has ended", () => {
     const all = new SaidSoFar();
     all.handleLLMNewToken("one", undefined, "1");
@@ -79,6 +90,16 @@ describe("the words of a run that was stopped", () => {
 });
 
 describe("a signal that stops a run", () => {
+  it("is LangGraph's own of the run, else that of the config", () => {
+    const { signal } = new AbortController();
+    const externalAbortSignal = AbortSignal.abort();
+    const of = (signals: object) => stopSignal({ signal, configurable: { __pregel_abort_signals: signals } });
+    expect([stopSignal({}), stopSignal({ signal }), stopSignal({ signal, configurable: {} })]).toEqual([
+      ...[undefined, signal, signal],
+    ]);
+    expect([of({}), of({ externalAbortSignal })]).toEqual([signal, externalAbortSignal]);
+  });
+
   it("calls once, also where it had aborted before, and not after its end", () => {
     const [before, later, ended] = [AbortSignal.abort(), new AbortController(), new AbortController()];
     const calls: string[] = [];

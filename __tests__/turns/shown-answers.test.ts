@@ -1,0 +1,33 @@
+import { BaseCallbackHandler } from "@langchain/core/callbacks/base";
+import { AIMessage } from "@langchain/core/messages";
+import type { ChatGenerationChunk } from "@langchain/core/outputs";
+import { showAnswer } from "../../src/turns/show-answer.js";
+
+/** Hears tokens, as a stream of events does. */
+class Listener extends BaseCallbackHandler {
+  readonly name = "listener";
+  readonly lc_prefer_streaming = true;
+  override awaitHandlers = true;
+  readonly chunks: ChatGenerationChunk[] = [];
+
+  override handleLLMNewToken(...given: Parameters<NonNullable<BaseCallbackHandler["handleLLMNewToken"]>>): void {
+    this.chunks.push(given[5]!.chunk as ChatGenerationChunk);
+  }
+}
+
+describe("a stored answer in a stream", () => {
+  it.each([
+    [
+      { id: "a", name: "clerk" },
+      { id: "a", name: "clerk" },
+    ],
+    [{}, { id: undefined, name: undefined }],
+  ])("has its id and name: %j", async (fields, shown) => {
+    const listener = new Listener();
+    await showAnswer({ messages: [new AIMessage({ content: "noon", ...fields })] }, { callbacks: [listener] });
+    expect(listener.chunks.map(({ message: { text, id, name } }) => ({ text, id, name }))).toEqual([
+      { text: "noon", ...shown },
+    ]);
+    expect("name" in listener.chunks[0]!.message.toDict().data).toBe("name" in fields);
+  });
+});
