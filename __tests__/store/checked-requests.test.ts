@@ -187,6 +187,7 @@ const others: readonly [option: string, message: string, call: Call][] = [
   ["turn.name", name14, withTurn("turn-name-000+")],
   ["turn.name", name14, withTurn("+urn-name-0001")],
   ["turn.name", name14, withTurn([..."turn-name-0001"])],
+  ["turn.name", name14, withTurn(null)],
   ["side", '"side" must be an object; got null.', withSide(null)],
   ["side", '"side" must be an object; got a value of type object.', withSide([])],
   ["side", '"side" must be an object; got a value of type string.', withSide("set")],
@@ -284,6 +285,17 @@ describe("a request to a store", () => {
     const reduction = { ...read, start: 0, head: "", headCount: 0 };
     expect(() => planAppend({ id: "" }, { records: [] })).toThrow(refused);
     expect(() => decideCommit({ id: "" }, reduction, undefined)).toThrow(refused);
+  });
+
+  it("is refused for the id of a session to create before its pages are read", async () => {
+    const pages = () => {
+      throw new Error("The pages were read.");
+    };
+    const creating = new InMemorySessionStore().copies.create(
+      { id: "" },
+      { base: 0, pages, finish: async () => empty },
+    );
+    await expect(creating).rejects.toMatchObject({ option: "sessionId" });
   });
 
   it("is named in errors by the first 80 characters of its session's id", async () => {

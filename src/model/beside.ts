@@ -2,7 +2,7 @@ import { emptyRounds, type StoredRounds } from "../store/session-reads.js";
 import type { SessionBeside } from "../store/beside.js";
 import type { HeldTicket, HoldPlace, HoldRequest } from "../store/holds.js";
 import { randomToken } from "../base/ids.js";
-import { checkHoldRequest, checkInteger, checkSideWrite, checkTicket, heldBy } from "../store/request-checks.js";
+import { checkHeld, checkHoldRequest, checkInteger, checkSideWrite, checkTicket } from "../store/request-checks.js";
 import {
   checkPageRequest,
   pageBounds,
@@ -124,7 +124,7 @@ export class InMemoryBeside implements SessionBeside {
   }
 
   async restart(session: SessionRef): Promise<string> {
-    heldBy(session);
+    checkHeld(session);
     return this.#sessions.call("restart", session, () => {
       const stored = this.#sessions.writable("restart", session, ["erased", "hold"]);
       const { queue, fence, expiresAt } = stored ?? newSession();

@@ -1,5 +1,5 @@
 import { randomToken } from "../base/ids.js";
-import { checkTicket, checkHoldRequest, heldBy, checkInteger } from "../store/request-checks.js";
+import { checkHeld, checkHoldRequest, checkInteger, checkTicket } from "../store/request-checks.js";
 import type { HeldTicket, HoldPlace, HoldRequest } from "../store/holds.js";
 import type { SessionRef } from "../store/session-ref.js";
 import { askOf, runOnSession, askText } from "../redis/script-runner.js";
@@ -144,7 +144,7 @@ export class RedisBeside implements SessionBeside {
   }
 
   async restart(session: SessionRef): Promise<string> {
-    heldBy(session);
+    checkHeld(session);
     const { id: sessionId, owner = "" } = session;
     const newEpoch = randomToken();
     const { log, ids, state } = this.#calls.placeOf(session).keys;

@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../base/errors.js";
-import { checkSessionId, type SessionHold, type SessionRef } from "./session-ref.js";
+import { checkSessionId, type SessionRef } from "./session-ref.js";
 import { outOfRange, tooLarge } from "./refusals.js";
 import type { LogPage, ReadLogOptions } from "./session-reads.js";
 import type { AppendRequest, CommitRequest, NewRecord, RewindRequest } from "./session-writes.js";
@@ -16,14 +16,12 @@ function checkSession({ id, hold }: SessionRef): void {
   checkOptional("hold.token", hold?.token, notNegative);
 }
 
-/** The hold within which a session is restarted. @throws ConfigurationError if there is none. */
-export function heldBy(session: SessionRef): Required<SessionHold> {
+/** Rejects a session that is restarted without a hold. */
+export function checkHeld(session: SessionRef): void {
   checkSession(session);
-  const { epoch, token } = session.hold ?? {};
-  if (epoch === undefined || token === undefined) {
+  if (session.hold?.token === undefined) {
     throw new ConfigurationError("hold", 'restart() needs a session with a "hold", its epoch and its token.');
   }
-  return { epoch, token };
 }
 
 /** Rejects a commit with invalid numbers. */

@@ -87,7 +87,7 @@ export const sideCases: readonly StoreCase[] = [
     title: "a bound keeps the last fields in byte order of their names",
     needs: ["beside"],
     async check({ store, session }) {
-      const set = { "t:1": "", "t:B": "", "t:a": "", "t:é": "", "t:\u{ff5e}": "", "t:👍": "", "u:1": "" };
+      const set = { "u:1": "", "t:👍": "", "t:\u{ff5e}": "", "t:a": "", "t:é": "", "t:B": "", "t:1": "" };
       await store.beside.writeSide(session, { set, bound: { prefix: "t:", keep: 3 } });
       assert.deepEqual(Object.keys(await store.beside.readSide(session, "")), ["t:é", "t:\u{ff5e}", "t:👍", "u:1"]);
       await store.append(session, {
