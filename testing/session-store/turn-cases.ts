@@ -6,6 +6,7 @@ import { asRead, human, record, records, texts, type StoreCase, type StoreContex
 
 const name = "turn-name-0001";
 const other = "turn-name-0002";
+const third = "turn-name-0003";
 
 function claim(rest: Partial<TurnClaim> = {}): { turn: TurnClaim } {
   return { turn: { name, stored: 0, done: true, ...rest } };
@@ -184,11 +185,14 @@ export const turnCases: readonly StoreCase[] = [
       const { store, session } = context;
       await store.append(session, { records: [record("gone")], ...claim({ name: other }) });
       await store.append(session, { records: [question, answer], ...claim() });
+      await store.append(session, { records: [record("next")], ...claim({ name: third }) });
       await discardTo(context, { start: 1, forget: ["gone"], turns: [other] });
-      const identities = new Map<string, NewRecord>([question, answer].map((item) => [item.record, item]));
+      const identities = new Map<string, NewRecord>(
+        [question, answer, record("next")].map((item) => [item.record, item]),
+      );
       await store.edits.rebuild(session, (text) => {
         const { id, digest } = identities.get(text)!;
-        return { id, digest, turn: { name, ends: id === "a" } };
+        return { id, digest, turn: { name: id === "next" ? third : name, ends: id === "a" } };
       });
       assert.deepEqual(await store.beside.readTurn(session, name), {
         done: true,
@@ -197,6 +201,8 @@ export const turnCases: readonly StoreCase[] = [
         records: texts([question, answer]),
       });
       assert.equal((await store.beside.readTurn(session, other))?.done, true);
+      const { done, count, first } = (await store.beside.readTurn(session, third))!;
+      assert.deepEqual({ done, count, first }, { done: false, count: 1, first: 3 });
     },
   },
   {
