@@ -1,6 +1,7 @@
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { ChatHistoryTokenReducer } from "../../src/reducers/token-reducer.js";
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
+import type { MemorySettings } from "../../src/session/memory-context.js";
 import { usageOf } from "../../src/session/encode-records.js";
 import type { TokenCounter } from "../../src/tokens/token-counter.js";
 import { ai, human } from "../support/messages.js";
@@ -92,10 +93,21 @@ describe("the usage of tokens that an answer reports", () => {
       { model: "m", usage: { iterations: { type: "compaction" } } },
       ["m", 3, 4, 9],
     ],
+    ["without a name where nothing tells it", usage, null as never, ["unknown", 3, 4, 9]],
     ["by the first name of a model", usage, { model_name: "", model: 7, modelId: "id" }, ["id", 3, 4, 9]],
     ["by a name in one line", usage, { model: `a\nb${"x".repeat(200)}` }, [`a b${"x".repeat(125)}`, 3, 4, 9]],
   ])("is counted %s", (_, reported, response, [model, input, output, total]) => {
     expect(usageOf(answer(reported, response))).toEqual({ model, input, output, total });
+  });
+
+  it.each<[string, MemorySettings]>([
+    ["as it is", {}],
+    ["with a counter", { tokenCounter: askedCounter("characters") }],
+    ["of the stored form", { beforeStore: (message) => message }],
+  ])("is summed up %s", async (_, settings) => {
+    const memory = new RedisChatMemory({ ...settings, store: new InMemorySessionStore(), trackUsage: true });
+    await memory.history("s").addMessages([human("q"), answer(usage, { model_name: "m" })]);
+    expect((await memory.sessions.get("s"))!.usage).toEqual({ m: usage });
   });
 
   it("is none of a message without usage, or of one that is no answer", () => {

@@ -224,7 +224,7 @@ function mayRepeat(message: BaseMessage | null | undefined): boolean {
 function copiesOf(forms: readonly BaseMessage[], given: readonly CopiedMessage[]): CopiedMessage[] {
   return forms.map((form, index) => {
     const { id, asked: estimate } = given[index]!;
-    return { content: encodeContent(form), id, asked: estimate };
+    return { content: encodeContent(form), usage: usageOf(form), id, asked: estimate };
   });
 }
 
