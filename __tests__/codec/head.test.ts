@@ -2,6 +2,7 @@ import { decodeHead, encodeHead } from "../../src/codec/head.js";
 import { decodeRecord } from "../../src/codec/decode-record.js";
 import { encodeMessage } from "../../src/codec/encode-message.js";
 import { RecordError } from "../../src/base/errors.js";
+import { headIds } from "../../src/session/head-ids.js";
 import { ai, human } from "../support/messages.js";
 
 describe("a head", () => {
@@ -38,5 +39,19 @@ describe("a head", () => {
     expect(() => encodeHead([records[0]!, '{"a":1}],[{']).length).toThrow(
       expect.objectContaining({ code: "corrupt", position: 1 }) as Error,
     );
+  });
+});
+
+describe("the ids in a head", () => {
+  const records = ["a", "b"].map((id) => encodeMessage(human(id), { id }).record);
+
+  it("are those of its messages, and none of a record or head that cannot be read", () => {
+    expect(headIds(encodeHead(records))).toEqual(["a", "b"]);
+    expect(headIds(encodeHead([records[0]!, '{"type":"none"}']))).toEqual(["a"]);
+    expect([headIds(""), headIds("[7]")]).toEqual([[], []]);
+  });
+
+  it("are not known of an encrypted head without its key", () => {
+    expect(() => headIds(`sealed:k1.${"A".repeat(60)}`)).toThrow(expect.objectContaining({ name: "EncryptionError" }));
   });
 });

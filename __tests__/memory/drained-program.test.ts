@@ -1,4 +1,9 @@
 import { spawnSync } from "node:child_process";
+import { setTimeout as delay } from "node:timers/promises";
+import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { sessionOf } from "../../src/memory/redis-chat-message-history.js";
+import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
+import { drainSession } from "../../src/session/conversation-session.js";
 import { buildPrograms } from "../support/built-programs.js";
 
 describe("drain() as the last line of a program", () => {
@@ -13,5 +18,20 @@ describe("drain() as the last line of a program", () => {
     } finally {
       built.remove();
     }
+  });
+});
+
+describe("the background work of a session", () => {
+  it("is waited for, and that of other sessions is not", async () => {
+    const memory = new RedisChatMemory({ store: new InMemorySessionStore() });
+    const [own, other] = ["own", "other"].map((id) => sessionOf("test", memory.history(id)));
+    const done: string[] = [];
+    let end!: () => void;
+    other!.inBackground(new Promise((resolve) => (end = resolve)));
+    own!.inBackground(delay(5).then(() => void done.push("own")));
+    await drainSession(own!.context, "own");
+    expect([done, own!.context.pending.size]).toEqual([["own"], 1]);
+    end();
+    await memory.drain();
   });
 });

@@ -8,7 +8,9 @@ import type { TokenCounter } from "../../src/tokens/token-counter.js";
 import { ai, human } from "../support/messages.js";
 
 /** Says when it reads a message: at once, or only after a while. */
-function counterOf(reads: "at once" | "late" | "late at first"): TokenCounter & { readonly texts: string[] } {
+function counterOf(
+  reads: "at once" | "late" | "late at first" | "for long",
+): TokenCounter & { readonly texts: string[] } {
   const texts: string[] = [];
   const read = (message: BaseMessage) => {
     texts.push(message.text);
@@ -19,7 +21,16 @@ function counterOf(reads: "at once" | "late" | "late at first"): TokenCounter & 
     await new Promise(setImmediate);
     return read(message);
   };
-  const countMessage = (message: BaseMessage) => (isLate() ? late(message) : read(message));
+  // Counting pauses after 20 ms.
+  const busyUntil = (end: number) => {
+    while (reads === "for long" && performance.now() < end) {
+      // Nothing else runs meanwhile.
+    }
+  };
+  const countMessage = (message: BaseMessage) => {
+    busyUntil(performance.now() + 25);
+    return isLate() ? late(message) : read(message);
+  };
   return { id: "characters", perRequest: 0, countText: ({ length }) => length, countMessage, texts };
 }
 
@@ -28,6 +39,7 @@ const counters = [
   ["a counter that answers at once", () => counterOf("at once")],
   ["a counter that reads late", () => counterOf("late")],
   ["a counter that reads late at first", () => counterOf("late at first")],
+  ["a counter that takes so long that it pauses", () => counterOf("for long")],
 ] as const;
 
 describe.each(counters)("messages that are changed after the call, with %s", (_, counter) => {

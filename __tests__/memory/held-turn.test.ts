@@ -4,6 +4,7 @@ import { createAgent, createMiddleware } from "langchain";
 import { z } from "zod";
 import { redisMemoryMiddleware } from "../../src/agent/middleware.js";
 import { callSignal, currentConfig } from "../../src/agent/run-place.js";
+import { StoreError } from "../../src/base/errors.js";
 import { SpentTickets } from "../../src/session/hold/local-holds.js";
 import { HeldTurn } from "../../src/session/hold/take-hold.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
@@ -62,6 +63,68 @@ describe("a turn that is held", () => {
     expect(await isFree()).toBe(false);
     await held.release();
     expect(await isFree()).toBe(true);
+  });
+});
+
+describe("a turn whose server is away", () => {
+  /** A hold, how often it was given back, and a server that is away until it is said to be back. */
+  const lose = async (holdMs: number) => {
+    const { beside } = new InMemorySessionStore();
+    const server = { error: new Error("away") as Error | undefined };
+    const giveBack = jest.spyOn(beside, "giveBackHold").mockImplementation(async () => {
+      if (server.error !== undefined) {
+        throw server.error;
+      }
+    });
+    const spent = new SpentTickets();
+    const give = (ticket: string) => spent.giveBack({ beside, session: { id: "s" }, ticket, holdMs });
+    await give("first");
+    return { server, spent, give, tries: () => giveBack.mock.calls.length };
+  };
+
+  it("is given back with growing pauses, and at once for another turn of the process", async () => {
+    const { server, spent, tries } = await lose(30 * seconds);
+    expect(tries()).toBe(1);
+    await jest.advanceTimersByTimeAsync(10 * seconds);
+    expect(tries()).toBe(9);
+    expect(await spent.giveBackAll("s")).toEqual([false]);
+    server.error = undefined;
+    await jest.advanceTimersByTimeAsync(2 * seconds);
+    expect([tries(), spent.giveBackAll("s")]).toEqual([11, undefined]);
+    await jest.advanceTimersByTimeAsync(60 * seconds);
+    expect(tries()).toBe(11);
+  });
+
+  it("is over by itself at the end of its time, and each of several for itself", async () => {
+    const { spent, give, tries } = await lose(5 * seconds);
+    await jest.advanceTimersByTimeAsync(3 * seconds);
+    await give("second");
+    expect(await spent.giveBackAll("s")).toEqual([false, false]);
+    await jest.advanceTimersByTimeAsync(3 * seconds);
+    expect(await spent.giveBackAll("s")).toEqual([false]);
+    await jest.advanceTimersByTimeAsync(60 * seconds);
+    expect([tries(), spent.giveBackAll("s")]).toEqual([17, undefined]);
+  });
+
+  it("is not given back to a store that is closed", async () => {
+    const { server, spent, give, tries } = await lose(5 * seconds);
+    await jest.advanceTimersByTimeAsync(6 * seconds);
+    const before = tries();
+    server.error = new StoreError("closed", { code: "closed", operation: "giveBackHold" });
+    await give("second");
+    expect([spent.giveBackAll("s"), tries() - before]).toEqual([undefined, 1]);
+  });
+
+  it("is renewed again where one renewal fails", async () => {
+    const store = new InMemorySessionStore();
+    const renew = jest.spyOn(store.beside, "renewHold").mockRejectedValueOnce(new Error("away"));
+    const memory = new RedisChatMemory({ store });
+    await memory.withTurn("s", async () => {
+      await jest.advanceTimersByTimeAsync(2 * minutes);
+      const entry = { ticket: "another", holdMs: seconds, graceMs: seconds };
+      expect(await store.beside.takeHold({ id: "s" }, entry)).toMatchObject({ isHeld: false });
+    });
+    expect(renew.mock.calls.length).toBeGreaterThan(2);
   });
 });
 

@@ -117,7 +117,7 @@ describe("the title of a session", () => {
       await memory.history("s", { owner: "ann" }).addMessages([human("q"), ai("a")]);
       await asked;
       await memory.history("s", { owner: "ann" }).clear();
-      jest.advanceTimersByTime(10);
+      await jest.advanceTimersByTimeAsync(10);
       await memory.history("s", { owner }).addMessages([human("something else")]);
       answer("What was cleared");
       await memory.drain();
