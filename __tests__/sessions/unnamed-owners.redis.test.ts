@@ -2,7 +2,7 @@ import { Redis } from "ioredis";
 import type { RedisClient } from "../../src/redis/client.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import { listedSummary } from "../../src/store/lists.js";
-import { asRead, human, record } from "../../testing/session-store/store-case.js";
+import { asRead, forkOf, human, record } from "../../testing/session-store/store-case.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 
 const session = { id: "s" };
@@ -28,6 +28,10 @@ const writes: Readonly<Record<string, Write>> = {
     const reduced = { start: 2, head: "summary", headCount: 1 };
     return store.commitReduction(session, { ...asRead(await reader.readView(session)), ...reduced });
   },
+  replaceTail: async (store, reader) => {
+    const cut = { ...asRead(await reader.readView(session)), to: 2, forget: chat.slice(2).map(({ id }) => id) };
+    return store.edits.replaceTail(session, { records: [human("q3")], cut });
+  },
   "rewind of everything": async (store, reader) => {
     const forget = chat.map(({ id }) => id);
     return store.edits.rewind(session, { ...asRead(await reader.readView(session)), to: 0, forget });
@@ -50,15 +54,21 @@ describe("A write to a session of an owner whom it does not name", () => {
   let repeating: RedisClient;
   beforeAll(() => {
     client = new Redis(sharedRedisUrl());
-    const call = async (verb: string, args: string[]) => {
-      await (verb.startsWith("eval") && client.call(verb, args));
-      return client.call(verb, args);
-    };
-    repeating = new Proxy(client, {
-      get: (target, name) => (name === "call" ? call : (Reflect.get(target, name) as unknown)),
-    }) as unknown as RedisClient;
+    repeating = calling((send) => send());
   });
   afterAll(() => client.disconnect());
+
+  /** A client that does something before it carries out a script; `send` carries it out. */
+  function calling(before: (send: () => Promise<unknown>) => Promise<unknown>): RedisClient {
+    const call = async (verb: string, args: string[]) => {
+      const send = () => client.call(verb, args);
+      await (verb.startsWith("eval") && before(send));
+      return send();
+    };
+    const get = (target: Redis, name: string | symbol) =>
+      name === "call" ? call : (Reflect.get(target, name) as unknown);
+    return new Proxy(client, { get }) as unknown as RedisClient;
+  }
 
   async function written(write: Write, by: RedisClient) {
     const keyPrefix = uniquePrefix();
@@ -88,10 +98,21 @@ describe("A write to a session of an owner whom it does not name", () => {
   it.each(Object.entries(writes))("is the same if it is carried out twice: %s", async (_, write) => {
     const seen = async (by: RedisClient) => {
       const { result, details, listed } = await written(write, by);
-      const isListed = listed !== undefined && listed.updatedAt === details?.updatedAt;
+      // A session without an owner is in no list, but its entry may be there until somebody looks at it.
+      const isListed = details?.owner !== undefined && listed?.updatedAt === details.updatedAt;
       return [typeof result, details?.messages, details?.rounds, details?.label, details?.owner, isListed];
     };
     expect(await seen(repeating)).toEqual(await seen(client));
+  });
+
+  it("shows what is too large for one view also if it is carried out twice", async () => {
+    const replace: Write = async (store, reader) => {
+      const cut = { ...asRead(await reader.readView(session)), to: 3, forget: ["a2"] };
+      return store.edits.replaceTail(session, { records: [human("q3")], cut, viewLimit: { messages: 3 } });
+    };
+    for (const by of [client, repeating]) {
+      expect(await written(replace, by)).toMatchObject({ result: { appended: 1, view: { next: 4 } } });
+    }
   });
 
   it("is not in the list any more once the session is erased", async () => {
@@ -99,5 +120,52 @@ describe("A write to a session of an owner whom it does not name", () => {
     const gone = { result: true, details: undefined, listed: undefined };
     expect(await written(erase, client)).toEqual(gone);
     expect(await written(erase, repeating)).toEqual(gone);
+    // One reply after the other is lost.
+    const repeatedOften = calling(async (send) => [await send(), await send()]);
+    expect(await written(erase, repeatedOften)).toEqual(gone);
+  });
+
+  it("has removed nothing if there was nothing, however often the erasure is carried out", async () => {
+    const erase: Write = (store) => store.lists.erase({ id: "unknown" }, { guardMs: 1_000 });
+    expect(await written(erase, client)).toMatchObject({ result: false });
+    expect(await written(erase, repeating)).toMatchObject({ result: false });
+  });
+
+  it("is a copy once, however often it is carried out", async () => {
+    const copyRecord = (text: string) => ({ record: text, identity: identify(text) });
+    const fork: Write = (store) => forkOf(store, session, { id: "copy" }, { copyRecord });
+    expect(await written(fork, client)).toMatchObject({ result: { next: 4 } });
+    expect(await written(fork, repeating)).toMatchObject({ result: { next: 4 } });
+  });
+
+  it("removes by clear() the session that there was when it was called, and none of another owner", async () => {
+    const clearing = async (meanwhile: (other: RedisSessionStore) => Promise<unknown>, owner?: string) => {
+      const keyPrefix = uniquePrefix();
+      const other = new RedisSessionStore({ client, keyPrefix });
+      await other.append(session, { records: chat });
+      // Both of its scripts are known to the server from here on.
+      await other.clear({ id: "warm" });
+      let round = 0;
+      const interrupted = calling(async () => {
+        round += 1;
+        await (round === 2 && meanwhile(other));
+      });
+      const store = new RedisSessionStore({ client: interrupted, keyPrefix });
+      const result = await store.clear({ ...session, ...(owner && { owner }) }).catch((error: unknown) => error);
+      const { records } = await other.readLog(session);
+      await Promise.all([other, store].map((each) => each.close()));
+      return { result, records };
+    };
+    const renewed = async (other: RedisSessionStore) => {
+      await other.clear(session);
+      await other.append(session, { records: [human("q3")] });
+    };
+    expect(await clearing(renewed)).toEqual({ result: undefined, records: [human("q3").record] });
+    const claimed = (other: RedisSessionStore) =>
+      other.beside.writeSide({ ...session, owner: "ben" }, { set: { f: "x" } });
+    expect(await clearing(claimed, "ann")).toEqual({
+      result: expect.objectContaining({ code: "other_owner" }),
+      records: chat.map(({ record: text }) => text),
+    });
   });
 });

@@ -429,9 +429,19 @@ return request.maxTokens and (not total or counter ~= request.counter or total >
 end`,
 };
 
-export const repeatedAppendAt16: ScriptPart = {
+export const nowAt3: ScriptPart = {
+  file: "includes/now.lua",
+  line: 3,
+  text: `\
+local function now()
+local time = redis.call('TIME')
+return time[1] * 1000 + math.floor(time[2] / 1000)
+end`,
+};
+
+export const repeatedAppendAt17: ScriptPart = {
   file: "includes/repeated-append.lua",
-  line: 16,
+  line: 17,
   text: `\
 local function isSame(request, s, reply)
 if reply[2] == 1 or request.count == 0 or reply[3] ~= request.turn.stored + request.count then return false end
@@ -443,9 +453,13 @@ if isSame(request, s, reply) then reply[2] = 2 end
 if exceeds(request, s, s.next, s.tokens, s.counter) then reply[8] = view() end
 return reply
 end
+local function repeatedCut(request, s)
+local shown = exceeds(request, s, s.next, s.tokens, s.counter) and view() or ''
+return { 'OK', request.count, 0, {}, s.next, s.epoch, shown, now(), s.owner or '' }
+end
 local function repeatedAppend(request, s)
 local cut, reply, mark = request.cut
-if cut and s.rev == cut.newRev then return { 'OK', request.count, 0, {}, s.next, s.epoch } end
+if cut and s.rev == cut.newRev then return repeatedCut(request, s) end
 if request.turn then reply, mark = storedTurn(s, request.turn) end
 if reply then return repeatedTurn(request, s, reply) end
 local atEnd = not cut or s.next == cut.next
@@ -479,16 +493,6 @@ export const beginsRoundAt3: ScriptPart = {
   text: `\
 local function beginsRound(record)
 return record:byte(10) == 104 and record:sub(1, 15) == '{"type":"human"'
-end`,
-};
-
-export const nowAt3: ScriptPart = {
-  file: "includes/now.lua",
-  line: 3,
-  text: `\
-local function now()
-local time = redis.call('TIME')
-return time[1] * 1000 + math.floor(time[2] / 1000)
 end`,
 };
 
@@ -969,10 +973,10 @@ export const appendScript = script([
   storedTurnAt6,
   exceedsAt4,
   viewAt7,
-  repeatedAppendAt16,
+  nowAt3,
+  repeatedAppendAt17,
   asReadAt6,
   beginsRoundAt3,
-  nowAt3,
   inChunksAt3,
   forgetAt8,
   logSumAt11,

@@ -12,6 +12,7 @@
 --- @include stored-turn
 --- @include exceeds
 --- @include view
+--- @include now
 
 local function isSame(request, s, reply)
   if reply[2] == 1 or request.count == 0 or reply[3] ~= request.turn.stored + request.count then return false end
@@ -23,9 +24,13 @@ local function repeatedTurn(request, s, reply)
   if exceeds(request, s, s.next, s.tokens, s.counter) then reply[8] = view() end
   return reply
 end
+local function repeatedCut(request, s)
+  local shown = exceeds(request, s, s.next, s.tokens, s.counter) and view() or ''
+  return { 'OK', request.count, 0, {}, s.next, s.epoch, shown, now(), s.owner or '' }
+end
 local function repeatedAppend(request, s)
   local cut, reply, mark = request.cut
-  if cut and s.rev == cut.newRev then return { 'OK', request.count, 0, {}, s.next, s.epoch } end
+  if cut and s.rev == cut.newRev then return repeatedCut(request, s) end
   if request.turn then reply, mark = storedTurn(s, request.turn) end
   if reply then return repeatedTurn(request, s, reply) end
   local atEnd = not cut or s.next == cut.next
