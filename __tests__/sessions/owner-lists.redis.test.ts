@@ -119,6 +119,40 @@ describe("The list of an owner in Redis", () => {
     await put("b", version + 1, "place");
     expect(await listed()).toEqual(["a", "b"]);
     expect(Math.floor(Number(await client.zscore(sessions, "b")) / 1_000)).toBe(past);
+    await put("a", version + 2, "place");
+    expect(Number(await client.zscore(sessions, "a")) - Number(await client.zscore(sessions, "b"))).toBe(1);
+  });
+
+  it("puts a session in front of one whose place the clock has not reached yet", async () => {
+    await begun("a", "b");
+    await client.zadd(sessions, (await micros()) + 3_600_000_000, "a");
+    await put("b", await micros(), "front");
+    expect(await listed()).toEqual(["b", "a"]);
+  });
+
+  it("stays for ever once a session joins that does", async () => {
+    await store.append({ id: "a", owner }, { records: [record("a")], ttlMs: 600_000 });
+    await store.lists.flush();
+    expect(await client.pttl(summaries)).toBeGreaterThan(0);
+    await begun("b");
+    expect([await client.pttl(sessions), await client.pttl(summaries)]).toEqual([-1, -1]);
+  });
+
+  it("leaves a session that has no owner any more where its sessions are erased", async () => {
+    await begun("a", "b");
+    const entry = (await client.hget(summaries, "a"))!;
+    const other = new RedisSessionStore({ client, keyPrefix: sessions.split(":{")[0]! });
+    await other.clear({ id: "a" });
+    await other.append({ id: "a" }, { records: [record("x")] });
+    await other.lists.flush();
+    // As a writer leaves it that was killed before it updated the list.
+    await client.zadd(sessions, await micros(), "a");
+    await client.hset(summaries, "a", entry);
+    expect((await listed()).sort()).toEqual(["a", "b"]);
+    expect(await store.lists.eraseOwner(owner, { guardMs: 1_000 })).toBe(1);
+    expect(await other.readLog({ id: "a" })).toMatchObject({ next: 1 });
+    await expect(other.append({ id: "b" }, { records: [record("x")] })).rejects.toMatchObject({ code: "erased" });
+    await other.close();
   });
 
   it("drops entries that are as they were seen, and says how many", async () => {

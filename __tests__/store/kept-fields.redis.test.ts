@@ -74,7 +74,7 @@ describe("What Redis keeps of a session", () => {
   });
 
   it("keeps a tombstone for the longest time that an erasure asked for", async () => {
-    await store.append(session, { records: chat });
+    await store.append(session, { records: chat, ttlMs: 7_200_000 });
     expect(await store.lists.erase(session, { guardMs: 3_600_000 })).toBe(true);
     expect(await store.lists.erase(session, { guardMs: 1_000 })).toBe(false);
     const [, , left] = await lives("s");

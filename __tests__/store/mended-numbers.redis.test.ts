@@ -23,6 +23,11 @@ const whole: readonly (readonly [what: string, damage: Numbers, mended: Numbers]
   ["a start beyond all positions", { start: huge }, { start: "0" }],
   ["a start that is no number", { start: "x" }, { start: "0" }],
   ["a start behind the end", { start: "7" }, { start: "0", head: null, headCount: null, tokens: null, counter: null }],
+  [
+    "a start behind the end, and a count of heads that is no number",
+    { start: "7", headCount: "x" },
+    { start: "0", head: null, headCount: null, tokens: null, counter: null },
+  ],
   ["a start at the end", { start: "6" }, { start: "6" }],
   ["fewer rounds than there are", { rounds: "2" }, { rounds: "3" }],
   ["more rounds than there are, of messages before these", { rounds: "5" }, { rounds: "5" }],

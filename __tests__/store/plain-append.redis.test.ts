@@ -221,4 +221,82 @@ describe("An append that takes the script's short path", () => {
     await store.append({ id: "s" }, { records: [record("n")] }).catch(() => undefined);
     expect(isShort()).toBe(false);
   });
+
+  const take = (ticket: string, holdMs = 60_000) => ({ ticket, holdMs, graceMs: 60_000 });
+
+  it("takes the hold for as long as it is asked for, and gives it back though nobody has it any more", async () => {
+    const { store } = await session();
+    const { place } = await store.append({ id: "s" }, { records: [record("n1")], take: take("one") });
+    expect([isShort(), place?.isHeld]).toEqual([true, true]);
+    expect(await store.beside.takeHold({ id: "s" }, take("two"))).toEqual({ isHeld: false, ahead: 0 });
+    await store.beside.giveBackHold({ id: "s" }, "two");
+    await store.beside.giveBackHold({ id: "s" }, "one");
+    const held = { id: "s", ...(place?.isHeld && { hold: place.hold }) };
+    const late = await store.append(held, { records: [record("n2")], giveBack: "one" });
+    expect(late).toMatchObject({ appended: 1, next: 6 });
+  });
+
+  it("takes no hold before those that wait for it", async () => {
+    const { store } = await session(async (other) => {
+      await other.beside.takeHold({ id: "s" }, take("one"));
+      await other.beside.takeHold({ id: "s" }, take("two"));
+      await other.beside.giveBackHold({ id: "s" }, "one");
+    });
+    const { appended, place } = await store.append({ id: "s" }, { records: [record("n")], take: take("three") });
+    expect([appended, place]).toEqual([0, { isHeld: false, ahead: 1 }]);
+  });
+
+  it("leaves the life of a session alone that takes a hold and does not end soon", async () => {
+    const { store, lifetimes } = await session();
+    const [before] = await lifetimes();
+    const request = { records: [record("n")], take: { ...take("one", 1_000), ttlMs: 3_600_000 } };
+    expect((await store.append({ id: "s" }, request)).place?.isHeld).toBe(true);
+    await store.lists.flush();
+    expect([isShort(), await lifetimes()]).toEqual([true, [before, before, before]]);
+  });
+
+  it("tells the list of an owner who has claimed the session since", async () => {
+    const { keyPrefix, store } = await session();
+    const other = new RedisSessionStore({ client, keyPrefix });
+    await other.beside.writeSide({ id: "s", owner: "ann" }, { set: { field: "x" } });
+    await other.lists.flush();
+    await store.append({ id: "s" }, { records: [record("n")] });
+    expect(isShort()).toBe(true);
+    await store.lists.flush();
+    expect((await other.lists.list("ann", { limit: 1 })).sessions).toMatchObject([{ messages: 5 }]);
+  });
+
+  it("shows the whole view, of which it sends what is new to who keeps the rest", async () => {
+    const { keyPrefix, store } = await session(discarded);
+    const asked = { viewLimit: { messages: 0 } };
+    const { view } = await store.append({ id: "s" }, { records: [record("n1")], ...asked });
+    expect(view?.records).toEqual([...chat.slice(2), record("n1")].map(({ record: text }) => text));
+    const [, [, sent]] = replies.at(-1) as [string, [unknown, string[]]];
+    expect(sent).toEqual([chat[3]!.record, record("n1").record]);
+    const other = new RedisSessionStore({ client, keyPrefix });
+    const commit = async (start: number) => {
+      const request = { ...asRead(await other.readView({ id: "s" })), start, head: "", headCount: 0 };
+      expect(await other.commitReduction({ id: "s" }, request)).toBe("committed");
+    };
+    await commit(4);
+    await store.readView({ id: "s" });
+    await commit(3);
+    const further = await store.append({ id: "s" }, { records: [record("n2")], ...asked });
+    expect(isShort()).toBe(true);
+    expect(further.view).toMatchObject({ start: 3, next: 6 });
+    expect(further.view?.records).toEqual([chat[3]!, record("n1"), record("n2")].map(({ record: text }) => text));
+  });
+
+  it("goes on with a turn whose mark has its own field among many ids", async () => {
+    const { keyPrefix, store } = await session();
+    const turn = (stored: number, done: boolean) => ({ turn: { name: "turn-name-0001", stored, done } });
+    await store.append({ id: "s" }, { records: [record("n1")], ...turn(0, false) });
+    await store.append({ id: "s" }, { records: records("m", 60) });
+    await store.append({ id: "s" }, { records: [record("n2")], ...turn(1, false) });
+    expect(isShort()).toBe(true);
+    await store.append({ id: "s" }, { records: [record("n3")], ...turn(2, true) });
+    expect(isShort()).toBe(true);
+    const other = new RedisSessionStore({ client, keyPrefix });
+    expect(await other.beside.readTurn({ id: "s" }, "turn-name-0001")).toMatchObject({ done: true, count: 3 });
+  });
 });

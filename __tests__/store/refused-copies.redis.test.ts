@@ -1,0 +1,70 @@
+import { Redis } from "ioredis";
+import { forkKeys, sessionKeys } from "../../src/redis/keys.js";
+import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
+import type { CopyPage, CreateRequest, NewState } from "../../src/store/copies.js";
+import { human, record, texts } from "../../testing/session-store/store-case.js";
+import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+
+const session = { id: "s" };
+const chat = [human("q1"), record("a1")];
+const turnName = "turn-name-0001";
+const plain: NewState = {
+  ...{ start: 0, head: "", headCount: 0, label: {}, hasLabel: false },
+  ...{ reductions: [], reduced: 0, side: {}, discardedTurns: [] },
+};
+
+describe("A session that is created page by page", () => {
+  let client: Redis;
+  let keyPrefix: string;
+  let store: RedisSessionStore;
+  beforeAll(() => {
+    client = new Redis(sharedRedisUrl());
+  });
+  beforeEach(() => {
+    keyPrefix = uniquePrefix();
+    store = new RedisSessionStore({ client, keyPrefix });
+  });
+  afterAll(() => client.disconnect());
+
+  const creating = (list: typeof chat, rest: Partial<CreateRequest> = {}): CreateRequest => ({
+    base: 0,
+    pages: async function* (from): AsyncGenerator<CopyPage> {
+      const records = list
+        .slice(from)
+        .map(({ id, digest, record: text }) => ({ record: text, identity: { id, digest } }));
+      if (records.length > 0) {
+        yield { records, turns: [] };
+      }
+    },
+    finish: async () => plain,
+    ...rest,
+  });
+
+  it.each([[chat], [[]]])("is refused where another writer began it before its end (%#)", async (list) => {
+    const finish = async () => {
+      await store.append(session, { records: [record("other")] });
+      return plain;
+    };
+    await expect(store.copies.create(session, creating(list, { finish }))).rejects.toMatchObject({ code: "exists" });
+    expect((await store.readLog(session)).records).toEqual(texts([record("other")]));
+  });
+
+  it("is not begun where its pages have expired before its end", async () => {
+    const finish = async () => {
+      await client.unlink(...Object.values(forkKeys(keyPrefix, "s", "tag")));
+      return plain;
+    };
+    expect(await store.copies.create(session, creating(chat, { finish, tag: "tag" }))).toBeUndefined();
+    expect(await client.exists(sessionKeys(keyPrefix, "s").state)).toBe(0);
+  });
+
+  it("keeps turns without records as they were, open or done", async () => {
+    const turns = [true, false].map((done) => ({ name: `turn-name-000${Number(done)}`, done, count: 2, first: 0 }));
+    const finish = async () => ({ ...plain, start: 4, discardedTurns: turns });
+    await store.copies.create(session, creating([], { base: 4, finish }));
+    for (const { name, ...mark } of turns) {
+      expect(await store.beside.readTurn(session, name)).toEqual({ ...mark, records: [] });
+    }
+    expect(await store.beside.readTurn(session, `${turnName.slice(0, -1)}9`)).toBeUndefined();
+  });
+});
