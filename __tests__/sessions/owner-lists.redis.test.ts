@@ -1,6 +1,6 @@
 import { Redis } from "ioredis";
 import { openConnection } from "../../src/redis/connection.js";
-import { ownerKeys } from "../../src/redis/keys.js";
+import { ownerKeys, sessionKeys } from "../../src/redis/keys.js";
 import { ScriptRunner } from "../../src/redis/script-runner.js";
 import { announcement, type DescribedSession } from "../../src/redis-lists/entries.js";
 import { OwnerLists, type PutMode } from "../../src/redis-lists/owner-lists.js";
@@ -18,13 +18,14 @@ describe("The list of an owner in Redis", () => {
   let lists: OwnerLists;
   let sessions: string;
   let summaries: string;
+  let keyPrefix: string;
   beforeAll(() => {
     client = new Redis(sharedRedisUrl());
     const connection = openConnection("the test", { client }, 60_000);
     runner = new ScriptRunner({ connection, commandTimeout: 60_000, waitReplicas: undefined, onEvent: undefined });
   });
   beforeEach(() => {
-    const keyPrefix = uniquePrefix();
+    keyPrefix = uniquePrefix();
     store = new RedisSessionStore({ client, keyPrefix });
     lists = new OwnerLists(runner, keyPrefix);
     ({ sessions, summaries } = ownerKeys(keyPrefix, owner));
@@ -39,11 +40,14 @@ describe("The list of an owner in Redis", () => {
     }
   }
   const listed = async () => (await lists.list(owner, undefined, 99)).entries.map(({ sessionId }) => sessionId);
-  const described = (sessionId: string, version: number): DescribedSession => ({
-    details: { sessionId, label: {}, labelVersion: "", createdAt: 1, updatedAt: past, messages: 1, rounds: 0 },
+  const described = (sessionId: string, version: number, updatedAt = past): DescribedSession => ({
+    details: { sessionId, label: {}, labelVersion: "", createdAt: 1, updatedAt, messages: 1, rounds: 0 },
     version,
   });
-  const put = (id: string, version: number, mode: PutMode) => lists.put(owner, [described(id, version)], { mode });
+  /** The place by time is that of `updatedAt`, but no later than the version. */
+  const put = (id: string, version: number, mode: PutMode, updatedAt?: number) =>
+    lists.put(owner, [described(id, version, updatedAt)], { mode });
+  const announce = (id: string) => lists.announce(owner, announcement(id, undefined), undefined);
   const micros = async () => {
     const [seconds, rest] = await client.time();
     return Number(seconds) * 1_000_000 + Number(rest);
@@ -200,5 +204,111 @@ describe("The list of an owner in Redis", () => {
     const lives = await Promise.all([sessions, summaries].map((key) => client.pttl(key)));
     expect(Math.min(...lives)).toBeGreaterThan(900_000);
     expect(Math.max(...lives)).toBeLessThanOrEqual(1_200_000);
+  });
+
+  it("keeps the place of a session that is announced, unless its write was later", async () => {
+    await begun("a", "b");
+    await announce("a");
+    expect(await listed()).toEqual(["b", "a"]);
+    await announce("b");
+    await put("b", await micros(), "keep");
+    expect(await listed()).toEqual(["b", "a"]);
+    const later = (await micros()) + 60_000_000;
+    await put("b", later, "keep");
+    expect(await listed()).toEqual(["b", "a"]);
+    await announce("a");
+    await put("a", later, "keep", later);
+    expect(await listed()).toEqual(["a", "b"]);
+    await put("b", later + 1_000_000, "keep", later);
+    expect(await listed()).toEqual(["a", "b"]);
+  });
+
+  it("moves a session to the front for a write before one that is known, if nobody has since", async () => {
+    await begun("a", "b");
+    const later = (await micros()) + 60_000_000;
+    await put("a", later + 1_000_000, "keep");
+    await put("a", later, "keep", later);
+    await put("a", later, "front");
+    expect(await listed()).toEqual(["b", "a"]);
+    await put("a", later, "front", later);
+    expect(await listed()).toEqual(["a", "b"]);
+    expect(await lists.stamp(owner, "a")).toBe(String(later + 1_000_000));
+    await client.zrem(sessions, "a");
+    await put("a", later, "front", later);
+    expect(await listed()).toEqual(["b"]);
+  });
+
+  it("gives places by time where they were lost", async () => {
+    await begun("a", "b", "c");
+    await announce("c");
+    await client.unlink(sessions);
+    const version = (await micros()) + 60_000_000;
+    for (const [index, id] of ["c", "b", "a"].entries()) {
+      await put(id, version, "keep", past - index);
+    }
+    expect(await listed()).toEqual(["c", "b", "a"]);
+  });
+
+  it("looks again at sessions that were unlisted or only announced, and at no others", async () => {
+    await begun("a", "b");
+    const version = (await micros()) + 60_000_000;
+    await announce("announced");
+    await put("announced", version, "front");
+    await put("unlisted", version, "front");
+    expect(await listed()).toEqual(["b", "a"]);
+    const { log, ids, state } = sessionKeys(keyPrefix, "a");
+    await client.unlink(log, ids, state);
+    await put("a", version, "keep");
+    expect(await listed()).toEqual(["b", "a"]);
+  });
+
+  it("knows the expiry of a session that is announced by a writer without one", async () => {
+    await store.append({ id: "a", owner }, { records: [record("a")], ttlMs: 600_000 });
+    await store.lists.flush();
+    await announce("a");
+    expect(await client.zscore(sessions, "!a")).not.toBeNull();
+    await put("a", (await micros()) + 60_000_000, "keep");
+    expect(await client.zscore(sessions, "!a")).toBeNull();
+  });
+
+  it("is written again when the mark of an erasure is over, or only its name is left", async () => {
+    await client.zadd(sessions, past, "!");
+    await client.hset(summaries, "!", "mark");
+    await begun("a");
+    expect(await put("a", await micros(), "front")).toBeUndefined();
+    await client.zadd(sessions, past, "!");
+    await client.hset(summaries, "!", "mark");
+    expect(await put("a", await micros(), "front")).toBeUndefined();
+    await client.zrem(sessions, "!");
+    await client.hset(summaries, "!", "mark");
+    expect(await put("a", await micros(), "front")).toBeUndefined();
+  });
+
+  it("has pages of the number that was asked for, also between sessions that have ended", async () => {
+    await begun("f", "e", "d", "c", "b", "a");
+    const ended = Array.from({ length: 600 }, (_, index) => `old${index}`);
+    const place = Number(await client.zscore(sessions, "a"));
+    await client.zadd(sessions, ...ended.flatMap((name, index) => [place - 1 - index, name, past, `!${name}`]));
+    const { entries, next } = await lists.list(owner, undefined, 2);
+    expect(entries.map(({ sessionId }) => sessionId)).toEqual(["a", "b"]);
+    expect(next).toBe(Number(await client.zscore(sessions, "b")));
+  });
+
+  it("has a short page rather than a slow one", async () => {
+    await begun("a");
+    const ended = Array.from({ length: 2_100 }, (_, index) => `old${index}`);
+    const place = 2 * Number(await client.zscore(sessions, "a"));
+    await client.zadd(sessions, ...ended.flatMap((name, index) => [place + index, name, past, `!${name}`]));
+    const short = await lists.list(owner, undefined, 1);
+    expect(short).toMatchObject({ entries: [], next: expect.any(Number) as number });
+    expect((await lists.list(owner, short.next, 1)).entries).toMatchObject([{ sessionId: "a" }]);
+  });
+
+  it("is erased only if nothing is listed but what was erased", async () => {
+    await begun("a");
+    const gone = { member: "gone", sessionId: "gone", stamp: "" };
+    const end = { mark: "mark", milliseconds: 600_000, erased: [gone], inAnyCase: false };
+    expect(await lists.unmark(owner, end)).toBe(false);
+    expect(await listed()).toEqual(["a"]);
   });
 });
