@@ -501,7 +501,7 @@ export const putEntriesAt27: ScriptPart = {
   text: `\
 local request = cjson.decode(ARGV[1])
 local mark, announces = redis.call('HGET', KEYS[2], '!'), request.mode == 'announce'
-local ends = mark and tonumber(redis.call('ZSCORE', KEYS[1], '!') or 0) or 0
+local ends = mark and tonumber(redis.call('ZSCORE', KEYS[1], '!')) or 0
 local isKnown = mark ~= 'erasing' and mark == request.mark
 if mark and ends * 1000 > micros() and not isKnown and not announces then return { 'MARKED', mark } end
 local reply = { 'OK' }
@@ -1033,7 +1033,6 @@ end
 if ARGV[3] ~= '1' and redis.call('ZCOUNT', KEYS[1], '100000000000000', '+inf') > erased then return 'MORE' end
 for i = 4, #ARGV do
 redis.call('ZREM', KEYS[1], ARGV[i], '!' .. ARGV[i])
-redis.call('HDEL', KEYS[2], ARGV[i])
 end
 for _, session in ipairs(redis.call('HKEYS', KEYS[2])) do
 if not redis.call('ZSCORE', KEYS[1], session) then redis.call('HDEL', KEYS[2], session) end

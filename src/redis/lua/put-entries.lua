@@ -26,7 +26,7 @@
 
 local request = cjson.decode(ARGV[1])
 local mark, announces = redis.call('HGET', KEYS[2], '!'), request.mode == 'announce'
-local ends = mark and tonumber(redis.call('ZSCORE', KEYS[1], '!') or 0) or 0
+local ends = mark and tonumber(redis.call('ZSCORE', KEYS[1], '!')) or 0
 local isKnown = mark ~= 'erasing' and mark == request.mark
 if mark and ends * 1000 > micros() and not isKnown and not announces then return { 'MARKED', mark } end
 local reply = { 'OK' }

@@ -6,7 +6,7 @@
 
 local function view(first)
   local field = redis.call('HMGET', KEYS[3], viewFields)
-  local base, start, next = wholeFrom(field[3] or '0'), wholeFrom(field[4] or '0'), wholeFrom(field[5] or nil)
+  local base, start, next = wholeFrom(field[3] or '0'), wholeFrom(field[4] or '0'), wholeFrom(field[5])
   local sound = base and start and next and base <= start and start <= next
   sound = sound and wholeFrom(field[7] or '0') and amountFrom(field[8] or '0')
   first = first or sound and start - base or 0
