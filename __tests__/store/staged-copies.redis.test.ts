@@ -1,0 +1,101 @@
+import { Redis } from "ioredis";
+import { logSum, sessionKeys } from "../../src/redis/keys.js";
+import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
+import type { CopiedTurn, CopyPage } from "../../src/store/copies.js";
+import { record, texts } from "../../testing/session-store/store-case.js";
+import type { NewRecord } from "../../src/store/session-writes.js";
+import { interceptedClient } from "../../testkit/proxies/intercepted-client.js";
+import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+
+const source = { id: "s" };
+const copy = { id: "copy" };
+const list = ["a", "b", "c", "d", "e"].map((id) => record(id));
+const turn = "turn-name-0001";
+
+describe("A copy that is made of two pages", () => {
+  let client: Redis;
+  let keyPrefix: string;
+  let store: RedisSessionStore;
+  beforeAll(() => {
+    client = new Redis(sharedRedisUrl());
+  });
+  beforeEach(async () => {
+    keyPrefix = uniquePrefix();
+    store = new RedisSessionStore({ client, keyPrefix });
+    await store.append(source, { records: list });
+  });
+  afterAll(() => client.disconnect());
+
+  const pageOf = (records: readonly NewRecord[], turns: readonly CopiedTurn[] = []) => ({
+    records: records.map((each) => ({ record: each.record, identity: each })),
+    turns,
+  });
+  const staged = () => client.keys(`${keyPrefix}:*:staged:*`);
+
+  /** Makes the copy, page by page; `between` is called before the second page. */
+  async function made(
+    pages: readonly [Omit<CopyPage, "before">, Omit<CopyPage, "before">],
+    { by = store, between }: { by?: RedisSessionStore; between?: () => Promise<unknown> } = {},
+  ) {
+    const state = (await store.copies.read(source))!;
+    return by.copies.create(copy, {
+      base: 0,
+      pages: async function* () {
+        yield { ...pages[0], before: undefined };
+        await between?.();
+        yield { ...pages[1], before: pages[0].records.at(-1)! };
+      },
+      finish: async () => ({ ...state, discardedTurns: [] }),
+    });
+  }
+  const halves = [pageOf(list.slice(0, 2)), pageOf(list.slice(2))] as const;
+
+  it("is that of its records, also where each page is sent twice", async () => {
+    const twice = interceptedClient(client, async (send, args) => {
+      const result = await send();
+      return args.some((arg) => /^\{.*"from":/.test(String(arg))) ? send() : result;
+    });
+    expect(await made(halves, { by: new RedisSessionStore({ client: twice, keyPrefix }) })).toMatchObject({ next: 5 });
+    expect(await store.readView(copy)).toMatchObject({ damaged: false, records: texts(list) });
+    expect(Number(await client.hget(sessionKeys(keyPrefix, "copy").state, "sum"))).toBe(logSum(texts(list)));
+    expect(await store.append(copy, { records: list })).toMatchObject({ appended: 0, duplicates: 5 });
+  });
+
+  it("expires while it is incomplete, and is not made of its second page alone", async () => {
+    const between = async () => {
+      const keys = await staged();
+      const lives = await Promise.all(keys.map((key) => client.pttl(key)));
+      expect(lives).toHaveLength(3);
+      expect(Math.min(...lives)).toBeGreaterThan(60_000);
+      await client.unlink(keys);
+    };
+    expect(await made(halves, { between })).toBeUndefined();
+    expect(await staged()).toEqual([]);
+    expect((await store.readView(copy)).epoch).toBe("");
+  });
+
+  it("has one mark for a turn on both, which is done with its last record", async () => {
+    const marks = (doneAt: number): [CopiedTurn, CopiedTurn] => [
+      { name: turn, count: 1, first: 1, doneAt },
+      { name: turn, count: 2, first: 2, doneAt },
+    ];
+    const [first, second] = marks(3);
+    await made([pageOf(list.slice(0, 2), [first]), pageOf(list.slice(2), [second])]);
+    expect(await store.beside.readTurn(copy, turn)).toMatchObject({
+      done: true,
+      count: 3,
+      first: 1,
+      records: texts(list.slice(1, 4)),
+    });
+  });
+
+  it("is whole where two records have one id", async () => {
+    const again = [record("x"), record("x", { text: "more" })];
+    await made([pageOf(again), pageOf([record("x", { text: "and more" }), record("y")])]);
+    expect(await store.readView(copy)).toMatchObject({ damaged: false, next: 4 });
+    const names = await client.hkeys(sessionKeys(keyPrefix, "copy").ids);
+    expect(names).toHaveLength(5);
+    expect(names.every((name) => name.length === 14)).toBe(true);
+    expect(await store.append(copy, { records: [record("x"), record("y")] })).toMatchObject({ duplicates: 2 });
+  });
+});
