@@ -95,12 +95,14 @@ describe("A write to a session of an owner whom it does not name", () => {
     expect(Math.abs((listed?.expiresAt ?? 0) - ((owner && expiresAt) ?? 0))).toBeLessThan(1_000);
   });
 
-  it.each(Object.entries(writes))("is the same if it is carried out twice: %s", async (_, write) => {
+  it.each(Object.entries(writes))("is the same if it is carried out twice: %s", async (name, write) => {
     const seen = async (by: RedisClient) => {
       const { result, details, listed } = await written(write, by);
       // A session without an owner is in no list, but its entry may be there until somebody looks at it.
       const isListed = details?.owner !== undefined && listed?.updatedAt === details.updatedAt;
-      return [typeof result, details?.messages, details?.rounds, details?.label, details?.owner, isListed];
+      // A new epoch is random.
+      const answer = typeof result === "string" && name !== "restart" ? result : typeof result;
+      return [answer, details?.messages, details?.rounds, details?.label, details?.owner, isListed];
     };
     expect(await seen(repeating)).toEqual(await seen(client));
   });

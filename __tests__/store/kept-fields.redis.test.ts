@@ -101,6 +101,9 @@ describe("What Redis keeps of a session", () => {
     const view = await store.readView(session);
     const discard = { forget: chat.map(({ id }) => id), turns: names, remember: { count: 9, seconds: 600 } };
     await store.commitReduction(session, { ...asRead(view), start: 4, head: "", headCount: 0, discard });
+    expect((await store.copies.read(session))!.discardedTurns).toEqual(
+      names.map((name, index) => ({ name, done: true, count: 2, first: 2 * index })),
+    );
     await forkOf(store, session, { id: "copy" }, { copyRecord });
     for (const name of names) {
       expect(await store.beside.readTurn({ id: "copy" }, name)).toMatchObject({ done: true, records: [] });
@@ -234,5 +237,69 @@ describe("What Redis keeps of a session", () => {
     await store.beside.giveBackHold(session, "second");
     expect(await wish("third")).toMatchObject({ isHeld: true });
     expect(await client.hget(keysOf("s").state, "waiters")).toBeNull();
+  });
+
+  it("is gone where all of it is rewound, with the head in front", async () => {
+    await store.append(session, { records: chat });
+    const reduced = { ...asRead(await store.readView(session)), start: 2, head: "summary", headCount: 1 };
+    await store.commitReduction(session, reduced);
+    const forget = chat.map(({ id }) => id);
+    await store.edits.rewind(session, { ...asRead(await store.readView(session)), to: 0, forget });
+    const { log, ids, state } = keysOf("s");
+    expect(await client.exists(log, ids, state)).toBe(0);
+  });
+
+  it("is not seen as a whole where its beginning left the view, also without a head", async () => {
+    await store.append(session, { records: chat });
+    const isWhole = async () => (await store.beside.readStats(session))?.isWhole;
+    expect(await isWhole()).toBe(true);
+    const reduced = async () => ({ ...asRead(await store.readView(session)), start: 2, head: "", headCount: 0 });
+    await store.commitReduction(session, await reduced());
+    expect(await isWhole()).toBe(false);
+    await store.commitReduction(session, { ...(await reduced()), discard: { forget: ["q1", "a1"] } });
+    expect(await isWhole()).toBe(false);
+  });
+
+  it("names times and fences by the server's clock, to the millisecond and the microsecond", async () => {
+    await store.append(session, { records: chat });
+    const micros = async () => {
+      const [seconds, rest] = await client.time();
+      return Number(seconds) * 1_000_000 + Number(rest);
+    };
+    const before = await micros();
+    await store.beside.takeHold(session, hold);
+    const after = await micros();
+    const [, ends, fence] = (await client.hget(keysOf("s").state, "holder"))!.split(" ").map(Number);
+    expect(fence).toBeGreaterThanOrEqual(before);
+    expect(fence).toBeLessThanOrEqual(after);
+    expect(ends! - hold.holdMs).toBeGreaterThanOrEqual(Math.floor(before / 1_000));
+    expect(ends! - hold.holdMs).toBeLessThanOrEqual(after / 1_000);
+  });
+
+  it("has a line that stays while its first takes the hold", async () => {
+    const wish = (ticket: string) => store.beside.takeHold(session, { ...hold, graceMs: 60_000, ticket });
+    for (const ticket of ["first", "second", "third"]) {
+      await wish(ticket);
+    }
+    await store.beside.giveBackHold(session, "first");
+    expect(await wish("second")).toMatchObject({ isHeld: true });
+    expect(await wish("fourth")).toMatchObject({ isHeld: false, ahead: 1 });
+  });
+
+  it("is held by the writer of a turn that is open, and by nobody for one that is done", async () => {
+    const name = "turn-name-0001";
+    const take = { ...hold, ticket: "reader" };
+    await store.append(session, { records: chat.slice(0, 1), turn: { name, stored: 0, done: false } });
+    expect((await store.readView(session, { turn: name, take })).place).toMatchObject({ isHeld: true });
+    await store.beside.giveBackHold(session, "reader");
+    await store.append(session, { records: chat.slice(1), turn: { name, stored: 1, done: true } });
+    expect((await store.readView(session, { turn: name, take })).place).toBeUndefined();
+  });
+
+  it("has no time of its beginning or of its last write where none is kept", async () => {
+    await store.append(session, { records: chat });
+    await client.hdel(keysOf("s").state, "created", "updated");
+    const stats = await store.beside.readStats(session);
+    expect([stats?.createdAt, stats?.updatedAt]).toEqual([undefined, undefined]);
   });
 });

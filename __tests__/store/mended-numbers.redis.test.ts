@@ -52,6 +52,8 @@ const whole: readonly (readonly [what: string, damage: Numbers, mended: Numbers]
 describe("The numbers of a session, by a rebuild", () => {
   let client: Redis;
   let store: RedisSessionStore;
+  /** Has read nothing of the session. */
+  let stranger: RedisSessionStore;
   let keys: SessionKeys;
   beforeAll(() => {
     client = new Redis(sharedRedisUrl());
@@ -59,6 +61,7 @@ describe("The numbers of a session, by a rebuild", () => {
   beforeEach(async () => {
     const keyPrefix = uniquePrefix();
     store = new RedisSessionStore({ client, keyPrefix });
+    stranger = new RedisSessionStore({ client, keyPrefix });
     keys = sessionKeys(keyPrefix, "s");
     await store.append({ id: "s", hold: { epoch: "", token: 5 } }, { records: chat });
     const view = await store.readView({ id: "s" });
@@ -80,7 +83,9 @@ describe("The numbers of a session, by a rebuild", () => {
 
   it.each(whole)("keeps what is sound of them: %s", async (_, damage, mended) => {
     await damaged(damage);
-    expect((await store.readView({ id: "s" })).records).toEqual(texts(chat.slice(await firstSeen())));
+    for (const reader of [store, stranger]) {
+      expect((await reader.readView({ id: "s" })).records).toEqual(texts(chat.slice(await firstSeen())));
+    }
     expect(await store.beside.readStats({ id: "s" })).toMatchObject({ damaged: await areWrong() });
     await store.edits.rebuild({ id: "s" }, identify);
     expect(await stored()).toEqual({ ...sound, ...damageKept(damage), ...mended });
@@ -147,11 +152,14 @@ describe("The numbers of a session, by a rebuild", () => {
       [{ base: null }, []],
       [{ base: "x" }, chat.slice(4)],
       [{ start: "1" }, chat.slice(4)],
+      [{ start: "3" }, chat.slice(4)],
       [{ start: "1", base: null }, chat.slice(5)],
     ];
     for (const [numbers, left] of seen) {
       await damaged(numbers);
       expect(await store.readView({ id: "s" })).toMatchObject({ damaged: true, records: texts(left) });
+      const anew = new RedisSessionStore({ client, keyPrefix: keys.log.split(":{")[0]! });
+      expect(await anew.readView({ id: "s" })).toMatchObject({ damaged: true, records: texts(left) });
       await store.edits.rebuild({ id: "s" }, identify);
       expect(await stored()).toMatchObject({ base: "4", start: "4", next: "6", rounds: "1" });
     }

@@ -156,6 +156,8 @@ describe("The marks of turns in Redis", () => {
       await appendTurn(store, 1, { count: 1, done: false });
       await discard(store, 1);
       await appendTurn(store, 1, { count: 1, done: false });
+      const [discarded] = (await store.copies.read({ id: session }))!.discardedTurns;
+      expect(discarded).toEqual({ name: nameOf(1), done: false, count: 2, first: 0 });
       const copyRecord = (record: string) => ({ record, identity: identify(record) });
       await forkOf(store, { id: session }, { id: "copy" }, { copyRecord });
       expect(await store.beside.readTurn({ id: "copy" }, nameOf(1))).toMatchObject({ done: false, count: 1, first: 1 });
@@ -191,6 +193,49 @@ describe("The marks of turns in Redis", () => {
       expected[turn] = { done: true, count: 3, first: turn };
       const { turns: found } = await store.copies.readMarks({ id: session }, { turns: names });
       expect(found).toEqual(expected);
+    }
+  });
+
+  it("lie in one field where their names do not differ in the characters by which fields are divided", async () => {
+    const keyPrefix = uniquePrefix();
+    const store = new RedisSessionStore({ client, keyPrefix });
+    const count = 120;
+    const names = Array.from({ length: count }, (_, index) => `aaaaaa${String(index).padStart(8, "b")}`);
+    for (const [index, name] of names.entries()) {
+      await store.append({ id: session }, { records: [recordOf(index, 0)], turn: { name, stored: 0, done: true } });
+    }
+    const marks = names.map((_, first) => ({ done: true, count: 1, first }));
+    expect((await store.copies.readMarks({ id: session }, { turns: names })).turns).toEqual(marks);
+    const { ids } = sessionKeys(keyPrefix, session);
+    expect((await client.hget(ids, "[turns:111111]"))!.length).toBeGreaterThan(800);
+    const fields = await client.hkeys(ids);
+    expect(fields.every((name) => name.length === 14)).toBe(true);
+  });
+
+  it("are less by what a replaced tail takes from them", async () => {
+    for (const count of [1, 40]) {
+      for (const store of [new InMemorySessionStore(), new RedisSessionStore({ client, keyPrefix: uniquePrefix() })]) {
+        const others = Array.from({ length: count }, (_, index) => 100 + index);
+        for (const turn of others) {
+          await appendTurn(store, turn, { count: 1, done: false });
+        }
+        await appendTurn(store, 1, { count: 3, done: true });
+        await appendTurn(store, 2, { count: 2, done: true });
+        // Each mark is written behind those of before.
+        for (const turn of others) {
+          await appendTurn(store, turn, { count: 0, done: true });
+        }
+        const turns = [1, 2, 2, 1].map((removed, index) => ({ name: nameOf(index + 1), removed }));
+        const forget = [recordOf(1, 2), recordOf(2, 0), recordOf(2, 1)].map(({ id }) => id);
+        const cut = { ...asRead(await store.readView({ id: session })), to: count + 2, forget, turns };
+        await store.edits.replaceTail({ id: session }, { cut, records: [recordOf(5, 0)] });
+        const names = [1, 2, 3, 4, ...others].map(nameOf);
+        expect((await store.copies.readMarks({ id: session }, { turns: names })).turns).toEqual([
+          { done: false, count: 2, first: count },
+          ...[undefined, undefined, undefined],
+          ...others.map((_, first) => ({ done: true, count: 1, first })),
+        ]);
+      }
     }
   });
 

@@ -78,4 +78,23 @@ describe("The index of a session's ids", () => {
     const copyRecord = (text: string) => ({ record: text, identity: identify(text) });
     await expect(forkOf(store, session, { id: "copy" }, { copyRecord })).rejects.toMatchObject({ code: "damaged" });
   });
+
+  it("has no page around a message that is gone, or stands where none can", async () => {
+    await store.append(session, { records: chat });
+    const discard = { forget: ["q1"], remember: { count: 9, seconds: 600 } };
+    const reduced = { ...asRead(await store.readView(session)), start: 1, head: "", headCount: 0, discard };
+    await store.commitReduction(session, reduced);
+    await client.hset(keys.ids, idHash("q2"), `${chat[2]!.digest}4`, idHash("a2"), `${chat[3]!.digest}9`);
+    for (const id of ["unknown", "q1", "q2", "a2"]) {
+      expect(await store.beside.readPage(session, { around: id, limit: 1 })).toBeUndefined();
+      expect(await store.beside.readPage(session, { since: id, limit: 1 })).toBeUndefined();
+    }
+    expect(await store.beside.readPage(session, { around: "a1", limit: 1 })).toMatchObject({ from: 1, to: 2 });
+  });
+
+  it("counts the view as the whole log where the state is lost", async () => {
+    await store.append(session, { records: chat });
+    await client.unlink(keys.state);
+    expect(await store.beside.readStats(session)).toMatchObject({ damaged: true, messages: 4, viewMessages: 4 });
+  });
 });

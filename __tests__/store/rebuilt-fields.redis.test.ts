@@ -1,0 +1,103 @@
+import { Redis } from "ioredis";
+import type { RedisClient } from "../../src/redis/client.js";
+import { sessionKeys, type SessionKeys } from "../../src/redis/keys.js";
+import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
+import { ownerField } from "../../src/redis/stored-fields.js";
+import { asRead, human, record, texts } from "../../testing/session-store/store-case.js";
+import { interceptedClient } from "../../testkit/proxies/intercepted-client.js";
+import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+
+const session = { id: "s" };
+const chat = [human("q1"), record("a1"), human("q2"), record("a2")];
+const other = record("b2");
+const identify = (text: string) => [...chat, other].find((item) => item.record === text);
+
+describe("What a rebuild leaves in Redis", () => {
+  let client: Redis;
+  let keyPrefix: string;
+  let store: RedisSessionStore;
+  let keys: SessionKeys;
+  beforeAll(() => {
+    client = new Redis(sharedRedisUrl());
+  });
+  beforeEach(() => {
+    keyPrefix = uniquePrefix();
+    store = new RedisSessionStore({ client, keyPrefix });
+    keys = sessionKeys(keyPrefix, "s");
+  });
+  afterAll(() => client.disconnect());
+  const lives = () => Promise.all([keys.log, keys.ids, keys.state].map((key) => client.pttl(key)));
+
+  it("is nothing where only ids were left", async () => {
+    await store.append(session, { records: chat });
+    await client.unlink(keys.log, keys.state);
+    await store.edits.rebuild(session, identify);
+    expect(await client.exists(keys.log, keys.ids, keys.state)).toBe(0);
+  });
+
+  it("has no ids without a message", async () => {
+    for (const owner of [undefined, "ann"]) {
+      await store.beside.writeSide({ ...session, ...(owner && { owner }) }, { set: { note: "x" } });
+      await store.edits.rebuild(session, identify);
+      expect(await client.exists(keys.log, keys.ids)).toBe(0);
+    }
+  });
+
+  it("names the owner beside the ids", async () => {
+    await store.append({ ...session, owner: "ann" }, { records: chat });
+    await client.unlink(keys.ids);
+    await store.edits.rebuild(session, identify);
+    expect(await client.hget(keys.ids, ownerField)).toBe("ann");
+  });
+
+  it("names each key once that the session needs, and none where it needs none", async () => {
+    await store.append(session, { records: chat });
+    await store.edits.rebuild(session, identify);
+    expect(await client.hexists(keys.state, "key")).toBe(0);
+    await client.hset(keys.state, "key", "of-head of-records");
+    const sealed = (text: string) => ({ ...identify(text)!, key: text === chat[0]!.record ? "of-records" : "older" });
+    await store.edits.rebuild(session, sealed);
+    expect(await client.hget(keys.state, "key")).toBe("of-head of-records older");
+  });
+
+  it("expires like the log, or never", async () => {
+    await store.append(session, { records: chat });
+    await client.pexpire(keys.state, 60_000);
+    await store.edits.rebuild(session, identify);
+    expect(await lives()).toEqual([-1, -1, -1]);
+    await client.pexpire(keys.log, 60_000);
+    await store.edits.rebuild(session, identify);
+    const found = await lives();
+    expect(Math.min(...found)).toBeGreaterThan(30_000);
+    expect(Math.max(...found)).toBeLessThanOrEqual(60_000);
+  });
+
+  it("knows what another process wrote while the log was read", async () => {
+    await store.append(session, { records: chat });
+    let isFirst = true;
+    const slow = interceptedClient(client, async (send, args) => {
+      if (isFirst && args.some((arg) => String(arg).includes('"newRev"'))) {
+        isFirst = false;
+        await store.edits.rewind(session, { ...asRead(await store.readView(session)), to: 3, forget: ["a2"] });
+        await store.append(session, { records: [other] });
+      }
+      return send();
+    });
+    await new RedisSessionStore({ client: slow, keyPrefix }).edits.rebuild(session, identify);
+    expect(isFirst).toBe(false);
+    const written = [...chat.slice(0, 3), other];
+    expect(await store.append(session, { records: written })).toMatchObject({ appended: 0, duplicates: 4 });
+    expect((await store.readLog(session)).records).toEqual(texts(written));
+  });
+
+  it("is the same if it is carried out twice, of a session that has no owner", async () => {
+    await store.append(session, { records: chat });
+    await client.unlink(keys.state);
+    const twice = interceptedClient(client, async (send, args) => {
+      await (args.some((arg) => String(arg).includes('"newRev"')) && send());
+      return send();
+    }) as unknown as RedisClient;
+    await new RedisSessionStore({ client: twice, keyPrefix }).edits.rebuild(session, identify);
+    expect(await store.readView(session)).toMatchObject({ damaged: false, records: texts(chat) });
+  });
+});
