@@ -229,6 +229,11 @@ const others: readonly [option: string, message: string, call: Call][] = [
     (store) => store.beside.writeSide({ ...s, hold: { epoch: "", token: 0.5 } }, { set: { a: "1" } }),
   ],
   [
+    "hold.token",
+    '"hold.token" must be an integer of 0 or more; got 0.5.',
+    (store) => store.edits.rewind({ ...s, hold: { epoch: "e", token: 0.5 } }, { ...read, to: 0, forget: [] }),
+  ],
+  [
     "side.set",
     'The values of "side.set" must be strings; got 7.',
     (store) => writeSide(store, { set: { a: 7 as never } }),
