@@ -696,8 +696,10 @@ if base + length > 5e13 then base = 0 end
 next = base + length
 local start = math.max(number.start or base, base)
 local isBeyond = start > next
-if isBeyond then redis.call('HDEL', state, 'head', 'headCount') end
-if isBeyond or not number.start then start = base end
+if isBeyond then
+redis.call('HDEL', state, 'head', 'headCount')
+start = base
+end
 local rounds = number.rounds or roundsInLog
 if length > 0 and (not whole or rounds < roundsInLog) or rounds > next then rounds = roundsInLog end
 if not whole or isBeyond or not amountFrom(text.tokens) then

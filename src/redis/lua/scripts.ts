@@ -647,7 +647,7 @@ export const nameOwnerAt5: ScriptPart = {
   line: 5,
   text: `\
 local function nameOwner(s)
-if s.owner and s.length > 0 then redis.call('HSET', KEYS[2], '[owner]', s.owner) end
+if s.length > 0 then redis.call('HSET', KEYS[2], '[owner]', s.owner) end
 end`,
 };
 
@@ -691,9 +691,9 @@ export const noteKeyAt4: ScriptPart = {
   text: `\
 local function noteKey(request, stored, set)
 local current = request.keys and request.keys.current
-if not current or stored and stored:match('%S+') == current then return end
+if not current or stored:match('%S+') == current then return end
 local names = current
-for name in (stored or ''):gmatch('%S+') do
+for name in stored:gmatch('%S+') do
 if name ~= current and name:byte(1) ~= 42 then names = names .. ' ' .. name end
 end
 set('key', names)

@@ -26,8 +26,10 @@ local function mend(length, roundsInLog)
   next = base + length
   local start = math.max(number.start or base, base)
   local isBeyond = start > next
-  if isBeyond then redis.call('HDEL', state, 'head', 'headCount') end
-  if isBeyond or not number.start then start = base end
+  if isBeyond then
+    redis.call('HDEL', state, 'head', 'headCount')
+    start = base
+  end
   local rounds = number.rounds or roundsInLog
   if length > 0 and (not whole or rounds < roundsInLog) or rounds > next then rounds = roundsInLog end
   if not whole or isBeyond or not amountFrom(text.tokens) then

@@ -3,5 +3,5 @@
 --- @const ownerField
 
 local function nameOwner(s)
-  if s.owner and s.length > 0 then redis.call('HSET', KEYS[2], ownerField, s.owner) end
+  if s.length > 0 then redis.call('HSET', KEYS[2], ownerField, s.owner) end
 end

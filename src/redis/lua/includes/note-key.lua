@@ -3,9 +3,9 @@
 
 local function noteKey(request, stored, set)
   local current = request.keys and request.keys.current
-  if not current or stored and stored:match('%S+') == current then return end
+  if not current or stored:match('%S+') == current then return end
   local names = current
-  for name in (stored or ''):gmatch('%S+') do
+  for name in stored:gmatch('%S+') do
     if name ~= current and name:byte(1) ~= 42 then names = names .. ' ' .. name end
   end
   set('key', names)
