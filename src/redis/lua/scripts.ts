@@ -81,7 +81,7 @@ end
 local begins = not own and text:find(turn .. ':', 1, true)
 if own then size, place = own:match('^t(%d%d%d%d%d%d%d)(%d+)$') end
 if begins then size, place, ends = text:match('^t(%d+)@(%d+) ()', begins + #turn + 1) end
-expected = expected and size and size + 0 == stored + 0
+expected = expected and size and size + 0 == stored + 0 and place + 0 <= 5e13
 if expected and (own or not begins and known + count <= 32) then
 markField, mark = turn, string.format('%s%07d%s', kind, stored + count, place)
 elseif expected then
