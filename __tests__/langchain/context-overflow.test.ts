@@ -118,6 +118,11 @@ it.each([
   ["input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000", { window: 200_000, tokens: 190_000 }],
   ["Your input exceeds the context window of this model.", {}],
   ["These messages exceed its context limit.", {}],
+  [
+    "This model's maximum context length is 8192 tokens. You requested 9000 tokens (8000 in the messages, 1000 more).",
+    { window: 8_192, tokens: 8_000 },
+  ],
+  ["This model's maximum context length is 8192 tokens. You requested 9000 tokens.", { window: 8_192, tokens: 9_000 }],
   ["Rate limit of 8192 tokens per minute exceeded", undefined],
 ])("reads %s", (words, found) => {
   expect(refusalIn(new Error(words))).toEqual(found);

@@ -1,4 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
+import { RunnableLambda } from "@langchain/core/runnables";
 import {
   contextWindow,
   InMemorySessionStore,
@@ -9,6 +10,7 @@ import {
 import { sessionOf } from "../../src/memory/redis-chat-message-history.js";
 import { commitHistory, fitHistory, fitRefused, fitRequest } from "../../src/turns/fit-window.js";
 import { openTurn } from "../../src/turns/open-turn.js";
+import { countMessages } from "../../src/tokens/counted-messages.js";
 import { ai, human, tool } from "../support/messages.js";
 
 /** Commits late, and not at all where that is to fail. */
@@ -27,13 +29,14 @@ class LateStore extends InMemorySessionStore {
   }
 }
 
-async function sceneOf(count: number, options: ContextWindowOptions = {}) {
+async function sceneOf(count: number, options: ContextWindowOptions = {}, reduceWhen?: "background") {
   const events: MemoryEvent[] = [];
   const store = new LateStore();
   const memory = new RedisChatMemory({
     store,
     reducer: contextWindow({ maxInputTokens: 600, reserveForAnswer: 0, safetyMargin: 0, ...options }),
     onEvent: (event) => void events.push(event),
+    ...(reduceWhen && { reduceWhen }),
   });
   const history = memory.history("s");
   // This memory's own writes would be reduced.
@@ -49,7 +52,7 @@ async function sceneOf(count: number, options: ContextWindowOptions = {}) {
   const fit = async (id: string) =>
     fitHistory(session, { source, opened: await open(id), model: undefined, config: {} });
   const types = () => events.map(({ type }) => type);
-  return { events, types, store, history, session, source, window, reductions, open, fit };
+  return { events, types, store, memory, history, session, source, window, reductions, open, fit };
 }
 
 const view = async ({ store }: { readonly store: LateStore }) => {
@@ -86,13 +89,82 @@ describe("the request of a turn", () => {
     expect(fitted).toMatchObject({ messages, reduction: undefined });
   });
 
-  it("fits also where its own result has to be shortened for that", async () => {
+  it("tells the sizes of its history, before and after", async () => {
+    const { session, window } = await sceneOf(0);
+    const rounds = Array.from({ length: 40 }, (_, at) => [human(`why? ${at}`), ai("so. ".repeat(20))]).flat();
+    const request = { besides: [human("now? ".repeat(20))] };
+    const { messages, reduction } = await fitRequest(session, { window, messages: rounds, request, trace: undefined });
+    const { tokenCounter } = window;
+    // Without what a request takes besides its messages.
+    const tokens = async (list: readonly BaseMessage[]) =>
+      (await countMessages(tokenCounter, list)) - tokenCounter.perRequest;
+    expect(reduction).toMatchObject({
+      before: { messages: 80, tokens: await tokens(rounds) },
+      after: { messages: messages.length, tokens: await tokens(messages) },
+    });
+    expect(rounds.slice(-messages.length)).toEqual(messages);
+  });
+
+  it("fits also where its own results could be shortened, which are sent whole", async () => {
     const { session, window } = await sceneOf(0);
     const rounds = Array.from({ length: 12 }, (_, at) => [human(`why? ${at}`), ai("so. ".repeat(20))]).flat();
-    const besides: BaseMessage[] = [human("look"), ai("", { calls: ["c"] }), tool("c", "word ".repeat(450))];
-    const fitted = await fitRequest(session, { window, messages: rounds, request: { besides }, trace: undefined });
+    const steps = [1, 2, 3, 4, 5].flatMap((at) => [
+      ai("", { calls: [`c${at}`] }),
+      tool(`c${at}`, "word ".repeat(at === 1 ? 300 : 1)),
+    ]);
+    const request = { besides: [human("look"), ...steps] };
+    const fitted = await fitRequest(session, { window, messages: rounds, request, trace: undefined });
     expect(fitted.measured!.size.tokens).toBeLessThanOrEqual(600);
     expect(rounds).toEqual(expect.arrayContaining([...fitted.messages]));
+  });
+
+  it("keeps no round of its history for being the newest where its question is", async () => {
+    const { session, window } = await sceneOf(0);
+    const request = { besides: [human("now? ".repeat(150))] };
+    const messages = [human("why? ".repeat(200)), ai("so.")];
+    const fitted = await fitRequest(session, { window, messages, request, trace: undefined });
+    expect(fitted.messages).toEqual([]);
+  });
+
+  it("is sent as it is where the window is not known", async () => {
+    const { session, types } = await sceneOf(0);
+    const messages = [human("why? ".repeat(900))];
+    const given = { window: contextWindow() as never, messages, request: {}, trace: undefined };
+    expect(await fitRequest(session, given)).toEqual({ messages, measured: undefined, reduction: undefined });
+    expect(types()).toEqual([]);
+  });
+
+  it("is sent as it is where a reducer fails, which is said", async () => {
+    const { session, window, reductions, events } = await sceneOf(0, { trigger: { messages: 1 } });
+    const given = { window, messages: [human("q"), ai("a")], request: {}, trace: undefined };
+    const error = new Error("broken");
+    reductions.mockRejectedValueOnce(error);
+    expect(await fitRequest(session, given)).toMatchObject({ messages: given.messages, reduction: undefined });
+    expect(events[0]).toMatchObject({ type: "reduction_failed", sessionId: "s", error });
+  });
+
+  it("reports a summary that failed", async () => {
+    const model = RunnableLambda.from(() => Promise.reject<string>(new Error("no model")));
+    const { session, window, events } = await sceneOf(0, { summary: { model: model as never } });
+    const messages = Array.from({ length: 40 }, (_, at) => [human(`why? ${at}`), ai("so. ".repeat(20))]).flat();
+    await fitRequest(session, { window, messages, request: { besides: [human("now?")] }, trace: undefined });
+    expect(events.map(({ type }) => type)).toContain("reduction_failed");
+  });
+
+  it("is stored later with reduceWhen: background", async () => {
+    const scene = await sceneOf(30, {}, "background");
+    await scene.fit("new");
+    expect(scene.store.commits).toBe(0);
+    await scene.memory.drain();
+    expect(scene.store.commits).toBe(1);
+  });
+
+  it("that was refused as too long is not tried again where nothing can leave", async () => {
+    const { session, source, events } = await sceneOf(0);
+    const failed = { source, messages: [human("q")], request: {}, trace: undefined };
+    const error = new Error("prompt is too long: 700 tokens > 600 maximum");
+    expect(await fitRefused(session, { ...failed, error }).catch(() => undefined)).toBeUndefined();
+    expect(events.filter((event) => event.type === "context_overflow" && event.retried)).toEqual([]);
   });
 
   it("that failed for another reason is not tried again, and tells nothing", async () => {

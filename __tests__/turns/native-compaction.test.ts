@@ -108,10 +108,22 @@ describe("a provider that compacts on demand", () => {
     expect([asked, types()]).toEqual([[], []]);
   });
 
-  it("is not asked by another adapter, which is said", async () => {
+  it.each<[string, object]>([
+    ["of another provider", { _llmType: () => "another", invocationKwargs: {} }],
+    ["that takes no fields", { _llmType: () => "anthropic" }],
+    ["without a kind", { invocationKwargs: {} }],
+  ])("is not asked by a model %s, which is said", async (_, model) => {
+    const { asked, compact, events } = await sceneOf(talk());
+    await compact(model);
+    expect(asked).toEqual([]);
+    const error = expect.objectContaining({ option: "summary" }) as unknown;
+    expect(events).toEqual([expect.objectContaining({ type: "reduction_failed", error })]);
+  });
+
+  it("is not asked, and nothing is said, where the model's own fields ask it", async () => {
     const { asked, compact, types } = await sceneOf(talk());
-    await compact({ _llmType: () => "another", invocationKwargs: {} });
-    expect([asked, types()]).toEqual([[], ["reduction_failed"]]);
+    await compact({ _llmType: () => "openai", modelKwargs: { context_management: [{ type: "compaction" }] } });
+    expect([asked, types()]).toEqual([[], []]);
   });
 
   it("is not asked for messages that left the view meanwhile", async () => {
@@ -157,11 +169,12 @@ describe("a provider's compaction", () => {
   });
 
   it("is stored by another try where others were first, without being made again", async () => {
-    const { store, compact, shown, asked, types } = await sceneOf(talk());
+    const { store, compact, shown, asked, events } = await sceneOf(talk());
     store.contests = 2;
     await compact(anthropic());
     expect([await shown(), asked.length]).toEqual([[block], 1]);
-    expect(types()).toEqual(["reduced"]);
+    const sizes = { before: { messages: 4 }, after: { messages: 1 } };
+    expect(events).toMatchObject([{ type: "reduced", ...sizes }]);
   });
 
   it("is given up where others are first each time, which is said", async () => {

@@ -10,7 +10,7 @@ interface LogRequest {
   readonly limit?: number;
 }
 
-/** Notes which parts of the log are read; the record at `unreadable` cannot be decoded. */
+/** Notes which parts of the log are read; the record at `unreadable` cannot be decoded, though it holds words. */
 class NotingStore extends InMemorySessionStore {
   readonly logs: LogRequest[] = [];
   unreadable = -1;
@@ -22,7 +22,10 @@ class NotingStore extends InMemorySessionStore {
       throw this.failing;
     }
     const page = await super.readLog(...given);
-    return { ...page, records: page.records.map((record, at) => (page.from + at === this.unreadable ? "?" : record)) };
+    return {
+      ...page,
+      records: page.records.map((record, at) => (page.from + at === this.unreadable ? "needle" : record)),
+    };
   }
 }
 

@@ -3,6 +3,7 @@ import { RedisChatMessageHistory, sessionOf } from "../../src/memory/redis-chat-
 import { summaryMessage, summaryText } from "../../src/messages/summary-message.js";
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
 import { ChatHistoryReducer } from "../../src/reducers/chat-history-reducer.js";
+import { contextWindow } from "../../src/entries/index.js";
 import { openTurn } from "../../src/turns/open-turn.js";
 import { readableTurn, reducedTurn } from "../../src/turns/readable-turn.js";
 import { ai, human, system, tool } from "../support/messages.js";
@@ -107,6 +108,19 @@ describe("a turn behind a compaction that only another provider can read", () =>
     expect(JSON.stringify(before)).toContain("They talked.");
   });
 
+  it("is told what a reducer wrote beside the transcript that is no summary", async () => {
+    const store = new InMemorySessionStore();
+    const note = system("Noted.");
+    const reducing = { sessionId: "s", store, reducer: (messages: BaseMessage[]) => [note, ...messages.slice(-1)] };
+    await new RedisChatMessageHistory(reducing).addMessages(early);
+    const history = new RedisChatMessageHistory({ sessionId: "s", store });
+    await history.addMessages([sealed("noon")]);
+    const session = sessionOf("test", history);
+    const opened = await openTurn({ session, turnId: undefined, input: [human("And now?", "now")] });
+    const { history: before } = await readableTurn(session, opened, "anthropic");
+    expect(words(before)).toEqual(["Noted.", "Be brief.", "q1", "a1", "q2", "a2", "noon"]);
+  });
+
   it("is told nothing twice of what is stored of itself", async () => {
     const { history, session } = await sessionWith({ messages: [...early, sealed("noon")] });
     const question = human("And now?", "now");
@@ -179,5 +193,16 @@ describe("a turn behind a compaction that only another provider can read", () =>
   it("is not reduced where it can be read as it is", async () => {
     const { opened, reduced, isKept } = await reducedBy((messages) => messages.slice(-1), []);
     expect([reduced, isKept]).toEqual([opened, true]);
+  });
+
+  it("is left to a reducer that fits requests", async () => {
+    const store = new InMemorySessionStore();
+    const history = new RedisChatMessageHistory({ ...{ sessionId: "s", store }, reducer: contextWindow() });
+    await history.addMessages([...early, sealed("noon")]);
+    const session = sessionOf("test", history);
+    const reduce = jest.spyOn(session.context.reducer!, "reduceWithOutcome");
+    const opened = await openTurn({ session, turnId: undefined, input: [human("And now?", "now")] });
+    const reduced = await reducedTurn(session, opened, { adapter: "anthropic", trace: undefined });
+    expect([words(reduced.history), reduce.mock.calls]).toEqual([[...whole, "noon"], []]);
   });
 });

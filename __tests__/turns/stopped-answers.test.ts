@@ -3,6 +3,7 @@ import { AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
 import {
   interruptedAnswer,
   interruptedMessage,
+  isStopListener,
   partialOf,
   SaidSoFar,
   stopSignal,
@@ -76,6 +77,10 @@ describe("the words of a run that was stopped", () => {
     expect(await SaidSoFar.during(config, (heard) => Promise.resolve(heard.last))).toBeUndefined();
   });
 
+  it("are heard before the run goes on", () => {
+    expect(saidSoFar.awaitHandlers).toBe(true);
+  });
+
   it("are those of the model that began last, and of none that has ended", () => {
     const all = new SaidSoFar();
     all.handleLLMNewToken("one", undefined, "1");
@@ -98,6 +103,12 @@ describe("a signal that stops a run", () => {
       ...[undefined, signal, signal],
     ]);
     expect([of({}), of({ externalAbortSignal })]).toEqual([signal, externalAbortSignal]);
+  });
+
+  it("has listeners that are known as this package's", () => {
+    const [own, other] = [() => undefined, () => undefined];
+    whenStopped(new AbortController().signal, own)();
+    expect([isStopListener(own), isStopListener(other)]).toEqual([true, false]);
   });
 
   it("calls once, also where it had aborted before, and not after its end", () => {
