@@ -1,3 +1,4 @@
+import type { HumanMessage } from "@langchain/core/messages";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
 import { redisMemoryMiddleware } from "../../src/agent/middleware.js";
 import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
@@ -55,6 +56,8 @@ describe("invalid options get a typed error that names the option", () => {
     [{ onConflict: "replace" }, "onConflict"],
     [{ onDamage: "ignore" }, "onDamage"],
     [{ tokenCounter: (text: string) => text.length }, "tokenCounter"],
+    [{ tokenCounter: {} }, "tokenCounter"],
+    [{ beforeStore: "redact" }, "beforeStore"],
     [{ onDamage: { record: "throw" } }, "onDamage.record"],
     [{ titles: { model: "gpt" } }, "titles.model"],
     [{ titles: { model: {} } }, "titles.model"],
@@ -74,6 +77,7 @@ describe("invalid options get a typed error that names the option", () => {
     { onDamage: { session: "rebuild", record: "error" } },
     { retention: { discard: { ids: 1, seconds: 1 } } },
     { reducer: "none" },
+    { beforeStore: (message: HumanMessage) => message },
   ] as const)("and others are taken: %j", (options) => {
     expect(errorOf(() => new RedisChatMemory({ store, ...options }))).toEqual({});
   });
@@ -207,6 +211,10 @@ describe("the owner of a session", () => {
     });
   });
 
+  it("may have 512 characters", () => {
+    expect(errorOf(() => memory.history("s", { owner: "x".repeat(512) }))).toEqual({});
+  });
+
   it("may have 512 bytes", async () => {
     const history = memory.history("of the longest", { owner: longest });
     await history.addMessages([human("hello")]);
@@ -231,10 +239,19 @@ describe("the names of a session", () => {
   });
 
   it("may have 1,000 bytes of title and 65,536 of metadata", async () => {
-    const names = { title: "é".repeat(500), metadata: { of: "x".repeat(65_527) } };
     await new RedisChatMemory({ store }).history("labelled").addMessages([human("hello")]);
-    await labelled(names);
-    expect(await new RedisChatMemory({ store }).sessions.get("labelled")).toMatchObject(names);
+    for (const title of ["é".repeat(500), "x".repeat(1_000)]) {
+      const names = { title, metadata: { of: "x".repeat(65_527) } };
+      await labelled(names);
+      expect(await new RedisChatMemory({ store }).sessions.get("labelled")).toMatchObject(names);
+    }
+  });
+
+  it("are not misspelt", () => {
+    expect(errorOf(() => new RedisChatMemory({ store }).history("s", { ownr: "ann" } as never))).toMatchObject({
+      code: "invalid_option",
+      option: "ownr",
+    });
   });
 
   it.each([null, 7, "ann", []])("are no %j", (identity) => {

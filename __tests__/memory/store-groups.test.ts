@@ -57,6 +57,15 @@ describe("a store is checked where it is given", () => {
     expect(() => new RedisChatMemory({ store: storeWith({ edits: true }) })).toThrow('the store\'s "edits" must be');
   });
 
+  it.each([{ owner: "ann" }, { title: "Oslo" }, { metadata: { pinned: true } }])(
+    "a store without lists is refused by a history with %j, which it would not check or keep",
+    (identity) => {
+      const memory = new RedisChatMemory({ store: storeWith({ lists: undefined }) });
+      const expected = { code: "invalid_option", option: "store" };
+      expect(() => memory.history("s", identity)).toThrow(expect.objectContaining(expected));
+    },
+  );
+
   it('onDamage "rebuild" needs a store that can rebuild', () => {
     const store = new MapSessionStore();
     expect(() => new RedisChatMemory({ store, onDamage: "rebuild" })).toThrow('needs a store with "edits"');
