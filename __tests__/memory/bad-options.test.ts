@@ -1,4 +1,4 @@
-import type { HumanMessage } from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
 import { redisMemoryMiddleware } from "../../src/agent/middleware.js";
 import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
@@ -77,7 +77,7 @@ describe("invalid options get a typed error that names the option", () => {
     { onDamage: { session: "rebuild", record: "error" } },
     { retention: { discard: { ids: 1, seconds: 1 } } },
     { reducer: "none" },
-    { beforeStore: (message: HumanMessage) => message },
+    { beforeStore: (message: BaseMessage) => message },
   ] as const)("and others are taken: %j", (options) => {
     expect(errorOf(() => new RedisChatMemory({ store, ...options }))).toEqual({});
   });
