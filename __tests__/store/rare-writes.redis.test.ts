@@ -207,4 +207,12 @@ describe("A rare write to a session", () => {
     expect(part.turn).toEqual({ done: false, count: 4, first: 0, records: texts(chat) });
     expect((await store.append(session, { records: chat, turn: open })).turn?.same).toBe(true);
   });
+
+  it("that bounds side fields keeps the last ones by name of many", async () => {
+    const names = Array.from({ length: 12 }, (_, index) => `f:${30 - index}`);
+    const set = Object.fromEntries(names.map((name) => [name, "x"]));
+    await store.append(session, { records: chat, side: { set, bound: { prefix: "f:", keep: 7 } } });
+    const kept = Object.keys(await store.beside.readSide(session, ""));
+    expect(kept.sort()).toEqual([...names].sort().slice(-7));
+  });
 });
