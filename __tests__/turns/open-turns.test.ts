@@ -58,11 +58,11 @@ const step = [ai("", { calls: ["c"], id: "call" }), Object.assign(tool("c", "fou
 describe("a turn that is stored", () => {
   it("begins with all messages that its user sent at once", async () => {
     const { history, open } = sceneOf();
-    const input = [...round("1"), human("first", "f"), human("second", "s")];
+    const input = [...round("1"), human("first", "f"), human("second", "s"), human("third", "t")];
     await history.append([...input, ai("answer")]);
     expect(shown(await open(input))).toEqual({
-      ...{ state: "stored", history: ["q1", "a1"], stored: ["first", "second", "answer"] },
-      ...{ turn: ["first", "second"], newMessages: [] },
+      ...{ state: "stored", history: ["q1", "a1"], stored: ["first", "second", "third", "answer"] },
+      ...{ turn: ["first", "second", "third"], newMessages: [] },
     });
   });
 
@@ -78,7 +78,7 @@ describe("a turn that is stored", () => {
   it("is found by a client that holds its answer, but not its steps", async () => {
     const { history, open } = sceneOf();
     const [question, answer] = round("1") as [BaseMessage, BaseMessage];
-    await history.append([question, ...step, answer]);
+    await history.append([...round("0"), question, ...step, answer]);
     expect(shown(await open([question, answer]))).toMatchObject({
       ...{ state: "stored", stored: ["q1", "", "found", "a1"], newMessages: [] },
     });
@@ -159,6 +159,19 @@ describe("an input without a stored question", () => {
     const known = plain(round("1"));
     expect(shown(await open([system("Be kind."), ...known, human("q2")])).newMessages).toEqual(["Be kind.", "q2"]);
     expect(shown(await open([system("Be brief."), ...known, human("q2")])).newMessages).toEqual(["q2"]);
+  });
+
+  it("is new as it is where the session is empty", async () => {
+    const { newMessages } = await sceneOf().open([system("Be kind."), human("q1")]);
+    expect(texts(newMessages)).toEqual(["Be kind.", "q1"]);
+  });
+
+  it("is new where another user has said the same meanwhile", async () => {
+    const { history, open } = sceneOf();
+    await history.append([...round("1"), human("yes", "theirs"), ai("fine", { id: "fine" })]);
+    expect(shown(await open([...round("1"), human("yes", "mine")]))).toMatchObject({
+      ...{ state: "new", history: ["q1", "a1", "yes", "fine"], newMessages: ["yes"], turn: ["yes"] },
+    });
   });
 
   it("may say what an instruction says", async () => {

@@ -75,6 +75,7 @@ describe("what a model asks earlier messages for", () => {
   it.each([
     [{ from: 1e300, limit: 1 }, "#0 user: one two"],
     [{ from: -3, limit: 1 }, "#0 user: one two"],
+    [{ from: 2, limit: 1, toolCallId: "", query: "" }, "#2 user: two  one"],
     [{ from: 2, limit: 0 }, "#2 user: two  one"],
     [{ from: 3, limit: 1e300, offset: -1 }, "#3 assistant: four"],
   ])("is a place in the log, else its beginning: %j", async (args, told) => {

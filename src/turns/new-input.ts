@@ -100,8 +100,11 @@ function withoutStored(rest: readonly BaseMessage[], view: DecodedView, lastKnow
   const at = view.entries.findIndex(({ position }) => position === lastKnown);
   const isBehind = ({ position = -1 }: StoredEntry, index: number) => (at < 0 ? position > lastKnown : index > at);
   const stored = spoken(view.entries.filter(isBehind).map(({ message }) => message));
+  const question = rest.findLastIndex((message) => roleOf(message) === "human");
+  // A question under an id that is not stored is new, also where another one that says the same is stored there.
+  const most = Math.min(question < 0 ? rest.length : question, stored.length);
   let index = 0;
-  while (index < rest.length && index < stored.length && saysTheSame(rest[index]!, stored[index]!)) {
+  while (index < most && saysTheSame(rest[index]!, stored[index]!)) {
     index += 1;
   }
   return rest.slice(index);
