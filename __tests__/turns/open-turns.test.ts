@@ -13,10 +13,12 @@ class NotingStore extends InMemorySessionStore {
   views = 0;
   readonly logs: unknown[] = [];
   unreadable = -1;
+  damaged = false;
 
-  override readView(...given: Parameters<InMemorySessionStore["readView"]>) {
+  override async readView(...given: Parameters<InMemorySessionStore["readView"]>) {
     this.views += 1;
-    return super.readView(...given);
+    const view = await super.readView(...given);
+    return this.damaged ? { ...view, damaged: true } : view;
   }
 
   override async readLog(...given: Parameters<InMemorySessionStore["readLog"]>) {
@@ -91,6 +93,38 @@ describe("a turn that is stored", () => {
     expect(shown(await open(round("1").slice(0, 1)))).toMatchObject({ state: "stored", stored: ["q1", "a1"] });
   });
 
+  it.each([
+    ["the answer to a question without a name", undefined, ["q1", "answer"]],
+    ["no answer of another turn", "one", ["q1"]],
+  ])("has %s", async (_, turnId, stored) => {
+    const { history, open } = sceneOf();
+    await history.append([human("q1", "q1")], turnId === undefined ? {} : { turnId });
+    await history.append([ai("answer")], { turnId: "two" });
+    expect(shown(await open([human("q1", "q1")])).stored).toEqual(stored);
+  });
+
+  it("does not begin with a question of another turn, nor end with an instruction", async () => {
+    const { history, open } = sceneOf();
+    const [another, question] = [human("another", "o"), human("question", "q")];
+    await history.append([another], { turnId: "one" });
+    await history.append([question, system("Be brief.")], { turnId: "two" });
+    expect(shown(await open([another, question]))).toMatchObject({ stored: ["question"], history: ["another"] });
+  });
+
+  it("takes the results that its client brings", async () => {
+    const { history, open } = sceneOf();
+    await writeTurn(history, [human("q"), step[0]!], { turnId: "t", turn: { done: false } });
+    expect(shown(await open([tool("c", "found")], "t"))).toMatchObject({
+      ...{ state: "open", turn: ["q", "", "found"], newMessages: ["found"] },
+    });
+  });
+
+  it("has no history where the view begins with it", async () => {
+    const { history, open } = sceneOf({ keeps: 2 });
+    await history.append([...round("0"), ...round("1")]);
+    expect(shown(await open(round("1").slice(0, 1)))).toMatchObject({ history: [], stored: ["q1", "a1"] });
+  });
+
   it("stands behind what came before it in the conversation, also where that was stored later", async () => {
     const { history, open } = sceneOf();
     await writeTurn(history, [human("q1", "q1")], { turnId: "1", turn: { done: false } });
@@ -138,9 +172,21 @@ describe("a turn of which a part was discarded", () => {
   it("takes its question, and no instruction, from a retry", async () => {
     const question = human("question", "q");
     const { open, store } = await cutAt(1, [question, ...step]);
-    const opened = await open([system("Be brief."), question, ...step], "t");
+    const earlier = [human("earlier", "e"), ai("before", { id: "b" })];
+    const opened = await open([...earlier, system("Be brief."), question, ...step], "t");
     expect(shown(opened)).toMatchObject({ state: "open", turn: ["question", "", "found"], newMessages: [] });
     expect([opened.isQuestionGone, store.views]).toEqual([true, 1]);
+  });
+});
+
+describe("a session of which the server lost a part", () => {
+  it("refuses a turn only where all of that is lost", async () => {
+    const { history, open, store } = sceneOf();
+    await history.append(round("1"), { turnId: "t" });
+    store.damaged = true;
+    expect(shown(await open([human("q2", "q2")])).newMessages).toEqual(["q2"]);
+    expect(shown(await open([human("q2", "q2")], "new")).newMessages).toEqual(["q2"]);
+    expect(shown(await open(round("1").slice(0, 1), "t")).stored).toEqual(["q1", "a1"]);
   });
 });
 
@@ -196,6 +242,8 @@ describe("a question under a stored id that says something else", () => {
     await history.append([...round("1"), human("yes", "q2")]);
     const input = [human("yes", "q0"), ...round("1"), human("no", "q2")];
     await expect(open(input)).rejects.toMatchObject({ code: "content", messageId: "q2" });
+    const answered = [human("q0", "q1"), ai("a1", { id: "a1" })];
+    await expect(open(answered)).rejects.toMatchObject({ code: "content", messageId: "q1" });
   });
 });
 
@@ -296,6 +344,6 @@ describe("a turn that is opened by writing its question", () => {
     expect(shown(opened)).toEqual({
       ...{ state: "new", history: ["q1", "a1"], stored: [], turn: ["q2"], newMessages: [] },
     });
-    expect(opened.view.stored.turn).toEqual(mark);
+    expect([opened.view.stored.turn, opened.isQuestionGone]).toEqual([mark, false]);
   });
 });
