@@ -50,7 +50,7 @@ describe("what is stored of a turn that was stopped", () => {
     ["in a later step", [aiCalls("c"), tool("c"), two, tool("c2")], ["ai: ", "tool: result of c", "ai: Both."], true],
   ])("%s", (_, messages, stored, marked) => {
     const answer = interruptedAnswer(messages);
-    expect(answer.map(said)).toEqual(stored);
+    expect(answer.map(said)).toStrictEqual(stored);
     expect(isMarked(answer.at(-1))).toBe(marked);
     expect(answer.slice(0, -1).some(isMarked)).toBe(false);
   });
