@@ -442,6 +442,10 @@ describe("damage", () => {
     await expect(history.addMessages([human("three")])).rejects.toMatchObject({ name: "StoreError", code: "damaged" });
     expect(texts(await history.getMessages())).toEqual(["one", "two"]);
     expect(events).toContainEqual(expect.objectContaining({ type: "damaged" }));
+    await Promise.all([history.getTranscript(), history.getRounds(1)]);
+    for (const operation of ["getTranscript", "getRounds"]) {
+      expect(events).toContainEqual({ type: "damaged", sessionId: "ann", operation });
+    }
     await history.rebuild();
     expect(await history.append([human("one", "m1"), human("three")])).toEqual({
       appended: 1,

@@ -72,6 +72,13 @@ describe("a store is checked where it is given", () => {
   });
 });
 
+it("side fields are refused where the store has no beside", async () => {
+  const history = new RedisChatMemory({ store: storeWith({ beside: undefined }) }).history("s");
+  const refused = history.append([new HumanMessage("q")], { side: { set: { field: "value" } } });
+  await expect(refused).rejects.toThrow('append() with "side"');
+  expect(await history.getTranscript()).toEqual([]);
+});
+
 describe("a store with the core alone", () => {
   const memory = new RedisChatMemory({ store: new MapSessionStore() });
 

@@ -67,6 +67,7 @@ describe("the rebuild of a session that lost its state", () => {
     const bound = newMemory({ redis: { keyPrefix }, onDamage: "rebuild" }).history("s", { owner: "mallory" });
     await expect(bound.append([human("mine")])).rejects.toMatchObject({ code: "damaged" });
     await expect(bound.getMessages()).rejects.toMatchObject({ code: "damaged" });
+    await expect(bound.rebuild({ owner: "mallory" })).rejects.toMatchObject({ code: "damaged" });
     await memory.history("s").rebuild({ owner: "gina" });
     expect(await memory.sessions.get("s")).toMatchObject({ owner: "gina" });
     await expect(bound.getMessages()).rejects.toMatchObject({ code: "other_owner" });

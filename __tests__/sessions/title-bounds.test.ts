@@ -79,6 +79,15 @@ describe("the title of a session", () => {
     expect(await titleOf()).toBe("Oslo");
   });
 
+  it("is made of the first twenty messages", async () => {
+    const { calls, memoryOf } = open(() => "Oslo");
+    const memory = memoryOf();
+    const answers = Array.from({ length: 20 }, (_, index) => ai(`[${index + 1}]`));
+    await memory.history("s").addMessages([human("[0]"), ...answers]);
+    await memory.drain();
+    expect(["[0]", "[19]", "[20]"].map((text) => calls[0]!.shown.includes(text))).toEqual([true, true, false]);
+  });
+
   it("is asked for by one process at a time; another goes on where that one fails", async () => {
     const { asked, answer, give } = late();
     const { calls, memoryOf, titleOf, failures } = open((call) => (call === 1 ? give() : "Second"));
