@@ -126,6 +126,13 @@ describe("the view that a reduction commits", () => {
     expect(await history.stats()).toMatchObject({ messages: 2, view: { messages: 2, tokens: "shortanswer".length } });
   });
 
+  it("is counted with the messages that the reducer moved into the head as they were", async () => {
+    const history = historyWith(([first, , third]) => [first!, third!], { tokenCounter: characters });
+    await history.addMessages([human("question", "q1"), ai("answer", { id: "a1" }), human("later", "q2")]);
+    await history.reduceView();
+    expect((await history.stats()).view).toEqual({ messages: 2, tokens: "questionlater".length });
+  });
+
   it("is counted with what others append while it is reduced", async () => {
     const tokenCounter = characters;
     const other = new RedisChatMemory({ store, tokenCounter }).history("s");
@@ -158,6 +165,11 @@ describe("the view that a reduction commits", () => {
 });
 
 describe("a reduction", () => {
+  it.each([7, ""])("has no focus %j", async (focus) => {
+    const history = historyWith(() => null);
+    await expect(history.reduceView({ focus: focus as string })).rejects.toMatchObject({ option: "focus" });
+  });
+
   it.each<[string, Reduced]>([
     ["has nothing to do", () => null],
     ["returns the same", (messages) => [...messages]],
@@ -172,7 +184,7 @@ describe("a reduction", () => {
     const history = historyWith((messages) => messages.slice(-1), { reduceWhen: "always" });
     Object.assign(store, { commitReduction: async () => "stale" });
     await history.addMessages(turn(1));
-    expect(events).toContainEqual({ type: "reduction_stale", sessionId: "s" });
+    expect(events).toEqual([{ type: "reduction_stale", sessionId: "s" }]);
   });
 });
 
@@ -203,7 +215,19 @@ describe("a reduction that discards", () => {
       return commit(session, request);
     };
     await history.reduceView();
-    expect(named).toEqual([[turnNameOf("t1")]]);
+    await history.append(turn(3), { turnId: "t3" });
+    await history.reduceView();
+    expect(named).toEqual([[turnNameOf("t1")], [turnNameOf("t2")]]);
+  });
+
+  it("removes records that it cannot read", async () => {
+    const history = historyWith((messages) => messages.slice(-1), discarding);
+    await history.addMessages(turn(1));
+    await store.append({ id: "s" }, { records: [{ id: "x", digest: "xxxxxxxx", record: "no record" }] });
+    await history.addMessages(turn(2));
+    await history.reduceView();
+    expect(idsOf(await history.getTranscript())).toEqual(["a2"]);
+    await expect(history.append(turn(1))).resolves.toMatchObject({ appended: 2 });
   });
 
   it("knows the messages that it moved into the head for as long as they are there", async () => {

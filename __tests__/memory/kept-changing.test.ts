@@ -47,7 +47,7 @@ it("reduceView of a session that changes during each try is refused, and says so
   expect(tries()).toBe(maxTries.edit);
 });
 
-describe("a rewind to a message that leaves the log meanwhile", () => {
+describe("a rewind that another process overtakes", () => {
   /** A history whose first rewind comes behind what another process did. */
   async function historyBehind(other: (store: InMemorySessionStore) => Promise<unknown>) {
     const store = new InMemorySessionStore();
@@ -66,6 +66,14 @@ describe("a rewind to a message that leaves the log meanwhile", () => {
     const history = await historyBehind((store) => new RedisChatMemory({ store }).history("s").rewind(id));
     await history.rewind(id);
     expect(await history.getTranscript()).toHaveLength(id === "m1" ? 0 : 1);
+  });
+
+  it("removes what another process appended first", async () => {
+    const history = await historyBehind((store) =>
+      new RedisChatMemory({ store }).history("s").addMessages([human("four", "m4")]),
+    );
+    await history.rewind("m1");
+    expect(await history.getTranscript()).toEqual([]);
   });
 
   it("is refused where it was discarded", async () => {

@@ -1,4 +1,4 @@
-import { HumanMessage } from "@langchain/core/messages";
+import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
 import { ai, human } from "../support/messages.js";
@@ -13,7 +13,7 @@ describe("a replacement", () => {
     await history.addMessages([...turn(1), ...turn(2)]);
     const edit = () => history.replaceFrom("q2", [new HumanMessage("other"), ai("answer")], { turnId: "t" });
     expect(await edit()).toMatchObject({ appended: 2, next: 4 });
-    expect(await edit()).toMatchObject({ appended: 0, duplicates: 2, next: 4 });
+    expect(await edit()).toEqual({ appended: 0, duplicates: 2, next: 4, repeated: false });
     expect(await texts(history)).toEqual(["q1", "a1", "other", "answer"]);
   });
 
@@ -38,5 +38,30 @@ describe("a replacement", () => {
       ...{ appended: 1, repeated: false },
     });
     expect(await texts(history)).toEqual(["q1", "and", "late"]);
+  });
+
+  it("is written where the log ends as the caller expects", async () => {
+    const history = newHistory();
+    await history.addMessages(turn(1));
+    await history.replaceFrom("a1", [ai("other", { id: "a2" })], { expectedNext: 2 });
+    expect(await texts(history)).toEqual(["q1", "other"]);
+  });
+});
+
+describe("a rewind", () => {
+  it("opens the turn that it cuts, and no other, also behind discarded messages", async () => {
+    const store = new InMemorySessionStore();
+    const reducer = (messages: BaseMessage[]) => messages.slice(-4);
+    const history = new RedisChatMemory({ store, reducer, reduceWhen: "never", retention: "discard" }).history("s");
+    for (const index of [1, 2, 3]) {
+      await history.append(turn(index), { turnId: `t${index}` });
+    }
+    await history.reduceView();
+    await history.rewind("a3");
+    expect(await texts(history)).toEqual(["q2", "a2", "q3"]);
+    expect(await history.append(turn(2), { turnId: "t2" })).toMatchObject({ repeated: true, appended: 0 });
+    const retry = [human("q3", "q3"), ai("late", { id: "a9" })];
+    expect(await history.append(retry, { turnId: "t3" })).toMatchObject({ repeated: false, appended: 1 });
+    expect(await texts(history)).toEqual(["q2", "a2", "q3", "late"]);
   });
 });

@@ -51,14 +51,9 @@ describe("the statistics of a session", () => {
   it("have no tokens and no expiry where there are none", async () => {
     const history = historyWith();
     await history.addMessages(turn(1));
-    expect(Object.keys(await history.stats()).sort()).toEqual([
-      "createdAt",
-      "messages",
-      "reductions",
-      "rounds",
-      "updatedAt",
-      "view",
-    ]);
+    const stats = await history.stats();
+    expect(events).toEqual([]);
+    expect(Object.keys(stats).sort()).toEqual(["createdAt", "messages", "reductions", "rounds", "updatedAt", "view"]);
   });
 });
 
@@ -107,6 +102,14 @@ describe("a record that cannot be read", () => {
     await expect(read(strict)).rejects.toMatchObject({ name: "RecordError", position: 2 });
   });
 
+  it("does not keep a rewind from removing it", async () => {
+    const history = historyWith();
+    await history.addMessages(turn(1));
+    await written("no record");
+    await history.rewind("a1");
+    expect(idsOf(await history.getTranscript())).toEqual(["q1"]);
+  });
+
   it("does not keep an edit from replacing it", async () => {
     const history = historyWith();
     await history.addMessages(turn(1));
@@ -117,6 +120,16 @@ describe("a record that cannot be read", () => {
 });
 
 describe("a head that cannot be read", () => {
+  it("is left out in part where only one of its records cannot", async () => {
+    const history = historyWith();
+    await history.addMessages(turn(1));
+    const head = '[{"type":"unknown","data":{}},{"type":"system","data":{"content":"Be brief.","id":"rules"}}]';
+    const view = await store.readView({ id: "s" });
+    await store.commitReduction({ id: "s" }, { ...asRead(view), start: 1, head, headCount: 2 });
+    expect(idsOf(await history.getMessages())).toEqual(["rules", "a1"]);
+    expect(events).toEqual([{ type: "record_skipped", sessionId: "s", position: undefined, error: expect.any(Error) }]);
+  });
+
   it.each(["no head", '{"type":"human"}'])(
     "is left out and reported once, and dropped by rebuild: %s",
     async (head) => {

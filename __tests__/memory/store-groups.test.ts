@@ -66,6 +66,18 @@ describe("a store is checked where it is given", () => {
     },
   );
 
+  it("a store without edits is refused by replaceFrom before anything is read", async () => {
+    const history = new RedisChatMemory({ store: storeWith({ edits: undefined }) }).history("s");
+    const expected = { code: "invalid_option", option: "store", message: expect.stringContaining("replaceFrom()") };
+    await expect(history.replaceFrom("lost", [new HumanMessage("hi")])).rejects.toMatchObject(expected);
+  });
+
+  it("a given store is left open by close()", async () => {
+    let closed = 0;
+    await new RedisChatMemory({ store: storeWith({ close: async () => void (closed += 1) }) }).close();
+    expect(closed).toBe(0);
+  });
+
   it('onDamage "rebuild" needs a store that can rebuild', () => {
     const store = new MapSessionStore();
     expect(() => new RedisChatMemory({ store, onDamage: "rebuild" })).toThrow('needs a store with "edits"');

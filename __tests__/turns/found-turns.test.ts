@@ -3,9 +3,9 @@ import { turnNameOf } from "../../src/codec/encode-message.js";
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
 import type { MemoryContext } from "../../src/session/memory-context.js";
 import { comparableForms, StoredForms } from "../../src/session/stored-forms.js";
-import { messagesOfTurn, replacedTail, wholeTurn } from "../../src/session/turn-messages.js";
+import { answerStart, messagesOfTurn, replacedTail, wholeTurn } from "../../src/session/turn-messages.js";
 import { record } from "../../testing/session-store/store-case.js";
-import { ai, human } from "../support/messages.js";
+import { ai, human, system } from "../support/messages.js";
 
 /** A record of a turn. */
 const stored = (id: string, turnId: string) => {
@@ -68,16 +68,22 @@ describe("the cut in front of a turn's answer", () => {
   });
 });
 
+it("an answer begins behind the questions and instructions of its turn", () => {
+  const starts = [[ai("a")], [human("q"), ai("a")], [human("q"), system("s"), ai("a")], [human("q")]];
+  const found = starts.map((messages) => answerStart(messages.map((message) => ({ message }))));
+  expect(found).toEqual([0, 1, 2, 1]);
+});
+
 it("a message that beforeStore refuses is compared as it is", async () => {
   const forms = new StoredForms((message) => {
     if (message.text === "refused") {
       throw new Error("no");
     }
-    return ai("changed");
+    return ai("changed", { id: "other" });
   });
   const refused = human("refused");
   expect(await comparableForms([refused], undefined)).toEqual([refused]);
-  const [first, second] = await comparableForms([refused, ai("answer")], forms);
+  const [first, second] = await comparableForms([refused, ai("answer", { id: "a1" })], forms);
   expect(first).toBe(refused);
-  expect(second!.text).toBe("changed");
+  expect([second!.text, second!.id]).toEqual(["changed", "a1"]);
 });
