@@ -8,6 +8,7 @@ import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js
 import { ChatHistoryReducer } from "../../src/reducers/chat-history-reducer.js";
 import type { TokenCounter } from "../../src/tokens/token-counter.js";
 import { ai, human, system, tool } from "../support/messages.js";
+import { testKeys } from "../support/test-keys.js";
 
 type Reduced = (messages: BaseMessage[]) => BaseMessage[] | null | Promise<BaseMessage[] | null>;
 
@@ -155,6 +156,14 @@ describe("the view that a reduction commits", () => {
     for (let time = 0; time < 2; time += 1) {
       expect((await history.reduceView()).before).toEqual({ messages: 2, tokens: 2 * "changed ".length + 21 });
     }
+  });
+
+  it.each([{}, { encryption: testKeys("k1") }])("stays after a rebuild, with %j", async (options) => {
+    const history = historyWith((messages) => [rules(), ...messages.slice(-1)], options);
+    await history.addMessages(turn(1));
+    await history.reduceView();
+    await history.rebuild();
+    expect(idsOf(await history.getMessages())).toEqual(["rules", "a1"]);
   });
 
   it("splits no step: the error names the rule", async () => {
