@@ -4,6 +4,7 @@ import { redisMemoryMiddleware } from "../../src/agent/middleware.js";
 import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
+import { readRunNames, sessionConfig } from "../../src/session/identity.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
 import { human } from "../support/messages.js";
@@ -159,6 +160,25 @@ describe("invalid options get a typed error that names the option", () => {
         errorOf(() => new ChatHistoryTruncationReducer({ targetCount: 3, thresholdCount: value as never })),
       ).toMatchObject({ option: "thresholdCount" });
     }
+  });
+});
+
+describe("a field of a run's config that looks like another", () => {
+  it.each([
+    ["where an option names the session", { onwer: "ann" }, true],
+    ["beside thread_id", { thread_id: "s", onwer: "ann" }, false],
+  ])("is refused %s", (_, configurable, namesSession) => {
+    expect(errorOf(() => readRunNames(configurable, "chain", { namesSession }))).toMatchObject({ option: "onwer" });
+  });
+
+  it("is the application's own where thread_id or an option names the session that it looks like", () => {
+    expect(errorOf(() => readRunNames({ thread_id: "s", sesionId: "x" }, "chain"))).toEqual({});
+    expect(errorOf(() => readRunNames({ sesionId: "x" }, "chain", { namesSession: true }))).toEqual({});
+    expect(errorOf(() => readRunNames({ sesionId: "x" }, "chain"))).toMatchObject({ option: "sesionId" });
+  });
+
+  it("has an owner that can be one", () => {
+    expect(errorOf(() => sessionConfig({ owner: "x".repeat(513) }))).toMatchObject({ option: "owner" });
   });
 });
 
