@@ -32,6 +32,18 @@ describe("an append to a turn of which a part is stored", () => {
       [human("q"), aiCalls("d"), tool("d"), ai("a")],
       ["human: q", "ai: ", "tool: result of c", "ai: a"],
     ],
+    [
+      "a step that it does without",
+      [human("q"), aiCalls("c"), tool("c")],
+      [human("q"), ai("a")],
+      ["human: q", "ai: ", "tool: result of c", "ai: a"],
+    ],
+    [
+      "an answer that it does not give",
+      [human("q"), ai("so far")],
+      [human("q"), aiCalls("d"), tool("d"), ai("a")],
+      ["human: q", "ai: so far", "ai: ", "tool: result of d", "ai: a"],
+    ],
     ["more than it brings", [human("q"), ai("a")], [human("again")], ["human: q", "ai: a"]],
     [
       "another beginning",

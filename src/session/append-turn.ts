@@ -4,6 +4,7 @@ import { identifyRecord, isInterrupted } from "../codec/message-ids.js";
 import { turnNameOf } from "../codec/encode-message.js";
 import { ConflictError } from "../base/errors.js";
 import { report } from "../base/events.js";
+import { mayCall } from "../messages/calls.js";
 import { roleOf } from "../messages/roles.js";
 import { limitAt } from "../reducers/reduce-when.js";
 import { isResent } from "../store/append-decision.js";
@@ -289,18 +290,23 @@ async function restOf(
   return { messages: messages.slice(skipped), stored: turn.count, offset: answer, cut };
 }
 
-/** Number of stored messages at the turn's beginning, compared by role because a retry has other ids and texts. */
+/**
+ * Number of stored messages at the turn's beginning, compared by role because a retry has other ids and texts. An
+ * answer does not stand for a step: a retry may do without it.
+ */
 function sharedLength(messages: readonly CopiedMessage[], stored: readonly BaseMessage[]): number {
   let [index, found] = [0, 0];
   while (index < messages.length && found < stored.length) {
-    const [role, storedRole] = [roleOf(messageOf(messages[index]!)), roleOf(stored[found]!)];
+    const [message, other] = [messageOf(messages[index]!), stored[found]!];
+    const [role, storedRole] = [roleOf(message), roleOf(other)];
+    const isSame = role === storedRole && mayCall(message) === mayCall(other);
     const isInput = role === "human" || role === "system";
     // A question that is not among the turn's records was stored before, under its own id.
-    if (role !== storedRole && !(isInput && storedRole === "ai")) {
+    if (!isSame && !(isInput && storedRole === "ai")) {
       break;
     }
     index += 1;
-    found += role === storedRole ? 1 : 0;
+    found += isSame ? 1 : 0;
   }
   return index;
 }
