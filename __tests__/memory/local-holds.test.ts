@@ -138,3 +138,20 @@ describe("whether this process holds the session that a turn waits for", () => {
     expect(told).toEqual([{ type: "turn_waits", sessionId: "s", isHeldHere: false }]);
   });
 });
+
+describe("a turn that waits behind another one of its process", () => {
+  it("says so, and ends by its own time, before the other one does", async () => {
+    const store = new InMemorySessionStore();
+    let told = 0;
+    const onEvent = ({ type }: { type: string }) => void (told += type === "turn_waits" ? 1 : 0);
+    const memory = new RedisChatMemory({ store, onEvent });
+    await store.beside.takeHold({ id: "s" }, { ticket: "another", holdMs: 60_000, graceMs: 2_000 });
+    const ended: number[] = [];
+    const turns = [1_000, 20].map(async (waitMs) => {
+      await expect(memory.withTurn("s", () => undefined, { waitMs })).rejects.toMatchObject({ code: "busy" });
+      ended.push(waitMs);
+    });
+    await Promise.all(turns);
+    expect([ended, told]).toEqual([[20, 1_000], 2]);
+  });
+});
