@@ -8,6 +8,7 @@ import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js
 import { ChatHistoryReducer } from "../../src/reducers/chat-history-reducer.js";
 import type { TokenCounter } from "../../src/tokens/token-counter.js";
 import { ai, human, system, tool } from "../support/messages.js";
+import { characters, idsOf, turn } from "../support/numbered-turns.js";
 import { testKeys } from "../support/test-keys.js";
 
 type Reduced = (messages: BaseMessage[]) => BaseMessage[] | null | Promise<BaseMessage[] | null>;
@@ -28,19 +29,11 @@ class Given extends ChatHistoryReducer {
   }
 }
 
-const characters: TokenCounter = {
-  id: "characters",
-  perRequest: 0,
-  countText: (text: string) => text.length,
-  countMessage: ({ text }) => text.length,
-};
-const turn = (index: number) => [human(`q${index}`, `q${index}`), ai(`a${index}`, { id: `a${index}` })];
 const rules = () => {
   const message = system("Be brief.");
   message.id = "rules";
   return message;
 };
-const idsOf = (messages: readonly BaseMessage[]) => messages.map(({ id }) => id);
 
 let store: InMemorySessionStore;
 let events: MemoryEvent[];

@@ -4,18 +4,9 @@ import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import type { MemorySettings } from "../../src/session/memory-context.js";
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
 import { identifyRecord } from "../../src/codec/message-ids.js";
-import type { TokenCounter } from "../../src/tokens/token-counter.js";
 import { asRead } from "../../testing/session-store/store-case.js";
 import { ai, human, tool } from "../support/messages.js";
-
-const characters: TokenCounter = {
-  id: "characters",
-  perRequest: 0,
-  countText: (text: string) => text.length,
-  countMessage: ({ text }) => text.length,
-};
-const turn = (index: number) => [human(`q${index}`, `q${index}`), ai(`a${index}`, { id: `a${index}` })];
-const idsOf = (messages: readonly BaseMessage[]) => messages.map(({ id }) => id);
+import { characters, idsOf, turn } from "../support/numbered-turns.js";
 
 let store: InMemorySessionStore;
 let events: MemoryEvent[];
