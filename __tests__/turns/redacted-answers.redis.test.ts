@@ -24,7 +24,7 @@ const marker = "4111-2222";
 const said = {
   text: `Your card ${marker}.`,
   thought: `It is ${marker}.`,
-  args: { q: marker, deep: { list: [marker] } },
+  args: { q: marker, name: marker, id: marker, deep: { list: [marker], data: { type: marker } } },
 };
 
 const apiKey = "none";
@@ -57,7 +57,12 @@ class Tracer extends BaseTracer {
 describe.each(Object.entries(nativeAnswers))("what redact takes out of an answer of %s", (_, answer) => {
   const results = () =>
     ["call_1", "call_2"].map((id) => {
-      return new ToolMessage({ content: said.text, artifact: { card: marker }, tool_call_id: id, name: "lookup" });
+      return new ToolMessage({
+        content: said.text,
+        artifact: { data: { id: marker }, seen: new Set([marker]) },
+        tool_call_id: id,
+        name: "lookup",
+      });
     });
   const turn = () => [new HumanMessage(said.text), answer(said), ...results(), new HumanMessage("And now?")];
 

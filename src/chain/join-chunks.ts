@@ -1,5 +1,6 @@
 import { concat } from "@langchain/core/utils/stream";
 import { type BaseMessage, isBaseMessage, type BaseMessageChunk } from "@langchain/core/messages";
+import { isPlainObject } from "../base/json-value.js";
 import { isRecord } from "../messages/values.js";
 
 /** Joins the chunks of a stream into its output. */
@@ -55,14 +56,12 @@ function extendsValue(value: unknown, earlier: unknown): boolean {
   if (Array.isArray(earlier)) {
     return Array.isArray(value) && earlier.every((element, index) => extendsValue(value[index], element));
   }
-  if (!isPlain(earlier)) {
+  if (!isPlainObject(earlier)) {
     return typeof earlier !== "object" || earlier === null;
   }
-  return isPlain(value) && Object.keys(earlier).every((key) => key in value && extendsValue(value[key], earlier[key]));
-}
-
-function isPlain(value: unknown): value is Record<string, unknown> {
-  return isRecord(value) && [Object.prototype, null].includes(Object.getPrototypeOf(value) as object | null);
+  return (
+    isPlainObject(value) && Object.keys(earlier).every((key) => key in value && extendsValue(value[key], earlier[key]))
+  );
 }
 
 /**

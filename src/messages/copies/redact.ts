@@ -2,22 +2,19 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { ConfigurationError } from "../../base/errors.js";
 import { copyWith } from "../change-message.js";
 import { callsOf } from "../calls.js";
-import { type Fields, isRecord } from "../values.js";
-import { itemIdKeys, signaturesKey } from "./answer-fields.js";
+import type { Fields } from "../values.js";
+import { cleanData, cleanField, isKept, type Redaction } from "./clean-value.js";
 import { editMessage } from "./edit-message.js";
-import { mapSame, withFields } from "./edits.js";
-import { signatureKey } from "./thoughts.js";
-
-/** Returns a text without its private parts. */
-export type Redaction = (text: string) => string;
+import { withFields } from "./edits.js";
 
 const defaultMark = "[redacted]";
 
 /**
  * Creates a `beforeStore` function that replaces every match of a pattern, or applies a text function, in all content
  * of a message: text, thoughts and call arguments in all their copies, tool results with their artifacts, and all other
- * texts of the message. A signed thought that matches is left out. Names, ids, types, signatures and encoded files stay
- * as they are.
+ * texts of the message. Arguments and artifacts are an application's data: numbers and names of properties are cleaned
+ * too, each value by itself, and instances of classes become plain objects where something matches. A signed thought
+ * that matches is left out. Names, ids and types of messages and blocks, signatures and encoded files stay as they are.
  *
  * @param mark Replacement for each match of a pattern; a function returns the new text itself.
  * @throws ConfigurationError for a pattern that is neither a string, a regular expression nor a function.
@@ -32,8 +29,9 @@ export function redact(
   pattern: string | RegExp | Redaction,
   mark: string = defaultMark,
 ): <M extends BaseMessage>(message: M) => M {
-  const clean = cleaner(pattern, mark);
+  const cleanAny = cleaner(pattern, mark);
   return (message) => {
+    const clean = once(cleanAny);
     const calls = callsOf(message).map(({ args }) => cleanArguments(args, clean));
     const edited = editMessage(message, {
       text: clean,
@@ -56,69 +54,22 @@ function cleaner(pattern: string | RegExp | Redaction, mark: string): Redaction 
   return (text) => text.replaceAll(everywhere, () => mark);
 }
 
+/** Applied once to each text, also where several copies hold it: a function may change what it made before. */
+function once(clean: Redaction): Redaction {
+  const made = new Set<string>();
+  return (text) => {
+    if (made.has(text)) {
+      return text;
+    }
+    const cleaned = clean(text);
+    made.add(cleaned);
+    return cleaned;
+  };
+}
+
 /** Arguments that cannot be read are a text. */
 function cleanArguments(args: unknown, clean: Redaction): unknown {
-  return typeof args === "string" ? clean(args) : cleanValue(args, clean);
-}
-
-/** Fields that tell no text: identifiers, proofs of a provider, and encoded files. */
-const keptKeys: ReadonlySet<string> = new Set([
-  "type",
-  "id",
-  "call_id",
-  "tool_call_id",
-  "tool_use_id",
-  "toolCallId",
-  "toolUseId",
-  "name",
-  "role",
-  "signature",
-  signatureKey,
-  "encrypted_content",
-  "encrypted_index",
-  "data",
-  "bytes",
-  ...itemIdKeys,
-  signaturesKey,
-]);
-
-/** The value with every text in it clean; the same value if all are. */
-function cleanValue(value: unknown, clean: Redaction): unknown {
-  if (typeof value === "string") {
-    return value.startsWith("data:") ? value : cleanText(value, clean);
-  }
-  if (Array.isArray(value)) {
-    return mapSame(value as unknown[], (element) => [cleanValue(element, clean)]);
-  }
-  return isRecord(value) && isPlain(value) ? cleanRecord(value, clean) : value;
-}
-
-/** A text; one that is JSON is read first, because JSON may write what matches in other characters. */
-function cleanText(text: string, clean: Redaction): string {
-  if (!/^\s*[{[]/.test(text)) {
-    return clean(text);
-  }
-  try {
-    const value: unknown = JSON.parse(text);
-    const cleaned = cleanValue(value, clean);
-    return clean(cleaned === value ? text : JSON.stringify(cleaned));
-  } catch {
-    return clean(text);
-  }
-}
-
-function cleanRecord<T extends Fields>(record: T, clean: Redaction): T {
-  return withFields(
-    record,
-    Object.fromEntries(
-      Object.entries(record).flatMap(([key, value]) => (keptKeys.has(key) ? [] : [[key, cleanValue(value, clean)]])),
-    ),
-  );
-}
-
-function isPlain(value: object): boolean {
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null;
+  return typeof args === "string" ? clean(args) : cleanData(args, clean);
 }
 
 /** Fields of a message that may hold further texts: server steps, sources, results, artifacts. */
@@ -135,7 +86,7 @@ function withCleanRest<M extends BaseMessage>(message: M, clean: Redaction): M {
   const own = message as unknown as Fields;
   const given = cleanArgumentsOfClass(message.lc_kwargs as Fields, own, clean);
   const changed = furtherFields.flatMap((key) => {
-    const cleaned = cleanValue(own[key], clean);
+    const cleaned = key === "artifact" ? cleanData(own[key], clean) : cleanField(own[key], clean);
     return cleaned === own[key] ? [] : [[key, cleaned] as const];
   });
   if (changed.length === 0 && given === message.lc_kwargs) {
@@ -148,6 +99,6 @@ function withCleanRest<M extends BaseMessage>(message: M, clean: Redaction): M {
 
 /** Arguments of the constructor that are no fields are stored too; those that are fields may be older than these. */
 function cleanArgumentsOfClass(given: Fields, own: Fields, clean: Redaction): Fields {
-  const extras = Object.entries(given).filter(([key]) => !Object.hasOwn(own, key) && !keptKeys.has(key));
-  return withFields(given, Object.fromEntries(extras.map(([key, value]) => [key, cleanValue(value, clean)])));
+  const extras = Object.entries(given).filter(([key, value]) => !Object.hasOwn(own, key) && !isKept(key, value));
+  return withFields(given, Object.fromEntries(extras.map(([key, value]) => [key, cleanField(value, clean)])));
 }

@@ -1,0 +1,158 @@
+import { runInNewContext } from "node:vm";
+import { Document } from "@langchain/core/documents";
+import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
+import { copyMessage } from "../../src/codec/copy-message.js";
+import { redact } from "../../src/messages/copies/redact.js";
+
+const card = "4111111111111111";
+const clean = redact(/\d{16}/);
+
+const answer = (args: Record<string, unknown>) =>
+  new AIMessage({
+    content: [{ type: "tool_use", id: "c1", name: "pay", input: args }],
+    tool_calls: [{ id: "c1", name: "pay", args, type: "tool_call" }],
+    additional_kwargs: {
+      tool_calls: [{ id: "c1", type: "function", function: { name: "pay", arguments: JSON.stringify(args) } }],
+    },
+  });
+const result = (artifact: unknown) => new ToolMessage({ content: "Paid.", tool_call_id: "c1", artifact });
+
+interface Copies {
+  readonly called: unknown;
+  readonly inContent: unknown;
+  readonly raw: unknown;
+}
+
+function copiesOf(message: AIMessage): Copies {
+  const [block] = message.content as unknown as { input: unknown }[];
+  const raw = message.additional_kwargs.tool_calls![0]!.function.arguments;
+  return { called: message.tool_calls![0]!.args, inContent: block!.input, raw: JSON.parse(raw) };
+}
+
+describe("redact, in the arguments of a call", () => {
+  const names = ["name", "id", "type", "role", "data", "bytes", "call_id", "signature", "encrypted_content", "q"];
+
+  it.each(names)("cleans a value whatever its name is: %s", (name) => {
+    const args = { [name]: `My card ${card}`, deep: { [name]: { list: [card] } } };
+    const cleaned = { [name]: "My card [redacted]", deep: { [name]: { list: ["[redacted]"] } } };
+    const message = clean(answer(args));
+    expect(copiesOf(message)).toEqual({ called: cleaned, inContent: cleaned, raw: cleaned });
+    expect(message.tool_calls![0]).toMatchObject({ id: "c1", name: "pay" });
+  });
+
+  it("cleans numbers and names of properties, and every copy stays JSON that says the same", () => {
+    const args = { card: Number(card), by: { [card]: 1, "[redacted]": 2 }, count: 3 };
+    const cleaned = { card: "[redacted]", by: { "[redacted] ": 1, "[redacted]": 2 }, count: 3 };
+    expect(copiesOf(clean(answer(args)))).toEqual({ called: cleaned, inContent: cleaned, raw: cleaned });
+  });
+
+  it("leaves copies that say the same where the pattern matches across the syntax of JSON", () => {
+    const args = { password: "secret", note: 'say "password":"secret"' };
+    const { called, inContent, raw } = copiesOf(redact(/"password":"[^"]*"/)(answer(args)));
+    expect(called).toEqual({ password: "secret", note: "say [redacted]" });
+    expect([inContent, raw]).toEqual([called, called]);
+  });
+
+  it("applies a function once to each text, so that all copies say the same", () => {
+    const twice = redact((text) => text.replaceAll("a", "aa"));
+    const { called, inContent, raw } = copiesOf(twice(answer({ q: "banana" })));
+    expect(called).toEqual({ q: "baanaanaa" });
+    expect([inContent, raw]).toEqual([called, called]);
+    expect(twice(new HumanMessage("banana")).content).toBe("baanaanaa");
+  });
+});
+
+class Receipt {
+  constructor(
+    readonly text: string,
+    readonly total: number,
+  ) {}
+}
+
+describe("redact, in a tool's artifact", () => {
+  const kinds: Readonly<Record<string, unknown>> = {
+    text: card,
+    number: Number(card),
+    "big integer": BigInt(card),
+    "text object": Object(card),
+    answer: { status: 200, data: { rows: [{ id: card, name: card, type: card }] } },
+    data: { data: card, bytes: card },
+    document: new Document({ pageContent: card, metadata: { id: card } }),
+    instance: [new Receipt(card, 3)],
+    "object of another realm": runInNewContext(`({ text: "${card}" })`),
+    "value with its own JSON": { toJSON: () => ({ text: card }) },
+    address: new URL(`https://shop.example/${card}`),
+    map: new Map([[card, { text: card }]]),
+    set: new Set([card]),
+    error: new Error(card, { cause: { text: card } }),
+    message: new HumanMessage(card),
+    "JSON in which it is escaped": `{"data":"${card.replace("4", "\\u0034")}"}`,
+    "server-sent event": `data: {"card":"${card}"}`,
+    "text behind the head of an address of data": `data:text/plain,${card}`,
+  };
+
+  it.each(Object.entries(kinds))("cleans it in every kind of value that is stored: %s", (_, artifact) => {
+    const shown = (message: ToolMessage) =>
+      JSON.stringify((copyMessage(message) as ToolMessage).artifact, (__, value: unknown) =>
+        value instanceof Map || value instanceof Set
+          ? [...(value as Iterable<unknown>)]
+          : value instanceof Error
+            ? [value.message, value.cause]
+            : typeof value === "bigint"
+              ? String(value)
+              : value,
+      );
+    expect(shown(result(artifact)).replace("\\\\u0034", "4")).toContain(card);
+    const cleaned = shown(clean(result(artifact)));
+    expect(cleaned.replace("\\\\u0034", "4")).not.toContain(card);
+    expect(cleaned).toContain("redacted");
+  });
+
+  it("gives back the very same message where nothing matches", () => {
+    const values = { ...kinds, date: new Date(0), bytes: new Uint8Array(16), none: null, missing: undefined };
+    const message = result(values);
+    expect(redact("4000")(message)).toBe(message);
+  });
+
+  it("leaves encoded files as they are", () => {
+    const artifact = [
+      { type: "image", data: card, mimeType: "image/png" },
+      { type: "image_url", image_url: { url: `data:image/png;base64,${card}` } },
+      { bytes: Buffer.from(card) },
+    ];
+    const message = result(artifact);
+    expect(clean(message)).toBe(message);
+  });
+
+  it("refuses a value that refers back to itself, like the store", () => {
+    const artifact: Record<string, unknown> = {};
+    artifact["self"] = [artifact];
+    expect(() => clean(result(artifact))).toThrow(expect.objectContaining({ code: "unsupported_message" }));
+  });
+});
+
+describe("redact, in what a provider says of an answer", () => {
+  const spelled = (text: string) => [...text].map((token) => ({ token, bytes: [...Buffer.from(token)], logprob: -1 }));
+
+  it("leaves out the probabilities of tokens that spell what it takes out", () => {
+    const given = (text: string) =>
+      new AIMessage({
+        content: [{ type: "text", text, logprobs: spelled(text) } as never],
+        response_metadata: { logprobs: { content: spelled(text) }, finish_reason: "stop" },
+      });
+    const message = clean(given(`My card ${card}.`));
+    expect(message.content).toEqual([{ type: "text", text: "My card [redacted]." }]);
+    expect(message.response_metadata).toEqual({ finish_reason: "stop" });
+    const other = given("Hello.");
+    expect(clean(other)).toBe(other);
+  });
+
+  it("leaves ids, names and types of blocks", () => {
+    const message = new AIMessage({
+      content: [{ type: "server_tool_use", id: card, name: card, input: { query: card, id: card } } as never],
+    });
+    expect(clean(message).content).toEqual([
+      { type: "server_tool_use", id: card, name: card, input: { query: "[redacted]", id: "[redacted]" } },
+    ]);
+  });
+});
