@@ -145,6 +145,27 @@ describe("sanitizeConversation", () => {
     expect(messages[0]!.content).toEqual([{ type: "text", text: "t" }]);
   });
 
+  it.each(["text", "input_text", "output_text"])("takes the text of a block of type %s, within the limit", (type) => {
+    const message = new HumanMessage({
+      content: [
+        { type, text: "first", annotations: [] },
+        { type, text: "second" },
+      ],
+    });
+    const { messages, changes } = sanitizeConversation([message], { maxCharacters: 8 });
+    expect(messages[0]!.content).toEqual([
+      { type: "text", text: "first" },
+      { type: "text", text: "sec" },
+    ]);
+    expect(changes).toEqual([{ index: 0, action: "shortened", message: "Shortened the content to 8 characters." }]);
+    const whole = sanitizeConversation([message]);
+    expect(whole.messages[0]!.content).toEqual([
+      { type: "text", text: "first" },
+      { type: "text", text: "second" },
+    ]);
+    expect(whole.changes).toEqual([]);
+  });
+
   const speakers: [string, (content: never) => BaseMessage][] = [
     ["user", (content) => new HumanMessage({ content })],
     ["model", (content) => new AIMessage({ content })],
@@ -152,16 +173,21 @@ describe("sanitizeConversation", () => {
   ];
 
   describe.each(speakers)("with media of the %s", (_, say) => {
-    it.each([...mediaKinds.keys()])("keeps a block of type %s that fits, as it is, and drops a larger one", (type) => {
-      const small = { type, source: { data: "A" } };
-      const message = say([{ type: "text", text: "t" }, small, { type, source: { data: "A".repeat(90) } }] as never);
-      const { messages, changes } = sanitizeConversation([message], {
-        maxCharacters: 100,
-        isKnownResult: () => true,
-      });
-      expect(messages[0]!.content).toEqual([{ type: "text", text: "t" }, small]);
-      expect(changes).toEqual([{ index: 0, action: "shortened", message: "Shortened the content to 100 characters." }]);
-    });
+    it.each([...mediaKinds.keys(), "text-plain"])(
+      "keeps a block of type %s that fits, as it is, and drops a larger one",
+      (type) => {
+        const small = { type, source: { data: "A" } };
+        const message = say([{ type: "text", text: "t" }, small, { type, source: { data: "A".repeat(90) } }] as never);
+        const { messages, changes } = sanitizeConversation([message], {
+          maxCharacters: 100,
+          isKnownResult: () => true,
+        });
+        expect(messages[0]!.content).toEqual([{ type: "text", text: "t" }, small]);
+        expect(changes).toEqual([
+          { index: 0, action: "shortened", message: "Shortened the content to 100 characters." },
+        ]);
+      },
+    );
   });
 
   it("keeps ids only if asked to", () => {

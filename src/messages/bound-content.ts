@@ -12,10 +12,13 @@ export interface BoundedContent {
   readonly isShortened: boolean;
 }
 
+/** Types of blocks that say text, of LangChain and of OpenAI's Responses API. */
+const textTypes: ReadonlySet<unknown> = new Set(["text", "input_text", "output_text"]);
+
 /**
- * Truncates the content of a message to a number of characters, behind a label. Text is cut at a grapheme. Media of
- * every provider's form count as their JSON; they are never cut, and dropped where they no longer fit. All other
- * blocks, such as repeated calls and reasoning, are dropped.
+ * Truncates the content of a message to a number of characters, behind a label. Text of every provider's form becomes
+ * blocks of type `text`, cut at a grapheme. Media and files, also those of plain text, count as their JSON; they are
+ * never cut, and dropped where they no longer fit. All other blocks, such as repeated calls and reasoning, are dropped.
  */
 export function boundContent(
   message: BaseMessage,
@@ -46,15 +49,15 @@ export function boundContent(
 }
 
 function boundBlock(block: Block, left: number): Block | undefined {
-  if (block.type === "text") {
+  if (textTypes.has(block.type)) {
     const text = keepFirstUnits(typeof block["text"] === "string" ? block["text"] : "", left);
     return text === "" ? undefined : textBlock(text);
   }
-  return mediaKinds.has(block.type) && sizeOf(block) <= left ? block : undefined;
+  return (mediaKinds.has(block.type) || block.type === "text-plain") && sizeOf(block) <= left ? block : undefined;
 }
 
 function sizeOf(block: Block): number {
-  if (block.type === "text") {
+  if (textTypes.has(block.type)) {
     return typeof block["text"] === "string" ? block["text"].length : 0;
   }
   return jsonText(block)?.length ?? Infinity;
