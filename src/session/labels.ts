@@ -64,7 +64,8 @@ export function refuseLocked(sessionId: string, { title = "", metadata = "" }: S
 /** The first keys that fit into a list's limit. */
 function listedText(metadata: SessionMetadata): string {
   const shown: string[] = [];
-  let length = 2;
+  // The braces, less the comma that the first one does without.
+  let length = 1;
   for (const [key, value] of Object.entries(metadata)) {
     const text = `${JSON.stringify(key)}:${JSON.stringify(value)}`;
     length += Buffer.byteLength(text) + 1;
