@@ -1,5 +1,6 @@
 import { runInNewContext } from "node:vm";
 import { Document } from "@langchain/core/documents";
+import fc from "fast-check";
 import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { copyMessage } from "../../src/codec/copy-message.js";
 import { redact } from "../../src/messages/copies/redact.js";
@@ -62,6 +63,38 @@ describe("redact, in the arguments of a call", () => {
   });
 });
 
+/** JSON with a marker in texts and names of properties, at any place. */
+function markedJson(marker: string): fc.Arbitrary<Record<string, unknown>> {
+  const name = fc.constantFrom("name", "id", "data", "type", "mimeType", "input", "toJSON", "__proto__", "q", marker);
+  const text = fc.constantFrom(marker, `a ${marker}`, `{"q":"${marker}"}`, `{"${marker}`, `data:,${marker}`, "b");
+  const { record } = fc.letrec((tie) => ({
+    value: fc.oneof({ depthSize: "small" }, text, fc.integer(), fc.constant(null), tie("list"), tie("record")),
+    list: fc.array(tie("value"), { maxLength: 4 }),
+    record: fc.dictionary(name, tie("value"), { maxKeys: 5 }),
+  }));
+  return record as fc.Arbitrary<Record<string, unknown>>;
+}
+
+describe("redact, of any arguments and any artifact", () => {
+  const marker = "4111-2222";
+
+  it("leaves no match, and copies that say the same", () => {
+    fc.assert(
+      fc.property(markedJson(marker), (value) => {
+        const args = { value };
+        const before = JSON.stringify(args);
+        const message = redact(marker)(answer(args));
+        const { called, inContent, raw } = copiesOf(message);
+        expect(JSON.stringify(message)).not.toContain(marker);
+        expect([inContent, raw]).toEqual([called, called]);
+        expect(JSON.stringify(redact(marker)(result(value)))).not.toContain(marker);
+        expect(JSON.stringify(args)).toBe(before);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
 class Receipt {
   constructor(
     readonly text: string,
@@ -77,6 +110,8 @@ describe("redact, in a tool's artifact", () => {
     "text object": Object(card),
     answer: { status: 200, data: { rows: [{ id: card, name: card, type: card }] } },
     data: { data: card, bytes: card },
+    "short data of a file": { data: card, mimeType: "image/png" },
+    "long data of no type": { data: card.repeat(5), mimeType: "png" },
     document: new Document({ pageContent: card, metadata: { id: card } }),
     instance: [new Receipt(card, 3)],
     "object of another realm": runInNewContext(`({ text: "${card}" })`),
@@ -116,7 +151,7 @@ describe("redact, in a tool's artifact", () => {
 
   it("leaves encoded files as they are", () => {
     const artifact = [
-      { type: "image", data: card, mimeType: "image/png" },
+      { type: "image", data: card.repeat(4), mimeType: "image/png" },
       { type: "image_url", image_url: { url: `data:image/png;base64,${card}` } },
       { bytes: Buffer.from(card) },
     ];
@@ -145,6 +180,15 @@ describe("redact, in what a provider says of an answer", () => {
     expect(message.response_metadata).toEqual({ finish_reason: "stop" });
     const other = given("Hello.");
     expect(clean(other)).toBe(other);
+  });
+
+  it("leaves encoded data of blocks, and no text under the name of one", () => {
+    const thought = { type: "redacted_thinking", data: `${card}_-`.repeat(5) };
+    const file = { type: "file", source_type: "base64", data: `${card.repeat(5)}==`, mime_type: "application/pdf" };
+    const message = new HumanMessage({ content: [thought, file] as never });
+    expect(clean(message)).toBe(message);
+    const said = new HumanMessage({ content: "Hi", additional_kwargs: { data: `card ${card}`, bytes: card } });
+    expect(clean(said).additional_kwargs).toEqual({ data: "card [redacted]", bytes: "[redacted]" });
   });
 
   it("leaves ids, names and types of blocks", () => {

@@ -1,7 +1,7 @@
 import { types } from "node:util";
 import { RecordError } from "../../base/errors.js";
 import { isPlainObject } from "../../base/json-value.js";
-import type { Fields } from "../values.js";
+import { type Fields, stringIn } from "../values.js";
 import { itemIdKeys, signaturesKey } from "./answer-fields.js";
 import { mapSame, withFields } from "./edits.js";
 import { signatureKey } from "./thoughts.js";
@@ -19,7 +19,7 @@ interface Walk {
 /** The nesting above which a record is refused. */
 const maxDepth = 500;
 
-/** Fields of blocks whose text is no content: identifiers, proofs of a provider, and encoded files. */
+/** Fields of blocks whose text is no content: identifiers, and proofs of a provider. */
 const keptKeys: ReadonlySet<string> = new Set([
   "type",
   "id",
@@ -33,9 +33,10 @@ const keptKeys: ReadonlySet<string> = new Set([
   "signature",
   signatureKey,
   "encrypted_content",
-  "data",
-  "bytes",
 ]);
+
+/** Fields of blocks that hold an encoded file, or a thought that only its provider can read. */
+const encodedKeys: ReadonlySet<string> = new Set(["data", "bytes"]);
 
 /** Maps from the id of a call to another id, or to its signature. */
 const keptMaps: ReadonlySet<string> = new Set([...itemIdKeys, signaturesKey]);
@@ -47,11 +48,16 @@ const dataKeys: ReadonlySet<string> = new Set(["args", "arguments", "input", "pa
 const argumentKeys: ReadonlySet<string> = new Set(["args", "arguments", "input"]);
 
 /** Names of the field that tells an encoded file's type. */
-const fileTypeKeys = ["mime_type", "mimeType", "media_type", "mediaType", "format"];
+const fileTypeKeys = ["mime_type", "mimeType", "media_type", "mediaType"];
+/** Base64 that is too long for a number of a card or a person, as that of any file is. */
+const encoded = /^[\w+/-]{64,}={0,2}$/;
 
 /** True for a text or map that {@link cleanField} leaves as it is under this name. */
 export function isKept(key: string, value: unknown): boolean {
-  return keptMaps.has(key) || (keptKeys.has(key) && typeof value === "string");
+  if (typeof value !== "string") {
+    return keptMaps.has(key);
+  }
+  return keptKeys.has(key) || (encodedKeys.has(key) && encoded.test(value));
 }
 
 /** A message's field with every text in it clean; the same value if all are. */
@@ -67,7 +73,7 @@ export function cleanData(value: unknown, clean: Redaction): unknown {
 function cleanValue(value: unknown, walk: Walk): unknown {
   switch (typeof value) {
     case "string":
-      return isFile(value) ? value : cleanText(value, walk.clean);
+      return isDataUrl(value) ? value : cleanText(value, walk.clean);
     case "number":
     case "bigint":
       return walk.isData ? cleanNumber(value, walk.clean) : value;
@@ -78,7 +84,7 @@ function cleanValue(value: unknown, walk: Walk): unknown {
   }
 }
 
-function isFile(text: string): boolean {
+function isDataUrl(text: string): boolean {
   return /^data:[^\s,]*;base64,/.test(text);
 }
 
@@ -140,12 +146,11 @@ function cleanFieldOf(key: string, value: unknown, walk: Walk): unknown {
 }
 
 function cleanDataRecord(record: Fields, walk: Walk): Fields {
-  const isOfFile = fileTypeKeys.some((key) => typeof record[key] === "string");
+  const isFile = isDataOfFile(record);
   let isSame = true;
   const copy = new Map<string, unknown>();
   for (const [key, value] of Object.entries(record)) {
-    const kept = isOfFile && key === "data" && typeof value === "string";
-    const cleaned = kept ? value : cleanValue(value, walk);
+    const cleaned = isFile && key === "data" ? value : cleanValue(value, walk);
     let name = walk.clean(key);
     isSame &&= cleaned === value && name === key;
     while (name !== key && (copy.has(name) || Object.hasOwn(record, name))) {
@@ -154,6 +159,12 @@ function cleanDataRecord(record: Fields, walk: Walk): Fields {
     copy.set(name, cleaned);
   }
   return isSame ? record : Object.fromEntries(copy);
+}
+
+function isDataOfFile(record: Fields): boolean {
+  const { data } = record;
+  const isTyped = fileTypeKeys.some((key) => /^[\w.+-]+\/[\w.+-]+$/.test(stringIn(record[key]) ?? ""));
+  return isTyped && typeof data === "string" && encoded.test(data);
 }
 
 /** An instance of a class, cleaned as the codec stores it: by its own JSON, or its own properties. */
