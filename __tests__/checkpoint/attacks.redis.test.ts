@@ -10,14 +10,13 @@ import {
   messagesDeltaReducer,
 } from "@langchain/langgraph";
 import { emptyCheckpoint, MemorySaver, uuid6, type Checkpoint } from "@langchain/langgraph-checkpoint";
-import { Redis } from "ioredis";
 import { randomUUID } from "node:crypto";
 import type { MemoryEvent } from "../../src/base/events.js";
 import { RedisSaver } from "../../src/checkpoint/redis-saver.js";
 import type { RedisSaverSettings } from "../../src/checkpoint/saver-options.js";
 import { threadKeys } from "../../src/redis/keys.js";
 import type { RedisClient } from "../../src/redis/client.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { all } from "./compared-saver.js";
 
 const meta = { source: "loop", step: 0, parents: {} } as const;
@@ -37,8 +36,7 @@ function showing(messages: readonly unknown[], step = 1): [Checkpoint, typeof me
 
 describe("A thread on RedisSaver under attack", () => {
   const keyPrefix = uniquePrefix();
-  const client = new Redis(sharedRedisUrl());
-  afterAll(() => client.disconnect());
+  const client = sharedClient();
 
   const open = (settings: RedisSaverSettings = {}, given: RedisClient = client) =>
     new RedisSaver({ client: given, keyPrefix, ...settings });

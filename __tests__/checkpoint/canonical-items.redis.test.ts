@@ -14,11 +14,10 @@ import {
 } from "@langchain/core/messages";
 import { emptyCheckpoint, JsonPlusSerializer, uuid6 } from "@langchain/langgraph-checkpoint";
 import fc from "fast-check";
-import { Redis } from "ioredis";
 import { RedisSaver } from "../../src/checkpoint/redis-saver.js";
 import { threadKeys } from "../../src/redis/keys.js";
 import { propertyRuns } from "../support/property-runs.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 
 const serde = new JsonPlusSerializer();
 const dump = async (value: unknown) => Buffer.from((await serde.dumpsTyped(value))[1]).toString("utf8");
@@ -83,9 +82,8 @@ const messages = fc.tuple(
 );
 
 describe("The item of a message of any class", () => {
-  const client = new Redis(sharedRedisUrl());
+  const client = sharedClient();
   const keyPrefix = uniquePrefix();
-  afterAll(() => client.disconnect());
 
   const config = (thread: string) => ({ configurable: { thread_id: thread } });
   const put = (saver: RedisSaver, thread: string, list: readonly unknown[], step: number) => {

@@ -1,9 +1,8 @@
 import { HumanMessage } from "@langchain/core/messages";
 import { emptyCheckpoint, uuid6, type CheckpointTuple } from "@langchain/langgraph-checkpoint";
-import { Redis } from "ioredis";
 import { randomUUID } from "node:crypto";
 import { RedisSaver, type RedisSaverSettings } from "langchain-redis-memory/checkpoint";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { testKeys } from "../support/test-keys.js";
 import { all } from "./compared-saver.js";
 
@@ -13,9 +12,8 @@ const forms: readonly (readonly [string, RedisSaverSettings])[] = [
 ];
 
 describe.each(forms)("A copy of a thread, %s", (_, settings) => {
-  const client = new Redis(sharedRedisUrl());
+  const client = sharedClient();
   const saver = new RedisSaver({ client, keyPrefix: uniquePrefix(), ...settings });
-  afterAll(() => client.disconnect());
 
   const at = (threadId: string) => ({ configurable: { thread_id: threadId } });
   const begin = async (threadId: string, steps: number) => {

@@ -1,16 +1,14 @@
 import { HumanMessage } from "@langchain/core/messages";
 import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
-import { Redis } from "ioredis";
 import { RedisChatMemory } from "langchain-redis-memory";
 import { RedisSaver } from "langchain-redis-memory/checkpoint";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 
 describe("The thread of a session", () => {
-  const client = new Redis(sharedRedisUrl());
+  const client = sharedClient();
   const keyPrefix = uniquePrefix();
   const memory = new RedisChatMemory({ client, redis: { keyPrefix } });
   const saver = new RedisSaver({ client, keyPrefix });
-  afterAll(() => client.disconnect());
 
   const at = (threadId: string) => ({ configurable: { thread_id: threadId } });
   const begin = async (threadId: string, owner?: string) => {

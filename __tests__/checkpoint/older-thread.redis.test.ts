@@ -1,12 +1,11 @@
 import { HumanMessage } from "@langchain/core/messages";
 import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
 import fc from "fast-check";
-import { Redis } from "ioredis";
 import { randomUUID } from "node:crypto";
 import { RedisSaver } from "../../src/checkpoint/redis-saver.js";
 import { threadKeys } from "../../src/redis/keys.js";
 import { propertyRuns } from "../support/property-runs.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { all } from "./compared-saver.js";
 
 /** A step of a thread's life: a call of one of three savers, or what a failover to an older replica does. */
@@ -20,8 +19,7 @@ const meta = { source: "loop", step: 0, parents: {} } as const;
 
 describe("A thread that a failover set back", () => {
   const keyPrefix = uniquePrefix();
-  const client = new Redis(sharedRedisUrl());
-  afterAll(() => client.disconnect());
+  const client = sharedClient();
   let sent: [string, string[]] | undefined;
   const noting = new Proxy(client, {
     get: (target, name) =>

@@ -1,10 +1,8 @@
 import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
-import { Redis } from "ioredis";
 import { RedisSaver } from "langchain-redis-memory/checkpoint";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 
-const client = new Redis(sharedRedisUrl());
-afterAll(() => client.disconnect());
+const client = sharedClient();
 
 const at = (threadId: string) => ({ configurable: { thread_id: threadId } });
 const put = (saver: RedisSaver, threadId: string) =>

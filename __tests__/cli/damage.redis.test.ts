@@ -1,14 +1,12 @@
-import { Redis } from "ioredis";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { jsonLines } from "../support/built-command.js";
 import { hostedCommands } from "../support/hosted-commands.js";
 import { ai, human } from "../support/messages.js";
-import { sharedRedisUrl } from "../support/shared-redis.js";
+import { sharedClient, sharedRedisUrl } from "../support/shared-redis.js";
 
-const client = new Redis(sharedRedisUrl());
+const client = sharedClient();
 const run = hostedCommands();
 let count = 0;
-afterAll(() => client.quit().then(() => undefined));
 
 /** Twenty messages in ten rounds of a session of Ann's, and commands that read it. */
 async function place() {

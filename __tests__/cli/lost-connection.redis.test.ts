@@ -5,14 +5,13 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { Redis } from "ioredis";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { runCommand } from "../support/built-command.js";
 import { hostedCommands } from "../support/hosted-commands.js";
 import { ai, human } from "../support/messages.js";
-import { sharedRedisUrl } from "../support/shared-redis.js";
+import { sharedClient, sharedRedisUrl } from "../support/shared-redis.js";
 
-const client = new Redis(sharedRedisUrl());
+const client = sharedClient();
 const keyPrefix = `cli-lost-${process.pid}`;
 const run = hostedCommands();
 const closed: (() => Promise<unknown>)[] = [];
@@ -20,7 +19,6 @@ beforeAll(() =>
   new RedisChatMemory({ client, redis: { keyPrefix } }).history("ann").addMessages([human("Q"), ai("A")]),
 );
 afterEach(async () => void (await Promise.all(closed.splice(0).map((close) => close()))));
-afterAll(() => client.quit());
 
 /** The shared server, which goes for good at the first command of this name. */
 async function serverThatGoesAt(command: string): Promise<string> {

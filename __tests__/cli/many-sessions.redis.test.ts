@@ -1,16 +1,14 @@
-import { Redis } from "ioredis";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import type { EncryptionKeys } from "../../src/sealed/keys/encryption-options.js";
 import { jsonLines } from "../support/built-command.js";
 import { hostedCommands } from "../support/hosted-commands.js";
 import { ai, human } from "../support/messages.js";
-import { sharedRedisUrl } from "../support/shared-redis.js";
+import { sharedClient, sharedRedisUrl } from "../support/shared-redis.js";
 import { testKeys } from "../support/test-keys.js";
 
-const client = new Redis(sharedRedisUrl());
+const client = sharedClient();
 const run = hostedCommands();
 let count = 0;
-afterAll(() => client.quit().then(() => undefined));
 
 /** Sessions of Ann's and Bob's, and commands that read them, with keys where some are given. */
 async function place(encryption?: EncryptionKeys) {

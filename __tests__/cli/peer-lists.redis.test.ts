@@ -1,13 +1,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as core from "@langchain/core/messages";
-import { Redis } from "ioredis";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { jsonLines } from "../support/built-command.js";
 import { hostedCommands } from "../support/hosted-commands.js";
 import { ai, human } from "../support/messages.js";
 import { comparable, peerConversations, peerPrefix } from "../support/peer-conversations.js";
-import { sharedRedisUrl } from "../support/shared-redis.js";
+import { sharedClient, sharedRedisUrl } from "../support/shared-redis.js";
 
 /** A list as a package of another maker wrote it; made by `npm run check:migration`. */
 interface PeerList {
@@ -21,10 +20,8 @@ interface PeerList {
 const lists = jsonLines(readFileSync(join(__dirname, "peer-lists.jsonl"), "utf8")) as unknown as PeerList[];
 const peers = [...new Set(lists.map(({ peer }) => peer))];
 const conversations = peerConversations(core);
-const client = new Redis(sharedRedisUrl());
+const client = sharedClient();
 const run = hostedCommands();
-
-afterAll(() => client.quit().then(() => undefined));
 
 describe.each(peers)("sessions that %s wrote", (peer) => {
   const from = `peer-${process.pid}-${peers.indexOf(peer)}:`;

@@ -1,12 +1,11 @@
-import { Redis } from "ioredis";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import type { MemoryFigures } from "../../cli/session-memory.js";
 import { jsonLines } from "../support/built-command.js";
 import { hostedCommands } from "../support/hosted-commands.js";
 import { human } from "../support/messages.js";
-import { sharedRedisUrl } from "../support/shared-redis.js";
+import { sharedClient, sharedRedisUrl } from "../support/shared-redis.js";
 
-const client = new Redis(sharedRedisUrl());
+const client = sharedClient();
 const run = hostedCommands();
 const prefix = `cli-memory-${process.pid}`;
 let truth = 0;
@@ -24,7 +23,6 @@ beforeAll(async () => {
   await memory.sessions.reindex();
   truth = await bytesOfAllKeys();
 });
-afterAll(() => client.quit());
 
 async function bytesOfAllKeys(): Promise<number> {
   const keys = await client.keys(`${prefix}:*`);

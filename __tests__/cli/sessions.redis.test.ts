@@ -1,17 +1,15 @@
 import { once } from "node:events";
-import { Redis } from "ioredis";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
 import { jsonLines, runCommand, startCommand } from "../support/built-command.js";
 import { hostedCommands } from "../support/hosted-commands.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
-import { sharedRedisUrl } from "../support/shared-redis.js";
+import { sharedClient, sharedRedisUrl } from "../support/shared-redis.js";
 import { testKeys } from "../support/test-keys.js";
 
-const client = new Redis(sharedRedisUrl());
+const client = sharedClient();
 const run = hostedCommands();
 let count = 0;
-afterAll(() => client.quit().then(() => undefined));
 
 /** A key prefix of a test's own, a memory that writes under it, and commands that read it. */
 function place() {

@@ -1,21 +1,16 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
-import { Redis } from "ioredis";
 import { readLegacyMessages } from "../../src/codec/read-legacy-messages.js";
 import { ConfigurationError, RecordError, StoreError } from "../../src/base/errors.js";
 import type { MemoryEvent } from "../../src/base/events.js";
 import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import { human } from "../support/messages.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 
 describe("a list that @langchain/redis or @langchain/community wrote", () => {
-  let client: Redis;
+  const client = sharedClient();
   let key: string;
 
-  beforeAll(() => {
-    client = new Redis(sharedRedisUrl());
-  });
-  afterAll(() => client.quit());
   beforeEach(() => {
     key = uniquePrefix();
   });

@@ -1,6 +1,5 @@
 import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { RunnableWithMessageHistory } from "@langchain/core/runnables";
-import { Redis } from "ioredis";
 import { createAgent } from "langchain";
 import type { EncryptionOptions } from "../../src/sealed/keys/encryption-options.js";
 import { MemoryError } from "../../src/base/errors.js";
@@ -15,15 +14,11 @@ import { characterCounter } from "../history-manager/instances.js";
 import { lookup, lookupCall, ToolModel } from "../support/agents.js";
 import { closeMemories, newMemory, texts } from "../support/memories.js";
 import { ScriptedModel } from "../support/scripted-model.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { storedBytes } from "../support/stored-bytes.js";
 import { testKey, testKeys } from "../support/test-keys.js";
 
-let client: Redis;
-beforeAll(() => {
-  client = new Redis(sharedRedisUrl());
-});
-afterAll(() => client.disconnect());
+const client = sharedClient();
 afterEach(closeMemories);
 
 /** Stands in everything that is said, called, found, uploaded, named and summarized. */

@@ -1,6 +1,5 @@
 import { inspect } from "node:util";
 import { AIMessage, HumanMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
-import { Redis } from "ioredis";
 import { ConflictError, EncryptionError } from "../../src/base/errors.js";
 import type { EncryptionOptions } from "../../src/sealed/keys/encryption-options.js";
 import type { MemoryEvent } from "../../src/base/events.js";
@@ -11,14 +10,10 @@ import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js
 import { sessionKeys } from "../../src/redis/keys.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import type { SessionStore } from "../../src/store/session-store.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { testKey, testKeys } from "../support/test-keys.js";
 
-let client: Redis;
-beforeAll(() => {
-  client = new Redis(sharedRedisUrl());
-});
-afterAll(() => client.disconnect());
+const client = sharedClient();
 
 const textsOf = (messages: readonly BaseMessage[]) => messages.map(({ content }) => content);
 const turn = (name: string) => [

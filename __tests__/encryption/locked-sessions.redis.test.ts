@@ -1,5 +1,4 @@
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
-import { Redis } from "ioredis";
 import type { MemoryEvent } from "../../src/base/events.js";
 import type { OwnerExportOptions } from "../../src/sessions/requests.js";
 import type { EncryptionOptions } from "../../src/sealed/keys/encryption-options.js";
@@ -7,14 +6,10 @@ import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import type { SessionStore } from "../../src/store/session-store.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { testKey, testKeys } from "../support/test-keys.js";
 
-let client: Redis;
-beforeAll(() => {
-  client = new Redis(sharedRedisUrl());
-});
-afterAll(() => client.disconnect());
+const client = sharedClient();
 
 const turn = [new HumanMessage({ id: "q", content: "secret" }), new AIMessage({ id: "a", content: "secret" })];
 const wrong = { current: { ...testKey("k2"), id: "k1" } };

@@ -1,5 +1,4 @@
 import { AIMessage, HumanMessage, SystemMessage } from "@langchain/core/messages";
-import { Redis } from "ioredis";
 import type { MemoryEvent } from "../../src/base/events.js";
 import type { EncryptionOptions } from "../../src/sealed/keys/encryption-options.js";
 import { identifyRecord } from "../../src/codec/message-ids.js";
@@ -12,14 +11,10 @@ import { sessionKeys } from "../../src/redis/keys.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import { sealedStore } from "../../src/sealed/store.js";
 import type { CompleteSessionStore } from "../../src/store/session-store.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { testKeys } from "../support/test-keys.js";
 
-let client: Redis;
-beforeAll(() => {
-  client = new Redis(sharedRedisUrl());
-});
-afterAll(() => client.disconnect());
+const client = sharedClient();
 
 const turn = (name: string) => [
   new HumanMessage({ id: `${name}-q`, content: `secret question ${name}` }),

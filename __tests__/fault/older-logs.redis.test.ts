@@ -1,6 +1,5 @@
 import { AIMessage, HumanMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
 import { RunnableLambda } from "@langchain/core/runnables";
-import { Redis } from "ioredis";
 import { createAgent } from "langchain";
 import { redisMemoryMiddleware } from "../../src/agent/middleware.js";
 import { sessionKeys } from "../../src/redis/keys.js";
@@ -9,12 +8,11 @@ import { forkOf, records } from "../../testing/session-store/store-case.js";
 import { lookup, ToolModel } from "../support/agents.js";
 import { closeMemories, newMemory, texts } from "../support/memories.js";
 import { human } from "../support/messages.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 
 afterEach(closeMemories);
 
-const client = new Redis(sharedRedisUrl());
-afterAll(() => client.quit());
+const client = sharedClient();
 
 /** All but the last two messages become one that says their texts. */
 const listed = (messages: readonly BaseMessage[]) => {

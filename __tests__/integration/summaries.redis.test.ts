@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { RunnableLambda } from "@langchain/core/runnables";
 import { ChatOpenAI } from "@langchain/openai";
-import { Redis } from "ioredis";
 import { summaryMarkOf } from "../../src/messages/roles.js";
 import { validateConversation } from "../../src/structure/validate.js";
 import type { MemoryEvent } from "../../src/base/events.js";
@@ -17,11 +16,10 @@ import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js"
 import { startOpenAIServer } from "../../testing/openai-server.js";
 import { buildPrograms } from "../support/built-programs.js";
 import { ai, human } from "../support/messages.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 
 const root = join(__dirname, "../..");
-const client = new Redis(sharedRedisUrl());
-afterAll(() => client.quit());
+const client = sharedClient();
 
 const texts = (messages: readonly BaseMessage[]) => messages.map(({ text }) => text);
 

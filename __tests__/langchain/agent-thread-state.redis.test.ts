@@ -1,13 +1,12 @@
 import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { Command, type BaseCheckpointSaver, MemorySaver } from "@langchain/langgraph";
 import { createAgent, humanInTheLoopMiddleware, type AgentMiddleware } from "langchain";
-import { Redis } from "ioredis";
 import { redisMemoryMiddleware } from "langchain-redis-memory/agent";
 import { RedisSaver } from "langchain-redis-memory/checkpoint";
 import { threadKeys } from "../../src/redis/keys.js";
 import { lookup, lookupCall, sketch, ToolModel } from "../support/agents.js";
 import { closeMemories, newMemory } from "../support/memories.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 
 const thread = { configurable: { thread_id: "ann" } };
 const approve = new Command({ resume: { decisions: [{ type: "approve" }] } });
@@ -29,8 +28,7 @@ function newAgent(checkpointer: BaseCheckpointSaver, { isApproved = false } = {}
 }
 
 describe("A thread beside the memory", () => {
-  const client = new Redis(sharedRedisUrl());
-  afterAll(() => client.disconnect());
+  const client = sharedClient();
   afterEach(closeMemories);
 
   it.each(["sync", "async", "exit"] as const)("holds the last run only (%s)", async (durability) => {

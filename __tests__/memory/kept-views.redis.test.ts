@@ -1,14 +1,12 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
-import { Redis } from "ioredis";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import { sessionKeys } from "../../src/redis/keys.js";
 import { testKeys } from "../support/test-keys.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 
 describe("Messages of a session that was read before", () => {
-  const client = new Redis(sharedRedisUrl());
-  afterAll(() => client.disconnect());
+  const client = sharedClient();
 
   const odd = JSON.parse('{"__proto__": {"polluted": true}, "list": [{"deep": [1, "two"]}]}') as Record<
     string,

@@ -6,10 +6,9 @@ import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 
-const client = new Redis(sharedRedisUrl());
-afterAll(() => client.quit());
+const client = sharedClient();
 
 function newHistory(options: MemorySettings & { readonly sessionId?: string } = {}) {
   const events: MemoryEvent[] = [];

@@ -1,20 +1,14 @@
 import { HumanMessage } from "@langchain/core/messages";
-import { Redis } from "ioredis";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
 import { RedisToolInvocationHistory } from "../../src/tool-log/redis-tool-invocation-history.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 
 const run = { name: "search", inputs: { query: "Oslo" }, outputs: "4 °C", status: "success" };
 
 describe("RedisToolInvocationHistory on Redis", () => {
-  let client: Redis;
+  const client = sharedClient();
   const keyPrefix = uniquePrefix();
-
-  beforeAll(() => {
-    client = new Redis(sharedRedisUrl());
-  });
-  afterAll(() => client.quit());
 
   it("has no key of its own: records are fields of the session's state, with the same expiry", async () => {
     const history = new RedisChatMessageHistory({ sessionId: "s", client, redis: { keyPrefix }, sessionTTL: 100 });

@@ -1,11 +1,9 @@
-import { Redis } from "ioredis";
 import { checkCommittedReductions } from "../support/committed-reductions.js";
 import { propertyRuns } from "../support/property-runs.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 
 describe("a committed reduction, in Redis", () => {
-  const client = new Redis(sharedRedisUrl());
-  afterAll(() => client.quit());
+  const client = sharedClient();
 
   it("is read back as the reducer returned it, for our reducers and others, and keeps the transcript", async () => {
     await checkCommittedReductions(

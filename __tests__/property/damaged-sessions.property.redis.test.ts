@@ -1,12 +1,12 @@
 import fc from "fast-check";
-import { Redis } from "ioredis";
+import type { Redis } from "ioredis";
 import { MemoryError, StoreError } from "../../src/base/errors.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
 import { sessionKeys } from "../../src/redis/keys.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import { ai, human } from "../support/messages.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 
 /** More with DAMAGED_SESSIONS_RUNS=5000. */
 const runs = Number(process.env["DAMAGED_SESSIONS_RUNS"] ?? 120);
@@ -128,11 +128,7 @@ const damage: fc.Arbitrary<Damaging> = fc.oneof(
 );
 
 describe("A session whose keys were changed by hand", () => {
-  let client: Redis;
-  beforeAll(() => {
-    client = new Redis(sharedRedisUrl());
-  });
-  afterAll(() => client.disconnect());
+  const client = sharedClient();
 
   const contents = async (keys: ReturnType<typeof sessionKeys>) => {
     const all = [keys.log, keys.ids, keys.state];

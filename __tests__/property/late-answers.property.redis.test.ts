@@ -1,11 +1,10 @@
 import fc from "fast-check";
-import { Redis } from "ioredis";
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import type { SessionStore } from "../../src/store/session-store.js";
 import { anyScene, LateAnswers, type Scene } from "../support/late-answer-scenes.js";
 import { propertyRuns } from "../support/property-runs.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 
 async function seenIn(scene: Scene, store: SessionStore): Promise<unknown[]> {
   const session = new LateAnswers(scene, store);
@@ -18,8 +17,7 @@ async function seenIn(scene: Scene, store: SessionStore): Promise<unknown[]> {
 }
 
 describe("a session with late answers that is reduced, rewound and copied", () => {
-  const client = new Redis(sharedRedisUrl());
-  afterAll(() => client.quit());
+  const client = sharedClient();
 
   it("shows each message from the start on once, and summaries stand for all before it", async () => {
     const property = fc.asyncProperty(anyScene, async (scene) => {

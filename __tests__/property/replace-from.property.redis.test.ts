@@ -1,6 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
-import { Redis } from "ioredis";
 import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
@@ -8,7 +7,7 @@ import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js"
 import type { SessionStore } from "../../src/store/session-store.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 import { propertyRuns } from "../support/property-runs.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 
 /** What a turn is made of. */
 interface Turn {
@@ -58,11 +57,7 @@ function messagesOf({ calls, system: withSystem }: Turn, number: number, first?:
 const shown = (messages: readonly BaseMessage[]) => messages.map(({ id, text, type }) => [id, type, text]);
 
 describe("replaceFrom", () => {
-  let client: Redis;
-  beforeAll(() => {
-    client = new Redis(sharedRedisUrl());
-  });
-  afterAll(() => client.disconnect());
+  const client = sharedClient();
 
   /** Runs the commands on one store; after each, the transcript is the model's. Returns what the model would see. */
   async function run(store: SessionStore, commands: readonly Command[]): Promise<unknown[]> {

@@ -1,18 +1,14 @@
 import fc from "fast-check";
-import { Redis } from "ioredis";
+import type { Redis } from "ioredis";
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import { everything, outcome, session, storeCommand, type StoreUnderTest } from "../support/store-commands.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { sessionKeys } from "../../src/redis/keys.js";
 import { propertyRuns } from "../support/property-runs.js";
 
 describe("RedisSessionStore", () => {
-  let client: Redis;
-  beforeAll(() => {
-    client = new Redis(sharedRedisUrl());
-  });
-  afterAll(() => client.disconnect());
+  const client = sharedClient();
 
   const commands = fc.array(fc.record({ command: storeCommand, instance: fc.nat(1) }), {
     minLength: 1,

@@ -1,14 +1,12 @@
-import { Redis } from "ioredis";
 import { redisRuns, type RedisRunsOptions } from "langchain-redis-memory/runs";
 import { runKeys } from "../../src/redis/keys.js";
 import { ChunkReader } from "../../src/runs/chunk-text.js";
 import { closeMemories, newMemory } from "../support/memories.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { all, spoken } from "./spoken-source.js";
 
-const client = new Redis(sharedRedisUrl());
+const client = sharedClient();
 afterEach(closeMemories);
-afterAll(() => client.disconnect());
 
 /** Nobody is taken for dead, however slow the machine. */
 const calm: RedisRunsOptions = { lostAfterMs: 600_000, batchMs: 1 };

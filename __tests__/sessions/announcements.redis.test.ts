@@ -1,11 +1,10 @@
-import { Redis } from "ioredis";
 import { openConnection } from "../../src/redis/connection.js";
 import { ListTouches } from "../../src/redis-lists/touches.js";
 import type { DescribedSession } from "../../src/redis-lists/entries.js";
 import { OwnerLists } from "../../src/redis-lists/owner-lists.js";
 import { ScriptRunner } from "../../src/redis/script-runner.js";
 import { SessionDescriber } from "../../src/redis-lists/session-describer.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 
 const owner = "ann";
 const session = "copy";
@@ -36,18 +35,16 @@ class HeldDescriber extends SessionDescriber {
 }
 
 describe("the announcement of a session that is not there yet", () => {
-  let client: Redis;
+  const client = sharedClient();
   let runner: ScriptRunner;
   let owners: OwnerLists;
   let held: HeldDescriber;
   let one: ListTouches;
   let other: ListTouches;
   beforeAll(() => {
-    client = new Redis(sharedRedisUrl());
     const connection = openConnection("the test", { client }, 60_000);
     runner = new ScriptRunner({ connection, commandTimeout: 60_000, waitReplicas: undefined, onEvent: undefined });
   });
-  afterAll(() => client.disconnect());
   beforeEach(() => {
     const keyPrefix = uniquePrefix();
     owners = new OwnerLists(runner, keyPrefix);

@@ -1,18 +1,13 @@
 import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { RunnableLambda } from "@langchain/core/runnables";
-import { Redis } from "ioredis";
 import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
 import { startFaultProxy, type FaultProxy } from "../../testkit/proxies/fault-proxy.js";
 import { ai, human } from "../support/messages.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 
-let client: Redis;
-beforeAll(() => {
-  client = new Redis(sharedRedisUrl());
-});
-afterAll(() => client.disconnect());
+const client = sharedClient();
 
 const stores: [string, () => RedisChatMemory][] = [
   ["Redis", () => new RedisChatMemory({ client, redis: { keyPrefix: uniquePrefix() }, trackUsage: true })],

@@ -1,6 +1,5 @@
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { RunnableWithMessageHistory } from "@langchain/core/runnables";
-import { Redis } from "ioredis";
 import { createAgent } from "langchain";
 import { MemoryError } from "../../src/base/errors.js";
 import { HistoryManager } from "../../src/tool-loop/history-manager.js";
@@ -11,14 +10,10 @@ import { characterCounter } from "../history-manager/instances.js";
 import { ToolModel } from "../support/agents.js";
 import { closeMemories, newMemory, texts } from "../support/memories.js";
 import { ScriptedModel } from "../support/scripted-model.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { storedBytes } from "../support/stored-bytes.js";
 
-let client: Redis;
-beforeAll(() => {
-  client = new Redis(sharedRedisUrl());
-});
-afterAll(() => client.disconnect());
+const client = sharedClient();
 afterEach(closeMemories);
 
 interface Caller {

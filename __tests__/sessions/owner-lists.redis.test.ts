@@ -1,4 +1,3 @@
-import { Redis } from "ioredis";
 import { openConnection } from "../../src/redis/connection.js";
 import { ownerKeys, sessionKeys } from "../../src/redis/keys.js";
 import { ScriptRunner } from "../../src/redis/script-runner.js";
@@ -6,13 +5,13 @@ import { announcement, type DescribedSession } from "../../src/redis-lists/entri
 import { OwnerLists, type PutMode } from "../../src/redis-lists/owner-lists.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import { record } from "../../testing/session-store/store-case.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 
 const owner = "ann";
 const past = 1_700_000_000_000;
 
 describe("The list of an owner in Redis", () => {
-  let client: Redis;
+  const client = sharedClient();
   let runner: ScriptRunner;
   let store: RedisSessionStore;
   let lists: OwnerLists;
@@ -20,7 +19,6 @@ describe("The list of an owner in Redis", () => {
   let summaries: string;
   let keyPrefix: string;
   beforeAll(() => {
-    client = new Redis(sharedRedisUrl());
     const connection = openConnection("the test", { client }, 60_000);
     runner = new ScriptRunner({ connection, commandTimeout: 60_000, waitReplicas: undefined, onEvent: undefined });
   });
@@ -31,7 +29,6 @@ describe("The list of an owner in Redis", () => {
     ({ sessions, summaries } = ownerKeys(keyPrefix, owner));
   });
   afterEach(() => store.close());
-  afterAll(() => client.disconnect());
 
   async function begun(...ids: string[]): Promise<void> {
     for (const id of ids) {

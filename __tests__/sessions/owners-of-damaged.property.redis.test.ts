@@ -1,20 +1,15 @@
 import fc from "fast-check";
-import { Redis } from "ioredis";
 import { MemoryError } from "../../src/base/errors.js";
 import type { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { sessionKeys } from "../../src/redis/keys.js";
 import { closeMemories, newMemory, texts } from "../support/memories.js";
 import { ai, human } from "../support/messages.js";
 import { propertyRuns } from "../support/property-runs.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { storedBytes } from "../support/stored-bytes.js";
 import { testKeys } from "../support/test-keys.js";
 
-let client: Redis;
-beforeAll(() => {
-  client = new Redis(sharedRedisUrl());
-});
-afterAll(() => client.disconnect());
+const client = sharedClient();
 afterEach(closeMemories);
 
 /** A text that only Gina's messages hold. */

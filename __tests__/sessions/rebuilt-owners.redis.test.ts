@@ -1,14 +1,9 @@
-import { Redis } from "ioredis";
 import { sessionKeys } from "../../src/redis/keys.js";
 import { closeMemories, newMemory, texts } from "../support/memories.js";
 import { ai, human } from "../support/messages.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 
-let client: Redis;
-beforeAll(() => {
-  client = new Redis(sharedRedisUrl());
-});
-afterAll(() => client.disconnect());
+const client = sharedClient();
 afterEach(closeMemories);
 
 const gina = { owner: "gina", title: "Letters", metadata: { folder: "a" } };

@@ -1,13 +1,11 @@
-import { Redis } from "ioredis";
 import type { MemoryEvent } from "../../src/base/events.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
 import type { SessionSearchOptions } from "../../src/sessions/search-requests.js";
 import { ai, human, tool, aiCalls } from "../support/messages.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 
-const client = new Redis(sharedRedisUrl());
-afterAll(() => client.disconnect());
+const client = sharedClient();
 const encryption = { keys: { current: { id: "k1", key: Buffer.alloc(32, 1) } } };
 const onRedis = () => ({ client, redis: { keyPrefix: uniquePrefix() } });
 

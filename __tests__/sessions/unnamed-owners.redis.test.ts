@@ -1,9 +1,9 @@
-import { Redis } from "ioredis";
+import type { Redis } from "ioredis";
 import type { RedisClient } from "../../src/redis/client.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import { listedSummary } from "../../src/store/lists.js";
 import { asRead, forkOf, human, record } from "../../testing/session-store/store-case.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 
 const session = { id: "s" };
 const chat = [human("q1"), record("a1"), human("q2"), record("a2")];
@@ -49,14 +49,12 @@ const writes: Readonly<Record<string, Write>> = {
 };
 
 describe("A write to a session of an owner whom it does not name", () => {
-  let client: Redis;
+  const client = sharedClient();
   /** Carries out each script twice, as a client does that lost the first reply. */
   let repeating: RedisClient;
   beforeAll(() => {
-    client = new Redis(sharedRedisUrl());
     repeating = calling((send) => send());
   });
-  afterAll(() => client.disconnect());
 
   /** A client that does something before it carries out a script; `send` carries it out. */
   function calling(before: (send: () => Promise<unknown>) => Promise<unknown>): RedisClient {

@@ -1,19 +1,15 @@
-import { Redis } from "ioredis";
 import { sessionKeys } from "../../src/redis/keys.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import { asRead, human, record, records, texts } from "../../testing/session-store/store-case.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 
 const chat = [human("q1"), record("a1"), human("q2"), record("a2"), human("q3"), record("a3")];
 const identify = (text: string) => chat.find((item) => item.record === text);
 
 describe("A session with a missing key", () => {
-  let client: Redis;
+  const client = sharedClient();
   let store: RedisSessionStore;
   let keys: ReturnType<typeof sessionKeys>;
-  beforeAll(() => {
-    client = new Redis(sharedRedisUrl());
-  });
   beforeEach(async () => {
     const keyPrefix = uniquePrefix();
     store = new RedisSessionStore({ client, keyPrefix });
@@ -22,7 +18,6 @@ describe("A session with a missing key", () => {
     const view = await store.readView({ id: "s" });
     await store.commitReduction({ id: "s" }, { ...asRead(view), start: 4, head: "summary", headCount: 1 });
   });
-  afterAll(() => client.disconnect());
 
   const missing = [["log"], ["ids"], ["state"], ["log", "ids"], ["ids", "state"]] as const;
   const unlink = (parts: readonly ("log" | "ids" | "state")[]) => client.unlink(...parts.map((part) => keys[part]));

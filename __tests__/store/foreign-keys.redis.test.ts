@@ -1,15 +1,13 @@
 import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
 import { HumanMessage } from "@langchain/core/messages";
-import { Redis } from "ioredis";
 import { RedisSaver } from "langchain-redis-memory/checkpoint";
 import { ownerKeys, sessionKeys, threadKeys } from "../../src/redis/keys.js";
 import { decodeSessionId, encodeSessionId } from "../../src/store/session-ref.js";
 import { closeMemories, newMemory } from "../support/memories.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 
-const client = new Redis(sharedRedisUrl());
+const client = sharedClient();
 afterEach(closeMemories);
-afterAll(() => client.disconnect());
 
 /** Names that an encoded id never has: half an escape, bytes that are no UTF-8, an escape without need, none. */
 const foreign = ["%", "%zz", "%FF", "%41", "a/b", ""];

@@ -1,11 +1,10 @@
-import { Redis } from "ioredis";
 import { sessionKeys } from "../../src/redis/keys.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import { ownerField } from "../../src/redis/stored-fields.js";
 import { asRead, forkOf, human, record, records, texts } from "../../testing/session-store/store-case.js";
 import type { SideChanges } from "../../src/store/side-fields.js";
 import type { NewRecord } from "../../src/store/session-writes.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { identify } from "../support/store-commands.js";
 
 const session = { id: "s" };
@@ -14,7 +13,7 @@ const copyRecord = (text: string) => ({ record: text, identity: identify(text) }
 const hold = { ticket: "ticket", holdMs: 60_000, graceMs: 1_000 };
 
 describe("What Redis keeps of a session", () => {
-  let client: Redis;
+  const client = sharedClient();
   let keyPrefix: string;
   let store: RedisSessionStore;
   const keysOf = (id: string) => sessionKeys(keyPrefix, id);
@@ -22,14 +21,10 @@ describe("What Redis keeps of a session", () => {
     const { log, ids, state } = keysOf(id);
     return Promise.all([log, ids, state].map((key) => client.pttl(key)));
   };
-  beforeAll(() => {
-    client = new Redis(sharedRedisUrl());
-  });
   beforeEach(() => {
     keyPrefix = uniquePrefix();
     store = new RedisSessionStore({ client, keyPrefix });
   });
-  afterAll(() => client.disconnect());
 
   it("expires where a hold has begun it, whose writer never writes", async () => {
     await store.beside.takeHold(session, { ...hold, ttlMs: 3_600_000 });

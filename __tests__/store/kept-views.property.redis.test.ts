@@ -7,7 +7,7 @@ import { human, record, records, texts } from "../../testing/session-store/store
 import { SlowProcesses } from "../../testkit/proxies/slow-network.js";
 import { monitorOf } from "../support/monitor.js";
 import { propertyRuns } from "../support/property-runs.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { outcome, session, storeCommand, type StoreCommand, type StoreUnderTest } from "../support/store-commands.js";
 
 /** Takes a copy of a session as it lies in Redis, and returns a function that brings it back, as a failover does. */
@@ -45,8 +45,7 @@ const failover = fc.record({
 });
 
 describe("A view that is kept", () => {
-  const client = new Redis(sharedRedisUrl());
-  afterAll(() => client.disconnect());
+  const client = sharedClient();
 
   /** A store that keeps views, one that keeps none, and the writers, on sessions of their own. */
   function stores() {

@@ -1,13 +1,11 @@
-import { Redis } from "ioredis";
 import { sessionKeys } from "../../src/redis/keys.js";
 import { logSum } from "../../src/redis/keys.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import { asRead, human, record, texts } from "../../testing/session-store/store-case.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 
 describe("The checksum of a log", () => {
-  const client = new Redis(sharedRedisUrl());
-  afterAll(() => client.disconnect());
+  const client = sharedClient();
 
   const session = { id: "s" };
   const chat = [human("q1"), record("a1"), human("q2"), record("a2")];

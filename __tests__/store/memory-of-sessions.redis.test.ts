@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { AIMessage, HumanMessage, mapChatMessagesToStoredMessages, type BaseMessage } from "@langchain/core/messages";
-import { Redis } from "ioredis";
+import type { Redis } from "ioredis";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { recordedConversations } from "../support/real-conversations.js";
-import { sharedRedisUrl } from "../support/shared-redis.js";
+import { sharedClient } from "../support/shared-redis.js";
 
 const sessionTTL = 3600;
 const made = Array.from({ length: 1_000 }, (_, index) =>
@@ -29,17 +29,15 @@ describe.each([
   ["recorded", recorded],
   ["made", made],
 ])("a session of messages (%s), two at a time", (_, all) => {
-  let client: Redis;
+  const client = sharedClient();
   let memories: Record<"plain" | "encrypted", RedisChatMemory>;
   beforeAll(() => {
-    client = new Redis(sharedRedisUrl());
     const encryption = { current: { id: "2026-11", key: randomBytes(32) } };
     memories = {
       plain: new RedisChatMemory({ client, sessionTTL }),
       encrypted: new RedisChatMemory({ client, sessionTTL, encryption }),
     };
   });
-  afterAll(() => client.disconnect());
 
   it.each([
     [1.25, 10, "plain", ""],

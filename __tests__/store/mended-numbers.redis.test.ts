@@ -1,9 +1,8 @@
-import { Redis } from "ioredis";
 import { sessionKeys, type SessionKeys } from "../../src/redis/keys.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import { asRead, human, record, texts } from "../../testing/session-store/store-case.js";
 import type { NewRecord } from "../../src/store/session-writes.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 
 const chat = [human("q1"), record("a1"), human("q2"), record("a2"), human("q3"), record("a3")];
 const identify = (text: string) => chat.find((item) => item.record === text);
@@ -50,14 +49,11 @@ const whole: readonly (readonly [what: string, damage: Numbers, mended: Numbers]
 ];
 
 describe("The numbers of a session, by a rebuild", () => {
-  let client: Redis;
+  const client = sharedClient();
   let store: RedisSessionStore;
   /** Has read nothing of the session. */
   let stranger: RedisSessionStore;
   let keys: SessionKeys;
-  beforeAll(() => {
-    client = new Redis(sharedRedisUrl());
-  });
   beforeEach(async () => {
     const keyPrefix = uniquePrefix();
     store = new RedisSessionStore({ client, keyPrefix });
@@ -68,7 +64,6 @@ describe("The numbers of a session, by a rebuild", () => {
     const reduced = { start: 4, head: "summary", headCount: 1, tokens: 7, counter: "c" };
     await store.commitReduction({ id: "s" }, { ...asRead(view), ...reduced });
   });
-  afterAll(() => client.disconnect());
 
   const names = Object.keys(sound) as (keyof typeof sound)[];
   const stored = async () => {

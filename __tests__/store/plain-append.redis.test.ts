@@ -1,5 +1,4 @@
 import fc from "fast-check";
-import { Redis } from "ioredis";
 import { sessionKeys } from "../../src/redis/keys.js";
 import { appendScript } from "../../src/redis/lua/scripts.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
@@ -7,13 +6,12 @@ import type { SessionHold, SessionRef } from "../../src/store/session-ref.js";
 import type { AppendRequest, NewRecord } from "../../src/store/session-writes.js";
 import { asRead, human, record, records } from "../../testing/session-store/store-case.js";
 import { propertyRuns } from "../support/property-runs.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 
 describe("An append that takes the script's short path", () => {
-  let client: Redis;
+  const client = sharedClient();
   let replies: unknown[];
   beforeAll(() => {
-    client = new Redis(sharedRedisUrl());
     const { call } = client;
     jest.spyOn(client, "call").mockImplementation(async (...args: unknown[]) => {
       const reply = await (call.apply(client, args as never) as Promise<unknown>);
@@ -27,7 +25,6 @@ describe("An append that takes the script's short path", () => {
   beforeEach(() => {
     replies = [];
   });
-  afterAll(() => client.disconnect());
 
   /** True where the last call took the short path, whose replies begin with a number. */
   const isShort = () => /^\d/.test(String([replies.at(-1)].flat()[0]));

@@ -1,9 +1,8 @@
-import { Redis } from "ioredis";
 import { sessionKeys } from "../../src/redis/keys.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import { asRead, forkOf, human, record, texts } from "../../testing/session-store/store-case.js";
 import type { NewRecord } from "../../src/store/session-writes.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { identify } from "../support/store-commands.js";
 
 const session = { id: "s" };
@@ -13,19 +12,15 @@ const turn = { name: "turn-name-0001", stored: 0, done: true };
 const hold = { ticket: "ticket", holdMs: 60_000, graceMs: 1_000 };
 
 describe("A rare write to a session", () => {
-  let client: Redis;
+  const client = sharedClient();
   let keyPrefix: string;
   let store: RedisSessionStore;
   const keysOf = (id: string) => sessionKeys(keyPrefix, id);
   const fieldsOf = (id: string, ...names: string[]) => client.hmget(keysOf(id).state, ...names);
-  beforeAll(() => {
-    client = new Redis(sharedRedisUrl());
-  });
   beforeEach(() => {
     keyPrefix = uniquePrefix();
     store = new RedisSessionStore({ client, keyPrefix });
   });
-  afterAll(() => client.disconnect());
 
   it("of side fields only begins neither log nor ids, and no position", async () => {
     const ann = { ...session, owner: "ann" };

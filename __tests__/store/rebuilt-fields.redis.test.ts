@@ -1,11 +1,10 @@
-import { Redis } from "ioredis";
 import type { RedisClient } from "../../src/redis/client.js";
 import { sessionKeys, type SessionKeys } from "../../src/redis/keys.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import { ownerField } from "../../src/redis/stored-fields.js";
 import { asRead, human, record, texts } from "../../testing/session-store/store-case.js";
 import { interceptedClient } from "../../testkit/proxies/intercepted-client.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 
 const session = { id: "s" };
 const chat = [human("q1"), record("a1"), human("q2"), record("a2")];
@@ -13,19 +12,15 @@ const other = record("b2");
 const identify = (text: string) => [...chat, other].find((item) => item.record === text);
 
 describe("What a rebuild leaves in Redis", () => {
-  let client: Redis;
+  const client = sharedClient();
   let keyPrefix: string;
   let store: RedisSessionStore;
   let keys: SessionKeys;
-  beforeAll(() => {
-    client = new Redis(sharedRedisUrl());
-  });
   beforeEach(() => {
     keyPrefix = uniquePrefix();
     store = new RedisSessionStore({ client, keyPrefix });
     keys = sessionKeys(keyPrefix, "s");
   });
-  afterAll(() => client.disconnect());
   const lives = () => Promise.all([keys.log, keys.ids, keys.state].map((key) => client.pttl(key)));
 
   it("is nothing where only ids were left", async () => {

@@ -1,9 +1,8 @@
-import { Redis } from "ioredis";
 import { forkKeys, sessionKeys } from "../../src/redis/keys.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import type { CopyPage, CreateRequest, NewState } from "../../src/store/copies.js";
 import { human, record, texts } from "../../testing/session-store/store-case.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 
 const session = { id: "s" };
 const chat = [human("q1"), record("a1")];
@@ -14,17 +13,13 @@ const plain: NewState = {
 };
 
 describe("A session that is created page by page", () => {
-  let client: Redis;
+  const client = sharedClient();
   let keyPrefix: string;
   let store: RedisSessionStore;
-  beforeAll(() => {
-    client = new Redis(sharedRedisUrl());
-  });
   beforeEach(() => {
     keyPrefix = uniquePrefix();
     store = new RedisSessionStore({ client, keyPrefix });
   });
-  afterAll(() => client.disconnect());
 
   const creating = (list: typeof chat, rest: Partial<CreateRequest> = {}): CreateRequest => ({
     base: 0,

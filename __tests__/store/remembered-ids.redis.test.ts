@@ -1,24 +1,19 @@
-import { Redis } from "ioredis";
 import { idHash, sessionKeys } from "../../src/redis/keys.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import { asRead, records } from "../../testing/session-store/store-case.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 
 const session = { id: "s" };
 
 describe("The ids of discarded messages in Redis", () => {
-  let client: Redis;
+  const client = sharedClient();
   let store: RedisSessionStore;
   let state: string;
-  beforeAll(() => {
-    client = new Redis(sharedRedisUrl());
-  });
   beforeEach(() => {
     const keyPrefix = uniquePrefix();
     store = new RedisSessionStore({ client, keyPrefix });
     ({ state } = sessionKeys(keyPrefix, "s"));
   });
-  afterAll(() => client.disconnect());
 
   const list = records("m", 140);
   const remember = { count: 1_000, seconds: 600 };

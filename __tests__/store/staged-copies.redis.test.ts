@@ -1,11 +1,10 @@
-import { Redis } from "ioredis";
 import { logSum, sessionKeys } from "../../src/redis/keys.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import type { CopiedTurn, CopyPage } from "../../src/store/copies.js";
 import { record, texts } from "../../testing/session-store/store-case.js";
 import type { NewRecord } from "../../src/store/session-writes.js";
 import { interceptedClient } from "../../testkit/proxies/intercepted-client.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 
 const source = { id: "s" };
 const copy = { id: "copy" };
@@ -13,18 +12,14 @@ const list = ["a", "b", "c", "d", "e"].map((id) => record(id));
 const turn = "turn-name-0001";
 
 describe("A copy that is made of two pages", () => {
-  let client: Redis;
+  const client = sharedClient();
   let keyPrefix: string;
   let store: RedisSessionStore;
-  beforeAll(() => {
-    client = new Redis(sharedRedisUrl());
-  });
   beforeEach(async () => {
     keyPrefix = uniquePrefix();
     store = new RedisSessionStore({ client, keyPrefix });
     await store.append(source, { records: list });
   });
-  afterAll(() => client.disconnect());
 
   const pageOf = (records: readonly NewRecord[], turns: readonly CopiedTurn[] = []) => ({
     records: records.map((each) => ({ record: each.record, identity: each })),

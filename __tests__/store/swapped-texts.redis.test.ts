@@ -1,21 +1,16 @@
-import { Redis } from "ioredis";
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
 import { sessionKeys } from "../../src/redis/keys.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import type { CompleteSessionStore } from "../../src/store/session-store.js";
 import { asRead, human, record, texts } from "../../testing/session-store/store-case.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 
 const session = { id: "s" };
 const chat = [human("q1"), record("a1"), human("q2"), record("a2")];
 const other = record("a2", { text: "other" });
 
-let client: Redis;
+const client = sharedClient();
 let keyPrefix: string;
-beforeAll(() => {
-  client = new Redis(sharedRedisUrl());
-});
-afterAll(() => client.disconnect());
 
 describe.each(["Redis", "memory"])("The texts of a session in %s", (kind) => {
   let store: CompleteSessionStore;

@@ -1,5 +1,4 @@
 import fc from "fast-check";
-import { Redis } from "ioredis";
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
 import { idHash, sessionKeys } from "../../src/redis/keys.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
@@ -8,7 +7,7 @@ import type { CompleteSessionStore } from "../../src/store/session-store.js";
 import type { NewRecord } from "../../src/store/session-writes.js";
 import type { TurnRemainder } from "../../src/store/turns.js";
 import { propertyRuns } from "../support/property-runs.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { identify } from "../support/store-commands.js";
 
 const session = "s";
@@ -112,11 +111,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
 );
 
 describe("The marks of turns in Redis", () => {
-  let client: Redis;
-  beforeAll(() => {
-    client = new Redis(sharedRedisUrl());
-  });
-  afterAll(() => client.disconnect());
+  const client = sharedClient();
 
   const marks = async (store: CompleteSessionStore) => {
     const names = Array.from({ length: turns }, (_, turn) => nameOf(turn));

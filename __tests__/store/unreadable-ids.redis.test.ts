@@ -1,8 +1,7 @@
-import { Redis } from "ioredis";
 import { idHash, sessionKeys, type SessionKeys } from "../../src/redis/keys.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import { asRead, forkOf, human, record, records, texts } from "../../testing/session-store/store-case.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { identify } from "../support/store-commands.js";
 
 const session = { id: "s" };
@@ -10,18 +9,14 @@ const turn = "turn-name-0001";
 const chat = [human("q1"), record("a1"), human("q2"), record("a2")];
 
 describe("The index of a session's ids", () => {
-  let client: Redis;
+  const client = sharedClient();
   let store: RedisSessionStore;
   let keys: SessionKeys;
-  beforeAll(() => {
-    client = new Redis(sharedRedisUrl());
-  });
   beforeEach(() => {
     const keyPrefix = uniquePrefix();
     store = new RedisSessionStore({ client, keyPrefix });
     keys = sessionKeys(keyPrefix, "s");
   });
-  afterAll(() => client.disconnect());
 
   it.each([
     ["is no number", "x"],

@@ -1,9 +1,8 @@
-import { Redis } from "ioredis";
 import { idHash, sessionKeys, type SessionKeys } from "../../src/redis/keys.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import type { AppendRequest } from "../../src/store/session-writes.js";
 import { asRead, human, record } from "../../testing/session-store/store-case.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 
 const session = { id: "s" };
 const counted = [human("q1"), record("a1"), human("q2"), record("a2")].map((item) => ({ ...item, tokens: 2 }));
@@ -11,20 +10,16 @@ const identify = (text: string) => counted.find((item) => item.record === text);
 const turnName = "turn-name-0001";
 
 describe("A session with a value that nobody can have written", () => {
-  let client: Redis;
+  const client = sharedClient();
   let store: RedisSessionStore;
   let keyPrefix: string;
   let keys: SessionKeys;
-  beforeAll(() => {
-    client = new Redis(sharedRedisUrl());
-  });
   beforeEach(async () => {
     keyPrefix = uniquePrefix();
     store = new RedisSessionStore({ client, keyPrefix });
     keys = sessionKeys(keyPrefix, "s");
     await store.append(session, { records: counted, counter: "c" });
   });
-  afterAll(() => client.disconnect());
 
   /** Refused to a writer that knows the end of the log, and to one that has never seen the session. */
   async function expectDamaged(request: AppendRequest): Promise<void> {

@@ -1,12 +1,10 @@
-import { Redis } from "ioredis";
 import { sessionKeys } from "../../src/redis/keys.js";
 import { writeWhile } from "./busy-writers.js";
 import { compare, nothingBroken, type Comparison } from "./journal-check.js";
-import { sharedRedisUrl } from "./shared-redis.js";
+import { sharedClient } from "./shared-redis.js";
 
 describe("the comparison of what writers were told with what is stored", () => {
-  const client = new Redis(sharedRedisUrl());
-  afterAll(() => client.disconnect());
+  const client = sharedClient();
 
   const orphan = '{"type":"tool","data":{"id":"w0t5a","content":"w0t5a","tool_call_id":"none"},"meta":{"v":1}}';
   const planted: [keyof Comparison, (log: string, records: readonly string[]) => Promise<unknown>][] = [

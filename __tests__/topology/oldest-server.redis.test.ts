@@ -1,7 +1,6 @@
-import { Redis } from "ioredis";
 import { join } from "node:path";
 import { allLeastCommands, partCommands } from "../support/least-commands.js";
-import { sharedRedisUrl } from "../support/shared-redis.js";
+import { sharedClient } from "../support/shared-redis.js";
 import { packageSources } from "../support/source-tree.js";
 
 /** The oldest server that the package promises to run on. */
@@ -38,8 +37,7 @@ function newWordsIn(list: readonly unknown[], isWithinNew = false): string[] {
 }
 
 describe("Redis 6.2", () => {
-  const client = new Redis(sharedRedisUrl());
-  afterAll(() => client.disconnect());
+  const client = sharedClient();
 
   const documented = async (names: readonly string[]) => {
     if (names.length === 0) {

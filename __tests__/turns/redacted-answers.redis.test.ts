@@ -6,19 +6,17 @@ import { BaseTracer, type Run } from "@langchain/core/tracers/base";
 import { ChatGoogleGenerativeAI } from "@langchain/google-genai";
 import { ChatOpenAI } from "@langchain/openai";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
-import { Redis } from "ioredis";
 import { ChatHistorySummarizationReducer, withRedisMemory } from "../../src/entries/index.js";
 import { redact, repairConversation, type BuiltInProfile } from "../../src/entries/structure.js";
 import { captureWire, type WireModel } from "../../testing/wire/capture-wire.js";
 import { closeMemories, events, newMemory } from "../support/memories.js";
 import { nativeAnswers } from "../support/native-answers.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { storedBytes } from "../support/stored-bytes.js";
 
-const client = new Redis(sharedRedisUrl(), { lazyConnect: true });
+const client = sharedClient();
 
 afterEach(closeMemories);
-afterAll(() => client.quit());
 
 const marker = "4111-2222";
 const said = {
