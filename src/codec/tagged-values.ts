@@ -1,4 +1,5 @@
 import { types } from "node:util";
+import { isPropertyBag } from "../base/json-value.js";
 
 /**
  * Values that JSON cannot hold are written as `{"$lcmem":[kind, payload]}`:
@@ -90,7 +91,7 @@ function tagObject(value: object, walk: Walk): unknown {
   walk.ancestors.push(value);
   const result = Array.isArray(value)
     ? tagArray(value, walk)
-    : isPlain(value)
+    : isPropertyBag(value)
       ? tagProperties(value, walk)
       : tagInstance(value, walk);
   walk.ancestors.pop();
@@ -193,14 +194,6 @@ const unsupportedKinds: ReadonlySet<string> = new Set([
   "Generator",
   "AsyncGenerator",
 ]);
-
-function isPlain(value: object): boolean {
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return (
-    (prototype === Object.prototype || prototype === null) &&
-    typeof (value as { toJSON?: unknown }).toJSON !== "function"
-  );
-}
 
 function tagged(kind: string, payload?: unknown): object {
   return { [tagKey]: payload === undefined ? [kind] : [kind, payload] };

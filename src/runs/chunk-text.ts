@@ -16,6 +16,7 @@ import {
   type BaseMessage,
 } from "@langchain/core/messages";
 import { RecordError } from "../base/errors.js";
+import { isPropertyBag } from "../base/json-value.js";
 import { startWalk, tagKey, tagValue } from "../codec/tagged-values.js";
 import { untagValue } from "../codec/untagged-values.js";
 import { isRecord } from "../messages/values.js";
@@ -91,7 +92,7 @@ export class ChunkWriter {
     if (isBaseMessage(value)) {
       return this.#message(value, depth);
     }
-    if (isPlain(value)) {
+    if (isPropertyBag(value)) {
       return this.#object(value, depth);
     }
     const own = ownForm(value);
@@ -100,7 +101,7 @@ export class ChunkWriter {
 
   /** A pair of a message and an object is what the mode `messages` yields: the object is the metadata of a node. */
   #list(list: readonly unknown[], depth: number): unknown[] {
-    const isPair = list.length === 2 && isBaseMessage(list[0]) && isPlain(list[1]);
+    const isPair = list.length === 2 && isBaseMessage(list[0]) && isPropertyBag(list[1]);
     return list.map((each, index) => {
       const lowered = this.#lowered(each, depth + 1);
       return isPair && index === 1 ? this.#keep(lowered) : lowered;
@@ -216,15 +217,7 @@ function isEmpty(name: string, value: unknown): boolean {
     return value === undefined || (value as string | unknown[]).length === 0;
   }
   const isKwargs = name === "additional_kwargs" || name === "response_metadata";
-  return value === undefined || (isKwargs && isPlain(value) && Object.keys(value).length === 0);
-}
-
-function isPlain(value: unknown): value is Fields {
-  if (typeof value !== "object" || value === null || typeof (value as { toJSON?: unknown }).toJSON === "function") {
-    return false;
-  }
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null;
+  return value === undefined || (isKwargs && isPropertyBag(value) && Object.keys(value).length === 0);
 }
 
 /** The object that stands for one of a class, such as LangGraph's Command: it may hold messages. */
