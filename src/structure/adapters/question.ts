@@ -1,8 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { type Block, textBlock } from "../../messages/content.js";
-import { type Fields, fieldsOf, isRecord, stringIn } from "../../messages/values.js";
+import { type Fields, isRecord, stringIn } from "../../messages/values.js";
 import type { Adapter } from "./adapter.js";
-import { formedContent, withForm } from "./blocks.js";
+import { formedContent, isMarked, withForm } from "./blocks.js";
 import { imageBlock, type Media, mediaIn, mediaLeftOut } from "../../messages/media.js";
 
 /** The media that an adapter takes from the user. */
@@ -55,19 +55,39 @@ function standard(field: string): readonly string[] {
   return ["image", "audio", "video", "file"].map((type) => `${type}/${field}`);
 }
 
-/** A user's message whose media have the form that the adapter sends; a note stands for those that it cannot send. */
+/**
+ * A user's message whose texts and media have the form that the adapter sends; a note stands for media that it cannot
+ * send. Adapters form the media of standard content themselves.
+ */
 export function questionForm(adapter: Adapter, message: BaseMessage): BaseMessage {
   const { content } = message as { content: unknown };
   const media = taken[adapter];
-  if (
-    media === undefined ||
-    !Array.isArray(content) ||
-    fieldsOf(message.response_metadata)["output_version"] === "v1"
-  ) {
+  if (media === undefined || !Array.isArray(content)) {
     return message;
   }
-  const formed = formedContent(content, (block) => [mediaForm(media, block)]);
-  return formed === content ? message : withForm(message, { content: Array.isArray(formed) ? formed : content });
+  const isStandard = isMarked(message);
+  const formed = formedContent(content, (block) => {
+    const text = textForm(adapter, block);
+    return [isStandard || text !== block ? text : mediaForm(media, block)];
+  });
+  return formed === content ? message : withForm(message, { content: blocksIn(formed) });
+}
+
+/** Texts that not all adapters send: of OpenAI's Responses API, and files of plain text. */
+const otherTexts: ReadonlySet<unknown> = new Set(["input_text", "output_text", "text-plain"]);
+
+function textForm(adapter: Adapter, block: Block): Block {
+  const text = otherTexts.has(block.type) ? stringIn(block["text"]) : undefined;
+  if (text === undefined || (adapter === "openai-responses" && block.type === "input_text")) {
+    return block;
+  }
+  const { cache_control } = block as Fields;
+  return { ...textBlock(text), ...(cache_control !== undefined && { cache_control }) } as Block;
+}
+
+/** Content that was a list stays one. */
+function blocksIn(content: unknown): unknown {
+  return typeof content === "string" ? [textBlock(content)] : content;
 }
 
 function mediaForm({ asTheyAre, withData = [], form }: TakenMedia, block: Block): Block {

@@ -11,9 +11,12 @@ import {
   isBlankText,
   isStandardContent,
   saysNothing,
+  textBlock,
 } from "../../messages/content.js";
+import { isThought } from "../../messages/copies/thoughts.js";
 import { mediaIn, mediaLeftOut } from "../../messages/media.js";
 import { type Speaker, speakerOf } from "../../messages/roles.js";
+import { stringIn } from "../../messages/values.js";
 import type { MessageRule } from "./rules.js";
 import type { StructureProfile } from "../profiles/profile.js";
 
@@ -187,8 +190,9 @@ export const noForeignBlocks: MessageRule = {
       if (!isForeign(block, message, context.profile)) {
         return [block];
       }
+      const text = isThought(block) ? undefined : stringIn(block["text"]);
       const media = mediaIn(block);
-      return media === undefined ? [] : [mediaLeftOut(media)];
+      return text ? [textBlock(text)] : media === undefined ? [] : [mediaLeftOut(media)];
     });
     return {
       message: changeContent(message, contentOf(blocks)),
