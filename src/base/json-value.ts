@@ -80,11 +80,6 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
-/** True for plain objects that JSON writes by their properties, not by a `toJSON` of their own. */
-export function isPropertyBag(value: unknown): value is Record<string, unknown> {
-  return isPlainObject(value) && typeof value["toJSON"] !== "function";
-}
-
 /** True if both are the same JSON data, whatever the order of keys. */
 export function sameJson(a: unknown, b: unknown): boolean {
   if (a === b) {

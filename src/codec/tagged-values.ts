@@ -1,5 +1,4 @@
 import { types } from "node:util";
-import { isPropertyBag } from "../base/json-value.js";
 
 /**
  * Values that JSON cannot hold are written as `{"$lcmem":[kind, payload]}`:
@@ -194,6 +193,15 @@ const unsupportedKinds: ReadonlySet<string> = new Set([
   "Generator",
   "AsyncGenerator",
 ]);
+
+/** True for plain objects that JSON writes by their properties, not by a `toJSON` of their own. */
+export function isPropertyBag(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== "object" || value === null || typeof (value as { toJSON?: unknown }).toJSON === "function") {
+    return false;
+  }
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
 
 function tagged(kind: string, payload?: unknown): object {
   return { [tagKey]: payload === undefined ? [kind] : [kind, payload] };

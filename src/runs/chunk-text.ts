@@ -16,8 +16,7 @@ import {
   type BaseMessage,
 } from "@langchain/core/messages";
 import { RecordError } from "../base/errors.js";
-import { isPropertyBag } from "../base/json-value.js";
-import { startWalk, tagKey, tagValue } from "../codec/tagged-values.js";
+import { isPropertyBag, startWalk, tagKey, tagValue } from "../codec/tagged-values.js";
 import { untagValue } from "../codec/untagged-values.js";
 import { isRecord } from "../messages/values.js";
 

@@ -1,6 +1,6 @@
 import { types } from "node:util";
 import { RecordError } from "../../base/errors.js";
-import { isPropertyBag } from "../../base/json-value.js";
+import { isPlainObject } from "../../base/json-value.js";
 import { type Fields, stringIn } from "../values.js";
 import { itemIdKeys, signaturesKey } from "./answer-fields.js";
 import { mapSame, withFields } from "./edits.js";
@@ -124,7 +124,7 @@ function cleanObject(object: object, walk: Walk): unknown {
   if (Array.isArray(object)) {
     return mapSame(object as unknown[], (element) => [cleanValue(element, walk)]);
   }
-  if (isPropertyBag(object)) {
+  if (isPlainObject(object) && typeof object["toJSON"] !== "function") {
     return walk.isData ? cleanDataRecord(object, walk) : cleanFieldRecord(object, walk);
   }
   return cleanInstance(object, walk);
