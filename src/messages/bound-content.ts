@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { keepFirstUnits } from "../base/graphemes.js";
 import { jsonText } from "../base/json-text.js";
-import { type Block, blocksOf, textBlock } from "./content.js";
+import { type Block, blocksOf, isResponsesText, textBlock } from "./content.js";
 import { mediaKinds } from "./media.js";
 
 /** Truncated content. */
@@ -11,9 +11,6 @@ export interface BoundedContent {
   readonly characters: number;
   readonly isShortened: boolean;
 }
-
-/** Types of blocks that say text, of LangChain and of OpenAI's Responses API. */
-const textTypes: ReadonlySet<unknown> = new Set(["text", "input_text", "output_text"]);
 
 /**
  * Truncates the content of a message to a number of characters, behind a label. Text of every provider's form becomes
@@ -49,15 +46,19 @@ export function boundContent(
 }
 
 function boundBlock(block: Block, left: number): Block | undefined {
-  if (textTypes.has(block.type)) {
+  if (isAnyText(block)) {
     const text = keepFirstUnits(typeof block["text"] === "string" ? block["text"] : "", left);
     return text === "" ? undefined : textBlock(text);
   }
   return (mediaKinds.has(block.type) || block.type === "text-plain") && sizeOf(block) <= left ? block : undefined;
 }
 
+function isAnyText(block: Block): boolean {
+  return block.type === "text" || isResponsesText(block);
+}
+
 function sizeOf(block: Block): number {
-  if (textTypes.has(block.type)) {
+  if (isAnyText(block)) {
     return typeof block["text"] === "string" ? block["text"].length : 0;
   }
   return jsonText(block)?.length ?? Infinity;

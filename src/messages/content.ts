@@ -20,6 +20,11 @@ export function textBlock(text: string): Block {
   return { type: "text", text };
 }
 
+/** True for a text in the form of OpenAI's Responses API. */
+export function isResponsesText({ type }: Block): boolean {
+  return type === "input_text" || type === "output_text";
+}
+
 /** An element of a list that is not a block becomes one: a string text, anything else a block of unknown type. */
 function toBlock(element: unknown): Block {
   if (isRecord(element)) {

@@ -1,8 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { type Block, textBlock } from "../../messages/content.js";
+import { type Block, isResponsesText, textBlock } from "../../messages/content.js";
 import { type Fields, isRecord, stringIn } from "../../messages/values.js";
 import type { Adapter } from "./adapter.js";
-import { formedContent, isMarked, withForm } from "./blocks.js";
+import { formedContent, isMarked, plainBlock, withForm } from "./blocks.js";
 import { imageBlock, type Media, mediaIn, mediaLeftOut } from "../../messages/media.js";
 
 /** The media that an adapter takes from the user. */
@@ -67,22 +67,15 @@ export function questionForm(adapter: Adapter, message: BaseMessage): BaseMessag
   }
   const isStandard = isMarked(message);
   const formed = formedContent(content, (block) => {
-    const text = textForm(adapter, block);
-    return [isStandard || text !== block ? text : mediaForm(media, block)];
+    return isOtherText(adapter, block) ? plainBlock(block) : [isStandard ? block : mediaForm(media, block)];
   });
   return formed === content ? message : withForm(message, { content: blocksIn(formed) });
 }
 
-/** Texts that not all adapters send: of OpenAI's Responses API, and files of plain text. */
-const otherTexts: ReadonlySet<unknown> = new Set(["input_text", "output_text", "text-plain"]);
-
-function textForm(adapter: Adapter, block: Block): Block {
-  const text = otherTexts.has(block.type) ? stringIn(block["text"]) : undefined;
-  if (text === undefined || (adapter === "openai-responses" && block.type === "input_text")) {
-    return block;
-  }
-  const { cache_control } = block as Fields;
-  return { ...textBlock(text), ...(cache_control !== undefined && { cache_control }) } as Block;
+/** True for a text that not all adapters send: of OpenAI's Responses API, or a file of plain text. */
+function isOtherText(adapter: Adapter, block: Block): boolean {
+  const isOwn = adapter === "openai-responses" && block.type === "input_text";
+  return !isOwn && (isResponsesText(block) || block.type === "text-plain") && stringIn(block["text"]) !== undefined;
 }
 
 /** Content that was a list stays one. */
