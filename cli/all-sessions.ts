@@ -84,9 +84,10 @@ export async function* allSessions(
   server: Pick<Server, "store" | "plainLists" | "client" | "keyPrefix">,
   { owner, signal }: { readonly owner?: string | undefined; readonly signal?: AbortSignal } = {},
 ): AsyncGenerator<FoundSession> {
-  let batch: Promise<FoundSession | undefined>[] = [];
+  let batch: string[] = [];
+  // Asked for only when they are awaited: what this generator's reader leaves early must not be rejected unseen.
   const found = async () => {
-    const details = await Promise.all(batch);
+    const details = await Promise.all(batch.map((sessionId) => describeSession(server, sessionId)));
     batch = [];
     return details.filter((one) => one !== undefined);
   };
@@ -94,7 +95,7 @@ export async function* allSessions(
     if (signal?.aborted) {
       return;
     }
-    batch.push(describeSession(server, sessionId));
+    batch.push(sessionId);
     if (batch.length === batchSize) {
       yield* await found();
     }
