@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { AIMessage, HumanMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
+import { AIMessage, HumanMessage, SystemMessage, type BaseMessage, type ContentBlock } from "@langchain/core/messages";
 import { Command, MemorySaver } from "@langchain/langgraph";
 import { tool as makeTool } from "@langchain/core/tools";
 import {
@@ -131,6 +131,25 @@ describe.each(["step", "turn"] as const)("an agent's turn with persist: %s", (pe
     expect(sketch(model.sent.at(-1)!).at(-1)).toBe("q7");
     expect(sketch(model.sent.at(-1)!).length).toBeLessThanOrEqual(5);
     expect(await transcript(memory)).toHaveLength(14);
+  });
+
+  it("answers the same words about another picture anew, and a picture sent again from the store", async () => {
+    const memory = newMemory();
+    const { agent, model } = newAgent(memory, countingModel(), { persist });
+    const picture = (name: string) => ({ type: "image_url", image_url: { url: `https://example.com/${name}.png` } });
+    const [words, cat, dog] = [{ type: "text", text: "And this?" }, picture("cat"), picture("dog")];
+    const answer = async (sessionId: string, ...content: ContentBlock[]) => {
+      const said = [human("q1"), ai("answer 1"), new HumanMessage({ content })];
+      return (await agent.invoke({ messages: said }, { configurable: { sessionId } })).messages.at(-1)!.text;
+    };
+    await agent.invoke(ask("q1"), ann);
+    await memory.history("bob").addMessages([human("q1"), ai("answer 1")]);
+    expect(await answer("ann", words, cat)).toBe("answer 2");
+    expect(await answer("ann", words, cat)).toBe("answer 2");
+    expect(await answer("ann", words, dog)).toBe("answer 3");
+    expect(await answer("bob", dog)).toBe("answer 4");
+    expect(await answer("bob", dog)).toBe("answer 4");
+    expect(model.sent).toHaveLength(4);
   });
 
   it("takes the answer of a second writer into the next view and keeps both turns", async () => {

@@ -21,6 +21,7 @@ function countingModel(): ScriptedModel {
   return new ScriptedModel(() => `a${(count += 1)}`);
 }
 
+const picture = (name: string) => ({ type: "image_url", image_url: { url: `https://example.com/${name}.png` } });
 const transcript = async (memory: RedisChatMemory) => texts(await memory.history("ann").getTranscript());
 const session = { configurable: { sessionId: "ann" } };
 const turn = (turnId: string) => ({ configurable: { sessionId: "ann", turnId } });
@@ -229,6 +230,27 @@ describe("a client that sends its whole history", () => {
     expect(await transcript(memory)).toEqual(["q1", "a1", "q2", "a2", "q3", "a3", "q4", "a4"]);
     expect((await chain.invoke(client.slice(0, -1), session)).text).toBe("a4");
     expect(model.sent).toHaveLength(4);
+  });
+
+  it("gets an answer of its own to the same words about another picture, and the stored one to the same", async () => {
+    const memory = newMemory();
+    const model = countingModel();
+    const chain = withRedisMemory(model, { memory });
+    const asked = (...content: object[]) => [
+      { role: "user", content: "q1" },
+      { role: "assistant", content: "a1" },
+      { role: "user", content },
+    ];
+    const [words, cat, dog] = [{ type: "text", text: "And this?" }, picture("cat"), picture("dog")];
+    await chain.invoke("q1", session);
+    await memory.history("bob").addMessages([human("q1"), ai("a1")]);
+    const answer = async (input: object, sessionId: string) =>
+      (await chain.invoke(input as never, { configurable: { sessionId } })).text;
+    expect(await answer(asked(words, cat), "ann")).toBe("a2");
+    expect(await answer(asked(words, cat), "ann")).toBe("a2");
+    expect(await answer(asked(words, dog), "ann")).toBe("a3");
+    expect(await answer(asked(dog), "bob")).toBe("a4");
+    expect(await answer(asked(dog), "bob")).toBe("a4");
   });
 });
 

@@ -16,6 +16,16 @@ describe("the text of a message", () => {
     expect(text([{ type: "reasoning", text: "hidden", reasoning: "hidden" }])).toBe("");
   });
 
+  it("holds texts in the form of the Responses API, which titles, searches and comparisons then see", () => {
+    expect(
+      text([
+        { type: "input_text", text: "hel" },
+        { type: "output_text", text: "lo", annotations: [] },
+        { type: "input_image", image_url: "https://example.com/a.png" },
+      ]),
+    ).toBe("hello");
+  });
+
   it("is read from odd content as far as it holds any", () => {
     expect(text(["plain", { type: "text", text: " and marked" }])).toBe("plain and marked");
     expect(text([null, 7, { type: "text", text: 7 }, { type: "text" }])).toBe("");

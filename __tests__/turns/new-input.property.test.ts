@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { RedisChatMessageHistory, sessionOf } from "../../src/memory/redis-chat-message-history.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
+import type { Block } from "../../src/messages/content.js";
 import { openTurn, type OpenTurn } from "../../src/turns/open-turn.js";
 import { propertyRuns } from "../support/property-runs.js";
 
@@ -146,8 +147,30 @@ describe("a client that sends its whole history with each question", () => {
 });
 
 describe("a client without ids", () => {
-  const messagesOf = (words: string) =>
-    words.split(" ").map((word) => (word.startsWith("q") ? new HumanMessage(word) : new AIMessage(word)));
+  const picture = (name: string) => ({ type: "image_url", image_url: { url: `https://example.com/${name}.png` } });
+  /** `a1` is an answer, `q1` a question, `p1` a picture, `q1+p1` both, `i1` a text of the Responses API. */
+  const messageOf = (word: string) => {
+    if (/^[aq]\d$/.test(word)) {
+      return word.startsWith("q") ? new HumanMessage(word) : new AIMessage(word);
+    }
+    const blocks = word.split("+").map((part) => {
+      const text = part.startsWith("i") ? { type: "input_text", text: part.replace("i", "q") } : undefined;
+      return part.startsWith("p") ? picture(part) : (text ?? { type: "text", text: part });
+    });
+    return new HumanMessage({ content: blocks });
+  };
+  const messagesOf = (words: string) => words.split(" ").map(messageOf);
+  const wordsOf = (messages: readonly BaseMessage[]) =>
+    messages.map(({ content }) => {
+      const blocks = typeof content === "string" ? [{ type: "text", text: content }] : (content as Block[]);
+      const parts = blocks.map((block) => {
+        const { text, image_url: image } = block as { text?: string; image_url?: { url: string } };
+        return image === undefined
+          ? text!.replace("q", block.type === "input_text" ? "i" : "q")
+          : image.url.slice(20, 22);
+      });
+      return parts.join("+");
+    });
 
   /** Each case with all of it in the view, and with a view that a reduction has left the last two messages of. */
   const cases = ["whole", "reduced"].flatMap((view) =>
@@ -168,6 +191,22 @@ describe("a client without ids", () => {
       ["asks another question than was answered last", "q1 a1 q2 a2", "q1 a1 q3", "q3"],
       ["asks what others asked later", "q1 a1 q9 a9 q3 a3", "q1 a1 q3", "q3"],
       ["holds no more than the beginning of an answer", "q1 a1 a2", "q1 a1 q3", "q3"],
+      ["asks the same of another picture", "q1 a1 q2+p1 a2", "q1 a1 q2+p2", "q2+p2"],
+      ["asks the same of another picture, and others asked since", "q1 a1 q2+p1 a2 q9 a9", "q1 a1 q2+p2", "q2+p2"],
+      ["asks the same without the picture", "q1 a1 q2+p1 a2", "q1 a1 q2", "q2"],
+      ["never got the answer about a picture", "q1 a1 q2+p1 a2", "q1 a1 q2+p1", ""],
+      ["never got the answer to a picture alone", "q1 a1 p1 a2", "q1 a1 p1", ""],
+      ["never got it, and others asked since", "q1 a1 p1 a2 q9 a9", "q1 a1 p1", ""],
+      ["sends a picture again that has no answer", "q1 a1 p1", "q1 a1 p1", ""],
+      ["sends another picture alone", "q1 a1 p1 a2", "q1 a1 p2", "p2"],
+      ["sends another picture behind one without an answer", "q1 a1 p1", "q1 a1 p2", "p2"],
+      ["sends a picture that it sent before", "q1 a1 p1 a2", "q1 a1 p1 a2 p1", "p1"],
+      ["no longer holds the pictures", "q1+p1 a1 q2+p2 a2", "q1 a1 q2 a2 q3", "q3"],
+      ["no longer holds a picture alone", "q1 a1 p1 a2", "q1 a1 a2 q3", "q3"],
+      ["holds pictures alone", "p1 a1 p2 a2", "p1 a1 p2 a2 p3", "p3"],
+      ["holds texts of the Responses API", "i1 a1 i2 a2", "i1 a1 i2 a2 i3", "i3"],
+      ["never got the answer to one of those", "i1 a1 i2 a2", "i1 a1 i2", ""],
+      ["holds them as plain texts", "i1 a1 i2 a2", "q1 a1 q2", ""],
       ["holds more than there is", "q2 a2", "q1 a1 q2 a2 q3", "q1 a1 q2 a2 q3"],
     ].map((row) => [...row, view] as const),
   );
@@ -179,6 +218,6 @@ describe("a client without ids", () => {
     await history.addMessages(messagesOf(log!));
     const input = messagesOf(sent!);
     const { newMessages } = await openTurn({ session: sessionOf("test", history), turnId: undefined, input });
-    expect(texts(newMessages).join(" ")).toBe(fresh);
+    expect(wordsOf(newMessages).join(" ")).toBe(fresh);
   });
 });

@@ -20,9 +20,11 @@ export function textBlock(text: string): Block {
   return { type: "text", text };
 }
 
+const textTypesOfResponses: ReadonlySet<unknown> = new Set(["input_text", "output_text"]);
+
 /** True for a text in the form of OpenAI's Responses API. */
 export function isResponsesText({ type }: Block): boolean {
-  return type === "input_text" || type === "output_text";
+  return textTypesOfResponses.has(type);
 }
 
 /** An element of a list that is not a block becomes one: a string text, anything else a block of unknown type. */
@@ -57,7 +59,8 @@ export function blockText(block: unknown): string {
     return block;
   }
   const { type, text, thought } = fieldsOf(block);
-  return type === "text" && thought !== true ? (stringIn(text) ?? "") : "";
+  const isText = type === "text" || textTypesOfResponses.has(type);
+  return isText && thought !== true ? (stringIn(text) ?? "") : "";
 }
 
 /**

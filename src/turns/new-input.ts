@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { textOf } from "../messages/content.js";
+import { blocksOf, blockText, isBlankText, textOf } from "../messages/content.js";
 import { roleOf } from "../messages/roles.js";
 import type { ConversationSession } from "../session/conversation-session.js";
 import { comparableForms } from "../session/stored-forms.js";
@@ -137,21 +137,22 @@ async function samePlainHistory(request: PlainHistory): Promise<{ readonly first
   const { base } = view.stored;
   for (const from of earlier.length === 0 ? [] : reaches(request)) {
     const inView = view.entries.filter(({ position }) => position !== undefined);
-    const stored = (from === undefined ? inView : inTurnOrder(await session.readEntries({ from }))).filter(
-      ({ message }) => isSpoken(message),
-    );
+    const read = from === undefined ? inView : inTurnOrder(await session.readEntries({ from }));
+    const said = read.filter(({ message }) => isSpoken(message) || isWordless(message));
+    const stored = said.filter(({ message }) => isSpoken(message));
     const isAll = (from ?? view.stored.start) <= base;
     const match = { earlier, isCut: isAll && base > 0 };
     if (endsWith(stored, match)) {
-      return { first: undefined };
+      return { first: firstAsked(entriesBehind(said, stored.at(-1)), asked) };
     }
-    const question = stored.findLastIndex(({ message }) => roleOf(message) === "human");
-    const repeats = question >= 0 && asked !== undefined && saysTheSame(stored[question]!.message, asked);
-    if (repeats && endsWith(stored.slice(0, question), match)) {
-      return { first: stored[question]!.position };
+    const question = said.findLastIndex(({ message }) => roleOf(message) === "human");
+    const before = said.slice(0, Math.max(0, question)).filter(({ message }) => isSpoken(message));
+    const last = firstAsked(said.slice(question, question + 1), asked);
+    if (last !== undefined && endsWith(before, match)) {
+      return { first: last };
     }
-    const part = partBehind(stored, earlier, asked);
-    if (part !== undefined || isAll || question >= earlier.length) {
+    const part = partBehind(said, earlier, asked);
+    if (part !== undefined || isAll || before.length >= earlier.length) {
       return part;
     }
   }
@@ -160,10 +161,11 @@ async function samePlainHistory(request: PlainHistory): Promise<{ readonly first
 
 /** The last match anywhere in the transcript: the questions right behind it have no answer, or their own. */
 function partBehind(
-  stored: readonly StoredEntry[],
+  said: readonly StoredEntry[],
   earlier: readonly BaseMessage[],
   asked: BaseMessage | undefined,
 ): { readonly first: number | undefined } | undefined {
+  const stored = said.filter(({ message }) => isSpoken(message));
   const end = endOfLast(
     stored.map(({ message }) => spokenKey(message)),
     earlier.map(spokenKey),
@@ -171,10 +173,21 @@ function partBehind(
   if (end === undefined || asked === undefined) {
     return undefined;
   }
-  const behind = stored.slice(end);
+  const behind = entriesBehind(said, stored[end - 1]);
   const answer = behind.findIndex(({ message }) => roleOf(message) !== "human");
-  const questions = answer < 0 ? behind : behind.slice(0, answer);
-  return { first: questions.find(({ message }) => saysTheSame(message, asked))?.position };
+  return { first: firstAsked(answer < 0 ? behind : behind.slice(0, answer), asked) };
+}
+
+/** Entries behind one of them; all without one. */
+function entriesBehind(entries: readonly StoredEntry[], entry: StoredEntry | undefined): readonly StoredEntry[] {
+  return entries.slice(entry === undefined ? 0 : entries.indexOf(entry) + 1);
+}
+
+/** Position of the first entry that asks the same, in words and in what stands beside them. */
+function firstAsked(entries: readonly StoredEntry[], asked: BaseMessage | undefined): number | undefined {
+  const isSame = ({ message }: StoredEntry) =>
+    asked !== undefined && saysTheSame(message, asked) && besideWords(message) === besideWords(asked);
+  return entries.find(isSame)?.position;
 }
 
 /** End index of the last occurrence of a sublist; undefined if there is none. Linear. */
@@ -231,10 +244,20 @@ function isSpoken(message: BaseMessage): boolean {
   return (role === "human" || role === "ai") && textOf(message).trim() !== "";
 }
 
+/** True for a question without words: a picture, or what was said aloud. A client may hold earlier ones no longer. */
+function isWordless(message: BaseMessage): boolean {
+  return roleOf(message) === "human" && !isSpoken(message);
+}
+
 function saysTheSame(a: BaseMessage, b: BaseMessage): boolean {
   return spokenKey(a) === spokenKey(b);
 }
 
 function spokenKey(message: BaseMessage): string {
   return `${roleOf(message)}: ${textOf(message).trim()}`;
+}
+
+/** Pictures, files and other parts without text. */
+function besideWords(message: BaseMessage): string | undefined {
+  return jsonText(blocksOf(message).filter((block) => !isBlankText(block) && blockText(block) === ""));
 }
