@@ -9,6 +9,7 @@ import { historySession, type RedisChatMessageHistory } from "../memory/redis-ch
 import type { ConversationSession } from "../session/conversation-session.js";
 import { requireGroup, type StoreWith } from "../store/groups.js";
 import { systemClock, type Clock } from "../openai/timestamp.js";
+import { storedInvocation } from "./before-store.js";
 import { ToolCallbackHandler } from "./tool-callback-handler.js";
 import {
   clipInvocation,
@@ -60,7 +61,9 @@ const optionsSchema = lazy(() =>
  *
  * Adding takes one round trip whatever the length of the log; reading takes one. Several processes may add at the same
  * time. Records are sorted by id, which follows the clocks of their writers. Connection, keys, expiry, encryption and
- * events are those of the history or memory, which also closes the connection.
+ * events are those of the history or memory, which also closes the connection. Its `beforeStore` is given each run as
+ * the call and the result that a conversation stores, and the log keeps what it leaves of arguments and result; names,
+ * ids and `meta` stay.
  *
  * @example
  * import { tool } from "@langchain/core/tools";
@@ -97,13 +100,17 @@ export class RedisToolInvocationHistory implements AsyncIterable<ToolInvocation>
     return this.#session.sessionId;
   }
 
-  /** Adds a run and returns its record as written, with its id and timestamp. */
+  /**
+   * Adds a run and returns its record as written, with its id and timestamp.
+   *
+   * @throws RecordError `refused` if the memory's `beforeStore` throws.
+   */
   async addInvocation(invocation: NewToolInvocation): Promise<ToolInvocation> {
-    const record = clipInvocation(
-      newInvocation(`${owner}.addInvocation`, invocation, this.#clock),
-      this.#maxCharacters,
-    );
     const { ref, context } = this.#session;
+    const run = newInvocation(`${owner}.addInvocation`, invocation, this.#clock);
+    // Before it is cut: half of a card number would not be found.
+    const stored = context.forms === undefined ? run : await storedInvocation(run, context.forms);
+    const record = clipInvocation(stored, this.#maxCharacters);
     await this.#store.beside.writeSide(ref, {
       set: { [`${prefix}${record.id}`]: JSON.stringify(record) },
       bound: { prefix, keep: this.#limit },
