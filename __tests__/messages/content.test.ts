@@ -1,5 +1,5 @@
 import { HumanMessage, type MessageContent } from "@langchain/core/messages";
-import { textOf } from "../../src/messages/content.js";
+import { sameContent, textOf } from "../../src/messages/content.js";
 
 const text = (content: unknown) => textOf(new HumanMessage({ content: content as MessageContent }));
 
@@ -31,5 +31,23 @@ describe("the text of a message", () => {
     expect(text([null, 7, { type: "text", text: 7 }, { type: "text" }])).toBe("");
     expect(textOf({ content: undefined as unknown as MessageContent })).toBe("");
     expect(textOf({ content: { answer: 42 } as unknown as MessageContent })).toBe("");
+  });
+});
+
+describe("the content of two messages", () => {
+  const same = (a: unknown, b: unknown) => {
+    const [one, other] = [a, b].map((content) => new HumanMessage({ content: content as MessageContent }));
+    return sameContent(one!, other!);
+  };
+
+  it("is the same whatever the order of keys, as databases give it, and for a text and one part that holds it", () => {
+    const url = "https://example.com/a.png";
+    expect(same([{ type: "image", url }], [{ url, type: "image" }])).toBe(true);
+    expect(same("hello", [{ text: "hello", type: "text" }])).toBe(true);
+  });
+
+  it("is another one where a part differs", () => {
+    expect(same([{ type: "image", url: "a" }], [{ type: "image", url: "b" }])).toBe(false);
+    expect(same([{ type: "image", url: "a" }], "a")).toBe(false);
   });
 });

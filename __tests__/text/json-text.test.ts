@@ -1,4 +1,5 @@
-import { jsonText } from "../../src/base/json-text.js";
+import fc from "fast-check";
+import { jsonText, sameJson } from "../../src/base/json-text.js";
 
 describe("the JSON of a value", () => {
   it("is what JSON.stringify writes", () => {
@@ -14,5 +15,44 @@ describe("the JSON of a value", () => {
     expect(jsonText(loop)).toBeUndefined();
     expect(jsonText(() => 1)).toBeUndefined();
     expect(jsonText({ toJSON: () => { throw new Error("no"); } })).toBeUndefined(); // prettier-ignore
+  });
+});
+
+describe("values with the same JSON", () => {
+  /** The value with the keys of all objects in the opposite order. */
+  const reversed = (value: unknown): unknown =>
+    Array.isArray(value)
+      ? value.map(reversed)
+      : typeof value === "object" && value !== null
+        ? Object.fromEntries(
+            Object.entries(value)
+              .reverse()
+              .map(([key, inner]) => [key, reversed(inner)]),
+          )
+        : value;
+
+  it("are the same whatever the order of keys", () => {
+    fc.assert(fc.property(fc.jsonValue(), (value) => sameJson(value, reversed(value))));
+  });
+
+  it("are told from others, also of the same length", () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.jsonValue(), (a, b) => {
+        const isSame = fc.stringify(JSON.parse(JSON.stringify(a))) === fc.stringify(JSON.parse(JSON.stringify(b)));
+        return sameJson(a, b) || !isSame;
+      }),
+    );
+    expect(sameJson({ a: 1, b: 2 }, { a: 2, b: 1 })).toBe(false);
+    expect(sameJson([1, 2], [2, 1])).toBe(false);
+    expect(sameJson(new Date(0), new Date(1))).toBe(false);
+  });
+
+  it("are compared without an error where they are nested deep, or have no JSON", () => {
+    const deep = (inner: string) => JSON.parse(`${"[".repeat(4_000)}${inner}${"]".repeat(4_000)}`) as unknown;
+    expect(sameJson(deep('{"a":1,"b":2}'), deep('{"a":1,"b":2}'))).toBe(true);
+    expect(sameJson(deep("1"), deep("2"))).toBe(false);
+    const loop: unknown[] = [];
+    loop.push(loop);
+    expect(sameJson(loop, [1])).toBe(false);
   });
 });

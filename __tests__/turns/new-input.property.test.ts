@@ -147,15 +147,21 @@ describe("a client that sends its whole history with each question", () => {
 });
 
 describe("a client without ids", () => {
-  const picture = (name: string) => ({ type: "image_url", image_url: { url: `https://example.com/${name}.png` } });
-  /** `a1` is an answer, `q1` a question, `p1` a picture, `q1+p1` both, `i1` a text of the Responses API. */
+  const picture = (name: string) => {
+    const image_url = { url: `https://example.com/${name.replace("k", "p")}.png` };
+    return name.startsWith("k") ? { image_url, type: "image_url" } : { type: "image_url", image_url };
+  };
+  /**
+   * `a1` is an answer, `q1` a question, `p1` a picture, `k1` the same with its keys in another order, `q1+p1` both,
+   * `i1` a text of the Responses API.
+   */
   const messageOf = (word: string) => {
     if (/^[aq]\d$/.test(word)) {
       return word.startsWith("q") ? new HumanMessage(word) : new AIMessage(word);
     }
     const blocks = word.split("+").map((part) => {
       const text = part.startsWith("i") ? { type: "input_text", text: part.replace("i", "q") } : undefined;
-      return part.startsWith("p") ? picture(part) : (text ?? { type: "text", text: part });
+      return /^[kp]/.test(part) ? picture(part) : (text ?? { type: "text", text: part });
     });
     return new HumanMessage({ content: blocks });
   };
@@ -195,6 +201,7 @@ describe("a client without ids", () => {
       ["asks the same of another picture, and others asked since", "q1 a1 q2+p1 a2 q9 a9", "q1 a1 q2+p2", "q2+p2"],
       ["asks the same without the picture", "q1 a1 q2+p1 a2", "q1 a1 q2", "q2"],
       ["never got the answer about a picture", "q1 a1 q2+p1 a2", "q1 a1 q2+p1", ""],
+      ["sends the keys of its blocks in another order", "q1 a1 q2+p1 a2", "q1 a1 q2+k1", ""],
       ["never got the answer to a picture alone", "q1 a1 p1 a2", "q1 a1 p1", ""],
       ["never got it, and others asked since", "q1 a1 p1 a2 q9 a9", "q1 a1 p1", ""],
       ["sends a picture again that has no answer", "q1 a1 p1", "q1 a1 p1", ""],

@@ -18,6 +18,23 @@ function withBigIntegers(value: unknown): string | undefined {
   }
 }
 
+/** True for values with the same JSON, whatever the order of keys. Never throws. */
+export function sameJson(a: unknown, b: unknown): boolean {
+  const [one, other] = [jsonText(a), jsonText(b)];
+  // Another order of keys makes a text of the same length.
+  const mayBe = one !== undefined && one.length === other?.length;
+  return one === other || (mayBe && canonicalText(one) === canonicalText(other!));
+}
+
+function canonicalText(json: string): string {
+  try {
+    return JSON.stringify(sortKeys(JSON.parse(json)));
+  } catch {
+    // Nested too deep for a walk.
+    return json;
+  }
+}
+
 /** Canonical form: the value with the keys of all objects in ascending order. Linear except for the sorting. */
 export function sortKeys(value: unknown): unknown {
   if (typeof value !== "object" || value === null) {

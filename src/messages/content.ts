@@ -1,5 +1,5 @@
 import type { BaseMessage, ContentBlock, MessageContent } from "@langchain/core/messages";
-import { jsonText } from "../base/json-text.js";
+import { sameJson } from "../base/json-text.js";
 import { callsOf } from "./calls.js";
 import { fieldsOf, isRecord, stringIn } from "./values.js";
 
@@ -74,9 +74,9 @@ export function partsInWords(message: BaseMessage, silent?: ReadonlySet<string>)
   return words.filter((word) => word !== "");
 }
 
-/** True for messages with the same content; a text is the same as one part that holds it. */
+/** True for messages with the same content, whatever the order of keys; a text is one part that holds it. */
 export function sameContent(a: BaseMessage, b: BaseMessage): boolean {
-  return jsonText(blocksOf(a)) === jsonText(blocksOf(b));
+  return sameJson(blocksOf(a), blocksOf(b));
 }
 
 /** True for LangChain's standard content, which adapters treat differently from a provider's own. */

@@ -1,10 +1,10 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { blocksOf, blockText, isBlankText, textOf } from "../messages/content.js";
+import { type Block, blocksOf, blockText, isBlankText, textOf } from "../messages/content.js";
 import { roleOf } from "../messages/roles.js";
 import type { ConversationSession } from "../session/conversation-session.js";
 import { comparableForms } from "../session/stored-forms.js";
 import { inTurnOrder, type DecodedView, type StoredEntry } from "../session/view.js";
-import { jsonText } from "../base/json-text.js";
+import { jsonText, sameJson } from "../base/json-text.js";
 
 /** A caller's input, and its messages that are known to be stored. */
 export interface InputRequest {
@@ -186,7 +186,7 @@ function entriesBehind(entries: readonly StoredEntry[], entry: StoredEntry | und
 /** Position of the first entry that asks the same, in words and in what stands beside them. */
 function firstAsked(entries: readonly StoredEntry[], asked: BaseMessage | undefined): number | undefined {
   const isSame = ({ message }: StoredEntry) =>
-    asked !== undefined && saysTheSame(message, asked) && besideWords(message) === besideWords(asked);
+    asked !== undefined && saysTheSame(message, asked) && sameJson(besideWords(message), besideWords(asked));
   return entries.find(isSame)?.position;
 }
 
@@ -258,6 +258,6 @@ function spokenKey(message: BaseMessage): string {
 }
 
 /** Pictures, files and other parts without text. */
-function besideWords(message: BaseMessage): string | undefined {
-  return jsonText(blocksOf(message).filter((block) => !isBlankText(block) && blockText(block) === ""));
+function besideWords(message: BaseMessage): readonly Block[] {
+  return blocksOf(message).filter((block) => !isBlankText(block) && blockText(block) === "");
 }

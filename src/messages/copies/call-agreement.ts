@@ -1,5 +1,5 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
-import { jsonText, sortKeys } from "../../base/json-text.js";
+import { sameJson } from "../../base/json-text.js";
 import { type Call, callsOf } from "../calls.js";
 import { type Fields, fieldsOf, isRecord, recordsIn, stringIn, valueIn } from "../values.js";
 import { type CallCopy, callIn, copyIn, isCallBlock, placesOf } from "./call-places.js";
@@ -134,8 +134,4 @@ function sameArguments({ args: given, input }: RepeatedCall, { args }: Call): bo
   // Adapters read an empty text as no arguments.
   const read = typeof given === "string" ? valueIn(given || "{}") : given;
   return !isRecord(read) || read === args || sameJson(read, args);
-}
-
-function sameJson(a: unknown, b: unknown): boolean {
-  return jsonText(a) === jsonText(b) || jsonText(sortKeys(a)) === jsonText(sortKeys(b));
 }
