@@ -1,3 +1,4 @@
+import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { sessionKeys } from "../../src/redis/keys.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import { asRead, human, record, records, texts } from "../../testing/session-store/store-case.js";
@@ -150,6 +151,18 @@ describe("A session with a missing key", () => {
     expect([result.appended, result.duplicates, result.next]).toEqual([6, 0, 6]);
     expect(await client.hlen(keys.ids)).toBe(7);
     expect(await client.pttl(keys.ids)).toBe(-1);
+  });
+
+  it("is none for a fork and an export if only the ids are left, and no empty copy comes to be", async () => {
+    await unlink(["log", "state"]);
+    expect(await store.copies.read({ id: "s" })).toBeUndefined();
+    const memory = new RedisChatMemory({ store });
+    await expect(memory.history("s").fork("copy")).rejects.toMatchObject({ code: "unknown_session" });
+    const lines: string[] = [];
+    for await (const line of memory.sessions.export("s")) {
+      lines.push(line);
+    }
+    expect([lines, await store.beside.readStats({ id: "copy" })]).toEqual([[], undefined]);
   });
 
   it("is damaged, too, if side fields were written after the state was lost", async () => {

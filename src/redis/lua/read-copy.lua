@@ -16,7 +16,8 @@
 local s = loadSession(KEYS[3], KEYS[1], KEYS[2])
 local refusal = gate(cjson.decode(ARGV[1]), s, 'owner')
 if refusal then return refusal end
-if s.erased or (s.epoch == '' and s.length == 0 and s.known == 0) then return { 'NONE' } end
+-- Only ids without a message: the session begins anew.
+if s.erased or (s.epoch == '' and s.length == 0 and (s.known == 0 or not s.damaged)) then return { 'NONE' } end
 local left = redis.call('PTTL', KEYS[3])
 local expires = left >= 0 and string.format('%.0f', now() + left) or ''
 local turns, marks = redis.call('HGET', KEYS[3], 'turns') or '', {}
