@@ -183,6 +183,7 @@ const scenarios: Readonly<Record<string, (scene: Scene) => Promise<unknown>>> = 
       new Map([[long("a"), new Set([1])]]),
       { $lcmem: { l: "0-5" }, text: long("forged") },
       [{ $lcmem: { i: "0" } }, long("a"), long("b")],
+      [{ $lcmem: { i: "0" }, lc: 2 }],
       { deep: { list: [{ inner: [long("x"), long("y")] }, long("z")], note: long("n") } },
       new ToolMessage({ content: long("r"), tool_call_id: "c1", artifact: { lc: 1, bytes: new Uint8Array([1, 2]) } }),
       { lc: 1, type: "constructor", id: ["not", "known"], note: long("odd") },

@@ -38,11 +38,12 @@ function partOf(value: unknown, setting: SplitSetting): Part {
   if (Array.isArray(value)) {
     return ofArray(value.map((element) => partOf(element, setting)));
   }
-  if (Object.hasOwn(value, "lc") && !isSnapshot(value)) {
-    return { text: JSON.stringify(value), stays: setting.isWrite && isMessageWithoutId(value) };
-  }
+  // First, as a reader does: a value that looks like one of LangChain's objects as well would be read as a reference.
   if (Object.hasOwn(value, referenceKey)) {
     return { segments: [{ item: JSON.stringify(value) }] };
+  }
+  if (Object.hasOwn(value, "lc") && !isSnapshot(value)) {
+    return { text: JSON.stringify(value), stays: setting.isWrite && isMessageWithoutId(value) };
   }
   return ofObject(Object.entries(value).map(([name, field]) => [name, partOf(field, setting)]));
 }
