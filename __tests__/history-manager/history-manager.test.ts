@@ -92,6 +92,24 @@ describe("HistoryManager", () => {
     expect(await session.history().getTranscript()).toHaveLength(4);
   });
 
+  it("goes on behind a call whose arguments cannot be read, once its result says so", async () => {
+    const session = newSession();
+    const manager = session.instance();
+    const unreadable = { type: "invalid_tool_call" as const, id: "c1", name: "search", args: '{"query":' };
+    const [asked, said] = [{ ...unreadable, error: "Malformed args." }, "No JSON."];
+    manager.addAssistantMessage(new AIMessage({ content: "", invalid_tool_calls: [asked] }));
+    await manager.addToolCallResults([{ id: "c1", name: "search", errorMessage: said }]);
+    const { messages, outcome } = await manager.getHistoryForModelCall(asking("hi"));
+    expect(validateConversation(messages, { purpose: "model-input" })).toEqual([]);
+    expect(resultOf(messages, "c1")).toBe(`Tool call search failed with error: ${said}`);
+    expect(outcome.repairs.map(({ rule }) => rule)).toEqual(["S19"]);
+    manager.addAssistantMessage(new AIMessage("Sorry."));
+    await manager.commit();
+    const stored = await session.history().getTranscript();
+    expect(stored.map(({ type }) => type)).toEqual(["human", "ai", "tool", "ai"]);
+    expect(stored[1]).toMatchObject({ invalid_tool_calls: [asked] });
+  });
+
   it("refuses results without a waiting call, calls without a unique id, and messages of other roles", async () => {
     const manager = newSession().instance();
     await expect(manager.addToolCallResults([{ id: "x", name: "search", content: "" }])).rejects.toThrow(

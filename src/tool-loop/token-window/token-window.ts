@@ -1,13 +1,13 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RepairPlan } from "../../structure/options.js";
 import { repairRequest } from "../../structure/repair/repair.js";
-import { assertConversation } from "../../structure/validate.js";
 import { fitHistory } from "./fit-history.js";
 import { LoopReduction, type ShownResult } from "./loop-reduction.js";
 import { MessageAssembly, ownMessages } from "./message-assembly.js";
 import { shrinkToFit, type Shrunk } from "./shrink-to-fit.js";
 import type { StoredHistory } from "../stored/history.js";
 import type { TokenMeter } from "./token-meter.js";
+import { refuseOpenCalls } from "../turn/record.js";
 import type { LoopStep } from "../turn/turn.js";
 import { UploadParts, type ShownUpload } from "./upload-parts.js";
 import type { Upload } from "../stored/uploads.js";
@@ -75,7 +75,7 @@ export class TokenWindow {
   /**
    * Returns the messages that fit, and an outcome that says what was left out.
    *
-   * @throws StructureError for a conversation that no model accepts, such as a call without its result.
+   * @throws StructureError while a call is waiting for its result.
    */
   async fit(content: WindowContent): Promise<FittedWindow> {
     const fixed = await this.#countFixed(content);
@@ -101,7 +101,7 @@ export class TokenWindow {
     const { uploads, loop, forHistory } = await this.#share(content, fixed);
     const history = await fitHistory(content.history, { budget: Math.min(forHistory, atMost), meter: this.#meter });
     const assembled = this.#assembly.assemble({ ...content, history, uploads: uploads.shown, loop: loop.shown });
-    assertConversation(assembled, { purpose: "model-input" });
+    refuseOpenCalls(assembled);
     const { messages, repairs } = repairRequest(content.plan, assembled);
     // Counted as sent, not added up: a counter may count parts together differently.
     const tokens = (await this.#meter.ofAll(messages)) + fixed.tools;

@@ -42,9 +42,7 @@ export function recordTurn(turn: Turn, { turnId, stored, uploads: known, cited }
     asAdded,
     ...results.flatMap((result) => (result === undefined ? [] : [resultMessage(result, storedBody(result, cited))])),
   ]);
-  throwOnErrors(
-    validateConversation(messages, { purpose: "model-input" }).filter(({ rule }) => openCallRules.has(rule)),
-  );
+  refuseOpenCalls(messages);
   const { originalUserMessage } = turn;
   const userMessage =
     !stored.isAsked && originalUserMessage !== undefined
@@ -72,6 +70,17 @@ export function recordTurn(turn: Turn, { turnId, stored, uploads: known, cited }
 }
 
 const openCallRules: ReadonlySet<string> = new Set(["S08", "S10", "S30"]);
+
+/**
+ * Refuses messages in which a call waits for its result; what else a model would refuse, a repair changes.
+ *
+ * @throws StructureError
+ */
+export function refuseOpenCalls(messages: readonly BaseMessage[]): void {
+  throwOnErrors(
+    validateConversation(messages, { purpose: "model-input" }).filter(({ rule }) => openCallRules.has(rule)),
+  );
+}
 
 /** A turn to store. */
 interface TurnCommit {
