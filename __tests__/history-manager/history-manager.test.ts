@@ -206,12 +206,11 @@ describe("HistoryManager", () => {
     expect(await turn(true)).toEqual(["readView", "readSide", "writeSide", "append"]);
   });
 
-  it("renders a user message that the application has stored, and does not store it again", async () => {
+  const stored = "renders a user message that the application has stored, and does not store it again";
+  it.each(["text", "input_text"])(`${stored}, in a block of type %s`, async (type) => {
     const session = newSession();
     const image = { type: "image_url", image_url: { url: "https://example.com/a.png" } };
-    await session
-      .history()
-      .addMessages([new HumanMessage({ content: [{ type: "text", text: "hi" }, image], id: "mine" })]);
+    await session.history().addMessages([new HumanMessage({ content: [{ type, text: "hi" }, image], id: "mine" })]);
     const manager = session.instance();
     const { messages } = await manager.getHistoryForModelCall(asking("hi", { renderedUserMessage: "Rendered" }));
     expect(messages.map(({ content }) => content)).toEqual(["Be kind.", [{ type: "text", text: "Rendered" }, image]]);

@@ -175,7 +175,7 @@ describe("HistoryManager, where an earlier implementation failed", () => {
     const image = { type: "image_url", image_url: { url: "https://example.com/a.png" } };
     const toolJson = new ToolMessage({ content: `[{"content":"${junk}"}]`, tool_call_id: "c", name: "search" });
     await session.history().addMessages([
-      new HumanMessage({ content: [{ type: "text", text: `look${junk}` }, image, { type: "text", text: junk }] }),
+      new HumanMessage({ content: [{ type: "text", text: `look${junk}` }, image, { type: "input_text", text: junk }] }),
       new AIMessage({
         content: `Searching${junk}`,
         tool_calls: [{ type: "tool_call", ...call("c", { query: junk }) }],

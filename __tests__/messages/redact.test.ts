@@ -30,6 +30,16 @@ function copiesOf(message: AIMessage): Copies {
   return { called: message.tool_calls![0]!.args, inContent: block!.input, raw: JSON.parse(raw) };
 }
 
+describe("redact, in the blocks of a question", () => {
+  it.each(["text", "input_text"])("finds what several blocks of type %s say together", (type) => {
+    const content = [
+      { type, text: `My card ${card.slice(0, 9)}` },
+      { type, text: `${card.slice(9)}.` },
+    ];
+    expect(clean(new HumanMessage({ content })).content).toEqual([{ type, text: "My card [redacted]." }]);
+  });
+});
+
 describe("redact, in the arguments of a call", () => {
   const names = ["name", "id", "type", "role", "data", "bytes", "call_id", "signature", "encrypted_content", "q"];
 

@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { keepFirstUnits } from "../base/graphemes.js";
 import { jsonText } from "../base/json-text.js";
-import { type Block, blocksOf, isResponsesText, textBlock } from "./content.js";
+import { type Block, blocksOf, isTextBlock, textBlock } from "./content.js";
 import { mediaKinds } from "./media.js";
 
 /** Truncated content. */
@@ -46,19 +46,15 @@ export function boundContent(
 }
 
 function boundBlock(block: Block, left: number): Block | undefined {
-  if (isAnyText(block)) {
+  if (isTextBlock(block)) {
     const text = keepFirstUnits(typeof block["text"] === "string" ? block["text"] : "", left);
     return text === "" ? undefined : textBlock(text);
   }
   return (mediaKinds.has(block.type) || block.type === "text-plain") && sizeOf(block) <= left ? block : undefined;
 }
 
-function isAnyText(block: Block): boolean {
-  return block.type === "text" || isResponsesText(block);
-}
-
 function sizeOf(block: Block): number {
-  if (isAnyText(block)) {
+  if (isTextBlock(block)) {
     return typeof block["text"] === "string" ? block["text"].length : 0;
   }
   return jsonText(block)?.length ?? Infinity;

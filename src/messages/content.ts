@@ -27,6 +27,11 @@ export function isResponsesText({ type }: Block): boolean {
   return textTypesOfResponses.has(type);
 }
 
+/** True for a text of any form. */
+export function isTextBlock(block: Block): boolean {
+  return block.type === "text" || isResponsesText(block);
+}
+
 /** An element of a list that is not a block becomes one: a string text, anything else a block of unknown type. */
 function toBlock(element: unknown): Block {
   if (isRecord(element)) {
@@ -58,9 +63,8 @@ export function blockText(block: unknown): string {
   if (typeof block === "string") {
     return block;
   }
-  const { type, text, thought } = fieldsOf(block);
-  const isText = type === "text" || textTypesOfResponses.has(type);
-  return isText && thought !== true ? (stringIn(text) ?? "") : "";
+  const { text, thought } = fieldsOf(block);
+  return isTextBlock(fieldsOf(block) as Block) && thought !== true ? (stringIn(text) ?? "") : "";
 }
 
 /**

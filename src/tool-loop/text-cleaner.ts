@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import * as z from "zod/mini";
 import { jsonText } from "../base/json-text.js";
-import { saysNothing } from "../messages/content.js";
+import { type Block, isTextBlock, saysNothing } from "../messages/content.js";
 import { roleOf } from "../messages/roles.js";
 import { changeContent } from "../messages/copies/change-content.js";
 import { anyFunction, lazy } from "../base/options.js";
@@ -69,11 +69,12 @@ async function cleanContent(
   }
   const parts = await Promise.all(
     content.map(async (part) => {
-      if (part.type !== "text" || typeof part.text !== "string") {
+      const { text: said } = part as Block;
+      if (!isTextBlock(part as Block) || typeof said !== "string") {
         return part;
       }
-      const text = await apply(chain, part.text);
-      return text === part.text ? part : { ...part, text };
+      const text = await apply(chain, said);
+      return text === said ? part : { ...part, text };
     }),
   );
   const changed = parts.some((part, index) => part !== content[index]);

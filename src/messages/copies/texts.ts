@@ -1,3 +1,4 @@
+import { type Block, isTextBlock } from "../content.js";
 import { isRecord, stringIn, type Fields, valueIn } from "../values.js";
 import { mapSame, type PiecesEdit, withFields } from "./edits.js";
 
@@ -7,10 +8,7 @@ function isText(block: unknown): boolean {
     return true;
   }
   return (
-    isRecord(block) &&
-    (block["type"] === "text" || block["type"] === "output_text") &&
-    block["thought"] !== true &&
-    typeof block["text"] === "string"
+    isRecord(block) && isTextBlock(block as Block) && block["thought"] !== true && typeof block["text"] === "string"
   );
 }
 

@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { blockText, textBlock, type Block } from "../../messages/content.js";
+import { blockText, isTextBlock, textBlock, type Block } from "../../messages/content.js";
 import { changeContent } from "../../messages/copies/change-content.js";
 import { roleOf } from "../../messages/roles.js";
 
@@ -65,5 +65,5 @@ function withoutOriginal(content: BaseMessage["content"], original: string): Rem
 }
 
 function isText(part: unknown): boolean {
-  return typeof part === "string" || (part as { readonly type?: unknown }).type === "text";
+  return typeof part === "string" || isTextBlock(part as Block);
 }
