@@ -308,11 +308,12 @@ export class HistoryManager {
     await this.#number();
     const { originalUserMessage, name: turnId = turn.id } = turn;
     const text = turn.assistantText();
-    const record = recordTurn(turn, {
+    const record = await recordTurn(turn, {
       turnId,
       uploads: { stored: uploads, limits: this.#options },
       stored: await this.#reader.sort(opened, originalUserMessage),
       cited: text === undefined ? undefined : new Set(this.references.cited(text)),
+      forms: this.#session.context.forms,
     });
     await commitTurn(this.#options.history, { turnId, record, side: this.#data.changes(record.data), opened });
     this.#endTurn(record.uncited);

@@ -2,7 +2,7 @@ import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { throwOnErrors, validateConversation } from "../../structure/validate.js";
 import type { TurnData } from "../stored/session-data.js";
 import type { StoredHistory } from "../stored/history.js";
-import { keptSources, resultMessage, storedBody } from "./tool-results.js";
+import { resultMessage, storedBody, storedSources } from "./tool-results.js";
 import type { Turn } from "./turn.js";
 import { withToolImages } from "../stored/tool-images.js";
 import type { Upload, UploadLimits } from "../stored/uploads.js";
@@ -10,6 +10,7 @@ import { writeTurn, type TurnOutcome, type TurnSettings } from "../../session/ap
 import type { RedisChatMessageHistory } from "../../memory/redis-chat-message-history.js";
 import { replacedTail } from "../../session/turn-messages.js";
 import { isInterrupted } from "../../codec/message-ids.js";
+import type { StoredForms } from "../../session/stored-forms.js";
 import type { SideChanges } from "../../store/side-fields.js";
 import type { OpenTurn } from "../../turns/open-turn.js";
 
@@ -29,15 +30,18 @@ export interface RecordRequest {
   readonly uploads: { readonly stored: readonly Upload[]; readonly limits: UploadLimits };
   /** Numbers of the sources that the turn's texts cite; undefined if it has no text. */
   readonly cited: ReadonlySet<number> | undefined;
+  /** Forms made by the memory's `beforeStore`, which the sources get here; the messages get theirs when written. */
+  readonly forms: StoredForms | undefined;
 }
 
 /**
  * Returns the whole turn in its stored form: the original user message, every call with its result, and the answer,
  * with the cited sources.
  *
- * @throws StructureError if a call has no result, because every later model call would fail.
+ * @throws StructureError if a call has no result, because every later model call would fail; RecordError `refused`.
  */
-export function recordTurn(turn: Turn, { turnId, stored, uploads: known, cited }: RecordRequest): TurnRecord {
+export async function recordTurn(turn: Turn, request: RecordRequest): Promise<TurnRecord> {
+  const { turnId, stored, uploads: known, cited } = request;
   const messages = turn.steps.flatMap(({ asAdded, results }) => [
     asAdded,
     ...results.flatMap((result) => (result === undefined ? [] : [resultMessage(result, storedBody(result, cited))])),
@@ -48,24 +52,25 @@ export function recordTurn(turn: Turn, { turnId, stored, uploads: known, cited }
     !stored.isAsked && originalUserMessage !== undefined
       ? new HumanMessage({ content: originalUserMessage, id: `${turnId}-0` })
       : undefined;
+  const results = turn.results();
   const messageId = (stored.current ?? userMessage)?.id;
   const kept = withToolImages(turn.uploadsWith(known.stored), {
     turnId,
-    results: turn.results(),
+    results,
     limits: known.limits,
   });
   const uploads = [...turn.uploads.values(), ...kept.added].map((upload) => ({
     ...(messageId !== undefined && { messageId }),
     ...upload,
   }));
-  const references = turn.results().flatMap((result) => keptSources(result, cited));
-  const cites = new Set(references);
+  const references = (await Promise.all(results.map((result) => storedSources(result, request)))).flat();
+  const cites = new Set(references.map(({ sourceNumber }) => sourceNumber));
   return {
     messages: userMessage === undefined ? messages : [userMessage, ...messages],
     data: { uploads, removedUploads: [...turn.removedUploads, ...kept.removed], references },
-    uncited: turn
-      .results()
-      .flatMap(({ sources }) => sources.flatMap((source) => (cites.has(source) ? [] : [source.sourceNumber]))),
+    uncited: results
+      .flatMap(({ sources }) => sources.map(({ sourceNumber }) => sourceNumber))
+      .filter((sourceNumber) => !cites.has(sourceNumber)),
   };
 }
 

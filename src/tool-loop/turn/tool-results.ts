@@ -1,6 +1,8 @@
 import { ToolMessage } from "@langchain/core/messages";
 import * as z from "zod/mini";
 import { anyText, lazy, nonEmptyText } from "../../base/options.js";
+import { textOf } from "../../messages/content.js";
+import type { StoredForms } from "../../session/stored-forms.js";
 import { cutText } from "../token-window/cut-text.js";
 import type { Chunk, SourceReference } from "../stored/reference-manager.js";
 
@@ -111,6 +113,24 @@ export function storedBody(result: ToolResult, cited: ReadonlySet<number> | unde
 }
 
 /** Returns the sources of a result that are stored with it. */
-export function keptSources({ sources }: ToolResult, cited: ReadonlySet<number> | undefined): SourceReference[] {
+function keptSources({ sources }: ToolResult, cited: ReadonlySet<number> | undefined): SourceReference[] {
   return sources.filter(({ sourceNumber }) => cited === undefined || cited.has(sourceNumber));
+}
+
+/**
+ * The sources of a result as `beforeStore` lets them be stored: it is given the text of each as that of the result.
+ *
+ * @throws RecordError `refused` if it throws.
+ */
+export async function storedSources(
+  result: ToolResult,
+  { cited, forms }: { readonly cited: ReadonlySet<number> | undefined; readonly forms: StoredForms | undefined },
+): Promise<readonly SourceReference[]> {
+  const kept = keptSources(result, cited);
+  if (forms === undefined) {
+    return kept;
+  }
+  const bare = { ...result, reminder: undefined };
+  const stored = await forms.of(kept.map(({ chunk }) => resultMessage(bare, chunk.text)));
+  return kept.map((source, index) => ({ ...source, chunk: { ...source.chunk, text: textOf(stored[index]!) } }));
 }
