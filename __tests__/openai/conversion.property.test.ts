@@ -63,6 +63,7 @@ const block = fc.oneof(
     mimeType: fc.constant("application/pdf"),
     metadata: fc.record({ filename: anyText }),
   }),
+  fc.record({ type: fc.constantFrom("input_text", "output_text"), text: anyText }),
   fc.record({ type: fc.constant("thinking"), thinking: anyText, signature: anyText }),
   fc.record({ type: fc.constant("tool_use"), id: anyText, name: anyText, input: fc.jsonValue() }),
 );
@@ -92,6 +93,14 @@ const toolCall = fc.record({
   args,
   type: fc.constant("tool_call" as const),
 });
+const freeTextCall = fc.record({
+  id: anyText,
+  name: anyText,
+  args: fc.oneof(fc.record({ input: fc.oneof(anyText, fc.integer()) }), args),
+  type: fc.constant("tool_call" as const),
+  isCustomTool: fc.boolean(),
+  call_id: anyText,
+});
 const invalidCall = fc.record({
   id: anyText,
   name: anyText,
@@ -110,7 +119,7 @@ const anyLangChainMessage: fc.Arbitrary<BaseMessage> = fc.oneof(
   fc
     .record({
       ...common,
-      tool_calls: fc.array(toolCall, { minLength: 1, maxLength: 2 }),
+      tool_calls: fc.array(fc.oneof(toolCall, freeTextCall), { minLength: 1, maxLength: 2 }),
       invalid_tool_calls: fc.array(invalidCall, { maxLength: 2 }),
       usage_metadata: usage,
     })

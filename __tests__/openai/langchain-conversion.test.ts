@@ -102,6 +102,8 @@ describe("LangChain messages in OpenAI's format", () => {
       { type: "file", source_type: "text", text: "plain" },
       { type: "image_url", image_url: "https://example.com/b.png" },
       { type: "text-plain", text: "also plain" },
+      { type: "input_text", text: "asked" },
+      { type: "output_text", text: "said", annotations: [] },
     ];
     expect(one(new HumanMessage({ content })).content).toEqual([
       { type: "text", text: "Look:" },
@@ -116,8 +118,32 @@ describe("LangChain messages in OpenAI's format", () => {
       { type: "text", text: "plain" },
       { type: "image_url", image_url: { url: "https://example.com/b.png" } },
       { type: "text", text: "also plain" },
+      { type: "text", text: "asked" },
+      { type: "text", text: "said" },
     ]);
     expect(back(one(new HumanMessage({ content }))).content).toEqual(content);
+  });
+
+  it("keep a call of a tool that takes free text, and its result, as such", () => {
+    const args = { input: "SELECT 1" };
+    // As ChatOpenAI gives it: `call_id` is the item's id.
+    const freeText = { type: "tool_call" as const, id: "c", name: "sql", args, isCustomTool: true, call_id: "ctc_1" };
+    const messages = [
+      new AIMessage({ content: "", tool_calls: [freeText] }),
+      new ToolMessage({ content: "1", tool_call_id: "c", name: "sql" }),
+    ];
+    const history = MessageHistory.fromMessages(messages);
+    expect(history.toOpenAIFormat()[0]).toEqual({
+      role: "assistant",
+      tool_calls: [{ id: "c", type: "custom", custom: { name: "sql", input: "SELECT 1" } }],
+    });
+    expect(history.toResponsesInput()).toEqual([
+      { type: "custom_tool_call", call_id: "c", name: "sql", input: "SELECT 1" },
+      { type: "custom_tool_call_output", call_id: "c", output: "1" },
+    ]);
+    expect(history.toMessages().map((message) => message.toDict())).toEqual(
+      messages.map((message) => message.toDict()),
+    );
   });
 
   it("translate media in the forms of Anthropic and Google", () => {

@@ -1,5 +1,5 @@
 import { type Media, mediaIn } from "../../messages/media.js";
-import type { Block } from "../../messages/content.js";
+import { type Block, isResponsesText } from "../../messages/content.js";
 import { isContentPart } from "../message-schema.js";
 import type { ContentPart } from "../message.js";
 
@@ -14,6 +14,9 @@ export function partsOfBlocks(blocks: readonly unknown[]): ContentPart[] {
 function partOf(block: Block): ContentPart | undefined {
   if (isContentPart(block)) {
     return block as unknown as ContentPart;
+  }
+  if (isResponsesText(block)) {
+    return checked({ type: "text", text: block["text"] });
   }
   const media = mediaIn(block);
   if (media === undefined) {

@@ -1,5 +1,6 @@
 import { parseArguments } from "../../base/json-value.js";
-import type { FunctionToolCall, MessageToolCall } from "../message.js";
+import { fieldsOf } from "../../messages/values.js";
+import type { MessageToolCall } from "../message.js";
 
 /** LangChain's two lists of calls, without empty lists. */
 export interface LangChainCalls {
@@ -30,13 +31,20 @@ function readCall(call: MessageToolCall): { name: string; text: string; args: Re
   return { name, text, args: parseArguments(text) };
 }
 
-/** Converts LangChain's calls to OpenAI's, the valid ones first. A missing id or name becomes the empty string. */
+/**
+ * Converts LangChain's calls to OpenAI's, the valid ones first; one that its adapter marks as that of a free-text tool
+ * becomes a custom call. A missing id or name becomes the empty string.
+ */
 export function callsToOpenAI({
   tool_calls: valid = [],
   invalid_tool_calls: invalid = [],
-}: LangChainCalls): FunctionToolCall[] {
+}: LangChainCalls): MessageToolCall[] {
   return [...valid, ...invalid].map((call) => {
-    const { id, name, args } = call as { id?: unknown; name?: unknown; args?: unknown };
+    const { id, name, args, isCustomTool } = fieldsOf(call);
+    const input = isCustomTool === true ? fieldsOf(args)["input"] : undefined;
+    if (typeof input === "string") {
+      return { id: textOf(id), type: "custom", custom: { name: textOf(name), input } };
+    }
     const text = typeof args === "string" ? args : args === undefined || args === null ? "" : JSON.stringify(args);
     return { id: textOf(id), type: "function", function: { name: textOf(name), arguments: text } };
   });
