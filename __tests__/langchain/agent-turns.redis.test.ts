@@ -133,6 +133,36 @@ describe.each(["step", "turn"] as const)("an agent's turn with persist: %s", (pe
     expect(await transcript(memory)).toHaveLength(14);
   });
 
+  it.each([
+    ["no ids", () => undefined],
+    ["ids of its own", (index: number) => `client-${index}`],
+  ])("stores only what is new for a client with %s that holds no words beside calls", async (_, idOf) => {
+    const memory = newMemory();
+    const model: ToolModel = new ToolModel((messages) => {
+      const last = messages.at(-1)!;
+      const call = lookupCall(last.text);
+      call.content = `I look for ${last.text}.`;
+      return last.type === "human" ? call : `answer to ${last.text}`;
+    });
+    const { agent } = newAgent(memory, model, { persist });
+    const client: BaseMessage[] = [];
+    const say = (message: BaseMessage) => {
+      message.id = idOf(client.length);
+      client.push(message);
+    };
+    const sent = () => client.map(({ id, text, type }) => ({ ...(id && { id }), role: type, content: text }));
+    for (const question of ["q1", "q2", "q3"]) {
+      say(human(question));
+      const { messages } = await agent.invoke({ messages: sent() }, ann);
+      say(ai(messages.at(-1)!.text));
+    }
+    const turnOf = (text: string) => [text, `I look for ${text}.`, `found ${text}`, `answer to found ${text}`];
+    const turns = ["q1", "q2", "q3"].flatMap(turnOf);
+    expect(await transcript(memory)).toEqual(turns);
+    expect(sketch(model.sent.at(-1)!)).toEqual(turns.slice(0, -1));
+    expect(validateConversation(model.sent.at(-1)!, { purpose: "model-input" })).toEqual([]);
+  });
+
   it("answers the same words about another picture anew, and a picture sent again from the store", async () => {
     const memory = newMemory();
     const { agent, model } = newAgent(memory, countingModel(), { persist });

@@ -232,6 +232,47 @@ describe("a client that sends its whole history", () => {
     expect(model.sent).toHaveLength(4);
   });
 
+  it("adds only the new message where it holds less of a stopped answer, or a question without an answer", async () => {
+    const memory = newMemory();
+    const model = new ScriptedModel((messages) => {
+      const { text } = messages.at(-1)!;
+      return text === "q2" ? new Error("model is down") : `one two three to ${text}`;
+    });
+    const chain = withRedisMemory(model, { memory });
+    for await (const chunk of await chain.stream([human("q1")], session)) {
+      if (chunk.text.startsWith("two")) {
+        break;
+      }
+    }
+    await memory.drain();
+    const [, stopped] = await transcript(memory);
+    expect(stopped).toMatch(/^one two/);
+    const client = [human("q1"), ai("one"), human("q2")];
+    await expect(chain.invoke([...client], session)).rejects.toThrow("model is down");
+    client.push(human("q3"));
+    const { text } = await chain.invoke([...client], session);
+    expect(await transcript(memory)).toEqual(["q1", stopped, "q2", "q3", text]);
+    expect((await chain.invoke([...client], session)).text).toBe(text);
+    expect(model.sent.slice(1).map(texts)).toEqual([
+      ["q1", stopped, "q2"],
+      ["q1", stopped, "q2", "q3"],
+    ]);
+  });
+
+  it("adds only the new message where two tabs hold a conversation each", async () => {
+    const memory = newMemory();
+    const chain = withRedisMemory(countingModel(), { memory });
+    const tabs: BaseMessage[][] = [[], []];
+    await chain.invoke("q", session);
+    for (const [index, tab] of [0, 1, 0, 1, 1, 0].entries()) {
+      const held = tabs[tab]!;
+      held.push(human(`q${index}`));
+      held.push(ai((await chain.invoke([human("q"), ai("a1"), ...held], session)).text));
+    }
+    const said = ["q0", "a2", "q1", "a3", "q2", "a4", "q3", "a5", "q4", "a6", "q5", "a7"];
+    expect(await transcript(memory)).toEqual(["q", "a1", ...said]);
+  });
+
   it("gets an answer of its own to the same words about another picture, and the stored one to the same", async () => {
     const memory = newMemory();
     const model = countingModel();

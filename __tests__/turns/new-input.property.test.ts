@@ -1,4 +1,4 @@
-import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
+import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { RedisChatMessageHistory, sessionOf } from "../../src/memory/redis-chat-message-history.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
@@ -146,6 +146,77 @@ describe("a client that sends its whole history with each question", () => {
   });
 });
 
+/** How a tab holds an answer: without what was said beside calls, in one text, as it is stored, or a part of it. */
+type Holding = "final" | "joined" | "all" | "part";
+
+interface TabTurn {
+  readonly tab: number;
+  readonly question: string;
+  /** What was said beside calls, and the answer. */
+  readonly said: readonly string[];
+  /** What is stored of a turn that failed; undefined where it did not. */
+  readonly failed: "nothing" | "question" | undefined;
+}
+
+describe("several tabs without ids, each with its own conversation", () => {
+  const answers = fc.array(unique, { minLength: 1, maxLength: 3 });
+  const turns = fc.array(
+    fc.record<TabTurn>({
+      tab: fc.nat(2),
+      question: unique,
+      said: answers,
+      failed: fc.option(fc.constantFrom("nothing", "question"), { freq: 4, nil: undefined }),
+    }),
+    { minLength: 2, maxLength: 12 },
+  );
+
+  function heldOf(said: readonly string[], holding: Holding): AIMessage[] {
+    const { [holding]: texts } = {
+      final: said.slice(-1),
+      joined: [said.join("\n\n")],
+      all: said,
+      part: [said.at(-1)!.slice(0, 6)],
+    };
+    return texts.map((text) => new AIMessage(text));
+  }
+
+  it("get only what is new stored, whatever the others asked since, and whatever failed", async () => {
+    const holdings = fc.constantFrom<Holding>("final", "joined", "all", "part");
+    const targets = fc.integer({ min: 1, max: 8 });
+    await fc.assert(
+      fc.asyncProperty(turns, holdings, targets, async (list, holding, targetCount) => {
+        const scene = { targetCount, retention: "keep" as const, client: "plain" as const, turns: [] };
+        const { history } = new Conversation("plain", scene);
+        const begun = [new HumanMessage("Hello"), new AIMessage("How can I help?")];
+        await history.append(begun);
+        const held: BaseMessage[][] = [[...begun], [...begun], [...begun]];
+        const lost = new Set<string>();
+        for (const [number, { tab, question, said, failed }] of list.entries()) {
+          const input = [...held[tab]!, new HumanMessage(question)];
+          const { newMessages } = await openTurn({ session: sessionOf("t", history), turnId: undefined, input });
+          const unstored = texts(held[tab]!).filter((text) => lost.delete(text));
+          expect(texts(newMessages)).toEqual([...unstored, question]);
+          held[tab]!.push(new HumanMessage(question));
+          if (failed === "nothing") {
+            [...unstored, question].forEach((text) => lost.add(text));
+          } else {
+            const steps = said.slice(0, -1).map((text, step) => {
+              const call = { type: "tool_call" as const, id: `c${number}-${step}`, name: "search", args: {} };
+              return new AIMessage({ content: text, tool_calls: [call] });
+            });
+            const answer = [...steps, new AIMessage(said.at(-1)!)];
+            await history.append([...newMessages, ...(failed === undefined ? answer : [])]);
+            held[tab]!.push(...(failed === undefined ? heldOf(said, holding) : []));
+          }
+        }
+        const stored = texts(await history.getTranscript());
+        expect(new Set(stored).size).toBe(stored.length);
+      }),
+      { numRuns: propertyRuns(25) },
+    );
+  });
+});
+
 describe("a client without ids", () => {
   const picture = (name: string) => {
     const image_url = { url: `https://example.com/${name.replace("k", "p")}.png` };
@@ -153,11 +224,22 @@ describe("a client without ids", () => {
   };
   /**
    * `a1` is an answer, `q1` a question, `p1` a picture, `k1` the same with its keys in another order, `q1+p1` both,
-   * `i1` a text of the Responses API.
+   * `i1` a text of the Responses API, `c1` words beside a call, `t1` its result, `s12` the part `a12` of a stopped
+   * answer.
    */
-  const messageOf = (word: string) => {
-    if (/^[aq]\d$/.test(word)) {
-      return word.startsWith("q") ? new HumanMessage(word) : new AIMessage(word);
+  const messageOf = (word: string): BaseMessage => {
+    if (/^c\d$/.test(word)) {
+      return new AIMessage({ content: word, tool_calls: [{ id: word, name: "search", args: {}, type: "tool_call" }] });
+    }
+    if (word.startsWith("t")) {
+      return new ToolMessage({ content: word, tool_call_id: word.replace("t", "c") });
+    }
+    if (word.startsWith("s")) {
+      return new AIMessage({ content: word.replace("s", "a"), response_metadata: { interrupted: true } });
+    }
+    if (/^[aq]\d+$|_/.test(word)) {
+      const said = word.replaceAll("_", " ");
+      return word.startsWith("q") ? new HumanMessage(said) : new AIMessage(said);
     }
     const blocks = word.split("+").map((part) => {
       const text = part.startsWith("i") ? { type: "input_text", text: part.replace("i", "q") } : undefined;
@@ -215,6 +297,35 @@ describe("a client without ids", () => {
       ["never got the answer to one of those", "i1 a1 i2 a2", "i1 a1 i2", ""],
       ["holds them as plain texts", "i1 a1 i2 a2", "q1 a1 q2", ""],
       ["holds more than there is", "q2 a2", "q1 a1 q2 a2 q3", "q1 a1 q2 a2 q3"],
+      ["holds an answer without the words beside its calls", "q1 c1 t1 a1", "q1 a1 q2", "q2"],
+      ["holds several of those", "q1 c1 t1 c2 t2 a1 q2 c3 t3 a2", "q1 a1 q2 a2 q3", "q3"],
+      ["holds the words beside the last call", "q1 c1 t1 c2 t2 a1", "q1 c2 a1 q2", "q2"],
+      ["holds all words in one", "q1 c1 t1 a1 q2 c2 t2 a2", "q1 c1__a1 q2 c2_a2 q3", "q3"],
+      ["never got such an answer", "q1 c1 t1 a1 q2 c2 t2 a2", "q1 a1 q2", ""],
+      ["never got it, and others asked since", "q1 c1 t1 a1 q2 c2 t2 a2 q9 a9", "q1 a1 q2", ""],
+      ["holds words of an answer that are no part of it", "q1 c1 t1 a1", "q1 c2 a1 q2", "q1 c2 a1 q2"],
+      ["holds less of a stopped answer than is stored", "q1 a1 q2 s234", "q1 a1 q2 a23 q3", "q3"],
+      ["holds more of it than is stored", "q1 a1 q2 s23", "q1 a1 q2 a234 q3", "q3"],
+      ["holds less of it, and others asked since", "q1 s123 q9 a9", "q1 a12 q3", "q3"],
+      ["stopped reading where the answer was stored whole", "q1 a1 q2 a234 q3 a3", "q1 a1 q2 a23 q3 a3 q4", "q4"],
+      ["stopped reading an answer after its calls", "q1 c1 t1 a123", "q1 a12 q2", "q2"],
+      ["stopped reading, and never got the next answer", "q1 a123 q2 a2", "q1 a12 q2", ""],
+      ["holds more of a whole answer than is stored", "q1 a1 q2 a23", "q1 a1 q2 a234 q3", "q1 a1 q2 a234 q3"],
+      ["holds a part of an answer of which nothing is stored", "q1 a1 q2", "q1 a1 q2 a2 q3", "a2 q3"],
+      ["holds a turn of which nothing is stored", "q1 a1", "q1 a1 q2 a2 q3", "q2 a2 q3"],
+      ["asks something else behind a question without an answer", "q1 a1 q2", "q1 a1 q2 q3", "q3"],
+      ["asks twice behind one", "q1 a1 q2", "q1 a1 q2 q3 q4", "q3 q4"],
+      ["asks something else where it never got an answer", "q1 a1 q2 a2", "q1 a1 q2 q3", "q3"],
+      ["says the same with each question", "q9 q1 a1 q9 q2 a2", "q9 q1 a1 q9 q3", "q9 q3"],
+      ["never got the answer to it", "q1 a1 q2 q3 a3", "q1 a1 q2 q3", ""],
+      ["asks behind a first question without an answer", "q1", "q1 q2", "q2"],
+      ["asks behind a question without one, and others asked since", "q1 a1 q2 q9 a9", "q1 a1 q2 q3", "q3"],
+      ["brings the same beside another question", "q1 q2", "q1 q3", "q1 q3"],
+      ["goes on beside another tab", "q1 a1 q2 a2 q9 a9 q3 a3", "q1 a1 q2 a2 q3 a3 q4", "q4"],
+      ["goes on behind a question that was asked anew", "q1 a1 q2 a2 q3 a3", "q1 a1 q3 a3 q4", "q4"],
+      ["holds answers to other questions", "q1 a1 q2 a2 q3 a3", "q1 a1 q2 a3 q4", "q1 a1 q2 a3 q4"],
+      ["holds questions in another order", "q1 a1 q2 a2 q3 a3", "q2 a2 q1 a1 q4", "q2 a2 q1 a1 q4"],
+      ["has other white space in its answers", "q1 a1__b q2 a2", "q1 a1_b q2 a2 q3", "q3"],
     ].map((row) => [...row, view] as const),
   );
 
@@ -226,5 +337,14 @@ describe("a client without ids", () => {
     const input = messagesOf(sent!);
     const { newMessages } = await openTurn({ session: sessionOf("test", history), turnId: undefined, input });
     expect(wordsOf(newMessages).join(" ")).toBe(fresh);
+  });
+
+  it("may have other line ends, and other forms of the same letters", async () => {
+    const history = new RedisChatMessageHistory({ sessionId: "s", store: new InMemorySessionStore() });
+    await history.addMessages([new HumanMessage("Caf\u00e9\nor bar?"), new AIMessage("Caf\u00e9.\n\n1. Near")]);
+    const held = [new HumanMessage("Cafe\u0301\r\nor bar?"), new AIMessage("Cafe\u0301.\r\n\r\n1. Near")];
+    const input = [...held, new HumanMessage("And then?")];
+    const { newMessages } = await openTurn({ session: sessionOf("test", history), turnId: undefined, input });
+    expect(texts(newMessages)).toEqual(["And then?"]);
   });
 });

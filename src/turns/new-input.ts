@@ -5,6 +5,16 @@ import type { ConversationSession } from "../session/conversation-session.js";
 import { comparableForms } from "../session/stored-forms.js";
 import { inTurnOrder, type DecodedView, type StoredEntry } from "../session/view.js";
 import { jsonText, sameJson } from "../base/json-text.js";
+import {
+  type Compared,
+  endsAlike,
+  isEqual,
+  isHeld,
+  lastMatch,
+  type Utterance,
+  utterancesOf,
+  wordsOf,
+} from "./utterances.js";
 
 /** A caller's input, and its messages that are known to be stored. */
 export interface InputRequest {
@@ -31,8 +41,9 @@ export interface NewInput {
  * Finds the new messages of an input that may be a client's whole history.
  *
  * With ids: the messages after the last stored one. Without ids: the last question, if the messages before it equal a
- * part of the transcript, preferably its end (others may have asked since). A system message that is in the view is not
- * new. One more round trip if the comparison needs messages that left the view, two if many calls lie between them.
+ * part of the transcript, preferably its end (others may have asked since, also in between); if only the first of them
+ * do, the rest too. Answers may be held in part, see {@link isHeld}. A system message that is in the view is not new.
+ * One more round trip if the comparison needs messages that left the view, two if many calls lie between them.
  */
 export async function newInput(request: InputRequest): Promise<NewInput> {
   const { session, input } = request;
@@ -64,16 +75,15 @@ async function sortInput({ session, view, positions, input }: InputRequest): Pro
     };
   }
   const block = question < 0 ? input.length : firstOfBlock(input, question);
-  const found = await samePlainHistory({
-    session,
-    view,
-    earlier: spoken(input.slice(0, block)),
-    asked: input[question],
-  });
-  const isKnown = found !== undefined;
-  const systems = input.slice(0, isKnown ? block : 0).filter((message) => roleOf(message) === "system");
-  const newMessages = withoutKnownSystems([...systems, ...input.slice(isKnown ? block : 0)], view);
-  const first = found?.first;
+  const earlier = utterancesOf(input.slice(0, block));
+  const found = await samePlainHistory({ session, view, earlier, asked: input[question] });
+  const { first } = found ?? {};
+  const behind = found === undefined ? 0 : found.held === earlier.length ? block : earlier[found.held - 1]!.end;
+  const mayRepeat = behind === block && first === undefined;
+  const before = input.slice(block, Math.max(block, question));
+  const from = behind + (mayRepeat ? askedAgain(before, found ?? { behind: openIn(view, before) }) : 0);
+  const systems = input.slice(0, from).filter((message) => roleOf(message) === "system");
+  const newMessages = withoutKnownSystems([...systems, ...input.slice(from)], view);
   return { newMessages, place: first === undefined ? undefined : { first, last: first } };
 }
 
@@ -95,19 +105,18 @@ export function firstOfBlock(input: readonly BaseMessage[], question: number): n
   return first;
 }
 
-/** Drops messages equal to those stored behind the last known one: a client may use other ids for answers. */
+/** Drops messages that are stored behind the last known one: a client may use other ids for answers. */
 function withoutStored(rest: readonly BaseMessage[], view: DecodedView, lastKnown: number): BaseMessage[] {
   const at = view.entries.findIndex(({ position }) => position === lastKnown);
   const isBehind = ({ position = -1 }: StoredEntry, index: number) => (at < 0 ? position > lastKnown : index > at);
-  const stored = spoken(view.entries.filter(isBehind).map(({ message }) => message));
+  const stored = utterancesOf(view.entries.filter(isBehind).map(({ message }) => message));
   const question = rest.findLastIndex((message) => roleOf(message) === "human");
   // A question under an id that is not stored is new, also where another one that says the same is stored there.
-  const most = Math.min(question < 0 ? rest.length : question, stored.length);
-  let index = 0;
-  while (index < most && saysTheSame(rest[index]!, stored[index]!)) {
-    index += 1;
-  }
-  return rest.slice(index);
+  const held = utterancesOf(question < 0 ? rest : rest.slice(0, question));
+  const isOther = (utterance: Utterance, index: number) =>
+    stored[index] === undefined || !isHeld(utterance, stored[index]);
+  const other = held.findIndex(isOther);
+  return rest.slice(held.slice(0, other < 0 ? held.length : other).at(-1)?.end ?? 0);
 }
 
 function withoutKnownSystems(messages: readonly BaseMessage[], { entries }: DecodedView): BaseMessage[] {
@@ -123,92 +132,145 @@ function withoutKnownSystems(messages: readonly BaseMessage[], { entries }: Deco
 interface PlainHistory {
   readonly session: ConversationSession;
   readonly view: DecodedView;
-  readonly earlier: readonly BaseMessage[];
+  readonly earlier: readonly Utterance[];
   readonly asked: BaseMessage | undefined;
 }
 
+/** A part of the transcript that a client holds. */
+interface Found {
+  /** Position of the question, if it is stored behind the part. */
+  readonly first: number | undefined;
+  /** How many of the client's utterances are stored. */
+  readonly held: number;
+  /** The messages stored up to the end of the part. */
+  readonly upTo: readonly StoredEntry[];
+  /** The messages stored behind it. */
+  readonly behind: readonly StoredEntry[];
+}
+
+/** How many utterances a client may be ahead: those of turns that failed or were stopped, and left nothing. */
+const mostAhead = 8;
+
 /**
- * Compares the messages before a question with the end of the transcript; else with the messages before its last
- * question (a client that never got the answer); else with any part that was read (others have asked since). `first` is
- * the position of the question, if it is stored behind the match; undefined without a match.
+ * Compares what was said before a question with the end of the transcript; else with what was said before its last
+ * question (a client that never got the answer); else with any part that was read (others have asked since); else the
+ * beginning of it with the end of the transcript (a client that holds what was never stored).
  */
-async function samePlainHistory(request: PlainHistory): Promise<{ readonly first: number | undefined } | undefined> {
-  const { session, view, earlier, asked } = request;
+async function samePlainHistory(request: PlainHistory): Promise<Found | undefined> {
+  const { session, view, earlier: held } = request;
   const { base } = view.stored;
-  for (const from of earlier.length === 0 ? [] : reaches(request)) {
+  for (const from of held.length === 0 ? [] : reaches(request)) {
     const inView = view.entries.filter(({ position }) => position !== undefined);
     const read = from === undefined ? inView : inTurnOrder(await session.readEntries({ from }));
     const said = read.filter(({ message }) => isSpoken(message) || isWordless(message));
-    const stored = said.filter(({ message }) => isSpoken(message));
     const isAll = (from ?? view.stored.start) <= base;
-    const match = { earlier, isCut: isAll && base > 0 };
-    if (endsWith(stored, match)) {
-      return { first: firstAsked(entriesBehind(said, stored.at(-1)), asked) };
+    const stored = utterancesOf(said.map(({ message }) => message));
+    const compared = { held, stored, isCut: isAll && base > 0 };
+    const found = atEnd(request, said, compared) ?? partBehind(request, said, compared);
+    if (found !== "more" && found !== undefined) {
+      return found;
     }
-    const question = said.findLastIndex(({ message }) => roleOf(message) === "human");
-    const before = said.slice(0, Math.max(0, question)).filter(({ message }) => isSpoken(message));
-    const last = firstAsked(said.slice(question, question + 1), asked);
-    if (last !== undefined && endsWith(before, match)) {
-      return { first: last };
-    }
-    const part = partBehind(said, earlier, asked);
-    if (part !== undefined || isAll || before.length >= earlier.length) {
-      return part;
+    if (isAll || (found === undefined && from !== undefined && stored.length > held.length + 1)) {
+      return beginningAtEnd(compared);
     }
   }
   return undefined;
 }
 
-/** The last match anywhere in the transcript: the questions right behind it have no answer, or their own. */
+/** The end of the transcript, or of what was said before its last question where that is asked again. */
+function atEnd({ asked }: PlainHistory, said: readonly StoredEntry[], compared: Compared): Found | undefined {
+  const { stored, held } = compared;
+  const messages = said.map(({ message }) => message);
+  const question = said.findLastIndex(({ message }) => roleOf(message) === "human");
+  const before = utterancesOf(messages.slice(0, Math.max(0, question)));
+  const last = firstAsked(said.slice(question, question + 1), asked);
+  const all = { held: held.length, ...splitAt(said, stored.at(-1)?.end) };
+  for (const isAlike of [isEqual, isHeld]) {
+    if (endsAlike(compared, isAlike)) {
+      return { ...all, first: firstAsked(all.behind, asked) };
+    }
+    if (last !== undefined && endsAlike({ ...compared, stored: before }, isAlike)) {
+      return { ...all, first: last };
+    }
+  }
+  const joined = utterancesOf(messages, { isJoined: true });
+  return endsAlike({ ...compared, stored: joined }, isHeld) ? { ...all, first: undefined } : undefined;
+}
+
+function splitAt(said: readonly StoredEntry[], end = 0): Pick<Found, "upTo" | "behind"> {
+  return { upTo: said.slice(0, end), behind: said.slice(end) };
+}
+
+/**
+ * The last match anywhere in the transcript: the questions right behind it have no answer, or their own. `more` where
+ * the end of it was found, and the rest may stand before what was read.
+ */
 function partBehind(
+  { asked }: PlainHistory,
   said: readonly StoredEntry[],
-  earlier: readonly BaseMessage[],
-  asked: BaseMessage | undefined,
-): { readonly first: number | undefined } | undefined {
-  const stored = said.filter(({ message }) => isSpoken(message));
-  const end = endOfLast(
-    stored.map(({ message }) => spokenKey(message)),
-    earlier.map(spokenKey),
-  );
-  if (end === undefined || asked === undefined) {
+  compared: Compared,
+): Found | "more" | undefined {
+  const match = lastMatch(compared);
+  if (match === undefined || asked === undefined) {
     return undefined;
   }
-  const behind = entriesBehind(said, stored[end - 1]);
-  const answer = behind.findIndex(({ message }) => roleOf(message) !== "human");
-  return { first: firstAsked(answer < 0 ? behind : behind.slice(0, answer), asked) };
+  if (!match.isWhole && !compared.isCut) {
+    return "more";
+  }
+  const parts = splitAt(said, compared.stored[match.end - 1]!.end);
+  const answer = parts.behind.findIndex(({ message }) => roleOf(message) !== "human");
+  const open = answer < 0 ? parts.behind : parts.behind.slice(0, answer);
+  return { first: firstAsked(open, asked), held: compared.held.length, ...parts };
 }
 
-/** Entries behind one of them; all without one. */
-function entriesBehind(entries: readonly StoredEntry[], entry: StoredEntry | undefined): readonly StoredEntry[] {
-  return entries.slice(entry === undefined ? 0 : entries.indexOf(entry) + 1);
-}
-
-/** Position of the first entry that asks the same, in words and in what stands beside them. */
-function firstAsked(entries: readonly StoredEntry[], asked: BaseMessage | undefined): number | undefined {
-  const isSame = ({ message }: StoredEntry) =>
-    asked !== undefined && saysTheSame(message, asked) && sameJson(besideWords(message), besideWords(asked));
-  return entries.find(isSame)?.position;
-}
-
-/** End index of the last occurrence of a sublist; undefined if there is none. Linear. */
-function endOfLast(list: readonly string[], part: readonly string[]): number | undefined {
-  // Knuth-Morris-Pratt failure table: length of the longest border of each prefix.
-  const borders: number[] = [];
-  let found: number | undefined;
-  const advance = (matched: number, text: string) => {
-    let length = matched;
-    while (length > 0 && part[length] !== text) {
-      length = borders[length - 1]!;
+/** The longest beginning of what the client holds with which the transcript ends. */
+function beginningAtEnd(compared: Compared): Found | undefined {
+  const { held } = compared;
+  for (let length = held.length - 1; length >= Math.max(1, held.length - mostAhead); length -= 1) {
+    if (endsAlike({ ...compared, held: held.slice(0, length) }, isHeld)) {
+      return { first: undefined, held: length, upTo: [], behind: [] };
     }
-    return part[length] === text ? length + 1 : 0;
-  };
-  part.forEach((text, index) => borders.push(index === 0 ? 0 : advance(borders[index - 1]!, text)));
-  let matched = 0;
-  list.forEach((text, index) => {
-    matched = advance(matched, text);
-    found = matched === part.length ? index + 1 : found;
-  });
-  return found;
+  }
+  return undefined;
+}
+
+/** The newest questions, no more than are given, if nobody has answered them. */
+function openIn({ entries }: DecodedView, given: readonly BaseMessage[]): readonly StoredEntry[] {
+  const answer = entries.findLastIndex(({ message }) => !["human", "system"].includes(roleOf(message)));
+  const open = entries.slice(answer + 1).filter(({ message }) => roleOf(message) === "human");
+  return open.slice(Math.max(0, open.length - given.filter((message) => roleOf(message) === "human").length));
+}
+
+/**
+ * How many messages in front of a question are stored behind what the client holds, in their order: it got no answer.
+ * One that was said before too may be said with each question, and is new.
+ */
+function askedAgain(
+  messages: readonly BaseMessage[],
+  { upTo = [], behind }: Partial<Found> & Pick<Found, "behind">,
+): number {
+  let [count, from] = [0, 0];
+  for (const [index, message] of messages.entries()) {
+    if (roleOf(message) === "human") {
+      const isSame = (entry: StoredEntry) => asksTheSame(entry.message, message);
+      const at = upTo.some(isSame) ? -1 : behind.slice(from).findIndex(isSame);
+      if (at < 0) {
+        break;
+      }
+      [count, from] = [index + 1, from + at + 1];
+    }
+  }
+  return count;
+}
+
+/** Position of the first entry that asks the same. */
+function firstAsked(entries: readonly StoredEntry[], asked: BaseMessage | undefined): number | undefined {
+  return asked && entries.find(({ message }) => asksTheSame(message, asked))?.position;
+}
+
+/** True for the same question in words and in what stands beside them. */
+function asksTheSame(a: BaseMessage, b: BaseMessage): boolean {
+  return roleOf(a) === roleOf(b) && wordsOf(a) === wordsOf(b) && sameJson(besideWords(a), besideWords(b));
 }
 
 /** Allowance for messages that a client may not hold: calls, results and instructions. */
@@ -221,23 +283,6 @@ function reaches({ view, earlier }: PlainHistory): (number | undefined)[] {
   return start <= base ? [undefined] : [undefined, ...(wanted > base && wanted < start ? [wanted] : []), base];
 }
 
-/** Compares the ends; for a log whose beginning was discarded (`isCut`), as far as the log reaches. */
-function endsWith(
-  stored: readonly StoredEntry[],
-  { earlier, isCut }: { readonly earlier: readonly BaseMessage[]; readonly isCut: boolean },
-): boolean {
-  const length = isCut ? Math.min(stored.length, earlier.length) : earlier.length;
-  const [inStored, inEarlier] = [stored.length - length, earlier.length - length];
-  return (
-    inStored >= 0 &&
-    earlier.slice(inEarlier).every((message, at) => saysTheSame(message, stored[inStored + at]!.message))
-  );
-}
-
-function spoken(messages: readonly BaseMessage[]): BaseMessage[] {
-  return messages.filter(isSpoken);
-}
-
 /** True for user and AI text, which client and server both hold. */
 function isSpoken(message: BaseMessage): boolean {
   const role = roleOf(message);
@@ -247,14 +292,6 @@ function isSpoken(message: BaseMessage): boolean {
 /** True for a question without words: a picture, or what was said aloud. A client may hold earlier ones no longer. */
 function isWordless(message: BaseMessage): boolean {
   return roleOf(message) === "human" && !isSpoken(message);
-}
-
-function saysTheSame(a: BaseMessage, b: BaseMessage): boolean {
-  return spokenKey(a) === spokenKey(b);
-}
-
-function spokenKey(message: BaseMessage): string {
-  return `${roleOf(message)}: ${textOf(message).trim()}`;
 }
 
 /** Pictures, files and other parts without text. */
