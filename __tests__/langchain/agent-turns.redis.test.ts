@@ -163,6 +163,29 @@ describe.each(["step", "turn"] as const)("an agent's turn with persist: %s", (pe
     expect(validateConversation(model.sent.at(-1)!, { purpose: "model-input" })).toEqual([]);
   });
 
+  it("answers from the store where the client sends the part of the answer that it got along", async () => {
+    const memory = newMemory();
+    const { agent, model } = newAgent(memory, countingModel(), { persist });
+    await agent.invoke(ask("q1", "q1"), ann);
+    const said = [human("q1", "q1"), ai("ans")];
+    expect((await agent.invoke({ messages: said }, ann)).messages.at(-1)!.text).toBe("answer 1");
+    const plain = [human("q1"), ai("answer 1"), human("q2")];
+    await agent.invoke({ messages: plain }, ann);
+    const again = await agent.invoke({ messages: [...plain, ai("answer")] }, ann);
+    expect([again.messages.at(-1)!.text, model.sent.length]).toEqual(["answer 2", 2]);
+    expect(await transcript(memory)).toEqual(["q1", "answer 1", "q2", "answer 2"]);
+  });
+
+  it("replaces a stopped answer also where the client sends the part that it got along", async () => {
+    const memory = newMemory();
+    const { agent, model } = newAgent(memory, countingModel(), { persist });
+    const stopped = new AIMessage({ content: "answer 0", response_metadata: { interrupted: true } });
+    await memory.history("ann").append([human("q1", "q1"), stopped]);
+    await agent.invoke({ messages: [human("q1", "q1"), ai("ans")] }, ann);
+    expect(model.sent.map(sketch)).toEqual([["q1"]]);
+    expect(await transcript(memory)).toEqual(["q1", "answer 1"]);
+  });
+
   it("answers the same words about another picture anew, and a picture sent again from the store", async () => {
     const memory = newMemory();
     const { agent, model } = newAgent(memory, countingModel(), { persist });

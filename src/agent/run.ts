@@ -26,7 +26,7 @@ import {
 } from "../structure/seam/model-input.js";
 import { canOpenByWriting, idsOf, openByWriting, openTurn, windowFor, type OpenTurn } from "../turns/open-turn.js";
 import { interruptedMessage } from "../turns/stop.js";
-import { missingIn, turnIdOf, withoutSummaries, type StateParts, correctedState } from "./state.js";
+import { copiesIn, missingIn, turnIdOf, withoutSummaries, type StateParts, correctedState } from "./state.js";
 import { commitLoop } from "./commit-loop.js";
 import { LoopView, type SentView } from "./loop-view.js";
 import { currentConfig, type RunPlace } from "./run-place.js";
@@ -101,12 +101,14 @@ export class AgentRun {
     this.#opened = opened;
     const ofTurn = new Set(idsOf(opened.turn));
     const ofInput = new Set(idsOf(opened.newMessages));
-    const stored = new Set(idsOf(opened.stored.map(({ message }) => message)));
+    const own = opened.stored.map(({ message }) => message);
+    const copies = copiesIn(parts, own);
     const inStore = idsOf(parts.input).filter((id) => !ofInput.has(id));
-    this.#settled = new Set([...idsOf(parts.before), ...inStore, ...stored]);
-    this.#hidden = new Set([...idsOf(parts.before), ...inStore.filter((id) => !ofTurn.has(id))]);
+    const known = [...idsOf(parts.before), ...copies];
+    this.#settled = new Set([...known, ...inStore, ...idsOf(own)]);
+    this.#hidden = new Set([...known, ...inStore.filter((id) => !ofTurn.has(id))]);
     // New messages behind a complete turn: the caller continues it, but its name is taken.
-    const goesOn = opened.state === "stored" && idsOf(parts.after).some((id) => !stored.has(id));
+    const goesOn = opened.state === "stored" && idsOf(parts.after).some((id) => !this.#settled.has(id));
     this.#turnId = goesOn ? undefined : turnIdOf(place, parts);
     this.#isDone = opened.state === "stored" && this.#turnId !== undefined;
     this.#isClosed = this.#isDone;

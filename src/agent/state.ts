@@ -1,9 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
+import { mayCall } from "../messages/calls.js";
 import { changeMessage } from "../messages/change-message.js";
 import { roleOf } from "../messages/roles.js";
 import { firstOfBlock } from "../turns/new-input.js";
 import { idsOf } from "../turns/open-turn.js";
+import { isHeld, utterancesOf } from "../turns/utterances.js";
 import type { RunPlace } from "./run-place.js";
 
 /** The parts of an agent's state: messages of earlier runs, the input, and messages added by this run. */
@@ -52,6 +54,17 @@ export function withoutSummaries(messages: readonly BaseMessage[]): BaseMessage[
 export function turnIdOf({ turnId }: RunPlace, { input }: StateParts): string | undefined {
   const last = input.at(-1);
   return turnId ?? (last !== undefined && roleOf(last) === "human" ? last.id : undefined);
+}
+
+/** Ids of a client's own copy of a stored answer behind its question: of all of it, or of the part that it got. */
+export function copiesIn({ after }: StateParts, stored: readonly BaseMessage[]): string[] {
+  const known = new Set(idsOf(stored));
+  const copy = after.filter(({ id }) => id === undefined || !known.has(id));
+  const [held, ...others] = utterancesOf(copy);
+  const [answer] = utterancesOf(stored.filter((message) => roleOf(message) === "ai"));
+  const isCopy = held !== undefined && answer !== undefined && isHeld(held, answer) && others.length === 0;
+  const isSpoken = (message: BaseMessage) => roleOf(message) === "ai" && !mayCall(message);
+  return isCopy && copy.every(isSpoken) ? idsOf(copy) : [];
 }
 
 /**
