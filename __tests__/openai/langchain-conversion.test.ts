@@ -325,6 +325,28 @@ describe("a LangChain history", () => {
     expect((await stored.getMessages()).map(({ content }) => content)).toEqual(["Hi", "again"]);
   });
 
+  it("holds a message once if saves are not awaited, also where one fails", async () => {
+    const stored = new InMemoryChatMessageHistory();
+    let calls = 0;
+    const failing = {
+      getMessages: () => stored.getMessages(),
+      addMessages: async (messages: BaseMessage[]) => {
+        if ((calls += 1) === 2) {
+          throw new Error("connection lost");
+        }
+        await stored.addMessages(messages);
+      },
+    };
+    const history = new MessageHistory();
+    const saves = ["one", "two", "three"].map((text) => {
+      history.addMessage("user", text);
+      return history.save(failing);
+    });
+    const outcomes = await Promise.allSettled(saves);
+    expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+    expect((await stored.getMessages()).map(({ content }) => content)).toEqual(["one", "two", "three"]);
+  });
+
   it("holds a message once if a save is repeated after its outcome was lost", async () => {
     const stored = new RedisChatMessageHistory({ sessionId: "s", store: new InMemorySessionStore() });
     const flaky = {

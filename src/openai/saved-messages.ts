@@ -27,6 +27,8 @@ export interface ChatHistoryLike {
 export class SavedMessages {
   /** By history: the mark up to which it holds the conversation. */
   readonly #marks = new WeakMap<object, number>();
+  /** By history: the save under way, which the next one follows. */
+  readonly #saving = new WeakMap<object, Promise<void>>();
   /** The ids assigned to messages without one when they were saved, so that a retry uses the same. */
   readonly #ids = new WeakMap<OpenAIMessage, string>();
 
@@ -35,8 +37,21 @@ export class SavedMessages {
     this.#marks.set(history, mark);
   }
 
-  /** Appends the messages that the history does not hold yet; `messages` are those since the mark `first`. */
-  async save(history: ChatHistoryLike, messages: readonly OpenAIMessage[], first: number): Promise<void> {
+  /**
+   * Appends the messages that the history does not hold yet; `messages` are those since the mark `first`. One after
+   * another: a save that began while another ran would add its messages again.
+   */
+  save(history: ChatHistoryLike, given: readonly OpenAIMessage[], first: number): Promise<void> {
+    const messages = [...given];
+    const saving = (this.#saving.get(history) ?? Promise.resolve()).then(() => this.#save(history, messages, first));
+    this.#saving.set(
+      history,
+      saving.catch(() => undefined),
+    );
+    return saving;
+  }
+
+  async #save(history: ChatHistoryLike, messages: readonly OpenAIMessage[], first: number): Promise<void> {
     const end = first + messages.length;
     const unsaved = messages.slice(Math.max(0, (this.#marks.get(history) ?? 0) - first));
     if (unsaved.length > 0) {
