@@ -5,16 +5,55 @@ import { textOf } from "../messages/content.js";
 import { roleOf } from "../messages/roles.js";
 
 /** The words of one side before the other one speaks: a question, or an answer with the texts beside its calls. */
-export interface Utterance {
-  readonly role: "human" | "ai";
-  readonly words: string;
-  /** The indices in `words` at which its texts begin. */
+export class Utterance {
+  /** Index in the list behind the last message of it. */
+  end = 0;
+  readonly #messages: BaseMessage[] = [];
+  #words: Words | undefined;
+
+  constructor(readonly role: "human" | "ai") {}
+
+  add(message: BaseMessage, index: number): void {
+    this.#messages.push(message);
+    this.end = index + 1;
+  }
+
+  /** The texts as they are, one behind the other. */
+  get text(): string {
+    return this.#messages.map((message) => textOf(message).trim()).join("");
+  }
+
+  /** The texts as they are compared. Made when first asked for: most are told by their text, at a tenth of the time. */
+  get words(): Words {
+    this.#words ??= wordsIn(this.#messages);
+    return this.#words;
+  }
+
+  get isInterrupted(): boolean {
+    return this.#messages.some(isInterrupted);
+  }
+}
+
+interface Words {
+  readonly all: string;
+  /** The indices in `all` at which its texts begin. */
   readonly starts: ReadonlySet<number>;
   /** The indices of texts right behind a text beside a call. */
   readonly behindCalls: readonly number[];
-  readonly isInterrupted: boolean;
-  /** Index in the list behind the last message of it. */
-  readonly end: number;
+}
+
+function wordsIn(messages: readonly BaseMessage[]): Words {
+  const texts = messages.map(wordsOf);
+  const [starts, behindCalls]: [Set<number>, number[]] = [new Set(), []];
+  let length = 0;
+  texts.forEach((text, index) => {
+    starts.add(length);
+    if (index > 0 && mayCall(messages[index - 1]!)) {
+      behindCalls.push(length);
+    }
+    length += text.length;
+  });
+  return { all: texts.join(""), starts, behindCalls };
 }
 
 /**
@@ -22,44 +61,25 @@ export interface Utterance {
  * picture) is none, and ends an answer unless `isJoined`: a client may not hold it.
  */
 export function utterancesOf(messages: readonly BaseMessage[], { isJoined = false } = {}): Utterance[] {
-  const parts: Parts[] = [];
-  let open: Parts | undefined;
+  const utterances: Utterance[] = [];
+  let open: Utterance | undefined;
   messages.forEach((message, index) => {
     const role = roleOf(message);
-    const words = wordsOf(message);
-    if (words !== "" && (role === "human" || role === "ai")) {
-      const part = role === "ai" && open !== undefined ? open : { role, said: [], end: 0 };
-      if (part !== open) {
-        parts.push(part);
-      }
-      part.said.push({ message, words });
-      part.end = index + 1;
-      open = role === "ai" ? part : undefined;
-    } else if (role === "human" && !isJoined) {
-      open = undefined;
+    if (role !== "human" && role !== "ai") {
+      return;
     }
-  });
-  return parts.map(utteranceOf);
-}
-
-interface Parts {
-  readonly role: "human" | "ai";
-  readonly said: { readonly message: BaseMessage; readonly words: string }[];
-  end: number;
-}
-
-function utteranceOf({ role, said, end }: Parts): Utterance {
-  const [starts, behindCalls]: [Set<number>, number[]] = [new Set(), []];
-  let length = 0;
-  said.forEach(({ words }, index) => {
-    starts.add(length);
-    if (index > 0 && mayCall(said[index - 1]!.message)) {
-      behindCalls.push(length);
+    if (textOf(message).trim() === "") {
+      open = role === "human" && !isJoined ? undefined : open;
+      return;
     }
-    length += words.length;
+    const utterance: Utterance = role === "ai" && open !== undefined ? open : new Utterance(role);
+    if (utterance !== open) {
+      utterances.push(utterance);
+    }
+    utterance.add(message, index);
+    open = role === "ai" ? utterance : undefined;
   });
-  const words = said.map((each) => each.words).join("");
-  return { role, words, starts, behindCalls, isInterrupted: said.some(({ message }) => isInterrupted(message)), end };
+  return utterances;
 }
 
 /**
@@ -72,7 +92,7 @@ export function wordsOf(message: BaseMessage): string {
 }
 
 function keyOf({ role, words }: Utterance): string {
-  return `${role}: ${words}`;
+  return `${role}: ${words.all}`;
 }
 
 /**
@@ -80,19 +100,26 @@ function keyOf({ role, words }: Utterance): string {
  * beside earlier calls, or as much of either as it got before a Stop; and more than is stored of a stopped answer.
  */
 export function isHeld(client: Utterance, stored: Utterance): boolean {
-  const [held, said] = [client.words, stored.words];
-  if (client.role !== stored.role || client.role === "human") {
-    return isEqual(client, stored);
+  if (isEqual(client, stored)) {
+    return true;
   }
-  const isEnd = stored.behindCalls.includes(said.length - held.length) && said.endsWith(held);
-  const isBeginning = said.startsWith(held) || said.startsWith(held, stored.behindCalls.at(-1));
+  if (client.role === "human" || stored.role === "human") {
+    return false;
+  }
+  const held = client.words.all;
+  const { all: said, behindCalls } = stored.words;
+  const isEnd = behindCalls.includes(said.length - held.length) && said.endsWith(held);
+  const isBeginning = said.startsWith(held) || said.startsWith(held, behindCalls.at(-1));
   return isBeginning || isEnd || (stored.isInterrupted && held.startsWith(said));
 }
 
 /** True if an answer is the end of another one, as where a history was cut in between. */
 function isEndOf(end: Utterance, whole: Utterance): boolean {
-  const at = whole.words.length - end.words.length;
-  return end.role === "ai" && whole.role === "ai" && whole.starts.has(at) && whole.words.endsWith(end.words);
+  if (end.role !== "ai" || whole.role !== "ai") {
+    return false;
+  }
+  const { all, starts } = whole.words;
+  return starts.has(all.length - end.words.all.length) && all.endsWith(end.words.all);
 }
 
 /** A client's utterances, and the stored ones that they are compared with. */
@@ -105,7 +132,7 @@ export interface Compared {
 
 /** True for the same words of the same side. */
 export function isEqual(client: Utterance, stored: Utterance): boolean {
-  return client.role === stored.role && client.words === stored.words;
+  return client.role === stored.role && (client.text === stored.text || client.words.all === stored.words.all);
 }
 
 /** True if what is stored ends with what the client holds; for a cut log, as far as that reaches. */
@@ -117,9 +144,8 @@ export function endsAlike({ held, stored, isCut }: Compared, isAlike: typeof isH
     held.slice(inHeld).every((utterance, at) => {
       const there = stored[inStored + at]!;
       // A client may hold only the end of the first answer, and retention may have left only that.
-      const isCutOff =
-        at === 0 && ((inHeld === 0 && isEndOf(utterance, there)) || (isCut && isEndOf(there, utterance)));
-      return isAlike(utterance, there) || isCutOff;
+      const isCutOff = () => (inHeld === 0 && isEndOf(utterance, there)) || (isCut && isEndOf(there, utterance));
+      return isAlike(utterance, there) || (at === 0 && isCutOff());
     })
   );
 }
