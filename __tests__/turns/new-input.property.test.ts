@@ -217,6 +217,34 @@ describe("several tabs without ids, each with its own conversation", () => {
   });
 });
 
+describe("any list of messages without ids", () => {
+  const words = fc.constantFrom("q1", "q2", "q3", "a1", "a2", "a3");
+  const messageOf = (word: string) => (word.startsWith("q") ? new HumanMessage(word) : new AIMessage(word));
+  /** The rounds of a conversation: each question with the answers behind it. */
+  const roundsOf = (list: readonly string[]) => ` ${list.join(" ")}`.split(/ (?=q)/).map((round) => round.split(" "));
+
+  it("is new from its first message on that is not stored with its question", async () => {
+    const lists = [fc.array(words, { maxLength: 14 }), fc.array(words, { maxLength: 8 })] as const;
+    await fc.assert(
+      fc.asyncProperty(...lists, fc.integer({ min: 1, max: 8 }), async (log, held, targetCount) => {
+        const { history } = new Conversation("plain", { client: "plain", turns: [], targetCount, retention: "keep" });
+        await history.append(log.map(messageOf));
+        const input = [...held, "q4"].map(messageOf);
+        const { newMessages } = await openTurn({ session: sessionOf("t", history), turnId: undefined, input });
+        expect(newMessages).toEqual(input.slice(input.length - newMessages.length));
+        const known = held.slice(0, input.length - newMessages.length);
+        // A question that got no answer may be left out: later ones, which are stored, stand behind it.
+        const answered = roundsOf(known).filter(([question, answer]) => question !== "" && answer !== undefined);
+        for (const [question, answer] of answered) {
+          const isStored = ([asked, ...said]: string[]) => asked === question && said.includes(answer!);
+          expect(roundsOf(log).some(isStored)).toBe(true);
+        }
+      }),
+      { numRuns: propertyRuns(100) },
+    );
+  });
+});
+
 describe("a client without ids", () => {
   const picture = (name: string) => {
     const image_url = { url: `https://example.com/${name.replace("k", "p")}.png` };
