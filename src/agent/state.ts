@@ -60,6 +60,9 @@ export function turnIdOf({ turnId }: RunPlace, { input }: StateParts): string | 
 export function copiesIn({ after }: StateParts, stored: readonly BaseMessage[]): string[] {
   const known = new Set(idsOf(stored));
   const copy = after.filter(({ id }) => id === undefined || !known.has(id));
+  if (copy.length === 0 || known.size === 0) {
+    return [];
+  }
   const [held, ...others] = utterancesOf(copy);
   const [answer] = utterancesOf(stored.filter((message) => roleOf(message) === "ai"));
   const isCopy = held !== undefined && answer !== undefined && isHeld(held, answer) && others.length === 0;
