@@ -42,6 +42,8 @@ export interface FormFacts {
   readonly model: string | undefined;
   /** Whether the answer belongs to the turn that goes on. */
   readonly isOfThisTurn: boolean;
+  /** Whether the message is the result of a call of a custom tool of OpenAI. */
+  readonly isFreeTextResult: boolean;
 }
 
 /** Gives an answer the form that an adapter reads; the answer itself if it has that form. Idempotent. */

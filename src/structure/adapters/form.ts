@@ -11,6 +11,7 @@ import type { Adapter, AnswerForm, FormFacts } from "./adapter.js";
 import { anthropicAnswer } from "./anthropic.js";
 import { bedrockAnswer } from "./bedrock.js";
 import { withoutMadeUpCalls } from "./blocks.js";
+import { responsesResult } from "./free-text-results.js";
 import { googleAnswer, googleGenaiAnswer } from "./google.js";
 import { neutralAnswer, plainOfReadable } from "./neutral.js";
 import { responsesAnswer } from "./openai-responses.js";
@@ -35,6 +36,9 @@ export function formFor(adapter: Adapter, given: BaseMessage, facts: FormFacts):
   const speaker = speakerOf(message);
   if (speaker === "assistant" && (message.getType() as string) === "ai") {
     return forms[adapter](withoutMadeUpCalls(message), facts);
+  }
+  if (speaker === "tool" && adapter === "openai-responses") {
+    return responsesResult(message, facts.isFreeTextResult);
   }
   return speaker === "user" ? questionForm(adapter, message) : message;
 }

@@ -1,8 +1,9 @@
 import type { FormFacts } from "../adapters/adapter.js";
 import { asSummary } from "../adapters/compaction.js";
 import { brokenRule, formFor } from "../adapters/form.js";
+import { speakerOf } from "../../messages/roles.js";
 import { agreedCopies } from "../rules/copy-rules.js";
-import { lastQuestionIn } from "../rules/find-issues.js";
+import { lastQuestionIn, resultsOfFreeText } from "../rules/find-issues.js";
 import type { Entry, RepairSession } from "./session.js";
 
 /** Makes the copies of calls agree where the profile's adapter sends one that differs. */
@@ -25,10 +26,23 @@ export function giveForm(entries: readonly Entry[], session: RepairSession): rea
     return entries;
   }
   const last = lastQuestionIn(entries.map(({ message }) => message));
-  return entries.flatMap((entry, place) => {
-    const facts = { storesReasoning, model, isOfThisTurn: place > last };
-    return withReadable(entry, session).map((each) => inAdapterForm(each, facts, session));
-  });
+  const facts = { storesReasoning, model, isFreeTextResult: false };
+  const isResult = ({ message }: Entry) => speakerOf(message) === "tool";
+  const formed = entries.flatMap((entry, place) =>
+    withReadable(entry, session).map((each) =>
+      isResult(each) ? each : inAdapterForm(each, { ...facts, isOfThisTurn: place > last }, session),
+    ),
+  );
+  // Their form depends on that of the calls.
+  const freeText = resultsOfFreeText(
+    formed.map(({ message }) => message),
+    profile,
+  );
+  return formed.map((entry, place) =>
+    isResult(entry)
+      ? inAdapterForm(entry, { ...facts, isOfThisTurn: true, isFreeTextResult: freeText.has(place) }, session)
+      : entry,
+  );
 }
 
 function inAdapterForm(entry: Entry, facts: FormFacts, { criteria, repairs }: RepairSession): Entry {

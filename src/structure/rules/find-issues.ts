@@ -34,7 +34,9 @@ import { checkCopies } from "./copy-rules.js";
 import { knownRoles, namedResults, readableCalls, wellFormedNames } from "./name-rules.js";
 import { followedReasoning, noThoughtAtEnd, ownThoughts, returnedReasoning, signedCalls } from "./provider-rules.js";
 import { checkFirstThought, checkLateSystems } from "./turn-rules.js";
+import type { FormFacts } from "../adapters/adapter.js";
 import { brokenRule, formFor } from "../adapters/form.js";
+import { freeTextResults } from "../adapters/free-text-results.js";
 import { fitsForm } from "../profiles/identifiers.js";
 import type { StructureProfile } from "../profiles/profile.js";
 
@@ -119,18 +121,20 @@ function ownProblems(context: StructureContext, criteria: StructureCriteria): re
   const listed = lazily(() =>
     rulesFor(criteria, [...earlyRules, ...lateRules]).filter(({ rule }) => profile.rules[rule] !== undefined),
   );
+  const freeText = resultsOfFreeText(messages, profile);
   return messages.map((message, index) => {
     if (isPlain(message, profile)) {
       return noProblems;
     }
     const source = sourceOf(message);
-    const place = [criteria, index > lastUser, index === messages.length - 1];
+    const isFreeTextResult = freeText.has(index);
+    const place = [criteria, index > lastUser, index === messages.length - 1, isFreeTextResult];
     const facts = source === undefined ? [...place, ...fieldsRead(message)] : place;
     const known = remembered.get(source ?? message);
     if (known !== undefined && facts.every((fact, at) => fact === known.facts[at])) {
       return known.problems;
     }
-    const forms = formProblems(context, message, { isOfThisTurn: index > lastUser });
+    const forms = formProblems(context, message, { isOfThisTurn: index > lastUser, isFreeTextResult });
     const rules = listed().flatMap(({ rule, find }): Problem[] => {
       const problem = find(message, { context, index });
       return problem === undefined ? [] : [{ rule, message: problem }];
@@ -139,6 +143,16 @@ function ownProblems(context: StructureContext, criteria: StructureCriteria): re
     remembered.set(source ?? message, { facts, problems });
     return problems;
   });
+}
+
+const noResults: ReadonlySet<number> = new Set();
+
+/** The indices of the results of calls of custom tools, where the profile's adapter tells them from others. */
+export function resultsOfFreeText(
+  messages: readonly BaseMessage[],
+  { adapter }: StructureProfile,
+): ReadonlySet<number> {
+  return adapter === "openai-responses" ? freeTextResults(messages) : noResults;
 }
 
 function lazily<T>(make: () => T): () => T {
@@ -185,12 +199,12 @@ export function rulesFor({ profile }: StructureCriteria, rules: readonly Message
 function formProblems(
   { profile, storesReasoning, model }: StructureContext,
   given: BaseMessage,
-  { isOfThisTurn }: { readonly isOfThisTurn: boolean },
+  place: Pick<FormFacts, "isOfThisTurn" | "isFreeTextResult">,
 ): readonly Problem[] {
   // Only calls have copies.
   const { problem, message } = mayCall(given) ? checkCopies(given, profile) : { problem: undefined, message: given };
   const { adapter } = profile;
-  const formed = adapter && formFor(adapter, message, { storesReasoning, model, isOfThisTurn });
+  const formed = adapter && formFor(adapter, message, { storesReasoning, model, ...place });
   if (formed === undefined || formed === message) {
     return problem === undefined ? [] : [problem];
   }
