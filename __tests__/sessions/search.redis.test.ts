@@ -81,6 +81,17 @@ describe("a search", () => {
     expect(await memory.sessions.search({ owner: "ann", cursor: null })).toMatchObject({ sessions: [], next: null });
   });
 
+  it("reads no message where it goes on without the text of the search before it", async () => {
+    const store = new InMemorySessionStore();
+    const memory = new RedisChatMemory({ store });
+    const texts = Array.from({ length: 250 }, (_, index) => human(`q${index}`));
+    await memory.history("s", { owner: "ann" }).addMessages(texts);
+    const { next } = await memory.sessions.search({ owner: "ann", text: "oslo", maxMessages: 1 });
+    const read = jest.spyOn(store.beside, "readPage");
+    expect(ids(await memory.sessions.search({ owner: "ann", cursor: next }))).toEqual(["s"]);
+    expect(read).not.toHaveBeenCalled();
+  });
+
   it("counts and reports sessions whose key is missing, and finds the others", async () => {
     const place = onRedis();
     const sealed = new RedisChatMemory({ ...place, encryption: encryption.keys });

@@ -88,7 +88,9 @@ class Search {
     const session = await this.#described(after);
     const { rest: _, ...behind } = this.#place;
     this.#place = behind;
-    return session === undefined ? undefined : this.#look(session, behind, this.#pageOf(session, rest));
+    // A search without a text shows the session without reading it.
+    const page = session === undefined || this.#asked.text === undefined ? undefined : this.#pageOf(session, rest);
+    return session === undefined ? undefined : this.#look(session, behind, page);
   }
 
   async #runOver(batches: AsyncIterable<Batch>): Promise<SessionSearch["stopped"] | undefined> {
