@@ -16,7 +16,7 @@ import { googleAnswer, googleGenaiAnswer } from "./google.js";
 import { neutralAnswer, plainOfReadable } from "./neutral.js";
 import { responsesAnswer } from "./openai-responses.js";
 import { chatAnswer, mistralAnswer } from "./plain.js";
-import { questionForm } from "./question.js";
+import { questionForm, resultForm } from "./question.js";
 
 const forms: Readonly<Record<Adapter, AnswerForm>> = {
   "openai-chat": chatAnswer,
@@ -37,8 +37,9 @@ export function formFor(adapter: Adapter, given: BaseMessage, facts: FormFacts):
   if (speaker === "assistant" && (message.getType() as string) === "ai") {
     return forms[adapter](withoutMadeUpCalls(message), facts);
   }
-  if (speaker === "tool" && adapter === "openai-responses") {
-    return responsesResult(message, facts.isFreeTextResult);
+  if (speaker === "tool") {
+    const isResponses = adapter === "openai-responses";
+    return isResponses ? responsesResult(message, facts.isFreeTextResult) : resultForm(adapter, message);
   }
   return speaker === "user" ? questionForm(adapter, message) : message;
 }

@@ -1,4 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
+import { jsonText, sameJson } from "../../base/json-text.js";
 import { type Block, isResponsesText, textBlock } from "../../messages/content.js";
 import { type Fields, isRecord, stringIn } from "../../messages/values.js";
 import type { Adapter } from "./adapter.js";
@@ -78,6 +79,35 @@ function isOtherText(adapter: Adapter, block: Block): boolean {
   return !isOwn && (isResponsesText(block) || block.type === "text-plain") && stringIn(block["text"]) !== undefined;
 }
 
+/** Blocks of results that their adapter sends as they are, besides media; undefined where it takes or tells any. */
+const resultBlocks: Readonly<Partial<Record<Adapter, readonly string[] | undefined>>> = {
+  anthropic: ["text", "search_result", "tool_reference"],
+  "google-genai": ["text"],
+  bedrock: undefined,
+};
+
+/**
+ * The result of a tool whose media have the form that the adapter sends; a note stands for media that it cannot send.
+ * ChatGoogleGenerativeAI throws at blocks that it does not know, and ChatAnthropic leaves them out: they go as JSON.
+ */
+export function resultForm(adapter: Adapter, message: BaseMessage): BaseMessage {
+  const media = taken[adapter];
+  if (media === undefined || !Object.hasOwn(resultBlocks, adapter) || !Array.isArray(message.content)) {
+    return message;
+  }
+  const known = resultBlocks[adapter];
+  const content = formedContent(message.content, (block) => {
+    const isKnown = known === undefined || known.includes(block.type);
+    return [isKnown || mediaIn(block) !== undefined ? mediaForm(media, block) : inWords(block)];
+  });
+  return content === message.content ? message : withForm(message, { content });
+}
+
+function inWords(block: Block): Block {
+  const [said] = plainBlock(block);
+  return said ?? textBlock(jsonText(block) ?? "(content left out)");
+}
+
 /** Content that was a list stays one. */
 function blocksIn(content: unknown): unknown {
   return typeof content === "string" ? [textBlock(content)] : content;
@@ -96,7 +126,8 @@ function mediaForm({ asTheyAre, withData = [], form }: TakenMedia, block: Block)
     return block;
   }
   const formed = form(media) || (words === undefined ? mediaLeftOut(media) : textBlock(words));
-  return { ...formed, ...(cache_control !== undefined && { cache_control }) } as Block;
+  const made = { ...formed, ...(cache_control !== undefined && { cache_control }) } as Block;
+  return made.type === type && sameJson(made, block) ? block : made;
 }
 
 /** The field that tells where the data of a block is. */

@@ -1,0 +1,86 @@
+import { ChatAnthropic } from "@langchain/anthropic";
+import { ChatBedrockConverse } from "@langchain/aws";
+import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
+import { ChatGoogleGenerativeAI } from "@langchain/google-genai";
+import { repairConversation, validateConversation } from "../../src/entries/structure.js";
+import { captureWire, type WireModel } from "../../testing/wire/capture-wire.js";
+import { checkWire } from "../../testing/wire/check-wire.js";
+
+const credentials = { accessKeyId: "none", secretAccessKey: "none" };
+const models = {
+  anthropic: new ChatAnthropic({ model: "claude-sonnet-4-5", apiKey: "none" }),
+  "google-genai": new ChatGoogleGenerativeAI({ model: "gemini-2.5-pro", apiKey: "none" }),
+  bedrock: new ChatBedrockConverse({ model: "amazon.nova-pro-v1:0", region: "us-east-1", credentials }),
+} as const;
+const tool = {
+  type: "function",
+  function: { name: "look", description: "d", parameters: { type: "object", properties: {} } },
+};
+type Target = keyof typeof models;
+const targets = Object.keys(models) as Target[];
+
+async function sent(target: Target, messages: readonly BaseMessage[]): Promise<string> {
+  const criteria = { profile: target, purpose: "model-input" } as const;
+  const repaired = repairConversation(messages, criteria).messages;
+  expect(validateConversation(repaired, criteria).filter(({ severity }) => severity === "error")).toEqual([]);
+  expect(repairConversation(repaired, criteria)).toEqual({ messages: repaired, repairs: [] });
+  const { kind, body, model } = await captureWire(models[target] as unknown as WireModel, repaired, { tools: [tool] });
+  expect(checkWire(kind, body, { model })).toEqual([]);
+  return JSON.stringify(body);
+}
+
+const data = "iVBORw0KGgo=";
+const dataUrl = `data:image/png;base64,${data}`;
+const images: readonly (readonly [string, object])[] = [
+  ["image_url", { type: "image_url", image_url: { url: dataUrl } }],
+  ["image with data", { type: "image", mimeType: "image/png", data }],
+  ["image with a source type", { type: "image", source_type: "base64", mime_type: "image/png", data }],
+  ["Anthropic's image", { type: "image", source: { type: "base64", media_type: "image/png", data } }],
+  ["input_image", { type: "input_image", image_url: dataUrl }],
+  ["inlineData", { type: "inlineData", inlineData: { mimeType: "image/png", data } }],
+];
+const others: readonly (readonly [string, object])[] = [
+  ["image behind an address", { type: "image_url", image_url: { url: "https://example.com/a.png" } }],
+  ["document", { type: "document", source: { type: "base64", media_type: "application/pdf", data: "JVBERi0=" } }],
+  ["input_file", { type: "input_file", filename: "a.pdf", file_data: "data:application/pdf;base64,JVBERi0=" }],
+  ["recording", { type: "audio", mimeType: "audio/wav", data: "UklGRg==" }],
+];
+const words: readonly (readonly [string, object])[] = [
+  ["input_text", { type: "input_text", text: "sunny" }],
+  ["text-plain", { type: "text-plain", mimeType: "text/plain", text: "sunny" }],
+  ["resource", { type: "resource", resource: { uri: "a:b", text: "sunny" } }],
+  ["search_result", { type: "search_result", source: "a", title: "b", content: [{ type: "text", text: "sunny" }] }],
+];
+
+const answered = (block: object) => [
+  new HumanMessage("Look."),
+  new AIMessage({ content: "", tool_calls: [{ type: "tool_call", id: "c1", name: "look", args: {} }] }),
+  new ToolMessage({ content: [{ type: "text", text: "Seen:" }, block] as never, tool_call_id: "c1", name: "look" }),
+];
+
+describe.each(targets)("the result of a tool, to %s", (target) => {
+  it.each(images)("holds a picture once, as such: %s", async (_, block) => {
+    const body = await sent(target, answered(block));
+    expect(body.split(data)).toHaveLength(2);
+    expect(body).not.toMatch(/"json":\{"type":"i/);
+  });
+
+  it.each(others)("is taken with a block of another kind: %s", async (_, block) => {
+    expect(await sent(target, answered(block))).toContain("Seen:");
+  });
+
+  it.each(words)("keeps the words of blocks of others: %s", async (_, block) => {
+    expect(await sent(target, answered(block))).toContain("sunny");
+  });
+});
+
+it("gives a document the form of ChatBedrockConverse once", async () => {
+  const file = {
+    type: "file",
+    mimeType: "application/pdf",
+    data: "JVBERi0=",
+    metadata: { filename: "my_plan.v2.pdf" },
+  };
+  const question = new HumanMessage({ content: [{ type: "text", text: "Read." }, file] as never });
+  expect(await sent("bedrock", [question])).toContain('"name":"my plan v2 pdf"');
+});
