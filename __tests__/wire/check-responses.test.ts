@@ -59,6 +59,12 @@ it.each<[string, string, unknown, object?]>([
   ["same-call-id", "a call id twice", [user, call("a", "fc_1"), call("a", "fc_2"), output("a")]],
   ["call-without-output", "an open call", [user, call("a"), user]],
   ["output-without-call", "an output of nothing", [user, output("a")]],
+  ["call-without-output", "an open call of a shell", [user, { type: "shell_call", call_id: "a" }, user]],
+  [
+    "part-type",
+    "a text of another kind in an output",
+    [user, call("a"), { ...output("a"), output: [{ type: "text" }] }],
+  ],
   ["tool-name", "a name with a space", [user, { ...call("a"), name: "get weather" }, output("a")]],
   ["thought-alone", "a thought that nothing follows", [user, thought, user]],
   ["thought-not-stored", "a thought that is not stored", [user, thought, said], { store: false }],

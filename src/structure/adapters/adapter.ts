@@ -1,4 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
+import type { OwnToolPart } from "./own-tools.js";
 
 /**
  * An adapter between LangChain's messages and a provider's API, by the name of its profile. `neutral` is the form that
@@ -42,8 +43,8 @@ export interface FormFacts {
   readonly model: string | undefined;
   /** Whether the answer belongs to the turn that goes on. */
   readonly isOfThisTurn: boolean;
-  /** Whether the message is the result of a call of a custom tool of OpenAI. */
-  readonly isFreeTextResult: boolean;
+  /** The part of the message in the use of OpenAI's own kinds of tools; undefined if it has none. */
+  readonly ownToolPart: OwnToolPart | undefined;
 }
 
 /** Gives an answer the form that an adapter reads; the answer itself if it has that form. Idempotent. */

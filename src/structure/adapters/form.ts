@@ -11,7 +11,7 @@ import type { Adapter, AnswerForm, FormFacts } from "./adapter.js";
 import { anthropicAnswer } from "./anthropic.js";
 import { bedrockAnswer } from "./bedrock.js";
 import { withoutMadeUpCalls } from "./blocks.js";
-import { responsesResult } from "./free-text-results.js";
+import { responsesResult } from "./own-tools.js";
 import { googleAnswer, googleGenaiAnswer } from "./google.js";
 import { neutralAnswer, plainOfReadable } from "./neutral.js";
 import { responsesAnswer } from "./openai-responses.js";
@@ -39,7 +39,7 @@ export function formFor(adapter: Adapter, given: BaseMessage, facts: FormFacts):
   }
   if (speaker === "tool") {
     const isResponses = adapter === "openai-responses";
-    return isResponses ? responsesResult(message, facts.isFreeTextResult) : resultForm(adapter, message);
+    return isResponses ? responsesResult(message, facts.ownToolPart) : resultForm(adapter, message);
   }
   return speaker === "user" ? questionForm(adapter, message) : message;
 }

@@ -9,6 +9,7 @@ import { type Fields, fieldsOf, without } from "../../messages/values.js";
 import type { AnswerForm, FormFacts } from "./adapter.js";
 import { formedContent, isText, plainBlock, unmarked, withForm, withoutForgottenCalls } from "./blocks.js";
 import { mayComeFrom } from "./origin.js";
+import { withFunctionCalls } from "./own-tools.js";
 import { plainAnswer } from "./plain.js";
 
 /**
@@ -21,11 +22,21 @@ export const responsesAnswer: AnswerForm = (message, facts) => {
   }
   const readable = withReadableThoughts(message, facts);
   const items = outputItems(fieldsOf(readable.response_metadata)["output"]);
-  if (items !== undefined && tellsTheSame(items, readable)) {
+  const isUnanswered = facts.ownToolPart === "unanswered-by-picture";
+  if (items !== undefined && !isUnanswered && tellsTheSame(items, readable) && items.every(isAnswered)) {
     return withForm(readable, { response_metadata: unmarked(readable) });
   }
-  return withoutOutput(readable);
+  // The ids of items go with the raw output.
+  return withFunctionCalls(withoutOutput(readable), { all: isUnanswered || items !== undefined });
 };
+
+/** Calls of OpenAI's own tools that run with the user: no message of LangChain answers them, but for hosted ones. */
+const localCalls: ReadonlySet<unknown> = new Set(["local_shell_call", "shell_call", "apply_patch_call"]);
+
+function isAnswered({ type, call_id: id }: Fields, _: number, items: readonly Fields[]): boolean {
+  const isResult = (item: Fields) => item["type"] === `${String(type)}_output` && item["call_id"] === id;
+  return !localCalls.has(type) || items.some(isResult);
+}
 
 /** Without thoughts that the provider does not keep, and those that nothing follows. */
 function withReadableThoughts(message: BaseMessage, { storesReasoning }: FormFacts): BaseMessage {
@@ -66,10 +77,17 @@ function withoutOutput(message: BaseMessage): BaseMessage {
     content: formedContent(message.content, (block) =>
       isText(block) || block.type === "output_text" || block.type === "refusal" ? [block] : plainBlock(block),
     ),
-    additional_kwargs: without(kwargs, ...lost),
+    additional_kwargs: withoutLocalCalls(without(kwargs, ...lost)),
     response_metadata: without(unmarked(message), "output"),
   });
   return keepsThought ? formed : withoutItemId(formed);
+}
+
+/** ChatOpenAI sends these items besides `tool_calls`, which hold the calls of the computer too. */
+function withoutLocalCalls(kwargs: Fields): Fields {
+  const { tool_outputs: items } = kwargs;
+  const stays = (item: unknown) => !localCalls.has(fieldsOf(item)["type"]) && !isCallItem(fieldsOf(item));
+  return !Array.isArray(items) || items.every(stays) ? kwargs : { ...kwargs, tool_outputs: items.filter(stays) };
 }
 
 /** ChatOpenAI sends an id that looks like an item's; Anthropic's look the same. */

@@ -103,7 +103,8 @@ export function resultForm(adapter: Adapter, message: BaseMessage): BaseMessage 
   return content === message.content ? message : withForm(message, { content });
 }
 
-function inWords(block: Block): Block {
+/** The block as a text: the one that it says to every adapter, else its JSON. */
+export function inWords(block: Block): Block {
   const [said] = plainBlock(block);
   return said ?? textBlock(jsonText(block) ?? "(content left out)");
 }

@@ -3,7 +3,7 @@ import { asSummary } from "../adapters/compaction.js";
 import { brokenRule, formFor } from "../adapters/form.js";
 import { speakerOf } from "../../messages/roles.js";
 import { agreedCopies } from "../rules/copy-rules.js";
-import { lastQuestionIn, resultsOfFreeText } from "../rules/find-issues.js";
+import { lastQuestionIn, partsOfOwnTools } from "../rules/find-issues.js";
 import type { Entry, RepairSession } from "./session.js";
 
 /** Makes the copies of calls agree where the profile's adapter sends one that differs. */
@@ -26,22 +26,29 @@ export function giveForm(entries: readonly Entry[], session: RepairSession): rea
     return entries;
   }
   const last = lastQuestionIn(entries.map(({ message }) => message));
-  const facts = { storesReasoning, model, isFreeTextResult: false };
+  const facts = { storesReasoning, model };
   const isResult = ({ message }: Entry) => speakerOf(message) === "tool";
+  const parts = partsIn(entries, session);
   const formed = entries.flatMap((entry, place) =>
     withReadable(entry, session).map((each) =>
-      isResult(each) ? each : inAdapterForm(each, { ...facts, isOfThisTurn: place > last }, session),
+      isResult(each)
+        ? each
+        : inAdapterForm(each, { ...facts, isOfThisTurn: place > last, ownToolPart: parts.get(place) }, session),
     ),
   );
-  // Their form depends on that of the calls.
-  const freeText = resultsOfFreeText(
-    formed.map(({ message }) => message),
-    profile,
-  );
+  // The form of results depends on that of the calls.
+  const partsNow = partsIn(formed, session);
   return formed.map((entry, place) =>
     isResult(entry)
-      ? inAdapterForm(entry, { ...facts, isOfThisTurn: true, isFreeTextResult: freeText.has(place) }, session)
+      ? inAdapterForm(entry, { ...facts, isOfThisTurn: true, ownToolPart: partsNow.get(place) }, session)
       : entry,
+  );
+}
+
+function partsIn(entries: readonly Entry[], { criteria }: RepairSession): ReturnType<typeof partsOfOwnTools> {
+  return partsOfOwnTools(
+    entries.map(({ message }) => message),
+    criteria.profile,
   );
 }
 

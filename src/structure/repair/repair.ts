@@ -43,7 +43,7 @@ export function repairRequest(plan: RepairPlan, messages: readonly BaseMessage[]
   }
   const last = lastQuestionIn(repaired.messages);
   const readable = repaired.messages.map((message, index) =>
-    readableByAll(message, { storesReasoning, model, isOfThisTurn: index > last, isFreeTextResult: false }),
+    readableByAll(message, { storesReasoning, model, isOfThisTurn: index > last, ownToolPart: undefined }),
   );
   return { ...repaired, messages: readable };
 }

@@ -36,7 +36,7 @@ import { followedReasoning, noThoughtAtEnd, ownThoughts, returnedReasoning, sign
 import { checkFirstThought, checkLateSystems } from "./turn-rules.js";
 import type { FormFacts } from "../adapters/adapter.js";
 import { brokenRule, formFor } from "../adapters/form.js";
-import { freeTextResults } from "../adapters/free-text-results.js";
+import { type OwnToolPart, ownToolParts } from "../adapters/own-tools.js";
 import { fitsForm } from "../profiles/identifiers.js";
 import type { StructureProfile } from "../profiles/profile.js";
 
@@ -121,20 +121,20 @@ function ownProblems(context: StructureContext, criteria: StructureCriteria): re
   const listed = lazily(() =>
     rulesFor(criteria, [...earlyRules, ...lateRules]).filter(({ rule }) => profile.rules[rule] !== undefined),
   );
-  const freeText = resultsOfFreeText(messages, profile);
+  const ownTools = partsOfOwnTools(messages, profile);
   return messages.map((message, index) => {
     if (isPlain(message, profile)) {
       return noProblems;
     }
     const source = sourceOf(message);
-    const isFreeTextResult = freeText.has(index);
-    const place = [criteria, index > lastUser, index === messages.length - 1, isFreeTextResult];
+    const ownToolPart = ownTools.get(index);
+    const place = [criteria, index > lastUser, index === messages.length - 1, ownToolPart];
     const facts = source === undefined ? [...place, ...fieldsRead(message)] : place;
     const known = remembered.get(source ?? message);
     if (known !== undefined && facts.every((fact, at) => fact === known.facts[at])) {
       return known.problems;
     }
-    const forms = formProblems(context, message, { isOfThisTurn: index > lastUser, isFreeTextResult });
+    const forms = formProblems(context, message, { isOfThisTurn: index > lastUser, ownToolPart });
     const rules = listed().flatMap(({ rule, find }): Problem[] => {
       const problem = find(message, { context, index });
       return problem === undefined ? [] : [{ rule, message: problem }];
@@ -145,14 +145,14 @@ function ownProblems(context: StructureContext, criteria: StructureCriteria): re
   });
 }
 
-const noResults: ReadonlySet<number> = new Set();
+const noParts: ReadonlyMap<number, OwnToolPart> = new Map();
 
-/** The indices of the results of calls of custom tools, where the profile's adapter tells them from others. */
-export function resultsOfFreeText(
+/** The parts that messages have in the use of OpenAI's own tools; none where the adapter does not know such. */
+export function partsOfOwnTools(
   messages: readonly BaseMessage[],
   { adapter }: StructureProfile,
-): ReadonlySet<number> {
-  return adapter === "openai-responses" ? freeTextResults(messages) : noResults;
+): ReadonlyMap<number, OwnToolPart> {
+  return adapter === "openai-responses" ? ownToolParts(messages) : noParts;
 }
 
 function lazily<T>(make: () => T): () => T {
@@ -199,7 +199,7 @@ export function rulesFor({ profile }: StructureCriteria, rules: readonly Message
 function formProblems(
   { profile, storesReasoning, model }: StructureContext,
   given: BaseMessage,
-  place: Pick<FormFacts, "isOfThisTurn" | "isFreeTextResult">,
+  place: Pick<FormFacts, "isOfThisTurn" | "ownToolPart">,
 ): readonly Problem[] {
   // Only calls have copies.
   const { problem, message } = mayCall(given) ? checkCopies(given, profile) : { problem: undefined, message: given };

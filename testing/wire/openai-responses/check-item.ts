@@ -115,9 +115,22 @@ function checkCall(item: Fields, { path, type, findings }: ItemPlace & { readonl
   }
   if (type === "computer_call_output") {
     checkImage(fieldsIn(output), { path: `${path}.output`, findings });
-  } else if (type === "function_call_output" && typeof output !== "string" && !Array.isArray(output)) {
-    findings.add("item-form", `${path}.output`, `Missing required parameter: '${path}.output'.`);
+  } else if (type === "function_call_output" || type === "custom_tool_call_output") {
+    checkOutput(output, { path: `${path}.output`, findings });
   }
+}
+
+function checkOutput(output: unknown, { path, findings }: ItemPlace): void {
+  if (typeof output !== "string" && !Array.isArray(output)) {
+    findings.add("item-form", path, `Missing required parameter: '${path}'.`);
+  }
+  listIn(output).forEach(({ type }, at) => {
+    const types = ["input_text", "input_image", "input_file"];
+    if (!types.includes(String(type))) {
+      const list = types.map((value) => `'${value}'`).join(", ");
+      findings.add("part-type", `${path}[${at}]`, `Invalid value: '${String(type)}'. Supported values are: ${list}.`);
+    }
+  });
 }
 
 function idProblem(id: unknown, path: string): string | undefined {

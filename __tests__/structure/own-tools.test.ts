@@ -19,8 +19,9 @@ const call = (id: string, isCustomTool: boolean) => ({
   ...(isCustomTool && { isCustomTool, call_id: `ctc_${id}` }),
 });
 const asked = (...calls: ReturnType<typeof call>[]) => new AIMessage({ content: "", tool_calls: calls });
-const result = (id: string, kwargs = {}) =>
-  new ToolMessage({ content: "1", tool_call_id: id, name: "sql", additional_kwargs: kwargs });
+const result = (id: string, kwargs = {}, content: unknown = "1") =>
+  new ToolMessage({ content: content as string, tool_call_id: id, name: "sql", additional_kwargs: kwargs });
+const png = { type: "image", mimeType: "image/png", data: "iVBORw0KGgo=" };
 const raw = new AIMessage({
   content: "",
   tool_calls: [call("c1", true)],
@@ -36,6 +37,43 @@ const noted = new AIMessage({
   response_metadata: { model_provider: "openai" },
 });
 
+const action = { type: "screenshot" };
+const thought = { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "x" };
+const item = { type: "computer_call", id: "cu_1", call_id: "c1", action, pending_safety_checks: [] };
+const marked: object = { isComputerTool: true, call_id: "cu_1" };
+const called = { type: "tool_call" as const, id: "c1", name: "computer_use", args: { action }, ...marked };
+const computer = (fields: object) =>
+  new AIMessage({ content: "", tool_calls: [called], ...fields, response_metadata: { model_provider: "openai" } });
+const computerRaw = new AIMessage({
+  content: "",
+  tool_calls: [called],
+  additional_kwargs: { reasoning: thought as never, tool_outputs: [item] },
+  response_metadata: { model_provider: "openai", output: [thought, item] },
+});
+const picture = "data:image/png;base64,iVBORw0KGgo=";
+const shown = { type: "computer_call_output" };
+
+const extras = (...items: object[]) => ({ reasoning: thought, tool_outputs: items });
+const stopped = (...items: object[]) =>
+  new AIMessage({
+    content: "Done.",
+    additional_kwargs: extras(...items),
+    response_metadata: { model_provider: "openai" },
+  });
+
+/** A raw output with an item of one of OpenAI's own tools beside a text. */
+const withItem = (...items: object[]) =>
+  new AIMessage({
+    content: [{ type: "text", text: "Done." }],
+    response_metadata: {
+      model_provider: "openai",
+      output: [
+        ...items,
+        { type: "message", id: "msg_1", role: "assistant", content: [{ type: "output_text", text: "Done." }] },
+      ],
+    },
+  });
+
 async function sent(messages: readonly BaseMessage[]): Promise<readonly Item[]> {
   const { body } = await captureWire(model as unknown as WireModel, [...messages]);
   const { input } = body as { input: readonly Item[] };
@@ -45,8 +83,9 @@ async function sent(messages: readonly BaseMessage[]): Promise<readonly Item[]> 
 
 const free = ["custom_tool_call", "custom_tool_call_output"];
 const fixed = ["function_call", "function_call_output"];
+const seen = ["computer_call", "computer_call_output"];
 
-describe("the result of a call of a custom tool, whose argument is free text", () => {
+describe("the result of a call of one of OpenAI's own kinds of tools", () => {
   const cases: [string, BaseMessage[], string[]][] = [
     ["by a mark of the call", [asked(call("c1", true)), result("c1")], free],
     ["by a raw output", [raw, result("c1")], free],
@@ -70,14 +109,55 @@ describe("the result of a call of a custom tool, whose argument is free text", (
       ],
       [...free, ...fixed],
     ],
+    ["no item's id is known", [asked({ ...call("c1", true), call_id: undefined as never }), result("c1")], fixed],
+    ["a screenshot", [computerRaw, result("c1", shown, picture)], seen],
+    ["a screenshot without its mark", [computerRaw, result("c1", {}, picture)], seen],
+    ["a screenshot in another form", [computerRaw, result("c1", shown, [png])], seen],
+    ["a screenshot by a mark of the call", [computer({}), result("c1", shown, picture)], seen],
+    ["an item beside its call", [computer({ additional_kwargs: extras(item) }), result("c1", shown, picture)], seen],
+    ["no screenshot but a text", [computerRaw, result("c1", shown, "No display.")], fixed],
+    ["no screenshot yet", [computerRaw], fixed],
+    ["the mark of a screenshot alone", [asked(call("c1", false)), result("c1", shown)], fixed],
+    ["a shell, which nobody answers", [withItem({ type: "local_shell_call", id: "lsh_1", call_id: "c1" })], []],
+    ["a patch, which nobody answers", [withItem({ type: "apply_patch_call", id: "apc_1", call_id: "c1" })], []],
+    ["a shell beside a thought", [stopped({ type: "shell_call", id: "sh_1", call_id: "c1" })], []],
+    [
+      "a hosted shell",
+      [withItem({ type: "shell_call", id: "sh_1", call_id: "c1" }, { type: "shell_call_output", call_id: "c1" })],
+      ["shell_call", "shell_call_output"],
+    ],
   ];
 
-  it.each(cases)("goes to the Responses API as such: %s", async (_, messages, types) => {
+  it.each(cases)("goes to the Responses API in its form: %s", async (_, messages, types) => {
     const conversation = [new HumanMessage("How many?"), ...messages, new HumanMessage("So?")];
     const repaired = repairConversation(conversation, criteria).messages;
     expect(validateConversation(repaired, criteria).filter(({ severity }) => severity === "error")).toEqual([]);
     expect((await sent(repaired)).map(({ type }) => type)).toEqual(types);
     expect(repairConversation(repaired, criteria)).toEqual({ messages: repaired, repairs: [] });
+  });
+
+  it("holds parts that the Responses API reads", async () => {
+    const content = [{ type: "text", text: "Two." }, png, { type: "json", json: 2 }];
+    const conversation = [new HumanMessage("How many?"), raw, result("c1", {}, content)];
+    const output = (await sent(repairConversation(conversation, criteria).messages)).at(-1);
+    expect(output).toMatchObject({
+      type: "custom_tool_call_output",
+      output: [
+        { type: "input_text", text: "Two." },
+        { type: "input_image", image_url: picture },
+        { type: "input_text", text: '{"type":"json","json":2}' },
+      ],
+    });
+  });
+
+  it("is judged anew where the result of the same call's object is another one", () => {
+    const errors = (content: string) =>
+      validateConversation([new HumanMessage("Look."), computerRaw, result("c1", shown, content)], criteria).filter(
+        ({ severity, index }) => severity === "error" && index === 1,
+      );
+    expect(errors(picture)).toEqual([]);
+    expect(errors("No display.")).toHaveLength(1);
+    expect(errors(picture)).toEqual([]);
   });
 
   it("is judged anew where the call of the same message object is another one", () => {

@@ -1,0 +1,146 @@
+import type { AIMessage, BaseMessage } from "@langchain/core/messages";
+import { answeredId, callIdsOf, mayCall } from "../../messages/calls.js";
+import type { Block } from "../../messages/content.js";
+import { itemIdKeys } from "../../messages/copies/answer-fields.js";
+import { outputItems } from "../../messages/copies/output-items.js";
+import { imageBlock, mediaIn } from "../../messages/media.js";
+import { isScreenshot } from "../../messages/roles.js";
+import { type Fields, fieldsOf, recordsIn, without } from "../../messages/values.js";
+import { blockList, formedContent, withForm } from "./blocks.js";
+import { inWords } from "./question.js";
+
+/**
+ * The part of a message in the use of OpenAI's own kinds of tools: the result of a call of a custom tool, whose
+ * argument is free text, or of a call of the computer; an answer that called the computer, which then showed nothing.
+ */
+export type OwnToolPart = "custom-result" | "computer-result" | "unanswered-by-picture";
+
+interface OwnCall {
+  readonly part: "custom-result" | "computer-result";
+  /** Index of the answer. */
+  readonly index: number;
+}
+
+const partOfItem: ReadonlyMap<unknown, OwnCall["part"]> = new Map([
+  ["custom_tool_call", "custom-result"],
+  ["computer_call", "computer-result"],
+]);
+
+/**
+ * The calls of own tools, as far as ChatOpenAI sends them as such: the items of a raw output go out as they are, and
+ * else it looks at the calls.
+ */
+function ownCalls(message: BaseMessage): readonly (readonly [unknown, OwnCall["part"]])[] {
+  const items = outputItems(fieldsOf(message.response_metadata)["output"]);
+  if (items !== undefined) {
+    return items.flatMap(({ type, call_id: id }) => (partOfItem.has(type) ? [[id, partOfItem.get(type)!]] : []));
+  }
+  const itemIds = fieldsOf(fieldsOf(message.additional_kwargs)[itemIdKeys[1]]);
+  return recordsIn((message as AIMessage).tool_calls).flatMap((call: Fields) => {
+    const isFreeText = call["isCustomTool"] === true || Object.hasOwn(itemIds, String(call["id"]));
+    const part = isFreeText ? "custom-result" : call["isComputerTool"] === true ? "computer-result" : undefined;
+    return part === undefined ? [] : [[call["id"], part] as const];
+  });
+}
+
+/** The parts that messages have in the use of own tools, by their indices. Linear. */
+export function ownToolParts(messages: readonly BaseMessage[]): ReadonlyMap<number, OwnToolPart> {
+  const [open, found] = [new Map<unknown, OwnCall>(), new Map<number, OwnToolPart>()];
+  messages.forEach((message, index) => {
+    if (mayCall(message)) {
+      // An id may come again, for a call of another tool.
+      callIdsOf(message).forEach((id) => open.delete(id));
+      ownCalls(message).forEach(([id, part]) => open.set(id, { part, index }));
+      return;
+    }
+    const call = open.get(answeredId(message) ?? open);
+    if (call !== undefined) {
+      found.set(index, call.part);
+    }
+    if (call?.part === "computer-result" && !showsPicture(message)) {
+      found.set(call.index, "unanswered-by-picture");
+    }
+  });
+  return found;
+}
+
+/** OpenAI takes nothing but a picture from a computer. */
+function showsPicture(message: BaseMessage): boolean {
+  const { content } = message;
+  return typeof content === "string"
+    ? /^(?:https?:|data:image\/)/.test(content)
+    : blockList(message).some((block) => isPicture(block) || imageOf(block) !== undefined);
+}
+
+/** True for a picture of which ChatOpenAI makes the output of a call of the computer. */
+function isPicture({ type }: Block): boolean {
+  return type === "input_image" || type === "image_url" || (type as string) === "computer_screenshot";
+}
+
+function imageOf(block: Block): Block | undefined {
+  const media = mediaIn(block);
+  return media && imageBlock(media);
+}
+
+const marks = { custom: "customTool", computer: "computer_call_output" };
+
+/**
+ * ChatOpenAI sends a result by its mark as the output of a custom tool or of the computer, and any other one as that of
+ * a function's call. For custom tools it sends the content as it is.
+ */
+export function responsesResult(message: BaseMessage, part: OwnToolPart | undefined): BaseMessage {
+  const kwargs = fieldsOf(message.additional_kwargs);
+  const isMarked = { custom: Boolean(kwargs[marks.custom]), computer: isScreenshot(message) };
+  const wanted = { custom: part === "custom-result", computer: part === "computer-result" };
+  const wrong = [
+    ...(isMarked.custom && !wanted.custom ? [marks.custom] : []),
+    ...(isMarked.computer && !wanted.computer ? ["type"] : []),
+  ];
+  const added = {
+    ...(wanted.custom && !isMarked.custom && { [marks.custom]: true }),
+    ...(wanted.computer && !isMarked.computer && { type: marks.computer }),
+  };
+  const isSame = wrong.length === 0 && Object.keys(added).length === 0;
+  return withForm(message, {
+    content: resultContent(message, part),
+    additional_kwargs: isSame ? message.additional_kwargs : { ...without(kwargs, ...wrong), ...added },
+  });
+}
+
+function resultContent({ content }: BaseMessage, part: OwnToolPart | undefined): unknown {
+  if (part === "custom-result") {
+    return formedContent(content, (block) => [inputPart(block)]);
+  }
+  const isUnread = part === "computer-result" && !blockList({ content }).some(isPicture);
+  return isUnread ? formedContent(content, (block) => [imageOf(block) ?? block]) : content;
+}
+
+const inputTypes: ReadonlySet<string> = new Set(["input_text", "input_image", "input_file"]);
+
+function inputPart(block: Block): Block {
+  const address = fieldsOf(imageOf(block)?.["image_url"])["url"];
+  return inputTypes.has(block.type)
+    ? block
+    : address === undefined
+      ? ({ type: "input_text", text: inWords(block)["text"] } as unknown as Block)
+      : ({ type: "input_image", detail: "auto", image_url: address } as unknown as Block);
+}
+
+/**
+ * The answer with calls of functions in place of such as the computer answered without a picture, and of such as the
+ * API does not know by their id: ChatOpenAI sends an empty one for a custom tool.
+ */
+export function withFunctionCalls(message: BaseMessage, { all }: { readonly all: boolean }): BaseMessage {
+  const calls = recordsIn((message as AIMessage).tool_calls) as readonly Fields[];
+  const itemIds = fieldsOf(fieldsOf(message.additional_kwargs)[itemIdKeys[1]]);
+  const isKnown = ({ id, call_id: item }: Fields) => typeof item === "string" || Object.hasOwn(itemIds, String(id));
+  const isOwn = (call: Fields) => call["isCustomTool"] === true || call["isComputerTool"] === true;
+  const changes = (call: Fields) => isOwn(call) && (all || !isKnown(call));
+  return calls.some(changes)
+    ? withForm(message, {
+        tool_calls: calls.map((call) =>
+          changes(call) ? without(call, "isCustomTool", "isComputerTool", "call_id") : call,
+        ),
+      })
+    : message;
+}
