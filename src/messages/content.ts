@@ -20,11 +20,9 @@ export function textBlock(text: string): Block {
   return { type: "text", text };
 }
 
-const textTypesOfResponses: ReadonlySet<unknown> = new Set(["input_text", "output_text"]);
-
 /** True for a text in the form of OpenAI's Responses API. */
 export function isResponsesText({ type }: Block): boolean {
-  return textTypesOfResponses.has(type);
+  return type === "input_text" || type === "output_text";
 }
 
 /** True for a text of any form. */
@@ -63,8 +61,8 @@ export function blockText(block: unknown): string {
   if (typeof block === "string") {
     return block;
   }
-  const { text, thought } = fieldsOf(block);
-  return isTextBlock(fieldsOf(block) as Block) && thought !== true ? (stringIn(text) ?? "") : "";
+  const part = fieldsOf(block) as Block;
+  return isTextBlock(part) && part["thought"] !== true ? (stringIn(part["text"]) ?? "") : "";
 }
 
 /**
