@@ -10,7 +10,7 @@ import type { AnswerForm } from "./adapter.js";
 import { blockList, formedContent, isText, plainBlock, unmarked, withForm, withoutForgottenCalls } from "./blocks.js";
 import { mediaIn } from "../../messages/media.js";
 import { mayComeFrom } from "./origin.js";
-import { plainAnswer } from "./plain.js";
+import { orRefusal, plainAnswer } from "./plain.js";
 
 const ownOrigins = ["google", "google-genai"] as const;
 const stepTypes = new Set<string>(["executableCode", "codeExecutionResult"]);
@@ -40,7 +40,7 @@ function foreignContent(message: BaseMessage): BaseMessage {
   const content = formedContent(message.content, (block) =>
     block.type === "functionCall" || isText(block) ? [block] : plainBlock(block),
   );
-  return plainAnswer(message, content);
+  return plainAnswer(message, orRefusal(message, content));
 }
 
 /** An answer of Google's in the form of ChatGoogle; calls stay where they are. */

@@ -28,7 +28,12 @@ export function plainAnswer(message: BaseMessage, content: unknown = plainConten
 }
 
 function plainContent(message: BaseMessage): unknown {
-  return message.content === "" ? (refusalOf(message) ?? "") : formedContent(message.content, plainBlock);
+  return orRefusal(message, formedContent(message.content, plainBlock));
+}
+
+/** The content; where it is empty, the words with which the answer refuses. */
+export function orRefusal(message: BaseMessage, content: unknown): unknown {
+  return content === "" ? (refusalOf(message) ?? "") : content;
 }
 
 /** Chat completions, through ChatOpenAI and those made of it: reasoning never goes back. */
@@ -39,7 +44,9 @@ export const chatAnswer: AnswerForm = (message) => {
   const content = formedContent(message.content, (block) =>
     isText(block) ? [bareText(block)] : block.type === "refusal" ? [block] : plainBlock(block),
   );
-  return withForm(withoutForgottenCalls(message), { content, response_metadata: unmarked(message) });
+  // ChatOpenAI does not send the other field.
+  const said = orRefusal(message, content);
+  return withForm(withoutForgottenCalls(message), { content: said, response_metadata: unmarked(message) });
 };
 
 /** ChatMistralAI throws at every block of an answer but texts and pictures, also at thoughts that it made itself. */

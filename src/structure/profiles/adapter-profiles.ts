@@ -11,6 +11,12 @@ const chat = { ...openai, name: "openai-chat", adapter: "openai-chat" } as const
 
 const userMedia = ["text", "image_url", "image", "audio", "video", "file", "media", "text-plain"];
 
+/** Media have the form that ChatAnthropic sends by then. */
+const claudeTakes = [
+  ...[...userMedia, "text_delta", "input_text", "input_image", "input_file", "input_audio", "inlineData", "fileData"],
+  ...["document", "document_url", "search_result", "container_upload", "tool_result"],
+];
+
 /** The profiles of the installed adapters: the rules of the API, and the form that the adapter reads. */
 export const adapterProfiles: Readonly<Record<Adapter, StructureProfile>> = {
   "openai-chat": chat,
@@ -25,7 +31,8 @@ export const adapterProfiles: Readonly<Record<Adapter, StructureProfile>> = {
       user: ["text", "image_url", "input_text", "input_image", "input_file", "file", "image", "audio"],
     },
   },
-  anthropic: { ...anthropic, adapter: "anthropic" },
+  // ChatAnthropic leaves other blocks of the user out, which may leave nothing.
+  anthropic: { ...anthropic, adapter: "anthropic", blocks: { ...anthropic.blocks, user: claudeTakes } },
   google: {
     ...gemini,
     name: "google",

@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { dropKwarg } from "../../messages/change-message.js";
+import { dropKwarg, inForm } from "../../messages/change-message.js";
 import { isCallBlock } from "../../messages/copies/call-places.js";
 import { changeContent, plainAnswer } from "../../messages/copies/change-content.js";
 import { editAll } from "../../messages/copies/edit-message.js";
@@ -17,6 +17,7 @@ import { isThought } from "../../messages/copies/thoughts.js";
 import { mediaIn, mediaLeftOut } from "../../messages/media.js";
 import { type Speaker, speakerOf } from "../../messages/roles.js";
 import { stringIn } from "../../messages/values.js";
+import { refusalOf } from "../adapters/blocks.js";
 import type { MessageRule } from "./rules.js";
 import type { StructureProfile } from "../profiles/profile.js";
 
@@ -81,6 +82,9 @@ export const noBlankText: MessageRule = {
   repair(message, { choices: { emptyMessages } }) {
     const isBlank = blocksOf(message).every(isBlankText);
     const speaker = speakerOf(message);
+    if (isBlank && speaker === "assistant" && refusalOf(message) !== undefined) {
+      return { message: inForm(message, { content: "" }), done: "Removed blank text beside a refusal." };
+    }
     if (!isBlank || (speaker === "assistant" && callsOf(message).length > 0)) {
       const done = isBlank ? "Removed blank text beside tool calls." : "Removed blank text.";
       return { message: withoutBlankText(message), done };
