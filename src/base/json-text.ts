@@ -18,8 +18,11 @@ function withBigIntegers(value: unknown): string | undefined {
   }
 }
 
-/** True for values with the same JSON, whatever the order of keys. Never throws. */
-export function sameJson(a: unknown, b: unknown): boolean {
+/**
+ * True for any values of which JSON holds the same, whatever the order of keys; `sameJson` compares JSON data. Never
+ * throws.
+ */
+export function sameAsJson(a: unknown, b: unknown): boolean {
   const [one, other] = [jsonText(a), jsonText(b)];
   // Another order of keys makes a text of the same length.
   const mayBe = one !== undefined && one.length === other?.length;

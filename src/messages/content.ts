@@ -1,5 +1,5 @@
 import type { BaseMessage, ContentBlock, MessageContent } from "@langchain/core/messages";
-import { sameJson } from "../base/json-text.js";
+import { sameAsJson } from "../base/json-text.js";
 import { callsOf } from "./calls.js";
 import { fieldsOf, isRecord, stringIn } from "./values.js";
 
@@ -78,7 +78,7 @@ export function partsInWords(message: BaseMessage, silent?: ReadonlySet<string>)
 
 /** True for messages with the same content, whatever the order of keys; a text is one part that holds it. */
 export function sameContent(a: BaseMessage, b: BaseMessage): boolean {
-  return sameJson(blocksOf(a), blocksOf(b));
+  return sameAsJson(blocksOf(a), blocksOf(b));
 }
 
 /** True for LangChain's standard content, which adapters treat differently from a provider's own. */

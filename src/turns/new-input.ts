@@ -4,7 +4,7 @@ import { roleOf } from "../messages/roles.js";
 import type { ConversationSession } from "../session/conversation-session.js";
 import { comparableForms } from "../session/stored-forms.js";
 import { inTurnOrder, type DecodedView, type StoredEntry } from "../session/view.js";
-import { jsonText, sameJson } from "../base/json-text.js";
+import { jsonText, sameAsJson } from "../base/json-text.js";
 import {
   type Compared,
   endsAlike,
@@ -270,7 +270,7 @@ function firstAsked(entries: readonly StoredEntry[], asked: BaseMessage | undefi
 
 /** True for the same question in words and in what stands beside them. */
 function asksTheSame(a: BaseMessage, b: BaseMessage): boolean {
-  return roleOf(a) === roleOf(b) && wordsOf(a) === wordsOf(b) && sameJson(besideWords(a), besideWords(b));
+  return roleOf(a) === roleOf(b) && wordsOf(a) === wordsOf(b) && sameAsJson(besideWords(a), besideWords(b));
 }
 
 /** Allowance for messages that a client may not hold: calls, results and instructions. */

@@ -1,5 +1,5 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
-import { sameJson } from "../../base/json-text.js";
+import { sameAsJson } from "../../base/json-text.js";
 import { type Call, callsOf } from "../calls.js";
 import { type Fields, fieldsOf, isRecord, recordsIn, stringIn, valueIn } from "../values.js";
 import { type CallCopy, callIn, copyIn, isCallBlock, placesOf } from "./call-places.js";
@@ -133,5 +133,5 @@ function sameArguments({ args: given, input }: RepeatedCall, { args }: Call): bo
   }
   // Adapters read an empty text as no arguments.
   const read = typeof given === "string" ? valueIn(given || "{}") : given;
-  return !isRecord(read) || read === args || sameJson(read, args);
+  return !isRecord(read) || read === args || sameAsJson(read, args);
 }

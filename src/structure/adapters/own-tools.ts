@@ -43,8 +43,11 @@ function ownCalls(message: BaseMessage): readonly (readonly [unknown, OwnCall["p
   });
 }
 
-/** The parts that messages have in the use of own tools, by their indices. Linear. */
-export function ownToolParts(messages: readonly BaseMessage[]): ReadonlyMap<number, OwnToolPart> {
+/** Parts by the indices of their messages. */
+export type OwnToolParts = ReadonlyMap<number, OwnToolPart>;
+
+/** The parts that messages have in the use of own tools. Linear. */
+export function ownToolParts(messages: readonly BaseMessage[]): OwnToolParts {
   const [open, found] = [new Map<unknown, OwnCall>(), new Map<number, OwnToolPart>()];
   messages.forEach((message, index) => {
     if (mayCall(message)) {

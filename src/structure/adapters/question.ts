@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { jsonText, sameJson } from "../../base/json-text.js";
+import { jsonText, sameAsJson } from "../../base/json-text.js";
 import { type Block, isResponsesText, textBlock } from "../../messages/content.js";
 import { type Fields, isRecord, stringIn } from "../../messages/values.js";
 import type { Adapter } from "./adapter.js";
@@ -128,7 +128,7 @@ function mediaForm({ asTheyAre, withData = [], form }: TakenMedia, block: Block)
   }
   const formed = form(media) || (words === undefined ? mediaLeftOut(media) : textBlock(words));
   const made = { ...formed, ...(cache_control !== undefined && { cache_control }) } as Block;
-  return made.type === type && sameJson(made, block) ? block : made;
+  return made.type === type && sameAsJson(made, block) ? block : made;
 }
 
 /** The field that tells where the data of a block is. */

@@ -1,6 +1,7 @@
 import type { FormFacts } from "../adapters/adapter.js";
 import { asSummary } from "../adapters/compaction.js";
 import { brokenRule, formFor } from "../adapters/form.js";
+import type { OwnToolParts } from "../adapters/own-tools.js";
 import { speakerOf } from "../../messages/roles.js";
 import { agreedCopies } from "../rules/copy-rules.js";
 import { lastQuestionIn, partsOfOwnTools } from "../rules/find-issues.js";
@@ -45,7 +46,7 @@ export function giveForm(entries: readonly Entry[], session: RepairSession): rea
   );
 }
 
-function partsIn(entries: readonly Entry[], { criteria }: RepairSession): ReturnType<typeof partsOfOwnTools> {
+function partsIn(entries: readonly Entry[], { criteria }: RepairSession): OwnToolParts {
   return partsOfOwnTools(
     entries.map(({ message }) => message),
     criteria.profile,

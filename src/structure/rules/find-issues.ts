@@ -36,7 +36,7 @@ import { followedReasoning, noThoughtAtEnd, ownThoughts, returnedReasoning, sign
 import { checkFirstThought, checkLateSystems } from "./turn-rules.js";
 import type { FormFacts } from "../adapters/adapter.js";
 import { brokenRule, formFor } from "../adapters/form.js";
-import { type OwnToolPart, ownToolParts } from "../adapters/own-tools.js";
+import { type OwnToolParts, ownToolParts } from "../adapters/own-tools.js";
 import { fitsForm } from "../profiles/identifiers.js";
 import type { StructureProfile } from "../profiles/profile.js";
 
@@ -145,13 +145,10 @@ function ownProblems(context: StructureContext, criteria: StructureCriteria): re
   });
 }
 
-const noParts: ReadonlyMap<number, OwnToolPart> = new Map();
+const noParts: OwnToolParts = new Map();
 
 /** The parts that messages have in the use of OpenAI's own tools; none where the adapter does not know such. */
-export function partsOfOwnTools(
-  messages: readonly BaseMessage[],
-  { adapter }: StructureProfile,
-): ReadonlyMap<number, OwnToolPart> {
+export function partsOfOwnTools(messages: readonly BaseMessage[], { adapter }: StructureProfile): OwnToolParts {
   return adapter === "openai-responses" ? ownToolParts(messages) : noParts;
 }
 
