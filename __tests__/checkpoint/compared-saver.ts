@@ -13,7 +13,6 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 
 /** Gives every call to a saver and to a MemorySaver, and checks that both read the same. */
 export class ComparedSaver extends BaseCheckpointSaver {
-  readonly memory = new MemorySaver();
   /** Reads that were compared. */
   reads = 0;
   /** Namespaces that were put. */
@@ -23,7 +22,10 @@ export class ComparedSaver extends BaseCheckpointSaver {
   /** A graph's run that fails may hide what failed here. */
   #problem: unknown;
 
-  constructor(readonly saver: BaseCheckpointSaver) {
+  constructor(
+    readonly saver: BaseCheckpointSaver,
+    readonly memory = new MemorySaver(),
+  ) {
     super();
   }
 

@@ -137,8 +137,9 @@ export class ThreadWriter {
 /** The form that a text has when what it says was read once and is written again; as it is where it cannot be read. */
 async function canonical(serde: SerializerProtocol, text: string): Promise<string> {
   try {
-    const [, data] = await serde.dumpsTyped(await serde.loadsTyped("json", text));
-    return Buffer.from(data).toString("utf8");
+    const [type, data] = await serde.dumpsTyped(await serde.loadsTyped("json", text));
+    // Bytes by themselves are dumped as they are, which is no JSON.
+    return type === "json" ? Buffer.from(data).toString("utf8") : text;
   } catch {
     return text;
   }
