@@ -9,7 +9,7 @@ import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-his
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
 import { validateConversation } from "../../src/structure/validate.js";
 import { closeMemories, events, newMemory, texts } from "../support/memories.js";
-import { ai, human } from "../support/messages.js";
+import { ai, aiCalls, human } from "../support/messages.js";
 import { ScriptedModel } from "../support/scripted-model.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 
@@ -406,6 +406,30 @@ describe("structured output", () => {
     const runnable = RunnableLambda.from(() => ({ raw: new AIMessage("raw"), parsed: { answer: "parsed" } }));
     await withRedisMemory(runnable, { memory }).invoke("q", session);
     expect(await transcript(memory)).toEqual(["q", "raw"]);
+  });
+
+  it("with its raw message stores the call as text, so that no later request needs a result of it", async () => {
+    const memory = newMemory();
+    const extract = { type: "object", title: "person", properties: { name: { type: "string" } } };
+    const model = new ScriptedModel(() => aiCalls("c1"));
+    Object.assign(model, { bindTools: () => model });
+    const chain = withRedisMemory(model.withStructuredOutput(extract, { includeRaw: true, name: "lookup" }), {
+      memory,
+    });
+    expect(Object.keys(await chain.invoke("q", session))).toEqual(["raw", "parsed"]);
+    await chain.invoke("q", session);
+    const [, answer] = await memory.history("ann").getTranscript();
+    expect(await transcript(memory)).toEqual(["q", '{"query":"c1"}', "q", '{"query":"c1"}']);
+    expect([(answer as AIMessage).tool_calls, answer!.id]).toEqual([[], expect.any(String)]);
+    expect(model.sent.flat().filter((message) => message.getType() === "tool")).toEqual([]);
+  });
+
+  it("keeps what could not be parsed as the text that the model wrote", async () => {
+    const memory = newMemory();
+    const invalid = [{ id: "c1", name: "person", args: '{"name": "An', type: "invalid_tool_call" as const }];
+    const raw = new AIMessage({ content: "Here it is:", invalid_tool_calls: invalid });
+    await withRedisMemory(() => ({ raw, parsed: null }), { memory }).invoke("q", session);
+    expect(await transcript(memory)).toEqual(["q", 'Here it is:\n\n{"name": "An']);
   });
 
   it("takes an only key for the answer where it holds one, and not any text", async () => {

@@ -61,6 +61,31 @@ describe("repairConversation", () => {
     });
   });
 
+  it("says of a call whose arguments could not be read that it was not run, and of no other", () => {
+    const unknown = "No result: the call was interrupted, and whether it had an effect is unknown.";
+    const unread = "No result: the arguments of the call could not be read, so it was not run.";
+    const calls = (valid: readonly (string | undefined)[], invalid: readonly (string | undefined)[]) =>
+      new AIMessage({
+        content: "",
+        tool_calls: valid.map((id) => ({ id, name: "pay", args: {}, type: "tool_call" })),
+        invalid_tool_calls: invalid.map((id) => ({ id, name: "pay", args: '{"to', type: "invalid_tool_call" })),
+      });
+    const cases: [AIMessage, ...string[]][] = [
+      [calls([], ["a"]), unread],
+      [calls(["a"], ["b"]), unknown, unread],
+      [calls([], [undefined]), unread],
+      // Which of the two ran cannot be told.
+      [calls(["a"], ["a"]), unknown, unknown],
+    ];
+    for (const profile of Object.keys(builtInProfiles) as BuiltInProfile[]) {
+      for (const [asking, ...texts] of cases) {
+        const { messages } = repairConversation([human("q"), asking, human("r")], { profile });
+        const added = messages.filter((message) => message.getType() === "tool").map(({ text }) => text);
+        expect([profile, added]).toEqual([profile, texts]);
+      }
+    }
+  });
+
   it("gives synthesized results ids of their own if call ids are reused", () => {
     const messages = [human("q"), aiCalls("a"), human("q"), aiCalls("a"), human("q")];
     const ids = repairConversation(messages).messages.flatMap((message) =>

@@ -11,7 +11,10 @@ import { ConfigurationError } from "../base/errors.js";
 import type { ModelInput } from "../structure/seam/model-input.js";
 import type { ChainOptions } from "./options.js";
 import { metaOf } from "../codec/decode-record.js";
+import { jsonText } from "../base/json-text.js";
+import { callsOf } from "../messages/calls.js";
 import { textOf } from "../messages/content.js";
+import { plainAnswer } from "../messages/copies/change-content.js";
 import { roleOf } from "../messages/roles.js";
 import type { StoredMessage } from "../session/turn-messages.js";
 
@@ -70,7 +73,27 @@ export function answerOf(output: unknown, key: string | undefined): ChainAnswer 
   }
   const value = output[chosen];
   const isOnly = Object.keys(output).length === 1;
-  return { messages: answerMessages(value), as: isOnly ? kindOf(value) : undefined, key: chosen };
+  const messages = answerMessages(value);
+  return {
+    messages: chosen === "raw" && hasRaw(output) ? messages.map(structuredAnswer) : messages,
+    as: isOnly ? kindOf(value) : undefined,
+    key: chosen,
+  };
+}
+
+/**
+ * A structured answer as text. Its call is the form of the answer, which nobody runs: kept as a call, it would need a
+ * result in each later request.
+ */
+function structuredAnswer(raw: BaseMessage): BaseMessage {
+  const values = callsOf(raw).map(({ args }) => (typeof args === "string" ? args : (jsonText(args) ?? "")));
+  const said = [textOf(raw), ...values].filter((text) => text.trim() !== "");
+  return values.length === 0 ? raw : plainAnswer(raw, said.join("\n\n"));
+}
+
+/** True for the output of `withStructuredOutput` with `includeRaw`. */
+function hasRaw(output: Readonly<Record<string, unknown>>): boolean {
+  return Object.keys(output).length === 2 && "raw" in output && "parsed" in output;
 }
 
 /**
@@ -161,8 +184,7 @@ function messagesOf({
  */
 function answerKey(output: Readonly<Record<string, unknown>>): string | undefined {
   const keys = Object.keys(output);
-  const isRaw = keys.length === 2 && "raw" in output && "parsed" in output;
-  const candidates = isRaw ? ["raw"] : keys.length === 1 ? keys : ["output", "messages"];
+  const candidates = hasRaw(output) ? ["raw"] : keys.length === 1 ? keys : ["output", "messages"];
   return candidates.find((key) => isAnswerAt(key, output[key]));
 }
 

@@ -56,7 +56,7 @@ export interface RepairChoices {
    */
   readonly missingResults: "fill" | "drop";
   /**
-   * Text of an added result.
+   * Text of an added result, but of one for a call with invalid arguments: that says that the call was not run.
    * @default "No result: the call was interrupted, and whether it had an effect is unknown."
    */
   readonly missingResultText: string;

@@ -25,7 +25,7 @@ export function repairAs({ criteria, choices }: RepairPlan, messages: readonly B
   if (isValid(messages, criteria)) {
     return { messages: [...messages], repairs: [] };
   }
-  const session: RepairSession = { criteria, choices, repairs: [] };
+  const session: RepairSession = { criteria, choices, repairs: [], given: messages };
   const entries = messages.map((message, index) => ({ message, index }));
   const repaired = repairEntries(entries, session);
   return {

@@ -30,6 +30,8 @@ export interface RepairSession {
   readonly criteria: StructureCriteria;
   readonly choices: RepairChoices;
   readonly repairs: StructureRepair[];
+  /** The messages as they were given. */
+  readonly given: readonly BaseMessage[];
 }
 
 /** True if the rule is an error in the profile; warnings are not repaired. */

@@ -1,15 +1,18 @@
-import { ToolMessage } from "@langchain/core/messages";
+import { ToolMessage, type AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { type LinkedCall, showId } from "../../messages/calls.js";
 import { editMessage } from "../../messages/copies/edit-message.js";
 import { readStructure } from "../rules/find-issues.js";
 import type { StructureContext, StructureRule } from "../rules/rules.js";
 import { saysNothing } from "../../messages/content.js";
+import { recordsIn } from "../../messages/values.js";
 import { isSynthesized, mustHold, synthesizedKey, type Entry, type RepairSession } from "./session.js";
 
 /** Leaves one result directly after each call and removes orphan results: rules S07 to S10, S12 and S30. Linear. */
 export function repairTools(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
   return new ToolRepair(entries, session).run();
 }
+
+const unreadText = "No result: the arguments of the call could not be read, so it was not run.";
 
 /** A result behind its call. */
 interface PlacedResult {
@@ -170,9 +173,10 @@ class ToolRepair {
   }
 
   #added({ caller: { index }, calls, rule }: OpenCalls): readonly PlacedResult[] {
+    const unread = idsNotRun(this.#session.given[index]!);
     return calls.map(({ id, name, place }) => {
       const message = new ToolMessage({
-        content: this.#session.choices.missingResultText,
+        content: unread.has(id ?? "") ? unreadText : this.#session.choices.missingResultText,
         tool_call_id: id ?? "",
         status: "error",
         id: this.#freeId(`synthesized-result-${id ?? ""}`),
@@ -184,4 +188,12 @@ class ToolRepair {
       return { place, entry: { message, index } };
     });
   }
+}
+
+/** Ids of the calls that no runtime runs, because their arguments are invalid; none that a valid call has too. */
+function idsNotRun(message: BaseMessage): ReadonlySet<string> {
+  const { tool_calls, invalid_tool_calls } = message as Partial<AIMessage>;
+  const ids = new Set(recordsIn(invalid_tool_calls).map(({ id }) => id ?? ""));
+  recordsIn(tool_calls).forEach(({ id }) => ids.delete(id ?? ""));
+  return ids;
 }
