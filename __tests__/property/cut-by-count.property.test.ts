@@ -3,14 +3,13 @@ import fc from "fast-check";
 import { roleOf } from "../../src/messages/roles.js";
 import { findOrphanResults } from "../../src/messages/calls.js";
 import { findBoundaries, splitsStep } from "../../src/messages/steps.js";
+import { ChatHistoryRoundReducer } from "../../src/reducers/round-reducer.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
 import { anyConversation, orderlyConversation } from "../support/conversations.js";
 import { expectUntouchedInput, rest } from "../support/cut-properties.js";
 import { propertyRuns } from "../support/property-runs.js";
 
 const runs = { numRuns: propertyRuns(200) };
-const sizes = { target: fc.integer({ min: 1, max: 14 }), threshold: fc.integer({ min: 0, max: 8 }) };
-const cases = fc.record({ messages: fc.oneof(anyConversation(), orderlyConversation()), ...sizes });
 
 interface Case {
   readonly messages: BaseMessage[];
@@ -18,24 +17,45 @@ interface Case {
   readonly threshold: number;
 }
 
-async function cut({ messages, target, threshold }: Case): Promise<BaseMessage[] | null> {
-  return new ChatHistoryTruncationReducer({ targetCount: target, thresholdCount: threshold }).reduce(messages);
+interface Cut extends Omit<Case, "messages"> {
+  readonly pin?: (message: BaseMessage) => boolean;
 }
 
-/** Checks a promise of every cut that changes something. */
-async function promise(check: (result: BaseMessage[], given: Case) => void | Promise<void>): Promise<void> {
-  await fc.assert(
-    fc.asyncProperty(cases, async (given) => {
-      const result = await cut(given);
-      if (result !== null) {
-        await check(result, given);
-      }
-    }),
-    runs,
-  );
-}
+/** Each reducer that cuts to a number, and the number of a list. */
+const reducers = {
+  count: {
+    make: ({ target, threshold, ...pin }: Cut) =>
+      new ChatHistoryTruncationReducer({ targetCount: target, thresholdCount: threshold, ...pin }),
+    most: 14,
+  },
+  rounds: {
+    make: ({ target, threshold, ...pin }: Cut) =>
+      new ChatHistoryRoundReducer({ targetRounds: target, thresholdRounds: threshold, ...pin }),
+    most: 5,
+  },
+};
 
-describe("a cut by count", () => {
+describe.each(Object.entries(reducers))("a cut by %s", (kind, { make, most }) => {
+  const sizes = { target: fc.integer({ min: 1, max: most }), threshold: fc.integer({ min: 0, max: 8 }) };
+  const cases = fc.record({ messages: fc.oneof(anyConversation(), orderlyConversation()), ...sizes });
+  const cut = ({ messages, ...size }: Case): Promise<BaseMessage[] | null> => make(size).reduce(messages);
+
+  /** Checks a promise of every cut that changes something. */
+  async function promise(check: (result: BaseMessage[], given: Case) => void | Promise<void>): Promise<void> {
+    let changed = 0;
+    await fc.assert(
+      fc.asyncProperty(cases, async (given) => {
+        const result = await cut(given);
+        if (result !== null) {
+          changed += 1;
+          await check(result, given);
+        }
+      }),
+      runs,
+    );
+    expect(changed).toBeGreaterThan(0);
+  }
+
   it("splits no step and creates no orphan", () =>
     promise((result, { messages }) => {
       expect(splitsStep({ before: messages, after: result })).toBe(false);
@@ -75,19 +95,6 @@ describe("a cut by count", () => {
       expect(newest === undefined || kept.includes(newest)).toBe(true);
     }));
 
-  it("keeps no more than the target, the threshold, an anchor and the rest of a step", () =>
-    promise((result, { messages, target, threshold }) => {
-      const systems = result.filter((message) => roleOf(message) === "system").length;
-      const flags = findBoundaries(rest(messages));
-      const stretches = flags
-        .join("")
-        .split("1")
-        .map(({ length }) => length);
-      expect(rest(result).length).toBeLessThanOrEqual(
-        Math.max(1, target - systems) + threshold + 1 + Math.max(...stretches),
-      );
-    }));
-
   it("has nothing to do a second time", () =>
     promise(async (result, given) => expect(await cut({ ...given, messages: result })).toBeNull()));
 
@@ -95,7 +102,7 @@ describe("a cut by count", () => {
 
   it("has nothing to do if the view is within the limit that it reports", () =>
     promise((_, { messages, target, threshold }) => {
-      const { viewLimit } = new ChatHistoryTruncationReducer({ targetCount: target, thresholdCount: threshold });
+      const { viewLimit } = make({ target, threshold });
       expect(messages.length).toBeGreaterThan(viewLimit.messages);
     }));
 
@@ -104,7 +111,7 @@ describe("a cut by count", () => {
     await fc.assert(
       fc.asyncProperty(pinnedCases, async ({ messages, target, threshold, every }) => {
         const pin = (message: BaseMessage): boolean => Number(message.id!.slice(1)) % every === 0;
-        const reducer = new ChatHistoryTruncationReducer({ targetCount: target, thresholdCount: threshold, pin });
+        const reducer = make({ target, threshold, pin });
         const result = await reducer.reduce(messages);
         if (result === null) {
           return;
@@ -123,10 +130,36 @@ describe("a cut by count", () => {
     );
   });
 
+  if (kind === "rounds") {
+    it("keeps the newest rounds, and one more only where a step lies across its beginning", () =>
+      promise((result, { messages, target }) => {
+        const humans = rest(messages).filter((message) => roleOf(message) === "human");
+        expect(result).toEqual(expect.arrayContaining(humans.slice(-target)));
+        const flags = findBoundaries(rest(messages));
+        if (flags[rest(messages).indexOf(humans.at(-target)!)] === 1) {
+          expect(rest(result)).toEqual(rest(messages).slice(rest(messages).indexOf(humans.at(-target)!)));
+        }
+      }));
+    return;
+  }
+
+  it("keeps no more than the target, the threshold, an anchor and the rest of a step", () =>
+    promise((result, { messages, target, threshold }) => {
+      const systems = result.filter((message) => roleOf(message) === "system").length;
+      const flags = findBoundaries(rest(messages));
+      const stretches = flags
+        .join("")
+        .split("1")
+        .map(({ length }) => length);
+      expect(rest(result).length).toBeLessThanOrEqual(
+        Math.max(1, target - systems) + threshold + 1 + Math.max(...stretches),
+      );
+    }));
+
   it("stays bounded if it runs after every message, even with a system message in each turn", async () => {
     await fc.assert(
       fc.asyncProperty(cases, async ({ messages, target, threshold }) => {
-        const reducer = new ChatHistoryTruncationReducer({ targetCount: target, thresholdCount: threshold });
+        const reducer = make({ target, threshold });
         let view: BaseMessage[] = [];
         for (const message of messages) {
           view = await reducer.invoke([...view, message]);

@@ -5,6 +5,7 @@ import { sanitizeConversation } from "../../src/structure/sanitize.js";
 import { validateConversation } from "../../src/structure/validate.js";
 import { ChatHistorySummarizationReducer } from "../../src/reducers/summary/summarization-reducer.js";
 import { ChatHistoryTokenReducer } from "../../src/reducers/token-reducer.js";
+import { ChatHistoryRoundReducer } from "../../src/reducers/round-reducer.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
 import { approximateCounter } from "../../src/tokens/counters/approximate-counter.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
@@ -60,6 +61,7 @@ describe("messages with invalid fields", () => {
       const model = { invoke: () => Promise.resolve("They spoke.") };
       for (const reducer of [
         new ChatHistoryTruncationReducer({ targetCount: 1 }),
+        new ChatHistoryRoundReducer({ targetRounds: 1 }),
         new ChatHistoryTokenReducer({ maxTokens: 12, tokenCounter: approximateCounter() }),
         new ChatHistorySummarizationReducer({ model, targetCount: 1, thresholdCount: 0, failOnError: false }),
       ]) {

@@ -1,6 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import {
+  ChatHistoryRoundReducer,
   ChatHistorySummarizationReducer,
   ChatHistoryTokenReducer,
   ChatHistoryToolResultReducer,
@@ -10,9 +11,11 @@ import {
   type ChatHistoryReducer,
   type WindowTrigger,
 } from "../../src/entries/index.js";
+import { roleOf } from "../../src/messages/roles.js";
 import { countMessages } from "../../src/tokens/counted-messages.js";
 import { anyConversation, orderlyConversation } from "../support/conversations.js";
 import { CountingCounter } from "../support/counting-counter.js";
+import { ai, human } from "../support/messages.js";
 import { propertyRuns } from "../support/property-runs.js";
 
 /** The option of each reducer. */
@@ -28,6 +31,7 @@ const model = { invoke: () => Promise.resolve("So far.") };
 /** Each reducer, the tokens that a fraction is a share of, and whether it has those. */
 const reducers: Readonly<Record<string, { make: (options: TriggerOptions) => ChatHistoryReducer; full?: number }>> = {
   truncation: { make: (options) => new ChatHistoryTruncationReducer({ targetCount: 3, tokenCounter, ...options }) },
+  rounds: { make: (options) => new ChatHistoryRoundReducer({ targetRounds: 2, tokenCounter, ...options }) },
   tokens: { make: (options) => new ChatHistoryTokenReducer({ maxTokens, tokenCounter, ...options }), full: maxTokens },
   "tool results": {
     make: (options) =>
@@ -54,7 +58,8 @@ const amount = fc.option(fc.integer({ min: 1, max: 400 }), { nil: undefined });
 const share = fc.option(fc.double({ min: 0, max: 1, noNaN: true }), { nil: undefined });
 
 function anyTriggers(hasFraction: boolean): fc.Arbitrary<WindowTrigger[]> {
-  const fields = { tokens: amount, messages: fc.option(fc.integer({ min: 1, max: 20 }), { nil: undefined }) };
+  const few = (max: number) => fc.option(fc.integer({ min: 1, max }), { nil: undefined });
+  const fields = { tokens: amount, messages: few(20), rounds: few(6) };
   const drawn: fc.Arbitrary<object> = hasFraction ? fc.record({ ...fields, fraction: share }) : fc.record(fields);
   const named = drawn.map((given) =>
     Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
@@ -66,10 +71,16 @@ function anyTriggers(hasFraction: boolean): fc.Arbitrary<WindowTrigger[]> {
 }
 
 /** Whether a list of this size is above one of the triggers: all that it names. */
-function isMet(triggers: readonly WindowTrigger[], size: { tokens: number; messages: number; full: number }): boolean {
+function isMet(
+  triggers: readonly WindowTrigger[],
+  size: Omit<Required<WindowTrigger>, "fraction"> & { full: number },
+): boolean {
   return triggers.some(
-    ({ tokens = 0, messages = 0, fraction = 0 }) =>
-      size.tokens >= tokens && size.messages >= messages && size.tokens >= fraction * size.full,
+    ({ tokens = 0, messages = 0, rounds = 0, fraction = 0 }) =>
+      size.tokens >= tokens &&
+      size.messages >= messages &&
+      size.rounds >= rounds &&
+      size.tokens >= fraction * size.full,
   );
 }
 
@@ -89,7 +100,8 @@ describe.each(Object.entries(reducers))("a trigger of the reducer by %s", (_, { 
           const reducer = make({ trigger: single ? trigger[0]! : trigger });
           const outcome = await reducer.reduceWithOutcome([...messages]);
           const tokens = await countMessages(tokenCounter, messages);
-          if (isMet(trigger, { tokens, messages: messages.length, full: full ?? 0 })) {
+          const rounds = messages.filter((message) => roleOf(message) === "human").length;
+          if (isMet(trigger, { tokens, messages: messages.length, rounds, full: full ?? 0 })) {
             outcomes.met += 1;
             const plain = await make({}).reduceWithOutcome([...messages]);
             expect([outcome.changed, outcome.reason]).toEqual([plain.changed, plain.reason]);
@@ -109,7 +121,7 @@ describe.each(Object.entries(reducers))("a trigger of the reducer by %s", (_, { 
 
   it("must be one that the reducer can measure", () => {
     const refused = (trigger: unknown) => () => make({ trigger: trigger as WindowTrigger });
-    for (const wrong of [{}, { tokens: 0 }, { messages: 1.5 }, { fraction: 2 }, { size: 3 }, "often"]) {
+    for (const wrong of [{}, { tokens: 0 }, { messages: 1.5 }, { rounds: 0 }, { fraction: 2 }, { size: 3 }, "often"]) {
       expect(refused(wrong)).toThrow(ConfigurationError);
       expect(() => contextWindow({ trigger: wrong as WindowTrigger })).toThrow(ConfigurationError);
     }
@@ -119,6 +131,17 @@ describe.each(Object.entries(reducers))("a trigger of the reducer by %s", (_, { 
     } else {
       withFraction.not.toThrow();
     }
+  });
+});
+
+describe("a trigger in rounds of a window", () => {
+  it("reduces a request that fits, and is the size from which a history asks", async () => {
+    const window = contextWindow({ maxInputTokens: 10_000, tokenCounter, trigger: { rounds: 3 }, target: 0.5 });
+    const rounds = (count: number) =>
+      Array.from({ length: count }, (_, index) => [human(`Question ${index}`), ai(`Answer ${index}`)]).flat();
+    expect(window.viewLimit).toMatchObject({ messages: 2 });
+    expect(await window.reduce(rounds(2))).toBeNull();
+    expect((await window.reduce(rounds(3)))!.length).toBeLessThan(6);
   });
 });
 

@@ -55,6 +55,7 @@ export type { CacheTtl } from "../reducers/prompt-cache/mark-forms.js";
 export type { ChatHistorySummarizationReducerOptions } from "../reducers/summary/summarization-options.js";
 export { ChatHistorySummarizationReducer } from "../reducers/summary/summarization-reducer.js";
 export type { TokenBudgetOptions } from "../reducers/options.js";
+export { ChatHistoryRoundReducer, type ChatHistoryRoundReducerOptions } from "../reducers/round-reducer.js";
 export { ChatHistoryTokenReducer, type ChatHistoryTokenReducerOptions } from "../reducers/token-reducer.js";
 export {
   ChatHistoryToolResultReducer,

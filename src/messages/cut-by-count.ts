@@ -4,11 +4,11 @@ import { roleOf } from "./roles.js";
 import { turnFactor } from "./rounds.js";
 import { keptIndexes, type Sections } from "./sections.js";
 
-/** Sizes of a cut by count, in messages. */
+/** Sizes of a cut by count, in messages or rounds. */
 export interface CountTarget {
-  /** Messages to keep, system and pinned messages included, summaries not. At least 1. */
+  /** Number to keep; of messages, system and pinned messages included, summaries not. At least 1. */
   readonly target: number;
-  /** Messages above `target` before a cut is made, and how far a cut may move back to reach a human message. */
+  /** Number above `target` before a cut is made; of messages, how far it may move back to reach a human message. */
   readonly threshold: number;
 }
 
@@ -35,6 +35,25 @@ export function cutByCount(
   const list = free.map((index) => messages[index]!);
   const [newest, most] = [list.length - keep, turnFactor * (keep + threshold)];
   const cut = findCut(list, { places: cutPlaces(list, sections.cutAt), newest, oldest: newest - threshold, most });
+  const kept = cut === 0 ? [] : keptIndexes(messages, sections, cut);
+  return cut === 0 || kept.length >= messages.length ? "nothing_removable" : kept;
+}
+
+/**
+ * {@link cutByCount} in rounds: the newest ones, and the threshold above them, are those of `free`, by its human
+ * messages. A cut that would part a step moves back in front of it. Linear.
+ */
+export function cutByRounds(
+  messages: readonly BaseMessage[],
+  sections: Sections,
+  { target, threshold }: CountTarget,
+): number[] | NoCut {
+  const list = sections.free.map((index) => messages[index]!);
+  const begins = [...list.keys()].filter((index) => roleOf(list[index]!) === "human");
+  if (begins.length <= target + threshold) {
+    return "within_limit";
+  }
+  const cut = cutPlaces(list, "step").all.lastIndexOf(1, begins.at(-target));
   const kept = cut === 0 ? [] : keptIndexes(messages, sections, cut);
   return cut === 0 || kept.length >= messages.length ? "nothing_removable" : kept;
 }

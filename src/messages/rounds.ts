@@ -40,5 +40,10 @@ export function splitRounds(
   return rounds;
 }
 
+/** The number of rounds that begin in a list. */
+export function roundsIn(messages: readonly BaseMessage[]): number {
+  return messages.filter((message) => roleOf(message) === "human").length;
+}
+
 /** Factor by which a turn that goes on may exceed a limit in messages before it is cut. */
 export const turnFactor = 2;

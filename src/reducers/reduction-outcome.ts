@@ -1,6 +1,7 @@
 import { type BaseMessage, type MessageContent, ToolMessage } from "@langchain/core/messages";
 import type { SummaryError } from "../base/errors.js";
 import type { ViewSize } from "../base/events.js";
+import type { NoCut } from "../messages/cut-by-count.js";
 import { countMessages } from "../tokens/counted-messages.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 
@@ -77,6 +78,22 @@ export function reduced(
     Partial<Pick<ReductionOutcome, "overBudgetBy" | "summary" | "error">>,
 ): ReductionOutcome {
   return { messages: [...messages], changed: true, reason: "reduced", overBudgetBy: 0, ...details };
+}
+
+/** The outcome of a cut that keeps the messages at these indexes. */
+export function cutOutcome(messages: readonly BaseMessage[], kept: readonly number[] | NoCut): ReductionOutcome {
+  if (typeof kept === "string") {
+    return unchanged(messages, { reason: kept });
+  }
+  const stays = new Set(kept);
+  return reduced(
+    kept.map((index) => messages[index]!),
+    {
+      removed: messages.filter((_, index) => !stays.has(index)),
+      before: { messages: messages.length },
+      after: { messages: kept.length },
+    },
+  );
 }
 
 /** Returns the messages of `before` that are not in `after`: not unchanged, not shortened, and not by id. */

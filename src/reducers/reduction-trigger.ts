@@ -2,6 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import * as z from "zod/mini";
 import { ConfigurationError } from "../base/errors.js";
 import { lazy, objectWith } from "../base/options.js";
+import { roundsIn } from "../messages/rounds.js";
 import { countMessages } from "../tokens/counted-messages.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 
@@ -31,6 +32,8 @@ export interface WindowTrigger {
   readonly tokens?: number;
   /** Messages of the view, without the system prompt of a request. */
   readonly messages?: number;
+  /** Rounds of the view, that of a question without an answer included. */
+  readonly rounds?: number;
 }
 
 /** A check by hand: the parts of the schema library that it would take are larger than a reducer. */
@@ -39,9 +42,9 @@ function isTrigger(value: unknown): boolean {
   if (typeof value !== "object" || value === null || Object.keys(value).length === 0) {
     return false;
   }
-  const { fraction: share, tokens, messages, ...others } = value as WindowTrigger;
+  const { fraction: share, tokens, messages, rounds, ...others } = value as WindowTrigger;
   const isShare = share === undefined || (typeof share === "number" && share >= 0 && share <= 1);
-  return isShare && isAmount(tokens) && isAmount(messages) && Object.keys(others).length === 0;
+  return isShare && [tokens, messages, rounds].every(isAmount) && Object.keys(others).length === 0;
 }
 
 const listOf = <T>(given: T | readonly T[]) => (Array.isArray(given) ? (given as readonly T[]) : [given as T]);
@@ -51,7 +54,7 @@ export const triggerField = lazy(() => ({
   trigger: z.optional(
     z.custom<WindowTrigger | readonly WindowTrigger[]>(
       (value) => listOf(value).every(isTrigger),
-      "must be a trigger or an array of triggers, which name fraction, tokens or messages",
+      "must be a trigger or an array of triggers, which name fraction, tokens, messages or rounds",
     ),
   ),
 }));
@@ -73,13 +76,23 @@ export const counterField = lazy(() => ({
 /** A size to compare triggers with: `full` is what its fraction is a share of. */
 export interface TriggerSize {
   readonly tokens: number;
-  readonly messages: number;
+  readonly messages: readonly BaseMessage[];
   readonly full: number;
 }
 
 /** True if one of the triggers fires at this size. */
 export function fires(triggers: readonly WindowTrigger[], { tokens, messages, full }: TriggerSize): boolean {
-  return triggers.some((each) => tokens >= (tokensOf(each, full) ?? 0) && messages >= (each.messages ?? 0));
+  return triggers.some(
+    (each) =>
+      tokens >= (tokensOf(each, full) ?? 0) &&
+      messages.length >= (each.messages ?? 0) &&
+      (each.rounds === undefined || roundsIn(messages) >= each.rounds),
+  );
+}
+
+/** The messages from which a trigger may fire: a round has at least one. */
+export function leastMessages({ messages = 0, rounds = 0 }: WindowTrigger): number {
+  return Math.max(messages, rounds);
 }
 
 /** The tokens from which a trigger may fire; undefined if it names none. */
@@ -125,5 +138,5 @@ export async function mayReduce(
   }
   const counts = trigger.some((each) => tokensOf(each, full) !== undefined);
   const tokens = counts ? await countMessages(counter!, messages) : 0;
-  return fires(trigger, { tokens, messages: messages.length, full });
+  return fires(trigger, { tokens, messages, full });
 }

@@ -4,7 +4,7 @@ import { cutByCount } from "../messages/cut-by-count.js";
 import { sectionsOf, type SectionOptions } from "../messages/sections.js";
 import { lazy, nonNegativeInteger, parseOptions, positiveInteger, type SchemaOutput } from "../base/options.js";
 import { ChatHistoryReducer } from "./chat-history-reducer.js";
-import { reduced, unchanged, type ReductionOutcome } from "./reduction-outcome.js";
+import { cutOutcome, unchanged, type ReductionOutcome } from "./reduction-outcome.js";
 import { sectionFields } from "./options.js";
 import {
   counterField,
@@ -84,23 +84,9 @@ export class ChatHistoryTruncationReducer extends ChatHistoryReducer {
   }
 
   override async reduceWithOutcome(messages: BaseMessage[]): Promise<ReductionOutcome> {
+    const { targetCount: target, thresholdCount: threshold, ...sections } = this.#options;
     return (await mayReduce(messages, this.#triggers))
-      ? this.#cut(messages)
+      ? cutOutcome(messages, cutByCount(messages, sectionsOf(messages, sections), { target, threshold }))
       : unchanged(messages, { reason: "within_limit" });
-  }
-
-  #cut(messages: readonly BaseMessage[]): ReductionOutcome {
-    const { targetCount: target, thresholdCount: threshold, ...sectionOptions } = this.#options;
-    const kept = cutByCount(messages, sectionsOf(messages, sectionOptions), { target, threshold });
-    if (typeof kept === "string") {
-      return unchanged(messages, { reason: kept });
-    }
-    const result = kept.map((index) => messages[index]!);
-    const stays = new Set(kept);
-    return reduced(result, {
-      removed: messages.filter((_, index) => !stays.has(index)),
-      before: { messages: messages.length },
-      after: { messages: result.length },
-    });
   }
 }

@@ -12,7 +12,7 @@ import { countMessages } from "../../tokens/counted-messages.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
 import { ChatHistoryReducer, type ReducerRequest, type RefusedRequest } from "../chat-history-reducer.js";
 import { unchanged, type ReductionOutcome } from "../reduction-outcome.js";
-import { fires, tokensOf } from "../reduction-trigger.js";
+import { fires, leastMessages, tokensOf } from "../reduction-trigger.js";
 import { windowSettings, type ContextWindowOptions, type WindowSettings } from "./options.js";
 import { askedName, promptTokens, requestSize, roomIn, type AskedName, type RequestSize } from "./request-size.js";
 
@@ -114,8 +114,8 @@ export class ContextWindow extends ChatHistoryReducer {
     const trigger = this.isNative ? [] : given;
     const room = this.#roomOf(window, {});
     const sizes = trigger.flatMap((parts) => tokensOf(parts, room) ?? []);
-    // A trigger without a size fires by its messages.
-    const counts = trigger.flatMap((parts) => (tokensOf(parts, room) === undefined ? parts.messages! - 1 : []));
+    // A trigger without a size fires by its messages or rounds.
+    const counts = trigger.flatMap((parts) => (tokensOf(parts, room) === undefined ? leastMessages(parts) - 1 : []));
     const tokens = Math.min(room, ...sizes) - promptTokens(this.#settings) - this.tokenCounter.perRequest;
     return { tokens: Math.max(0, Math.floor(tokens)), ...(counts.length > 0 && { messages: Math.min(...counts) }) };
   }
@@ -196,7 +196,7 @@ export class ContextWindow extends ChatHistoryReducer {
   }
 
   #fires({ size, room }: MeasuredRequest, messages: readonly BaseMessage[]): boolean {
-    return fires(this.#settings.trigger, { tokens: size.tokens, messages: messages.length, full: room });
+    return fires(this.#settings.trigger, { tokens: size.tokens, messages, full: room });
   }
 
   override async reduceWithOutcome(

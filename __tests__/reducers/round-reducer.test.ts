@@ -1,0 +1,76 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import {
+  ChatHistoryRoundReducer,
+  type ChatHistoryRoundReducerOptions,
+  InMemorySessionStore,
+  RedisChatMessageHistory,
+} from "../../src/entries/index.js";
+import { summary } from "../support/conversations.js";
+import { ai, aiCalls, human, system, tool } from "../support/messages.js";
+
+const reduce = (messages: BaseMessage[], options: ChatHistoryRoundReducerOptions) =>
+  new ChatHistoryRoundReducer(options).reduce(messages);
+
+const round = (name: string) => [human(name), aiCalls(`c${name}`), tool(`c${name}`), ai(`answer ${name}`)];
+
+describe("the cut by rounds", () => {
+  const messages = [...round("1"), ...round("2"), ...round("3")];
+
+  it("keeps the newest rounds, tool calls included", async () => {
+    expect(await reduce(messages, { targetRounds: 2 })).toEqual(messages.slice(4));
+  });
+
+  it("counts the round of a question without an answer", async () => {
+    const asked = [...messages, human("4")];
+    expect(await reduce(asked, { targetRounds: 2 })).toEqual(asked.slice(8));
+  });
+
+  it("keeps system messages and summaries, which are no rounds", async () => {
+    const [first, told] = [system("be kind"), summary("before")];
+    expect(await reduce([first, told, ...messages], { targetRounds: 3 })).toBeNull();
+    expect(await reduce([first, told, ...messages], { targetRounds: 1 })).toEqual([first, told, ...messages.slice(8)]);
+  });
+
+  it("leaves what exceeds the target by no more than the threshold", async () => {
+    expect(await reduce(messages, { targetRounds: 1, thresholdRounds: 2 })).toBeNull();
+    expect(await reduce(messages, { targetRounds: 1, thresholdRounds: 1 })).toEqual(messages.slice(8));
+  });
+
+  it("keeps a greeting in front until a round leaves", async () => {
+    const greeted = [ai("Hello!"), ...messages];
+    expect(await reduce(greeted, { targetRounds: 3 })).toBeNull();
+    expect(await reduce(greeted, { targetRounds: 2 })).toEqual(messages.slice(4));
+  });
+
+  it("keeps a whole step whose result stands in the next round, with its question", async () => {
+    const late = [...round("1"), human("2"), aiCalls("late"), human("3"), tool("late"), ai("both")];
+    expect(await reduce(late, { targetRounds: 1 })).toEqual(late.slice(4));
+  });
+
+  it("keeps pinned messages, and does not count them", async () => {
+    const pin = ({ text }: BaseMessage) => text === "1";
+    expect(await reduce(messages, { targetRounds: 2, pin })).toBeNull();
+    expect(await reduce(messages, { targetRounds: 1, pin })).toEqual([messages[0], ...messages.slice(8)]);
+  });
+
+  it.each([{}, { targetRounds: 0 }, { targetRounds: 1, thresholdRounds: -1 }, { targetRounds: 1, cutAt: "turn" }])(
+    "refuses %j",
+    (options) => {
+      expect(() => new ChatHistoryRoundReducer(options as ChatHistoryRoundReducerOptions)).toThrow(
+        /^ChatHistoryRoundReducer: /,
+      );
+    },
+  );
+
+  it("reduces the view of a history, and leaves the transcript", async () => {
+    const reducer = new ChatHistoryRoundReducer({ targetRounds: 2, thresholdRounds: 1 });
+    const history = new RedisChatMessageHistory({ sessionId: "s", store: new InMemorySessionStore(), reducer });
+    const sizes: number[] = [];
+    for (let turn = 1; turn <= 5; turn += 1) {
+      await history.addMessages(round(String(turn)));
+      sizes.push((await history.getMessages()).length / 4);
+    }
+    expect(sizes).toEqual([1, 2, 3, 2, 3]);
+    expect(await history.getTranscript()).toHaveLength(20);
+  });
+});
