@@ -71,6 +71,23 @@ describe("the profile of a model", () => {
     expect(guessedFor === undefined).toBe(name !== "neutral");
   });
 
+  it.each([
+    ...["ChatOpenAI", "AzureChatOpenAI", "ChatOpenAIResponses", "ChatOpenAICompletions", "ChatDeepSeek"],
+    ...["ChatAnthropic", "ChatAnthropicMessages", "ChatGoogle", "BaseChatGoogle", "ChatGoogleGenerativeAI"],
+    ...["ChatMistralAI", "ChatBedrockConverse"],
+  ])("is not that of LangChain's %s for a class of this name", async (name) => {
+    const own = class extends FakeListChatModel {
+      static override lc_name = () => name;
+    };
+    Object.defineProperty(own, "name", { value: name });
+    // ChatVertexAI descends from such a class, a ChatGoogle of another package.
+    class Descendant extends own {}
+    for (const Class of [own, Descendant]) {
+      const { profile, guessedFor } = await profileOf(new Class({ responses: [] }));
+      expect([profile.name, guessedFor]).toEqual(["neutral", Class.name]);
+    }
+  });
+
   it("follows the config of a configurable model", async () => {
     // As `initChatModel` makes it; its own loads packages by `import()`, which Jest does not have.
     const model = {

@@ -46,22 +46,33 @@ export interface ModelProfile {
   readonly window: ModelWindow;
 }
 
-/** The adapter of each class of LangChain's; ChatOpenAI has two. Subclasses go through their parent's. */
-const adapterOf: ReadonlyMap<string, Adapter> = new Map<string, Adapter>([
-  ["ChatDeepSeek", "deepseek"],
-  ["ChatOpenAIResponses", "openai-responses"],
-  ["AzureChatOpenAIResponses", "openai-responses"],
-  ["ChatOpenAICompletions", "openai-chat"],
-  ["AzureChatOpenAICompletions", "openai-chat"],
-  ["ChatOpenAI", "openai-chat"],
-  ["AzureChatOpenAI", "openai-chat"],
-  ["ChatAnthropic", "anthropic"],
-  ["ChatAnthropicMessages", "anthropic"],
-  ["ChatGoogle", "google"],
-  ["BaseChatGoogle", "google"],
-  ["ChatGoogleGenerativeAI", "google-genai"],
-  ["ChatMistralAI", "mistral"],
-  ["ChatBedrockConverse", "bedrock"],
+/** A class of LangChain's. Others may have its name, so that it also has a method of that class alone. */
+interface KnownClass {
+  readonly adapter: Adapter;
+  readonly method: string;
+}
+
+const openai = (adapter: Adapter): KnownClass => ({ adapter, method: "_getClientOptions" });
+const anthropic: KnownClass = { adapter: "anthropic", method: "formatStructuredToolToAnthropic" };
+// Not that of @langchain/google-gauth, from which ChatVertexAI descends.
+const google: KnownClass = { adapter: "google", method: "isVertexExpress" };
+
+/** The classes whose adapter is known; ChatOpenAI has two. Subclasses go through their parent's. */
+const knownClasses: ReadonlyMap<string, KnownClass> = new Map([
+  ["ChatDeepSeek", openai("deepseek")],
+  ["ChatOpenAIResponses", openai("openai-responses")],
+  ["AzureChatOpenAIResponses", openai("openai-responses")],
+  ["ChatOpenAICompletions", openai("openai-chat")],
+  ["AzureChatOpenAICompletions", openai("openai-chat")],
+  ["ChatOpenAI", openai("openai-chat")],
+  ["AzureChatOpenAI", openai("openai-chat")],
+  ["ChatAnthropic", anthropic],
+  ["ChatAnthropicMessages", anthropic],
+  ["ChatGoogle", google],
+  ["BaseChatGoogle", google],
+  ["ChatGoogleGenerativeAI", { adapter: "google-genai", method: "_isMultimodalModel" }],
+  ["ChatMistralAI", { adapter: "mistral", method: "addAllHooksToHttpClient" }],
+  ["ChatBedrockConverse", { adapter: "bedrock", method: "_generateNonStreaming" }],
 ]);
 
 /**
@@ -246,9 +257,8 @@ function amountIn(value: unknown): number | undefined {
 }
 
 function adapterFor(model: Record<string, unknown>, options: object): Adapter | undefined {
-  const adapter = classesOf(model)
-    .map((name) => adapterOf.get(name))
-    .find((known) => known !== undefined);
+  const known = classesOf(model).map((name) => knownClasses.get(name));
+  const adapter = known.find((each) => each !== undefined && each.method in model)?.adapter;
   const { _useResponsesApi: usesResponses } = model;
   return adapter === "openai-chat" && typeof usesResponses === "function" && usesResponses.call(model, options) === true
     ? "openai-responses"
