@@ -113,3 +113,15 @@ export function imageBlock({ kind, data, mimeType, url }: Media): Block | undefi
     ? undefined
     : ({ type: "image_url", image_url: { url: address } } as unknown as Block);
 }
+
+const usualTypes = { image: "image/png", audio: "audio/wav", video: "video/mp4", file: "application/pdf" } as const;
+
+/** Media in the form that both adapters of Google's take: with the data, or at an address of a known type. */
+export function mediaBlock({ kind, data, mimeType, url }: Media): Block | undefined {
+  if (data !== undefined) {
+    return { type: "media", mimeType: mimeType ?? usualTypes[kind], data } as unknown as Block;
+  }
+  return url === undefined || mimeType === undefined
+    ? undefined
+    : ({ type: "media", mimeType, fileUri: url } as unknown as Block);
+}

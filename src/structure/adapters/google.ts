@@ -8,7 +8,7 @@ import { type Block, blocksOf } from "../../messages/content.js";
 import { type Fields, fieldsOf, isRecord, recordsIn, stringIn } from "../../messages/values.js";
 import type { AnswerForm } from "./adapter.js";
 import { blockList, formedContent, isText, plainBlock, unmarked, withForm, withoutForgottenCalls } from "./blocks.js";
-import { mediaIn } from "../../messages/media.js";
+import { mediaBlock, mediaIn } from "../../messages/media.js";
 import { mayComeFrom } from "./origin.js";
 import { orRefusal, plainAnswer } from "./plain.js";
 
@@ -68,20 +68,11 @@ function thoughtPart(block: Block): Block {
 
 function mediaPart(block: Block): readonly Block[] {
   const media = mediaIn(block);
-  if (block.type === "inlineData" || block.type === "fileData" || media === undefined) {
-    return media === undefined ? plainBlock(block) : [block];
-  }
-  const { mimeType, data } = media;
+  const formed = block.type === "media" ? block : media && mediaBlock(media);
   const signature = block[signatureKey];
-  return data === undefined
+  return formed === undefined
     ? plainBlock(block)
-    : [
-        {
-          type: "inlineData",
-          inlineData: { mimeType, data },
-          ...(signature !== undefined && { [signatureKey]: signature }),
-        } as unknown as Block,
-      ];
+    : [formed === block || signature === undefined ? formed : ({ ...formed, [signatureKey]: signature } as Block)];
 }
 
 /** Beginning of ids that ChatGoogle makes up for calls without one; it does not send them. */

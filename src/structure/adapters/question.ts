@@ -4,7 +4,7 @@ import { type Block, isResponsesText, textBlock } from "../../messages/content.j
 import { type Fields, isRecord, stringIn } from "../../messages/values.js";
 import type { Adapter } from "./adapter.js";
 import { formedContent, isMarked, plainBlock, withForm } from "./blocks.js";
-import { imageBlock, type Media, mediaIn, mediaLeftOut } from "../../messages/media.js";
+import { imageBlock, type Media, mediaBlock, mediaIn, mediaLeftOut } from "../../messages/media.js";
 
 /** The media that an adapter takes from the user. */
 interface TakenMedia {
@@ -35,13 +35,13 @@ const taken: Readonly<Record<Adapter, TakenMedia | undefined>> = {
     form: (media) => imageBlock(media) ?? documentBlock(media),
   },
   google: {
-    asTheyAre: ["image_url", "media", "inlineData", "fileData", ...standard("source_type")],
-    form: (media) => linkBlock(media) ?? (media.data && { type: "inlineData", inlineData: partIn(media) }),
+    asTheyAre: ["image_url", "media", ...standard("source_type")],
+    form: (media) => mediaBlock(media) ?? linkBlock(media),
   },
   "google-genai": {
     asTheyAre: ["image_url", "media", ...standard("source_type"), ...standard("data")],
     withData: ["image_url"],
-    form: (media) => linkBlock(media) ?? (media.data && { type: "media", ...partIn(media) }),
+    form: (media) => linkBlock(media) ?? mediaBlock(media),
   },
   mistral: { asTheyAre: ["image_url"], form: imageBlock },
   bedrock: {
@@ -189,12 +189,6 @@ function documentBlock({ kind, data, mimeType = "application/pdf", url }: Media)
 function linkBlock({ kind, url, mimeType }: Media): object | undefined {
   const named = mimeType === undefined ? {} : { mime_type: mimeType };
   return url === undefined ? undefined : { type: kind, source_type: "url", url, ...named };
-}
-
-const mediaTypes = { image: "image/png", audio: "audio/wav", video: "video/mp4", file: "application/pdf" } as const;
-
-function partIn({ kind, mimeType = mediaTypes[kind], data }: Media): object {
-  return { mimeType, data };
 }
 
 /** Types of documents that ChatBedrockConverse sends; it throws at others. */

@@ -10,6 +10,7 @@ const sources = {
   "last-message": `${docs}/text-generation`,
   "empty-parts": "https://github.com/vercel/ai/issues/3775",
   "part-form": "https://github.com/router-for-me/CLIProxyAPI/issues/1292",
+  "unknown-name": "https://github.com/google-gemini/gemini-cli/issues/13972",
   "tool-name": `${docs}/function-calling`,
   "call-order": `${docs}/function-calling`,
   "response-order": `${docs}/function-calling`,
@@ -57,6 +58,29 @@ const dataOf = [
   "codeExecutionResult",
 ];
 
+/** The fields of a part besides its data, and those of each kind of data. */
+const fieldsOfPart = new Set([...dataOf, "thought", "thoughtSignature", "videoMetadata", "mediaResolution"]);
+const fieldsOfData: Readonly<Record<string, readonly string[]>> = {
+  inlineData: ["mimeType", "data", "displayName"],
+  fileData: ["mimeType", "fileUri", "displayName"],
+  functionCall: ["id", "name", "args"],
+  functionResponse: ["id", "name", "response", "parts", "willContinue", "scheduling"],
+  executableCode: ["id", "language", "code"],
+  codeExecutionResult: ["id", "outcome", "output"],
+};
+
+/** Google's JSON takes no field that it does not know. */
+function checkFields(part: Fields, path: string, findings: GeminiFindings): void {
+  const unknown = Object.keys(part).filter((key) => !fieldsOfPart.has(key));
+  const inData = Object.entries(fieldsOfData).flatMap(([kind, known]) =>
+    Object.keys(fieldsIn(part[kind])).filter((key) => !known.includes(key)),
+  );
+  for (const key of [...unknown, ...inData]) {
+    const text = `Invalid JSON payload received. Unknown name "${key}" at '${path}': Cannot find field.`;
+    findings.add("unknown-name", path, text);
+  }
+}
+
 function checkContent({ role, parts }: Fields, { index, findings }: Place): void {
   const path = `contents[${index}]`;
   if (role !== "user" && role !== "model" && role !== "function") {
@@ -73,6 +97,7 @@ function checkContent({ role, parts }: Fields, { index, findings }: Place): void
       const text = `* ${name}.data: required oneof field 'data' must have one initialized field`;
       findings.add("part-form", `${path}.parts[${at}]`, text);
     }
+    checkFields(part, `${path}.parts[${at}]`, findings);
     for (const kind of ["functionCall", "functionResponse"] as const) {
       const tool = part[kind] === undefined ? undefined : textIn(fieldsIn(part[kind])["name"]);
       if (part[kind] !== undefined && (tool === undefined || !/^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$/.test(tool))) {
