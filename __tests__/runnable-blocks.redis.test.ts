@@ -4,8 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { Redis } from "ioredis";
 import { buildPrograms, type BuiltPrograms } from "./support/built-programs.js";
-import { documentBlocks, fencedBlocks } from "./support/code-blocks.js";
-import { readDocument } from "./support/markdown.js";
+import { documentBlocks } from "./support/code-blocks.js";
 import { sharedRedisUrl } from "./support/shared-redis.js";
 
 const root = join(__dirname, "..");
@@ -29,25 +28,16 @@ const programs: readonly Program[] = blocks.flatMap(({ path, line, marks, code }
   return marks.includes("runnable") ? [{ path, title: `${path}:${line}`, code, prints }] : [];
 });
 
-/** Gives the cases of a contract to nobody but this program, and says how many there were. */
-const caseRunner = `
-const cases: (() => Promise<void>)[] = [];
-const it = (_title: string, run: () => Promise<void>) => void cases.push(run);
-`;
-const contract = fencedBlocks("docs/writing-a-store.md", readDocument(root, "docs/writing-a-store.md"))
-  .find(({ code }) => code.includes("sessionStoreContract("))!
-  .code.replace(/^import \{ it \} .*\n/m, "");
-
 describe("the programs in the documents", () => {
   let built: BuiltPrograms;
   const pathOf = (index: number) => join(folder, `program-${index}.mts`);
 
   beforeAll(async () => {
     programs.forEach(({ code }, index) => writeFileSync(pathOf(index), code.replaceAll("redis://localhost:6379", url)));
-    const run = "for (const run of cases) await run();\nconsole.log(cases.length);";
-    writeFileSync(join(folder, "store.mts"), `${caseRunner}${contract}\n${run}\n`);
-    const paths = [...programs.map((_, index) => pathOf(index)), join(folder, "store.mts")];
-    built = await buildPrograms(paths, { withPackages: true });
+    built = await buildPrograms(
+      programs.map((_, index) => pathOf(index)),
+      { withPackages: true },
+    );
   });
   afterAll(() => {
     built?.remove();
@@ -103,9 +93,5 @@ describe("the programs in the documents", () => {
     await client.quit();
     const outputs = [await outputOf(pathOf(1)), await outputOf(pathOf(1))];
     expect(outputs).toEqual(["The graph waits for a human.", "Booked? Yes."]);
-  });
-
-  it("have a store that keeps the contract", async () => {
-    expect(Number(await outputOf(join(folder, "store.mts")))).toBeGreaterThan(30);
   });
 });

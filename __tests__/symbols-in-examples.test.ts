@@ -2,7 +2,6 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { commentBlocks, documentBlocks } from "./support/code-blocks.js";
 import { entries } from "./support/entries.js";
-import { readDocument } from "./support/markdown.js";
 import { shownTypes, type ShownCode } from "./support/shown-types.js";
 import { exportsOf, sourceProgram } from "./support/source-program.js";
 import { readTree } from "./support/source-tree.js";
@@ -23,16 +22,10 @@ const examples = readTree(join(root, "examples"))
   .filter(({ path }) => path.endsWith(".ts"))
   .map(({ path }) => ({ path: placeOf(path), code: readFileSync(placeOf(path), "utf8") }));
 const shown = new Set([...blocks, ...examples].flatMap(({ code }) => code.match(/\w+/g) ?? []));
-const ofStores = paths.find((path) => path.endsWith("entries/store.ts"))!;
 
 describe("the public classes and functions", () => {
-  it.each(paths.filter((path) => path !== ofStores))("of %s are each in an example", async (path) => {
+  it.each(paths)("of %s are each in an example", async (path) => {
     expect((await valuesOf(path)).filter((name) => !shown.has(name))).toEqual([]);
-  });
-
-  it("for authors of stores are each named in their guide", async () => {
-    const named = new Set(readDocument(root, "docs/writing-a-store.md").match(/\w+/g));
-    expect((await valuesOf(ofStores)).filter((name) => !named.has(name))).toEqual([]);
   });
 });
 

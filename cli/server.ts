@@ -8,7 +8,7 @@ import { defaultKeyPrefix } from "../src/redis/keys.js";
 import { openStore } from "../src/session/open-store.js";
 import { RedisSessionStore } from "../src/redis-store/redis-session-store.js";
 import type { SessionLists } from "../src/store/lists.js";
-import type { CompleteSessionStore } from "../src/store/session-store.js";
+import type { SessionStore } from "../src/store/session-store.js";
 import { encryptionKeysIn } from "./encryption-keys.js";
 import { UnreachableError, UsageError } from "./failure.js";
 import { keysVariable } from "./keys-variable.js";
@@ -25,7 +25,7 @@ export interface Server {
   readonly client: Redis | Cluster;
   readonly keyPrefix: string;
   /** Opens and seals with the keys of the environment, where there are any. */
-  readonly store: CompleteSessionStore;
+  readonly store: SessionStore;
   /** The same sessions as they lie in Redis: titles may be sealed. */
   readonly plainLists: SessionLists;
   /** Without a reducer: what the command reads stays as it is. */
@@ -82,7 +82,7 @@ export async function openServer(
     await plain.close();
     client.disconnect();
   };
-  const sessions = { store: store as CompleteSessionStore, plainLists: plain.lists, memory };
+  const sessions = { store: store as SessionStore, plainLists: plain.lists, memory };
   return { client, keyPrefix: prefix, ...sessions, address, close };
 }
 

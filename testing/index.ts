@@ -14,8 +14,6 @@ export {
   type ProviderServerOptions,
 } from "./provider-server.js";
 export type { ProviderReply } from "./wire/answers/answer.js";
-export { sessionStoreContract, type ContractCase } from "./session-store-contract.js";
-export type { StoreSetup } from "./session-store/store-case.js";
 export { captureWire, type CapturedWire, type CaptureWireOptions, type WireModel } from "./wire/capture-wire.js";
 export { checkWire, type CheckWireOptions } from "./wire/check-wire.js";
 export type { WireKind, WireViolation } from "./wire/findings.js";

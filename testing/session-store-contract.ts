@@ -1,6 +1,3 @@
-import { strict as assert } from "node:assert";
-import { checkSessionStore, storeGroups, type StoreGroup } from "../src/store/groups.js";
-import type { CompleteSessionStore, SessionStore } from "../src/store/session-store.js";
 import { appendCases } from "./session-store/append-cases.js";
 import { copyCases } from "./session-store/copy-cases.js";
 import { expectationCases } from "./session-store/expectation-cases.js";
@@ -32,19 +29,7 @@ export interface ContractCase {
   run(): Promise<void>;
 }
 
-/**
- * The contract of a `SessionStore` as tests, for any test framework: each case makes its own store and its own
- * sessions. Cases of groups that the stores lack are left out.
- *
- * @example
- * import { it } from "node:test";
- * import { InMemorySessionStore } from "langchain-redis-memory";
- * import { sessionStoreContract } from "langchain-redis-memory/testing";
- *
- * for (const { title, run } of sessionStoreContract({ create: () => new InMemorySessionStore() })) {
- *   void it(title, run);
- * }
- */
+/** The contract of a `SessionStore` as tests: each case makes its own store and its own sessions. */
 export function sessionStoreContract(setup: StoreSetup): ContractCase[] {
   const all = [
     appendCases,
@@ -69,42 +54,25 @@ export function sessionStoreContract(setup: StoreSetup): ContractCase[] {
     keyCases,
     refusalCases,
   ];
-  const groups = new Set(setup.groups ?? storeGroups);
-  return [groupsCase(groups), ...all.flat()]
-    .filter(({ needs = [] }) => needs.every((group) => groups.has(group)))
-    .map((storeCase, index) => ({
-      title: storeCase.title,
-      run: () => runCase(storeCase, { setup, index, groups }),
-    }));
-}
-
-/** Keeps a store from being judged by the wrong cases. */
-function groupsCase(groups: ReadonlySet<StoreGroup>): StoreCase {
-  return {
-    title: "the store has the methods of the core, and whole groups: those that its setup names",
-    async check({ store }) {
-      checkSessionStore("sessionStoreContract", store);
-      const found = storeGroups.filter((group) => (store as SessionStore)[group] !== undefined);
-      assert.deepEqual(found.sort(), [...groups].sort());
-    },
-  };
+  return all.flat().map((storeCase, index) => ({
+    title: storeCase.title,
+    run: () => runCase(storeCase, { setup, index }),
+  }));
 }
 
 interface CaseRun {
   readonly setup: StoreSetup;
   readonly index: number;
-  readonly groups: ReadonlySet<StoreGroup>;
 }
 
-async function runCase(storeCase: StoreCase, { setup, index, groups }: CaseRun): Promise<void> {
+async function runCase(storeCase: StoreCase, { setup, index }: CaseRun): Promise<void> {
   const store = await setup.create();
   const scale = setup.wait === undefined ? 1 : 100;
   const wait = setup.wait ?? ((milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)));
   try {
     await storeCase.check({
-      store: store as CompleteSessionStore,
+      store,
       session: { id: `contract-${index}` },
-      has: (group) => groups.has(group),
       damage: setup.damage && (async (sessionId) => void (await setup.damage!(store, sessionId))),
       time: (milliseconds) => milliseconds * scale,
       wait: async (milliseconds) => void (await wait(milliseconds * scale)),

@@ -3,7 +3,7 @@ import { KeyRing } from "../../src/sealed/keys/key-ring.js";
 import { sealedWhenUsed } from "../../src/sealed/loaded-store.js";
 import { around } from "../../src/store/groups.js";
 import { refreshedOnRead } from "../../src/store/refreshing-store.js";
-import type { CompleteSessionStore } from "../../src/store/session-store.js";
+import type { SessionStore } from "../../src/store/session-store.js";
 import { sessionStoreContract } from "../../testing/session-store-contract.js";
 import { propertyRuns } from "../support/property-runs.js";
 import { testKeys } from "../support/test-keys.js";
@@ -13,14 +13,13 @@ import { takesTime } from "./contract-server.js";
 const isApt = ({ title }: { readonly title: string }) =>
   !/ megabyte | ten thousand | 1000 | keys? | compares | swap /.test(title);
 
-type Layer = (store: CompleteSessionStore) => CompleteSessionStore;
+type Layer = (store: SessionStore) => SessionStore;
 
 /** What a memory puts around a store, by name. */
 const layers = {
   sealed: (store) => sealedWhenUsed(store, KeyRing.of(testKeys("k2", "k1"))),
   passed: (store) => around(store, (_, go) => go()),
-  refreshed: (store) =>
-    refreshedOnRead("The test", store, { ttlMs: 600_000, pending: new Map() }) as CompleteSessionStore,
+  refreshed: (store) => refreshedOnRead(store, { ttlMs: 600_000, pending: new Map() }) as SessionStore,
 } satisfies Record<string, Layer>;
 
 type LayerName = keyof typeof layers;
@@ -40,7 +39,7 @@ describe.each(played)("a store within %s, %s and %s keeps the contract", (...ord
   let now = Date.now();
   const cases = sessionStoreContract({
     create: () =>
-      order.reduceRight<CompleteSessionStore>(
+      order.reduceRight<SessionStore>(
         (store, name) => layers[name](store),
         new InMemorySessionStore({ now: () => now }),
       ),

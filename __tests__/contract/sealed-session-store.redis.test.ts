@@ -3,14 +3,14 @@ import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import { sealedStore } from "../../src/sealed/store.js";
 import { sessionKeys } from "../../src/redis/keys.js";
-import type { CompleteSessionStore } from "../../src/store/session-store.js";
+import type { SessionStore } from "../../src/store/session-store.js";
 import { sessionStoreContract } from "../../testing/session-store-contract.js";
 import { uniquePrefix } from "../support/shared-redis.js";
 import { testKeys } from "../support/test-keys.js";
 import { startContractServer } from "./contract-server.js";
 import { ownServer } from "../support/own-server.js";
 
-const sealed = (store: CompleteSessionStore) => sealedStore(store, KeyRing.of(testKeys("k2", "k1")));
+const sealed = (store: SessionStore) => sealedStore(store, KeyRing.of(testKeys("k2", "k1")));
 
 /** Left out: a message that is larger than the limit when it is encrypted, what takes seconds, and keys of others. */
 const isApt = ({ title }: { readonly title: string }) =>

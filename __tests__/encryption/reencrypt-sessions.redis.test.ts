@@ -10,7 +10,7 @@ import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js
 import { sessionKeys } from "../../src/redis/keys.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import { sealedStore } from "../../src/sealed/store.js";
-import type { CompleteSessionStore } from "../../src/store/session-store.js";
+import type { SessionStore } from "../../src/store/session-store.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { testKeys } from "../support/test-keys.js";
 
@@ -22,7 +22,7 @@ const turn = (name: string) => [
 ];
 
 describe.each(["Redis", "memory"])("re-encryption in a store in %s", (kind) => {
-  let store: CompleteSessionStore;
+  let store: SessionStore;
   let keyPrefix: string;
   beforeEach(() => {
     keyPrefix = uniquePrefix();
@@ -123,7 +123,7 @@ describe.each(["Redis", "memory"])("re-encryption in a store in %s", (kind) => {
     const label = { title: "secret title", metadata: '{"a":"secret"}', listed: '{"a":"secret"}' };
     const first = sealedWith(testKeys("k1"));
     await first.append({ id: "s", owner: "ann", label }, { records: [], side: { set: { a: "b" } } });
-    const listed = async (from: CompleteSessionStore) => {
+    const listed = async (from: SessionStore) => {
       await from.lists.flush();
       return (await from.lists.list("ann", { limit: 5 })).sessions.map((session) => session.label);
     };

@@ -4,7 +4,7 @@ import type { Chunk } from "../../src/tool-loop/stored/reference-manager.js";
 import type { HistoryManagerOptions, ModelCallRequest } from "../../src/tool-loop/history-manager-options.js";
 import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
-import type { CompleteSessionStore } from "../../src/store/session-store.js";
+import type { SessionStore } from "../../src/store/session-store.js";
 import type { TokenCounter } from "../../src/tokens/token-counter.js";
 
 /**
@@ -29,7 +29,7 @@ export function characterCounter(onCount: (message: BaseMessage) => void = () =>
 
 /** One session and the store that its instances share. */
 export interface Session {
-  readonly store: CompleteSessionStore;
+  readonly store: SessionStore;
   readonly commands: string[];
   /** A manager as another process would make it. */
   instance(options?: Partial<HistoryManagerOptions>): HistoryManager;
@@ -37,7 +37,7 @@ export interface Session {
 }
 
 /** A session on a store of its own. */
-export function newSession(maxInputTokens = 100_000, given?: CompleteSessionStore): Session {
+export function newSession(maxInputTokens = 100_000, given?: SessionStore): Session {
   const commands: string[] = [];
   const store =
     given ??

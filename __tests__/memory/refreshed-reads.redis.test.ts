@@ -9,7 +9,6 @@ import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
 import { RedisToolInvocationHistory } from "../../src/tool-log/redis-tool-invocation-history.js";
 import { sessionKeys } from "../../src/redis/keys.js";
-import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
 import { startFaultProxy } from "../../testkit/proxies/fault-proxy.js";
 import { closeMemories, newMemory } from "../support/memories.js";
 import { ai, human } from "../support/messages.js";
@@ -161,8 +160,5 @@ describe("sessionTTL with refreshOnRead", () => {
     }
     const notBoolean = { seconds: 1, refreshOnRead: 1 as never };
     expect(() => new RedisChatMemory({ client, sessionTTL: notBoolean })).toThrow(refused("sessionTTL.refreshOnRead"));
-    const store = new InMemorySessionStore();
-    Object.defineProperty(store, "beside", { value: undefined });
-    expect(() => new RedisChatMemory({ store, ...longTtl })).toThrow(/needs a store with "beside"/);
   });
 });

@@ -1,6 +1,6 @@
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
 import { refreshedOnRead } from "../../src/store/refreshing-store.js";
-import type { CompleteSessionStore } from "../../src/store/session-store.js";
+import type { SessionStore } from "../../src/store/session-store.js";
 import { record, records } from "../../testing/session-store/store-case.js";
 
 const s = { id: "s" };
@@ -18,12 +18,12 @@ function refreshed(ttlMs = 60_000) {
     return true;
   });
   const pending = new Map<Promise<unknown>, string>();
-  const store = refreshedOnRead("The test", inner, { ttlMs, pending }) as CompleteSessionStore;
+  const store = refreshedOnRead(inner, { ttlMs, pending }) as SessionStore;
   return { store, extend, extensions, pending };
 }
 
 describe("a store whose reads extend the life of sessions", () => {
-  it.each<[string, (store: CompleteSessionStore) => unknown]>([
+  it.each<[string, (store: SessionStore) => unknown]>([
     ["readView", (store) => store.readView(s)],
     ["readLog", (store) => store.readLog(s)],
     ["readPage", (store) => store.beside.readPage(s, { limit: 1 })],

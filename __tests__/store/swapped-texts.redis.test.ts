@@ -1,7 +1,7 @@
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
 import { sessionKeys } from "../../src/redis/keys.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
-import type { CompleteSessionStore } from "../../src/store/session-store.js";
+import type { SessionStore } from "../../src/store/session-store.js";
 import { asRead, human, record, texts } from "../../testing/session-store/store-case.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 
@@ -13,14 +13,14 @@ const client = sharedClient();
 let keyPrefix: string;
 
 describe.each(["Redis", "memory"])("The texts of a session in %s", (kind) => {
-  let store: CompleteSessionStore;
+  let store: SessionStore;
   beforeEach(async () => {
     keyPrefix = uniquePrefix();
     store = kind === "Redis" ? new RedisSessionStore({ client, keyPrefix }) : new InMemorySessionStore();
     await store.append(session, { records: chat });
   });
 
-  async function swapped(request: Omit<Parameters<CompleteSessionStore["edits"]["swapRecords"]>[1], "epoch">) {
+  async function swapped(request: Omit<Parameters<SessionStore["edits"]["swapRecords"]>[1], "epoch">) {
     const { epoch } = await store.readView(session);
     return store.edits.swapRecords(session, { epoch, ...request });
   }

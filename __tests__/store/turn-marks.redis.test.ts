@@ -3,7 +3,7 @@ import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js
 import { idHash, sessionKeys } from "../../src/redis/keys.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import { asRead, forkOf } from "../../testing/session-store/store-case.js";
-import type { CompleteSessionStore } from "../../src/store/session-store.js";
+import type { SessionStore } from "../../src/store/session-store.js";
 import type { NewRecord } from "../../src/store/session-writes.js";
 import type { TurnRemainder } from "../../src/store/turns.js";
 import { propertyRuns } from "../support/property-runs.js";
@@ -19,23 +19,19 @@ function recordOf(turn: number, part: number): NewRecord {
 }
 
 /** Appends records to a turn that may have some already. */
-async function appendTurn(
-  store: CompleteSessionStore,
-  turn: number,
-  { count, done }: { count: number; done: boolean },
-) {
+async function appendTurn(store: SessionStore, turn: number, { count, done }: { count: number; done: boolean }) {
   const stored = (await store.beside.readTurn({ id: session }, nameOf(turn)))?.count ?? 0;
   const records = Array.from({ length: count }, (_, index) => recordOf(turn, stored + index));
   return store.append({ id: session }, { records, turn: { name: nameOf(turn), stored, done } });
 }
 
 /** Position and turn of each record. */
-async function positions(store: CompleteSessionStore) {
+async function positions(store: SessionStore) {
   const { records, from } = await store.readLog({ id: session });
   return records.map((record, index) => ({ name: identify(record).turn!.name, position: from + index }));
 }
 
-async function rewind(store: CompleteSessionStore, share: number) {
+async function rewind(store: SessionStore, share: number) {
   const view = await store.readView({ id: session });
   const to = view.base + Math.floor((view.next - view.base) * share);
   const all = await positions(store);
@@ -51,7 +47,7 @@ async function rewind(store: CompleteSessionStore, share: number) {
   return store.edits.rewind({ id: session }, { ...asRead(view), to, forget, turns });
 }
 
-async function discard(store: CompleteSessionStore, share: number) {
+async function discard(store: SessionStore, share: number) {
   const view = await store.readView({ id: session });
   const start = view.base + Math.floor((view.next - view.base) * share);
   const all = await positions(store);
@@ -62,7 +58,7 @@ async function discard(store: CompleteSessionStore, share: number) {
   return store.commitReduction({ id: session }, request);
 }
 
-type Command = (store: CompleteSessionStore) => Promise<unknown>;
+type Command = (store: SessionStore) => Promise<unknown>;
 
 const turns = 400;
 const command: fc.Arbitrary<Command> = fc.oneof(
@@ -113,7 +109,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
 describe("The marks of turns in Redis", () => {
   const client = sharedClient();
 
-  const marks = async (store: CompleteSessionStore) => {
+  const marks = async (store: SessionStore) => {
     const names = Array.from({ length: turns }, (_, turn) => nameOf(turn));
     const { turns: found } = await store.copies.readMarks({ id: session }, { turns: names });
     const seen = await Promise.all([0, 7, 90].map((turn) => store.readView({ id: session }, { turn: nameOf(turn) })));

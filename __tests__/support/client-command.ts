@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import type { SessionView } from "../../src/store/session-reads.js";
-import type { CompleteSessionStore } from "../../src/store/session-store.js";
+import type { SessionStore } from "../../src/store/session-store.js";
 import type { NewRecord } from "../../src/store/session-writes.js";
 import type { SessionHold, SessionRef } from "../../src/store/session-ref.js";
 import { identify } from "./store-commands.js";
 
 /** Stores on the same sessions, as several instances of an application have them, and what they were seen to answer. */
 export interface Clients {
-  readonly stores: readonly CompleteSessionStore[];
+  readonly stores: readonly SessionStore[];
   /** Views of each session, as they were read or as they came back. */
   readonly views: Map<string, SessionView[]>;
   readonly fences: SessionHold[];
@@ -24,9 +24,9 @@ export interface Clients {
 }
 
 /** One command of one client. */
-export type ClientCommand = (clients: Clients, store: CompleteSessionStore) => Promise<unknown>;
+export type ClientCommand = (clients: Clients, store: SessionStore) => Promise<unknown>;
 
-type Run<Options> = (clients: Clients, store: CompleteSessionStore, options: Options) => Promise<unknown>;
+type Run<Options> = (clients: Clients, store: SessionStore, options: Options) => Promise<unknown>;
 
 /** A command that a failing run shows by its name and options. */
 export function command<Options>(
@@ -70,7 +70,7 @@ export function called(id: string, whose: string | undefined): SessionRef {
 }
 
 /** Reads a session's view, and remembers it. */
-export async function look({ views }: Clients, store: CompleteSessionStore, id: string): Promise<SessionView> {
+export async function look({ views }: Clients, store: SessionStore, id: string): Promise<SessionView> {
   const view = await store.readView({ id });
   views.set(id, [...(views.get(id) ?? []), view]);
   return view;
@@ -79,7 +79,7 @@ export async function look({ views }: Clients, store: CompleteSessionStore, id: 
 /** Reads a session's view, and gives the one that was read so many reads before. */
 export async function lookBack(
   clients: Clients,
-  store: CompleteSessionStore,
+  store: SessionStore,
   { session: id, age }: { readonly session: string; readonly age: number },
 ): Promise<SessionView> {
   const view = await look(clients, store, id);

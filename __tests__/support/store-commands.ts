@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { createHash } from "node:crypto";
-import type { CompleteSessionStore } from "../../src/store/session-store.js";
+import type { SessionStore } from "../../src/store/session-store.js";
 import type { AppendRequest, IdentifiedRecord, NewRecord } from "../../src/store/session-writes.js";
 import type { SideChanges } from "../../src/store/side-fields.js";
 import type { SessionView } from "../../src/store/session-reads.js";
@@ -10,7 +10,7 @@ import type { TurnClaim, TurnRemainder } from "../../src/store/turns.js";
  * A store under random commands: what it was called, and the views that were read from it, as the other store's were.
  */
 export interface StoreUnderTest {
-  readonly store: CompleteSessionStore;
+  readonly store: SessionStore;
   readonly views: SessionView[];
   /**
    * Names of random tokens in the order in which they were first seen: stores that do the same give them the same

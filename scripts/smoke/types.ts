@@ -13,8 +13,7 @@ import {
   StoreError,
   type StoreErrorCode,
 } from "langchain-redis-memory";
-import { emptyView, type SessionStore } from "langchain-redis-memory/store";
-import { sessionStoreContract } from "langchain-redis-memory/testing";
+import type { SessionStore } from "langchain-redis-memory/store";
 
 /** The client; ioredis exports it by this name since 5.1 only. */
 type Redis = ReturnType<Cluster["nodes"]>[number];
@@ -48,13 +47,7 @@ export function codeOf(error: unknown): StoreErrorCode | string | undefined {
   return MemoryError.isInstance(error) ? error.code : undefined;
 }
 
-/** A store of one's own needs the core only; the rest is in groups, which may be missing. */
+/** The groups of a store are always there. */
 export async function leaseOf(store: SessionStore): Promise<string | undefined> {
-  return store.beside?.acquireLease({ id: "types" }, 1_000);
+  return store.beside.acquireLease({ id: "types" }, 1_000);
 }
-
-/** What a store returns for a session that does not exist. */
-export const nextOfNothing: number = emptyView().next;
-
-/** The suite that stores of users' own are held to. */
-export const contract: typeof sessionStoreContract = sessionStoreContract;

@@ -157,8 +157,8 @@ function isZodObject(value: unknown): boolean {
 
 /** Finds the run of a hook; opens it at its beginning and after an interrupt. */
 function runFinder(options: CheckedOptions) {
-  const { memory, persist, onAbort, promptCacheMarks, oneTurnAtATime } = options;
-  const holding = holdPolicy(owner, oneTurnAtATime, contextOf(memory)?.store);
+  const { persist, onAbort, promptCacheMarks, oneTurnAtATime } = options;
+  const holding = holdPolicy(oneTurnAtATime);
   const { profile: given } = options;
   const profile = given === undefined ? undefined : resolveProfileChoice(owner, given);
   const runs = new AgentRuns<AgentHooks>();

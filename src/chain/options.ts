@@ -1,6 +1,6 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import * as z from "zod/mini";
-import { type RedisChatMemory, contextOf } from "../memory/redis-chat-memory.js";
+import type { RedisChatMemory } from "../memory/redis-chat-memory.js";
 import { lazy, nonEmptyText, objectWith, parseOptions } from "../base/options.js";
 import type { BuiltInProfile } from "../structure/profiles/built-in-profiles.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";
@@ -89,11 +89,10 @@ const optionsSchema = lazy(() =>
  */
 export function chainOptions(options: WithRedisMemoryOptions, runnable: unknown) {
   const { profile, ...checked } = parseOptions("withRedisMemory", optionsSchema(), options);
-  const store = contextOf(checked.memory)?.store;
   return {
     ...checked,
     runnable,
-    holding: holdPolicy("withRedisMemory", checked.oneTurnAtATime, store),
+    holding: holdPolicy(checked.oneTurnAtATime),
     ...(profile !== undefined && { profile: resolveProfileChoice("withRedisMemory", profile) }),
   };
 }

@@ -55,7 +55,7 @@ export class RedisChatMemory implements AsyncDisposable {
    * @throws ConfigurationError `owner`, `title`, `metadata`.
    */
   history(sessionId: string, identity: HistoryIdentity = {}): RedisChatMessageHistory {
-    return new RedisChatMessageHistory(optionsFor(callerOf(sessionId, identity, this.#context), this.#context));
+    return new RedisChatMessageHistory(optionsFor(callerOf(sessionId, identity), this.#context));
   }
 
   /**
@@ -64,7 +64,7 @@ export class RedisChatMemory implements AsyncDisposable {
    * function, because it is called without its object.
    */
   readonly getMessageHistory = (sessionId: string, identity: HistoryIdentity = {}): RedisChatMessageHistory =>
-    new RunScopedHistory(optionsFor(callerOf(sessionId, identity, this.#context), this.#context));
+    new RunScopedHistory(optionsFor(callerOf(sessionId, identity), this.#context));
 
   /**
    * Runs a function under a hold, an exclusive lock on writing to the session, across all processes and in FIFO order.

@@ -155,7 +155,17 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
     return this.#session.transcript(options);
   }
 
-  /** Returns the last `count` rounds of the transcript, oldest first; reads only these. */
+  /**
+   * Returns the last `count` rounds of the transcript, oldest first; reads only these.
+   *
+   * @example
+   * import { RedisChatMemory } from "langchain-redis-memory";
+   *
+   * const memory = new RedisChatMemory({ url: "redis://localhost:6379" });
+   * const rounds = await memory.history("chat-7").getRounds(3);
+   * console.log(rounds.map(({ index, messages }) => `${index}: ${messages[0]!.text}`));
+   * await memory.close();
+   */
   getRounds(count: number): Promise<Round[]> {
     return this.#session.rounds(count);
   }

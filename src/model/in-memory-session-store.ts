@@ -18,7 +18,7 @@ import type { SessionLists } from "../store/lists.js";
 import { checkCommit, checkHoldRequest, checkPage, type SizeLimits } from "../store/request-checks.js";
 import type { SessionRef } from "../store/session-ref.js";
 import { sizeLimits } from "../store/size-limits.js";
-import type { CompleteSessionStore } from "../store/session-store.js";
+import type { SessionStore } from "../store/session-store.js";
 import type { AppendRequest, AppendResult, CommitRequest } from "../store/session-writes.js";
 import { appendTo } from "./append.js";
 import { InMemoryBeside, InMemoryLeases } from "./beside.js";
@@ -53,7 +53,7 @@ const schema = lazy(() =>
  *
  * Implements all of {@link SessionStore}, including expiry and limits. Sessions are lost when the process ends.
  */
-export class InMemorySessionStore implements CompleteSessionStore {
+export class InMemorySessionStore implements SessionStore {
   readonly #sessions: InMemorySessions;
   readonly limits: SizeLimits;
   readonly edits: SessionEdits;

@@ -24,7 +24,7 @@ import {
   type SessionView,
 } from "../store/session-reads.js";
 import type { SessionRef } from "../store/session-ref.js";
-import type { CompleteSessionStore } from "../store/session-store.js";
+import type { SessionStore } from "../store/session-store.js";
 import type { AppendRequest, AppendResult, CommitRequest } from "../store/session-writes.js";
 import {
   appendArguments,
@@ -73,7 +73,7 @@ export function wireOf(store: object): RedisWire | undefined {
  * Reads of a session of which a part was evicted or deleted return what is left, marked `damaged`; without `state`,
  * that is the whole log, from position 0, with epoch `""`. Writes to it are refused until `rebuild` or `clear`.
  */
-export class RedisSessionStore implements CompleteSessionStore {
+export class RedisSessionStore implements SessionStore {
   readonly #options: SchemaOutput<typeof redisStoreSchema>;
   readonly #connection: Connection;
   readonly #runner: ScriptRunner;

@@ -1,11 +1,11 @@
-import { storeWhenUsed, type StoreWith } from "../store/groups.js";
+import { storeWhenUsed } from "../store/groups.js";
 import type { SessionStore } from "../store/session-store.js";
 import type { KeyRing } from "./keys/key-ring.js";
 
 /** Parts of a sealed store, for re-encryption. */
 export interface SealedParts {
   /** The store underneath. */
-  readonly store: StoreWith<"edits">;
+  readonly store: SessionStore;
   readonly ring: KeyRing;
 }
 
@@ -15,10 +15,7 @@ export function sealedParts(store: SessionStore & { readonly sealed?: SealedPart
 }
 
 /** The sealed store around a store, whose code is loaded with the first call of one of its methods. */
-export function sealedWhenUsed<Store extends StoreWith<"edits">>(
-  inner: Store,
-  ring: KeyRing,
-): Store & { readonly sealed: SealedParts } {
+export function sealedWhenUsed(inner: SessionStore, ring: KeyRing): SessionStore & { readonly sealed: SealedParts } {
   const load = async () => (await import("./store.js")).sealedStore(inner, ring);
   return { ...storeWhenUsed(inner, load), sealed: { store: inner, ring } };
 }

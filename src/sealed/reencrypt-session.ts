@@ -6,19 +6,19 @@ import { ConfigurationError, RecordError } from "../base/errors.js";
 import type { RecordSwap, SwapPass } from "../store/edits.js";
 import { damaged, sessionLabel } from "../store/refusals.js";
 import type { SessionRef } from "../store/session-ref.js";
-import type { StoreWith } from "../store/groups.js";
 import type { IdentifyRecord } from "../store/session-writes.js";
 import { needsSeal, openLabel, sealLabel } from "./lists.js";
 import { sealRecord } from "./record.js";
 import { SealedWrites } from "./writes.js";
 import type { SessionOpener } from "./session-opener.js";
+import type { SessionStore } from "../store/session-store.js";
 
 /** Records that one script replaces; a server is busy with them for three milliseconds. */
 const pageLength = 100;
 /** A session to encrypt anew. */
 export interface Reencryption {
   /** The store underneath. */
-  readonly store: StoreWith<"edits">;
+  readonly store: SessionStore;
   readonly ring: KeyRing;
   readonly session: SessionRef;
   readonly identify: IdentifyRecord;
@@ -131,12 +131,12 @@ function replacedIn<Place>(texts: readonly (readonly [Place, string])[]): (reado
 
 /** Seals title and metadata anew, in the session and in its owner's list. */
 async function relabel({ store, session }: Reencryption, opener: SessionOpener, key: SessionKey) {
-  const details = await store.lists?.describe(session);
+  const details = await store.lists.describe(session);
   if (details === undefined || !needsSeal(key, details.label)) {
     return { sealed: 0, left: 0 };
   }
   const label = sealLabel(key, await openLabel(opener, details.label));
-  const changed = await store.lists!.relabel(session, { label, version: details.labelVersion });
+  const changed = await store.lists.relabel(session, { label, version: details.labelVersion });
   return changed === "changed" ? { sealed: 1, left: 0 } : { sealed: 0, left: 1 };
 }
 

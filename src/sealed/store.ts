@@ -1,7 +1,7 @@
-import { passedOn, type StoreWith } from "../store/groups.js";
+import { passedOn } from "../store/groups.js";
 import type { SessionEdits } from "../store/edits.js";
 import { checkSessionId, type SessionRef } from "../store/session-ref.js";
-import type { SessionStore, SessionStoreCore } from "../store/session-store.js";
+import type { SessionStoreCore } from "../store/session-store.js";
 import { sealField } from "./keys/field.js";
 import type { KeyRing } from "./keys/key-ring.js";
 import type { SealedParts } from "./loaded-store.js";
@@ -11,33 +11,30 @@ import { sealedCopies } from "./copies.js";
 import { sealedLists } from "./lists.js";
 import { SealedWrites } from "./writes.js";
 import { headField } from "./session-opener.js";
+import type { SessionStore } from "../store/session-store.js";
 
 /**
- * A store whose records, heads and side fields lie encrypted in the store underneath. It has the groups of that one,
- * and the same contract; limits of sizes count what is stored, which is about a seventh longer.
+ * A store whose records, heads and side fields lie encrypted in the store underneath, with the same contract; limits of
+ * sizes count what is stored, which is about a seventh longer.
  *
  * Every method throws EncryptionError `unknown_key` and `wrong_key`.
  */
-export function sealedStore<Store extends StoreWith<"edits">>(
-  inner: Store,
-  ring: KeyRing,
-): Store & { readonly sealed: SealedParts } {
+export function sealedStore(inner: SessionStore, ring: KeyRing): SessionStore & { readonly sealed: SealedParts } {
   const { limits, edits, beside, lists, copies } = inner;
   const writes = (session: SessionRef) => {
     checkSessionId(session.id);
     return new SealedWrites(ring, session);
   };
-  const store: SessionStore & { readonly sealed: SealedParts } = {
+  return {
     ...sealedCore(inner, writes),
-    ...(limits && { limits }),
-    ...(edits && { edits: sealedEdits(inner, edits, writes) }),
-    ...(beside && { beside: sealedBeside(beside, writes) }),
-    ...(lists && { lists: sealedLists(lists, ring) }),
-    ...(copies && { copies: sealedCopies(inner, copies, ring) }),
-    ...(inner.close && { close: () => inner.close!() }),
+    limits,
+    edits: sealedEdits(inner, edits, writes),
+    beside: sealedBeside(beside, writes),
+    lists: sealedLists(lists, ring),
+    copies: sealedCopies(inner, copies, ring),
+    close: () => inner.close(),
     sealed: { store: inner, ring },
   };
-  return store as Store & typeof store;
 }
 
 type Writes = (session: SessionRef) => SealedWrites;

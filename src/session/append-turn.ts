@@ -203,7 +203,7 @@ function tryAppend(
 ): "stale" | Promise<Written | "stale"> {
   const { ref, context } = session;
   const { store, clock } = context;
-  if (rest.cut !== undefined && (rest.messages.length === 0 || store.edits === undefined)) {
+  if (rest.cut !== undefined && rest.messages.length === 0) {
     return "stale";
   }
   let records: readonly NewRecord[] = [];
@@ -213,7 +213,7 @@ function tryAppend(
     return request;
   };
   const { cut } = rest;
-  const replace = (request: AppendRequest) => store.edits!.replaceTail(ref, { ...request, cut: cut! });
+  const replace = (request: AppendRequest) => store.edits.replaceTail(ref, { ...request, cut: cut! });
   const sent: Promise<AppendResult | "stale"> = cut === undefined ? write(make) : sendStamped(clock, make, replace);
   return sent.then((result) => (result === "stale" ? result : { result, records }));
 }
@@ -245,8 +245,8 @@ function requestOf(
   { options, limit }: Pick<AppendTry, "options" | "limit">,
 ): AppendRequest {
   const { turnId, expectedNext, side, turn } = options;
-  const { store, clock, tokenCounter, ttlMs } = context;
-  const name = turnId !== undefined && store.beside !== undefined ? turnNameOf(turnId) : undefined;
+  const { clock, tokenCounter, ttlMs } = context;
+  const name = turnId !== undefined ? turnNameOf(turnId) : undefined;
   const at = clock.now();
   const owner = ref.owner === undefined ? undefined : ownerMark(ref.owner);
   const meta = { at, turn: name, output: turn?.output, owner };

@@ -9,9 +9,7 @@ import { report } from "../base/events.js";
 import { loadedOnce } from "../base/loaded-once.js";
 import { lazy, nonEmptyText, nonNegativeInteger, parseOptions, positiveInteger } from "../base/options.js";
 import type { ReductionOutcome } from "../reducers/reduction-outcome.js";
-import { requireGroup } from "../store/groups.js";
 import { otherOwner } from "../store/refusals.js";
-import { lastRounds } from "../store/record-text.js";
 import type { HoldPlace, HoldRequest } from "../store/holds.js";
 import type { SessionHold, SessionRef } from "../store/session-ref.js";
 import type { SessionView, StoredRounds } from "../store/session-reads.js";
@@ -123,7 +121,7 @@ export class ConversationSession implements SessionOfMemory {
     if (this.#hold === undefined) {
       return store.clear(this.ref);
     }
-    const { beside } = requireGroup("clear()", store, "beside");
+    const { beside } = store;
     this.#hold = { ...this.#hold, epoch: await beside.restart(this.ref) };
   }
 
@@ -171,9 +169,6 @@ export class ConversationSession implements SessionOfMemory {
   async append(messages: readonly BaseMessage[], options?: AppendOptions): Promise<AppendOutcome> {
     const checked = options === undefined ? {} : checkedAppend(options);
     const { side } = checked;
-    if (side !== undefined) {
-      requireGroup('append() with "side"', this.context.store, "beside");
-    }
     const copied = side === undefined ? checked : { ...checked, side: copySide(side) };
     const { turn: ticket } = checked;
     const outcome = await this.#appendTurn(messages, { ...copied, turn: ticket?.settings } as TurnAppendOptions);
@@ -263,14 +258,13 @@ export class ConversationSession implements SessionOfMemory {
 
   /** Derives the index and state of the session from its log. */
   async rebuild(options: { readonly owner?: string } = {}): Promise<void> {
-    const store = requireGroup("rebuild()", this.context.store, "edits");
     const { owner } = parseOptions("rebuild", rebuildSchema(), options);
     const given = this.ref.owner === undefined && owner !== undefined;
     if (owner !== undefined && !given && owner !== this.ref.owner) {
       throw otherOwner(this.sessionId);
     }
     const ref = given ? { ...this.ref, owner } : this.ref;
-    await store.edits.rebuild(ref, (record) => identifyRecord(record), { assigns: given });
+    await this.context.store.edits.rebuild(ref, (record) => identifyRecord(record), { assigns: given });
     const { mendHead, reportUnopened } = await import("./mend-head.js");
     await mendHead(this);
     await reportUnopened(this);
@@ -288,8 +282,8 @@ export class ConversationSession implements SessionOfMemory {
       decodeEntries(wide.records, { ...this.#decodeOptions(), onEvent: undefined }, wide.from),
     );
     const late = new Set([...lacking].filter((name) => !unfound.has(name)));
-    for (const name of store.beside === undefined ? [] : unfound) {
-      const turn = lacking.has(name) ? await store.beside!.readTurn(this.ref, name) : undefined;
+    for (const name of unfound) {
+      const turn = lacking.has(name) ? await store.beside.readTurn(this.ref, name) : undefined;
       if (turn !== undefined && turn.first < from) {
         late.add(name);
       }
@@ -298,12 +292,7 @@ export class ConversationSession implements SessionOfMemory {
   }
 
   async #readRounds(count: number): Promise<StoredRounds> {
-    const { store } = this.context;
-    if (store.beside !== undefined) {
-      return store.beside.readRounds(this.ref, count);
-    }
-    const { records, base, damaged } = await store.readLog(this.ref);
-    return { ...lastRounds(records, { base, count }), damaged };
+    return this.context.store.beside.readRounds(this.ref, count);
   }
 
   #write(make: () => AppendRequest): Promise<AppendResult> {

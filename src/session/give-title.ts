@@ -6,8 +6,8 @@ import { keepFirstUnits } from "../base/graphemes.js";
 import { callWithin } from "../base/call-within.js";
 import { callsOf } from "../messages/calls.js";
 import { textOf } from "../messages/content.js";
-import type { StoreWith } from "../store/groups.js";
 import type { SessionDetails } from "../store/lists.js";
+import type { SessionStore } from "../store/session-store.js";
 import { labelOf, namesIn } from "./labels.js";
 import type { MemorySettings } from "./memory-context.js";
 import type { SessionOfMemory } from "./session-of-memory.js";
@@ -54,7 +54,7 @@ export async function giveTitle(
 }
 
 type TitleModel = NonNullable<MemorySettings["titles"]>;
-type TitledStore = StoreWith<"lists" | "beside">;
+type TitledStore = SessionStore;
 
 interface Place {
   readonly store: TitledStore;

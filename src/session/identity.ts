@@ -2,9 +2,7 @@ import * as z from "zod/mini";
 import { ConfigurationError } from "../base/errors.js";
 import { misspeltName, lazy, parseOptions, withoutUndefined } from "../base/options.js";
 import { labelOf, type SessionNames, type SessionMetadata } from "./labels.js";
-import { requireGroup } from "../store/groups.js";
 import type { SessionRef } from "../store/session-ref.js";
-import type { MemoryContext } from "./memory-context.js";
 
 /** Owner of a session, and the label of a new one. */
 export interface HistoryIdentity extends SessionNames {
@@ -29,13 +27,9 @@ const identitySchema = lazy(() =>
 /**
  * The reference to a session on behalf of one caller.
  *
- * @throws ConfigurationError naming the option, or `store` for a store without lists.
+ * @throws ConfigurationError naming the option.
  */
-export function callerOf(
-  sessionId: string,
-  identity: HistoryIdentity,
-  { store }: Pick<MemoryContext, "store">,
-): Omit<SessionRef, "hold"> {
+export function callerOf(sessionId: string, identity: HistoryIdentity): Omit<SessionRef, "hold"> {
   const checked = namesOnly(identity)
     ? identity
     : (parseOptions("history", identitySchema(), identity) as HistoryIdentity);
@@ -48,7 +42,6 @@ export function callerOf(
   }
   const label = labelOf("history", checked);
   const hasLabel = Object.keys(label).length > 0;
-  requireGroup('history() with "owner", "title" or "metadata"', store, "lists");
   return { id: sessionId, ...(owner !== undefined && { owner }), ...(hasLabel && { label }) };
 }
 

@@ -12,7 +12,6 @@ import {
   parseOptions,
   positiveInteger,
   timeToLive,
-  type SchemaOutput,
   type TTL,
 } from "../base/options.js";
 import type { BuiltInProfile } from "../structure/profiles/built-in-profiles.js";
@@ -25,7 +24,6 @@ import type { SummaryModel } from "../reducers/summary/summarizer.js";
 import type { ReduceWhen } from "../reducers/reduce-when.js";
 import { openStore, storeFields, type StoreSettings, type StoreSource } from "./open-store.js";
 import type { ExactlyOne } from "../redis/store-options.js";
-import { requireGroup } from "../store/groups.js";
 import type { DiscardedIds } from "../store/session-writes.js";
 import { refreshedOnRead } from "../store/refreshing-store.js";
 import type { SessionStore } from "../store/session-store.js";
@@ -291,9 +289,8 @@ export function createMemoryContext(owner: keyof typeof schemas, options: RedisC
   const opened = openStore(owner, options);
   const { ownsStore } = opened;
   const store = sessionTTL?.refreshOnRead
-    ? refreshedOnRead(owner, opened.store, { ttlMs: sessionTTL.ms, pending })
+    ? refreshedOnRead(opened.store, { ttlMs: sessionTTL.ms, pending })
     : opened.store;
-  requireGroups(owner, store, checked);
   const resolved = reducer === undefined || reducer === "none" ? undefined : asReducer(reducer);
   const tokenCounter = checked.tokenCounter ?? resolved?.tokenCounter;
   return {
@@ -314,22 +311,6 @@ export function createMemoryContext(owner: keyof typeof schemas, options: RedisC
     forms: checked.beforeStore && new StoredForms(checked.beforeStore),
     onClose: new Set(),
   };
-}
-
-/** Refuses options for which the store lacks methods. */
-function requireGroups(
-  owner: string,
-  store: SessionStore,
-  { onDamage, trackUsage, titles }: SchemaOutput<typeof schemas.RedisChatMemory>,
-): void {
-  const needs = [
-    { option: 'onDamage "rebuild"', isSet: onDamage.onDamage === "rebuild", groups: ["edits"] },
-    { option: "trackUsage", isSet: trackUsage, groups: ["lists"] },
-    { option: "titles", isSet: titles !== undefined, groups: ["lists", "beside"] },
-  ] as const;
-  for (const { option, groups } of needs.filter(({ isSet }) => isSet)) {
-    groups.forEach((group) => requireGroup(`${owner}: ${option}`, store, group));
-  }
 }
 
 /** The given reducer, if it knows windows; where none is given, one with default options. */
@@ -357,5 +338,5 @@ export async function drainContext(context: MemoryContext): Promise<void> {
   } finally {
     clearInterval(awake);
   }
-  await context.store.lists?.flush();
+  await context.store.lists.flush();
 }

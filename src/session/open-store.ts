@@ -4,7 +4,7 @@ import { KeyRing } from "../sealed/keys/key-ring.js";
 import { ConfigurationError } from "../base/errors.js";
 import type { MemoryEventHandler } from "../base/events.js";
 import { anyFunction, lazy, objectOf, withoutUndefined } from "../base/options.js";
-import { checkSessionStore, requireGroup } from "../store/groups.js";
+import { checkSessionStore } from "../store/groups.js";
 import { sealedWhenUsed } from "../sealed/loaded-store.js";
 import type { SessionStore } from "../store/session-store.js";
 import { RedisSessionStore } from "../redis-store/redis-session-store.js";
@@ -19,13 +19,13 @@ import {
 
 /** Store of the sessions. */
 export interface StoreSource extends ConnectionSource {
-  /** A store of your own or an `InMemorySessionStore`, in place of a connection. It is never closed. */
+  /** A `RedisSessionStore` or an `InMemorySessionStore`, in place of a connection. It is never closed. */
   readonly store?: SessionStore;
 }
 
 /** Settings of the store. */
 export interface StoreSettings {
-  /** Keys, time and size on Redis; a `store` of your own takes these itself. */
+  /** Keys, time and size on Redis; a given `store` takes these itself. */
   readonly redis?: RedisStoreSettings;
   /**
    * Encrypts messages, summaries and side data with AES-256-GCM before they leave the process. Ids, owners, times,
@@ -70,8 +70,7 @@ export function openStore(owner: string, options: StoreOptions): OpenedStore {
   }
   checkEncryption(owner, encryption);
   const { store, ownsStore } = openPlainStore(owner, options);
-  const inner = requireGroup(`${owner}: encryption`, store, "edits");
-  return { store: sealedWhenUsed(inner, KeyRing.of(encryption)), ownsStore };
+  return { store: sealedWhenUsed(store, KeyRing.of(encryption)), ownsStore };
 }
 
 function openPlainStore(owner: string, options: StoreOptions): OpenedStore {

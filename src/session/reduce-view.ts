@@ -85,12 +85,11 @@ export async function reduceAfterWrite(
 }
 
 /**
- * Runs a reduction. If it costs money, only the process with the session's lease runs it; on a store without leases
- * every process may, and one commit wins.
+ * Runs a reduction. If it costs money, only the process with the session's lease runs it.
  */
 export async function underLease<T>({ ref, context }: SessionOfMemory, reduce: () => Promise<T>): Promise<T | "taken"> {
   const { store, reducer } = context;
-  if (!reducer!.requiresLease || store.beside === undefined) {
+  if (!reducer!.requiresLease) {
     return reduce();
   }
   const lease = await store.beside.acquireLease(ref, reducer!.leaseMs);

@@ -3,7 +3,6 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { identifyRecord, lastIdOf, messageIdOf } from "../codec/message-ids.js";
 import { metaOf } from "../codec/decode-record.js";
 import { ConfigurationError, ConflictError } from "../base/errors.js";
-import { requireGroup } from "../store/groups.js";
 import { keptChanging, positionConflict } from "../store/refusals.js";
 import type { StoredPage } from "../store/session-pages.js";
 import type { RewindRequest } from "../store/session-writes.js";
@@ -34,8 +33,7 @@ export async function replaceFrom(replacement: Replacement): Promise<AppendOutco
   const { session, messageId, options, write } = replacement;
   const { sessionId, ref, context } = session;
   const { expectedNext, ...rest } = options;
-  const { beside } = requireGroup("replaceFrom()", context.store, "beside");
-  requireGroup("replaceFrom()", context.store, "edits");
+  const { beside } = context.store;
   if (replacement.messages.length === 0) {
     throw new ConfigurationError("messages", "replaceFrom: give at least one message; rewind() only removes messages.");
   }
@@ -78,7 +76,7 @@ async function repetition({ session, messageId, messages, options }: Replacement
     messageIdOf(message, { index, ...(turnId !== undefined && { turnId }) }),
   );
   const first = ids[0];
-  const { beside } = requireGroup("replaceFrom()", context.store, "beside");
+  const { beside } = context.store;
   const page = first === undefined ? undefined : await beside.readPage(ref, { since: first, limit: ids.length });
   const stored = page?.records.map((record) => identifyRecord(record)?.id);
   if (page !== undefined && page.to === page.next && ids.every((id, index) => stored?.[index] === id)) {

@@ -2,7 +2,6 @@ import { maxTries } from "../base/tries.js";
 import { identifyRecord, lastIdOf } from "../codec/message-ids.js";
 import { metaOf } from "../codec/decode-record.js";
 import { ConfigurationError, ConflictError } from "../base/errors.js";
-import { requireGroup } from "../store/groups.js";
 import { keptChanging } from "../store/refusals.js";
 import type { LogPage } from "../store/session-reads.js";
 import type { TurnRemainder } from "../store/turns.js";
@@ -18,7 +17,7 @@ export async function rewindTo({ sessionId, ref, context }: SessionOfMemory, mes
   if (typeof messageId !== "string" || messageId === "") {
     throw new ConfigurationError("messageId", 'rewind(): "messageId" must be a non-empty string.');
   }
-  const store = requireGroup("rewind()", context.store, "edits");
+  const store = context.store;
   let last: { readonly epoch: string; readonly to: number } | undefined;
   for (let attempt = 1; attempt <= maxTries.edit; attempt += 1) {
     const { epoch, rev, next } = await store.readView(ref);

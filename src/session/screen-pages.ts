@@ -4,7 +4,6 @@ import { metaOf } from "../codec/decode-record.js";
 import { ConfigurationError, ConflictError } from "../base/errors.js";
 import { report } from "../base/events.js";
 import { lazy, nonEmptyText, nonNegativeInteger, parseOptions, positiveInteger } from "../base/options.js";
-import { requireGroup } from "../store/groups.js";
 import type { StoredPage, StoredReduction } from "../store/session-pages.js";
 import { headIds } from "./head-ids.js";
 import type { SessionOfMemory } from "./session-of-memory.js";
@@ -117,14 +116,13 @@ export async function readMessagePage(
 ): Promise<MessagePage> {
   const { store, onEvent, strict } = context;
   const checked = parseOptions("getPage", schema(), options);
-  const { beside } = requireGroup("getPage()", store, "beside");
   const { before, after, around, limit } = checked;
   const places = [before, after, around].filter((place) => place !== undefined);
   if (places.length > 1) {
     const message = 'getPage: give at most one of "before", "after" and "around".';
     throw new ConfigurationError(after === undefined ? "around" : "after", message);
   }
-  const page = await beside.readPage(ref, {
+  const page = await store.beside.readPage(ref, {
     limit,
     ...(before !== undefined && { before: before ?? inFrontOfAll }),
     ...(after !== undefined && { after: after ?? behindAll }),
@@ -150,8 +148,7 @@ export async function readMessagePage(
 
 /** Reads the statistics of a session. One round trip. */
 export async function readHistoryStats({ sessionId, ref, context }: SessionOfMemory): Promise<HistoryStats> {
-  const { beside } = requireGroup("stats()", context.store, "beside");
-  const stats = await beside.readStats(ref);
+  const stats = await context.store.beside.readStats(ref);
   if (stats === undefined) {
     return { messages: 0, rounds: 0, view: { messages: 0 }, reductions: 0 };
   }
@@ -171,8 +168,7 @@ export async function readHistoryStats({ sessionId, ref, context }: SessionOfMem
 
 /** The last reductions of a session, oldest first. One round trip. */
 export async function readLastReductions({ ref, context }: SessionOfMemory): Promise<StoredReduction[]> {
-  const { beside } = requireGroup("getReductions()", context.store, "beside");
-  return [...(await beside.readReductions(ref))];
+  return [...(await context.store.beside.readReductions(ref))];
 }
 
 function edgesOf({ base, from, to, next }: StoredPage): Omit<MessagePage, "items"> {

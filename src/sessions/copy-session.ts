@@ -2,11 +2,11 @@ import { shortHash } from "../base/ids.js";
 import { maxTries } from "../base/tries.js";
 import type { CopiedRecord, CopiedTurn, CopyPage, CreatedSession, NewState, WholeState } from "../store/copies.js";
 import { anyDigest } from "../store/session-writes.js";
-import type { StoreWith } from "../store/groups.js";
 import { alreadyExists, damaged, keptChanging, positionConflict, refuseDiscarded } from "../store/refusals.js";
 import { checkOptional, notNegative, positive } from "../store/request-checks.js";
 import { checkSessionId, type SessionRef } from "../store/session-ref.js";
 import { LogReader, refuseSealedState } from "./read-log.js";
+import type { SessionStore } from "../store/session-store.js";
 
 /** Source, range and target of a copy. Tokens of the view, fences, reductions and usage are not copied. */
 export interface CopyRequest {
@@ -35,10 +35,7 @@ export interface CopyRequest {
  * (`at` is behind the end, or among discarded messages), `stale` (others kept removing records); StoreError `damaged`,
  * and `erased` if the new id was erased a short time ago.
  */
-export async function copySession(
-  store: StoreWith<"copies">,
-  request: CopyRequest,
-): Promise<CreatedSession | undefined> {
+export async function copySession(store: SessionStore, request: CopyRequest): Promise<CreatedSession | undefined> {
   checkCopy(request);
   const { session, target, ttlMs } = request;
   for (let tries = 1; tries <= maxTries.edit; tries += 1) {
@@ -90,13 +87,13 @@ function refuseUnread({ session: { id } }: CopyRequest, source: WholeState): voi
 
 /** A copy under way, with its source as first read. */
 class SessionCopy {
-  readonly #store: StoreWith<"copies">;
+  readonly #store: SessionStore;
   readonly #request: CopyRequest;
   readonly #source: WholeState;
   /** False for a copy that ends before the first remaining record, and so contains nothing of the log. */
   readonly #hasLog: boolean;
 
-  constructor(store: StoreWith<"copies">, request: CopyRequest, source: WholeState) {
+  constructor(store: SessionStore, request: CopyRequest, source: WholeState) {
     this.#store = store;
     this.#request = request;
     this.#source = source;

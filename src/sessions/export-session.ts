@@ -1,7 +1,6 @@
 import { decodeHead, encodeHead } from "../codec/head.js";
 import { metaOf } from "../codec/decode-record.js";
 import { ConflictError, type MemoryError } from "../base/errors.js";
-import type { StoreWith } from "../store/groups.js";
 import { sessionLabel } from "../store/refusals.js";
 import { beginsRound } from "../store/record-text.js";
 import type { SessionLists } from "../store/lists.js";
@@ -11,10 +10,11 @@ import { namesIn } from "../session/labels.js";
 import { LogReader, refuseSealedState } from "./read-log.js";
 import { concernsOneSession, leaveOut, type ProblemListeners } from "./problems.js";
 import { valueIn } from "../messages/values.js";
+import type { SessionStore } from "../store/session-store.js";
 
 /** A session to export. */
 interface Source {
-  readonly store: StoreWith<"copies">;
+  readonly store: SessionStore;
   readonly session: SessionRef;
 }
 
@@ -25,7 +25,7 @@ interface Source {
  *
  * @throws ConflictError `stale` if records of the snapshot were removed meanwhile.
  */
-export async function* exportSession(store: StoreWith<"copies">, session: SessionRef): AsyncGenerator<string> {
+export async function* exportSession(store: SessionStore, session: SessionRef): AsyncGenerator<string> {
   const { id: sessionId } = session;
   const found = await store.copies.read(session);
   if (found === undefined) {
@@ -59,7 +59,7 @@ export async function* exportSession(store: StoreWith<"copies">, session: Sessio
 /** Sessions of an owner to export. */
 export interface OwnerExport extends ProblemListeners {
   readonly lists: SessionLists;
-  readonly store: StoreWith<"copies">;
+  readonly store: SessionStore;
   readonly owner: string;
 }
 

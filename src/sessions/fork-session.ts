@@ -4,7 +4,6 @@ import { lazy, nonEmptyText, nonNegativeInteger, parseOptions } from "../base/op
 import { identifyRecord } from "../codec/message-ids.js";
 import { headIds } from "../session/head-ids.js";
 import type { SessionOfMemory } from "../session/session-of-memory.js";
-import { requireGroup } from "../store/groups.js";
 import { withOwnerMark } from "../store/record-text.js";
 import type { SessionRef } from "../store/session-ref.js";
 import { copySession } from "./copy-session.js";
@@ -41,7 +40,6 @@ export async function forkSession(
   options: ForkOptions,
 ): Promise<void> {
   const { at, owner, title } = parseOptions("fork", schema(), options);
-  const store = requireGroup("fork()", context.store, "copies");
   if (typeof newSessionId !== "string" || newSessionId === "") {
     throw new ConfigurationError("newSessionId", "fork: the new session's id must be a non-empty string.");
   }
@@ -50,7 +48,7 @@ export async function forkSession(
     ...(owner !== undefined && { owner }),
     ...(title !== undefined && { label: { title } }),
   };
-  const forked = await copySession(store, {
+  const forked = await copySession(context.store, {
     session: ref,
     target,
     ...(at !== undefined && { at }),

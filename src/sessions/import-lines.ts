@@ -1,9 +1,9 @@
 import * as z from "zod/mini";
 import { ConfigurationError, type MemoryError } from "../base/errors.js";
 import { anyFunction, lazy, parseOptions, positiveInteger } from "../base/options.js";
-import type { StoreWith } from "../store/groups.js";
 import { sealedParts } from "../sealed/loaded-store.js";
 import { importSessions } from "./import-sessions.js";
+import type { SessionStore } from "../store/session-store.js";
 
 /** A session of an export that could not be imported. */
 export interface SessionImportProblem {
@@ -69,13 +69,13 @@ const schema = lazy(() =>
 );
 
 /** `seal` for a memory that encrypts, else `keep`. */
-async function defaultEncryption(store: StoreWith<"copies">): Promise<"keep" | "seal"> {
+async function defaultEncryption(store: SessionStore): Promise<"keep" | "seal"> {
   return (await sealedParts(store)?.ring.current("")) === undefined ? "keep" : "seal";
 }
 
 /** Imports the sessions of an export; see `memory.sessions.import`. */
 export async function importLines(
-  store: StoreWith<"copies">,
+  store: SessionStore,
   lines: AsyncIterable<string> | Iterable<string>,
   options: SessionImportOptions,
 ): Promise<SessionImportSummary> {

@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from "node:util";
 import { identifyRecord } from "../codec/message-ids.js";
 import { ConfigurationError, ConflictError, EncryptionError, MemoryError } from "../base/errors.js";
-import type { StoreWith } from "../store/groups.js";
 import { sessionLabel, transferLost } from "../store/refusals.js";
 import type { CopiedRecord, CopiedTurn, CopyPage } from "../store/copies.js";
 import { exportSession } from "./export-session.js";
 import { sealedParts } from "../sealed/loaded-store.js";
 import { BrokenOff, LineReader } from "./line-reader.js";
 import { badLine, fieldsOf, parseLine, requireText, StateLines, type ExportLine } from "./lines.js";
+import type { SessionStore } from "../store/session-store.js";
 
 const pageRecords = 500;
 const pageBytes = 1_000_000;
@@ -45,7 +45,7 @@ export interface ImportSetting {
  *   outcome.
  */
 export async function* importSessions(
-  store: StoreWith<"copies">,
+  store: SessionStore,
   lines: AsyncIterable<string> | Iterable<string>,
   setting: ImportSetting,
 ): AsyncGenerator<SessionImport> {
@@ -79,7 +79,7 @@ export async function* importSessions(
 }
 
 interface Import {
-  readonly store: StoreWith<"copies">;
+  readonly store: SessionStore;
   readonly reader: LineReader;
   readonly setting: ImportSetting;
 }
@@ -122,11 +122,7 @@ async function importSession(
 }
 
 /** Store that creates the session: sealed with the current key, or plain. */
-async function targetFor(
-  store: StoreWith<"copies">,
-  { sessionId, wasSealed }: StateLines,
-  { encryption }: ImportSetting,
-) {
+async function targetFor(store: SessionStore, { sessionId, wasSealed }: StateLines, { encryption }: ImportSetting) {
   const parts = sealedParts(store);
   const seals = encryption === "seal" || (encryption === "keep" && wasSealed);
   if (seals && (await parts?.ring.current(sessionId)) === undefined) {

@@ -4,8 +4,7 @@ import { ConflictError } from "../base/errors.js";
 import type { MemoryEventHandler } from "../base/events.js";
 import { loadedOnce } from "../base/loaded-once.js";
 import { anyFunction, lazy, parseOptions, positiveInteger, withoutUndefined } from "../base/options.js";
-import { requireGroup } from "../store/groups.js";
-import { maxListLimit, type ListsProgress, type SessionAccess, type SessionLists } from "../store/lists.js";
+import { maxListLimit, type ListsProgress, type SessionAccess } from "../store/lists.js";
 import type { SessionStore } from "../store/session-store.js";
 import type { ReencryptProgress } from "./reencrypt-sessions.js";
 import type { SessionImportOptions, SessionImportSummary } from "./import-lines.js";
@@ -79,7 +78,7 @@ export class MemorySessions {
       return { sessions: [], next: null };
     }
     const before = cursor === undefined ? undefined : placeIn(cursor);
-    const page = await this.#lists("list").list(owner, withoutUndefined({ limit, before, verify }));
+    const page = await this.#store.lists.list(owner, withoutUndefined({ limit, before, verify }));
     const next = page.next === undefined ? null : cursorText(page.next);
     return { sessions: page.sessions.map(listedSession), next };
   }
@@ -96,17 +95,15 @@ export class MemorySessions {
    * @throws ConfigurationError, also for an `owner` that is given as undefined; StoreError.
    */
   async search(options: SessionSearchOptions): Promise<SessionSearch> {
-    const { lists } = requireGroup("sessions.search()", this.#store, "lists");
-    const { beside } = requireGroup("sessions.search()", this.#store, "beside");
     const { searchSessions } = await import("./search-sessions.js");
-    return searchSessions({ lists, beside }, options, this.#onEvent);
+    return searchSessions(this.#store, options, this.#onEvent);
   }
 
   /** Returns the number of an owner's sessions. One round trip. */
   async count(options: Pick<SessionListOptions, "owner">): Promise<number> {
     const { owner } = parseOptions("sessions.count", accessSchema(), options);
     checkOwnerName("sessions.count", owner);
-    return this.#lists("count").count(owner);
+    return this.#store.lists.count(owner);
   }
 
   /**
@@ -115,7 +112,7 @@ export class MemorySessions {
    * @throws EncryptionError if title or metadata are encrypted with a key that this process lacks.
    */
   async get(sessionId: string, options: SessionAccess = {}): Promise<StoredSession | undefined> {
-    const details = await this.#lists("get").describe({ id: sessionId, ...accessOf("sessions.get", options) });
+    const details = await this.#store.lists.describe({ id: sessionId, ...accessOf("sessions.get", options) });
     if (details === undefined) {
       return undefined;
     }
@@ -137,7 +134,7 @@ export class MemorySessions {
     options: SessionAccess = {},
   ): Promise<StoredSession | undefined> {
     const session = { id: sessionId, ...accessOf("sessions.update", options) };
-    const lists = this.#lists("update");
+    const lists = this.#store.lists;
     const { title, metadata = {} } = parseOptions("sessions.update", changesSchema(), changes) as SessionNames;
     labelOf("sessions.update", withoutUndefined({ title, metadata: withoutUndefined(metadata) }));
     for (let attempt = 1; attempt <= maxTries.write; attempt += 1) {
@@ -171,7 +168,7 @@ export class MemorySessions {
   ): Promise<boolean> {
     const { owner, guardMs } = parseOptions("sessions.delete", erasureSchema(), options);
     const access = accessOf("sessions.delete", owner === undefined ? {} : { owner });
-    return this.#lists("delete").erase({ id: sessionId, ...access }, { guardMs });
+    return this.#store.lists.erase({ id: sessionId, ...access }, { guardMs });
   }
 
   /**
@@ -182,7 +179,7 @@ export class MemorySessions {
   async deleteOwner(owner: string, options: SessionErasureOptions = {}): Promise<number> {
     checkOwnerName("sessions.deleteOwner", owner);
     const { guardMs, onProgress } = parseOptions("sessions.deleteOwner", erasureSchema(), options);
-    return this.#lists("deleteOwner").eraseOwner(owner, { guardMs, ...(onProgress && { onProgress }) });
+    return this.#store.lists.eraseOwner(owner, { guardMs, ...(onProgress && { onProgress }) });
   }
 
   /**
@@ -193,8 +190,7 @@ export class MemorySessions {
    */
   export(sessionId: string, options: SessionAccess = {}): AsyncIterable<string> {
     const session = { id: sessionId, ...accessOf("sessions.export", options) };
-    const store = requireGroup("sessions.export()", this.#store, "copies");
-    return linesOf(async () => (await exporting()).exportSession(store, session));
+    return linesOf(async () => (await exporting()).exportSession(this.#store, session));
   }
 
   /**
@@ -206,8 +202,7 @@ export class MemorySessions {
   exportOwner(owner: string, options: OwnerExportOptions = {}): AsyncIterable<string> {
     checkOwnerName("sessions.exportOwner", owner);
     const { onProblem } = parseOptions("sessions.exportOwner", ownerExportSchema(), options);
-    const store = requireGroup("sessions.exportOwner()", this.#store, "copies");
-    const lists = this.#lists("exportOwner");
+    const [store, { lists }] = [this.#store, this.#store];
     const wanted = { lists, store, owner, onProblem, onEvent: this.#onEvent };
     return linesOf(async () => (await exporting()).exportOwnerSessions(wanted));
   }
@@ -225,9 +220,8 @@ export class MemorySessions {
     lines: AsyncIterable<string> | Iterable<string>,
     options: SessionImportOptions = {},
   ): Promise<SessionImportSummary> {
-    const store = requireGroup("sessions.import()", this.#store, "copies");
     const { importLines } = await import("./import-lines.js");
-    return importLines(store, lines, options);
+    return importLines(this.#store, lines, options);
   }
 
   /**
@@ -237,7 +231,7 @@ export class MemorySessions {
   async reindex(options: ReindexOptions = {}): Promise<number> {
     const { onProgress, onProblem } = parseOptions("sessions.reindex", batchSchema<ListsProgress>(), options);
     const listeners = { onProblem, onEvent: this.#onEvent };
-    return this.#lists("reindex").reindex({
+    return this.#store.lists.reindex({
       onProgress,
       onProblem: (problem) => leaveOut(listeners, { operation: "reindex", ...problem }),
     });
@@ -254,14 +248,10 @@ export class MemorySessions {
   async reencrypt(options: ReencryptOptions = {}): Promise<ReencryptProgress> {
     const schema = batchSchema<ReencryptProgress>();
     const { onProgress, onProblem } = parseOptions("sessions.reencrypt", schema, options);
-    const lists = this.#lists("reencrypt");
+    const lists = this.#store.lists;
     const listeners = { onProblem, onEvent: this.#onEvent };
     const { reencryptSessions } = await import("./reencrypt-sessions.js");
     return reencryptSessions(this.#store, { sessionIds: lists.scan(), onProgress, ...listeners });
-  }
-
-  #lists(method: string): SessionLists {
-    return requireGroup(`sessions.${method}()`, this.#store, "lists").lists;
   }
 }
 

@@ -6,7 +6,6 @@ import { decodeRecord, metaOf } from "../codec/decode-record.js";
 import { textOf } from "../messages/content.js";
 import { refuseLocked } from "../session/labels.js";
 import { parseSealed } from "../sealed/keys/header.js";
-import type { StoreWith } from "../store/groups.js";
 import type { SessionDetails, SessionSummary } from "../store/lists.js";
 import type { StoredPage } from "../store/session-pages.js";
 import { concernsOneSession, leaveOut } from "./problems.js";
@@ -23,6 +22,7 @@ import {
 } from "./search-requests.js";
 import { storedSession } from "./stored-sessions.js";
 import { foldedText, textFilter } from "./text-filter.js";
+import type { SessionStore } from "../store/session-store.js";
 
 /** Sessions of a page of a list, and of those of all owners that are read together. */
 const listPage = 200;
@@ -32,7 +32,7 @@ const sortedSessions = 10_000;
 const readAhead = 8;
 const pageMessages = 100;
 
-type SearchedStore = Pick<StoreWith<"lists" | "beside">, "lists" | "beside">;
+type SearchedStore = Pick<SessionStore, "lists" | "beside">;
 
 /** Sessions in the order of the search, each with its place. */
 interface Batch {

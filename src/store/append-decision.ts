@@ -7,7 +7,7 @@ import {
   type RecordIdentity,
   type ReplaceTailRequest,
 } from "./session-writes.js";
-import { contentConflict, positionConflict, refuseFenced } from "./refusals.js";
+import { contentConflict, positionConflict } from "./refusals.js";
 import type { SessionRef } from "./session-ref.js";
 
 /** A valid request to append, each id once. */
@@ -110,17 +110,6 @@ function withoutRepetitions(sessionId: string, request: AppendRequest): AppendPl
     }
   }
   return plan;
-}
-
-/**
- * Decides what an append adds to a session, which is undefined if it does not exist yet. Changes nothing.
- *
- * @throws ConflictError `epoch`, `fenced`, `position` or `content`.
- */
-export function decideAppend(append: PlannedAppend, target: AppendTarget | undefined): AppendDecision {
-  refuseFenced({ ...append.session, hold: heldAs(append, target) }, target);
-  refuseOtherPosition(append, target);
-  return decideRecords(append, target);
 }
 
 /**

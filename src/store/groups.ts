@@ -1,21 +1,11 @@
 import { ConfigurationError } from "../base/errors.js";
 import { loadedOnce } from "../base/loaded-once.js";
 import type { SessionRef } from "./session-ref.js";
-import type { SessionStore, SessionStoreCore, SessionStoreGroups } from "./session-store.js";
+import type { SessionStoreCore, SessionStoreGroups } from "./session-store.js";
+import type { SessionStore } from "./session-store.js";
 
-/**
- * The name of an optional group of methods of a store.
- * @example
- * import { InMemorySessionStore, type StoreGroup } from "langchain-redis-memory/store";
- *
- * const store = new InMemorySessionStore();
- * const groups: readonly StoreGroup[] = ["edits", "beside", "lists", "copies"];
- * console.log(groups.every((group) => store[group] !== undefined)); // true
- */
+/** The name of a group of methods of a store. */
 export type StoreGroup = keyof SessionStoreGroups;
-
-/** A store that has a group. */
-export type StoreWith<G extends StoreGroup> = SessionStore & Pick<SessionStoreGroups, G>;
 
 /** The methods of an interface; true for those whose first argument is a session. `iterates`: returns no promise. */
 type MethodsOf<T> = Readonly<Record<keyof T, boolean | "iterates">>;
@@ -68,20 +58,7 @@ const groupMethods: { readonly [G in StoreGroup]: MethodsOf<SessionStoreGroups[G
   copies: { read: true, readMarks: true, create: true },
 };
 
-/** Every group. */
-export const storeGroups = Object.keys(groupMethods) as readonly StoreGroup[];
-
-/**
- * Returns the store, typed as one with the group.
- *
- * @throws ConfigurationError `store`; `user` names the feature that needs the group.
- */
-export function requireGroup<G extends StoreGroup>(user: string, store: SessionStore, group: G): StoreWith<G> {
-  if (store[group] === undefined) {
-    throw new ConfigurationError("store", `${user} needs a store with "${group}"; the store in use has none.`);
-  }
-  return store as StoreWith<G>;
-}
+const storeGroups = Object.keys(groupMethods) as readonly StoreGroup[];
 
 /** The methods of a group, bound to their object, for a wrapper that passes them on unchanged. */
 export function passedOn<G extends StoreGroup>(group: G, methods: SessionStoreGroups[G]): SessionStoreGroups[G] {
@@ -96,26 +73,17 @@ export function groupWhenUsed<G extends StoreGroup>(
   return whenUsed(groupMethods[group], loadedOnce(load));
 }
 
-/** A store with the groups of `like` whose code is loaded with the first call of a method. */
-export function storeWhenUsed<Store extends SessionStore>(like: Store, load: () => Promise<Store>): Store {
-  const given: SessionStore = like;
-  const loaded = loadedOnce<SessionStore>(load);
-  const groups = groupsOf(given, (_, group) => {
-    return whenUsed<object>(groupMethods[group], async () => (await loaded())[group]!);
-  });
-  const store: SessionStore = {
-    ...whenUsed<SessionStoreCore>(coreMethods, loaded),
-    ...groups,
-    ...(given.limits && { limits: given.limits }),
-    ...(given.close && { close: () => given.close!() }),
-  };
-  return store as Store;
+/** A store with the limits of `like` whose code is loaded with the first call of a method. */
+export function storeWhenUsed(like: SessionStore, load: () => Promise<SessionStore>): SessionStore {
+  const loaded = loadedOnce(load);
+  const groups = groupsOf((group) => whenUsed<object>(groupMethods[group], async () => (await loaded())[group]));
+  const core = whenUsed<SessionStoreCore>(coreMethods, loaded);
+  return { ...core, ...groups, limits: like.limits, close: () => like.close() };
 }
 
-/** Each group that a store has, made of its methods. */
-function groupsOf(store: SessionStore, make: (methods: object, group: StoreGroup) => object): object {
-  const present = storeGroups.filter((group) => store[group] !== undefined);
-  return Object.fromEntries(present.map((group) => [group, make(store[group]!, group)]));
+/** Each group, made by its name. */
+function groupsOf(make: (group: StoreGroup) => object): SessionStoreGroups {
+  return Object.fromEntries(storeGroups.map((group) => [group, make(group)])) as unknown as SessionStoreGroups;
 }
 
 type AnyMethods = Readonly<Record<string, (...args: unknown[]) => unknown>>;
@@ -146,15 +114,10 @@ export interface StoreCall {
 export type Around = (call: StoreCall, go: () => Promise<unknown>) => Promise<unknown>;
 
 /** Wraps every call of a store that concerns one session. */
-export function around<Store extends SessionStore>(store: Store, wrap: Around): Store {
-  const given: SessionStore = store;
-  return {
-    ...store,
-    ...wrapped<SessionStoreCore>(store, coreMethods, wrap),
-    ...groupsOf(given, (methods, group) => wrapped(methods, groupMethods[group], wrap)),
-    ...(given.limits && { limits: given.limits }),
-    ...(given.close && { close: () => given.close!() }),
-  };
+export function around(store: SessionStore, wrap: Around): SessionStore {
+  const groups = groupsOf((group) => wrapped<object>(store[group], groupMethods[group], wrap));
+  const core = wrapped<SessionStoreCore>(store, coreMethods, wrap);
+  return { ...core, ...groups, limits: store.limits, close: () => store.close() };
 }
 
 function wrapped<Methods extends object>(methods: Methods, names: MethodsOf<Methods>, wrap: Around): Methods {
@@ -167,45 +130,15 @@ function wrapped<Methods extends object>(methods: Methods, names: MethodsOf<Meth
   return Object.fromEntries(calls) as Methods;
 }
 
-/**
- * Rejects a value that lacks a method of the core, or has only a part of a group.
- *
- * @throws ConfigurationError `store`, with the method's name; `user` is what the user constructs.
- */
+/** Rejects a value that is no store of this package, also of another copy of it. @throws ConfigurationError `store`. */
 export function checkSessionStore(user: string, store: unknown): asserts store is SessionStore {
-  const refuse = (reason: string) => new ConfigurationError("store", `${user}: ${reason}`);
-  if (!isObject(store)) {
-    throw refuse(`option "store" must be a SessionStore; got ${received(store)}.`);
-  }
-  const lacking = missingMethod(store, coreMethods);
-  if (lacking !== undefined) {
-    throw refuse(`the store has no method "${lacking}"; a SessionStore needs ${quoted(Object.keys(coreMethods))}.`);
-  }
-  for (const group of storeGroups) {
-    const methods = store[group];
-    if (methods !== undefined && !isObject(methods)) {
-      throw refuse(`the store's "${group}" must be an object with methods; got ${received(methods)}.`);
-    }
-    const missing = methods && missingMethod(methods, groupMethods[group]);
-    if (missing !== undefined) {
-      throw refuse(`the store's "${group}" has no method "${missing}"; give it all methods of the group, or no group.`);
-    }
+  const given = (typeof store === "object" ? (store ?? {}) : {}) as Partial<SessionStore>;
+  if (missingMethod(given, coreMethods) || storeGroups.some((group) => given[group] === undefined)) {
+    const message = `${user}: option "store" must be an InMemorySessionStore or a RedisSessionStore.`;
+    throw new ConfigurationError("store", message);
   }
 }
 
-function missingMethod(methods: Readonly<Record<string, unknown>>, names: object): string | undefined {
-  return Object.keys(names).find((name) => typeof methods[name] !== "function");
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null;
-}
-
-function received(value: unknown): string {
-  return value === null ? "null" : `a ${typeof value}`;
-}
-
-function quoted(names: readonly string[]): string {
-  const list = names.map((name) => `"${name}"`);
-  return `${list.slice(0, -1).join(", ")} and ${list.at(-1)!}`;
+function missingMethod(methods: object, names: object): boolean {
+  return Object.keys(names).some((name) => typeof (methods as AnyMethods)[name] !== "function");
 }

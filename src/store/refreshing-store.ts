@@ -1,5 +1,5 @@
 import { BoundedMap } from "../base/bounded-map.js";
-import { around, requireGroup, type StoreWith } from "./groups.js";
+import { around } from "./groups.js";
 import type { SessionRef } from "./session-ref.js";
 import type { SessionStore } from "./session-store.js";
 import type { AppendResult } from "./session-writes.js";
@@ -20,19 +20,10 @@ interface Refreshing {
 }
 
 /**
- * A store whose reads extend the life of sessions, for the option `sessionTTL.refreshOnRead`.
- *
- * @throws ConfigurationError `store` for one without `beside`; `user` names the class that the user constructs.
+ * Wraps a store so that reads of messages and side data extend the life of the session: `sessionTTL.refreshOnRead`.
+ * The extension is sent with the read, which does not wait for it; after a failure the next read tries again.
  */
-export function refreshedOnRead(user: string, store: SessionStore, refreshing: Refreshing): SessionStore {
-  return refreshingStore(requireGroup(`${user}: sessionTTL.refreshOnRead`, store, "beside"), refreshing);
-}
-
-/**
- * Wraps a store so that reads of messages and side data extend the life of the session. The extension is sent with the
- * read, which does not wait for it; after a failure the next read tries again.
- */
-function refreshingStore(store: StoreWith<"beside">, { ttlMs, pending }: Refreshing): SessionStore {
+export function refreshedOnRead(store: SessionStore, { ttlMs, pending }: Refreshing): SessionStore {
   const extended = new BoundedMap<string, number>(capacity);
   const pause = Math.min(interval, ttlMs / 10);
   const extend = ({ id, owner }: SessionRef) => {

@@ -8,8 +8,8 @@ import type { AppendRequest, AppendResult, CommitRequest } from "./session-write
 import type { SizeLimits } from "./request-checks.js";
 
 /**
- * A store of conversations: the methods that every store has. This is the contract in prose; `sessionStoreContract` in
- * the entry `./testing` is the same contract as tests.
+ * A store of conversations: the methods of the log. This is the contract in prose; `testing/session-store-contract.ts`
+ * is the same contract as tests.
  *
  * A session is a *log* of records (opaque strings, oldest first, numbered by *position* from 0 without gaps, never
  * changed), a *start* (the position from which the model sees the log as it is) and a *head* (an opaque string that
@@ -45,51 +45,25 @@ export interface SessionStoreCore {
   clear(session: SessionRef): Promise<void>;
 }
 
-/** The groups beyond the core. Each is there as a whole, with all of its methods, or not at all. */
+/** The methods beyond those of the log, by what they concern. */
 export interface SessionStoreGroups {
-  /**
-   * Changes of stored records.
-   *
-   * Missing: `rewind()`, `rebuild()`, `replaceFrom()`, `onDamage: "rebuild"` and `encryption` throw a
-   * ConfigurationError, and an interrupted answer is not replaced by that of a retry, which stores nothing.
-   */
+  /** Changes of stored records. */
   readonly edits: SessionEdits;
   /**
    * Data of a session beside its log and its view: side fields, turns, holds, leases, the expiry, and the counters from
    * which rounds, pages and statistics are read.
-   *
-   * Missing: side data, `withTurn` and `oneTurnAtATime`, `sessionTTL.refreshOnRead`, `getPage()`, `stats()` and
-   * `getReductions()` throw a ConfigurationError; a repeated turn is recognized by message ids only, two processes may
-   * pay for two summaries at the same time, and `getRounds()` reads the whole log.
    */
   readonly beside: SessionBeside;
-  /**
-   * Lists of sessions by owner.
-   *
-   * Missing: an owner, a title or metadata for a history, `trackUsage` and `memory.sessions` throw a
-   * ConfigurationError.
-   */
+  /** Lists of sessions by owner. */
   readonly lists: SessionLists;
-  /**
-   * Snapshots of whole sessions, read and created. Missing: `fork()`, `export` and `import` throw a ConfigurationError.
-   */
+  /** Snapshots of whole sessions, read and created. */
   readonly copies: SessionCopies;
 }
 
-/** A store of sessions: the five methods of the core, and optional groups of methods. */
-export interface SessionStore extends SessionStoreCore, Partial<SessionStoreGroups> {
-  /** Size limits, which writers check before they count tokens. Missing: writers check none. */
-  readonly limits?: SizeLimits;
-  /**
-   * Closes what this store opened. Later calls fail with a `StoreError` `closed`.
-   *
-   * Missing: nothing is closed. The package itself only closes stores that it made.
-   */
-  close?(): Promise<void>;
+/** A store of sessions: `RedisSessionStore`, or `InMemorySessionStore` for tests and programs without Redis. */
+export interface SessionStore extends SessionStoreCore, SessionStoreGroups {
+  /** Size limits, which writers check before they count tokens. */
+  readonly limits: SizeLimits;
+  /** Closes what this store opened. Later calls fail with a `StoreError` `closed`. */
+  close(): Promise<void>;
 }
-
-/** A store with all groups, such as `RedisSessionStore` and `InMemorySessionStore`. */
-export type CompleteSessionStore = SessionStoreCore &
-  SessionStoreGroups &
-  Required<Pick<SessionStore, "close">> &
-  Pick<SessionStore, "limits">;

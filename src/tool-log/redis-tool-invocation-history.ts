@@ -7,7 +7,6 @@ import { anyFunction, lazy, nonEmptyText, objectWith, parseOptions, positiveInte
 import type { RedisChatMemory } from "../memory/redis-chat-memory.js";
 import { historySession, type RedisChatMessageHistory } from "../memory/redis-chat-message-history.js";
 import type { ConversationSession } from "../session/conversation-session.js";
-import { requireGroup, type StoreWith } from "../store/groups.js";
 import { systemClock, type Clock } from "../openai/timestamp.js";
 import { storedInvocation } from "./before-store.js";
 import { ToolCallbackHandler } from "./tool-callback-handler.js";
@@ -20,6 +19,7 @@ import {
   type ToolInvocation,
   type ToolInvocationFilter,
 } from "./tool-invocation.js";
+import type { SessionStore } from "../store/session-store.js";
 
 /** Options of {@link RedisToolInvocationHistory}: a history, or a memory and the session's id. */
 export interface RedisToolInvocationHistoryOptions {
@@ -80,7 +80,7 @@ const optionsSchema = lazy(() =>
  */
 export class RedisToolInvocationHistory implements AsyncIterable<ToolInvocation> {
   readonly #session: ConversationSession;
-  readonly #store: StoreWith<"beside">;
+  readonly #store: SessionStore;
   readonly #limit: number;
   readonly #maxCharacters: number;
   readonly #clock: Clock;
@@ -89,7 +89,7 @@ export class RedisToolInvocationHistory implements AsyncIterable<ToolInvocation>
   constructor(options: RedisToolInvocationHistoryOptions) {
     const { limit, maxCharacters, clock, ...source } = parseOptions(owner, optionsSchema(), options);
     this.#session = historySession(owner, historyOf(source));
-    this.#store = requireGroup(owner, this.#session.context.store, "beside");
+    this.#store = this.#session.context.store;
     this.#limit = limit;
     this.#maxCharacters = maxCharacters;
     this.#clock = clock ?? systemClock;

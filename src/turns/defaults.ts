@@ -1,8 +1,6 @@
 import * as z from "zod/mini";
 import { lazy } from "../base/options.js";
 import { oneTurnSchema, withDefaultTimes, type HoldTimes } from "../session/hold/options.js";
-import { requireGroup } from "../store/groups.js";
-import type { SessionStore } from "../store/session-store.js";
 
 /** Defaults of chain and agent for storing and holding a turn. Reasons: docs/decisions/17-defaults-of-a-turn.md. */
 const turnDefaults = { persist: "step", onAbort: "keep", oneTurnAtATime: true } as const;
@@ -20,23 +18,12 @@ export interface HoldPolicy extends Required<HoldTimes> {
   readonly isAsked: boolean;
 }
 
-/**
- * Resolves the option `oneTurnAtATime`; undefined if it is off.
- *
- * @throws ConfigurationError if the option was given and the store, if known, has no holds.
- */
-export function holdPolicy(
-  owner: string,
-  option: boolean | HoldTimes | undefined,
-  store: SessionStore | undefined,
-): HoldPolicy | undefined {
+/** Resolves the option `oneTurnAtATime`; undefined if it is off. */
+export function holdPolicy(option: boolean | HoldTimes | undefined): HoldPolicy | undefined {
   const isAsked = option !== undefined;
   const chosen = isAsked ? option : turnDefaults.oneTurnAtATime;
   if (chosen === false) {
     return undefined;
-  }
-  if (isAsked && store !== undefined) {
-    requireGroup(`${owner}: oneTurnAtATime`, store, "beside");
   }
   return { ...withDefaultTimes(chosen === true ? {} : chosen), isAsked };
 }

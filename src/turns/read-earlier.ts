@@ -13,7 +13,6 @@ import { roleOf } from "../messages/roles.js";
 import type { ConversationSession } from "../session/conversation-session.js";
 import { firstRecords, nextLimit } from "../sessions/read-log.js";
 import { foldedText, textFilter } from "../sessions/text-filter.js";
-import { requireGroup } from "../store/groups.js";
 import type { StoredPage } from "../store/session-pages.js";
 import { approximateCounter } from "../tokens/counters/approximate-counter.js";
 
@@ -233,7 +232,7 @@ function pageOf(
   { ref, context: { store } }: ConversationSession,
   request: { readonly limit: number; readonly before?: number; readonly after?: number },
 ): Promise<StoredPage> {
-  const { beside } = requireGroup(readEarlierName, store, "beside");
+  const { beside } = store;
   // Only a page around a message that is not stored is none.
   return beside.readPage(ref, request) as Promise<StoredPage>;
 }

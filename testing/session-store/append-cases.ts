@@ -1,5 +1,5 @@
 import { strict as assert } from "node:assert";
-import { code, everything, human, record, records, sideOf, texts, written, type StoreCase } from "./store-case.js";
+import { code, everything, human, record, records, texts, written, type StoreCase } from "./store-case.js";
 
 /** Records that an append adds, and records that it leaves out. */
 export const appendCases: readonly StoreCase[] = [
@@ -108,7 +108,7 @@ export const appendCases: readonly StoreCase[] = [
       await store.append(session, { records: [human("a"), record("b")] });
       const before = await everything(context);
       const turn = [record("n1"), record("b", { text: "other" }), record("n2")];
-      const request = { records: turn, ...sideOf(context, { set: { field: "value" } }), ttlMs: 60_000 };
+      const request = { records: turn, side: { set: { field: "value" } }, ttlMs: 60_000 };
       await assert.rejects(store.append(session, request), { code: "content", messageId: "b", sessionId: session.id });
       assert.deepEqual(await everything(context), before);
     },

@@ -34,7 +34,6 @@ function creating(
 export const copyCases: readonly StoreCase[] = [
   {
     title: "a session that is created has the state, the records, their ids and its turns, and lives on",
-    needs: ["copies", "beside"],
     async check({ store, session }) {
       const list = [human("q1"), record("a1"), record("a2"), human("q2"), record("a3")];
       const state = {
@@ -64,7 +63,6 @@ export const copyCases: readonly StoreCase[] = [
   },
   {
     title: "the state of a session is all that is kept about it besides its log",
-    needs: ["copies", "lists", "beside"],
     async check(context) {
       const { store, session } = context;
       const label = { title: "T", metadata: "{}" };
@@ -85,7 +83,6 @@ export const copyCases: readonly StoreCase[] = [
   },
   {
     title: "a session is created whole or not at all, and never in the place of another",
-    needs: ["copies"],
     async check(context) {
       const { store, session } = context;
       const broken = creating({}, records("a", 3));
@@ -104,7 +101,6 @@ export const copyCases: readonly StoreCase[] = [
   },
   {
     title: "a session whose source is not as it was is not created, and its id stays free",
-    needs: ["copies"],
     async check({ store, session }) {
       const list = records("a", 3);
       const request = { ...creating({}, list), finish: async () => undefined, tag: "a-tag" };
@@ -116,7 +112,6 @@ export const copyCases: readonly StoreCase[] = [
   },
   {
     title: "an owner who is erased while a session is created for them gets none",
-    needs: ["copies", "lists"],
     async check({ store, session }) {
       const [ann, bob] = [`${session.id}-ann`, `${session.id}-bob`];
       for (const erased of [ann, bob]) {
@@ -140,7 +135,6 @@ export const copyCases: readonly StoreCase[] = [
   },
   {
     title: "a session that is created stands in its owner's list by the time of its last write, until the next one",
-    needs: ["copies", "lists"],
     async check({ store, session }) {
       const owner = `owner of ${session.id}`;
       const list = async () => {
@@ -172,7 +166,6 @@ export const copyCases: readonly StoreCase[] = [
   },
   {
     title: "a session that is created expires when its state says so",
-    needs: ["copies"],
     async check({ store, session, wait }) {
       await store.append({ id: `${session.id}-clock` }, { records: records("c", 1) });
       const now = (await store.copies.read({ id: `${session.id}-clock` }))!.updatedAt!;

@@ -1,5 +1,5 @@
 import { strict as assert } from "node:assert";
-import { asRead, code, everything, record, records, sideOf, written, type StoreCase } from "./store-case.js";
+import { asRead, code, everything, record, records, written, type StoreCase } from "./store-case.js";
 
 /** Preconditions of a write. */
 export const expectationCases: readonly StoreCase[] = [
@@ -70,16 +70,13 @@ export const expectationCases: readonly StoreCase[] = [
   {
     title: "what was planned on a log that ended with another message changes nothing",
     async check(context) {
-      const { store, session, has } = context;
+      const { store, session } = context;
       const read = { ...asRead(await written(context, records("a", 3))), lastId: "b3" };
       const before = await everything(context);
       const cut = { ...read, to: 1, forget: ["a2", "a3"] };
       assert.equal(await store.commitReduction(session, { ...read, start: 2, head: "h", headCount: 1 }), "stale");
-      assert.equal(has("edits") ? await store.edits.rewind(session, cut) : "stale", "stale");
-      assert.equal(
-        has("edits") ? await store.edits.replaceTail(session, { records: [record("c")], cut }) : "stale",
-        "stale",
-      );
+      assert.equal(await store.edits.rewind(session, cut), "stale");
+      assert.equal(await store.edits.replaceTail(session, { records: [record("c")], cut }), "stale");
       assert.deepEqual(await everything(context), before);
     },
   },
@@ -87,24 +84,18 @@ export const expectationCases: readonly StoreCase[] = [
     title:
       "what was planned on a log that still ends as it was read is done, a reduction also where others wrote since",
     async check(context) {
-      const { store, session, has } = context;
+      const { store, session } = context;
       const read = { ...asRead(await written(context, records("a", 3))), lastId: "a3" };
       await store.append(session, { records: [record("b")] });
       assert.equal(await store.commitReduction(session, { ...read, start: 2, head: "h", headCount: 1 }), "committed");
-      if (has("edits")) {
-        const cut = { ...asRead(await store.readView(session)), lastId: "b", to: 3, forget: ["b"] };
-        assert.equal(await store.edits.rewind(session, cut), "rewound");
-      }
-      if (has("edits")) {
-        const lastId = has("edits") ? "a3" : "b";
-        const cut = { ...asRead(await store.readView(session)), lastId, to: 2, forget: ["a3", "b"] };
-        assert.notEqual(await store.edits.replaceTail(session, { records: [record("c")], cut }), "stale");
-      }
+      const behind = { ...asRead(await store.readView(session)), lastId: "b", to: 3, forget: ["b"] };
+      assert.equal(await store.edits.rewind(session, behind), "rewound");
+      const cut = { ...asRead(await store.readView(session)), lastId: "a3", to: 2, forget: ["a3", "b"] };
+      assert.notEqual(await store.edits.replaceTail(session, { records: [record("c")], cut }), "stale");
     },
   },
   {
     title: "a replacement that expects another position is refused for that, also where its cut is outdated",
-    needs: ["edits"],
     async check(context) {
       const { store, session } = context;
       const read = asRead(await written(context, records("a", 3)));
@@ -143,17 +134,17 @@ export const expectationCases: readonly StoreCase[] = [
   {
     title: "a refused append leaves the expiry and the fields as they were",
     async check(context) {
-      const { store, session, has, time, wait } = context;
-      await written(context, [record("a")], sideOf(context, { set: { kept: "1" } }));
+      const { store, session, time, wait } = context;
+      await written(context, [record("a")], { side: { set: { kept: "1" } } });
       const request = {
         records: [record("b")],
         expectedNext: 9,
         ttlMs: time(20),
-        ...sideOf(context, { set: { kept: "2" }, remove: ["kept"] }),
+        side: { set: { kept: "2" }, remove: ["kept"] },
       };
       await assert.rejects(store.append(session, request), code("position"));
       await wait(60);
-      assert.deepEqual(has("beside") ? await store.beside.readSide(session, "") : { kept: "1" }, { kept: "1" });
+      assert.deepEqual(await store.beside.readSide(session, ""), { kept: "1" });
       assert.equal((await store.readView(session)).next, 1);
     },
   },

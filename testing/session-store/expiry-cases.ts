@@ -1,8 +1,6 @@
 import { strict as assert } from "node:assert";
 import { code, option, record, type StoreCase, type StoreContext } from "./store-case.js";
 
-const needs = ["beside"] as const;
-
 async function expiryOf({ store, session }: StoreContext): Promise<number> {
   return (await store.lists.describe(session))!.expiresAt!;
 }
@@ -24,7 +22,6 @@ async function assertListed(context: StoreContext, owner: string): Promise<void>
 export const expiryCases: readonly StoreCase[] = [
   {
     title: "a session whose life is extended lives on; one that is not to expire stays so",
-    needs,
     async check({ store, session, time, wait }) {
       await store.append(session, { records: [record("a")], ttlMs: time(400) });
       await wait(250);
@@ -42,7 +39,6 @@ export const expiryCases: readonly StoreCase[] = [
   },
   {
     title: "the list follows a session whose life is extended, and another owner cannot extend it",
-    needs: ["beside", "lists"],
     async check(context) {
       const { store, session, time, wait } = context;
       const owner = `${session.id}-ann`;
@@ -60,7 +56,6 @@ export const expiryCases: readonly StoreCase[] = [
   },
   {
     title: "the guard of an erased session is not prolonged",
-    needs: ["beside", "lists"],
     async check({ store, session, time, wait }) {
       await store.lists.erase(session, { guardMs: time(200) });
       assert.equal(await store.beside.extendExpiry(session, time(60_000)), false);
@@ -70,7 +65,6 @@ export const expiryCases: readonly StoreCase[] = [
   },
   {
     title: "a time to live that is none is refused",
-    needs,
     async check({ store, session }) {
       for (const ttlMs of [0, -1, 1.5, Number.NaN]) {
         await assert.rejects(store.beside.extendExpiry(session, ttlMs), option("ttlMs"));
@@ -79,7 +73,6 @@ export const expiryCases: readonly StoreCase[] = [
   },
   {
     title: "the list follows a session that its turn keeps alive",
-    needs: ["beside", "lists"],
     async check(context) {
       const { store, session, time, wait } = context;
       const owner = `${session.id}-ann`;
@@ -93,7 +86,6 @@ export const expiryCases: readonly StoreCase[] = [
   },
   {
     title: "a turn is refused to another owner, to take and to clear with, and a session that it cleared is not listed",
-    needs: ["beside", "lists"],
     async check(context) {
       const { store, session } = context;
       const [owner, bob] = [`${session.id}-ann`, `${session.id}-bob`];

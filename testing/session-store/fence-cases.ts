@@ -2,13 +2,10 @@ import { strict as assert } from "node:assert";
 import { asRead, code, everything, record, records, type StoreCase } from "./store-case.js";
 import { taken } from "./hold-cases.js";
 
-const needs = ["beside"] as const;
-
 /** Writes that are refused after a turn is over. */
 export const fenceCases: readonly StoreCase[] = [
   {
     title: "no write of a turn passes once another has begun, even before that one writes",
-    needs: [...needs, "beside", "edits"],
     async check(context) {
       const { store, session } = context;
       await store.append(session, { records: records("a", 2) });
@@ -35,7 +32,6 @@ export const fenceCases: readonly StoreCase[] = [
   },
   {
     title: "no write of a turn passes once its session was cleared, whether it came back or not",
-    needs: [...needs, "beside"],
     async check(context) {
       const { store, session } = context;
       const late = await taken(context, "late");
@@ -55,7 +51,6 @@ export const fenceCases: readonly StoreCase[] = [
   },
   {
     title: "a turn whose time ran out may still write while no other has begun",
-    needs,
     async check(context) {
       const { store, session, time, wait } = context;
       const late = await taken(context, "late", time(20));
@@ -66,7 +61,6 @@ export const fenceCases: readonly StoreCase[] = [
   },
   {
     title: "a session that is cleared within its turn is empty, and the turn goes on",
-    needs: [...needs, "beside"],
     async check(context) {
       const { store, session } = context;
       await store.append(session, { records: records("a", 2), side: { set: { a: "1" } } });
@@ -82,7 +76,6 @@ export const fenceCases: readonly StoreCase[] = [
   },
   {
     title: "a session that is rewound to nothing within a turn lives until the turn ends",
-    needs: [...needs, "edits"],
     async check(context) {
       const { store, session } = context;
       await store.append(session, { records: records("a", 2) });

@@ -1,19 +1,7 @@
 import { strict as assert } from "node:assert";
 import type { CopiedRecord } from "../../src/store/copies.js";
 import type { NewRecord } from "../../src/store/session-writes.js";
-import {
-  asRead,
-  code,
-  forkOf,
-  human,
-  option,
-  record,
-  records,
-  sideOf,
-  texts,
-  type Copying,
-  written,
-} from "./store-case.js";
+import { asRead, code, forkOf, human, option, record, records, texts, type Copying, written } from "./store-case.js";
 import type { StoreCase } from "./store-case.js";
 
 const turnName = "turn-name-0001";
@@ -35,7 +23,6 @@ function copying(list: readonly NewRecord[], turn: readonly NewRecord[] = []): C
 export const forkCases: readonly StoreCase[] = [
   {
     title: "a fork is refused where the new id was erased a short time ago",
-    needs: ["copies", "lists"],
     async check(context) {
       const { store, session } = context;
       const list = [human("q1"), record("a1")];
@@ -46,7 +33,6 @@ export const forkCases: readonly StoreCase[] = [
   },
   {
     title: "a fork has the records of its source, knows their ids, and lives on its own",
-    needs: ["copies"],
     async check(context) {
       const { store, session } = context;
       const list = [human("q1"), record("a1"), human("q2"), record("a2")];
@@ -65,7 +51,6 @@ export const forkCases: readonly StoreCase[] = [
   },
   {
     title: "a fork holds the records before a position, and can hold none",
-    needs: ["copies"],
     async check(context) {
       const { store, session } = context;
       const list = records("a", 5);
@@ -87,7 +72,6 @@ export const forkCases: readonly StoreCase[] = [
   },
   {
     title: "a fork at the view's start or behind it has the same view, one before it shows all of its log",
-    needs: ["copies"],
     async check(context) {
       const { store, session } = context;
       const list = records("a", 8);
@@ -110,7 +94,6 @@ export const forkCases: readonly StoreCase[] = [
   },
   {
     title: "a fork is refused onto a session that exists, and of one that does not",
-    needs: ["copies"],
     async check(context) {
       const { store, session } = context;
       const list = records("a", 2);
@@ -130,11 +113,10 @@ export const forkCases: readonly StoreCase[] = [
   },
   {
     title: "a fork keeps side fields, and expires as it is told to",
-    needs: ["copies", "beside"],
     async check(context) {
       const { store, session, time, wait } = context;
       const list = records("a", 2);
-      await written(context, list, { ...sideOf(context, { set: { field: "x" } }), ttlMs: time(60_000) });
+      await written(context, list, { side: { set: { field: "x" } }, ttlMs: time(60_000) });
       await forkOf(store, session, { id: `${session.id}-stays` }, copying(list));
       await forkOf(store, session, { id: `${session.id}-goes` }, { ...copying(list), ttlMs: time(200) });
       assert.deepEqual(await store.beside.readSide({ id: `${session.id}-stays` }, ""), { field: "x" });
@@ -145,7 +127,6 @@ export const forkCases: readonly StoreCase[] = [
   },
   {
     title: "a fork knows the turns of its source; one that it holds in part is open",
-    needs: ["copies", "beside"],
     async check(context) {
       const { store, session } = context;
       const list = [record("a"), human("q"), record("b")];
@@ -163,7 +144,6 @@ export const forkCases: readonly StoreCase[] = [
   },
   {
     title: "a fork after records were discarded keeps their positions",
-    needs: ["copies"],
     async check(context) {
       const { store, session } = context;
       const list = records("a", 6);
@@ -177,7 +157,6 @@ export const forkCases: readonly StoreCase[] = [
   },
   {
     title: "a fork without a proper position is refused",
-    needs: ["copies"],
     async check({ store, session }) {
       const request = { copyRecord: () => ({ record: "{}", identity: undefined }) };
       await assert.rejects(forkOf(store, session, { id: "copy" }, { ...request, at: -1 }), option("at"));

@@ -32,7 +32,6 @@ async function listed({ store }: StoreContext, owner: string): Promise<string[]>
 export const forkKnowledgeCases: readonly StoreCase[] = [
   {
     title: "a discarded message that is sent again to a fork adds nothing, also one that stands in the head",
-    needs: ["copies"],
     async check(context) {
       const { store, session } = context;
       const list = records("a", 6);
@@ -55,7 +54,6 @@ export const forkKnowledgeCases: readonly StoreCase[] = [
   },
   {
     title: "a copy that would end among what was discarded is refused, and one without records knows nothing of it",
-    needs: ["copies"],
     async check(context) {
       const { store, session } = context;
       const list = records("a", 4);
@@ -72,7 +70,6 @@ export const forkKnowledgeCases: readonly StoreCase[] = [
   },
   {
     title: "a title that a fork gives is not taken back by a later write's label",
-    needs: ["copies", "lists"],
     async check(context) {
       const { store, session } = context;
       const list = records("a", 2);
@@ -86,7 +83,6 @@ export const forkKnowledgeCases: readonly StoreCase[] = [
   },
   {
     title: "a fork is refused to another owner, and is listed for its own",
-    needs: ["copies", "lists"],
     async check(context) {
       const { store, session } = context;
       const list = [human("q1"), record("a1")];
@@ -104,7 +100,6 @@ export const forkKnowledgeCases: readonly StoreCase[] = [
   },
   {
     title: "no fork outlives the erasure of its owner",
-    needs: ["copies", "lists"],
     async check({ store, session }) {
       const list = [human("q1"), record("a1")];
       const owner = `${session.id}-ann`;

@@ -2,7 +2,6 @@ import { strict as assert } from "node:assert";
 import type { SessionHold, SessionRef } from "../../src/store/session-ref.js";
 import { option, record, type StoreCase, type StoreContext } from "./store-case.js";
 
-const needs = ["beside"] as const;
 const entry = (ticket: string, holdMs = 60_000) => ({ ticket, holdMs, graceMs: 60_000 });
 
 /** A session in the hold of a turn. */
@@ -19,7 +18,6 @@ export async function taken({ store, session }: StoreContext, ticket: string, ho
 export const holdCases: readonly StoreCase[] = [
   {
     title: "a turn has one holder, and waiters get it in the order in which they came",
-    needs,
     async check(context) {
       const { store, session } = context;
       const { beside } = store;
@@ -38,7 +36,6 @@ export const holdCases: readonly StoreCase[] = [
   },
   {
     title: "a repeated request for the turn finds itself the holder, with the same fence",
-    needs,
     async check(context) {
       const held = await taken(context, "a");
       assert.deepEqual(await taken(context, "a"), held);
@@ -47,7 +44,6 @@ export const holdCases: readonly StoreCase[] = [
   },
   {
     title: "a turn ends after its time, unless its holder renews it",
-    needs,
     async check(context) {
       const { store, session, time, wait } = context;
       await taken(context, "a", time(1_000));
@@ -62,7 +58,6 @@ export const holdCases: readonly StoreCase[] = [
   },
   {
     title: "a waiter that leaves, or that is not seen for its grace, loses its place",
-    needs,
     async check(context) {
       const { store, session, time, wait } = context;
       const { beside } = store;
@@ -79,7 +74,6 @@ export const holdCases: readonly StoreCase[] = [
   },
   {
     title: "a turn that writes nothing leaves nothing, and one that writes leaves what it wrote",
-    needs,
     async check(context) {
       const { store, session } = context;
       const first = await taken(context, "a");
@@ -96,7 +90,6 @@ export const holdCases: readonly StoreCase[] = [
   },
   {
     title: "a turn that is taken and renewed keeps a session with a time to live from expiring",
-    needs,
     async check(context) {
       const { store, session, time, wait } = context;
       await store.append(session, { records: [record("a")], ttlMs: time(400) });
@@ -111,7 +104,6 @@ export const holdCases: readonly StoreCase[] = [
   },
   {
     title: "a session that only a turn created expires with its time to live",
-    needs,
     async check({ store, session, time, wait }) {
       await store.beside.takeHold(session, { ...entry("a"), ttlMs: time(40) });
       await wait(60);
@@ -121,7 +113,6 @@ export const holdCases: readonly StoreCase[] = [
   },
   {
     title: "a ticket or a time of a turn that is none is refused",
-    needs,
     async check({ store: { beside }, session }) {
       for (const bad of ["", "a b", "a".repeat(65), 7 as unknown as string]) {
         await assert.rejects(beside.takeHold(session, entry(bad)), option("ticket"));
@@ -136,7 +127,6 @@ export const holdCases: readonly StoreCase[] = [
   },
   {
     title: "an append takes the hold in the same step, and creates the session",
-    needs,
     async check(context) {
       const { store, session } = context;
       const { appended, place, epoch } = await store.append(session, { records: [record("q")], take: entry("a") });
@@ -149,7 +139,6 @@ export const holdCases: readonly StoreCase[] = [
   },
   {
     title: "an append that has to wait for the hold adds nothing and keeps its place",
-    needs,
     async check(context) {
       const { store, session } = context;
       const { hold } = await taken(context, "a");
@@ -166,7 +155,6 @@ export const holdCases: readonly StoreCase[] = [
   },
   {
     title: "an append of an open turn takes the hold, and one of a turn that is done does not",
-    needs,
     async check({ store, session }) {
       const turn = { name: "oneTurn-123456", stored: 0, done: false };
       const request = { records: [record("q")], turn };
@@ -183,7 +171,6 @@ export const holdCases: readonly StoreCase[] = [
   },
   {
     title: "an append gives the hold back in the same step, unless its turn is stored",
-    needs,
     async check(context) {
       const { store, session } = context;
       const turn = { name: "oneTurn-123456", stored: 0, done: true };
@@ -199,7 +186,6 @@ export const holdCases: readonly StoreCase[] = [
   },
   {
     title: "a read takes the hold in the same step, unless its turn is done; where it has to wait, it shows nothing",
-    needs,
     async check(context) {
       const { store, session } = context;
       const turn = { name: "oneTurn-123456", stored: 0, done: true };
@@ -217,7 +203,6 @@ export const holdCases: readonly StoreCase[] = [
   },
   {
     title: "an append in a hold does not take another one",
-    needs,
     async check(context) {
       const held = await taken(context, "a");
       const request = { records: [record("q")], take: entry("b") };

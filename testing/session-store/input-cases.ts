@@ -8,7 +8,7 @@ const badNumbers: readonly unknown[] = [-1, 0.5, Number.NaN, Infinity, "1", null
 export const inputCases: readonly StoreCase[] = [
   {
     title: "every method refuses session ids that are empty, too long, malformed or not strings",
-    async check({ store, has }) {
+    async check({ store }) {
       for (const id of [
         "",
         "x".repeat(513),
@@ -27,15 +27,13 @@ export const inputCases: readonly StoreCase[] = [
           store.readLog({ id }),
           store.commitReduction({ id }, { epoch: "e", rev: "r", next: 1, start: 0, head: "", headCount: 0 }),
           store.clear({ id }),
-          ...(has("beside") ? [store.beside.readRounds({ id }, 1)] : []),
-          ...(has("edits") ? [store.edits.rewind({ id }, { epoch: "e", rev: "r", next: 1, to: 0, forget: [] })] : []),
-          ...(has("edits") ? [store.edits.rebuild({ id }, () => undefined)] : []),
-          ...(has("beside")
-            ? [store.beside.readSide({ id }, ""), store.beside.writeSide({ id }, { set: { field: "1" } })]
-            : []),
-          ...(has("beside")
-            ? [store.beside.acquireLease({ id }, 1_000), store.beside.releaseLease({ id }, "token")]
-            : []),
+          store.beside.readRounds({ id }, 1),
+          store.edits.rewind({ id }, { epoch: "e", rev: "r", next: 1, to: 0, forget: [] }),
+          store.edits.rebuild({ id }, () => undefined),
+          store.beside.readSide({ id }, ""),
+          store.beside.writeSide({ id }, { set: { field: "1" } }),
+          store.beside.acquireLease({ id }, 1_000),
+          store.beside.releaseLease({ id }, "token"),
         ];
         for (const outcome of await Promise.allSettled(calls)) {
           assert.ok(
@@ -120,7 +118,6 @@ export const inputCases: readonly StoreCase[] = [
   },
   {
     title: "an invalid number of rounds is refused",
-    needs: ["beside"],
     async check({ store, session }) {
       for (const bad of [0, ...badNumbers] as number[]) {
         await assert.rejects(store.beside.readRounds(session, bad), option("count"));
@@ -129,7 +126,6 @@ export const inputCases: readonly StoreCase[] = [
   },
   {
     title: "invalid numbers of a side write are refused",
-    needs: ["beside"],
     async check({ store, session }) {
       for (const bad of badNumbers as number[]) {
         const side = { bound: { prefix: "", keep: bad } };
@@ -141,7 +137,6 @@ export const inputCases: readonly StoreCase[] = [
   },
   {
     title: "an invalid lease duration is refused",
-    needs: ["beside"],
     async check({ store, session }) {
       for (const bad of [0, ...badNumbers] as number[]) {
         await assert.rejects(store.beside.acquireLease(session, bad), option("ttlMs"));

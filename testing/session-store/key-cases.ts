@@ -1,7 +1,6 @@
 import { strict as assert } from "node:assert";
 import { asRead, code, everything, human, record, texts, type StoreCase, type StoreContext } from "./store-case.js";
 
-const needs = ["edits"] as const;
 const [first, second] = ["k1.AAAAAAAA", "k2.BBBBBBBB"];
 const both = { current: second, known: [first, second] };
 
@@ -9,7 +8,6 @@ const both = { current: second, known: [first, second] };
 export const keyCases: readonly StoreCase[] = [
   {
     title: "a session that needs a key refuses every writer that does not name it, and nothing changes",
-    needs,
     async check(context) {
       const { store, session } = context;
       await store.append(
@@ -24,16 +22,13 @@ export const keyCases: readonly StoreCase[] = [
         await refused(store.append(caller, { records: [record("c")] }));
         await refused(store.append(caller, { records: [human("a")] }));
         await refused(store.commitReduction(caller, { ...view, start: 1, head: "head", headCount: 1 }));
-        if (context.has("beside")) {
-          await refused(store.beside.writeSide(caller, { set: { name: "value" } }));
-        }
+        await refused(store.beside.writeSide(caller, { set: { name: "value" } }));
       }
       assert.deepEqual(await everything(context), before);
     },
   },
   {
     title: "a session needs the keys of all its writers, until a pass ends with one",
-    needs,
     async check({ store, session }) {
       await store.append(session, { records: [record("a")] });
       await store.append({ ...session, keys: { current: first, known: [first] } }, { records: [record("b")] });
@@ -50,7 +45,6 @@ export const keyCases: readonly StoreCase[] = [
   },
   {
     title: "each key that wrote a session is named once, the last one first",
-    needs: [...needs, "copies"],
     async check({ store, session }) {
       const names = async () => (await store.copies.read(session))!.key;
       await store.append(session, { records: [record("a")] });
@@ -64,7 +58,6 @@ export const keyCases: readonly StoreCase[] = [
   },
   {
     title: "a writer that compares is given the stored records of ids with other digests, and nothing changes",
-    needs,
     async check(context) {
       const { store, session } = context;
       await store.append(session, { records: [record("a"), record("b"), record("c")] });
@@ -83,7 +76,6 @@ export const keyCases: readonly StoreCase[] = [
   },
   {
     title: "a writer that compares neither waits for the hold nor renews the time to live of what it is given",
-    needs: ["edits", "beside"],
     async check({ store, session, time, wait }) {
       await store.append(session, { records: [record("a")], ttlMs: time(400) });
       await store.beside.takeHold(session, { ticket: "one", holdMs: time(60_000), graceMs: time(60_000) });
@@ -97,12 +89,10 @@ export const keyCases: readonly StoreCase[] = [
   },
   {
     title: "a swap replaces what is as it was read, with the digest of its id, and nothing else",
-    needs,
     check: swapsTexts,
   },
   {
     title: "a pass ends only if no other key wrote since it began",
-    needs,
     async check({ store, session }) {
       assert.equal(await store.edits.beginSwaps({ ...session, keys: both }), undefined);
       await store.append({ ...session, keys: { current: first, known: [first] } }, { records: [record("a")] });
@@ -114,7 +104,6 @@ export const keyCases: readonly StoreCase[] = [
   },
   {
     title: "a pass ends where only its own key wrote since it began",
-    needs,
     async check({ store, session }) {
       await store.append({ ...session, keys: { current: first, known: [first] } }, { records: [record("a")] });
       const pass = (await store.edits.beginSwaps({ ...session, keys: both }))!;

@@ -1,16 +1,5 @@
 import { strict as assert } from "node:assert";
-import {
-  asRead,
-  code,
-  everything,
-  human,
-  record,
-  records,
-  sideOf,
-  texts,
-  written,
-  type StoreCase,
-} from "./store-case.js";
+import { asRead, code, everything, human, record, records, texts, written, type StoreCase } from "./store-case.js";
 import type { SessionStore } from "../../src/store/session-store.js";
 import type { NewRecord } from "../../src/store/session-writes.js";
 
@@ -41,9 +30,9 @@ export const lifeCases: readonly StoreCase[] = [
   {
     title: "an expired session shows nothing from before",
     async check(context) {
-      const { store, session, has, time, wait } = context;
+      const { store, session, time, wait } = context;
       const first = await written(context, [human("q1"), record("a1")], {
-        ...sideOf(context, { set: { field: "1" } }),
+        side: { set: { field: "1" } },
         ttlMs: time(300),
         as: { hold: { epoch: "", token: 9 } },
       });
@@ -51,11 +40,11 @@ export const lifeCases: readonly StoreCase[] = [
       await wait(400);
       assert.equal((await store.readView(session)).epoch, "");
       assert.deepEqual((await store.readLog(session)).records, []);
-      assert.deepEqual(has("beside") ? await store.beside.readSide(session, "") : {}, {});
+      assert.deepEqual(await store.beside.readSide(session, ""), {});
       const next = await written(context, [human("q1")], { as: { hold: { epoch: "", token: 1 } } });
       assert.ok(next.epoch !== first.epoch);
       assert.deepEqual(next.records, [human("q1").record]);
-      assert.equal(has("beside") ? (await store.beside.readRounds(session, 9)).firstRound : 1, 1);
+      assert.equal((await store.beside.readRounds(session, 9)).firstRound, 1);
     },
   },
   {
@@ -104,11 +93,10 @@ export const lifeCases: readonly StoreCase[] = [
   },
   {
     title: "rebuilding an undamaged session only makes older views stale",
-    needs: ["edits"],
     async check(context) {
       const { store, session } = context;
       const list = [human("q1"), record("a1"), human("q2"), record("a2")];
-      await written(context, list, sideOf(context, { set: { field: "1" } }));
+      await written(context, list, { side: { set: { field: "1" } } });
       const view = await store.readView(session);
       await store.commitReduction(session, { ...asRead(view), start: 2, head: "h", headCount: 1 });
       const before = (await everything(context)) as { view: object };
@@ -123,7 +111,6 @@ export const lifeCases: readonly StoreCase[] = [
   },
   {
     title: "rebuilding tolerates unreadable records and repeated ids",
-    needs: ["edits"],
     async check({ store, session }) {
       await store.append(session, { records: records("a", 4) });
       const known = records("a", 1)[0]!;
@@ -134,7 +121,6 @@ export const lifeCases: readonly StoreCase[] = [
   },
   {
     title: "rebuilding a session that does not exist does not create it",
-    needs: ["edits"],
     async check({ store, session }) {
       await store.edits.rebuild(session, () => undefined);
       assert.equal((await store.readView(session)).epoch, "");
@@ -142,7 +128,6 @@ export const lifeCases: readonly StoreCase[] = [
   },
   {
     title: "a lease has one holder until it is released",
-    needs: ["beside"],
     async check({ store, session }) {
       const token = await store.beside.acquireLease(session, 60_000);
       assert.ok(token !== undefined && token !== "");
@@ -156,7 +141,6 @@ export const lifeCases: readonly StoreCase[] = [
   },
   {
     title: "an expired lease can be acquired, and its former holder cannot release it",
-    needs: ["beside"],
     async check({ store, session, time, wait }) {
       const first = await store.beside.acquireLease(session, time(40));
       await wait(100);
@@ -168,7 +152,7 @@ export const lifeCases: readonly StoreCase[] = [
   },
   {
     title: "a closed store refuses every call, and closing it again does nothing",
-    async check({ store, session, has }) {
+    async check({ store, session }) {
       if ((store as SessionStore).close === undefined) {
         return;
       }
@@ -178,8 +162,8 @@ export const lifeCases: readonly StoreCase[] = [
       await assert.rejects(store.readView(session), code("closed"));
       await assert.rejects(store.clear(session), code("closed"));
       const optional = [
-        ...(has("beside") ? [() => store.beside.writeSide(session, { set: { field: "1" } })] : []),
-        ...(has("edits") ? [() => store.edits.rebuild(session, () => undefined)] : []),
+        () => store.beside.writeSide(session, { set: { field: "1" } }),
+        () => store.edits.rebuild(session, () => undefined),
       ];
       for (const call of optional) {
         await assert.rejects(call(), code("closed"));

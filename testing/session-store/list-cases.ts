@@ -1,8 +1,6 @@
 import { strict as assert } from "node:assert";
 import { code, option, records, type StoreCase, type StoreContext } from "./store-case.js";
 
-const needs = ["lists"] as const;
-
 /** The ids in an owner's list, page by page. */
 async function walk({ store }: StoreContext, owner: string, limit: number): Promise<string[][]> {
   const pages: string[][] = [];
@@ -29,7 +27,6 @@ async function writeSessions({ store, session }: StoreContext, owner: string, co
 export const listCases: readonly StoreCase[] = [
   {
     title: "an owner's sessions are listed newest first, page by page, each once",
-    needs,
     async check(context) {
       const ids = await writeSessions(context, "ann", 5);
       await writeSessions(context, "bob", 1);
@@ -48,7 +45,6 @@ export const listCases: readonly StoreCase[] = [
   },
   {
     title: "a session that is written during a walk moves to the front and is not listed twice",
-    needs,
     async check(context) {
       const { store } = context;
       const [first, ...others] = await writeSessions(context, "ann", 4);
@@ -65,7 +61,6 @@ export const listCases: readonly StoreCase[] = [
   },
   {
     title: "a list shows label, sizes and times of each session",
-    needs,
     async check({ store, session }) {
       const label = { title: "é👍\n", metadata: '{"a":1}' };
       await store.append({ ...session, owner: "ann", label }, { records: records("a", 3), ttlMs: 60_000 });
@@ -80,7 +75,6 @@ export const listCases: readonly StoreCase[] = [
   },
   {
     title: "lists show the shorter form of metadata, and describe shows both",
-    needs,
     async check({ store, session }) {
       const label = { metadata: "long", listed: "short" };
       await store.append({ ...session, owner: "ann", label }, { records: records("a", 1) });
@@ -91,7 +85,6 @@ export const listCases: readonly StoreCase[] = [
   },
   {
     title: "a rename shows in lists, and leaves the session in its place",
-    needs,
     async check(context) {
       const { store } = context;
       const ids = await writeSessions(context, "ann", 3);
@@ -110,7 +103,6 @@ export const listCases: readonly StoreCase[] = [
   },
   {
     title: "sessions past their expiry are neither listed nor counted",
-    needs,
     async check(context) {
       const { store, session, time, wait } = context;
       await store.append({ id: `${session.id}-short`, owner: "ann" }, { records: records("a", 1), ttlMs: time(400) });
@@ -124,7 +116,6 @@ export const listCases: readonly StoreCase[] = [
   },
   {
     title: "a session that was cleared leaves the list, and returns when it is written again",
-    needs,
     async check(context) {
       const { store, session } = context;
       await store.append({ ...session, owner: "ann" }, { records: records("a", 1) });
@@ -139,9 +130,8 @@ export const listCases: readonly StoreCase[] = [
   },
   {
     title: "an erased session is gone for reads, and its guard refuses writers",
-    needs,
     async check(context) {
-      const { store, session, has } = context;
+      const { store, session } = context;
       await store.append({ ...session, owner: "ann" }, { records: records("a", 2) });
       assert.equal(await store.lists.erase(session, { guardMs: 60_000 }), true);
       assert.equal((await store.readView(session)).epoch, "");
@@ -151,7 +141,7 @@ export const listCases: readonly StoreCase[] = [
       for (const claim of [{}, { owner: "ann" }, { owner: "bob" }]) {
         const caller = { ...session, ...claim };
         await assert.rejects(store.append(caller, { records: records("b", 1) }), code("erased"));
-        await (has("beside") && assert.rejects(store.beside.writeSide(caller, { set: { f: "1" } }), code("erased")));
+        await assert.rejects(store.beside.writeSide(caller, { set: { f: "1" } }), code("erased"));
       }
       await store.clear(session);
       await assert.rejects(store.append(session, { records: records("b", 1) }), code("erased"));
@@ -161,7 +151,6 @@ export const listCases: readonly StoreCase[] = [
   },
   {
     title: "an erased session can begin anew when its guard has passed",
-    needs,
     async check({ store, session, time, wait }) {
       await store.append({ ...session, owner: "ann" }, { records: records("a", 2) });
       await store.lists.erase(session, { guardMs: time(300) });
@@ -171,7 +160,6 @@ export const listCases: readonly StoreCase[] = [
   },
   {
     title: "erasing a session that does not exist says so, and guards it too",
-    needs,
     async check({ store, session }) {
       assert.equal(await store.lists.erase({ ...session, owner: "ann" }, { guardMs: 60_000 }), false);
       await assert.rejects(store.append(session, { records: records("b", 1) }), code("erased"));
@@ -179,7 +167,6 @@ export const listCases: readonly StoreCase[] = [
   },
   {
     title: "erasing an owner removes all of its sessions and no others, and lets it begin anew",
-    needs,
     async check(context) {
       const { store, session } = context;
       const ids = await writeSessions(context, "ann", 3);
@@ -204,7 +191,6 @@ export const listCases: readonly StoreCase[] = [
   },
   {
     title: "all sessions, and those of an owner, are found by looking through everything",
-    needs,
     async check(context) {
       const { store, session } = context;
       const ids = await writeSessions(context, "ann", 2);
@@ -225,7 +211,6 @@ export const listCases: readonly StoreCase[] = [
   },
   {
     title: "a page of no sessions, and a guard of no time, are refused",
-    needs,
     async check({ store, session }) {
       await assert.rejects(store.lists.list("ann", { limit: 0 }), option("limit"));
       await assert.rejects(store.lists.list("ann", { limit: 1, before: -1 }), option("before"));

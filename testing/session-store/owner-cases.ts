@@ -1,13 +1,10 @@
 import { strict as assert } from "node:assert";
 import { asRead, code, everything, record, records, written, type StoreCase } from "./store-case.js";
 
-const needs = ["lists"] as const;
-
 /** Whose a session is: what claims it, and who is refused. */
 export const ownerCases: readonly StoreCase[] = [
   {
     title: "a write with an owner claims a session that has none, and keeps the owner that it has",
-    needs,
     async check({ store, session }) {
       await store.append(session, { records: records("a", 1) });
       assert.equal((await store.lists.describe(session))?.owner, undefined);
@@ -19,12 +16,11 @@ export const ownerCases: readonly StoreCase[] = [
   },
   {
     title: "every read and every write of another owner is refused and changes nothing",
-    needs,
     async check(context) {
-      const { store, session, has } = context;
+      const { store, session } = context;
       const view = await written(context, records("a", 3), {
         as: { owner: "ann" },
-        ...(has("beside") && { side: { set: { f: "1" } } }),
+        side: { set: { f: "1" } },
       });
       const before = await everything(context);
       const owner = "bob";
@@ -40,13 +36,12 @@ export const ownerCases: readonly StoreCase[] = [
       await refused(store.lists.describe({ ...session, owner }));
       await refused(store.lists.relabel({ ...session, owner }, { label: { title: "x" }, version: "" }));
       await refused(store.lists.erase({ ...session, owner }, { guardMs: 1 }));
-      await (has("beside") && refused(store.beside.readRounds({ ...session, owner }, 1)));
-      await (has("beside") && refused(store.beside.readTurn({ ...session, owner }, "turn-name-0001")));
-      await (has("edits") &&
-        refused(store.edits.rewind({ ...session, owner }, { ...asRead(view), to: 0, forget: [] })));
-      await (has("edits") && refused(store.edits.rebuild({ ...session, owner }, () => undefined)));
-      await (has("beside") && refused(store.beside.readSide({ ...session, owner }, "")));
-      await (has("beside") && refused(store.beside.writeSide({ ...session, owner }, { set: { f: "2" } })));
+      await refused(store.beside.readRounds({ ...session, owner }, 1));
+      await refused(store.beside.readTurn({ ...session, owner }, "turn-name-0001"));
+      await refused(store.edits.rewind({ ...session, owner }, { ...asRead(view), to: 0, forget: [] }));
+      await refused(store.edits.rebuild({ ...session, owner }, () => undefined));
+      await refused(store.beside.readSide({ ...session, owner }, ""));
+      await refused(store.beside.writeSide({ ...session, owner }, { set: { f: "2" } }));
       assert.deepEqual(await everything(context), before);
       await store.lists.flush();
       assert.equal(await store.lists.count(owner), 0);
@@ -54,7 +49,6 @@ export const ownerCases: readonly StoreCase[] = [
   },
   {
     title: "the owner and those who name none read and write a session",
-    needs,
     async check({ store, session }) {
       await store.append({ ...session, owner: "ann" }, { records: records("a", 1) });
       await store.append({ ...session, owner: "ann" }, { records: records("b", 1) });
@@ -65,7 +59,6 @@ export const ownerCases: readonly StoreCase[] = [
   },
   {
     title: "a side write claims a session, also one that it begins",
-    needs: ["lists", "beside"],
     async check({ store, session }) {
       await store.beside.writeSide({ ...session, owner: "ann", label: { title: "t" } }, { set: { f: "1" } });
       const found = await store.lists.describe(session);
@@ -78,7 +71,6 @@ export const ownerCases: readonly StoreCase[] = [
   },
   {
     title: "a session gets the label of the first write that brings one; later it only changes by relabel",
-    needs,
     async check({ store, session }) {
       await store.append(session, { records: records("a", 1) });
       await store.append({ ...session, label: { title: "one", metadata: "{}" } }, { records: records("b", 1) });
@@ -93,7 +85,6 @@ export const ownerCases: readonly StoreCase[] = [
   },
   {
     title: "a label is replaced by compare-and-set, and an unknown session has none",
-    needs,
     async check({ store, session }) {
       const { lists } = store;
       assert.equal(await lists.relabel(session, { label: { title: "x" }, version: "" }), "missing");
@@ -105,7 +96,6 @@ export const ownerCases: readonly StoreCase[] = [
   },
   {
     title: "a rewind to nothing does not end a session that has an owner or a title",
-    needs: ["lists", "edits"],
     async check(context) {
       const { store, session } = context;
       const rest = [{ owner: "ann" }, { label: { title: "t" } }, {}];
@@ -122,7 +112,6 @@ export const ownerCases: readonly StoreCase[] = [
   },
   {
     title: "usage is summed by model, for new records only, and stays after a rewind",
-    needs: ["lists", "edits"],
     async check(context) {
       const { store, session } = context;
       const paid = (id: string, model: string, input: number) => ({
@@ -143,7 +132,6 @@ export const ownerCases: readonly StoreCase[] = [
   },
   {
     title: "the usage of 32 models is kept apart, and that of all others together",
-    needs,
     async check({ store, session }) {
       const usage = (model: string) => ({ model, input: 1, output: 1, total: 2 });
       const list = Array.from({ length: 40 }, (_, index) => ({ ...record(`a${index}`), usage: usage(`m${index}`) }));

@@ -1,12 +1,11 @@
 import { strict as assert } from "node:assert";
 import { maxReductions } from "../../src/store/session-pages.js";
-import { asRead, human, option, record, records, sideOf, texts, written, type StoreCase } from "./store-case.js";
+import { asRead, human, option, record, records, texts, written, type StoreCase } from "./store-case.js";
 
 /** Pages, figures and the reductions of a session. */
 export const pageCases: readonly StoreCase[] = [
   {
     title: "a page holds the newest records, and those before, behind and around a place",
-    needs: ["beside"],
     async check(context) {
       const { store, session } = context;
       const list = records("a", 10);
@@ -34,7 +33,6 @@ export const pageCases: readonly StoreCase[] = [
   },
   {
     title: "a page of an unknown session is empty, and its figures are undefined",
-    needs: ["beside"],
     async check({ store, session }) {
       const page = await store.beside.readPage(session, { limit: 3 });
       assert.deepEqual([page?.records, page?.from, page?.to, page?.next, page?.damaged], [[], 0, 0, 0, false]);
@@ -45,7 +43,6 @@ export const pageCases: readonly StoreCase[] = [
   },
   {
     title: "a page that begins before the start comes with the head",
-    needs: ["beside"],
     async check(context) {
       const { store, session } = context;
       const view = await written(context, records("a", 6));
@@ -58,7 +55,6 @@ export const pageCases: readonly StoreCase[] = [
   },
   {
     title: "pages keep their positions after records were discarded",
-    needs: ["beside"],
     async check(context) {
       const { store, session } = context;
       const list = records("a", 6);
@@ -74,7 +70,6 @@ export const pageCases: readonly StoreCase[] = [
   },
   {
     title: "the figures of a session count records, rounds, the view and reductions",
-    needs: ["beside"],
     async check(context) {
       const { store, session, wait } = context;
       const list = [human("q1"), record("a1"), human("q2"), record("a2")].map((item) => ({ ...item, tokens: 5 }));
@@ -115,10 +110,9 @@ export const pageCases: readonly StoreCase[] = [
   },
   {
     title: "a session of side fields alone has figures",
-    needs: ["beside"],
     async check(context) {
       const { store, session } = context;
-      await store.append(session, { records: [], ...sideOf(context, { set: { field: "x" } }) });
+      await store.append(session, { records: [], side: { set: { field: "x" } } });
       const stats = await store.beside.readStats(session);
       assert.deepEqual([stats?.messages, stats?.viewMessages, stats?.expiresAt], [0, 0, undefined]);
       assert.ok(stats!.createdAt !== undefined);
@@ -126,7 +120,6 @@ export const pageCases: readonly StoreCase[] = [
   },
   {
     title: "each reduction is remembered with its sizes, the last ones of many",
-    needs: ["beside"],
     async check(context) {
       const { store, session } = context;
       let view = await written(context, records("a", 5));
@@ -157,7 +150,6 @@ export const pageCases: readonly StoreCase[] = [
   },
   {
     title: "pages without a proper limit or place are refused",
-    needs: ["beside"],
     async check({ store, session }) {
       await assert.rejects(store.beside.readPage(session, { limit: 0 }), option("limit"));
       await assert.rejects(store.beside.readPage(session, { limit: 1.5 }), option("limit"));

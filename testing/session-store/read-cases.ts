@@ -16,7 +16,7 @@ const chat = [
 export const readCases: readonly StoreCase[] = [
   {
     title: "a session without writes is empty, and reading does not create it",
-    async check({ store, session, has }) {
+    async check({ store, session }) {
       const noRounds = { records: [], from: 0, firstRound: 1, damaged: false };
       for (let times = 0; times < 2; times += 1) {
         const numbers = { base: 0, start: 0, next: 0, headCount: 0 };
@@ -31,15 +31,14 @@ export const readCases: readonly StoreCase[] = [
           damaged: false,
         };
         assert.deepEqual(await store.readView(session), empty);
-        assert.deepEqual(has("beside") ? await store.beside.readRounds(session, 3) : noRounds, noRounds);
+        assert.deepEqual(await store.beside.readRounds(session, 3), noRounds);
         assert.deepEqual(await store.readLog(session), { records: [], from: 0, base: 0, next: 0, damaged: false });
-        assert.deepEqual(has("beside") ? await store.beside.readSide(session, "") : {}, {});
+        assert.deepEqual(await store.beside.readSide(session, ""), {});
       }
     },
   },
   {
     title: "the last rounds are whole and numbered across the whole session",
-    needs: ["beside"],
     async check({ store, session }) {
       await store.append(session, { records: chat });
       assert.deepEqual(await store.beside.readRounds(session, 1), {
@@ -64,7 +63,6 @@ export const readCases: readonly StoreCase[] = [
   },
   {
     title: "asking for more rounds than exist returns everything, including what precedes the first",
-    needs: ["beside"],
     async check({ store, session }) {
       await store.append(session, { records: chat });
       assert.deepEqual(await store.beside.readRounds(session, 4), {
@@ -83,7 +81,6 @@ export const readCases: readonly StoreCase[] = [
   },
   {
     title: "a session without a human message is one round",
-    needs: ["beside"],
     async check({ store, session }) {
       await store.append(session, { records: records("a", 3) });
       assert.deepEqual(await store.beside.readRounds(session, 1), {
@@ -96,7 +93,6 @@ export const readCases: readonly StoreCase[] = [
   },
   {
     title: "rounds of hundreds of messages are whole, too",
-    needs: ["beside"],
     async check({ store, session }) {
       const long = [
         human("q1"),
@@ -129,7 +125,6 @@ export const readCases: readonly StoreCase[] = [
   },
   {
     title: "rounds before the start of the view are read as well",
-    needs: ["beside"],
     async check(context) {
       const { store, session } = context;
       const view = await written(context, chat);
@@ -164,10 +159,10 @@ export const readCases: readonly StoreCase[] = [
   {
     title: "later writes do not change a returned result",
     async check(context) {
-      const { store, session, has } = context;
+      const { store, session } = context;
       const view = await written(context, records("a", 2));
       const page = await store.readLog(session);
-      const rounds = has("beside") ? await store.beside.readRounds(session, 1) : page;
+      const rounds = await store.beside.readRounds(session, 1);
       await store.append(session, { records: records("b", 2) });
       assert.deepEqual([view.records.length, page.records.length, rounds.records.length], [2, 2, 2]);
     },

@@ -7,7 +7,6 @@ import {
   option,
   record,
   records,
-  sideOf,
   texts,
   written,
   type StoreCase,
@@ -134,7 +133,7 @@ export const reductionCases: readonly StoreCase[] = [
   {
     title: "discarding removes what precedes the start, and positions stay the same",
     async check(context) {
-      const { store, session, has } = context;
+      const { store, session } = context;
       const chat = [human("q1"), record("a1"), human("q2"), record("a2"), human("q3"), record("a3")];
       const view = await written(context, chat);
       const discard = { forget: ["q1", "a1", "q2", "a2"] };
@@ -152,7 +151,7 @@ export const reductionCases: readonly StoreCase[] = [
         damaged: false,
       });
       const lastRound = { records: texts(chat.slice(4)), from: 4, firstRound: 3, damaged: false };
-      assert.deepEqual(has("beside") ? await store.beside.readRounds(session, 9) : lastRound, lastRound);
+      assert.deepEqual(await store.beside.readRounds(session, 9), lastRound);
       assert.equal((await store.append(session, { records: [record("a3"), record("n")] })).duplicates, 1);
       assert.equal((await store.append(session, { records: [record("a1")] })).next, 8);
     },
@@ -160,8 +159,8 @@ export const reductionCases: readonly StoreCase[] = [
   {
     title: "discarding the whole log keeps the head, the epoch and the positions",
     async check(context) {
-      const { store, session, has } = context;
-      const view = await written(context, records("a", 3), sideOf(context, { set: { field: "1" } }));
+      const { store, session } = context;
+      const view = await written(context, records("a", 3), { side: { set: { field: "1" } } });
       const commit = {
         ...asRead(view),
         start: 3,
@@ -175,7 +174,7 @@ export const reductionCases: readonly StoreCase[] = [
         [left.epoch, left.base, left.start, left.next, left.head, left.records],
         [view.epoch, 3, 3, 3, "summary", []],
       );
-      assert.deepEqual(has("beside") ? await store.beside.readSide(session, "") : { field: "1" }, { field: "1" });
+      assert.deepEqual(await store.beside.readSide(session, ""), { field: "1" });
       assert.deepEqual((await written(context, [record("b")])).records, [record("b").record]);
       assert.equal((await store.readView(session)).next, 4);
     },

@@ -1,8 +1,7 @@
 import { strict as assert } from "node:assert";
-import type { StoreGroup } from "../../src/store/groups.js";
 import type { SessionView } from "../../src/store/session-reads.js";
 import type { SessionRef } from "../../src/store/session-ref.js";
-import type { CompleteSessionStore } from "../../src/store/session-store.js";
+import type { SessionStore } from "../../src/store/session-store.js";
 import { asRead, code, everything, record, records, type StoreCase, type StoreContext } from "./store-case.js";
 
 /** Why a session refuses a call, in the order in which every store checks it. */
@@ -21,7 +20,7 @@ const shown: Readonly<Record<Reason, string>> = {
 };
 
 interface Call {
-  readonly store: CompleteSessionStore;
+  readonly store: SessionStore;
   /** The session as this caller may touch it. */
   readonly session: SessionRef;
   /** The expected values of a compare-and-set; of another moment if that is a reason to refuse it. */
@@ -33,7 +32,6 @@ interface Call {
 /** A method that concerns one session, and the reasons for which it can be refused. */
 export interface GatedMethod {
   readonly name: string;
-  readonly needs: readonly StoreGroup[];
   readonly reasons: readonly Reason[];
   call(call: Call): Promise<unknown>;
 }
@@ -45,87 +43,73 @@ const turn = "turn-name-0001";
 const writers: readonly GatedMethod[] = [
   {
     name: "append",
-    needs: [],
     reasons: writes,
     call: ({ store, session }) => store.append(session, { records: [record("n")] }),
   },
   {
     name: "edits.replaceTail",
-    needs: ["edits"],
     reasons: order,
     call: ({ store, session, read }) =>
       store.edits.replaceTail(session, { records: [record("n")], cut: { ...read, to: 1, forget: ["a2"] } }),
   },
   {
     name: "commitReduction",
-    needs: [],
     reasons: order,
     call: ({ store, session, read }) => store.commitReduction(session, { ...read, start: 1, head: "", headCount: 0 }),
   },
   {
     name: "edits.rewind",
-    needs: ["edits"],
     reasons: order,
     call: ({ store, session, read }) => store.edits.rewind(session, { ...read, to: 1, forget: ["a2"] }),
   },
   {
     name: "beside.writeSide",
-    needs: ["beside"],
     reasons: writes,
     call: ({ store, session }) => store.beside.writeSide(session, { set: { field: "2" } }),
   },
   {
     name: "beside.takeHold",
-    needs: ["beside"],
     reasons: ["erased", "owner"],
     call: ({ store, session }) => store.beside.takeHold(session, { ticket: "late", holdMs: 60_000, graceMs: 60_000 }),
   },
   {
     name: "beside.restart",
-    needs: ["beside"],
     reasons: ["erased", "owner", "epoch", "fence"],
     call: ({ store, session }) => store.beside.restart(session),
   },
   {
     name: "lists.relabel",
-    needs: ["lists"],
     reasons: ["erased", "owner", "stale"],
     call: ({ store, session, version }) => store.lists.relabel(session, { label: { title: "t" }, version }),
   },
   {
     name: "edits.rebuild",
-    needs: ["edits"],
     reasons: ["erased", "owner"],
     call: ({ store, session }) => store.edits.rebuild(session, () => undefined),
   },
-  { name: "clear", needs: [], reasons: ["owner"], call: ({ store, session }) => store.clear(session) },
+  { name: "clear", reasons: ["owner"], call: ({ store, session }) => store.clear(session) },
   {
     name: "lists.erase",
-    needs: ["lists"],
     reasons: ["owner"],
     call: ({ store, session }) => store.lists.erase(session, { guardMs: 60_000 }),
   },
   {
     name: "beside.extendExpiry",
-    needs: ["beside"],
     reasons: ["owner"],
     call: ({ store, session }) => store.beside.extendExpiry(session, 60_000),
   },
   {
     name: "edits.beginSwaps",
-    needs: ["edits"],
     reasons: ["owner", "damaged", "key"],
     call: ({ store, session }) => store.edits.beginSwaps(session),
   },
   {
     name: "edits.swapRecords",
-    needs: ["edits"],
     reasons: ["owner"],
     call: ({ store, session, read }) => store.edits.swapRecords(session, { epoch: read.epoch, records: [] }),
   },
   {
     name: "edits.finishSwaps",
-    needs: ["edits"],
     reasons: ["owner"],
     call: ({ store, session, read: { epoch } }) =>
       store.edits.finishSwaps(session, { epoch, mark: "k1.AAAAAAAA", fields: {} }, "k1.AAAAAAAA"),
@@ -135,19 +119,19 @@ const writers: readonly GatedMethod[] = [
 /** Every method that reads a session. */
 const readers: readonly GatedMethod[] = (
   [
-    ["readView", [], ({ store, session }) => store.readView(session)],
-    ["readLog", [], ({ store, session }) => store.readLog(session)],
-    ["beside.readTurn", ["beside"], ({ store, session }) => store.beside.readTurn(session, turn)],
-    ["beside.readRounds", ["beside"], ({ store, session }) => store.beside.readRounds(session, 1)],
-    ["beside.readSide", ["beside"], ({ store, session }) => store.beside.readSide(session, "")],
-    ["beside.readPage", ["beside"], ({ store, session }) => store.beside.readPage(session, { limit: 1 })],
-    ["beside.readStats", ["beside"], ({ store, session }) => store.beside.readStats(session)],
-    ["beside.readReductions", ["beside"], ({ store, session }) => store.beside.readReductions(session)],
-    ["lists.describe", ["lists"], ({ store, session }) => store.lists.describe(session)],
-    ["copies.read", ["copies"], ({ store, session }) => store.copies.read(session)],
-    ["copies.readMarks", ["copies"], ({ store, session }) => store.copies.readMarks(session, { turns: [turn] })],
-  ] as const satisfies readonly (readonly [string, readonly StoreGroup[], GatedMethod["call"]])[]
-).map(([name, needs, call]) => ({ name, needs, call, reasons: ["owner"] as const }));
+    ["readView", ({ store, session }) => store.readView(session)],
+    ["readLog", ({ store, session }) => store.readLog(session)],
+    ["beside.readTurn", ({ store, session }) => store.beside.readTurn(session, turn)],
+    ["beside.readRounds", ({ store, session }) => store.beside.readRounds(session, 1)],
+    ["beside.readSide", ({ store, session }) => store.beside.readSide(session, "")],
+    ["beside.readPage", ({ store, session }) => store.beside.readPage(session, { limit: 1 })],
+    ["beside.readStats", ({ store, session }) => store.beside.readStats(session)],
+    ["beside.readReductions", ({ store, session }) => store.beside.readReductions(session)],
+    ["lists.describe", ({ store, session }) => store.lists.describe(session)],
+    ["copies.read", ({ store, session }) => store.copies.read(session)],
+    ["copies.readMarks", ({ store, session }) => store.copies.readMarks(session, { turns: [turn] })],
+  ] as const satisfies readonly (readonly [string, GatedMethod["call"]])[]
+).map(([name, call]) => ({ name, call, reasons: ["owner"] as const }));
 
 /** Every method that asks who calls. */
 export const gatedMethods: readonly GatedMethod[] = [...writers, ...readers];
@@ -158,7 +142,6 @@ const keys = { current: key, known: [key] };
 /** For each method and each combination of its reasons: the first reason that applies decides the refusal. */
 export const refusalCases: readonly StoreCase[] = gatedMethods.map((method) => ({
   title: `a refused ${method.name} gives the first reason of: ${order.join(", ")}`,
-  needs: ["lists", "beside", ...method.needs],
   check: (context) => checkMethod(context, method),
 }));
 

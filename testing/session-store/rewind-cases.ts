@@ -1,16 +1,5 @@
 import { strict as assert } from "node:assert";
-import {
-  asRead,
-  everything,
-  human,
-  option,
-  record,
-  records,
-  sideOf,
-  texts,
-  written,
-  type StoreCase,
-} from "./store-case.js";
+import { asRead, everything, human, option, record, records, texts, written, type StoreCase } from "./store-case.js";
 
 const ids = (letter: string, from: number, to: number) =>
   Array.from({ length: to - from + 1 }, (_, index) => `${letter}${from + index}`);
@@ -19,7 +8,6 @@ const ids = (letter: string, from: number, to: number) =>
 export const rewindCases: readonly StoreCase[] = [
   {
     title: "a rewind removes the end of the log, and the removed messages can be written again",
-    needs: ["edits"],
     async check(context) {
       const { store, session } = context;
       const view = await written(context, records("a", 5));
@@ -33,7 +21,6 @@ export const rewindCases: readonly StoreCase[] = [
   },
   {
     title: "a rewind to a position after the start leaves head and start alone",
-    needs: ["edits"],
     async check(context) {
       const { store, session } = context;
       const view = await written(context, records("a", 10));
@@ -49,7 +36,6 @@ export const rewindCases: readonly StoreCase[] = [
   },
   {
     title: "a rewind to a position before the start empties the head and shows the remaining log",
-    needs: ["edits"],
     async check(context) {
       const { store, session } = context;
       const view = await written(context, records("a", 10));
@@ -68,7 +54,6 @@ export const rewindCases: readonly StoreCase[] = [
   },
   {
     title: "a rewind to the start shows the remaining log where no head stands for it",
-    needs: ["edits"],
     async check(context) {
       const { store, session } = context;
       const view = await written(context, records("a", 10));
@@ -84,7 +69,6 @@ export const rewindCases: readonly StoreCase[] = [
   },
   {
     title: "a rewind to the start leaves a head as it is: what stands before the start stays out of the view",
-    needs: ["edits"],
     async check(context) {
       const { store, session } = context;
       const view = await written(context, records("a", 10));
@@ -100,7 +84,6 @@ export const rewindCases: readonly StoreCase[] = [
   },
   {
     title: "a rewind based on an old view changes nothing",
-    needs: ["edits"],
     async check(context) {
       const { store, session } = context;
       const view = await written(context, records("a", 5));
@@ -120,7 +103,6 @@ export const rewindCases: readonly StoreCase[] = [
   },
   {
     title: "a reduction that runs during a rewind is not committed",
-    needs: ["edits"],
     async check(context) {
       const { store, session } = context;
       const view = await written(context, records("a", 5));
@@ -135,7 +117,6 @@ export const rewindCases: readonly StoreCase[] = [
   },
   {
     title: "a rewind leaves the expiry alone",
-    needs: ["edits"],
     async check(context) {
       const { store, session, time, wait } = context;
       const view = await written(context, records("a", 4), { ttlMs: time(400) });
@@ -147,20 +128,18 @@ export const rewindCases: readonly StoreCase[] = [
   },
   {
     title: "a rewind to the beginning ends the session",
-    needs: ["edits"],
     async check(context) {
-      const { store, session, has } = context;
-      const view = await written(context, records("a", 3), sideOf(context, { set: { field: "1" } }));
+      const { store, session } = context;
+      const view = await written(context, records("a", 3), { side: { set: { field: "1" } } });
       assert.equal(await store.edits.rewind(session, { ...asRead(view), to: 0, forget: ids("a", 1, 3) }), "rewound");
       assert.equal((await store.readView(session)).epoch, "");
-      assert.deepEqual(has("beside") ? await store.beside.readSide(session, "") : {}, {});
+      assert.deepEqual(await store.beside.readSide(session, ""), {});
       const next = await written(context, records("a", 1));
       assert.ok(next.epoch !== view.epoch && next.next === 1);
     },
   },
   {
     title: "a rewind that removes nothing still makes older views stale",
-    needs: ["edits"],
     async check(context) {
       const { store, session } = context;
       const view = await written(context, records("a", 3));
@@ -171,7 +150,6 @@ export const rewindCases: readonly StoreCase[] = [
   },
   {
     title: "rounds removed by a rewind are not counted",
-    needs: ["edits", "beside"],
     async check(context) {
       const { store, session } = context;
       const view = await written(context, [human("q1"), record("a1"), human("q2"), record("a2"), human("q3")]);
@@ -187,7 +165,6 @@ export const rewindCases: readonly StoreCase[] = [
   },
   {
     title: "the total of tokens is unknown after a rewind",
-    needs: ["edits"],
     async check(context) {
       const { store, session } = context;
       const view = await written(context, [record("a", { tokens: 1 }), record("b", { tokens: 2 })], { counter: "c1" });
@@ -198,7 +175,6 @@ export const rewindCases: readonly StoreCase[] = [
   },
   {
     title: "a removed message can be written again even if its id was not named",
-    needs: ["edits"],
     async check(context) {
       const { store, session } = context;
       const view = await written(context, records("a", 3));
@@ -209,7 +185,6 @@ export const rewindCases: readonly StoreCase[] = [
   },
   {
     title: "a position outside the log is refused",
-    needs: ["edits"],
     async check(context) {
       const { store, session } = context;
       const view = await written(context, records("a", 3));

@@ -5,7 +5,6 @@ import { code, record, records, texts, written, type StoreCase } from "./store-c
 export const sideCases: readonly StoreCase[] = [
   {
     title: "side fields are read by name prefix",
-    needs: ["beside"],
     async check({ store, session }) {
       const odd = {
         "tool:1": "a",
@@ -25,7 +24,6 @@ export const sideCases: readonly StoreCase[] = [
   },
   {
     title: "side fields do not affect the store's own data about the session",
-    needs: ["beside"],
     async check(context) {
       const { store, session } = context;
       const before = await written(context, records("a", 2));
@@ -36,7 +34,6 @@ export const sideCases: readonly StoreCase[] = [
   },
   {
     title: "a session may consist of side fields, and its first message joins them in the same epoch",
-    needs: ["beside"],
     async check(context) {
       const { store, session } = context;
       await store.beside.writeSide(session, { set: { field: "1" } });
@@ -50,7 +47,6 @@ export const sideCases: readonly StoreCase[] = [
   },
   {
     title: "the first message in a session of side fields keeps its expiry",
-    needs: ["beside"],
     async check(context) {
       const { store, session, time, wait } = context;
       await store.beside.writeSide(session, { set: { field: "1" }, ttlMs: time(400) });
@@ -62,7 +58,6 @@ export const sideCases: readonly StoreCase[] = [
   },
   {
     title: "an append changes side fields in the same step",
-    needs: ["beside"],
     async check({ store, session }) {
       await store.append(session, { records: [record("a")], side: { set: { one: "1", two: "2" } } });
       await store.append(session, {
@@ -76,7 +71,6 @@ export const sideCases: readonly StoreCase[] = [
   },
   {
     title: "an append with only side fields creates a session",
-    needs: ["beside"],
     async check({ store, session }) {
       const { epoch } = await store.append(session, { records: [], side: { set: { field: "1" } } });
       assert.equal((await store.readView(session)).epoch, epoch);
@@ -85,7 +79,6 @@ export const sideCases: readonly StoreCase[] = [
   },
   {
     title: "a bound keeps the last fields in byte order of their names",
-    needs: ["beside"],
     async check({ store, session }) {
       const set = { "u:1": "", "t:👍": "", "t:\u{ff5e}": "", "t:a": "", "t:é": "", "t:B": "", "t:1": "" };
       await store.beside.writeSide(session, { set, bound: { prefix: "t:", keep: 3 } });
@@ -101,7 +94,6 @@ export const sideCases: readonly StoreCase[] = [
   },
   {
     title: "a field that is removed and set in one change is set",
-    needs: ["beside"],
     async check({ store, session }) {
       await store.beside.writeSide(session, { set: { field: "1" } });
       await store.beside.writeSide(session, { set: { field: "2" }, remove: ["field"] });
@@ -110,7 +102,6 @@ export const sideCases: readonly StoreCase[] = [
   },
   {
     title: "a side write that expects different values changes nothing",
-    needs: ["beside"],
     async check({ store, session }) {
       assert.equal(await store.beside.writeSide(session, { set: { field: "1" }, expected: { field: "0" } }), false);
       assert.equal((await store.readView(session)).epoch, "");
@@ -140,7 +131,6 @@ export const sideCases: readonly StoreCase[] = [
   },
   {
     title: "exactly one of several side writes that expect the same value succeeds",
-    needs: ["beside"],
     async check({ store, session }) {
       const tries = Array.from({ length: 8 }, (_, index) =>
         store.beside.writeSide(session, { set: { field: `${index}` }, expected: { field: undefined } }),
@@ -152,7 +142,6 @@ export const sideCases: readonly StoreCase[] = [
   },
   {
     title: "removing fields creates no session, and removing the last keeps the session",
-    needs: ["beside"],
     async check({ store, session }) {
       assert.equal(await store.beside.writeSide(session, { remove: ["field"], ttlMs: 60_000 }), true);
       assert.equal((await store.readView(session)).epoch, "");
@@ -164,7 +153,6 @@ export const sideCases: readonly StoreCase[] = [
   },
   {
     title: "a side write with a time to live sets it for the whole session; one without leaves it alone",
-    needs: ["beside"],
     async check(context) {
       const { store, session, time, wait } = context;
       await written(context, records("a", 2));
@@ -178,7 +166,6 @@ export const sideCases: readonly StoreCase[] = [
   },
   {
     title: "a side value that is not a string is refused",
-    needs: ["beside"],
     async check({ store, session }) {
       await assert.rejects(
         store.beside.writeSide(session, { set: { field: 1 as unknown as string } }),
@@ -189,7 +176,6 @@ export const sideCases: readonly StoreCase[] = [
   },
   {
     title: "clearing a session removes its side fields",
-    needs: ["beside"],
     async check({ store, session }) {
       await store.append(session, { records: records("a", 3), side: { set: { field: "1" } } });
       await store.clear(session);
@@ -198,7 +184,6 @@ export const sideCases: readonly StoreCase[] = [
   },
   {
     title: "side fields count toward the size limit of an append",
-    needs: ["beside"],
     async check({ store, session }) {
       const list = records("a", 10).map((item) => ({ ...item, record: "x".repeat(950_000) }));
       const side = { set: { file: "x".repeat(600_000) } };

@@ -1,16 +1,12 @@
 import { createHash } from "node:crypto";
 import { copySession, type CopyRequest } from "../../src/sessions/copy-session.js";
-import type { StoreGroup } from "../../src/store/groups.js";
 import type { ReadState, SessionView } from "../../src/store/session-reads.js";
 import type { SessionRef } from "../../src/store/session-ref.js";
-import type { CompleteSessionStore, SessionStore } from "../../src/store/session-store.js";
+import type { SessionStore } from "../../src/store/session-store.js";
 import type { AppendRequest, NewRecord } from "../../src/store/session-writes.js";
-import type { SideChanges } from "../../src/store/side-fields.js";
 
 /** How to create the store under test. */
 export interface StoreSetup {
-  /** The groups that the stores have; cases of others are left out. @default every group */
-  readonly groups?: readonly StoreGroup[];
   /** Creates a store with default limits, without the sessions `contract-<number>`. */
   create(): SessionStore | Promise<SessionStore>;
   /**
@@ -29,10 +25,8 @@ export interface StoreSetup {
 
 /** The tools of a case. */
 export interface StoreContext {
-  /** Has the core and what the case {@link StoreCase.needs}; anything else only where `has` says so. */
-  readonly store: CompleteSessionStore;
+  readonly store: SessionStore;
   readonly session: SessionRef;
-  has(group: StoreGroup): boolean;
   /** Takes a part of a session away; undefined where the store loses nothing. */
   readonly damage: ((sessionId: string) => Promise<void>) | undefined;
   /** A duration in the store's time, scaled as `wait` scales it. */
@@ -44,8 +38,6 @@ export interface StoreContext {
 /** A promise and its proof. */
 export interface StoreCase {
   readonly title: string;
-  /** Groups without which the case does not apply. @default none */
-  readonly needs?: readonly StoreGroup[];
   check(context: StoreContext): Promise<void>;
 }
 
@@ -85,18 +77,13 @@ export async function written(
 }
 
 /** Returns everything that reads show of a session, to check that nothing has changed. */
-export async function everything({ store, session, has }: StoreContext): Promise<unknown> {
+export async function everything({ store, session }: StoreContext): Promise<unknown> {
   return {
     view: await store.readView(session),
     log: await store.readLog(session),
-    rounds: has("beside") && (await store.beside.readRounds(session, 1_000)),
-    side: has("beside") && (await store.beside.readSide(session, "")),
+    rounds: await store.beside.readRounds(session, 1_000),
+    side: await store.beside.readSide(session, ""),
   };
-}
-
-/** Returns side changes for a request if the store supports them. */
-export function sideOf({ has }: StoreContext, side: SideChanges): Pick<AppendRequest, "side"> {
-  return has("beside") ? { side } : {};
 }
 
 /** A request for a copy, but for both sessions. */
@@ -104,7 +91,7 @@ export type Copying = Omit<CopyRequest, "session" | "target">;
 
 /** Copies a session, as a fork does. */
 export function forkOf(
-  store: CompleteSessionStore,
+  store: SessionStore,
   session: SessionRef,
   target: SessionRef,
   request: Copying,

@@ -19,7 +19,6 @@ const answer = record("a");
 export const turnCases: readonly StoreCase[] = [
   {
     title: "a turn is stored once, even if the retry has other ids and texts",
-    needs: ["beside"],
     async check({ store, session }) {
       const first = await store.append(session, { records: [question, answer], ...claim() });
       assert.deepEqual([first.appended, first.turn], [2, undefined]);
@@ -31,7 +30,6 @@ export const turnCases: readonly StoreCase[] = [
   },
   {
     title: "of concurrent appends of one turn, exactly one is stored",
-    needs: ["beside"],
     async check({ store, session }) {
       const results = await Promise.all(
         ["x", "y", "z"].map((id) => store.append(session, { records: [human(`q${id}`), record(id)], ...claim() })),
@@ -42,7 +40,6 @@ export const turnCases: readonly StoreCase[] = [
   },
   {
     title: "an append to an open turn that is sent again is the same, also where others wrote in between",
-    needs: ["beside"],
     async check({ store, session }) {
       await store.append(session, { records: [question], ...claim({ done: false }) });
       await store.append(session, { records: [record("b")] });
@@ -56,7 +53,6 @@ export const turnCases: readonly StoreCase[] = [
   },
   {
     title: "an open turn accepts more records from a writer that knows how many are stored",
-    needs: ["beside"],
     async check({ store, session }) {
       await store.append(session, { records: [question], ...claim({ done: false }) });
       const unaware = await store.append(session, { records: [question, answer], ...claim() });
@@ -69,7 +65,6 @@ export const turnCases: readonly StoreCase[] = [
   },
   {
     title: "an append to a turn that the store has forgotten returns the turn and writes nothing",
-    needs: ["beside"],
     async check({ store, session }) {
       const result = await store.append(session, { records: [answer], ...claim({ stored: 1 }) });
       assert.deepEqual([result.appended, result.turn?.count, result.turn?.done], [0, 0, false]);
@@ -78,7 +73,6 @@ export const turnCases: readonly StoreCase[] = [
   },
   {
     title: "a repeated turn writes no side data and checks no expectations",
-    needs: ["beside"],
     async check({ store, session }) {
       await store.append(session, { records: [question, answer], ...claim() });
       const again = await store.append(
@@ -96,7 +90,6 @@ export const turnCases: readonly StoreCase[] = [
   },
   {
     title: "a read also returns what is stored of a turn, and the positions of messages",
-    needs: ["beside"],
     async check({ store, session }) {
       await store.append(session, { records: [record("old")] });
       await store.append(session, { records: [question, answer], ...claim() });
@@ -111,7 +104,6 @@ export const turnCases: readonly StoreCase[] = [
   },
   {
     title: "a turn is still recognized after a reduction, even if its records are discarded",
-    needs: ["beside"],
     async check(context) {
       const { store, session } = context;
       await store.append(session, { records: [question, answer], ...claim() });
@@ -123,7 +115,6 @@ export const turnCases: readonly StoreCase[] = [
   },
   {
     title: `the last ${maxDiscardedTurns} turns whose records were discarded are still recognized`,
-    needs: ["beside"],
     async check(context) {
       const { store, session } = context;
       const names = Array.from(
@@ -153,7 +144,6 @@ export const turnCases: readonly StoreCase[] = [
   },
   {
     title: "a rewind forgets the turns that it removes, and reopens a turn that it cuts",
-    needs: ["beside", "edits"],
     async check(context) {
       const { store, session } = context;
       await store.append(session, { records: [question, answer], ...claim() });
@@ -180,7 +170,6 @@ export const turnCases: readonly StoreCase[] = [
   },
   {
     title: "a rebuild restores the turns named in records, and keeps those whose records were discarded",
-    needs: ["beside", "edits"],
     async check(context) {
       const { store, session } = context;
       await store.append(session, { records: [record("gone")], ...claim({ name: other }) });
@@ -207,7 +196,6 @@ export const turnCases: readonly StoreCase[] = [
   },
   {
     title: "clearing a session forgets its turns",
-    needs: ["beside"],
     async check({ store, session }) {
       await store.append(session, { records: [question, answer], ...claim() });
       await store.clear(session);
@@ -216,7 +204,6 @@ export const turnCases: readonly StoreCase[] = [
   },
   {
     title: "replaceTail replaces the end of the log in one step",
-    needs: ["beside", "edits"],
     async check({ store, session }) {
       await store.append(session, { records: [question, answer], ...claim({ done: false }) });
       const view = await store.readView(session);
@@ -236,7 +223,6 @@ export const turnCases: readonly StoreCase[] = [
   },
   {
     title: "replaceTail replaces nothing if the log changed since it was read",
-    needs: ["edits"],
     async check({ store, session }) {
       await store.append(session, { records: [question, answer] });
       const view = await store.readView(session);
@@ -248,7 +234,6 @@ export const turnCases: readonly StoreCase[] = [
   },
   {
     title: "replaceTail leaves the log unchanged on a conflict",
-    needs: ["edits"],
     async check({ store, session }) {
       await store.append(session, { records: [question, answer] });
       const view: SessionView = await store.readView(session);

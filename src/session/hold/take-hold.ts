@@ -1,7 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { ConflictError } from "../../base/errors.js";
 import { report } from "../../base/events.js";
-import { requireGroup } from "../../store/groups.js";
 import { randomToken } from "../../base/ids.js";
 import type { SessionBeside } from "../../store/beside.js";
 import type { HoldPlace, HoldRequest } from "../../store/holds.js";
@@ -102,7 +101,7 @@ export function mayHold(
     refuseNested(session, owner);
     return true;
   }
-  return session.context.store.beside !== undefined && placeWithin(session) === undefined;
+  return placeWithin(session) === undefined;
 }
 
 /**
@@ -117,7 +116,7 @@ async function take<Result extends { readonly place?: HoldPlace }>(
   const { owner, waitMs, holdMs, longestMs = Infinity, signal, isCaller = () => false } = options;
   signal?.throwIfAborted();
   const { sessionId, ref, context } = session;
-  const { beside = requireGroup(owner, context.store, "beside").beside } = context.store;
+  const { beside } = context.store;
   const { ttlMs, holds, source } = context;
   const { spent } = holds;
   const ticket = holds.mark + randomToken();

@@ -2,12 +2,12 @@ import { maxTries } from "../../base/tries.js";
 import { refuseSealedFields } from "../../sealed/keys/field.js";
 import { ConflictError } from "../../base/errors.js";
 import type { ConversationSession } from "../../session/conversation-session.js";
-import { requireGroup, type StoreWith } from "../../store/groups.js";
 import type { SideChanges } from "../../store/side-fields.js";
 import { openTurn, type OpenTurn } from "../../turns/open-turn.js";
 import type { SourceReference } from "./reference-manager.js";
 import { readUpload, writeUpload, type Upload } from "./uploads.js";
 import { valueIn } from "../../messages/values.js";
+import type { SessionStore } from "../../store/session-store.js";
 
 /** The session as it was when the turn began. */
 export interface Snapshot {
@@ -33,13 +33,13 @@ const sourcePrefix = `${prefix}source:`;
 /** The side data that a session's HistoryManagers share: uploads, cited sources, and the next source number. */
 export class SessionData {
   readonly #session: ConversationSession;
-  readonly #store: StoreWith<"beside">;
+  readonly #store: SessionStore;
   readonly #maxSources: number;
   #nextStored: string | undefined;
 
   constructor(session: ConversationSession, maxSources: number) {
     this.#session = session;
-    this.#store = requireGroup("HistoryManager", session.context.store, "beside");
+    this.#store = session.context.store;
     this.#maxSources = maxSources;
   }
 
