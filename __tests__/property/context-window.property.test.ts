@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
-import { splitsStep } from "../../src/messages/steps.js";
+import { splitsStep, stepsOf } from "../../src/messages/steps.js";
 import { roleOf } from "../../src/messages/roles.js";
 import { contextWindow } from "../../src/reducers/window/context-window.js";
 import type { ReductionOutcome } from "../../src/reducers/reduction-outcome.js";
@@ -80,6 +80,14 @@ describe("a context window", () => {
         expect(texts(result, role)).toEqual(texts(messages, role));
       }
       expect(rest(result).at(-1)?.id).toBe(rest(messages).at(-1)?.id);
+    }));
+
+  it("removes no message as long as a result of a finished turn could be shorter", () =>
+    promise(({ messages, removed }) => {
+      const question = messages.findLastIndex((message) => roleOf(message) === "human");
+      const results = stepsOf(messages).flatMap(({ indexes }) => indexes.slice(1));
+      const isLong = (index: number) => index < question && messages[index]!.text.length > 200;
+      expect(removed.length > 0 && results.some(isLong)).toBe(false);
     }));
 
   it("has nothing to do a second time", () =>

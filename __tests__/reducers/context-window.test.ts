@@ -86,6 +86,36 @@ describe("contextWindow", () => {
     expect(cut.removed.length).toBeGreaterThan(0);
   });
 
+  it.each([0, 3])("shortens the results of finished turns before any message leaves, with %d to keep", async (keep) => {
+    const facts = Array.from({ length: 40 }, (_, index) => [human(`Fact ${index}`), ai(`Noted ${index}.`)]).flat();
+    for (const words of [1_500, 3_000]) {
+      const page = (id: string, text: string) => [human(`read ${id}`), aiCalls(id), tool(id, text)];
+      const messages = [...facts, ...page("old", "word ".repeat(words)), ai("It says hello."), ...page("new", long)];
+      const options = { maxInputTokens: 2_000, reserveForAnswer: 0, keepToolResults: keep };
+      const fitted = await fit(messages, options, { system: "word ".repeat(200) });
+      expect(fitted).toMatchObject({ changed: true, removed: [], overBudgetBy: 0 });
+      const results = fitted.messages.filter((message) => roleOf(message) === "tool").map(({ text }) => text.length);
+      expect(results).toEqual([expect.any(Number), keep === 0 ? results[1] : long.length]);
+      expect(results[0]).toBeLessThanOrEqual(200);
+    }
+  });
+
+  it.each([0.3, 0.7, 0.8, 0.85, 0.95])("cuts to its target of what fixed parts of %d leave", async (share) => {
+    const tokenCounter = new CountingCounter();
+    for (const [maxInputTokens, target] of [8_192, 32_768].flatMap((size) => [0.5, 0.8].map((to) => [size, to]))) {
+      const room = Math.floor(0.81 * maxInputTokens!);
+      const request = { system: "x".repeat(4 * Math.floor(share * room)) };
+      const left = room - Math.floor(share * room);
+      const messages = Array.from({ length: 800 }, (_, index) => [
+        human(`Fact ${index}: ${"y".repeat(60)}`),
+        ai(`Noted ${index}.`),
+      ]).flat();
+      const { after } = await fit(messages, { maxInputTokens, target, tokenCounter }, request);
+      expect(after.tokens).toBeLessThanOrEqual(target! * left);
+      expect(after.tokens).toBeGreaterThan(target! * left - 60);
+    }
+  });
+
   it("passes the placeholder and the tools to spare on", async () => {
     const result = await fit(rounds(12), { maxInputTokens: 2_500, placeholder: "[gone]" });
     expect(result.messages[2]!.text).toBe("[gone]");

@@ -1,6 +1,6 @@
 import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
-import { requestSize } from "../../src/reducers/window/request-size.js";
+import { requestSize, type BilledBefore } from "../../src/reducers/window/request-size.js";
 import { noteAsked } from "../../src/session/encode-records.js";
 import { characterCounter } from "../history-manager/instances.js";
 import { propertyRuns } from "../support/property-runs.js";
@@ -72,6 +72,23 @@ describe("the size of a request behind answers whose requests the provider bille
   ])("%s", async (_, requests, { at600, at1200 }) => {
     expect(await sizeOf(600, requests)).toMatchObject({ isAnchored: true, estimate: 600, tokens: at600 });
     expect(await sizeOf(1_200, requests)).toMatchObject({ isAnchored: true, estimate: 1_200, tokens: at1200 });
+  });
+
+  it("goes by the bill of before where no answer in view tells it, for a request with the same parts", async () => {
+    const billedBefore: BilledBefore = new Map();
+    const sized = async (messages: BaseMessage[], system?: string) =>
+      requestSize(messages, { ...(system && { system }) }, { ...counting, billedBefore });
+    const bare = [new HumanMessage("h".repeat(587))];
+    expect(await sized(bare)).toMatchObject({ isAnchored: false, tokens: 600 });
+    const requests: Billed[] = [
+      [500, 900],
+      [1_000, 1_500],
+    ];
+    expect((await sized(viewOf(1_200, requests))).tokens).toBe(1_740);
+    expect(await sized(bare)).toMatchObject({ isAnchored: false, tokens: 1_020 });
+    expect(await sized(bare, "Be brief.")).toMatchObject({ isAnchored: false, tokens: 619 });
+    const within = (await sized(bare)).messagesWithin(1_140);
+    expect((await sized([new HumanMessage("h".repeat(within - 13))])).tokens).toBe(1_140);
   });
 
   it("finds the way back: messages of the size that it names take no more than was asked for, and hardly less", () =>

@@ -67,6 +67,8 @@ interface Played {
   readonly thought: number;
   /** True behind the first reduction of its session. */
   readonly isCut: boolean;
+  /** True right behind a reduction. */
+  readonly isShorter: boolean;
 }
 
 /** Plays a session as an agent does: each answer keeps what its request was billed, and thought to take. */
@@ -98,7 +100,7 @@ async function play(session: readonly BaseMessage[], window: number, truth: Trut
     const answer = new AIMessage({ content, tool_calls: tool_calls ?? [], usage_metadata });
     noteAsked(answer, measured.askedAs!, measured.size.estimate);
     view.push(answer);
-    played.push({ billed, thought: measured.size.tokens, isCut });
+    played.push({ billed, thought: measured.size.tokens, isCut, isShorter: outcome.changed });
   }
   return played;
 }
@@ -125,6 +127,8 @@ describe.each([8_192, 32_768])("recorded sessions with a system prompt and tools
     const most = sessions.length > 1 ? meanError : 1.5 * meanError;
     expect(mean(errors.map(Math.abs))).toBeLessThanOrEqual(most);
     expect(Math.min(...errors)).toBeGreaterThanOrEqual(-tooLow);
+    const behindCuts = all.filter(({ isShorter }) => isShorter).map(({ billed, thought }) => thought / billed - 1);
+    expect(Math.max(0, ...behindCuts.map(Math.abs))).toBeLessThanOrEqual(tooLow);
     // Few sessions are several times the larger window.
     const filled = all.filter(({ isCut }) => isCut && window === 8_192).map(({ billed }) => billed / room);
     expect(filled.length > 0).toBe(window === 8_192);

@@ -14,7 +14,15 @@ import { ChatHistoryReducer, type ReducerRequest, type RefusedRequest } from "..
 import { unchanged, type ReductionOutcome } from "../reduction-outcome.js";
 import { fires, leastMessages, tokensOf } from "../reduction-trigger.js";
 import { windowSettings, type ContextWindowOptions, type WindowSettings } from "./options.js";
-import { askedName, promptTokens, requestSize, roomIn, type AskedName, type RequestSize } from "./request-size.js";
+import {
+  askedName,
+  promptTokens,
+  requestSize,
+  roomIn,
+  type AskedName,
+  type BilledBefore,
+  type RequestSize,
+} from "./request-size.js";
 
 const tiers = loadedOnce(() => import("./tiers.js"));
 
@@ -58,8 +66,8 @@ const nearRoom = 0.8;
 /**
  * Creates a reducer that keeps each request within the model's window: system prompt, tools, this turn's input and room
  * for the answer are counted. A request that fits is left as it is, byte for byte. A larger one is reduced, in this
- * order, until `target` is met: old tool results are shortened, a summary is written (with `summary`), and the oldest
- * steps are removed.
+ * order, until `target` is met: old tool results are shortened, then all of finished turns, a summary is written (with
+ * `summary`), and the oldest steps are removed.
  *
  * The window is `maxInputTokens`, else what the request's model says (`model.profile`). Where neither is known, nothing
  * is reduced.
@@ -82,6 +90,7 @@ export class ContextWindow extends ChatHistoryReducer {
   readonly #settings: WindowSettings;
   /** Windows by the names of models that refused a request. */
   readonly #learnt = new BoundedMap<string, number>(maxLearnt);
+  readonly #billedBefore: BilledBefore = new BoundedMap(maxLearnt);
 
   constructor(settings: WindowSettings) {
     super();
@@ -144,7 +153,9 @@ export class ContextWindow extends ChatHistoryReducer {
     const request = { ...given, system: given.system ?? system, ...(known && { tools: known }) };
     const model = profile?.window.model;
     const asked = model === undefined ? [] : this.#askedOf(model, given);
-    const size = await requestSize(messages, request, { counter: this.tokenCounter, asked });
+    const size = await requestSize(messages, request, {
+      ...{ counter: this.tokenCounter, asked, billedBefore: this.#billedBefore },
+    });
     const room = this.#roomOf(window, { limits: profile?.window, isAnchored: size.isAnchored });
     const readsEarlier = (known ?? []).some((tool) => nameOfTool(tool) === readEarlierName);
     return { size, window, room, model, readsEarlier, askedAs: asked[0]?.askedAs };

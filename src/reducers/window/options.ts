@@ -31,11 +31,17 @@ export interface ContextWindowOptions {
    * @default 0.05 behind an answer whose usage is known, else 0.1
    */
   readonly safetyMargin?: number;
-  /** Share of the room to reduce to; of the request, where a trigger fires below the room. @default 0.8 */
+  /**
+   * Share to reduce messages to, of what system prompt, tools, margin and answer leave them; of what they take, where a
+   * trigger fires below the room. @default 0.8
+   */
   readonly target?: number;
   /** Sizes from which to reduce, any of a list. A request above the room is always reduced. @default the room */
   readonly trigger?: WindowTrigger | readonly WindowTrigger[];
-  /** How many of the newest steps with tool results stay whole when old results are shortened. @default 3 */
+  /**
+   * How many of the newest steps with tool results stay whole when old results are shortened. Before a message leaves,
+   * all results of finished turns are shortened. @default 3
+   */
   readonly keepToolResults?: number;
   /** The text of a shortened tool result. @default its first characters, in one line */
   readonly placeholder?: string | ((message: ToolMessage) => string);

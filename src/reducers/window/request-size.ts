@@ -38,7 +38,12 @@ export interface Counting {
   readonly counter: TokenCounter;
   /** Empty where the model is not known: what one model billed says nothing of another. */
   readonly asked: readonly AskedName[];
+  /** Bills for views in which no answer tells one, such as right behind a cut; `requestSize` adds to them. */
+  readonly billedBefore?: BilledBefore;
 }
+
+/** The newest bill of whole requests, by name and fixed parts. */
+export type BilledBefore = Map<string, Slopes>;
 
 /**
  * The size of a request with these messages: system prompt, tools and what is sent beside them are counted. Behind an
@@ -49,16 +54,20 @@ export async function requestSize(
   request: ReducerRequest,
   counting: Counting,
 ): Promise<RequestSize> {
-  const { counter, asked } = counting;
+  const { counter, asked, billedBefore } = counting;
   const anchor = anchorIn(messages, asked);
   const fixed =
     anchor?.name.isRepeated === true
       ? Math.max(0, anchor.thought - (await countMessages(counter, messages.slice(0, anchor.index))))
       : await fixedTokens(request, counter);
   const estimate = fixed + (await countMessages(counter, messages));
-  const known = anchor ?? { billed: 0, thought: 0, more: 1, less: 1 };
+  const place = `${(anchor?.name ?? asked[0])?.askedAs} ${fixed}`;
+  if (anchor?.name.isWhole === true) {
+    billedBefore?.set(place, anchor);
+  }
+  const known = anchor ?? billedBefore?.get(place) ?? { billed: 0, thought: 0, more: 1, less: 1 };
   return {
-    tokens: Math.ceil(billedFor(estimate, known)),
+    tokens: Math.max(0, Math.ceil(billedFor(estimate, known))),
     estimate: Math.ceil(estimate),
     isAnchored: anchor !== undefined,
     messagesWithin: (tokens) => Math.floor(estimateOf(tokens, known) - fixed),
@@ -75,16 +84,12 @@ function estimateOf(tokens: number, { billed, thought, more, less }: Slopes): nu
   return thought + (tokens - billed) / (tokens < billed ? less : more);
 }
 
-/** A name of counter and model that, with its count, adds at most 80 bytes to a record. */
-const shortName = /^[\w .:/@-]{1,46}$/;
-
 /**
  * The name under which answers of a model keep what their requests were thought to take. Each answer is stored with it,
- * so a long one goes by its hash.
+ * so it is a hash: name and count add at most 40 bytes to a record.
  */
 export function askedName(model: string, { counter, isWhole }: NameParts): string {
-  const name = `${counter.id}:${model}`;
-  return `asked:${isWhole ? "all" : "part"}:${shortName.test(name) ? name : shortHash(name, 8)}`;
+  return `asked:${shortHash(`${isWhole ? "all" : "part"}:${counter.id}:${model}`, 8)}`;
 }
 
 interface NameParts extends Pick<AskedName, "isWhole"> {
@@ -124,7 +129,7 @@ export function estimateWithin(room: number, messages: readonly BaseMessage[], a
 }
 
 /** A request whose size the provider told, and how sizes around it are told. */
-interface Slopes {
+export interface Slopes {
   readonly billed: number;
   readonly thought: number;
   /** Tokens of the provider for one more of the counter. */

@@ -3,6 +3,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import { SummaryError } from "../../base/errors.js";
 import { mayCall } from "../../messages/calls.js";
 import { roleOf } from "../../messages/roles.js";
+import { stepsOf } from "../../messages/steps.js";
 import { countMessages } from "../../tokens/counted-messages.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
 import type { ChatHistoryReducer, ReducerRequest } from "../chat-history-reducer.js";
@@ -40,13 +41,16 @@ export async function reduceInTiers(
   messages: BaseMessage[],
   { settings, counter, size, room, readsEarlier, config, request }: TieredReduction,
 ): Promise<ReductionOutcome> {
-  const goal = Math.max(1, size.messagesWithin(settings.target * Math.min(room, size.tokens)));
+  // A share of what the fixed parts leave: a share of the whole would be nothing where these are large.
+  const goal = Math.max(1, Math.floor(settings.target * size.messagesWithin(Math.min(room, size.tokens))));
   const most = Math.max(goal, size.messagesWithin(room));
   const outcomes: ReductionOutcome[] = [];
   let [current, tokens] = [messages, await countMessages(counter, messages)];
   const { placeholder = readsEarlier ? lineWithHint : undefined } = settings;
   const writer = writerOf(settings, messages, request);
-  for (const tier of tiersOf({ ...settings, placeholder }, { counter, writer })) {
+  const question = messages.findLastIndex((message) => roleOf(message) === "human");
+  const newSteps = stepsOf(messages.slice(question + 1)).filter(({ indexes }) => indexes.length > 1).length;
+  for (const tier of tiersOf({ ...settings, placeholder }, { counter, writer, newSteps })) {
     // A list that fits the room already must still become smaller, or the next request would be reduced again.
     const maxTokens = tokens > most ? most : Math.max(goal, Math.ceil(tokens) - 1);
     const outcome = await tier({ maxTokens, targetTokens: goal }).reduceWithOutcome(current, config, request);
@@ -122,13 +126,20 @@ async function askLive({ ask, sent, asked, config }: LiveSummary): Promise<BaseM
   return answer;
 }
 
+interface TierParts {
+  readonly counter: TokenCounter;
+  readonly writer: Writer | undefined;
+  /** Steps with results behind the newest question. */
+  readonly newSteps: number;
+}
+
 /** The gentlest first. */
 function tiersOf(
   { summary, keepToolResults, placeholder, excludeTools, keepImages, maxMessageTokens }: WindowSettings,
-  { counter: tokenCounter, writer }: { readonly counter: TokenCounter; readonly writer: Writer | undefined },
+  { counter: tokenCounter, writer, newSteps }: TierParts,
 ): readonly ((budget: TierBudget) => ChatHistoryReducer)[] {
   const shortened = {
-    ...{ keepLast: keepToolResults, thresholdCount: 0, excludeTools },
+    ...{ thresholdCount: 0, excludeTools },
     ...(placeholder !== undefined && { placeholder }),
     ...(keepImages !== undefined && { keepImages }),
   };
@@ -136,7 +147,9 @@ function tiersOf(
   const summarized = (budget: TierBudget) =>
     new ChatHistorySummarizationReducer({ ...summary!, ...writer!, ...budget, tokenCounter, failOnError: false });
   return [
-    () => new ChatHistoryToolResultReducer(shortened),
+    () => new ChatHistoryToolResultReducer({ ...shortened, keepLast: keepToolResults }),
+    // No message is to leave for the sake of a finished turn's result: its answer tells what mattered.
+    () => new ChatHistoryToolResultReducer({ ...shortened, keepLast: Math.min(keepToolResults, newSteps) }),
     ...(writer === undefined ? [] : [summarized]),
     (budget) => new ChatHistoryTokenReducer({ ...budget, ...clamped, tokenCounter }),
   ];
