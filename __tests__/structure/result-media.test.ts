@@ -1,8 +1,15 @@
 import { ChatAnthropic } from "@langchain/anthropic";
 import { ChatBedrockConverse } from "@langchain/aws";
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
+import { ChatDeepSeek } from "@langchain/deepseek";
 import { ChatGoogleGenerativeAI } from "@langchain/google-genai";
-import { repairConversation, validateConversation } from "../../src/entries/structure.js";
+import { ChatOpenAI } from "@langchain/openai";
+import {
+  type BuiltInProfile,
+  builtInProfiles,
+  repairConversation,
+  validateConversation,
+} from "../../src/entries/structure.js";
 import { captureWire, type WireModel } from "../../testing/wire/capture-wire.js";
 import { checkWire } from "../../testing/wire/check-wire.js";
 
@@ -11,6 +18,9 @@ const models = {
   anthropic: new ChatAnthropic({ model: "claude-sonnet-4-5", apiKey: "none" }),
   "google-genai": new ChatGoogleGenerativeAI({ model: "gemini-2.5-pro", apiKey: "none" }),
   bedrock: new ChatBedrockConverse({ model: "amazon.nova-pro-v1:0", region: "us-east-1", credentials }),
+  "openai-chat": new ChatOpenAI({ model: "gpt-4o", apiKey: "none" }),
+  "openai-responses": new ChatOpenAI({ model: "gpt-5.5", apiKey: "none", useResponsesApi: true }),
+  deepseek: new ChatDeepSeek({ model: "deepseek-chat", apiKey: "none" }),
 } as const;
 const tool = {
   type: "function",
@@ -58,19 +68,58 @@ const answered = (block: object) => [
   new ToolMessage({ content: [{ type: "text", text: "Seen:" }, block] as never, tool_call_id: "c1", name: "look" }),
 ];
 
-describe.each(targets)("the result of a tool, to %s", (target) => {
+describe.each(["anthropic", "google-genai", "bedrock"] as const)("the result of a tool, to %s", (target) => {
   it.each(images)("holds a picture once, as such: %s", async (_, block) => {
     const body = await sent(target, answered(block));
     expect(body.split(data)).toHaveLength(2);
     expect(body).not.toMatch(/"json":\{"type":"i/);
   });
+});
 
+describe.each(targets)("the result of a tool, to %s", (target) => {
   it.each(others)("is taken with a block of another kind: %s", async (_, block) => {
     expect(await sent(target, answered(block))).toContain("Seen:");
   });
 
   it.each(words)("keeps the words of blocks of others: %s", async (_, block) => {
     expect(await sent(target, answered(block))).toContain("sunny");
+  });
+});
+
+/** What tools return that LangChain does not make a text of, each with one fact. */
+const records: readonly (readonly [string, unknown])[] = [
+  ["records", [{ id: 1, name: "Ann" }]],
+  ["records with a text", [{ text: "x", name: "Ann" }]],
+  ["a list of texts and numbers", ["Ann", 2]],
+  ["nested lists", [["Ann"]]],
+  ["an object", { name: "Ann" }],
+  ["a resource of MCP", [{ type: "resource", resource: { uri: "file:///a", text: "Ann" } }]],
+  [
+    "a link of MCP",
+    [
+      { type: "text", text: "see" },
+      { type: "resource_link", uri: "file:///Ann" },
+    ],
+  ],
+  ["JSON", [{ type: "json", json: { name: "Ann" } }]],
+];
+const names = Object.keys(builtInProfiles) as BuiltInProfile[];
+const profiles = names.filter((name) => builtInProfiles[name].adapter !== undefined);
+
+describe.each(records)("the result of a tool that is %s", (_, content) => {
+  const messages = answered({});
+  const result = messages.at(-1)!;
+  Object.assign(result, { content });
+
+  it.each(profiles)("reaches the model of %s, as words where it takes no other blocks", (profile) => {
+    const criteria = { profile, purpose: "model-input", model: "m" } as const;
+    const repaired = repairConversation(messages, criteria).messages;
+    expect(JSON.stringify(repaired.at(-1)!.content)).toContain("Ann");
+    expect(validateConversation(repaired, criteria).filter(({ severity }) => severity === "error")).toEqual([]);
+  });
+
+  it.each(targets)("reaches %s in a request that it takes", async (target) => {
+    expect(await sent(target, messages)).toContain("Ann");
   });
 });
 

@@ -7,7 +7,7 @@ import { imageBlock, mediaIn } from "../../messages/media.js";
 import { isScreenshot } from "../../messages/roles.js";
 import { type Fields, fieldsOf, recordsIn, without } from "../../messages/values.js";
 import { blockList, formedContent, withForm } from "./blocks.js";
-import { inWords } from "./question.js";
+import { inWords, resultContent } from "./question.js";
 
 /**
  * The part of a message in the use of OpenAI's own kinds of tools: the result of a call of a custom tool, whose
@@ -105,12 +105,12 @@ export function responsesResult(message: BaseMessage, part: OwnToolPart | undefi
   };
   const isSame = wrong.length === 0 && Object.keys(added).length === 0;
   return withForm(message, {
-    content: resultContent(message, part),
+    content: partContent(resultContent(message), part),
     additional_kwargs: isSame ? message.additional_kwargs : { ...without(kwargs, ...wrong), ...added },
   });
 }
 
-function resultContent({ content }: BaseMessage, part: OwnToolPart | undefined): unknown {
+function partContent(content: unknown, part: OwnToolPart | undefined): unknown {
   if (part === "custom-result") {
     return formedContent(content, (block) => [inputPart(block)]);
   }

@@ -1,6 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { jsonText, sameAsJson } from "../../base/json-text.js";
 import { type Block, isResponsesText, textBlock } from "../../messages/content.js";
+import { mapSame } from "../../messages/copies/edits.js";
 import { type Fields, isRecord, stringIn } from "../../messages/values.js";
 import type { Adapter } from "./adapter.js";
 import { formedContent, isMarked, plainBlock, withForm } from "./blocks.js";
@@ -79,34 +80,45 @@ function isOtherText(adapter: Adapter, block: Block): boolean {
   return !isOwn && (isResponsesText(block) || block.type === "text-plain") && stringIn(block["text"]) !== undefined;
 }
 
-/** Blocks of results that their adapter sends as they are, besides media; undefined where it takes or tells any. */
-const resultBlocks: Readonly<Partial<Record<Adapter, readonly string[] | undefined>>> = {
+/** Blocks of results that an adapter takes as they are, besides media; all where it is not listed. */
+const resultBlocks: Readonly<Partial<Record<Adapter, readonly string[]>>> = {
   anthropic: ["text", "search_result", "tool_reference"],
   "google-genai": ["text"],
-  bedrock: undefined,
+  neutral: ["text"],
 };
 
 /**
  * The result of a tool whose media have the form that the adapter sends; a note stands for media that it cannot send.
- * ChatGoogleGenerativeAI throws at blocks that it does not know, and ChatAnthropic leaves them out: they go as JSON.
+ * Records and blocks that it does not know go as JSON: adapters throw at them, or leave them out.
  */
 export function resultForm(adapter: Adapter, message: BaseMessage): BaseMessage {
   const media = taken[adapter];
-  if (media === undefined || !Object.hasOwn(resultBlocks, adapter) || !Array.isArray(message.content)) {
-    return message;
-  }
   const known = resultBlocks[adapter];
-  const content = formedContent(message.content, (block) => {
+  const given = resultContent(message);
+  const content = formedContent(given, (block) => {
     const isKnown = known === undefined || known.includes(block.type);
-    return [isKnown || mediaIn(block) !== undefined ? mediaForm(media, block) : inWords(block)];
+    return mediaIn(block) === undefined && !isKnown ? [inWords(block)] : [media ? mediaForm(media, block) : block];
   });
   return content === message.content ? message : withForm(message, { content });
 }
 
+/** The content of a result, with JSON in the place of what is neither a text nor a block. */
+export function resultContent({ content }: { readonly content: unknown }): unknown {
+  if (!Array.isArray(content)) {
+    return typeof content === "string" ? content : (jsonText(content) ?? "");
+  }
+  const isPart = (element: unknown) => typeof element === "string" || isRecord(element);
+  return mapSame(content as readonly unknown[], (element) => [isPart(element) ? element : jsonBlock(element)]);
+}
+
+function jsonBlock(value: unknown): Block {
+  return textBlock(jsonText(value) ?? "(content left out)");
+}
+
 /** The block as a text: the one that it says to every adapter, else its JSON. */
 export function inWords(block: Block): Block {
-  const [said] = plainBlock(block);
-  return said ?? textBlock(jsonText(block) ?? "(content left out)");
+  const [said] = (block as Fields)["type"] === undefined ? [] : plainBlock(block);
+  return said ?? jsonBlock(block);
 }
 
 /** Content that was a list stays one. */

@@ -11,13 +11,10 @@ import {
   isBlankText,
   isStandardContent,
   saysNothing,
-  textBlock,
 } from "../../messages/content.js";
-import { isThought } from "../../messages/copies/thoughts.js";
-import { mediaIn, mediaLeftOut } from "../../messages/media.js";
 import { type Speaker, speakerOf } from "../../messages/roles.js";
-import { stringIn } from "../../messages/values.js";
-import { refusalOf } from "../adapters/blocks.js";
+import { plainBlock, refusalOf } from "../adapters/blocks.js";
+import { inWords } from "../adapters/question.js";
 import type { MessageRule } from "./rules.js";
 import type { StructureProfile } from "../profiles/profile.js";
 
@@ -190,14 +187,10 @@ export const noForeignBlocks: MessageRule = {
     return passes ? undefined : "A content block has a type that the provider does not accept for this role.";
   },
   repair(message, { context }) {
-    const blocks = blocksOf(message).flatMap((block) => {
-      if (!isForeign(block, message, context.profile)) {
-        return [block];
-      }
-      const text = isThought(block) ? undefined : stringIn(block["text"]);
-      const media = mediaIn(block);
-      return text ? [textBlock(text)] : media === undefined ? [] : [mediaLeftOut(media)];
-    });
+    const inRole = (block: Block) => (speakerOf(message) === "tool" ? [inWords(block)] : plainBlock(block));
+    const blocks = blocksOf(message).flatMap((block) =>
+      isForeign(block, message, context.profile) ? inRole(block) : [block],
+    );
     return {
       message: changeContent(message, contentOf(blocks)),
       done: "Removed content that the provider rejects.",
