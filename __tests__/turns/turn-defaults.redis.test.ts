@@ -2,9 +2,7 @@ import { Runnable, RunnableLambda, RunnableWithMessageHistory } from "@langchain
 import { createAgent, createMiddleware, type AgentMiddleware } from "langchain";
 import { redisMemoryMiddleware } from "../../src/agent/middleware.js";
 import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
-import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import type { SessionStore } from "../../src/store/session-store.js";
+import type { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { SlowModel, ToolModel, lookup, lookupCall, sketch } from "../support/agents.js";
 import { closeMemories, eventTypes, newMemory } from "../support/memories.js";
 import { human } from "../support/messages.js";
@@ -93,16 +91,6 @@ describe.each(Object.keys(doors))("%s without options", (door) => {
     for (const index of [0, 2, 4]) {
       expect(transcript[index + 1]).toBe(`answer to ${transcript[index]} behind ${index}`);
     }
-  });
-
-  it("runs on a store without holds, and says that it has none where they are asked for", async () => {
-    const store: SessionStore = Object.defineProperty(new InMemorySessionStore(), "beside", { value: undefined });
-    const memory = new RedisChatMemory({ store });
-    expect(await open(memory, new ToolModel(() => "answer"))("q")).toBe("answer");
-    const options = { memory, oneTurnAtATime: true };
-    const asked = () =>
-      door === "a chain" ? withRedisMemory(new ToolModel(() => "never"), options) : redisMemoryMiddleware(options);
-    expect(asked).toThrow(/oneTurnAtATime needs a store/);
   });
 
   it("is a part of the turn in which it runs", async () => {

@@ -58,8 +58,7 @@ export interface RunHold {
 /**
  * Makes the next call on the session acquire its hold atomically: a read for a turn, or the write of its beginning. If
  * others hold the session, the call is repeated once the hold is acquired. Undefined if the run needs no hold because
- * it was not explicitly `isAsked` for: on a store without holds, and inside a turn of the same session, which the run
- * joins.
+ * it was not explicitly `isAsked` for, inside a turn of the same session, which the run joins.
  *
  * @throws the errors of {@link takeTurn}; that call throws `busy` and the AbortError.
  */
