@@ -1,15 +1,15 @@
-import { HumanMessage } from "@langchain/core/messages";
+import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { tool as makeTool } from "@langchain/core/tools";
+import { MemorySaver } from "@langchain/langgraph";
 import { createAgent, createMiddleware } from "langchain";
 import { z } from "zod";
 import { redisMemoryMiddleware } from "../../src/agent/middleware.js";
-import { callSignal, currentConfig } from "../../src/agent/run-place.js";
 import { StoreError } from "../../src/base/errors.js";
 import { SpentTickets } from "../../src/session/hold/local-holds.js";
 import { HeldTurn } from "../../src/session/hold/take-hold.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
-import { lookupCall, ToolModel } from "../support/agents.js";
+import { lookup, lookupCall, sketch, ToolModel } from "../support/agents.js";
 
 const seconds = 1_000;
 const minutes = 60 * seconds;
@@ -150,9 +150,16 @@ describe("a session with a time to live that a turn holds", () => {
   });
 });
 
-describe("an agent whose run ends where no hook is called", () => {
-  /** An agent that fails behind its tool, which is given the signal that LangGraph makes for the run. */
-  const failing = (memory: RedisChatMemory, onTool: (signal: AbortSignal) => void) => {
+describe("an agent's hold, where no hook is called for long", () => {
+  const open = () => new RedisChatMemory({ store: new InMemorySessionStore() });
+  const thread = { configurable: { sessionId: "ann", thread_id: "ann" } };
+  const calling = () =>
+    new ToolModel((messages) => {
+      const last = messages.at(-1)!;
+      return last.getType() === "tool" ? `answer to ${last.text}` : lookupCall(last.text);
+    });
+
+  it("ends within the time that the next turn waits, where the run failed behind its tools", async () => {
     const broken = createMiddleware({
       name: "broken",
       beforeModel: ({ messages }) => {
@@ -161,38 +168,57 @@ describe("an agent whose run ends where no hook is called", () => {
         }
       },
     });
+    const memory = open();
+    const middleware = [broken, redisMemoryMiddleware({ memory })];
+    const agent = createAgent({ model: calling(), tools: [lookup], middleware });
+    await expect(agent.invoke({ messages: [new HumanMessage("q")] }, thread)).rejects.toThrow("broken");
+    const early = memory.withTurn("ann", () => "never", { waitMs: 30 * seconds }).catch((error: unknown) => error);
+    const next = memory.withTurn("ann", () => "free");
+    await jest.advanceTimersByTimeAsync(59 * seconds);
+    expect(await early).toMatchObject({ code: "busy" });
+    expect(await next).toBe("free");
+  });
+
+  /** An agent whose tool waits, and its run, which has reached the tool. */
+  const inTool = async (memory: RedisChatMemory, checkpointer?: MemorySaver) => {
+    let [reach, endTool] = [() => undefined as void, (_result: string) => undefined as void];
+    const reached = new Promise<void>((resolve) => (reach = resolve));
     const tool = makeTool(
       () => {
-        onTool(callSignal(currentConfig())!);
-        return "found";
+        reach();
+        return new Promise<string>((resolve) => (endTool = resolve));
       },
       { name: "lookup", schema: z.object({ query: z.string() }) },
     );
-    return createAgent({
-      model: new ToolModel((messages) => lookupCall(messages.at(-1)!.text)),
-      tools: [tool],
-      middleware: [broken, redisMemoryMiddleware({ memory })],
-    });
-  };
-  const fail = async (agent: ReturnType<typeof failing>) => {
-    const run = agent.invoke({ messages: [new HumanMessage("q")] }, { configurable: { sessionId: "ann" } });
-    await expect(run).rejects.toThrow("broken");
+    const middleware = [redisMemoryMiddleware({ memory })];
+    const agent = createAgent({ model: calling(), tools: [tool], middleware, ...(checkpointer && { checkpointer }) });
+    const run = agent.invoke({ messages: [new HumanMessage("q")] }, thread);
+    await reached;
+    return { run, endTool: () => endTool("found") };
   };
 
-  it("gives its session back when LangGraph listens to the run's signal no more", async () => {
-    const memory = new RedisChatMemory({ store: new InMemorySessionStore() });
-    await fail(failing(memory, () => undefined));
-    await jest.advanceTimersByTimeAsync(seconds);
+  it("is taken again behind tools that took long, also where another turn came between", async () => {
+    const memory = open();
+    const { run, endTool } = await inTool(memory);
+    await jest.advanceTimersByTimeAsync(60 * seconds);
+    await memory.withTurn("ann", (history) => history.addMessages([new HumanMessage("p"), new AIMessage("b")]));
+    endTool();
+    await run;
+    expect(sketch(await memory.history("ann").getTranscript())).toEqual([
+      ...["q", "p", "b", "<ai>", "found", "answer to found"],
+    ]);
     expect(await memory.withTurn("ann", () => "free", { waitMs: 0 })).toBe("free");
   });
 
-  it("holds its session for five minutes where something else listens to it for good", async () => {
-    const memory = new RedisChatMemory({ store: new InMemorySessionStore() });
-    await fail(failing(memory, (signal) => signal.addEventListener("abort", () => undefined)));
+  it("stays for five minutes with a checkpointer, which tells of interrupts and failures", async () => {
+    const memory = open();
+    const { run, endTool } = await inTool(memory, new MemorySaver());
     const asked = () => memory.withTurn("ann", () => "free", { waitMs: 0 });
     await jest.advanceTimersByTimeAsync(5 * minutes - 20 * seconds);
     await expect(asked()).rejects.toMatchObject({ code: "busy" });
     await jest.advanceTimersByTimeAsync(51 * seconds);
     expect(await asked()).toBe("free");
+    endTool();
+    await run;
   });
 });

@@ -3,7 +3,6 @@ import { AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
 import {
   interruptedAnswer,
   interruptedMessage,
-  isStopListener,
   partialOf,
   SaidSoFar,
   stopSignal,
@@ -103,12 +102,6 @@ describe("a signal that stops a run", () => {
       ...[undefined, signal, signal],
     ]);
     expect([of({}), of({ externalAbortSignal })]).toEqual([signal, externalAbortSignal]);
-  });
-
-  it("has listeners that are known as this package's", () => {
-    const [own, other] = [() => undefined, () => undefined];
-    whenStopped(new AbortController().signal, own)();
-    expect([isStopListener(own), isStopListener(other)]).toEqual([true, false]);
   });
 
   it("calls once, also where it had aborted before, and not after its end", () => {

@@ -11,9 +11,8 @@ import { roleOf } from "../messages/roles.js";
 import { isRecord } from "../messages/values.js";
 import { firstOfBlock } from "../turns/new-input.js";
 import { idsOf, openTurn, storedIds } from "../turns/open-turn.js";
-import type { StepConfig } from "./end-watch.js";
 import type { RunSetting } from "./run.js";
-import { checkpointerOf, newestPlace, type Checkpoint } from "./run-place.js";
+import { checkpointerOf, newestPlace, type Checkpoint, type currentConfig } from "./run-place.js";
 import { removeAll } from "./state.js";
 
 type Values = Readonly<Record<string, unknown>>;
@@ -52,7 +51,7 @@ export interface AskedState {
  */
 export async function askedState(
   state: readonly BaseMessage[],
-  config: StepConfig,
+  config: ReturnType<typeof currentConfig>,
   { session, place }: RunParts,
 ): Promise<AskedState | undefined> {
   const input = await inputOf(state, config, { session, place });
@@ -136,7 +135,7 @@ function firstOfOpenStep(steps: readonly BaseMessage[]): number {
 /** The input of a run: from its first checkpoint, or by comparing the state with the checkpoint before it. */
 async function inputOf(
   state: readonly BaseMessage[],
-  config: StepConfig,
+  config: ReturnType<typeof currentConfig>,
   { session, place }: RunParts,
 ): Promise<RunInput | undefined> {
   const checkpointer = checkpointerOf(config);

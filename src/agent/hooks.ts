@@ -8,7 +8,7 @@ import { ConflictError, MemoryError } from "../base/errors.js";
 import { report } from "../base/events.js";
 import { showAnswer } from "../turns/show-answer.js";
 import type { AskedState } from "./asked-question.js";
-import { hearQuestions } from "./end-watch.js";
+import { hearQuestions } from "./observed-checkpointer.js";
 import { AgentRun, type RunSetting } from "./run.js";
 import { turnIdOf } from "./state.js";
 import { SaidSoFar, StopListener, stopSignal } from "../turns/stop.js";

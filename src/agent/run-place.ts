@@ -105,7 +105,7 @@ export function isPartOf(caller: AgentRuntime, run: AgentRuntime): boolean {
 }
 
 /** LangGraph's signal of a graph call; undefined for older versions. */
-export function callSignal({ configurable }: AgentRuntime): AbortSignal | undefined {
+function callSignal({ configurable }: AgentRuntime): AbortSignal | undefined {
   return (configurable?.["__pregel_abort_signals"] as { externalAbortSignal?: AbortSignal } | undefined)
     ?.externalAbortSignal;
 }

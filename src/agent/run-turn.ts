@@ -2,12 +2,14 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import type { ConversationSession } from "../session/conversation-session.js";
 import { type HeldTurn, holdAgain, holdWithNextCall, mayHold } from "../session/hold/take-hold.js";
 import type { HoldPolicy } from "../turns/defaults.js";
-import { onEndInCheckpoint, EndWatch, type StepConfig } from "./end-watch.js";
+import { onEndInCheckpoint } from "./observed-checkpointer.js";
 import { currentConfig, hasCheckpointer, isPartOf } from "./run-place.js";
 import { StopListener, stopSignal } from "../turns/stop.js";
 
 /** Maximum time without a model call or hook before a run loses its hold, in milliseconds. */
 const longestMs = 5 * 60_000;
+/** The same where nothing tells that a run ended in its tools: with `holdMs` within the `waitMs` of the next turn. */
+const longestUnobservedMs = 45_000;
 
 /**
  * The hold of an agent's run on its session, from its first model call to its end, tools included. Released if the run
@@ -16,8 +18,6 @@ const longestMs = 5 * 60_000;
 export class RunTurn {
   readonly #session: ConversationSession;
   readonly #options: { readonly owner: string } & HoldPolicy;
-  /** Made where tools run whose end nothing else tells of. */
-  #endWatch: EndWatch | undefined;
   readonly #stop = new StopListener(() => void this.release());
   #held: HeldTurn | undefined;
   /** The hold that the opening of the run is acquiring. Never rejects. */
@@ -64,9 +64,11 @@ export class RunTurn {
     }
   }
 
-  /** Acquires the hold, unless the run has it: a run that seemed over may have lost it. */
+  /** Acquires the hold, unless the run has it: a run that seemed over, or was in its tools for long, has lost it. */
   async enter(config: RunnableConfig): Promise<void> {
-    this.#endWatch?.disarm();
+    if (this.#held?.hasLapsed) {
+      await this.release();
+    }
     const signal = stopSignal(config);
     if (this.#held === undefined) {
       this.#holds(await holdAgain(this.#session, this.#request(config)), config);
@@ -97,7 +99,8 @@ export class RunTurn {
 
   #request(config: RunnableConfig) {
     const isCaller = () => isPartOf(currentConfig(), config);
-    return { ...this.#options, longestMs, signal: stopSignal(config), isCaller };
+    const longest = hasCheckpointer(config) ? longestMs : longestUnobservedMs;
+    return { ...this.#options, longestMs: longest, signal: stopSignal(config), isCaller };
   }
 
   #holds(held: HeldTurn | undefined, config: RunnableConfig): void {
@@ -115,21 +118,16 @@ export class RunTurn {
    * A model call requested tools: from here on no hook reports an interrupt or a failure. If the recursion limit leaves
    * no step behind the tools, the run can neither store nor call the model again, and releases the hold.
    */
-  async toolsBegin(config: StepConfig): Promise<void> {
+  async toolsBegin(config: RunnableConfig): Promise<void> {
     const step = stepOf(config);
     if (step !== undefined && this.#lastStep !== undefined && step + 2 > this.#lastStep) {
       return this.release();
     }
     this.#held?.signOfLife();
-    if (this.#unobserve === undefined) {
-      this.#endWatch ??= new EndWatch();
-      this.#endWatch.arm(config, () => void this.release());
-    }
   }
 
   /** Releases the hold. Never rejects. */
   async release(): Promise<void> {
-    this.#endWatch?.disarm();
     this.#unobserve?.();
     this.#unobserve = undefined;
     this.#stop.listen(undefined);
@@ -147,7 +145,7 @@ export class RunTurn {
 }
 
 /** LangGraph's step number of a hook. */
-function stepOf({ metadata }: Pick<StepConfig, "metadata">): number | undefined {
+function stepOf({ metadata }: RunnableConfig): number | undefined {
   const step: unknown = metadata?.["langgraph_step"];
   return typeof step === "number" ? step : undefined;
 }

@@ -15,13 +15,6 @@ export function stopSignal({ signal, configurable }: Partial<RunnableConfig>): A
   return signals?.externalAbortSignal ?? signal;
 }
 
-const own = new WeakSet<object>();
-
-/** True for this package's own abort listeners. */
-export function isStopListener(listener: object): boolean {
-  return own.has(listener);
-}
-
 /** Calls back once when a run is stopped. Each hook of an agent's run may pass another signal. */
 export class StopListener {
   readonly #onStop: () => void;
@@ -29,7 +22,6 @@ export class StopListener {
 
   constructor(onStop: () => void) {
     this.#onStop = onStop;
-    own.add(onStop);
   }
 
   /** Replaces the signal; undefined stops listening. */

@@ -280,6 +280,7 @@ export class HeldTurn {
   #lastSign = performance.now();
   #isWorking = false;
   #isOver = false;
+  #hasLapsed = false;
   #released: Promise<void> | undefined;
 
   constructor(parts: HeldTurnParts) {
@@ -293,6 +294,11 @@ export class HeldTurn {
   /** The ticket, for the write that releases the hold. */
   get ticket(): string {
     return this.#parts.ticket;
+  }
+
+  /** True for a hold that is no longer renewed, because its run showed no activity for too long. */
+  get hasLapsed(): boolean {
+    return this.#hasLapsed;
   }
 
   /** Records activity of the holding run; while it `isWorking`, no further activity is needed. */
@@ -337,7 +343,8 @@ export class HeldTurn {
 
   #renew(): void {
     const { beside, session, ticket, holdMs, ttlMs, longestMs } = this.#parts;
-    if (this.#isWorking || performance.now() - this.#lastSign <= longestMs) {
+    this.#hasLapsed = !this.#isWorking && performance.now() - this.#lastSign > longestMs;
+    if (!this.#hasLapsed) {
       const turn = { ticket, holdMs, ...(ttlMs !== undefined && { ttlMs }) };
       beside.renewHold(session, turn).then(
         (isHeld) => isHeld && this.#renewIn(),
