@@ -19,10 +19,19 @@ const search = tool(({ query }: { query: string }) => `${query}: ${"a flight, ".
 const asksForSummary = ({ messages }: Body) => JSON.stringify(messages.at(-1)).includes("Write one summary of all");
 const inSession = { configurable: { sessionId: "s" } };
 
-/** The model's answer: a call to each question, words to each result, and a summary or a call where one is due. */
-function answerTo(body: Body, callsInstead: boolean): { readonly text: string; readonly query?: string } {
+/** What the model does where a summary is due. */
+type OnSummary = "summary" | "call" | "cut off";
+interface Answer {
+  readonly text: string;
+  readonly query?: string;
+  readonly isCutOff?: boolean;
+}
+
+/** The model's answer: a call to each question, words to each result, and a summary, or less, where one is due. */
+function answerTo(body: Body, onSummary: OnSummary): Answer {
   if (asksForSummary(body)) {
-    return callsInstead ? { text: "", query: "again" } : { text: "They looked for flights." };
+    const text = "They looked for flights.";
+    return { call: { text: "", query: "again" }, summary: { text }, "cut off": { text, isCutOff: true } }[onSummary];
   }
   const last = JSON.stringify(body.messages.at(-1));
   const question = /Question (\d+)/.exec(last)?.[1];
@@ -33,7 +42,7 @@ function answerTo(body: Body, callsInstead: boolean): { readonly text: string; r
 
 let ids = 0;
 const replies = {
-  openai: ({ text, query }: ReturnType<typeof answerTo>, tokens: number) => ({
+  openai: ({ text, query, isCutOff }: Answer, tokens: number) => ({
     id: `r${(ids += 1)}`,
     object: "chat.completion",
     model: "m",
@@ -41,7 +50,7 @@ const replies = {
     choices: [
       {
         index: 0,
-        finish_reason: query === undefined ? "stop" : "tool_calls",
+        finish_reason: isCutOff ? "length" : query === undefined ? "stop" : "tool_calls",
         message: {
           role: "assistant",
           content: text,
@@ -58,12 +67,12 @@ const replies = {
       },
     ],
   }),
-  anthropic: ({ text, query }: ReturnType<typeof answerTo>, tokens: number) => ({
+  anthropic: ({ text, query, isCutOff }: Answer, tokens: number) => ({
     id: `r${(ids += 1)}`,
     type: "message",
     role: "assistant",
     model: "m",
-    stop_reason: query === undefined ? "end_turn" : "tool_use",
+    stop_reason: isCutOff ? "max_tokens" : query === undefined ? "end_turn" : "tool_use",
     usage: { input_tokens: tokens, output_tokens: 9 },
     content:
       query === undefined
@@ -80,13 +89,13 @@ const models = {
 };
 
 /** Runs turns of an agent, and returns the bodies of all requests. */
-async function run(adapter: keyof typeof models, { turns, callsInstead }: { turns: number; callsInstead: boolean }) {
+async function run(adapter: keyof typeof models, { turns, onSummary }: { turns: number; onSummary: OnSummary }) {
   const bodies: Body[] = [];
   const events: MemoryEvent[] = [];
   const fetch = (_: unknown, init?: RequestInit) => {
     const body = JSON.parse(init!.body as string) as Body;
     bodies.push(body);
-    const reply = replies[adapter](answerTo(body, callsInstead), Math.ceil(JSON.stringify(body).length / 4));
+    const reply = replies[adapter](answerTo(body, onSummary), Math.ceil(JSON.stringify(body).length / 4));
     return Promise.resolve(new Response(JSON.stringify(reply), { headers: { "content-type": "application/json" } }));
   };
   const reducer = contextWindow({
@@ -108,7 +117,7 @@ async function run(adapter: keyof typeof models, { turns, callsInstead }: { turn
 
 describe.each(["openai", "anthropic"] as const)("a summary by the model that is called, with %s", (adapter) => {
   it("is asked for by the request that was sent last, plus one instruction, and becomes the head", async () => {
-    const { bodies, events, history } = await run(adapter, { turns: 10, callsInstead: false });
+    const { bodies, events, history } = await run(adapter, { turns: 10, onSummary: "summary" });
     const places = [...bodies.keys()].filter((place) => asksForSummary(bodies[place]!));
     expect(places.length).toBeGreaterThan(0);
     for (const place of places) {
@@ -125,8 +134,11 @@ describe.each(["openai", "anthropic"] as const)("a summary by the model that is 
     expect(events.filter(({ type }) => type === "reduction_failed")).toEqual([]);
   });
 
-  it("that is a call instead leads to a cut in the same turn", async () => {
-    const { bodies, events, history } = await run(adapter, { turns: 10, callsInstead: true });
+  it.each([
+    ["call", "failed"],
+    ["cut off", "cut_off"],
+  ] as const)("that is none leads to a cut in the same turn: %s", async (onSummary, code) => {
+    const { bodies, events, history } = await run(adapter, { turns: 10, onSummary });
     const places = [...bodies.keys()].filter((place) => asksForSummary(bodies[place]!));
     expect(places.length).toBeGreaterThan(0);
     places.forEach((place) => {
@@ -135,7 +147,7 @@ describe.each(["openai", "anthropic"] as const)("a summary by the model that is 
     expect(events).toContainEqual(
       expect.objectContaining({
         type: "reduction_failed",
-        error: expect.objectContaining({ code: "failed" }) as Error,
+        error: expect.objectContaining({ code }) as Error,
       }),
     );
     expect((await history.getMessages()).map(roleOf)).not.toContain("summary");

@@ -18,7 +18,10 @@ const inSession = { configurable: { sessionId: "s" } };
 const look = tool(() => "rain", { name: "look", description: "Looks.", schema: z.object({}) });
 
 /** Answers of the Messages API: with a block where one is asked for, unless it is to say something else. */
-function scripted(sent: Sent[], { onCompact = () => Promise.resolve([signed] as object[]) } = {}): typeof fetch {
+function scripted(
+  sent: Sent[],
+  { onCompact = () => Promise.resolve([signed] as object[]), stop = "compaction" } = {},
+): typeof fetch {
   return async (_, init) => {
     const body = JSON.parse(init!.body as string) as Sent["body"];
     sent.push({ body, betas: new Headers(init!.headers).get("anthropic-beta") });
@@ -26,7 +29,7 @@ function scripted(sent: Sent[], { onCompact = () => Promise.resolve([signed] as 
     const input = Math.ceil(JSON.stringify(body).length / 4);
     const reply = {
       ...{ id: `r${sent.length}`, type: "message", role: "assistant", model: "m" },
-      stop_reason: isAsked ? "compaction" : "end_turn",
+      stop_reason: isAsked ? stop : "end_turn",
       usage: isAsked ? { input_tokens: 0, output_tokens: 0 } : { input_tokens: input, output_tokens: 9 },
       content: isAsked ? await onCompact() : [{ type: "text", text: `Bring a coat. ${"It rains. ".repeat(40)}` }],
     };
@@ -115,6 +118,16 @@ describe("a provider that is asked to compact", () => {
       expect.objectContaining({ code: "failed" }),
     ]);
     expect(await history.getMessages()).toHaveLength(4);
+  });
+
+  it("and ends before its text does changes nothing", async () => {
+    const sent: Sent[] = [];
+    const { history, ask, failures } = sessionOf(anthropic(scripted(sent, { stop: "max_tokens" })), {
+      trigger: { messages: 2 },
+    });
+    await ask("One");
+    expect(failures()).toEqual([expect.objectContaining({ code: "cut_off" })]);
+    expect(await history.getMessages()).toHaveLength(2);
   });
 
   it("is not asked where it compacts by itself at a threshold", async () => {

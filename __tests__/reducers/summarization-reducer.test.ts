@@ -16,7 +16,7 @@ import type { ChatHistorySummarizationReducerOptions } from "../../src/reducers/
 import { ChatHistorySummarizationReducer } from "../../src/reducers/summary/summarization-reducer.js";
 import { CountingCounter } from "../support/counting-counter.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
-import { ScriptedModel } from "../support/scripted-model.js";
+import { ScriptedModel, type Script } from "../support/scripted-model.js";
 
 type Options = Omit<ChatHistorySummarizationReducerOptions, "model">;
 
@@ -265,10 +265,15 @@ describe("multiple summaries", () => {
   });
 });
 
+const cutOffMessage = () =>
+  new AIMessage({ content: "They spoke of a ref", response_metadata: { finish_reason: "length" } });
+
 describe("a summary that fails", () => {
-  const failing: readonly [string, string, (sent: BaseMessage[]) => string | Error | Promise<string>][] = [
+  const failing: readonly [string, string, (sent: BaseMessage[]) => ReturnType<Script>][] = [
     ["the model fails", "failed", () => new Error("overloaded")],
     ["it is blank", "empty", () => " \n"],
+    ["it is a thought", "empty", () => "<think>\nThe user wants"],
+    ["it is cut off", "cut_off", () => cutOffMessage()],
     ["it is longer than what it stands for", "too_long", (sent) => `${sent[1]!.text} `.repeat(10)],
     ["the model hangs", "timeout", () => new Promise(() => undefined)],
   ];
@@ -286,6 +291,16 @@ describe("a summary that fails", () => {
     expect(SummaryError.isInstance(error)).toBe(true);
     expect(error).toMatchObject({ code, retryable: true });
     expect((error as Error).message).not.toMatch(/question|answer/);
+  });
+
+  it("is seen behind a parser, and not where the text is not that of the last call", async () => {
+    const chain = new ScriptedModel(cutOffMessage).pipe(new StringOutputParser());
+    const options = { targetCount: 2, thresholdCount: 0 };
+    await expect(new ChatHistorySummarizationReducer({ model: chain, ...options }).reduce(talk)).rejects.toMatchObject({
+      code: "cut_off",
+    });
+    const model = chain.pipe(() => "They spoke.");
+    expect(await new ChatHistorySummarizationReducer({ model, ...options }).reduce(talk)).not.toBeNull();
   });
 
   it("keeps the cause of the model's failure", async () => {

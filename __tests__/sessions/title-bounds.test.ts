@@ -1,8 +1,10 @@
-import type { BaseMessage } from "@langchain/core/messages";
+import { AIMessage, type BaseMessage } from "@langchain/core/messages";
+import { StringOutputParser } from "@langchain/core/output_parsers";
 import type { MemoryEvent } from "../../src/base/events.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
 import { ai, human } from "../support/messages.js";
+import { ScriptedModel } from "../support/scripted-model.js";
 
 interface TitleConfig {
   readonly signal?: AbortSignal;
@@ -48,12 +50,46 @@ describe("the title of a session", () => {
     ['\n\n# "“Trip  to \t Oslo”" *\nand more', "Trip to Oslo"],
     ["Trip \ud800to Oslo", "Trip \ufffdto Oslo"],
     ["x".repeat(200), "x".repeat(100)],
+    ["<think>\nA title about Oslo.\n</think>\n\nTrip to Oslo", "Trip to Oslo"],
+    ["A title about Oslo.\n</think>\nTrip to Oslo", "Trip to Oslo"],
+    ["```\nTrip to Oslo\n```", "Trip to Oslo"],
+    ["`Trip to Oslo`", "Trip to Oslo"],
+    ['{"title": "Trip to Oslo"}', "Trip to Oslo"],
+    ['```json\n{\n  "icon": "x",\n  "title": "Trip to Oslo"\n}\n```', "Trip to Oslo"],
+    ['["Trip to Oslo", "Oslo"]', "Trip to Oslo"],
+    ["[Draft] Trip to {Oslo}", "[Draft] Trip to {Oslo}"],
+    ["1984", "1984"],
   ])("is the first line of the reply without what stands around it: %j", async (reply, title) => {
     const { memoryOf, titleOf } = open(() => reply);
     const memory = memoryOf();
     await memory.history("s").addMessages([human("q"), ai("a")]);
     await memory.drain();
     expect(await titleOf()).toBe(title);
+  });
+
+  it.each(["<think>\nThe user wants", '{"title": "Trip to Os', '```json\n{"title": 1}\n```', "```"])(
+    "is not made of a reply without one: %j",
+    async (reply) => {
+      const { memoryOf, titleOf, failures } = open(() => reply);
+      const memory = memoryOf();
+      await memory.history("s").addMessages([human("q"), ai("a")]);
+      await memory.drain();
+      expect([await titleOf(), failures().length]).toEqual([undefined, 1]);
+    },
+  );
+
+  it("is not made of a reply that ended early, also behind a parser", async () => {
+    const reply = new AIMessage({ content: "Trip to Os", response_metadata: { finish_reason: "length" } });
+    const model = new ScriptedModel(() => reply);
+    for (const titles of [{ model }, { model: model.pipe(new StringOutputParser()) }]) {
+      const events: MemoryEvent[] = [];
+      const store = new InMemorySessionStore();
+      const memory = new RedisChatMemory({ store, titles, onEvent: (event) => void events.push(event) });
+      await memory.history("s").addMessages([human("q"), ai("a")]);
+      await memory.drain();
+      expect((await memory.sessions.get("s"))?.title).toBeUndefined();
+      expect(events.filter(({ type }) => type === "title_failed")).toHaveLength(1);
+    }
   });
 
   it("waits for an answer that says something and calls no tool", async () => {
@@ -140,6 +176,7 @@ describe("the title of a session", () => {
     await memory.history("s").addMessages([human("q"), ai("a")]);
     await memory.drain();
     const { signal, tags, callbacks } = calls[0]!.config;
-    expect([signal?.aborted, tags, callbacks]).toEqual([false, ["nostream"], []]);
+    // The only listener is that for the end of this call.
+    expect([signal?.aborted, tags, callbacks]).toEqual([false, ["nostream"], [expect.anything()]]);
   });
 });

@@ -191,7 +191,7 @@ export class BudgetError extends MemoryError {
 /** Summarizing failed; nothing was changed. */
 export class SummaryError extends MemoryError {
   protected static override readonly brandName = "SummaryError";
-  declare readonly code: "failed" | "empty" | "too_long" | "timeout" | "backing_off";
+  declare readonly code: "failed" | "empty" | "cut_off" | "too_long" | "timeout" | "backing_off";
 
   /** `retryable` is always true. */
   constructor(message: string, details: Pick<SummaryError, "code"> & Partial<Pick<SummaryError, "cause">>) {

@@ -6,6 +6,8 @@ import { keepFirstUnits } from "../base/graphemes.js";
 import { callWithin } from "../base/call-within.js";
 import { callsOf } from "../messages/calls.js";
 import { textOf } from "../messages/content.js";
+import { fieldsOf, stringIn, valueIn } from "../messages/values.js";
+import { askForText, type WrittenText } from "../messages/written-text.js";
 import type { SessionDetails } from "../store/lists.js";
 import type { SessionStore } from "../store/session-store.js";
 import { labelOf, namesIn } from "./labels.js";
@@ -87,15 +89,15 @@ async function titleUnderLease(
     }
     const { records, from } = await store.readLog(ref, { limit: shownMessages });
     const shown = decodeMessages(records, { sessionId: ref.id, strict: false, onEvent: undefined }, from);
-    const reply = await asked(model, [new SystemMessage(prompt), new HumanMessage(asText(shown))]);
+    const written = await asked(model, [new SystemMessage(prompt), new HumanMessage(asText(shown))]);
     // Cleared meanwhile: what was said before is not to be seen in the list.
     if ((await store.lists.describe(ref))?.createdAt !== details.createdAt) {
       return false;
     }
     const metadata = details.label.metadata === undefined ? {} : { metadata: namesIn(details.label).metadata };
-    const label = labelOf("titles", { title: titleIn(reply), ...metadata });
+    const label = labelOf("titles", { title: titleIn(written), ...metadata });
     if ((await store.lists.relabel(ref, { label, version: details.labelVersion })) === "changed") {
-      const usage = typeof reply === "string" ? undefined : (reply as AIMessage).usage_metadata;
+      const usage = (written.reply as Partial<AIMessage>).usage_metadata;
       report(onEvent, { type: "titled", sessionId: ref.id, ...(usage && { usage }) });
     }
     return true;
@@ -105,11 +107,11 @@ async function titleUnderLease(
 }
 
 /** Outside of the current run: its stream must not show the title, and its end must not stop it. */
-async function asked(model: TitleModel["model"], messages: BaseMessage[]): Promise<string | BaseMessage> {
+async function asked(model: TitleModel["model"], messages: BaseMessage[]): Promise<WrittenText> {
   const late = () => new Error(`The title took longer than ${timeoutMs} ms.`);
   return callWithin({ milliseconds: timeoutMs, late }, (signal) => {
     const config = { callbacks: [], tags: ["nostream"], runName: "session_title", signal };
-    return AsyncLocalStorageProviderSingleton.runWithConfig(config, () => model.invoke(messages, config), true);
+    return AsyncLocalStorageProviderSingleton.runWithConfig(config, () => askForText(model, messages, config), true);
   });
 }
 
@@ -123,13 +125,20 @@ function asText(messages: readonly BaseMessage[]): string {
   return `<messages>\n${entries.join("\n\n")}\n</messages>`;
 }
 
-/** The first line of the reply, without what models put around a title. @throws Error where there is none. */
-function titleIn(reply: string | BaseMessage): string {
-  const text = typeof reply === "string" ? reply : textOf(reply);
-  const [line = ""] = text.toWellFormed().trim().split(/\s*\n/);
-  const title = line.replace(/^["'“”«»*#\s]+|["'“”«»*\s]+$/g, "").replace(/\s+/g, " ");
-  if (title === "") {
-    throw new Error("The model answered without a title.");
+/** The first line of a title, without what models put around it. @throws Error where there is none. */
+function titleIn({ text, cutOffBy }: WrittenText): string {
+  const [line = ""] = bare(text).toWellFormed().trim().split(/\s*\n/);
+  const title = line.replace(/^["'“”„«»*#`\s]+|["'“”„«»*`\s]+$/g, "").replace(/\s+/g, " ");
+  if (title === "" || cutOffBy !== undefined) {
+    throw new Error(title === "" ? "The model answered without a title." : "The model ended before its title did.");
   }
   return keepFirstUnits(title, titleCharacters);
+}
+
+/** The text within a fence of code or in JSON; none of JSON without one. */
+function bare(text: string): string {
+  const inner = /^```[^\n`]*\n([^]*?)(?:```|$)/.exec(text)?.[1] ?? text;
+  const value = valueIn(inner);
+  const [first = value] = Object.values(fieldsOf(Array.isArray(value) ? { ...value } : value));
+  return stringIn(fieldsOf(value)["title"] ?? first) ?? (/^\s*(?:\{|\[\s*["{])/.test(inner) ? "" : inner);
 }

@@ -4,10 +4,12 @@ import { ConfigurationError, SummaryError } from "../base/errors.js";
 import { report } from "../base/events.js";
 import { maxTries } from "../base/tries.js";
 import { compactionIn } from "../messages/calls.js";
+import { cutOffBy } from "../messages/written-text.js";
 import { roleOf } from "../messages/roles.js";
 import { fieldsOf, isRecord } from "../messages/values.js";
 import type { ReducerRequest } from "../reducers/chat-history-reducer.js";
 import { FailurePause } from "../reducers/summary/failure-pause.js";
+import { summaryCutOff } from "../reducers/summary/summarizer.js";
 import { viewSize } from "../reducers/reduction-outcome.js";
 import type { ConversationSession } from "../session/conversation-session.js";
 import type { WindowSource } from "../session/memory-context.js";
@@ -124,10 +126,14 @@ async function compact(session: ConversationSession, sent: SentConversation, mod
   report(context.onEvent, { type: "reduction_stale", sessionId });
 }
 
-/** @throws SummaryError `failed` for an answer without a compaction. */
+/** @throws SummaryError `failed` for an answer without a compaction, `cut_off` for one that ended early. */
 async function askFor(sessionId: string, { messages, config, ask }: SentConversation, model: object) {
   try {
     const answer = await ask([...messages], model, config);
+    const reason = cutOffBy(answer);
+    if (reason !== undefined) {
+      throw summaryCutOff(reason);
+    }
     if (compactionIn(answer) === undefined) {
       throw new SummaryError("The provider was asked to compact and did not; no message was removed.", {
         code: "failed",

@@ -6,6 +6,7 @@ import { tiktokenCounter } from "../../tokens/counters/tiktoken-counter.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
 import { chunkEntries } from "./chunks.js";
 import { summaryText, type SummarySource } from "../../messages/summary-message.js";
+import { askForText } from "../../messages/written-text.js";
 import { focused, summaryRequest, transcriptEntries, type SummaryRequest, type TranscriptOptions } from "./prompt.js";
 
 /** A chat model, an LLM, or any Runnable from messages to text or a message. */
@@ -54,7 +55,8 @@ export class Summarizer {
   /**
    * Returns the text of a summary.
    *
-   * @throws SummaryError `failed`, `timeout`, `empty` or `too_long`; the signal's reason if the config's signal aborts.
+   * @throws SummaryError `failed`, `timeout`, `empty`, `cut_off` or `too_long`; the signal's reason if the config's
+   *   signal aborts.
    */
   async summarize(task: SummaryTask, config: RunnableConfig = {}): Promise<string> {
     const { timeout } = this.#settings;
@@ -113,7 +115,7 @@ export class Summarizer {
   }
 
   async #call(messages: BaseMessage[], config: RunnableConfig): Promise<string> {
-    const answer: unknown = await this.#settings.model.invoke(messages, {
+    const { text, cutOffBy: reason } = await askForText(this.#settings.model, messages, {
       ...config,
       // These belong to the run that needs the summary.
       runId: undefined,
@@ -122,12 +124,22 @@ export class Summarizer {
       tags: [...(config.tags ?? []), ...internalCall.tags],
       metadata: { ...config.metadata, ...internalCall.metadata },
     });
-    const text = typeof answer === "string" ? answer : (answer as Partial<BaseMessage> | undefined)?.text;
-    if (typeof text !== "string" || text.trim() === "") {
+    if (reason !== undefined) {
+      throw summaryCutOff(reason);
+    }
+    if (text === "") {
       throw new SummaryError("The summarization model returned no text; no message was removed.", { code: "empty" });
     }
-    return text.trim();
+    return text;
   }
+}
+
+/** The error for a summary whose model ended early, with the provider's word for it. */
+export function summaryCutOff(reason: string): SummaryError {
+  const told = /^[\w.-]{1,40}$/.test(reason) ? ` (${reason})` : "";
+  return new SummaryError(`The model ended before its summary did${told}; no message was removed.`, {
+    code: "cut_off",
+  });
 }
 
 function tooSlow(timeout: number): SummaryError {
