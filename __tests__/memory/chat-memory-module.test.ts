@@ -1,7 +1,10 @@
-import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
-import { RunnableLambda } from "@langchain/core/runnables";
+import { AIMessage, HumanMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
+import { ChatPromptValue } from "@langchain/core/prompt_values";
+import { ChatPromptTemplate, MessagesPlaceholder } from "@langchain/core/prompts";
+import { RunnableLambda, RunnableMap, RunnablePassthrough } from "@langchain/core/runnables";
 import { splitRounds } from "../../src/messages/rounds.js";
 import { ChatMemoryModule, defaultTruncationNotice } from "../../src/memory/chat-memory-module.js";
+import { summary } from "../support/conversations.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 
 /** A source that gives the last rounds of a list, and remembers how many were asked for. */
@@ -225,9 +228,110 @@ describe("ChatMemoryModule in an application", () => {
     });
   });
 
-  it("requires exactly one of history and memory", () => {
-    expect(() => new ChatMemoryModule({})).toThrow(expect.objectContaining({ option: "history" }));
+  it("takes one of history and memory at most", () => {
     const both = { history: sourceOf([]), memory: { history: () => sourceOf([]) } };
     expect(() => new ChatMemoryModule(both)).toThrow(expect.objectContaining({ option: "history" }));
+  });
+});
+
+describe("ChatMemoryModule beside other steps of a chain", () => {
+  const memory = { history: (sessionId: string) => sourceOf(sessionId === "ann" ? weather : []) };
+  const session = { configurable: { sessionId: "ann" } };
+
+  it("ignores the input of a chain, and takes options from what is nothing else", async () => {
+    const recall = new ChatMemoryModule({ memory, nRounds: 1 });
+    const inputs = ["a question", { q: "?" }, { question: "?", nRounds: 2 }, { messages: weather }, undefined, 7, null];
+    for (const input of inputs) {
+      expect(await recall.invoke(input, session)).toBe(last);
+    }
+    expect(await recall.invoke({ nRounds: 2 }, session)).toBe(`${umbrella}\n\n${last}`);
+    expect(await recall.invoke({ sessionId: "bob" }, session)).toBe("");
+    await expect(recall.invoke({ n_rounds: 2 }, session)).rejects.toThrow(/did you mean "?nRounds/);
+    await expect(recall.invoke({ nRounds: 0 }, session)).rejects.toMatchObject({ option: "nRounds" });
+  });
+
+  it("is a value of a map and of assign, in batch, stream and withConfig", async () => {
+    const recall = new ChatMemoryModule({ memory, nRounds: 1 });
+    const assigned = RunnablePassthrough.assign({ rounds: recall });
+    expect(await assigned.invoke({ q: "?" }, session)).toEqual({ q: "?", rounds: last });
+    const map = RunnableMap.from({ rounds: recall, q: (input: { q: string }) => input.q });
+    expect(await map.invoke({ q: "?" }, session)).toEqual({ q: "?", rounds: last });
+    const bob = { configurable: { sessionId: "bob" } };
+    expect(await assigned.batch([{ q: "1" }, { q: "2" }], [session, bob])).toEqual([
+      { q: "1", rounds: last },
+      { q: "2", rounds: "" },
+    ]);
+    const chunks: string[] = [];
+    for await (const chunk of await recall.withConfig(session).stream("?")) {
+      chunks.push(chunk);
+    }
+    expect(chunks).toEqual([last]);
+  });
+
+  it("reads the session that agents and graphs name, and refuses a number", async () => {
+    const recall = new ChatMemoryModule({ memory, nRounds: 1 });
+    expect(await recall.invoke({ q: "?" }, { configurable: { thread_id: "ann" } })).toBe(last);
+    expect(await recall.invoke({ q: "?" }, { configurable: { thread_id: "bob", sessionId: "ann" } })).toBe(last);
+    await expect(recall.invoke({}, { configurable: { thread_id: 7 } })).rejects.toThrow(/String\(id\)/);
+    await expect(recall.invoke({}, {})).rejects.toMatchObject({ option: "sessionId" });
+  });
+
+  it("says that retrieve needs a history", async () => {
+    const retrieved = Promise.resolve().then(() => new ChatMemoryModule().retrieve());
+    await expect(retrieved).rejects.toMatchObject({ option: "history" });
+  });
+});
+
+describe("ChatMemoryModule as a trimmer", () => {
+  const prompt = ChatPromptTemplate.fromMessages([["system", "Be kind."], new MessagesPlaceholder("history")]);
+  const asked = [...weather, human("Bye?")];
+
+  it("keeps the last rounds between a prompt and a model, behind the system message", async () => {
+    let sent: BaseMessage[] = [];
+    const model = RunnableLambda.from((messages: BaseMessage[]) => ((sent = messages), new AIMessage("Bye!")));
+    const chain = prompt.pipe(new ChatMemoryModule({ nRounds: 2, format: "messages" })).pipe(model);
+    expect((await chain.invoke({ history: asked })).text).toBe("Bye!");
+    expect(sent[0]).toBeInstanceOf(SystemMessage);
+    expect(sent.slice(1)).toEqual(asked.slice(-3));
+  });
+
+  it.each([
+    ["messages", (list: BaseMessage[]) => list],
+    ["a prompt value", (list: BaseMessage[]) => new ChatPromptValue(list)],
+    ["an object with messages", (list: BaseMessage[]) => ({ messages: list, question: "?" })],
+    ["tuples", (list: BaseMessage[]) => list.map((message) => [message.getType(), message.text])],
+  ])("takes %s", async (_, inputOf) => {
+    const list = [human("1"), ai("a"), human("2"), ai("b"), human("3")];
+    const shown = (messages: readonly BaseMessage[]) => messages.map((message) => [message.getType(), message.text]);
+    const messages = await new ChatMemoryModule({ nRounds: 2, format: "messages" }).invoke(inputOf(list));
+    expect(shown(messages)).toEqual(shown(list.slice(2)));
+    expect(await new ChatMemoryModule({ nRounds: 2 }).invoke(inputOf(list))).toBe("user: 2\nassistant: b\n\nuser: 3");
+  });
+
+  it("takes options beside the messages", async () => {
+    const trim = new ChatMemoryModule({ format: "messages" });
+    expect(await trim.invoke({ messages: asked, nRounds: 1 })).toEqual(asked.slice(-1));
+    await expect(trim.invoke({ messages: asked, nRounds: 0 })).rejects.toMatchObject({ option: "nRounds" });
+    await expect(trim.invoke("Hi")).rejects.toMatchObject({ option: "input" });
+  });
+
+  it("keeps steps whole with their question, and what has no text", async () => {
+    const image = new HumanMessage({
+      content: [{ type: "image_url", image_url: { url: "https://example.com/a.png" } }],
+    });
+    const step = (id: string) => [aiCalls(id), tool(id, "x".repeat(40))];
+    const loop = [...weather, image, ...step("1"), ...step("2"), ...step("3")];
+    const trim = new ChatMemoryModule({ nRounds: 1, format: "messages", truncationNotice: "" });
+    expect(await trim.invoke(loop)).toEqual(loop.slice(7));
+    expect(await trim.invoke({ messages: loop, maxContext: 140 })).toEqual([image, ...loop.slice(10)]);
+    expect(await trim.invoke({ messages: loop, maxContext: 1 })).toEqual([image, ...loop.slice(12)]);
+  });
+
+  it("counts system messages and summaries neither as rounds nor for maxContext", async () => {
+    const front = [system("s".repeat(200)), summary("what was before")];
+    const trim = new ChatMemoryModule({ nRounds: 3, maxContext: 62 + last.length, format: "messages" });
+    expect(await trim.invoke([...front, ...weather, human("Bye?")])).toEqual([...front, human("Bye?")]);
+    const whole = [...front, ...weather.slice(5)];
+    expect(await trim.invoke(whole)).toEqual(whole);
   });
 });

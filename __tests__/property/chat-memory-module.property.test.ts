@@ -39,6 +39,58 @@ describe("ChatMemoryModule", () => {
   });
 });
 
+describe("ChatMemoryModule as a trimmer", () => {
+  const plain = fc.array(
+    fc.oneof(
+      fc.string({ minLength: 1, maxLength: 30 }).map((text): BaseMessage => new HumanMessage(text)),
+      fc.string({ minLength: 1, maxLength: 30 }).map((text): BaseMessage => new AIMessage(text)),
+    ),
+    { maxLength: 12 },
+  );
+
+  it("shows what a history with these messages does, and as messages the question of a cut round", async () => {
+    await fc.assert(
+      fc.asyncProperty(plain, options, async (list, settings) => {
+        const history = { getRounds: (count: number) => Promise.resolve(splitRounds(list).slice(-count)) };
+        for (const format of ["text", "json"] as const) {
+          const trimmed = await new ChatMemoryModule({ format, ...settings }).invoke(list);
+          expect(trimmed).toBe(await new ChatMemoryModule({ history, format, ...settings }).retrieve());
+        }
+        const format = "messages";
+        const retrieved = await new ChatMemoryModule({ history, format, ...settings }).retrieve();
+        const trimmed = await new ChatMemoryModule({ format, ...settings }).invoke(list);
+        const question = list.slice(0, list.indexOf(retrieved[0]!)).findLast((message) => message.type === "human");
+        const isCut = question !== undefined && retrieved[0]!.type !== "human";
+        expect(trimmed).toEqual(isCut ? [question, ...retrieved] : retrieved);
+      }),
+      { numRuns: propertyRuns(250) },
+    );
+  });
+});
+
+describe("ChatMemoryModule as text", () => {
+  const digits = fc.string({ unit: fc.constantFrom("0", "1", "2"), minLength: 1, maxLength: 12 });
+  const spoken = fc.array(
+    fc.oneof(
+      digits.map((text): BaseMessage => new HumanMessage(text)),
+      digits.map((text): BaseMessage => new AIMessage(text)),
+      digits.map((text): BaseMessage => new AIMessage({ content: text, name: "weather" })),
+    ),
+    { minLength: 1, maxLength: 6 },
+  );
+
+  it("never begins inside of a label that fits", async () => {
+    const limits = { nRounds: fc.integer({ min: 1, max: 3 }), maxContext: fc.integer({ min: 11, max: 60 }) };
+    await fc.assert(
+      fc.asyncProperty(spoken, fc.record(limits), fc.constantFrom("", "!"), async (list, settings, notice) => {
+        const text = await new ChatMemoryModule({ ...settings, truncationNotice: notice }).invoke(list);
+        expect(text).toMatch(/^!?\n*((user|assistant|weather): )?[012]*(\n+(user|assistant|weather): [012]+)*$/);
+      }),
+      { numRuns: propertyRuns(500) },
+    );
+  });
+});
+
 describe("keepLastCharacters", () => {
   it("returns the longest end of the text that begins at a grapheme boundary and fits the limit", () => {
     fc.assert(

@@ -2,13 +2,24 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { Runnable, type RunnableConfig } from "@langchain/core/runnables";
 import * as z from "zod/mini";
 import { keepLastCharacters } from "../base/graphemes.js";
-import type { Round } from "../messages/rounds.js";
+import { type Round, splitRounds } from "../messages/rounds.js";
+import { fieldsOf, without } from "../messages/values.js";
 import { ConfigurationError } from "../base/errors.js";
-import { anyText, lazy, objectWith, parseOptions, positiveInteger, withoutUndefined } from "../base/options.js";
-import { readRunNames } from "../session/identity.js";
+import {
+  anyText,
+  lazy,
+  misspeltName,
+  objectWith,
+  parseOptions,
+  positiveInteger,
+  withoutUndefined,
+} from "../base/options.js";
+import { messagesOf, type ReducerInput } from "../reducers/chat-history-reducer.js";
+import { readRunNames, sessionIdOf } from "../session/identity.js";
 import type { SessionAccess } from "../store/lists.js";
 import { fitJson, fitMessages, fitText } from "./fit-rounds.js";
 import { linesOf } from "./round-format.js";
+import { trimToRounds } from "./trim-rounds.js";
 
 /** Notice in front of a truncated text; 62 characters with the trailing space. */
 export const defaultTruncationNotice = "Notice: Chat history truncated due to maximum context window. ";
@@ -24,7 +35,7 @@ export interface RoundSource {
 
 /** Options of one retrieval; missing ones are the module's. */
 export interface RetrieveOptions<F extends RoundFormat = RoundFormat> {
-  /** The session id, for a module with a `memory`. @default `configurable.sessionId` of the run */
+  /** The session id, for a module with a `memory`. @default `sessionId` or `thread_id` in `configurable` of the run */
   readonly sessionId?: string;
   /** Maximum number of rounds; a round is a human message and all up to the next. @default 3 */
   readonly nRounds?: number;
@@ -40,18 +51,21 @@ export interface RetrieveOptions<F extends RoundFormat = RoundFormat> {
   readonly truncationNotice?: string;
   /** Result without messages (`json`: `[]` unless this is set; `messages`: always an empty array). @default "" */
   readonly noHistoryMessage?: string;
-  /** Show tool results, as `tool(<name>)`. @default false */
+  /**
+   * Show tool results, as `tool(<name>)`. Messages that a chain passes through keep them with their calls.
+   * @default false
+   */
   readonly includeTools?: boolean;
 }
 
 /**
- * Options of {@link ChatMemoryModule}: a history, or a memory and a session at each retrieval; the rest are defaults
- * for retrievals.
+ * Options of {@link ChatMemoryModule}: a history, or a memory and a session at each retrieval, or neither, for messages
+ * that a chain passes through; the rest are defaults for retrievals.
  */
 export interface ChatMemoryModuleOptions extends Omit<RetrieveOptions, "sessionId"> {
-  /** The history to retrieve from. Give this or `memory`, not both. */
+  /** The history to retrieve from. Not beside `memory`. */
   readonly history?: RoundSource;
-  /** The memory to retrieve from; each retrieval then names its session. Give this or `history`, not both. */
+  /** The memory to retrieve from; each retrieval then names its session. Not beside `history`. */
   readonly memory?: {
     /** The history of a session; bound to an owner if the run names one. */
     history(sessionId: string, identity?: SessionAccess): RoundSource;
@@ -70,6 +84,7 @@ const retrieveFields = lazy(() => ({
   includeTools: z.optional(z.boolean("must be true or false")),
 }));
 const retrieveSchema = lazy(() => z.strictObject({ ...retrieveFields(), sessionId: z.optional(anyText()) }));
+const retrieveNames = lazy(() => [...Object.keys(retrieveFields()), "sessionId"]);
 const moduleSchema = lazy(() =>
   z.strictObject({
     ...retrieveFields(),
@@ -90,12 +105,14 @@ const defaults = {
 } as const;
 
 /**
- * Retrieves the last rounds of a conversation as prompt text, JSON or messages, bounded in rounds and in characters.
+ * Retrieves the last rounds of a conversation as prompt text, JSON or messages, bounded in rounds and in characters:
+ * those of a history, or of the session that a run names; with neither `history` nor `memory`, those of the messages
+ * that it gets, between a prompt and a model.
  *
- * `[...result].length <= maxContext` always holds. If the rounds are longer, the oldest rounds are dropped first, then
- * the oldest messages of the last round, then the front of the last message, never inside a grapheme. The notice says
- * so; it is omitted if it alone would fill `maxContext`. Reads the transcript, so rounds that left the view are
- * included. One round trip, which reads only the requested rounds.
+ * `[...result].length <= maxContext` always holds for texts. If the rounds are longer, the oldest rounds are dropped
+ * first, then the oldest messages of the last round, then the front of the last message, never inside a grapheme. The
+ * notice says so; it is omitted if it alone would fill `maxContext`. A history's rounds are read from its transcript,
+ * those that left the view included; one round trip reads only the requested ones.
  *
  * @example
  * import { ChatMemoryModule, RedisChatMessageHistory } from "langchain-redis-memory";
@@ -105,10 +122,7 @@ const defaults = {
  * const text = await recall.retrieve(); // "user: …\nassistant: …\n\nuser: …"
  * await history.close();
  */
-export class ChatMemoryModule<F extends RoundFormat = "text"> extends Runnable<
-  RetrieveOptions | undefined,
-  string | BaseMessage[]
-> {
+export class ChatMemoryModule<F extends RoundFormat = "text"> extends Runnable<unknown, Retrieved<F>> {
   static override lc_name(): string {
     return "ChatMemoryModule";
   }
@@ -121,18 +135,18 @@ export class ChatMemoryModule<F extends RoundFormat = "text"> extends Runnable<
     options: ChatMemoryModuleOptions & {
       /** Default output format. @default "text" */
       readonly format?: F;
-    },
+    } = {},
   ) {
     super();
     this.#options = parseOptions("ChatMemoryModule", moduleSchema(), options);
     refuseShortJson(this.#options);
-    if ((this.#options.history === undefined) === (this.#options.memory === undefined)) {
-      throw new ConfigurationError("history", 'ChatMemoryModule: give one of "history" and "memory".');
+    if (this.#options.history !== undefined && this.#options.memory !== undefined) {
+      throw new ConfigurationError("history", 'ChatMemoryModule: give one of "history" and "memory", not both.');
     }
   }
 
   /**
-   * Returns the last rounds in the given format.
+   * Returns the last rounds in the given format, of the history or of a session of the memory.
    *
    * @throws ConfigurationError naming the parameter; StoreError.
    */
@@ -140,47 +154,82 @@ export class ChatMemoryModule<F extends RoundFormat = "text"> extends Runnable<
     return this.#retrieve(options, {});
   }
 
-  async #retrieve<G extends RoundFormat>(options: RetrieveOptions<G>, identity: SessionAccess): Promise<Retrieved<G>> {
+  async #retrieve<G extends RoundFormat>(options: RetrieveOptions<G>, run: Run): Promise<Retrieved<G>> {
     const given = parseOptions("retrieve", retrieveSchema(), options);
-    const settings = { ...defaults, ...withoutUndefined(this.#options), ...withoutUndefined(given) };
-    refuseShortJson(settings);
-    const rounds = await this.#source(given.sessionId, identity).getRounds(settings.nRounds);
+    const settings = this.#settingsFor(given);
+    const rounds = await this.#source(given.sessionId, run).getRounds(settings.nRounds);
     return render(rounds, settings) as Retrieved<G>;
   }
 
-  /** `retrieve` as a step of a chain; session and owner may come from `configurable`. */
-  override async invoke(input?: RetrieveOptions, config?: Partial<RunnableConfig>): Promise<string | BaseMessage[]> {
-    const { configurable = {} } = config ?? {};
-    const isNamed = this.#options.history !== undefined || input?.sessionId !== undefined;
-    const { owner } = readRunNames(configurable, "ChatMemoryModule", { namesSession: isNamed });
-    const sessionId: unknown = configurable["sessionId"];
-    const fromConfig = this.#options.memory !== undefined && typeof sessionId === "string" ? { sessionId } : {};
-    return this._callWithConfig(
-      (options: RetrieveOptions) => this.#retrieve(options, owner),
-      { ...fromConfig, ...input },
-      config,
-    );
+  #settingsFor(given: RetrieveOptions): Settings {
+    const settings = { ...defaults, ...withoutUndefined(this.#options), ...withoutUndefined(given) };
+    refuseShortJson(settings);
+    return settings;
   }
 
-  #source(sessionId: string | undefined, identity: SessionAccess): RoundSource {
+  /**
+   * The last rounds as a step of a chain, in the module's format. With `history` or `memory`, the input may be options
+   * of `retrieve`; every other input is ignored, and session and owner come from `configurable`. With neither, it is
+   * messages, a prompt value or `{ messages }`, the latter with options beside them. As `messages`, system messages and
+   * summaries stay in front and are not counted, and steps stay whole, with their question.
+   *
+   * @throws ConfigurationError naming the parameter; StoreError.
+   */
+  override async invoke(input?: unknown, config?: Partial<RunnableConfig>): Promise<Retrieved<F>> {
+    const { configurable = {} } = config ?? {};
     const { history, memory } = this.#options;
-    if (history !== undefined) {
-      if (sessionId !== undefined) {
-        throw new ConfigurationError(
-          "sessionId",
-          'ChatMemoryModule: made with a "history", it has its session already; leave sessionId out.',
-        );
-      }
-      return history;
-    }
-    if (sessionId === undefined) {
+    const isTrimmer = history === undefined && memory === undefined;
+    const options = optionsIn(isTrimmer ? without(fieldsOf(input), "messages") : input);
+    const isNamed = isTrimmer || history !== undefined || options.sessionId !== undefined;
+    const { owner: identity } = readRunNames(configurable, "ChatMemoryModule", { namesSession: isNamed });
+    const run = { named: configurable["sessionId"] ?? configurable["thread_id"], identity };
+    const work = async (given: unknown): Promise<Retrieved<F>> =>
+      isTrimmer ? this.#trim(given as ReducerInput, options) : this.#retrieve(options as RetrieveOptions<F>, run);
+    return this._callWithConfig(work, input, config);
+  }
+
+  #trim(input: ReducerInput, options: RetrieveOptions): Retrieved<F> {
+    const settings = this.#settingsFor(parseOptions("retrieve", retrieveSchema(), options));
+    const messages = messagesOf(input);
+    const trimmed =
+      settings.format === "messages"
+        ? trimToRounds(messages, settings)
+        : render(splitRounds(messages).slice(-settings.nRounds), settings);
+    return trimmed as Retrieved<F>;
+  }
+
+  #source(sessionId: string | undefined, { named, identity }: Run): RoundSource {
+    const { history, memory } = this.#options;
+    if (history !== undefined && sessionId !== undefined) {
       throw new ConfigurationError(
         "sessionId",
-        "ChatMemoryModule: name the session, as sessionId or in configurable.sessionId.",
+        'ChatMemoryModule: made with a "history", it has its session already; leave sessionId out.',
       );
     }
-    return memory!.history(sessionId, identity);
+    if (history === undefined && memory === undefined) {
+      throw new ConfigurationError(
+        "history",
+        'ChatMemoryModule: retrieve() needs a "history" or a "memory"; without one, invoke() takes messages.',
+      );
+    }
+    const hint = "name it as sessionId, or as sessionId or thread_id in configurable";
+    const id = () => sessionIdOf({ named: sessionId ?? named, run: undefined, owner: "ChatMemoryModule", hint });
+    return history ?? memory!.history(id(), identity);
   }
+}
+
+/** The session and the owner that a run names. */
+interface Run {
+  readonly named?: unknown;
+  readonly identity?: SessionAccess;
+}
+
+/** The input of a chain as options: it is some where each of its keys is one, or is meant to be. */
+function optionsIn(input: unknown): RetrieveOptions {
+  const names = Object.keys(fieldsOf(input));
+  // With the smallest mistakes, so that no name of the application's own is taken for one.
+  const isOption = (name: string) => misspeltName(name, retrieveNames(), { most: 1 }) !== undefined;
+  return names.length > 0 && names.every(isOption) ? (input as RetrieveOptions) : {};
 }
 
 type Settings = Required<Omit<RetrieveOptions, "sessionId">>;

@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { keepLastCharacters, lengthOf } from "../base/graphemes.js";
-import { isNamedUser, jsonLine, textLine, type Line } from "./round-format.js";
+import { isNamedUser, jsonLine, labelOf, textLine, type Line } from "./round-format.js";
 
 /** Size limit of a result. */
 export interface FitOptions {
@@ -44,18 +44,42 @@ export function fitText(rounds: readonly Line[][], { maxContext, truncationNotic
   return truncationNotice + keepEnd(kept, { kept, budget });
 }
 
-/** The end of the text; behind the label of the message that is cut, where it says which of several users speaks. */
+/**
+ * The end of the text. A label that the cut would part stays whole in front of it, or leaves where it does not fit; so
+ * does that of the message that is cut where it says which of several users speaks.
+ */
 function keepEnd(
   rounds: readonly Line[][],
   { kept, budget }: { readonly kept: readonly Line[][]; readonly budget: number },
 ): string {
   const [first] = kept.flat();
-  const label = first !== undefined && isNamedUser(first) ? `${first.speaker}: ` : "";
-  const text = joinText(label === "" ? rounds : kept);
+  const isNamed = first !== undefined && isNamedUser(first);
+  const text = joinText(isNamed ? kept : rounds);
+  const end = keepLastCharacters(text, budget);
+  const cut = text.length - end.length;
+  const { label, from } = isNamed && cut > 0 ? { label: labelOf(first), from: 0 } : partedLabel(rounds, cut);
   const left = budget - lengthOf(label);
-  return label === "" || left <= 0 || lengthOf(text) <= budget
-    ? keepLastCharacters(text, budget)
-    : label + keepLastCharacters(text, left);
+  if (label === "") {
+    return end;
+  }
+  const behind = text.slice(from + label.length);
+  return left > 0 ? label + keepLastCharacters(behind, left) : keepLastCharacters(behind, budget);
+}
+
+/** The label that a cut of the text would part, and its place; an empty one if it would part none. */
+function partedLabel(rounds: readonly Line[][], cut: number): { readonly label: string; readonly from: number } {
+  let from = 0;
+  for (const round of rounds) {
+    for (const line of round) {
+      const label = labelOf(line);
+      if (cut > from && cut < from + label.length) {
+        return { label, from };
+      }
+      from += textLine(line).length + textMeasure.betweenMessages;
+    }
+    from += textMeasure.betweenRounds - textMeasure.betweenMessages;
+  }
+  return { label: "", from };
 }
 
 /** The messages that `fitText` would show, never truncated, at least the last. */

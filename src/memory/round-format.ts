@@ -29,8 +29,13 @@ export function linesOf(rounds: readonly Round[], includeTools: boolean): Line[]
 }
 
 /** `<name or role>: <content>`. */
-export function textLine({ speaker, content }: Line): string {
-  return `${speaker}: ${content}`;
+export function textLine(line: Line): string {
+  return labelOf(line) + line.content;
+}
+
+/** Name or role, in front of the content. */
+export function labelOf({ speaker }: Line): string {
+  return `${speaker}: `;
 }
 
 /** True for a user who is shown by name. */
