@@ -269,6 +269,17 @@ describe("HistoryManager", () => {
     );
   });
 
+  it("leaves the least relevant out of sources that are too large for any store, the cited ones last", async () => {
+    const session = newSession();
+    const manager = session.instance();
+    manager.appendToolCalls([call("c")]);
+    await manager.addToolCallResults([{ id: "c", name: "search", chunks: chunks(5, { length: 90_000 }) }]);
+    manager.addAssistantMessage(new AIMessage("See [source4]."));
+    await manager.commit();
+    expect(sourcesIn(await session.history().getTranscript(), "c")).toEqual([1, 4]);
+    expect(manager.references.toList()).toHaveLength(5);
+  });
+
   it("continues after Redis was unavailable: the next call numbers the results added meanwhile", async () => {
     const session = newSession();
     const manager = session.instance();

@@ -49,7 +49,12 @@ describe("HistoryManager, where an earlier implementation failed", () => {
     await manager.commit();
     await search(manager, "c", 1);
     const next = (await manager.getHistoryForModelCall(asking("more"))).messages;
-    expect([sourcesIn(next, "b"), sourcesIn(next, "c")]).toEqual([[6], [9]]);
+    const stored = await session.history().getTranscript();
+    expect([sourcesIn(stored, "a"), sourcesIn(stored, "b"), sourcesIn(next, "c")]).toEqual([
+      [1, 2, 3, 4],
+      [5, 6, 7, 8],
+      [9],
+    ]);
     expect(manager.references.chunkOf(6)).toEqual(chunks(4, { id: "b", length: 100 })[1]);
   });
 
@@ -204,7 +209,7 @@ describe("HistoryManager, where an earlier implementation failed", () => {
     expect(two.references.toList()).toEqual([]);
   });
 
-  it("does not store sources that nobody cited, so that they take no space in the next turn", async () => {
+  it("stores all sources that were found, and knows them in later turns, also those that nobody cited", async () => {
     const session = newSession();
     const manager = session.instance();
     await manager.getHistoryForModelCall(asking("hi"));
@@ -213,9 +218,15 @@ describe("HistoryManager, where an earlier implementation failed", () => {
     manager.addAssistantMessage(new AIMessage("See [Source52]."));
     await manager.commit();
     const stored = await session.history().getTranscript();
-    expect(resultOf(stored, "a")).toBe("None of the 50 sources found here was cited.\n\nCite your sources.");
-    expect(sourcesIn(stored, "b")).toEqual([52]);
-    expect(manager.references.toList().map(({ sourceNumber }) => sourceNumber)).toEqual([52]);
+    const numbers = Array.from({ length: 53 }, (_, index) => index + 1);
+    expect([...sourcesIn(stored, "a"), ...sourcesIn(stored, "b")]).toEqual(numbers);
+    const other = session.instance();
+    const { messages } = await other.getHistoryForModelCall(asking("And the first?"));
+    expect(sourcesIn(messages, "a")).toEqual(numbers.slice(0, 50));
+    for (const { references } of [manager, other]) {
+      expect(references.toList().map(({ sourceNumber }) => sourceNumber)).toEqual(numbers);
+      expect(references.chunkOf(2)).toEqual(chunks(50, { id: "a", length: 100 })[1]);
+    }
   });
 
   it("stores cited sources in full, even if the model saw them cut", async () => {

@@ -60,8 +60,8 @@ export interface HistoryManagerOptions {
   /** Maximum size of all uploads of the session together, in bytes as stored. At least 1. @default 5_000_000 */
   readonly maxUploadsBytes?: number;
   /**
-   * How many cited sources of earlier turns the session keeps for lookups; the oldest are dropped first. Every turn
-   * reads them. At least 1.
+   * How many sources of earlier turns the session keeps for lookups; the oldest are dropped first. Every turn reads
+   * them. At least 1.
    * @default 200
    */
   readonly maxSources?: number;

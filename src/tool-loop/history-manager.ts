@@ -254,7 +254,7 @@ export class HistoryManager {
 
   /**
    * Stores the whole turn in one write (one round trip) and ends it: the original user message, all calls and results,
-   * the answer, uploads and references. Sources that the turn's texts do not cite are left out of the stored results.
+   * the answer, uploads and references. All sources that tools found are stored, cited or not.
    * Images from tools are stored beside the messages, the newest within `maxUploadBytes` and `maxUploadsBytes`, and
    * shown with their question as long as that is in the view. An empty turn writes nothing.
    *
@@ -307,20 +307,19 @@ export class HistoryManager {
     const { turn: opened, uploads } = await this.#reader.read(turn.name);
     await this.#number();
     const { originalUserMessage, name: turnId = turn.id } = turn;
-    const text = turn.assistantText();
     const record = await recordTurn(turn, {
       turnId,
       uploads: { stored: uploads, limits: this.#options },
       stored: await this.#reader.sort(opened, originalUserMessage),
-      cited: text === undefined ? undefined : new Set(this.references.cited(text)),
+      cited: new Set(this.references.cited(turn.assistantText() ?? "")),
       forms: this.#session.context.forms,
     });
     await commitTurn(this.#options.history, { turnId, record, side: this.#data.changes(record.data), opened });
-    this.#endTurn(record.uncited);
+    this.#endTurn();
   }
 
-  #endTurn(uncited: readonly number[]): void {
-    this.references.forget(uncited);
+  #endTurn(discarded: readonly number[] = []): void {
+    this.references.forget(discarded);
     const known = this.references.toList();
     // Keeps as many as the store does, so that this instance knows the same references as any other.
     this.references.forget(

@@ -27,7 +27,7 @@ const citation = /\[source ?(\d{1,9})\]/gi;
  * Holds the sources of a conversation by number. A number is assigned once and never changes: neither a reduction nor a
  * later turn renumbers a source.
  *
- * On its own, it holds the chunks that you add. The one of a `HistoryManager` also holds the cited sources of earlier
+ * On its own, it holds the chunks that you add. The one of a `HistoryManager` also holds the sources of earlier
  * turns, whichever instance found them, once the turn has read the session.
  *
  * @example
@@ -56,8 +56,8 @@ export class ReferenceManager {
   }
 
   /**
-   * Returns the chunk with a source number; undefined if the number was never assigned, or its chunk was not cited in
-   * its turn.
+   * Returns the chunk with a source number; undefined if the number was never assigned, or its turn was discarded, or
+   * the session does not keep so old ones.
    */
   chunkOf(sourceNumber: number): Chunk | undefined {
     return this.#references.get(sourceNumber)?.chunk;

@@ -30,7 +30,7 @@ const prefix = "history:";
 const nextField = `${prefix}next-source`;
 const uploadPrefix = `${prefix}upload:`;
 const sourcePrefix = `${prefix}source:`;
-/** The side data that a session's HistoryManagers share: uploads, cited sources, and the next source number. */
+/** The side data that a session's HistoryManagers share: uploads, sources, and the next source number. */
 export class SessionData {
   readonly #session: ConversationSession;
   readonly #store: SessionStore;

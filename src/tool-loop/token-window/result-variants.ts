@@ -1,6 +1,6 @@
-import { countsBelow, cutText, lengthsBelow } from "./cut-text.js";
+import { countsBelow, cutText, lengthsBelow, sourcesText } from "./cut-text.js";
 import type { SourceReference } from "../stored/reference-manager.js";
-import { sourcesText, type ToolResult } from "../turn/tool-results.js";
+import type { ToolResult } from "../turn/tool-results.js";
 import type { DroppedPart } from "./window-outcome.js";
 
 /** A smaller body of a tool result, and what it omits. */

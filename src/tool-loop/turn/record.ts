@@ -14,11 +14,10 @@ import type { StoredForms } from "../../session/stored-forms.js";
 import type { SideChanges } from "../../store/side-fields.js";
 import type { OpenTurn } from "../../turns/open-turn.js";
 
-/** The messages and side data that a turn stores, and the numbers of the sources that it does not store. */
+/** The messages and side data that a turn stores. */
 export interface TurnRecord {
   readonly messages: BaseMessage[];
   readonly data: TurnData;
-  readonly uncited: number[];
 }
 
 /** Parameters of `recordTurn` besides the turn. */
@@ -28,20 +27,20 @@ export interface RecordRequest {
   readonly stored: Pick<StoredHistory, "current" | "isAsked">;
   /** The uploads that are stored, and how large they may become. */
   readonly uploads: { readonly stored: readonly Upload[]; readonly limits: UploadLimits };
-  /** Numbers of the sources that the turn's texts cite; undefined if it has no text. */
-  readonly cited: ReadonlySet<number> | undefined;
+  /** Numbers of the sources that the turn's texts cite. */
+  readonly cited: ReadonlySet<number>;
   /** Forms made by the memory's `beforeStore`, which the sources get here; the messages get theirs when written. */
   readonly forms: StoredForms | undefined;
 }
 
 /**
  * Returns the whole turn in its stored form: the original user message, every call with its result, and the answer,
- * with the cited sources.
+ * with all sources that were found.
  *
  * @throws StructureError if a call has no result, because every later model call would fail; RecordError `refused`.
  */
 export async function recordTurn(turn: Turn, request: RecordRequest): Promise<TurnRecord> {
-  const { turnId, stored, uploads: known, cited } = request;
+  const { turnId, stored, uploads: known, cited, forms } = request;
   const messages = turn.steps.flatMap(({ asAdded, results }) => [
     asAdded,
     ...results.flatMap((result) => (result === undefined ? [] : [resultMessage(result, storedBody(result, cited))])),
@@ -63,14 +62,10 @@ export async function recordTurn(turn: Turn, request: RecordRequest): Promise<Tu
     ...(messageId !== undefined && { messageId }),
     ...upload,
   }));
-  const references = (await Promise.all(results.map((result) => storedSources(result, request)))).flat();
-  const cites = new Set(references.map(({ sourceNumber }) => sourceNumber));
+  const references = (await Promise.all(results.map((result) => storedSources(result, forms)))).flat();
   return {
     messages: userMessage === undefined ? messages : [userMessage, ...messages],
     data: { uploads, removedUploads: [...turn.removedUploads, ...kept.removed], references },
-    uncited: results
-      .flatMap(({ sources }) => sources.map(({ sourceNumber }) => sourceNumber))
-      .filter((sourceNumber) => !cites.has(sourceNumber)),
   };
 }
 

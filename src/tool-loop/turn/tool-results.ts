@@ -3,7 +3,7 @@ import * as z from "zod/mini";
 import { anyText, lazy, nonEmptyText } from "../../base/options.js";
 import { textOf } from "../../messages/content.js";
 import type { StoredForms } from "../../session/stored-forms.js";
-import { cutText } from "../token-window/cut-text.js";
+import { cutSources, cutText, sourcesText } from "../token-window/cut-text.js";
 import type { Chunk, SourceReference } from "../stored/reference-manager.js";
 
 /**
@@ -78,16 +78,6 @@ export function toToolResult(response: ToolCallResponse): ToolResult {
   };
 }
 
-/** Renders sources for the model: a JSON array of `{ source_number, content_id, content }`. */
-export function sourcesText(sources: readonly SourceReference[]): string {
-  const items = sources.map(({ sourceNumber, chunk }) => ({
-    source_number: sourceNumber,
-    content_id: chunk.id,
-    content: chunk.text,
-  }));
-  return JSON.stringify(items);
-}
-
 /** Returns the whole result as the model reads it, without the reminder. */
 export function fullBody({ sources, text: body }: ToolResult): string {
   return sources.length > 0 ? sourcesText(sources) : body;
@@ -100,21 +90,12 @@ export function resultMessage({ callId, name, failed, reminder }: ToolResult, bo
 }
 
 /**
- * Returns the stored body of a result: its cited sources in full, or a sentence if none was cited. If `cited` is
- * undefined (the turn has no text that could cite), all sources stay.
+ * Returns the stored body of a result: its text, or all its sources. One that is too large for any store is cut, its
+ * `cited` sources last.
  */
-export function storedBody(result: ToolResult, cited: ReadonlySet<number> | undefined): string {
-  const { sources } = result;
-  if (sources.length === 0) {
-    return cutText(result.text, storedCharacters);
-  }
-  const kept = keptSources(result, cited);
-  return kept.length > 0 ? sourcesText(kept) : `None of the ${sources.length} sources found here was cited.`;
-}
-
-/** Returns the sources of a result that are stored with it. */
-function keptSources({ sources }: ToolResult, cited: ReadonlySet<number> | undefined): SourceReference[] {
-  return sources.filter(({ sourceNumber }) => cited === undefined || cited.has(sourceNumber));
+export function storedBody(result: ToolResult, cited: ReadonlySet<number>): string {
+  const body = fullBody(result);
+  return cutSources(body, { characters: storedCharacters, cited }) ?? cutText(body, storedCharacters);
 }
 
 /**
@@ -124,13 +105,13 @@ function keptSources({ sources }: ToolResult, cited: ReadonlySet<number> | undef
  */
 export async function storedSources(
   result: ToolResult,
-  { cited, forms }: { readonly cited: ReadonlySet<number> | undefined; readonly forms: StoredForms | undefined },
+  forms: StoredForms | undefined,
 ): Promise<readonly SourceReference[]> {
-  const kept = keptSources(result, cited);
+  const { sources } = result;
   if (forms === undefined) {
-    return kept;
+    return sources;
   }
   const bare = { ...result, reminder: undefined };
-  const stored = await forms.of(kept.map(({ chunk }) => resultMessage(bare, chunk.text)));
-  return kept.map((source, index) => ({ ...source, chunk: { ...source.chunk, text: textOf(stored[index]!) } }));
+  const stored = await forms.of(sources.map(({ chunk }) => resultMessage(bare, chunk.text)));
+  return sources.map((source, index) => ({ ...source, chunk: { ...source.chunk, text: textOf(stored[index]!) } }));
 }
