@@ -267,6 +267,8 @@ describe("A thread on RedisSaver under attack", () => {
     "0|@0-99999999999999999999||\0{}",
     "0|||\0{}",
     `0|||\0{"c":{},"d":{"a":{"$lcmem":{"i":"99"}}},"m":{}}`,
+    // Sound, but for the positions that scripts go by.
+    `0|2,99||\0{"c":{},"d":{},"m":{}}`,
   ])("names a checkpoint whose record is %j, and lists the others", async (garbage) => {
     const events: MemoryEvent[] = [];
     const [saver, thread] = [open({ onEvent: (event) => void events.push(event) }), randomUUID()];
@@ -277,11 +279,42 @@ describe("A thread on RedisSaver under attack", () => {
     const last = (await saver.put(config, ...showing([message("a"), message("b")], 3))) as ReturnType<typeof at>;
     const id = (config.configurable as { checkpoint_id?: string }).checkpoint_id!;
     await client.hset(keysOf(thread).checkpoints, `c\0${id}`, garbage);
-    await expect(saver.getTuple(config)).rejects.toMatchObject({ code: expect.stringMatching(/corrupt|damaged/) });
+    await expect(saver.getTuple(config)).rejects.toMatchObject({
+      code: expect.stringMatching(/corrupt|damaged/),
+      message: expect.stringContaining(`heckpoint ${id} of thread ${thread}`),
+    });
     expect((await all(saver.list(at(thread)))).map((tuple) => tuple.config)).toEqual([last]);
     expect(events.filter(({ type }) => type === "record_skipped")).toHaveLength(1);
     expect(await saver.prune(thread, { keep: 1 })).toBe(1);
     expect(await shown(open(), at(thread))).toEqual(["a", "b"]);
+  });
+
+  it("refuses a late answer to a checkpoint that was dropped or has expired, and leaves the thread", async () => {
+    const state = Annotation.Root({ log: Annotation<string[]>({ reducer: (a, b) => a.concat(b), default: () => [] }) });
+    const graph = (checkpointer: RedisSaver) =>
+      new StateGraph(state)
+        .addNode("ask", () => ({ log: [`answer: ${interrupt("Shall I?")}`] }))
+        .addEdge(START, "ask")
+        .compile({ checkpointer });
+    const unknown = { name: "ConflictError", code: "unknown_checkpoint" };
+    const [kept, brief, thread] = [open({ keep: 1 }), open({ threadTTL: { seconds: 600 } }), randomUUID()];
+    await graph(kept).invoke({ log: ["question"] }, at(thread));
+    const { config } = await graph(kept).getState(at(thread));
+    for (let step = 0; step < 15; step += 1) {
+      await graph(kept).updateState(at(thread), { log: [`${step}`] });
+    }
+    const before = await graph(kept).getState(at(thread));
+    await expect(graph(kept).invoke(new Command({ resume: "yes" }), config)).rejects.toMatchObject(unknown);
+    await expect(graph(kept).getState(config)).rejects.toMatchObject(unknown);
+    expect(await graph(kept).getState(at(thread))).toEqual(before);
+    // Who walks back finds the end of what is kept, and no error.
+    const last = (await all(kept.list(at(thread)))).at(-1)!;
+    expect(await kept.getTuple(last.parentConfig!)).toBeUndefined();
+    // The id tells its age: a thread that was deleted a moment ago, or never was, is an empty one to LangGraph.
+    const old = "1ef00000-0000-6000-8000-000000000000";
+    await expect(brief.getTuple(at(randomUUID(), old))).rejects.toMatchObject(unknown);
+    expect(await brief.getTuple(at(randomUUID(), uuid6(1)))).toBeUndefined();
+    expect(await open().getTuple(at(randomUUID(), old))).toBeUndefined();
   });
 
   it("comes to an end where a damaged record is its own ancestor", async () => {

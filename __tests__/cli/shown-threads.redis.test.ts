@@ -118,6 +118,8 @@ describe("the command check", () => {
     const { items, checkpoints } = threadKeys(keyPrefix, "t");
     await client.hset(checkpoints, `c\0${ids[1]}`, "garbage");
     await client.lset(items, -1, "");
+    const other = `c\0${ids[2]}`;
+    await client.hset(checkpoints, other, (await client.hget(checkpoints, other))!.replace("|", "|99999,"));
     const hurt = await command(["check", "--thread", "t", "--json"]);
     const finding = { threadId: "t", problem: "unreadable checkpoint", severity: "error" };
     expect([hurt.exitCode, jsonLines(hurt.output)]).toEqual([
@@ -125,6 +127,7 @@ describe("the command check", () => {
       [
         { ...finding, id: ids[0], detail: "a part of it is missing in Redis" },
         { ...finding, id: ids[1], detail: "its record is no checkpoint" },
+        { ...finding, id: ids[2], detail: "a part of it is missing in Redis" },
       ],
     ]);
     expect((await command(["check", "--thread", "t"])).output).toContain(`thread t: unreadable checkpoint ${ids[1]}: `);

@@ -105,7 +105,10 @@ describe("RedisStore", () => {
     });
     const circular: Record<string, unknown> = {};
     circular["self"] = circular;
-    for (const value of [circular, { big: 1n }, "text", undefined]) {
+    const lost = [new Set(["a"]), new Map([["a", 1]]), new Uint8Array(3), new ArrayBuffer(3), /a/, new Error("a"), NaN];
+    const others = [Infinity, [undefined], () => 1, Symbol("a"), new WeakMap(), Promise.resolve()];
+    const inside = [...lost, ...others].flatMap((field) => [{ field }, { deep: [{ field }] }]);
+    for (const value of [circular, { big: 1n }, "text", undefined, new Map(), ...inside]) {
       await expect(store.put(["a"], "k", value as never)).rejects.toMatchObject({ option: "value" });
     }
     await expect(store.put(["a"], "k", { x: "é".repeat(60) })).rejects.toMatchObject({ code: "too_large" });

@@ -1,8 +1,10 @@
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
 import { Redis } from "ioredis";
 import { createAgent } from "langchain";
 import { ChatHistoryTruncationReducer, RedisChatMemory, sessionConfig } from "langchain-redis-memory";
 import { redisMemoryMiddleware, steeringMiddleware } from "langchain-redis-memory/agent";
+import { RedisSaver } from "langchain-redis-memory/checkpoint";
 import { RedisToolInvocationHistory } from "langchain-redis-memory/openai";
 import { redisRuns, type RedisRuns, type Run } from "langchain-redis-memory/runs";
 import { startContractServer } from "../contract/contract-server.js";
@@ -71,6 +73,31 @@ describe("A Redis user with the least commands", () => {
     await own.client.call("ACL", "LOG", "RESET");
     const client = closed(await open("least", allLeastCommands));
     expect(await refusedOperation(client)).toBeUndefined();
+    expect(await refusals(own.client)).toEqual([]);
+  });
+
+  it("and those of threads is refused nothing by them", async () => {
+    await own.client.call("ACL", "LOG", "RESET");
+    const client = closed(await open("threads", [...allLeastCommands, ...partCommands.RedisSaver]));
+    const ttl = { seconds: 60, refreshOnRead: true };
+    const saver = new RedisSaver({ client, keyPrefix: uniquePrefix(), keep: 1, threadTTL: ttl });
+    const metadata = { source: "loop", step: 0, parents: {} } as const;
+    const thread = { configurable: { thread_id: "t" } };
+    const configs = [thread];
+    for (let step = 1; step <= 12; step += 1) {
+      const values = { channel_values: { list: [`${step} `.repeat(99)] }, channel_versions: { list: step } };
+      const checkpoint = { ...emptyCheckpoint(), id: uuid6(step), ...values };
+      configs.push((await saver.put(configs.at(-1)!, checkpoint, metadata, { list: step })) as typeof thread);
+      await saver.putWrites(configs.at(-1)!, [["list", ["x"]]], "task");
+    }
+    await expect(saver.getTuple(configs[1]!)).rejects.toMatchObject({ code: "unknown_checkpoint" });
+    expect(await saver.prune("t", { keep: 1 })).toBeGreaterThan(0);
+    expect(await saver.copyThread("t", "copy")).toBe(true);
+    for await (const tuple of saver.list({ configurable: {} }, { filter: { step: 0 } })) {
+      expect(await saver.getTuple(tuple.config)).toEqual(tuple);
+    }
+    expect(await saver.getDeltaChannelHistory({ config: thread, channels: ["list"] })).toHaveProperty("list");
+    await saver.deleteThread("t");
     expect(await refusals(own.client)).toEqual([]);
   });
 

@@ -100,7 +100,8 @@ export class StoreError extends MemoryError {
  * other turns of the session did not end in time. `nested_turn`: the turn would wait for the turn in which it was
  * started (a deadlock). `fenced`: a later turn has begun, with a higher fencing token. `unknown_message`: no message of
  * this id is stored. `other_owner`: the session belongs to another owner; for reads too. `exists`: the id of the copy
- * is in use. `unknown_session`: the session to copy does not exist.
+ * is in use. `unknown_session`: the session to copy does not exist. `unknown_checkpoint`: the
+ * checkpoint that a LangGraph config names is not stored any more.
  */
 export class ConflictError extends MemoryError {
   protected static override readonly brandName = "ConflictError";
@@ -115,6 +116,7 @@ export class ConflictError extends MemoryError {
     | "exists"
     | "unknown_message"
     | "unknown_session"
+    | "unknown_checkpoint"
     | "other_owner";
   /** The session. */
   readonly sessionId: string;

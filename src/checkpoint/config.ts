@@ -37,6 +37,27 @@ export function configOf({ threadId, ns, id }: KnownPlace): RunnableConfig {
   return { configurable: { thread_id: threadId, checkpoint_ns: ns, checkpoint_id: id } };
 }
 
+const parents = new WeakSet<RunnableConfig>();
+
+/** The config of a checkpoint's parent: who walks back by it finds the end where parents were dropped. */
+export function parentConfigOf(place: KnownPlace): RunnableConfig {
+  const config = configOf(place);
+  parents.add(config);
+  return config;
+}
+
+/** True for a config that {@link parentConfigOf} made. */
+export function isParentConfig(config: RunnableConfig): boolean {
+  return parents.has(config);
+}
+
+/** When a checkpoint was made, by its id (a UUID of version 6), in milliseconds since 1970; Infinity for other ids. */
+export function madeAt(id: string): number {
+  const [, high, mid, low] = /^([0-9a-f]{8})-([0-9a-f]{4})-6([0-9a-f]{3})-/i.exec(id) ?? [];
+  const sinceGregory = high === undefined ? Infinity : Number.parseInt(`${high}${mid}${low}`, 16) / 10_000;
+  return sinceGregory - 12_219_292_800_000;
+}
+
 /**
  * Refuses an invalid thread id; the rules are those of session ids.
  *

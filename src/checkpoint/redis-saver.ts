@@ -16,7 +16,16 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import { ConfigurationError } from "../base/errors.js";
 import { tellQuestions } from "../turns/asked-human.js";
 import { lazy, parseOptions, positiveInteger, withoutUndefined } from "../base/options.js";
-import { checkText, checkThreadId, configOf, placeIn, type CheckpointPlace, type KnownPlace } from "./config.js";
+import {
+  checkText,
+  checkThreadId,
+  configOf,
+  isParentConfig,
+  madeAt,
+  placeIn,
+  type CheckpointPlace,
+  type KnownPlace,
+} from "./config.js";
 import { listThread } from "./list.js";
 import { channelHistories, type ChannelHistory } from "./delta-history.js";
 import { copyThread } from "./copy-thread.js";
@@ -25,6 +34,7 @@ import { checkpointSegments, writesSegments, type ValueSetting } from "./record-
 import { saverSchema, type RedisSaverOptions, type RedisSaverSettings } from "./saver-options.js";
 import { SealedTexts } from "./sealed-texts.js";
 import type { SaverParts } from "./saver-parts.js";
+import { unknownCheckpoint } from "./thread-errors.js";
 import { ThreadReader } from "./thread-reader.js";
 import { scanThreads } from "./thread-scan.js";
 import { ThreadStore } from "./thread-store.js";
@@ -55,6 +65,8 @@ export class RedisSaver extends BaseCheckpointSaver {
   readonly #parts: SaverParts;
   readonly #writer: ThreadWriter;
   readonly #ownSerde: SerializerProtocol;
+  /** Milliseconds after which a thread expires. */
+  readonly #threadMs: number;
 
   /** Opens no connection before the first call. @throws ConfigurationError naming the option. */
   constructor(options: RedisSaverOptions) {
@@ -62,6 +74,7 @@ export class RedisSaver extends BaseCheckpointSaver {
     this.#ownSerde = this.serde;
     const checked = parseOptions("RedisSaver", saverSchema(), withoutUndefined(options));
     const { threadTTL, keep, maxItemBytes } = checked;
+    this.#threadMs = threadTTL?.ms ?? Infinity;
     this.#wire = openWire("RedisSaver", options, checked);
     const { runner, keyPrefix, ring, commandTimeout, onEvent } = this.#wire;
     const sealed = new SealedTexts(ring);
@@ -80,7 +93,12 @@ export class RedisSaver extends BaseCheckpointSaver {
     return new RedisSaver({ ...options, url });
   }
 
-  /** Returns a checkpoint, or the newest of its namespace; undefined if there is none. One round trip. */
+  /**
+   * Returns a checkpoint, or the newest of its namespace; undefined if there is none. One round trip.
+   *
+   * @throws ConflictError `unknown_checkpoint` for a named one that was dropped, or whose thread has expired by
+   *   `threadTTL`: LangGraph would go on from an empty state.
+   */
   override async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
     if (config.configurable?.["thread_id"] === undefined) {
       return undefined;
@@ -88,13 +106,18 @@ export class RedisSaver extends BaseCheckpointSaver {
     const { threadId, ns, id = "" } = placeIn(config);
     await this.#writer.settled(threadId);
     const { store, known, readerOf } = this.#parts;
-    const { token, found, items: stored } = await store.read(threadId, ns, [id]);
+    const { token, found, items: stored, isOlder } = await store.read(threadId, ns, [id]);
     const reader = readerOf(threadId);
     const items = await reader.openItems(stored);
     known.noteRead(threadId, token, items);
-    return found === undefined || found.record === null
-      ? undefined
-      : this.#withSends(await reader.tuple(await reader.open(found), items));
+    if (found !== undefined && found.record !== null) {
+      return this.#withSends(await reader.tuple(await reader.open(found), items));
+    }
+    const isGone = isOlder || (token === "" && madeAt(id) + this.#threadMs <= Date.now());
+    if (id !== "" && isGone && !isParentConfig(config)) {
+      throw unknownCheckpoint(threadId, id);
+    }
+    return undefined;
   }
 
   /**

@@ -15,6 +15,26 @@ export function damagedThread(operation: string, threadId: string): StoreError {
   );
 }
 
+/** The error for a checkpoint that names items which Redis does not have. */
+export function damagedCheckpoint(threadId: string, id: string): StoreError {
+  return new StoreError(
+    `A part of checkpoint ${checkpointLabel(id)} of ${threadLabel(threadId)} is missing in Redis (evicted, deleted ` +
+      "or changed by hand); nothing was read. list() yields the checkpoints that can be read: go on from one of " +
+      "them, or remove the thread with deleteThread().",
+    { code: "damaged", operation: "read", sessionId: threadId },
+  );
+}
+
+/** The error for a checkpoint that a config names and that is not stored any more. */
+export function unknownCheckpoint(threadId: string, id: string): ConflictError {
+  return new ConflictError(
+    `Checkpoint ${checkpointLabel(id)} of ${threadLabel(threadId)} is not stored any more: "keep" or prune() ` +
+      "dropped it, or the thread has expired; nothing was read or written. Leave out checkpoint_id, and read " +
+      "getState(thread).tasks first: it shows what waits for an answer.",
+    { code: "unknown_checkpoint", sessionId: threadId },
+  );
+}
+
 /** The error for a thread that others kept changing while it was written or listed. */
 export function changedThread(threadId: string): ConflictError {
   return new ConflictError(`Others kept dropping parts of ${threadLabel(threadId)} during the call; try again.`, {
@@ -33,9 +53,12 @@ export function tooLargeItem(operation: string, threadId: string, bytes: number,
 
 /** The error for a checkpoint whose record cannot be read. */
 export function corruptCheckpoint(threadId: string, id: string, cause?: unknown): RecordError {
-  const label = encodeURIComponent(id.toWellFormed()).slice(0, 80);
-  return new RecordError(`Checkpoint ${label} of ${threadLabel(threadId)} cannot be read.`, {
+  return new RecordError(`Checkpoint ${checkpointLabel(id)} of ${threadLabel(threadId)} cannot be read.`, {
     code: "corrupt",
     ...(cause !== undefined && { cause }),
   });
+}
+
+function checkpointLabel(id: string): string {
+  return encodeURIComponent(id.toWellFormed()).slice(0, 80);
 }

@@ -1,11 +1,12 @@
 import type { CheckpointMetadata, CheckpointTuple, SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { MemoryError } from "../base/errors.js";
-import { configOf } from "./config.js";
+import { configOf, parentConfigOf } from "./config.js";
+import { positionsIn } from "./item-ranges.js";
 import { writesInOrder, type StoredWrite } from "./pending-writes.js";
 import { ItemParser, reviveValue } from "./revive-value.js";
 import type { SealedTexts } from "./sealed-texts.js";
-import { parseRecord, placeOf, writeRecords } from "./thread-records.js";
-import { corruptCheckpoint, damagedThread } from "./thread-errors.js";
+import { parseRecord, placeOf, writeRecords, type StoredRecord } from "./thread-records.js";
+import { corruptCheckpoint, damagedCheckpoint } from "./thread-errors.js";
 import type { Items, StoredCheckpoint } from "./thread-store.js";
 
 /** The content of a checkpoint's record. */
@@ -25,6 +26,8 @@ export interface OpenedCheckpoint {
   readonly base: number;
   readonly json: CheckpointJson;
   readonly writes: readonly StoredWrite[];
+  /** The positions that its records name in plain, for scripts; each with the record's base. */
+  readonly named: readonly Pick<StoredRecord, "base" | "ranges">[];
 }
 
 /** Reads what is stored of one thread. Remembers the items that it parsed. */
@@ -53,9 +56,10 @@ export class ThreadReader {
       throw corruptCheckpoint(this.#threadId, id);
     }
     const lines = others.map((other) => other!);
+    const named = [own, ...lines];
     const open = await this.#sealed.opener(
       this.#threadId,
-      [own, ...lines].map(({ text }) => text),
+      named.map(({ text }) => text),
     );
     const plain = open(own.text, "checkpoint", member);
     const opened = lines.map((line) => ({ ...line, text: open(line.text, "writes", member) }));
@@ -65,7 +69,7 @@ export class ThreadReader {
       if (typeof c !== "object" || c === null || typeof d !== "object" || d === null) {
         throw new TypeError("The record has no values.");
       }
-      return { member, parent: own.parent, base: own.base, json, writes: opened.flatMap(writesIn) };
+      return { member, parent: own.parent, base: own.base, json, writes: opened.flatMap(writesIn), named };
     } catch (error) {
       throw corruptCheckpoint(this.#threadId, id, error);
     }
@@ -83,14 +87,8 @@ export class ThreadReader {
     { member, base }: { readonly member: string; readonly base: number },
     items: Items,
   ): Promise<unknown> {
-    const textAt = (position: number): string => {
-      const text = items.get(position);
-      if (text === undefined || text === "") {
-        throw damagedThread("read", this.#threadId);
-      }
-      return text;
-    };
     try {
+      const textAt = this.#textOf(member, items);
       return await reviveValue(json, base, { serde: this.#serde, textAt, items: this.#items });
     } catch (error) {
       // A serializer refuses what it did not write by errors of any kind.
@@ -98,10 +96,21 @@ export class ThreadReader {
     }
   }
 
-  /** A checkpoint as LangGraph reads it. */
+  /**
+   * A checkpoint as LangGraph reads it.
+   *
+   * @throws StoreError `damaged` that names it, where an item is missing; RecordError `corrupt`.
+   */
   async tuple(opened: OpenedCheckpoint, items: Items): Promise<CheckpointTuple> {
-    const { member, parent, json } = opened;
+    const { member, parent, json, named } = opened;
     const { ns, id } = placeOf(member);
+    const textAt = this.#textOf(member, items);
+    // Scripts go by these: items of other checkpoints may hide that one of them is missing.
+    for (const { ranges, base } of named) {
+      for (const position of positionsIn(ranges, base, textAt)) {
+        textAt(position);
+      }
+    }
     const { v, ts, channel_versions, versions_seen } = json.c;
     const [values, metadata, pendingWrites] = await Promise.all([
       this.value(json.d, opened, items),
@@ -109,13 +118,13 @@ export class ThreadReader {
       this.pendingWrites(opened, items),
     ]);
     const channel_values = values as CheckpointTuple["checkpoint"]["channel_values"];
-    const at = (checkpointId: string) => configOf({ threadId: this.#threadId, ns, id: checkpointId });
+    const threadId = this.#threadId;
     return {
-      config: at(id),
+      config: configOf({ threadId, ns, id }),
       checkpoint: { v, id, ts, channel_values, channel_versions, versions_seen },
       metadata,
       pendingWrites,
-      ...(parent !== "" && { parentConfig: at(parent) }),
+      ...(parent !== "" && { parentConfig: parentConfigOf({ threadId, ns, id: parent }) }),
     };
   }
 
@@ -133,6 +142,16 @@ export class ThreadReader {
         return [taskId, channel, await this.value(json, { member, base }, items)];
       }),
     );
+  }
+
+  #textOf(member: string, items: Items): (position: number) => string {
+    return (position) => {
+      const text = items.get(position);
+      if (text === undefined || text === "") {
+        throw damagedCheckpoint(this.#threadId, placeOf(member).id);
+      }
+      return text;
+    };
   }
 }
 

@@ -16,6 +16,7 @@ import {
 } from "./lua/scripts.js";
 import type { WrittenItems } from "./known-items.js";
 import { damagedThread } from "./thread-errors.js";
+import { placeOf } from "./thread-records.js";
 
 /** A checkpoint as it is stored. */
 export interface StoredCheckpoint {
@@ -100,22 +101,31 @@ export class ThreadStore {
     return { base, before, token, first, emptied };
   }
 
-  /** The first of these checkpoints that is stored, without ids the newest, and its items; the thread's token. */
+  /**
+   * The first of these checkpoints that is stored, without ids the newest, and its items; the thread's token; `isOlder`
+   * for a last id that is not stored, and older than all of the root namespace: it was dropped.
+   */
   async read(
     threadId: string,
     ns: string,
     ids: readonly string[],
     operation = "getTuple",
-  ): Promise<{ readonly token: string; readonly found?: StoredCheckpoint; readonly items: Items }> {
+  ): Promise<{
+    readonly token: string;
+    readonly found?: StoredCheckpoint;
+    readonly items: Items;
+    readonly isOlder: boolean;
+  }> {
     const { threadTTL } = this.#settings;
     const ttl = threadTTL?.refreshOnRead ? threadTTL.ms : "";
     const call = { script: readCheckpointScript, args: [ttl, ns, ...ids], writes: ttl !== "" };
-    const [word, token, member, record, writes, items] = await this.#run(operation, threadId, call);
+    const [word, token, member, record, writes, items, oldest] = await this.#run(operation, threadId, call);
+    const isBefore = (root: unknown) => typeof root === "string" && placeOf(root).id > (ids.at(-1) ?? "");
     if (word === "NONE") {
-      return { token: token as string, items: new Map() };
+      return { token: token as string, items: new Map(), isOlder: isBefore(member) };
     }
     const found = { member: member as string, record: record as string | null, writes: writes as string };
-    return { token: token as string, found, items: itemsFrom(items) };
+    return { token: token as string, found, items: itemsFrom(items), isOlder: isBefore(oldest) };
   }
 
   /** A page of checkpoints between two members, the newest first, with or without items; undefined for no thread. */
@@ -158,7 +168,7 @@ export class ThreadStore {
     const [texts, fields, members] = (await this.#runner.transaction(callOf("copyThread", threadId), [
       { verb: "lrange", args: [items, 0, -1] },
       { verb: "hgetall", args: [checkpoints] },
-      { verb: "zrange", args: [order, 0, -1] },
+      { verb: "zrevrange", args: [order, 0, -1] },
     ])) as [string[], string[] | Record<string, string>, string[]];
     const pairs = Array.isArray(fields) ? [...fieldPairs(fields)] : Object.entries(fields);
     return { items: texts, fields: pairs, members };

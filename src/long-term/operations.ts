@@ -112,7 +112,7 @@ function textOf(value: unknown): string {
   let text: string | undefined;
   let cause: unknown;
   try {
-    text = typeof value === "object" ? JSON.stringify(value) : undefined;
+    text = typeof value === "object" ? JSON.stringify(value, refuseLost) : undefined;
   } catch (error) {
     cause = error;
   }
@@ -120,4 +120,18 @@ function textOf(value: unknown): string {
     throw new ConfigurationError("value", "The value of an item must be a JSON-serializable object.", cause);
   }
   return text;
+}
+
+/** Objects of which JSON keeps nothing, and bytes. */
+const lostKinds = /^\[object (?:(?:Weak)?(?:Map|Set)|RegExp|Error|Promise|\w+Array|\w*ArrayBuffer|DataView)\]$/;
+
+/** A replacer that refuses what would come back as something else: JSON writes a Set as an empty object. */
+function refuseLost(this: unknown, _: string, value: unknown): unknown {
+  const isNumber = typeof value === "number" && !Number.isFinite(value);
+  const isHole = value === undefined && Array.isArray(this);
+  const isObject = typeof value === "object" && lostKinds.test(Object.prototype.toString.call(value));
+  if (isNumber || isHole || isObject || typeof value === "function" || typeof value === "symbol") {
+    throw new TypeError("JSON cannot hold a part of the value.");
+  }
+  return value;
 }

@@ -3,8 +3,9 @@
 -- KEYS: items, checkpoints, order.
 -- ARGV: ttl or ""; the namespace; ids, of which the first that is stored is read, with its writes; none or "" for the
 --   newest.
--- Replies: OK token member record writes items (first position and list, each) | NONE token (no such checkpoint; "" for
---   no thread) | DAMAGED. The record is nil where a checkpoint has writes only.
+-- Replies: OK token member record writes items (first position and list, each) | NONE token oldest (no such
+--   checkpoint; the token is "" for no thread) | DAMAGED. The record is nil where a checkpoint has writes only;
+--   `oldest`, the oldest member of the root namespace or "", follows then too.
 --
 -- twin: none, LangGraph's MemorySaver does the same in memory
 --
@@ -28,7 +29,8 @@ for i = 3, math.max(3, #ARGV) do
     if not record and call('ZSCORE', order, member) then return { 'DAMAGED' } end
   end
 end
-if not record and not writes then return { 'NONE', thread.token } end
+if not record and not writes then return { 'NONE', thread.token, oldestRoot() } end
 local spans, seen = {}, {}
 addSpansOf(thread, record, writes, spans, seen)
-return { 'OK', thread.token, member, record or false, writes or '', readSpans(thread, spans) }
+local oldest = not record and oldestRoot() or nil
+return { 'OK', thread.token, member, record or false, writes or '', readSpans(thread, spans), oldest }

@@ -223,12 +223,16 @@ local members = call('ZREVRANGEBYLEX', order, ARGV[1], ARGV[2], 'LIMIT', 0, ARGV
 return readPage(thread, members, ARGV[4] == 'items')`,
 };
 
-export const membersAt6: ScriptPart = {
+export const membersAt7: ScriptPart = {
   file: "includes/members.lua",
-  line: 6,
+  line: 7,
   text: `\
 local function newestOf(ns, skip)
 return call('ZREVRANGEBYLEX', order, '(' .. ns .. '\\1', '[' .. ns .. '\\0', 'LIMIT', skip or 0, 1)[1]
+end
+
+local function oldestRoot()
+return (call('ZREVRANGE', order, -2, -2)[1] or ''):match('^%z.*$') or ''
 end`,
 };
 
@@ -460,9 +464,9 @@ end
 return { 'OK', page, {} }`,
 };
 
-export const readCheckpointAt17: ScriptPart = {
+export const readCheckpointAt18: ScriptPart = {
   file: "read-checkpoint.lua",
-  line: 17,
+  line: 18,
   text: `\
 local thread = loadThread()
 local refusal = refuses(thread)
@@ -478,10 +482,11 @@ record, writes = unpack(call('HMGET', checkpoints, 'c' .. member, 'w' .. member)
 if not record and call('ZSCORE', order, member) then return { 'DAMAGED' } end
 end
 end
-if not record and not writes then return { 'NONE', thread.token } end
+if not record and not writes then return { 'NONE', thread.token, oldestRoot() } end
 local spans, seen = {}, {}
 addSpansOf(thread, record, writes, spans, seen)
-return { 'OK', thread.token, member, record or false, writes or '', readSpans(thread, spans) }`,
+local oldest = not record and oldestRoot() or nil
+return { 'OK', thread.token, member, record or false, writes or '', readSpans(thread, spans), oldest }`,
 };
 
 export const readCheckpointsAt12: ScriptPart = {
@@ -519,7 +524,7 @@ export const listCheckpointsScript = script([
 export const pruneThreadScript = script([
   threadAt5,
   threadGateAt6,
-  membersAt6,
+  membersAt7,
   recordsAt5,
   keptRecordsAt10,
   spansAt8,
@@ -540,7 +545,7 @@ export const putCheckpointScript = script([
   inChunksAt3,
   expireAllAt4,
   writeRecordAt10,
-  membersAt6,
+  membersAt7,
   recordsAt5,
   keptRecordsAt10,
   spansAt8,
@@ -566,7 +571,7 @@ export const putWritesScript = script([
 export const readAncestorsScript = script([
   threadAt5,
   threadGateAt6,
-  membersAt6,
+  membersAt7,
   recordsAt5,
   readAncestorsAt13,
 ]);
@@ -574,7 +579,7 @@ export const readAncestorsScript = script([
 export const readCheckpointScript = script([
   threadAt5,
   threadGateAt6,
-  membersAt6,
+  membersAt7,
   recordsAt5,
   spansAt8,
   recordSpansAt7,
@@ -584,7 +589,7 @@ export const readCheckpointScript = script([
   inChunksAt3,
   expireAllAt4,
   writeRecordAt10,
-  readCheckpointAt17,
+  readCheckpointAt18,
 ]);
 
 export const readCheckpointsScript = script([
