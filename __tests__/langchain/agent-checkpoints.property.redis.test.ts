@@ -10,7 +10,7 @@ import { propertyRuns } from "../support/property-runs.js";
 afterEach(closeMemories);
 
 type Persist = "turn" | "step";
-type Durability = "sync" | "async";
+type Durability = "sync" | "async" | "exit";
 
 /** What a client does: asks anew, or comes back to the question `of` its list, counted around. */
 type Action = { readonly kind: "ask" | "retry" | "edit" | "regenerate"; of: number; steps: number; failsAt: number };
@@ -93,7 +93,7 @@ function newClient(persist: Persist, durability: Durability | undefined) {
 it("an agent stores and says beside a checkpointer what it does without one", async () => {
   const settings = fc.record({
     persist: fc.constantFrom<Persist>("turn", "step"),
-    durability: fc.constantFrom<Durability>("sync", "async"),
+    durability: fc.constantFrom<Durability>("sync", "async", "exit"),
   });
   await fc.assert(
     fc.asyncProperty(settings, fc.array(action, { maxLength: 8 }), async ({ persist, durability }, actions) => {

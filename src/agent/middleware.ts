@@ -12,10 +12,10 @@ import type { BuiltInProfile } from "../structure/profiles/built-in-profiles.js"
 import type { StructureProfile } from "../structure/profiles/profile.js";
 import { resolveProfileChoice } from "../structure/profiles/resolve-profile.js";
 import { AgentHooks } from "./hooks.js";
-import { mayBeAskedAgain, splitState } from "./state.js";
+import { splitState } from "./state.js";
 import { askedState } from "./asked-question.js";
 import { RunTurn } from "./run-turn.js";
-import { currentConfig, namespaceOf, placeFinder, type AgentRuntime } from "./run-place.js";
+import { currentConfig, hasCheckpointer, namespaceOf, placeFinder, type AgentRuntime } from "./run-place.js";
 import type { WithRedisMemoryOptions } from "../chain/options.js";
 import { sessionIdSchema, type SessionIdOption } from "../session/identity.js";
 import { holdPolicy, turnFields } from "../turns/defaults.js";
@@ -177,10 +177,8 @@ function runFinder(options: CheckedOptions) {
       if (isNew) {
         turn?.begins(config);
       }
-      const { hasCheckpointer } = place;
-      const isAgain = isNew && mayBeAskedAgain(messages, hasCheckpointer);
-      const asked = isAgain ? await askedState(messages, config, { session, place }) : undefined;
-      const parts = splitState(asked?.messages ?? messages, { hasCheckpointer, first: asked?.first });
+      const asked = isNew && hasCheckpointer(config) ? await askedState(messages, config, session) : undefined;
+      const parts = splitState(asked?.messages ?? messages);
       const setting = { history, session, place, profile, parts };
       return new AgentHooks(setting, { persist, onAbort, promptCacheMarks, turn }, asked);
     };

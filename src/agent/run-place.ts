@@ -33,8 +33,6 @@ export interface RunPlace {
   readonly identity: HistoryIdentity;
   /** The turn's id, if the caller gave one. */
   readonly turnId: string | undefined;
-  /** True if the state comes from a checkpoint, so that it holds messages of earlier runs. */
-  readonly hasCheckpointer: boolean;
 }
 
 /**
@@ -51,14 +49,6 @@ export function namespaceOf({ configurable }: AgentRuntime): string {
   return typeof namespace === "string" ? namespace.split("|").slice(0, -1).join("|") : "";
 }
 
-/** A checkpoint of LangGraph, as far as it is read here. */
-export interface Checkpoint {
-  readonly checkpoint?: { readonly channel_values?: Readonly<Record<string, unknown>> };
-  readonly metadata?: { readonly source?: string; readonly step?: number };
-  readonly parentConfig?: object;
-  readonly pendingWrites?: readonly (readonly [task: string, channel: string, value: unknown])[];
-}
-
 /** The method by which a checkpointer stores the writes of tasks. */
 export type PutWrites = (
   config: AgentRuntime,
@@ -66,14 +56,9 @@ export type PutWrites = (
   ...rest: unknown[]
 ) => unknown;
 
-interface Checkpointer {
-  getTuple(config: object): Promise<Checkpoint | undefined>;
-  putWrites: PutWrites;
-}
-
-/** The methods of the run's checkpointer; none for a run without one. */
-export function checkpointerOf({ configurable }: AgentRuntime): Partial<Checkpointer> {
-  return (configurable?.["__pregel_checkpointer"] ?? {}) as Partial<Checkpointer>;
+/** The run's checkpointer; an empty object for a run without one. */
+export function checkpointerOf({ configurable }: AgentRuntime): { readonly putWrites?: PutWrites } {
+  return (configurable?.["__pregel_checkpointer"] ?? {}) as { readonly putWrites?: PutWrites };
 }
 
 /** The config by which a checkpointer finds the newest checkpoint of the agent. */
@@ -138,7 +123,6 @@ function placeOf(
     sessionId: sessionIdOf({ named, run, owner, hint: sessionHint }),
     identity: { ...names.owner, ...own },
     turnId: isSubagent ? undefined : names.turnId,
-    hasCheckpointer: hasCheckpointer(config),
   };
 }
 

@@ -104,9 +104,8 @@ export class AgentRun {
     const own = opened.stored.map(({ message }) => message);
     const copies = copiesIn(parts, own);
     const inStore = idsOf(parts.input).filter((id) => !ofInput.has(id));
-    const known = [...idsOf(parts.before), ...copies];
-    this.#settled = new Set([...known, ...inStore, ...idsOf(own)]);
-    this.#hidden = new Set([...known, ...inStore.filter((id) => !ofTurn.has(id))]);
+    this.#settled = new Set([...copies, ...inStore, ...idsOf(own)]);
+    this.#hidden = new Set([...copies, ...inStore.filter((id) => !ofTurn.has(id))]);
     // New messages behind a complete turn: the caller continues it, but its name is taken.
     const goesOn = opened.state === "stored" && idsOf(parts.after).some((id) => !this.#settled.has(id));
     this.#turnId = goesOn ? undefined : turnIdOf(place, parts);
@@ -137,8 +136,7 @@ export class AgentRun {
     const { input } = parts;
     const how = { changed: state, isRewritten: overridesAppend(history) };
     const request = { session, turnId: turnIdOf(place, parts), input, ...how };
-    const earlier = new Set(idsOf(parts.before));
-    const current = withoutSummaries(writes ? state : []).filter(({ id }) => id === undefined || !earlier.has(id));
+    const current = withoutSummaries(writes ? state : []);
     const isQuestion = current[0]?.id !== undefined && current[0].id === input[0]?.id;
     const canWrite = isQuestion && canOpenByWriting(current) && canOpenByWriting(input);
     return new AgentRun(

@@ -1,48 +1,22 @@
-import { randomUUID } from "node:crypto";
 import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
 import { mayCall } from "../messages/calls.js";
-import { changeMessage } from "../messages/change-message.js";
 import { roleOf } from "../messages/roles.js";
-import { firstOfBlock } from "../turns/new-input.js";
 import { idsOf } from "../turns/open-turn.js";
 import { isHeld, utterancesOf } from "../turns/utterances.js";
 import type { RunPlace } from "./run-place.js";
 
-/** The parts of an agent's state: messages of earlier runs, the input, and messages added by this run. */
+/** The parts of an agent's state: the input, which may hold a client's history, and messages added by this run. */
 export interface StateParts {
-  readonly before: readonly BaseMessage[];
   readonly input: readonly BaseMessage[];
   readonly after: readonly BaseMessage[];
 }
 
-/**
- * Splits the messages of a state. With a checkpointer the turn begins where the run's input does (`first`), by default
- * with the last block of user and system messages; without one, earlier messages are a client's history and belong to
- * the input.
- */
-export function splitState(
-  messages: readonly BaseMessage[],
-  { hasCheckpointer, first }: { readonly hasCheckpointer: boolean; readonly first?: number | undefined },
-): StateParts {
-  const earlier = first === undefined ? [] : withoutSummaries(messages.slice(0, first));
+/** Splits the messages of a state behind its question. */
+export function splitState(messages: readonly BaseMessage[]): StateParts {
   const own = withoutSummaries(messages);
   const question = own.findLastIndex((message) => roleOf(message) === "human");
-  if (question < 0) {
-    return { before: [], input: own, after: [] };
-  }
-  const block = hasCheckpointer ? firstOfBlock(own, question) : 0;
-  const from = first === undefined ? block : earlier.length;
-  return {
-    before: own.slice(0, from),
-    input: own.slice(from, question + 1),
-    after: own.slice(question + 1),
-  };
-}
-
-/** True if the state may hold the question of the run from before: it is not the only one, or not the last message. */
-export function mayBeAskedAgain(messages: readonly BaseMessage[], hasCheckpointer: boolean): boolean {
-  const questions = messages.filter((message) => roleOf(message) === "human");
-  return hasCheckpointer && questions.length > 0 && (questions.length > 1 || questions[0] !== messages.at(-1));
+  const end = question < 0 ? own.length : question + 1;
+  return { input: own.slice(0, end), after: own.slice(end) };
 }
 
 /** Removes summaries of LangChain's summarizationMiddleware, which replace stored messages. */
@@ -70,23 +44,14 @@ export function copiesIn({ after }: StateParts, stored: readonly BaseMessage[]):
   return isCopy && copy.every(isSpoken) ? idsOf(copy) : [];
 }
 
-/**
- * The stored messages missing in a state. Copies with new ids if the state holds the ids before the user message, where
- * its reducer would put them.
- */
-export function missingIn({ before, after }: StateParts, stored: readonly BaseMessage[]): BaseMessage[] {
-  const [earlier, there] = [new Set(idsOf(before)), new Set(idsOf(after))];
-  return stored.flatMap((message) => {
-    if (message.id !== undefined && there.has(message.id)) {
-      return [];
-    }
-    const isEarlier = message.id !== undefined && earlier.has(message.id);
-    return [isEarlier ? changeMessage(message, { id: randomUUID() }) : message];
-  });
+/** The stored messages missing in a state. */
+export function missingIn({ after }: StateParts, stored: readonly BaseMessage[]): BaseMessage[] {
+  const there = new Set(idsOf(after));
+  return stored.filter(({ id }) => id === undefined || !there.has(id));
 }
 
 /** LangGraph's `RemoveMessage` id for all messages of the state. */
-export const removeAll = "__remove_all__";
+const removeAll = "__remove_all__";
 
 /** The final state of a run, and the stored part of its turn. */
 export interface EndOfRun {
@@ -98,21 +63,18 @@ export interface EndOfRun {
   readonly missing: readonly BaseMessage[];
 }
 
-/**
- * State update that makes the state equal to the stored turn; undefined if it is. Messages of earlier runs, which the
- * memory holds, leave the state.
- */
+/** State update that makes the state equal to the stored turn; undefined if it is. */
 export function correctedState({ parts, state, answer, missing }: EndOfRun): BaseMessage[] | undefined {
-  const earlier = new Set(idsOf(parts.before));
   const asked = new Set(idsOf(parts.input));
-  if (answer === undefined && missing.length > 0) {
-    // The steps belong before this run's messages, but the state's reducer only appends.
-    const own = state.filter(({ id }) => id === undefined || !earlier.has(id));
-    const last = parts.input.at(-1)?.id;
-    const at = own.findLastIndex(({ id }) => id === last) + 1;
-    return [new RemoveMessage({ id: removeAll }), ...own.slice(0, at), ...missing, ...own.slice(at)];
+  if (answer !== undefined) {
+    const gone = idsOf(state).filter((id) => !asked.has(id));
+    return [...gone.map((id) => new RemoveMessage({ id })), ...answer];
   }
-  const gone = idsOf(state).filter((id) => (answer === undefined ? earlier.has(id) : !asked.has(id)));
-  const update = [...gone.map((id) => new RemoveMessage({ id })), ...(answer ?? [])];
-  return update.length === 0 ? undefined : update;
+  if (missing.length === 0) {
+    return undefined;
+  }
+  // The steps belong before this run's messages, but the state's reducer only appends.
+  const last = parts.input.at(-1)?.id;
+  const at = state.findLastIndex(({ id }) => id === last) + 1;
+  return [new RemoveMessage({ id: removeAll }), ...state.slice(0, at), ...missing, ...state.slice(at)];
 }
