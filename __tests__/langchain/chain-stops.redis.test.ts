@@ -360,73 +360,58 @@ async function drainStream(chain: Stopped, question = "q", config = turn): Promi
 
 const closed = closedAfterEach();
 
-describe("a stop that comes while the session is summarized behind a complete answer", () => {
-  /** Says a summary after the stop, unless the stop ends it. */
-  class StoppedWriter extends SimpleChatModel {
-    constructor(private readonly stop: () => void) {
-      super({});
-    }
-
-    override _llmType(): string {
-      return "stopped";
-    }
-
-    override async _call(_: BaseMessage[], { signal }: this["ParsedCallOptions"]): Promise<string> {
-      this.stop();
-      await delay(20);
-      signal?.throwIfAborted();
-      return "summed up";
-    }
-  }
-
-  async function summarizing() {
-    const controller = new AbortController();
-    const model = new StoppedWriter(() => controller.abort());
-    const reducer = new ChatHistorySummarizationReducer({ model, targetCount: 4, thresholdCount: 1 });
-    const keyPrefix = uniquePrefix();
+describe("a summary that is paid for", () => {
+  async function summarizing(reduceWhen?: "background") {
+    const written = jest.fn(() => "summed up");
+    const model = RunnableLambda.from(written);
+    const reducer = new ChatHistorySummarizationReducer({ model: model as never, targetCount: 4, thresholdCount: 1 });
+    const options = { redis: { keyPrefix: uniquePrefix() }, reducer, ...(reduceWhen && { reduceWhen }) };
     const onEvent = (event: MemoryEvent) => void events.push(event);
-    const reduced = closed(new RedisChatMemory({ url: sharedRedisUrl(), redis: { keyPrefix }, reducer, onEvent }));
+    const reduced = closed(new RedisChatMemory({ url: sharedRedisUrl(), ...options, onEvent }));
     const earlier = [human("a ".repeat(200)), ai("b ".repeat(200)), human("c"), ai("d")];
     await writeTurn(reduced.history("ann"), earlier, { turn: { reduce: false } });
-    return { reduced, config: { ...turn, signal: controller.signal }, controller };
+    return { reduced, written };
   }
 
-  const isReduced = () => events.map(({ type }) => type).filter((type) => type.startsWith("reduc"));
+  const responses = ["the whole answer"];
+  const doors = {
+    "a chain": (memory: RedisChatMemory) => {
+      const chain = withRedisMemory(new FakeListChatModel({ responses }), { memory });
+      return async (id: string) => void (await chain.invoke([human(id, id)], { configurable: { sessionId: "ann" } }));
+    },
+    "an agent": (memory: RedisChatMemory) => {
+      const middleware = [redisMemoryMiddleware({ memory })];
+      const agent = createAgent({ model: new FakeListChatModel({ responses }), middleware });
+      return async (id: string) =>
+        void (await agent.invoke({ messages: [human(id, id)] }, { configurable: { sessionId: "ann" } }));
+    },
+  };
 
-  it.each(["invoke", "stream"])("leaves the answer to whoever called %s, and the summary is stored", async (way) => {
-    const { reduced, config, controller } = await summarizing();
-    const chain = withRedisMemory(new SlowModel(["the whole answer"]), { memory: reduced, onAbort: "keep" });
-    let said = "";
-    if (way === "invoke") {
-      const answering = withRedisMemory(new FakeListChatModel({ responses: ["the whole answer"] }), {
-        memory: reduced,
-      });
-      said = (await answering.invoke("q", config)).text;
-    } else {
-      for await (const { text } of await chain.stream("q", config)) {
-        said += text;
-      }
-    }
-    expect(controller.signal.aborted).toBe(true);
-    expect(said).toBe("the whole answer");
-    expect(isReduced()).toEqual(["reduced"]);
-    const transcript = await reduced.history("ann").getTranscript();
-    expect(texts(transcript.slice(-2))).toEqual(["q", "the whole answer"]);
-    expect(isInterrupted(transcript.at(-1))).toBeUndefined();
-  });
+  it.each(Object.entries(doors))(
+    "is made for the request that needs it by %s, not behind an answer",
+    async (_, door) => {
+      const { reduced, written } = await summarizing();
+      const ask = door(reduced);
+      await ask("one");
+      expect(written).not.toHaveBeenCalled();
+      await ask("two");
+      expect(written).toHaveBeenCalledTimes(1);
+      expect(events.filter(({ type }) => type === "reduced")).toHaveLength(1);
+      expect(texts((await reduced.history("ann").getTranscript()).slice(-4))).toEqual([
+        ...["one", ...responses],
+        ...["two", ...responses],
+      ]);
+    },
+  );
 
-  it("leaves an agent's answer to its retry: LangGraph rejects the run, and the summary is stored", async () => {
-    const { reduced, config, controller } = await summarizing();
-    const middleware = [redisMemoryMiddleware({ memory: reduced, onAbort: "keep" })];
-    const agent = createAgent({ model: new FakeListChatModel({ responses: ["the whole answer"] }), middleware });
-    const ask = (signal?: AbortSignal) =>
-      agent.invoke({ messages: [human("q")] }, { ...turn, ...(signal && { signal }) });
-    await expect(ask(config.signal)).rejects.toThrow();
-    expect(controller.signal.aborted).toBe(true);
-    await reduced.drain();
-    expect(isReduced()).toEqual(["reduced"]);
-    expect((await ask()).messages.at(-1)!.text).toBe("the whole answer");
-    const transcript = await reduced.history("ann").getTranscript();
-    expect(texts(transcript.slice(-2))).toEqual(["q", "the whole answer"]);
-  });
+  it.each(Object.entries(doors))(
+    "is made behind an answer of %s in the background, where that is chosen",
+    async (_, door) => {
+      const { reduced, written } = await summarizing("background");
+      await door(reduced)("one");
+      await reduced.drain();
+      expect(written).toHaveBeenCalledTimes(1);
+      expect(events.filter(({ type }) => type === "reduced")).toHaveLength(1);
+    },
+  );
 });

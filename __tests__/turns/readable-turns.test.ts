@@ -1,11 +1,12 @@
+import { ChatAnthropic } from "@langchain/anthropic";
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { RedisChatMessageHistory, sessionOf } from "../../src/memory/redis-chat-message-history.js";
 import { summaryMessage, summaryText } from "../../src/messages/summary-message.js";
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
 import { ChatHistoryReducer } from "../../src/reducers/chat-history-reducer.js";
-import { contextWindow } from "../../src/entries/index.js";
 import { openTurn } from "../../src/turns/open-turn.js";
-import { readableTurn, reducedTurn } from "../../src/turns/readable-turn.js";
+import { readableTurn } from "../../src/turns/readable-turn.js";
+import { Turn } from "../../src/turns/turn.js";
 import { ai, human, system, tool } from "../support/messages.js";
 
 const item = { type: "compaction", id: "cmp_1", encrypted_content: "gAAAA-sealed==" };
@@ -142,7 +143,11 @@ describe("a turn behind a compaction that only another provider can read", () =>
   });
 
   it.each<[string, Scene, readonly string[]]>([
-    ["by the reducer", { kept: ["s", "noon"] }, ["What was said.", "Be brief.", "noon"]],
+    [
+      "by the reducer",
+      { kept: ["s", "noon"] },
+      ["What was said.\n\nBe brief.", "(The conversation begins with the assistant.)", "noon"],
+    ],
     [
       "never, where it never reduces",
       { kept: ["s", "noon"], reduceWhen: "never" },
@@ -150,13 +155,20 @@ describe("a turn behind a compaction that only another provider can read", () =>
     ],
     ["not without a reducer", {}, ["Be brief.", "q1", "a1", "q2", "a2", "noon"]],
   ])("is reduced %s", async (_, scene, told) => {
-    const { session } = await sessionWith({ ...scene, messages: [] }, [...early, sealed("noon")]);
-    const opened = await openTurn({ session, turnId: undefined, input: [human("And now?", "now")] });
-    const reduced = await reducedTurn(session, opened, { adapter: "anthropic", trace: undefined });
-    expect(words(reduced.history)).toEqual(told);
+    const { history } = await sessionWith({ ...scene, messages: [] }, [...early, sealed("noon")]);
+    expect(words(await requestOf(history))).toEqual(told);
   });
 
-  /** As read at the beginning of a turn, and reduced by this. */
+  /** The messages in front of the question in the request of a turn of Claude's. */
+  async function requestOf(history: RedisChatMessageHistory): Promise<BaseMessage[]> {
+    const policy = { persist: "turn", onAbort: "keep" } as const;
+    const setting = { history, session: sessionOf("test", history), turnId: undefined, policy };
+    const turn = await Turn.open(setting, { messages: [human("And now?", "now")] });
+    const model = new ChatAnthropic({ model: "claude-opus-4-8", apiKey: "none" });
+    return (await turn.request({ model, config: {} })).history;
+  }
+
+  /** As a request has it, reduced by this. */
   async function reducedBy(reduce: (messages: BaseMessage[]) => BaseMessage[] | null, stored: readonly BaseMessage[]) {
     const store = new InMemorySessionStore();
     const events: string[] = [];
@@ -164,19 +176,17 @@ describe("a turn behind a compaction that only another provider can read", () =>
     const history = new RedisChatMessageHistory({ sessionId: "s", store, onEvent, reducer: reduce });
     await new RedisChatMessageHistory({ sessionId: "s", store, reducer: new Keeping(["s", "a2"]) }).addMessages(early);
     await new RedisChatMessageHistory({ sessionId: "s", store }).addMessages([...stored]);
-    const session = sessionOf("test", history);
-    const opened = await openTurn({ session, turnId: undefined, input: [human("And now?", "now")] });
     const view = async () => (await store.readView({ id: "s" })).head;
     const before = await view();
-    const reduced = await reducedTurn(session, opened, { adapter: "anthropic", trace: undefined });
-    return { opened, reduced, events, isKept: (await view()) === before };
+    const reduced = await requestOf(history);
+    return { reduced, events, isKept: (await view()) === before };
   }
 
   const whole = ["Be brief.", "q1", "a1", "q2", "a2"];
 
   it("changes no view where the reducer has nothing to do", async () => {
     const { reduced, events, isKept } = await reducedBy(() => null, [sealed("noon")]);
-    expect([words(reduced.history), isKept]).toEqual([[...whole, "noon"], true]);
+    expect([words(reduced), isKept]).toEqual([[...whole, "noon"], true]);
     expect(events).not.toContain("reduction_failed");
   });
 
@@ -186,23 +196,10 @@ describe("a turn behind a compaction that only another provider can read", () =>
       (messages) => messages.filter(({ id }) => id !== "call"),
       [call, tool("c", "found"), sealed("noon")],
     );
-    expect([words(reduced.history), isKept]).toEqual([[...whole, "", "found", "noon"], true]);
+    expect([words(reduced), isKept]).toEqual([
+      [...whole, '[called lookup with {"query":"c"}]', "[result of lookup] found", "noon"],
+      true,
+    ]);
     expect(events).toContain("reduction_failed");
-  });
-
-  it("is not reduced where it can be read as it is", async () => {
-    const { opened, reduced, isKept } = await reducedBy((messages) => messages.slice(-1), []);
-    expect([reduced, isKept]).toEqual([opened, true]);
-  });
-
-  it("is left to a reducer that fits requests", async () => {
-    const store = new InMemorySessionStore();
-    const history = new RedisChatMessageHistory({ ...{ sessionId: "s", store }, reducer: contextWindow() });
-    await history.addMessages([...early, sealed("noon")]);
-    const session = sessionOf("test", history);
-    const reduce = jest.spyOn(session.context.reducer!, "reduceWithOutcome");
-    const opened = await openTurn({ session, turnId: undefined, input: [human("And now?", "now")] });
-    const reduced = await reducedTurn(session, opened, { adapter: "anthropic", trace: undefined });
-    expect([words(reduced.history), reduce.mock.calls]).toEqual([[...whole, "noon"], []]);
   });
 });

@@ -1,9 +1,9 @@
 import { Runnable, RunnableLambda, RunnableWithMessageHistory } from "@langchain/core/runnables";
-import { createAgent, createMiddleware, type AgentMiddleware } from "langchain";
+import { createAgent } from "langchain";
 import { redisMemoryMiddleware } from "../../src/agent/middleware.js";
 import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
 import type { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { SlowModel, ToolModel, lookup, lookupCall, sketch } from "../support/agents.js";
+import { SlowModel, ToolModel, lookup, sketch } from "../support/agents.js";
 import { closeMemories, eventTypes, newMemory } from "../support/memories.js";
 import { human } from "../support/messages.js";
 import { uniquePrefix } from "../support/shared-redis.js";
@@ -143,41 +143,5 @@ describe("a chain without options", () => {
     });
     await expect(chain.invoke([human("q")], session)).rejects.toThrow("down");
     expect(await transcriptOf(memory)).toEqual([]);
-  });
-});
-
-describe("an agent without options and without a checkpointer", () => {
-  const broken = createMiddleware({
-    name: "broken",
-    beforeModel: ({ messages }) => {
-      if (messages.at(-1)?.getType() === "tool") {
-        throw new Error("broken");
-      }
-    },
-  });
-  const calling = () => new ToolModel(([last]) => lookupCall(last!.text));
-
-  it("has given its session back soon after it failed behind its tools, which no hook is told", async () => {
-    const keyPrefix = uniquePrefix();
-    const [memory, other] = [newMemory({ redis: { keyPrefix } }), newMemory({ redis: { keyPrefix } })];
-    const middleware = [broken, redisMemoryMiddleware({ memory })] as AgentMiddleware[];
-    const agent = createAgent({ model: calling(), tools: [lookup], middleware });
-    await expect(agent.invoke({ messages: [human("q")] }, session)).rejects.toThrow("broken");
-    expect(await other.withTurn("ann", () => "free", { waitMs: 20_000 })).toBe("free");
-  });
-
-  it("also where the caller has a signal of its own, and streams", async () => {
-    const keyPrefix = uniquePrefix();
-    const [memory, other] = [newMemory({ redis: { keyPrefix } }), newMemory({ redis: { keyPrefix } })];
-    const middleware = [broken, redisMemoryMiddleware({ memory })] as AgentMiddleware[];
-    const agent = createAgent({ model: calling(), tools: [lookup], middleware });
-    const config = { ...session, signal: new AbortController().signal, streamMode: "messages" as const };
-    const read = async () => {
-      for await (const chunk of await agent.stream({ messages: [human("q")] }, config)) {
-        expect(chunk).toBeDefined();
-      }
-    };
-    await expect(read()).rejects.toThrow("broken");
-    expect(await other.withTurn("ann", () => "free", { waitMs: 20_000 })).toBe("free");
   });
 });

@@ -12,6 +12,7 @@ import { hearQuestions } from "./observed-checkpointer.js";
 import { AgentRun, type RunSetting } from "./run.js";
 import { turnIdOf } from "./state.js";
 import { SaidSoFar, StopListener, stopSignal } from "../turns/stop.js";
+import type { TurnPolicy } from "../turns/turn.js";
 import { currentConfig, hasCheckpointer } from "./run-place.js";
 import type { RunTurn } from "./run-turn.js";
 import { asAnswer, isStructured, structuredAnswer, type ResponseFormat } from "./structured-answer.js";
@@ -20,10 +21,8 @@ import { boundThoughts, type BoundThoughts, type ModelPlan } from "../structure/
 import type { StructureProfile } from "../structure/profiles/profile.js";
 import type { ModelProfile } from "../structure/seam/profile-of.js";
 
-/** Store policy: when messages are stored, and what a stopped run leaves. */
-export interface StorePolicy {
-  readonly persist: "turn" | "step";
-  readonly onAbort: "discard" | "keep";
+/** How requests are sent, and the hold of a run. */
+export interface HookOptions {
   readonly promptCacheMarks: boolean;
   /** The session's hold, if runs of a session are serialized. */
   readonly turn: RunTurn | undefined;
@@ -53,7 +52,7 @@ interface StateUpdate {
  */
 export class AgentHooks {
   readonly #setting: RunSetting;
-  readonly #policy: StorePolicy;
+  readonly #policy: HookOptions & TurnPolicy;
   /** The state as the run begins, where it is not the one that it was given. */
   readonly #asked: AskedState | undefined;
   readonly #watch = new SkipWatch();
@@ -72,11 +71,11 @@ export class AgentHooks {
   /** The write of a stopped run. */
   #stopping = Promise.resolve();
 
-  constructor(setting: RunSetting, policy: StorePolicy, asked?: AskedState) {
+  constructor(setting: RunSetting, options: HookOptions, asked?: AskedState) {
     this.#setting = setting;
-    this.#policy = policy;
+    this.#policy = { ...options, ...setting.policy };
     this.#asked = asked;
-    policy.turn?.endsBehind(() => this.#stopping);
+    options.turn?.endsBehind(() => this.#stopping);
   }
 
   /**
@@ -87,14 +86,23 @@ export class AgentHooks {
     const state = this.#asked?.messages ?? given;
     const update = this.#asked?.update;
     if (isFound) {
-      void this.#watch.arm(beforeFirstCall, () => this.#skipped(state, { steps: false }));
+      void this.#watch.arm(beforeFirstCall, () => this.#skipped(state));
     }
     return update && { messages: update };
   }
 
-  /** Before a model call, which another middleware may still skip. */
-  expectCall(state: readonly BaseMessage[]): undefined {
-    this.#expect(state, { steps: this.#policy.persist === "step" });
+  /**
+   * Before a model call, which another middleware may still skip: stores the steps that are finished. A question is
+   * stored with its first model call, as other middleware has changed it.
+   */
+  async beforeCall(state: readonly BaseMessage[]): Promise<undefined> {
+    this.#watch.disarm();
+    if (this.#run !== undefined || this.#setting.parts.after.length > 0) {
+      this.#config = currentConfig();
+      await (this.#run === undefined ? undefined : this.#policy.turn?.enter(this.#config));
+      await (await this.#open(state)).step(state);
+    }
+    this.#expect(state);
   }
 
   /**
@@ -142,16 +150,17 @@ export class AgentHooks {
       await this.#policy.turn?.release();
       return (await this.#replay(run, { replay, request, config })) as Response;
     }
-    if (this.#policy.persist === "step") {
-      await run.store(state, { done: false });
-    }
+    await run.step(state);
     try {
-      return await this.#ask(run, { request, config }, handler);
+      return await this.#ask(run, { request, config }, handler).catch(async (error: unknown) => {
+        if (!(await run.again(error))) {
+          throw error;
+        }
+        return this.#ask(run, { request, config }, handler);
+      });
     } catch (error) {
-      if (!(await run.cutFor(error, config))) {
-        throw error;
-      }
-      return this.#ask(run, { request, config }, handler);
+      await run.fail(error, state);
+      throw error;
     }
   }
 
@@ -165,21 +174,21 @@ export class AgentHooks {
     const planned = await run.planOf({ model: request.model, tools: toolsOf(request), config });
     const ask = async (messages: BaseMessage[], inner?: RunnableConfig, model = request.model) =>
       callAgain((await this.#prepared({ ...request, messages, model }, planned)).sent, inner);
-    const setting = { ...planned, config, call: partsOf(request), ask };
+    const setting = { planned, config, call: partsOf(request), ask };
     const messages = await run.request(state, request.messages, setting);
     const { sent, bound } = await this.#prepared({ ...request, messages }, planned);
     // The run may have been stopped meanwhile: saves the model call.
     stopSignal(config)?.throwIfAborted();
     const answer = async () => handler(sent);
     const given = await (this.#policy.onAbort === "keep" ? this.#listening(config, answer) : answer());
-    const response = bound === undefined ? given : stampResponse(given, bound);
+    const stamp = bound?.stamp ?? ((message) => message);
+    const response = changedResponse(given, (message) => run.answered(stamp(message), state));
     const message = messageOf(response);
     if (message === undefined) {
       return isStructured(response) ? (asAnswer(response) as Response) : response;
     }
-    await run.answered(message);
     if (!mayCall(message)) {
-      this.#expect(state, { steps: false });
+      this.#expect(state);
     }
     return response;
   }
@@ -230,7 +239,7 @@ export class AgentHooks {
       this.#config = currentConfig();
       const run = await this.#open(state);
       await (run.isClosed ? undefined : turn?.enter(this.#config));
-      const storing = run.store(state, { done: true, ...(turn && { held: turn }) });
+      const storing = run.finish(state, turn);
       // The caller of a stopped run is gone, so `drain` waits for its write.
       this.#setting.session.inBackground(storing.catch(() => undefined));
       await storing;
@@ -260,12 +269,12 @@ export class AgentHooks {
     return this.#run;
   }
 
-  #expect(state: readonly BaseMessage[], how: { readonly steps: boolean }): void {
-    this.#setting.session.inBackground(this.#watch.arm(betweenHooks, () => this.#skipped(state, how)));
+  #expect(state: readonly BaseMessage[]): void {
+    this.#setting.session.inBackground(this.#watch.arm(betweenHooks, () => this.#skipped(state)));
   }
 
-  async #skipped(state: readonly BaseMessage[], how: { readonly steps: boolean }): Promise<void> {
-    await this.#reporting(state, (run) => run.skipped(state, how));
+  async #skipped(state: readonly BaseMessage[]): Promise<void> {
+    await this.#reporting(state, (run) => run.skip(state));
     await this.#policy.turn?.release();
   }
 
@@ -288,13 +297,13 @@ export class AgentHooks {
       this.#isStopped = true;
       this.#watch.disarm();
       const said = this.#said();
-      this.#stopping = this.#reporting(this.#state, (run) => run.storeStopped(this.#state, said));
+      this.#stopping = this.#reporting(this.#state, (run) => run.stop(this.#state, said));
       this.#setting.session.inBackground(this.#stopping);
     }
   }
 
   /** Runs background work and reports its failure. */
-  async #reporting(state: readonly BaseMessage[], work: (run: AgentRun) => Promise<void>): Promise<void> {
+  async #reporting(state: readonly BaseMessage[], work: (run: AgentRun) => Promise<void> | void): Promise<void> {
     try {
       await work(await this.#open(state));
     } catch (error) {
@@ -342,13 +351,13 @@ function messageOf(response: unknown): AIMessage | undefined {
   return isMessage ? (response as AIMessage) : undefined;
 }
 
-/** The model's response with stamped answers. */
-function stampResponse<Response>(response: Response, { stamp }: BoundThoughts): Response {
-  if (isStructured(response)) {
-    return { ...response, messages: response.messages.map((message) => stamp(message)) };
-  }
+/** The model's response with changed answers. */
+function changedResponse<Response>(response: Response, change: <M extends BaseMessage>(answer: M) => M): Response {
   const message = messageOf(response);
-  return message === undefined ? response : (stamp(message) as Response);
+  if (message !== undefined) {
+    return change(message) as Response;
+  }
+  return isStructured(response) ? { ...response, messages: response.messages.map((each) => change(each)) } : response;
 }
 
 /** Milliseconds; longer than other middleware takes between two hooks, unless it calls a model. */

@@ -104,7 +104,7 @@ export function redisMemoryMiddleware<const Schema extends ZodObject | undefined
       // Without a writer the later hooks do not find this run.
       return run.begin(messages, { isFound: (runtime as { readonly writer?: unknown }).writer !== undefined });
     },
-    beforeModel: async ({ messages }, runtime) => (await runOf(messages, runtime)).expectCall(messages),
+    beforeModel: async ({ messages }, runtime) => (await runOf(messages, runtime)).beforeCall(messages),
     wrapModelCall: async (request, handler) => {
       const run = await runOf(request.state.messages, request.runtime);
       return run.call(request, handler as never) as never;
@@ -179,8 +179,8 @@ function runFinder(options: CheckedOptions) {
       }
       const asked = isNew && hasCheckpointer(config) ? await askedState(messages, config, session) : undefined;
       const parts = splitState(asked?.messages ?? messages);
-      const setting = { history, session, place, profile, parts };
-      return new AgentHooks(setting, { persist, onAbort, promptCacheMarks, turn }, asked);
+      const setting = { history, session, place, profile, parts, policy: { persist, onAbort } };
+      return new AgentHooks(setting, { promptCacheMarks, turn }, asked);
     };
     return runs.of(writer as object | undefined, namespaceOf(config), { open, isNew });
   };

@@ -38,6 +38,7 @@ export interface UsageSum {
  *   continued.
  * - `damaged`: a part of the session is missing in Redis; the result holds the rest.
  * - `conflict_kept`: a message id was written again with other content, and the first was kept.
+ * - `answer_renamed`: a model gave an answer the id of another message; the answer was stored under an id of its own.
  * - `tool_result_hidden`: an orphan tool result was omitted from the view.
  * - `reduced`, `reduction_stale`, `reduction_failed`: how an automatic reduction ended.
  * - `titled`, `title_failed`: a model gave a session its title, or could not.
@@ -108,6 +109,14 @@ export type MemoryEvent = {
       readonly type: "conflict_kept";
       /** The id that was written twice. */
       readonly messageId: string;
+    }
+  | {
+      /** A model gave an answer the id of another message; it was stored under an id of its own. */
+      readonly type: "answer_renamed";
+      /** The id that is stored already. */
+      readonly messageId: string;
+      /** The answer's id in the session. */
+      readonly storedAs: string;
     }
   | {
       /** An orphan tool result was omitted from the view. */

@@ -5,7 +5,7 @@ import {
   type BaseMessage,
   type BaseMessageLike,
 } from "@langchain/core/messages";
-import { digestMessage, type TurnOutput } from "../codec/encode-message.js";
+import type { TurnOutput } from "../codec/encode-message.js";
 import { toMessage, isRecord } from "../messages/values.js";
 import { ConfigurationError } from "../base/errors.js";
 import type { ModelInput } from "../structure/seam/model-input.js";
@@ -37,7 +37,7 @@ function isPlainInput(input: unknown): input is Readonly<Record<string, unknown>
  */
 export function inputMessages(input: unknown, key: string | undefined): BaseMessage[] {
   const value = isObject(input) ? input[inputKey(input, key)] : input;
-  return messagesOf({ value, option: "inputMessagesKey", fromText: (text) => new HumanMessage(text) });
+  return messagesOf(value);
 }
 
 /** The key of the user messages in an input. */
@@ -55,29 +55,36 @@ export interface ChainAnswer {
   readonly key: string | undefined;
 }
 
+/** The keys of a chain, and its input. */
+type ChainForm = Pick<ChainOptions, "inputMessagesKey" | "outputMessagesKey" | "historyMessagesKey">;
+
 /**
- * The answer in an output: the value under `key`, else under {@link answerKey}. Text becomes an AI message. An object
- * without an answer key is stored as JSON text.
+ * The answer in an output: the value under `outputMessagesKey`, else under {@link answerKey}. Only message instances
+ * carry a role: what a model or parser wrote is the assistant's text, or JSON text.
+ *
+ * @throws ConfigurationError `outputMessagesKey` for an output without an answer's key that holds the chain's own input
+ * or history: the conversation would be stored again with each answer.
  */
-export function answerOf(output: unknown, key: string | undefined): ChainAnswer {
+export function answerOf(output: unknown, form: ChainForm, given?: ChainInput): ChainAnswer {
   const generated = (output as { generations?: { message?: BaseMessage }[][] } | undefined)?.generations?.[0]?.[0];
   if (generated?.message !== undefined) {
     return { messages: [generated.message], as: undefined, key: undefined };
   }
-  if (!isObject(output)) {
+  if (!isRecord(output) || isBaseMessage(output)) {
     return { messages: answerMessages(output), as: kindOf(output), key: undefined };
   }
-  const chosen = key ?? answerKey(output);
-  if (chosen === undefined) {
+  const key = form.outputMessagesKey ?? answerKey(output);
+  if (key === undefined) {
+    refuseConversation(output, form, given);
     return { messages: [new AIMessage(jsonOf(output))], as: undefined, key: undefined };
   }
-  const value = output[chosen];
+  const value = output[key];
   const isOnly = Object.keys(output).length === 1;
-  const messages = answerMessages(value);
+  const messages = isNoMessages(key, value) ? [] : answerMessages(value);
   return {
-    messages: chosen === "raw" && hasRaw(output) ? messages.map(structuredAnswer) : messages,
+    messages: key === "raw" && hasRaw(output) ? messages.map(structuredAnswer) : messages,
     as: isOnly ? kindOf(value) : undefined,
-    key: chosen,
+    key,
   };
 }
 
@@ -96,24 +103,29 @@ function hasRaw(output: Readonly<Record<string, unknown>>): boolean {
   return Object.keys(output).length === 2 && "raw" in output && "parsed" in output;
 }
 
-/**
- * The messages of an output that were not in the input: agents return their whole list. A message counts as sent if it
- * is the same object, has the same id, or lies in a prefix equal to the input.
- */
-export function newMessages(sent: readonly BaseMessage[], output: readonly BaseMessage[]): BaseMessage[] {
-  const objects = new Set(sent);
-  const ids = new Set(sent.map(({ id }) => id));
-  const isKnown = (message: BaseMessage) => objects.has(message) || (message.id !== undefined && ids.has(message.id));
-  let repeated = 0;
-  // A shorter output cannot repeat all: an answer alone is compared with nothing.
-  while (output.length >= sent.length && repeated < sent.length) {
-    const [before, after] = [sent[repeated]!, output[repeated]!];
-    if (!isKnown(after) && digestMessage(before) !== digestMessage(after)) {
-      break;
-    }
-    repeated += 1;
+function refuseConversation(
+  output: Readonly<Record<string, unknown>>,
+  { inputMessagesKey, historyMessagesKey }: ChainForm,
+  given: ChainInput | undefined,
+): void {
+  const own: Readonly<Record<string, unknown>> = isPlainInput(given) ? given : {};
+  const isInput = (key: string) => key === inputKey(own, inputMessagesKey) && output[key] === own[key];
+  const holdsMessages = (value: unknown) => isBaseMessage(value) || (Array.isArray(value) && value.some(isBaseMessage));
+  const held = Object.keys(output).find((key) => {
+    return key === historyMessagesKey || (key in own && isInput(key)) || holdsMessages(output[key]);
+  });
+  if (held !== undefined) {
+    throw new ConfigurationError(
+      "outputMessagesKey",
+      `withRedisMemory: the output holds the conversation itself (key "${held}"), which would be stored again with ` +
+        'each answer; name the key that holds the answer with "outputMessagesKey".',
+    );
   }
-  return output.slice(repeated === sent.length ? repeated : 0).filter((message) => !isKnown(message));
+}
+
+/** True for a list of messages that is empty, of an agent that adds nothing. */
+function isNoMessages(key: string, value: unknown): boolean {
+  return key === "messages" && Array.isArray(value) && value.length === 0;
 }
 
 /** True for a plain object that is not a message or a message-like value. */
@@ -128,36 +140,45 @@ function kindOf(value: unknown): ChainAnswer["as"] {
   if (isBaseMessage(value)) {
     return "message";
   }
-  return Array.isArray(value) && value.every(isBaseMessage) ? "messages" : undefined;
+  return Array.isArray(value) && value.length > 0 && value.every(isBaseMessage) ? "messages" : undefined;
 }
 
-function jsonOf(output: Readonly<Record<string, unknown>>): string {
+function jsonOf(output: unknown): string {
   try {
     return JSON.stringify(output);
   } catch {
     throw new ConfigurationError(
       "outputMessagesKey",
-      "withRedisMemory: the output is an object that has no JSON; " +
-        'name the key that holds the answer with "outputMessagesKey".',
+      "withRedisMemory: the output has no JSON; " + 'name the key that holds the answer with "outputMessagesKey".',
     );
   }
 }
 
 function answerMessages(value: unknown): BaseMessage[] {
-  return messagesOf({ value, option: "outputMessagesKey", fromText: (text) => new AIMessage(text) });
+  if (value === undefined) {
+    throw nothingUnder("outputMessagesKey", "nothing");
+  }
+  if (isBaseMessage(value)) {
+    return [value];
+  }
+  if (Array.isArray(value) && value.length > 0 && value.every(isBaseMessage)) {
+    return value;
+  }
+  return [new AIMessage(typeof value === "string" ? value : jsonOf(value))];
 }
 
-function messagesOf({
-  value,
-  option,
-  fromText,
-}: {
-  value: unknown;
-  option: string;
-  fromText: (text: string) => BaseMessage;
-}): BaseMessage[] {
+function nothingUnder(option: string, found: string): ConfigurationError {
+  return new ConfigurationError(
+    option,
+    `withRedisMemory: expected text, a message or messages and found ${found}; ` +
+      `name the key that holds them with "${option}".`,
+  );
+}
+
+function messagesOf(value: unknown): BaseMessage[] {
+  const option = "inputMessagesKey";
   if (typeof value === "string") {
-    return [fromText(value)];
+    return [new HumanMessage(value)];
   }
   const made = (like: unknown, index: number) => toMessage(like, { option, list: "withRedisMemory: messages", index });
   if (isMessageLike(value)) {
@@ -170,21 +191,17 @@ function messagesOf({
       return list.map(made);
     }
   }
-  const found = value === undefined ? "nothing" : "something else";
-  throw new ConfigurationError(
-    option,
-    `withRedisMemory: expected text, a message or messages and found ${found}; ` +
-      `name the key that holds them with "${option}".`,
-  );
+  throw nothingUnder(option, value === undefined ? "nothing" : "something else");
 }
 
 /**
  * The answer's key in an output: `raw` beside `parsed` (structured output with `includeRaw`), else the only key, else
- * `output`, else `messages`. Undefined unless its value is a message, messages, or, under `output`, text.
+ * `output`, else `answer`, else `messages`. Undefined unless its value is a message, messages, or, under the first two,
+ * text.
  */
 function answerKey(output: Readonly<Record<string, unknown>>): string | undefined {
   const keys = Object.keys(output);
-  const candidates = hasRaw(output) ? ["raw"] : keys.length === 1 ? keys : ["output", "messages"];
+  const candidates = hasRaw(output) ? ["raw"] : keys.length === 1 ? keys : ["output", "answer", "messages"];
   return candidates.find((key) => isAnswerAt(key, output[key]));
 }
 
@@ -207,11 +224,9 @@ function isMessageLike(value: unknown): value is BaseMessageLike {
 const knownRoles = new Set(["human", "user", "ai", "assistant", "system", "developer", "tool", "placeholder"]);
 
 function isAnswerAt(key: string, value: unknown): boolean {
-  const isNamed = key === "output" || key === "messages";
-  if (Array.isArray(value) && !isMessageLike(value)) {
-    return value.every(isMessageLike) && (value.length > 0 || isNamed);
-  }
-  return isMessageLike(value) || (key === "output" && typeof value === "string");
+  const isText = (key === "output" || key === "answer") && typeof value === "string";
+  const isList = Array.isArray(value) && value.length > 0 && value.every(isBaseMessage);
+  return isText || isList || isBaseMessage(value) || isNoMessages(key, value);
 }
 
 /**

@@ -64,18 +64,17 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
   }
 
   override lc_namespace: string[] = ["langchain_redis_memory", "langchain"];
-  readonly #options: ChainOptions;
-  /** True for agents and graphs, which may call tools before a request is refused. */
-  readonly #acts: boolean;
+  /** `acts` is true for agents and graphs, which may call tools before a request is refused. */
+  readonly #options: ChainOptions & { readonly acts: boolean };
   /** By each run's own signal: detaches it from the caller's. */
   readonly #settle = new WeakMap<AbortSignal, () => void>();
 
   constructor(runnable: unknown, options: WithRedisMemoryOptions) {
     super();
     const checked = chainOptions(options, coerceToRunnable(runnable));
-    this.#acts = takesState(runnable);
-    const inputMessagesKey = checked.inputMessagesKey ?? (this.#acts ? "messages" : undefined);
-    this.#options = { ...checked, ...(inputMessagesKey !== undefined && { inputMessagesKey }) };
+    const acts = takesState(runnable);
+    const inputMessagesKey = checked.inputMessagesKey ?? (acts ? "messages" : undefined);
+    this.#options = { ...checked, acts, ...(inputMessagesKey !== undefined && { inputMessagesKey }) };
   }
 
   override invoke(input: Input, options?: Partial<RunnableConfig>): Promise<Output> {
@@ -140,25 +139,29 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
   ): Promise<Output> {
     const own = childConfig(config, runManager);
     const turn = await ChainTurn.begin(this.#options, input as ChainInput, own);
+    const { repeated } = turn;
     let running: Promise<Output> | undefined;
     // Only a signal stops a run, so without one nobody asks what was said.
     const said = config.signal && new SaidSoFar();
     const unwatch = whenStopped(config.signal, () => void turn.stop(() => partialOf(running, said)));
     try {
-      if (turn.repeated !== undefined) {
-        await showAnswer(turn.repeated, own);
-        return turn.repeated.value as Output;
+      if (repeated !== undefined) {
+        await showAnswer(repeated, own);
+        return repeated.value as Output;
       }
       config.signal?.throwIfAborted();
       const child = said === undefined ? own : childConfig(config, runManager, said);
       const ask = () => (running = turn.within(() => runnableOf<Output>(turn).invoke(turn.input, child)));
       const output = await ask().catch(async (error: unknown) => {
-        if (!(await this.#mayRepeat(turn, error))) {
+        if (!(await turn.again(error))) {
           throw error;
         }
         return ask();
       });
       return await this.#finish(turn, output, config);
+    } catch (error) {
+      await turn.fail(error);
+      throw error;
     } finally {
       unwatch();
       await turn.end();
@@ -175,16 +178,11 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
         yield chunk;
       }
     } catch (error) {
-      if (isBegun || !(await this.#mayRepeat(turn, error))) {
+      if (isBegun || !(await turn.again(error))) {
         throw error;
       }
       yield* await stream();
     }
-  }
-
-  /** True if the model refused the request as too long and the view is smaller now. An agent may have acted before. */
-  async #mayRepeat(turn: ChainTurn, error: unknown): Promise<boolean> {
-    return !this.#acts && turn.cutFor(error);
   }
 
   async *#play(
@@ -194,15 +192,16 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
   ): AsyncGenerator<Output> {
     for await (const input of inputs) {
       const turn = await ChainTurn.begin(this.#options, input as ChainInput, childConfig(config, runManager));
+      const { repeated } = turn;
       const chunks = new JoinedChunks<Output>();
       const stop = () => turn.stop(() => chunks.whole);
       // Both paths are needed: a generator without a pending read does not notice an abort.
       const unwatch = whenStopped(config.signal, () => void stop());
       let isLeft = true;
       try {
-        if (turn.repeated !== undefined) {
-          await showAnswer(turn.repeated, childConfig(config, runManager));
-          yield turn.repeated.value as Output;
+        if (repeated !== undefined) {
+          await showAnswer(repeated, childConfig(config, runManager));
+          yield repeated.value as Output;
         } else {
           for await (const chunk of this.#chunks(turn, childConfig(config, runManager))) {
             chunks.add(chunk);
@@ -216,6 +215,7 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
         isLeft = false;
       } catch (error) {
         isLeft = false;
+        await turn.fail(error);
         throw error;
       } finally {
         unwatch();

@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { EncryptionError } from "../base/errors.js";
 import { mayCall } from "../messages/calls.js";
-import { roleOf } from "../messages/roles.js";
+import { refusedMarkOf, roleOf } from "../messages/roles.js";
 import type { Fields } from "../messages/values.js";
 import { shortHash, timeOrderedIds } from "../base/ids.js";
 import { decodeRecord, metaOf } from "./decode-record.js";
@@ -67,9 +67,11 @@ export interface StoredIdentity {
   readonly turn?: { readonly name: string; readonly ends: boolean };
 }
 
-/** True for a complete AI answer: it calls no tool, and was not interrupted. */
+/** True for a complete AI answer: it calls no tool, was not interrupted, and marks no refused request. */
 export function isAnswer(message: BaseMessage): boolean {
-  return roleOf(message) === "ai" && !mayCall(message) && !isInterrupted(message);
+  return (
+    roleOf(message) === "ai" && !mayCall(message) && !isInterrupted(message) && refusedMarkOf(message) === undefined
+  );
 }
 
 /** True for the partial answer of a stopped run. */

@@ -22,6 +22,19 @@ export interface SummaryMark {
   readonly count: number;
 }
 
+/** Key in `response_metadata` of the {@link RefusedMark} of a mark. */
+export const refusedKey = "refused";
+
+/** Why a request was refused for good, and which messages made it so. */
+export interface RefusedMark {
+  /** `too_long`: it exceeds the model's window, or a limit of the reducer. `refused`: the provider does not take it. */
+  readonly reason: "too_long" | "refused";
+  /** Ids of the turn's messages that no answer of the model follows: the question, or new tool results. */
+  readonly ids: readonly string[];
+  /** The provider's HTTP status, if it told one. */
+  readonly status?: number;
+}
+
 /** Speakers by message type, and by the role of a generic message. */
 const speakers: ReadonlyMap<unknown, Speaker> = new Map<unknown, Speaker>([
   ["system", "system"],
@@ -77,6 +90,17 @@ export function wireRoleOf(message: BaseMessage): string {
 export function summaryMarkOf(message: BaseMessage): SummaryMark | undefined {
   const mark = message.additional_kwargs?.[summaryKey];
   return typeof mark === "object" && mark !== null ? (mark as SummaryMark) : undefined;
+}
+
+/** The mark of a refused request; undefined for every other message. */
+export function refusedMarkOf(message: BaseMessage): RefusedMark | undefined {
+  const mark = (message.response_metadata as Record<string, unknown> | undefined)?.[refusedKey];
+  return isRefusedMark(mark) && speakerOf(message) === "assistant" ? mark : undefined;
+}
+
+function isRefusedMark(value: unknown): value is RefusedMark {
+  const { reason, ids } = (typeof value === "object" && value !== null ? value : {}) as Partial<RefusedMark>;
+  return (reason === "too_long" || reason === "refused") && Array.isArray(ids);
 }
 
 function genericRole(message: BaseMessage): string {

@@ -54,6 +54,7 @@ export function metricsRecorder(meter: Meter): MemoryEventHandler {
     record_skipped: () => count("records.skipped"),
     session_skipped: ({ operation }) => count("sessions.skipped", { "db.operation.name": operation }),
     conflict_kept: () => count("conflicts"),
+    answer_renamed: () => count("conflicts"),
     connection_stalled: () => count("connections.stalled"),
     damaged: ({ operation }) => count("damaged", { "db.operation.name": operation }),
     tool_result_hidden: () => count("tool_results.hidden"),

@@ -10,13 +10,19 @@ export type ReduceWhen = "between-turns" | "background" | "always" | "never";
 
 /**
  * The size above which messages that end with `last` are reduced. Between turns, while a turn goes on, only the hard
- * limit counts: the limit in tokens, and twice that in messages.
+ * limit counts: the limit in tokens, and twice that in messages. So too for a request, which waits for its reduction,
+ * where others do not (`background`).
  */
 export function limitAt(
   { viewLimit }: ChatHistoryReducer,
-  { reduceWhen, last }: { readonly reduceWhen: ReduceWhen; readonly last: BaseMessage | undefined },
+  {
+    reduceWhen,
+    last,
+    isAwaited = false,
+  }: { readonly reduceWhen: ReduceWhen; readonly last: BaseMessage | undefined; readonly isAwaited?: boolean },
 ): ViewLimit {
-  if (reduceWhen === "always" || last === undefined || !goesOn(last)) {
+  const isHard = (last !== undefined && goesOn(last)) || (isAwaited && reduceWhen === "background");
+  if (reduceWhen === "always" || !isHard) {
     return viewLimit;
   }
   const { messages, fromStart, tokens } = viewLimit;

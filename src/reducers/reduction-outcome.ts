@@ -128,6 +128,7 @@ export function asShortened<M extends BaseMessage>(copy: M, message: BaseMessage
   return copy;
 }
 
-function originalOf(message: BaseMessage): BaseMessage {
+/** The message that a shorter copy was made of; any other message itself. */
+export function originalOf(message: BaseMessage): BaseMessage {
   return originals.get(message) ?? message;
 }

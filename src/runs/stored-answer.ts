@@ -1,6 +1,6 @@
 import { storedOutput } from "../chain/messages.js";
 import type { ConversationSession } from "../session/conversation-session.js";
-import { answerStart } from "../session/turn-messages.js";
+import { answersOfTurn } from "../session/turn-messages.js";
 import { openTurn } from "../turns/open-turn.js";
 import type { RunItem } from "./run.js";
 
@@ -10,7 +10,7 @@ export async function storedAnswer(session: ConversationSession, turnId: string 
     return [];
   }
   const { stored, state } = await openTurn({ session, turnId, input: [] });
-  const messages = stored.slice(answerStart(stored)).map(({ message }) => message);
+  const messages = answersOfTurn(stored);
   if (messages.length === 0) {
     return [];
   }

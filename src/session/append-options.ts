@@ -94,8 +94,8 @@ export interface TurnSettings {
   readonly reduce?: boolean;
   /** The writing run, which is the parent of a reduction in traces. @default the calling run */
   readonly trace?: Pick<RunnableConfig, "callbacks" | "metadata">;
-  /** True to keep the stored message if its id comes again with other content, regardless of `onConflict`. */
-  readonly keepStored?: boolean;
+  /** True to refuse a message whose id is stored with other content, regardless of `onConflict`. */
+  readonly refusesKnown?: boolean;
 }
 
 /** The options of an append, with the settings behind an opaque {@link TurnWrite}. */
@@ -130,9 +130,14 @@ class TurnTicket {
   }
 }
 
+/** A history as the writer of a turn sees it. */
+export interface AppendHistory {
+  append(messages: readonly BaseMessage[], options: AppendOptions): Promise<AppendOutcome>;
+}
+
 /** Appends a part of a turn by the history's own `append`, which a subclass may override. */
 export async function writeTurn(
-  history: { append(messages: readonly BaseMessage[], options: AppendOptions): Promise<AppendOutcome> },
+  history: AppendHistory,
   messages: readonly BaseMessage[],
   options: TurnAppendOptions & { readonly turn: TurnSettings },
 ): Promise<TurnOutcome> {

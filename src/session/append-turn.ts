@@ -5,7 +5,7 @@ import { turnNameOf } from "../codec/encode-message.js";
 import { ConflictError } from "../base/errors.js";
 import { report } from "../base/events.js";
 import { mayCall } from "../messages/calls.js";
-import { roleOf } from "../messages/roles.js";
+import { refusedMarkOf, roleOf } from "../messages/roles.js";
 import { limitAt } from "../reducers/reduce-when.js";
 import { isResent } from "../store/append-decision.js";
 import { ownerMark } from "../store/record-text.js";
@@ -253,7 +253,7 @@ function requestOf(
   const place = { turnId, offset: rest.offset, meta };
   return {
     records: recordsOf(rest.messages, { counterId: tokenCounter?.id, tracksUsage: context.trackUsage, ...place }),
-    onConflict: turn?.keepStored || turn?.opens ? "keep" : context.onConflict,
+    onConflict: turn?.opens ? "keep" : turn?.refusesKnown ? "error" : context.onConflict,
     ttlMs,
     expectedNext,
     side,
@@ -278,7 +278,7 @@ async function restOf(
   { messages, turn, turnId }: { messages: readonly CopiedMessage[]; turn: StoredTurn; turnId: string },
 ): Promise<Rest> {
   const own = messagesOfTurn(turn, turnId);
-  const stored = own.map(({ message }) => message);
+  const stored = own.map(({ message }) => message).filter((message) => refusedMarkOf(message) === undefined);
   const last = stored.at(-1);
   if (last === undefined || !isInterrupted(last) || own.length < turn.count) {
     const skipped = sharedLength(messages, stored);

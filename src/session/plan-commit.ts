@@ -3,6 +3,8 @@ import { digestMessage, encodeMessage } from "../codec/encode-message.js";
 import { encodeHead } from "../codec/head.js";
 import { messageIdOf } from "../codec/message-ids.js";
 import { compactionIn } from "../messages/calls.js";
+import { originalOf } from "../reducers/reduction-outcome.js";
+import { refusedMarkOf } from "../messages/roles.js";
 import { splitsStep } from "../messages/steps.js";
 import { StructureError } from "../base/errors.js";
 import { countOf, countTotal } from "../tokens/counted-messages.js";
@@ -41,9 +43,7 @@ export async function planCommit(
     view.entries.map(({ message }) => message),
     result,
   );
-  // Records in front of a compaction are to leave the view: a system message there goes into the head.
-  const compacted = view.entries.findLastIndex(({ message }) => compactionIn(message) !== undefined);
-  const log = view.entries.slice(Math.max(0, compacted)).filter(({ position }) => position !== undefined);
+  const log = view.entries.slice(hiddenEnd(view)).filter(({ position }) => position !== undefined);
   const first = endOfLog(log, sharedEnd(log, result));
   const shared = log.length - first;
   const start = log[first]?.position ?? view.stored.next;
@@ -58,9 +58,29 @@ export async function planCommit(
   return { start, head, headCount: leading.length, headIds, tokens, counter: counter?.id };
 }
 
+/** True for a view whose records hold more than its model sees: they are to leave the view with the next reduction. */
+export function hidesRecords({ entries, all }: DecodedView): boolean {
+  return entries !== all || entries.some(({ message }) => compactionIn(message) !== undefined);
+}
+
+/**
+ * The index in a view's entries from which on its records can stay in the log: those in front of a compaction and of a
+ * refused question are to leave the view, and what the model sees of them goes into the head.
+ */
+function hiddenEnd({ entries, all }: DecodedView): number {
+  const compacted = entries.findLastIndex(({ message }) => compactionIn(message) !== undefined);
+  if (entries === all) {
+    return Math.max(0, compacted);
+  }
+  const mark = all.findLast(({ message }) => refusedMarkOf(message) !== undefined);
+  const behind = entries.findIndex(({ position = -1 }) => position > (mark?.position ?? -1));
+  return Math.max(compacted, behind < 0 ? entries.length : behind, 0);
+}
+
 /** Refuses a reducer's result that splits a step. @throws StructureError */
 export function refuseSplitSteps(before: readonly BaseMessage[], after: readonly BaseMessage[]): void {
-  if (splitsStep({ before, after })) {
+  // A shorter copy of a message without an id stands for it.
+  if (splitsStep({ before: before.map(originalOf), after: after.map(originalOf) })) {
     const message = "the reducer's result holds a tool call without its results, or results without their call";
     throw new StructureError(`The reduction was refused: ${message}. Reduce in whole steps.`, [
       { rule: "S08", index: 0, message },

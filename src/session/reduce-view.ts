@@ -4,12 +4,11 @@ import { metaOf } from "../codec/decode-record.js";
 import { identifyRecord, lastIdOf } from "../codec/message-ids.js";
 import { ConfigurationError, ConflictError } from "../base/errors.js";
 import { report } from "../base/events.js";
-import { compactionIn } from "../messages/calls.js";
 import type { ReducerRequest } from "../reducers/chat-history-reducer.js";
 import type { ReductionOutcome } from "../reducers/reduction-outcome.js";
 import type { SessionView } from "../store/session-reads.js";
 import type { CommitRequest } from "../store/session-writes.js";
-import { planCommit, type CommitPlan } from "./plan-commit.js";
+import { hidesRecords, planCommit, type CommitPlan } from "./plan-commit.js";
 import { tracedReduction, type TracePlace } from "./reduction-trace.js";
 import type { SessionOfMemory } from "./session-of-memory.js";
 import { decodeView, type DecodedView } from "./view.js";
@@ -114,8 +113,7 @@ async function reduceOnce(
   const messages = view.entries.map(({ message }) => message);
   const outcome = await tracedReduction(context.reducer!, messages, config, request);
   await noteCounts?.();
-  // Messages that a provider compacted are hidden already; their records are to leave the view too.
-  const moves = outcome.changed || messages.some((message) => compactionIn(message) !== undefined);
+  const moves = outcome.changed || hidesRecords(view);
   const committed = moves ? await commitOutcome(target, view, outcome) : undefined;
   if (committed === undefined && outcome.error !== undefined) {
     report(context.onEvent, { type: "reduction_failed", sessionId, error: outcome.error });

@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { decodeRecord, metaOf } from "../codec/decode-record.js";
 import { turnNameOf } from "../codec/encode-message.js";
-import { roleOf } from "../messages/roles.js";
+import { refusedMarkOf, roleOf } from "../messages/roles.js";
 import type { StoredTurn } from "../store/turns.js";
 import type { SessionOfMemory } from "./session-of-memory.js";
 import type { StoredEntry } from "./view.js";
@@ -59,6 +59,12 @@ export function messagesOfTurn({ records, first, count, positions }: FoundTurn, 
 export function answerStart(own: readonly { readonly message: BaseMessage }[]): number {
   const index = own.findIndex(({ message }) => roleOf(message) !== "human" && roleOf(message) !== "system");
   return index < 0 ? own.length : index;
+}
+
+/** The messages of a turn behind its input, without the marks of refused requests. */
+export function answersOfTurn(own: readonly { readonly message: BaseMessage }[]): BaseMessage[] {
+  const answers = own.slice(answerStart(own)).map(({ message }) => message);
+  return answers.filter((message) => refusedMarkOf(message) === undefined);
 }
 
 /** A turn with an interrupted answer to replace. */

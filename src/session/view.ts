@@ -17,8 +17,10 @@ import { EncryptionError, MemoryError } from "../base/errors.js";
 import { report, type MemoryEventHandler } from "../base/events.js";
 import type { SessionView } from "../store/session-reads.js";
 import { rememberTokens } from "../tokens/counted-messages.js";
-import { turnNameOf } from "../codec/encode-message.js";
-import { roleOf, summaryMarkOf } from "../messages/roles.js";
+import { encodeMessage, turnNameOf } from "../codec/encode-message.js";
+import { messageIdOf } from "../codec/message-ids.js";
+import { withoutRefused } from "../messages/refused.js";
+import { refusedMarkOf, roleOf, summaryMarkOf } from "../messages/roles.js";
 import { noteSource } from "../messages/sources.js";
 import { splitRounds, type Round } from "../messages/rounds.js";
 
@@ -32,7 +34,10 @@ export interface StoredEntry {
 /** A view as read from the store, and its messages for a model. */
 export interface DecodedView {
   readonly stored: SessionView;
+  /** The messages that a model sees. */
   readonly entries: readonly StoredEntry[];
+  /** The same, with the questions that a provider refused and their marks: for these questions' own retries. */
+  readonly all: readonly StoredEntry[];
 }
 
 /** Settings for decoding records. */
@@ -50,11 +55,11 @@ export function viewMessages(stored: SessionView, options: DecodeOptions): BaseM
   reportDamage(stored, options);
   const head = headRecords(stored.head, options);
   if (!isShownInOrder(stored.records, head)) {
-    return shownEntries(stored, head, options).map(({ message }) => message);
+    return shownEntries(stored, head, options).entries.map(({ message }) => message);
   }
   const log = decodeMessages(stored.records, options, stored.start);
   const all = head.length === 0 ? log : [...decodeMessages(head, options), ...log];
-  const messages = fromCompaction(all, (message) => message) as BaseMessage[];
+  const messages = fromCompaction(shownMessages(all), (message) => message) as BaseMessage[];
   const orphans = orphanResults(messages, options);
   return orphans === undefined ? messages : messages.filter((_, index) => !orphans.has(index));
 }
@@ -62,18 +67,55 @@ export function viewMessages(stored: SessionView, options: DecodeOptions): BaseM
 /** Returns the same messages, each with its record. */
 export function decodeView(stored: SessionView, options: DecodeOptions): DecodedView {
   reportDamage(stored, options);
-  return { stored, entries: shownEntries(stored, headRecords(stored.head, options), options) };
+  const { entries, all } = shownEntries(stored, headRecords(stored.head, options), options);
+  return { stored, entries, all };
 }
 
-function shownEntries(stored: SessionView, head: readonly string[], options: DecodeOptions): readonly StoredEntry[] {
+function shownEntries(
+  stored: SessionView,
+  head: readonly string[],
+  options: DecodeOptions,
+): Pick<DecodedView, "entries" | "all"> {
   const inHead = decodeEntries(head, options);
   const inOrder = inTurnOrder([...inHead, ...decodeEntries(stored.records, options, stored.start)], inHead.length);
   const all = fromCompaction(inOrder, ({ message }) => message);
+  const shown = withoutRefusedEntries(all);
   const orphans = orphanResults(
-    all.map(({ message }) => message),
+    shown.map(({ message }) => message),
     options,
   );
-  return orphans === undefined ? all : all.filter((_, index) => !orphans.has(index));
+  const entries = orphans === undefined ? shown : shown.filter((_, index) => !orphans.has(index));
+  return { entries, all: shown === all ? entries : all };
+}
+
+/** {@link withoutRefused} for entries. A result with a note is not as it is in the log, so it has no place there. */
+export function withoutRefusedEntries(entries: readonly StoredEntry[]): readonly StoredEntry[] {
+  if (!entries.some(({ message }) => isMark(message))) {
+    return entries;
+  }
+  return withoutRefused(
+    entries,
+    ({ message }) => message,
+    (_, message) => ({
+      message,
+      record: encodeMessage(message, { id: messageIdOf(message) }).record,
+      position: undefined,
+    }),
+  );
+}
+
+function shownMessages(messages: readonly BaseMessage[]): readonly BaseMessage[] {
+  return messages.some(isMark)
+    ? withoutRefused(
+        messages,
+        (message) => message,
+        (_, note) => note,
+      )
+    : messages;
+}
+
+function isMark(message: BaseMessage): boolean {
+  return refusedMarkOf(message) !== undefined;
 }
 
 /** Decodes consecutive records of the log from position `from` on; without `from`, those of a head. */
@@ -279,7 +321,7 @@ export function roundsInTurnOrder(entries: readonly Entry[], firstIndex: number)
   const questions = entries.filter(({ message }) => roleOf(message) === "human");
   const numbers = new Map(questions.map(({ message }, index) => [message, firstIndex + index]));
   const ordered = inTurnOrder(entries).map(({ message }) => message);
-  return splitRounds(ordered, { firstIndex }).map(({ index, messages }) => {
+  return splitRounds(shownMessages(ordered), { firstIndex }).map(({ index, messages }) => {
     return { index: numbers.get(messages[0]!) ?? index, messages };
   });
 }

@@ -5,10 +5,10 @@ import { metaOf } from "../codec/decode-record.js";
 import { turnNameOf } from "../codec/encode-message.js";
 import { report } from "../base/events.js";
 import { sameContent } from "../messages/content.js";
-import { roleOf } from "../messages/roles.js";
+import { refusedMarkOf, roleOf } from "../messages/roles.js";
 import type { ConversationSession } from "../session/conversation-session.js";
 import type { WindowSource } from "../session/memory-context.js";
-import { type DecodedView, type StoredEntry, inTurnOrder } from "../session/view.js";
+import { type DecodedView, type StoredEntry, inTurnOrder, withoutRefusedEntries } from "../session/view.js";
 import { comparableForms } from "../session/stored-forms.js";
 import { contentConflict, damaged } from "../store/refusals.js";
 import type { TurnMark } from "../store/turns.js";
@@ -16,8 +16,7 @@ import { reportUnknownWindow } from "../structure/seam/model-input.js";
 import type { ModelProfile } from "../structure/seam/profile-of.js";
 import { answerStart } from "../session/turn-messages.js";
 import { firstOfBlock, newInput, type InputPlace } from "./new-input.js";
-import type { RedisChatMessageHistory } from "../memory/redis-chat-message-history.js";
-import { writeTurn } from "../session/append-options.js";
+import { writeTurn, type AppendHistory } from "../session/append-options.js";
 
 /** A turn to open: its session, its id if it has one, and the caller's input. */
 export interface TurnRequest {
@@ -94,7 +93,8 @@ export async function sortOut(request: TurnRequest, view: DecodedView, attempt =
   const newMessages =
     stored.length === 0 ? found.newMessages : unstored(found.newMessages, isQuestionGone || hasQuestion(stored));
   const kept = state === "open" ? stored : stored.slice(0, answerStart(stored));
-  const turn = [...gone, ...kept.map(({ message }) => message), ...newMessages];
+  const own = kept.map(({ message }) => message).filter((message) => refusedMarkOf(message) === undefined);
+  const turn = [...gone, ...own, ...newMessages];
   const history = stored.length === 0 ? viewMessages(view) : await beforeOwn({ session, view, own: stored });
   return { state, view, history, stored, isQuestionGone, newMessages, turn };
 }
@@ -150,8 +150,8 @@ export async function storedIds(session: ConversationSession, ids: readonly stri
 }
 
 /** Positions by id; only those in the view, if the store has no lookup. */
-function positionsOf({ stored, entries }: DecodedView, ids: readonly string[]): ReadonlyMap<string, number> {
-  const inView = entries.map(({ message, position }) => [message.id, position ?? -1] as const);
+function positionsOf({ stored, all }: DecodedView, ids: readonly string[]): ReadonlyMap<string, number> {
+  const inView = all.map(({ message, position }) => [message.id, position ?? -1] as const);
   const found = stored.positions?.map((position, index) => [ids[index], position] as const) ?? [];
   return new Map(
     [...inView, ...found].filter((entry): entry is [string, number] => {
@@ -235,7 +235,7 @@ function isRemoved(
 
 async function entriesFrom(session: ConversationSession, view: DecodedView, first: number): Promise<StoredEntry[]> {
   if (first >= view.stored.start) {
-    return view.entries.filter(({ position }) => position !== undefined && position >= first);
+    return view.all.filter(({ position }) => position !== undefined && position >= first);
   }
   return [...inTurnOrder(await session.readEntries({ from: first }))];
 }
@@ -280,7 +280,7 @@ async function beforeOwn({
 }: Omit<OwnRequest, "turnId" | "place"> & { own: readonly StoredEntry[] }) {
   const first = own[0]!.position!;
   if (first >= view.stored.start) {
-    const at = view.entries.findIndex(({ position }) => position === first);
+    const at = view.entries === view.all ? view.all.findIndex(({ position }) => position === first) : -1;
     const isEarlier = ({ position = -1 }: StoredEntry, index: number) => (at < 0 ? position < first : index < at);
     return view.entries.filter(isEarlier).map(({ message }) => message);
   }
@@ -289,12 +289,12 @@ async function beforeOwn({
     return [];
   }
   const entries = await session.readEntries({ from: base, limit: first - base });
-  return inTurnOrder(entries).map(({ message }) => message);
+  return withoutRefusedEntries(inTurnOrder(entries)).map(({ message }) => message);
 }
 
 /** A turn opened by the write of its input. */
 export interface OpeningWrite extends TurnRequest {
-  readonly history: RedisChatMessageHistory;
+  readonly history: AppendHistory;
 }
 
 /** True if the write itself detects a repetition of the input: one user message. Other inputs require a read first. */

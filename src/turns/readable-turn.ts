@@ -1,19 +1,14 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import type { RunnableConfig } from "@langchain/core/runnables";
 import { encodeMessage } from "../codec/encode-message.js";
 import { messageIdOf } from "../codec/message-ids.js";
 import { foreignCompaction, fromCompaction, sealedIn } from "../messages/calls.js";
 import { saysNothing } from "../messages/content.js";
 import { roleOf } from "../messages/roles.js";
 import type { ConversationSession } from "../session/conversation-session.js";
-import { refuseSplitSteps } from "../session/plan-commit.js";
-import { tracedReduction } from "../session/reduction-trace.js";
-import { type DecodedView, inTurnOrder, type StoredEntry } from "../session/view.js";
+import { type DecodedView, inTurnOrder, type StoredEntry, withoutRefusedEntries } from "../session/view.js";
 import type { Adapter } from "../structure/adapters/adapter.js";
 import { withoutCompaction } from "../structure/adapters/compaction.js";
 import { reportCompaction } from "../structure/seam/model-input.js";
-import { report } from "../base/events.js";
-import { commitHistory } from "./fit-window.js";
 import type { OpenTurn } from "./open-turn.js";
 
 // Loaded with the first view whose head the next model cannot read.
@@ -33,9 +28,10 @@ export async function readableView(
   // Messages that only the head holds: all that is left of messages that retention discarded.
   const inHead = view.entries.filter(({ position, message: { id } }) => position === undefined && !ids.has(id));
   const isGone = ({ message }: StoredEntry) => base === 0 && roleOf(message) === "summary";
-  const all = [...inHead.filter((entry) => !isGone(entry)), ...inTurnOrder(log)];
-  const entries = all.flatMap((entry) => openedEntry(entry, adapter));
-  return { ...view, entries: fromCompaction(entries, ({ message }) => message) };
+  const told = [...inHead.filter((entry) => !isGone(entry)), ...inTurnOrder(log)];
+  const entries = told.flatMap((entry) => openedEntry(entry, adapter));
+  const all = fromCompaction(entries, ({ message }) => message);
+  return { ...view, entries: withoutRefusedEntries(all), all };
 }
 
 /** An entry without a compaction that nobody else can read: not as it is in the log, so it has no place there. */
@@ -77,28 +73,4 @@ export async function readableTurn(
   );
   const before = view.entries.filter(({ position }) => position === undefined || !behind.has(position));
   return { ...opened, view, history: before.map(({ message }) => message) };
-}
-
-/** {@link readableTurn}, reduced where the reducer does not fit requests itself. A reduction is stored. */
-export async function reducedTurn(
-  session: ConversationSession,
-  opened: OpenTurn,
-  { adapter, trace }: { readonly adapter: Adapter | undefined; readonly trace: RunnableConfig | undefined },
-): Promise<OpenTurn> {
-  const readable = await readableTurn(session, opened, adapter);
-  const { reducer, window, reduceWhen, onEvent } = session.context;
-  if (readable === opened || reducer === undefined || window !== undefined || reduceWhen === "never") {
-    return readable;
-  }
-  try {
-    const outcome = await tracedReduction(reducer, readable.history, trace);
-    refuseSplitSteps(readable.history, outcome.messages);
-    if (outcome.changed) {
-      await commitHistory(session, readable, outcome);
-    }
-    return { ...readable, history: outcome.messages };
-  } catch (error) {
-    report(onEvent, { type: "reduction_failed", sessionId: session.sessionId, error });
-    return readable;
-  }
 }

@@ -59,6 +59,12 @@ export class SaidSoFar extends BaseCallbackHandler {
   override awaitHandlers = true;
   readonly #unfinished = new Map<string, AIMessageChunk>();
   #last: AIMessageChunk | undefined;
+  #hasSpoken = false;
+
+  /** True once a model has said its first word. */
+  get hasSpoken(): boolean {
+    return this.#hasSpoken;
+  }
 
   /** Output of the model that produced tokens last; undefined if none has. */
   get last(): AIMessageChunk | undefined {
@@ -92,6 +98,7 @@ export class SaidSoFar extends BaseCallbackHandler {
   ): void {
     const message = (fields?.chunk as { readonly message?: AIMessageChunk } | undefined)?.message;
     const part = message !== undefined && isAIMessageChunk(message) ? message : new AIMessageChunk(token);
+    this.#hasSpoken = true;
     // A repeated model call restarts its answer.
     const before = this.#unfinished.get(runId);
     this.#last = before === undefined ? part : before.concat(part);
@@ -99,6 +106,7 @@ export class SaidSoFar extends BaseCallbackHandler {
   }
 
   override handleLLMEnd(_output: unknown, runId: string): void {
+    this.#hasSpoken = true;
     this.#unfinished.delete(runId);
   }
 }
@@ -106,11 +114,16 @@ export class SaidSoFar extends BaseCallbackHandler {
 /** Milliseconds to wait for a stopped run's partial output. */
 const partialMs = 1_000;
 
-/** Partial output of a stopped run: its own, else its model's; undefined if none arrives in time. */
+/**
+ * Partial output of a stopped run: its own, else its model's; undefined if none arrives in time, and where it was
+ * stopped before the first word, whatever a model that ignores the signal says later.
+ */
 export async function partialOf(running: Promise<unknown> | undefined, said: SaidSoFar | undefined): Promise<unknown> {
   // LangChain's ModelAbortError, told by its field: the oldest supported core does not export the class.
-  const partial = running?.catch((error: unknown) => (error as { partialOutput?: unknown } | undefined)?.partialOutput);
-  return (await inTime(partial, partialMs, () => undefined)) ?? said?.unfinished;
+  const partialIn = (error: unknown) => (error as { partialOutput?: unknown } | undefined)?.partialOutput;
+  const hasSpoken = said?.hasSpoken === true;
+  const partial = running?.then((output) => (hasSpoken ? output : undefined), partialIn);
+  return (await inTime(partial, partialMs, () => undefined)) ?? (hasSpoken ? said.unfinished : undefined);
 }
 
 /**

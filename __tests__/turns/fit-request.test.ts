@@ -1,0 +1,260 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { RunnableLambda } from "@langchain/core/runnables";
+import {
+  contextWindow,
+  InMemorySessionStore,
+  RedisChatMemory,
+  type ContextWindowOptions,
+  type MemoryEvent,
+} from "../../src/entries/index.js";
+import type { ReducerRequest } from "../../src/reducers/chat-history-reducer.js";
+import type { WindowSource } from "../../src/session/memory-context.js";
+import { writeTurn } from "../../src/session/append-options.js";
+import { sessionOf } from "../../src/memory/redis-chat-message-history.js";
+import { fitRefused, fitRequest } from "../../src/turns/fit-request.js";
+import { Turn } from "../../src/turns/turn.js";
+import { ai, human, tool } from "../support/messages.js";
+
+/** Commits late, and not at all where that is to fail. */
+class LateStore extends InMemorySessionStore {
+  commits = 0;
+  failing: Error | undefined;
+
+  override async commitReduction(...given: Parameters<InMemorySessionStore["commitReduction"]>) {
+    await new Promise((resolve) => setImmediate(resolve));
+    if (this.failing !== undefined) {
+      throw this.failing;
+    }
+    const outcome = await super.commitReduction(...given);
+    this.commits += 1;
+    return outcome;
+  }
+}
+
+async function sceneOf(count: number, options: ContextWindowOptions = {}, reduceWhen?: "background") {
+  const events: MemoryEvent[] = [];
+  const store = new LateStore();
+  const memory = new RedisChatMemory({
+    store,
+    reducer: contextWindow({ maxInputTokens: 600, reserveForAnswer: 0, safetyMargin: 0, ...options }),
+    onEvent: (event) => void events.push(event),
+    ...(reduceWhen && { reduceWhen }),
+  });
+  const history = memory.history("s");
+  // This memory's own writes would be reduced.
+  const filling = new RedisChatMemory({ store }).history("s");
+  for (let at = 0; at < count; at += 1) {
+    await filling.append([human("why? ".repeat(20), `q${at}`), ai("so. ".repeat(20), { id: `a${at}` })]);
+  }
+  const session = sessionOf("test", history);
+  const source = session.context.window!;
+  const window = await source.load();
+  const reductions = jest.spyOn(window, "reduceWithOutcome");
+  const open = (id: string, turnId?: string) =>
+    Turn.open(
+      { history, session, turnId, policy: { persist: "turn", onAbort: "keep" } },
+      { messages: [human("now?", id)] },
+    );
+  const fit = async (messages: readonly BaseMessage[], given: Fit = {}) => {
+    const { request = {}, own = [], from = source } = given;
+    const isOfTurn = (message: BaseMessage) => own.includes(message);
+    return fitRequest(session, from, { messages, isOfTurn, request, config: {} });
+  };
+  const types = () => events.map(({ type }) => type);
+  return { events, types, store, memory, history, session, source, window, reductions, open, fit };
+}
+
+interface Fit {
+  readonly request?: ReducerRequest;
+  readonly own?: readonly BaseMessage[];
+  readonly from?: WindowSource;
+}
+
+const call = { model: undefined, config: {} };
+
+const view = async ({ store }: { readonly store: LateStore }) => {
+  const { start, head } = await store.readView({ id: "s" });
+  return { start, head };
+};
+
+describe("the request of a turn", () => {
+  it("is not reduced where it fits", async () => {
+    const scene = await sceneOf(2);
+    const turn = await scene.open("new");
+    const { history, turn: own } = await turn.request(call);
+    expect([history.length, own.length]).toEqual([4, 1]);
+    expect(scene.types()).toEqual(["profile_guessed", "context_usage"]);
+    expect(scene.reductions).not.toHaveBeenCalled();
+  });
+
+  it("is not reduced where the turn is stored with its answer", async () => {
+    const scene = await sceneOf(30);
+    await new RedisChatMemory({ store: scene.store }).history("s").append([human("now?", "old"), ai("so.")], {
+      turnId: "t",
+    });
+    const turn = await scene.open("old", "t");
+    await turn.request(call);
+    expect(turn.replay).toHaveLength(2);
+    expect(scene.reductions).not.toHaveBeenCalled();
+  });
+
+  it("is reduced, and that is stored behind the answer of a model that accepted it", async () => {
+    const scene = await sceneOf(30);
+    const turn = await scene.open("new");
+    const { history } = await turn.request(call);
+    expect(history.length).toBeLessThan(60);
+    expect(scene.store.commits).toBe(0);
+    await turn.finish([...turn.unstored, ai("so.")]);
+    expect(scene.store.commits).toBe(1);
+    expect(await scene.history.getMessages()).toHaveLength(history.length + 2);
+  });
+
+  it("that is refused for good leaves the view as it was", async () => {
+    const scene = await sceneOf(30);
+    const before = await view(scene);
+    const turn = await scene.open("new");
+    await turn.request(call);
+    await turn.fail(Object.assign(new Error("no"), { status: 400 }));
+    expect([await view(scene), scene.store.commits]).toEqual([before, 0]);
+  });
+
+  it("has no reduction where one is due and nothing can leave", async () => {
+    const { fit } = await sceneOf(0, { trigger: { messages: 1 } });
+    const messages = [human("q", "q")];
+    expect(await fit(messages)).toMatchObject({ messages, before: undefined });
+  });
+
+  it("fits also where its own results could be shortened", async () => {
+    const { fit } = await sceneOf(0);
+    const rounds = Array.from({ length: 12 }, (_, at) => [human(`why? ${at}`), ai("so. ".repeat(20))]).flat();
+    const steps = [1, 2, 3, 4, 5].flatMap((at) => [
+      ai("", { calls: [`c${at}`] }),
+      tool(`c${at}`, "word ".repeat(at === 1 ? 300 : 1)),
+    ]);
+    const own: BaseMessage[] = [human("look"), ...steps];
+    const fitted = await fit([...rounds, ...own], { own });
+    expect(fitted.measured!.size.tokens).toBeLessThanOrEqual(600);
+    expect(fitted.messages).toContain(own[0]);
+  });
+
+  it("keeps its question, and nothing in front of it for being the newest round", async () => {
+    const { fit } = await sceneOf(0);
+    const own: BaseMessage[] = [human("now? ".repeat(150))];
+    const fitted = await fit([human("why? ".repeat(200)), ai("so."), ...own], { own });
+    expect(fitted.messages).toEqual(own);
+  });
+
+  it("keeps its question also with a foreign reducer that would drop it", async () => {
+    const store = new InMemorySessionStore();
+    const memory = new RedisChatMemory({ store, reducer: (messages: BaseMessage[]) => messages.slice(0, 1) });
+    const session = sessionOf("test", memory.history("s"));
+    const own: BaseMessage[] = [human("now?")];
+    const messages: BaseMessage[] = [human("why?"), ai("so."), ...own];
+    const isOfTurn = (message: BaseMessage) => own.includes(message);
+    const fitted = await fitRequest(session, undefined, { messages, isOfTurn, request: {}, config: {} });
+    expect(fitted.messages).toEqual([messages[0], ...own]);
+  });
+
+  it("is sent as it is where the window is not known", async () => {
+    const { fit, types } = await sceneOf(0);
+    const messages = [human("why? ".repeat(900))];
+    const from = { load: () => contextWindow() as never, isTold: true };
+    expect(await fit(messages, { from })).toEqual({ messages, measured: undefined, before: undefined });
+    expect(types()).toEqual([]);
+  });
+
+  it("is sent as it is where a reducer fails, which is said", async () => {
+    const { fit, reductions, events } = await sceneOf(0, { trigger: { messages: 1 } });
+    const messages = [human("q"), ai("a")];
+    const error = new Error("broken");
+    reductions.mockRejectedValueOnce(error);
+    expect(await fit(messages)).toMatchObject({ messages, before: undefined });
+    expect(events[0]).toMatchObject({ type: "reduction_failed", sessionId: "s", error });
+  });
+
+  it("reports a summary that failed", async () => {
+    const model = RunnableLambda.from(() => Promise.reject<string>(new Error("no model")));
+    const { fit, events } = await sceneOf(0, { summary: { model: model as never } });
+    const messages = Array.from({ length: 40 }, (_, at) => [human(`why? ${at}`), ai("so. ".repeat(20))]).flat();
+    await fit([...messages, human("now?")]);
+    expect(events.map(({ type }) => type)).toContain("reduction_failed");
+  });
+
+  it("has its reduction stored later with reduceWhen: background", async () => {
+    const scene = await sceneOf(30, {}, "background");
+    const turn = await scene.open("new");
+    await turn.request(call);
+    await turn.finish([...turn.unstored, ai("so.")]);
+    expect(scene.store.commits).toBe(0);
+    await scene.memory.drain();
+    expect(scene.store.commits).toBe(1);
+  });
+
+  it("counts what other middleware adds as what stands behind the turn", async () => {
+    const { fit } = await sceneOf(0);
+    const rounds = Array.from({ length: 40 }, (_, at) => [human(`why? ${at}`), ai("so. ".repeat(20))]).flat();
+    const { messages, before } = await fit(rounds, { request: { besides: [human("now? ".repeat(20))] } });
+    expect(before).toMatchObject({ messages: 80 });
+    expect(rounds.slice(-messages.length)).toEqual(messages);
+  });
+});
+
+describe("a request that was refused", () => {
+  const refused = async (error: Error, messages: readonly BaseMessage[], options: ContextWindowOptions = {}) => {
+    const scene = await sceneOf(0, options);
+    const isOfTurn = (message: BaseMessage) => message === messages.at(-1);
+    const toFit = { messages, isOfTurn, request: {}, config: {} };
+    return { ...scene, fitted: await fitRefused(scene.session, toFit, error) };
+  };
+
+  it("as too long is not tried again where nothing can leave", async () => {
+    const error = new Error("prompt is too long: 700 tokens > 600 maximum");
+    const { fitted, events } = await refused(error, [human("q")]);
+    expect(fitted).toBeUndefined();
+    expect(events.filter((event) => event.type === "context_overflow" && event.retried)).toEqual([]);
+  });
+
+  it("for another reason is tried again without questions that nothing answers, and keeps all others", async () => {
+    const messages = [human("Hi"), ai("Hello"), human("lost"), human("now?")];
+    const { fitted, types } = await refused(new Error("content filter"), messages);
+    expect(fitted?.messages).toEqual([messages[0], messages[1], messages[3]]);
+    expect(types()).toEqual([]);
+  });
+
+  it("is not tried again where each question in front of it is answered", async () => {
+    const { fitted } = await refused(new Error("content filter"), [human("Hi"), ai("Hello"), human("now?")]);
+    expect(fitted).toBeUndefined();
+  });
+});
+
+describe("the reduced list of a turn", () => {
+  it("does not become the view where the turn left the view before", async () => {
+    const scene = await sceneOf(4);
+    const { history, store } = scene;
+    const writing = new RedisChatMemory({ store }).history("s");
+    await writeTurn(writing, [human("now?", "q")], { turnId: "other", turn: { done: false } });
+    const early = await scene.open("q", "other");
+    await early.request(call);
+    for (let at = 0; at < 30; at += 1) {
+      await writing.append([human("and? ".repeat(10)), ai("so.")]);
+    }
+    const between = await scene.open("x");
+    await between.request(call);
+    await between.finish([...between.unstored, ai("so.")]);
+    const before = await view(scene);
+    expect(before.start).toBeGreaterThan(9);
+    await early.finish([...early.unstored, ai("late")]);
+    expect((await view(scene)).start).toBeGreaterThanOrEqual(before.start);
+    expect((await history.getTranscript()).map(({ text }) => text)).toContain("late");
+  });
+
+  it("is reported where the store fails, and the answer is stored", async () => {
+    const scene = await sceneOf(30);
+    const turn = await scene.open("x");
+    await turn.request(call);
+    scene.store.failing = new Error("gone");
+    await turn.finish([...turn.unstored, ai("so.", { id: "answer" })]);
+    expect(scene.events.at(-1)).toMatchObject({ type: "reduction_failed", sessionId: "s", error: scene.store.failing });
+    expect((await scene.history.getTranscript()).at(-1)!.id).toBe("answer");
+  });
+});

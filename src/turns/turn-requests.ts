@@ -1,0 +1,312 @@
+import type { AIMessage, BaseMessage } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { report, type MemoryEventHandler, type ViewSize } from "../base/events.js";
+import { loadedOnce } from "../base/loaded-once.js";
+import { messageIdOf } from "../codec/message-ids.js";
+import { fromCompaction, sealedIn } from "../messages/calls.js";
+import type { ReducerRequest } from "../reducers/chat-history-reducer.js";
+import type { MeasuredRequest } from "../reducers/window/context-window.js";
+import type { ConversationSession } from "../session/conversation-session.js";
+import { noteAsked } from "../session/encode-records.js";
+import type { Adapter } from "../structure/adapters/adapter.js";
+import type { RepairPlan } from "../structure/options.js";
+import type { ModelProfile } from "../structure/seam/profile-of.js";
+import type { ProfileChoice } from "../structure/profiles/check-profile.js";
+import type { StructureProfile } from "../structure/profiles/profile.js";
+import {
+  modelInput,
+  planOf,
+  reportCompaction,
+  reportForeign,
+  type ModelInput,
+  type ModelPlan,
+  type PlannedRequest,
+} from "../structure/seam/model-input.js";
+import type { FittedMessages, RequestToFit } from "./fit-request.js";
+import { idsOf, windowFor, type OpenTurn } from "./open-turn.js";
+
+/** The code that fits requests, loaded with the first memory that has a reducer. */
+const fitting = loadedOnce(() => import("./fit-request.js"));
+/** The code of views that the next model cannot read, loaded with the first one. */
+const reading = loadedOnce(() => import("./readable-turn.js"));
+
+/** A call of the model, as far as a door knows it. */
+export interface ModelCall extends Pick<ReducerRequest, "model" | "system" | "tools" | "isWhole"> {
+  readonly config: RunnableConfig;
+  /** The repair of the request. @default that of the model */
+  readonly planned?: ModelPlan;
+  /** The turn's messages now. @default those with which it was opened */
+  readonly turn?: readonly BaseMessage[];
+  /** Changes by other middleware. */
+  readonly changes?: SentState;
+  /** Calls the model, or another one, as this request does, with other messages. */
+  readonly ask?: (messages: BaseMessage[], config?: RunnableConfig, model?: object) => Promise<BaseMessage>;
+}
+
+/** The messages of a request in the form that its model takes. */
+export interface FormedRequest extends ModelInput {
+  readonly planned: ModelPlan;
+}
+
+/** A request that was made. */
+export interface MadeRequest extends ReducerRequest {
+  readonly ask?: NonNullable<ModelCall["ask"]>;
+}
+
+/** Makes the requests of a turn: the view and the turn as one list, reduced, repaired, in the form of the model. */
+export class TurnRequests {
+  readonly #session: ConversationSession;
+  readonly #profile: ProfileChoice;
+  readonly #isInState: (message: BaseMessage) => boolean;
+  readonly #reported = new Set<string>();
+  #opened: OpenTurn;
+  #toFit: RequestToFit | undefined;
+  #measured: MeasuredRequest | undefined;
+  #reducedFrom: ViewSize | undefined;
+  #readFor: Adapter | undefined;
+  /** The view and the turn. */
+  readonly list: TurnList;
+
+  /** `isInState` tells messages of the view that the turn's own list holds again. */
+  constructor(
+    session: ConversationSession,
+    opened: OpenTurn,
+    { profile, isInState }: { readonly profile: ProfileChoice; readonly isInState: (message: BaseMessage) => boolean },
+  ) {
+    this.#session = session;
+    this.#opened = opened;
+    this.#profile = profile;
+    this.#isInState = isInState;
+    this.list = new TurnList(this.#before);
+  }
+
+  /** The turn as the requests read it. */
+  get opened(): OpenTurn {
+    return this.#opened;
+  }
+
+  /** Size of the list before its first reduction; undefined if there was none. */
+  get reducedFrom(): ViewSize | undefined {
+    return this.#reducedFrom;
+  }
+
+  /** The adapter for which the view was read from the transcript; undefined where it was not. */
+  get readFor(): Adapter | undefined {
+    return this.#readFor;
+  }
+
+  /** The request made last. */
+  get last(): MadeRequest | undefined {
+    return this.#toFit?.request as MadeRequest | undefined;
+  }
+
+  get #before(): BaseMessage[] {
+    return this.#opened.history.filter((message) => !this.#isInState(message));
+  }
+
+  /** The repair of a request. */
+  planOf(request: PlannedRequest): Promise<ModelPlan> {
+    const { sessionId, context } = this.#session;
+    return planOf(this.#profile, request, { sessionId, onEvent: context.onEvent });
+  }
+
+  /** The next request. */
+  async make(call: ModelCall): Promise<FormedRequest> {
+    const { config, changes, ask, model, system, tools, isWhole = false } = call;
+    const planned = call.planned ?? (await this.planOf({ model, config }));
+    const { plan, profile } = planned;
+    this.#update(call);
+    await this.#makeReadable(call, plan.criteria.profile);
+    const askWith: MadeRequest["ask"] =
+      ask && ((list, inner, other) => ask(joined(this.#formed(this.list.asSent(changes, list), plan)), inner, other));
+    const besides = this.list.asSent(changes, []).extra;
+    const parts = { model, system, tools, config, besides, isWhole };
+    const request: MadeRequest = askWith === undefined ? parts : { ...parts, ask: askWith };
+    const isOfTurn = (message: BaseMessage) => this.list.isOfTurn(message);
+    this.#toFit = { messages: this.list.messages, isOfTurn, request, config };
+    if (this.#opened.state !== "stored") {
+      await this.#fit(this.#toFit, profile);
+    }
+    return { ...this.#formed(this.list.asSent(changes), plan), planned };
+  }
+
+  async #fit(toFit: RequestToFit, profile: ModelProfile): Promise<void> {
+    const { reducer, window, reduceWhen } = this.#session.context;
+    const source = windowFor(this.#session, profile);
+    const isReduced = window === undefined && reducer !== undefined && reduceWhen !== "never";
+    if (source !== undefined || isReduced) {
+      this.#take(await (await fitting()).fitRequest(this.#session, source, toFit));
+    }
+  }
+
+  /** Makes the list smaller if the request made last was refused; false if it is not to be tried again. */
+  async again(error: unknown): Promise<boolean> {
+    const toFit = this.#toFit;
+    if (toFit === undefined) {
+      return false;
+    }
+    const { fitRefused } = await fitting();
+    const fitted = await fitRefused(this.#session, { ...toFit, messages: this.list.messages }, error);
+    if (fitted !== undefined) {
+      this.#take(fitted);
+    }
+    return fitted !== undefined;
+  }
+
+  /** Keeps with the model's answer to the request made last what that was thought to take. */
+  note(answers: readonly BaseMessage[]): void {
+    const { askedAs, size } = this.#measured ?? {};
+    const billed = answers.find((message) => (message as AIMessage).usage_metadata !== undefined);
+    if (askedAs !== undefined && size !== undefined && billed !== undefined) {
+      noteAsked(billed, askedAs, size.estimate);
+      this.#measured = undefined;
+    }
+  }
+
+  #update({ turn = this.#opened.turn }: ModelCall): void {
+    this.list.update(turn);
+  }
+
+  #take({ messages, before, measured }: FittedMessages): void {
+    this.#measured = measured;
+    if (before !== undefined) {
+      this.list.replace(messages);
+      this.#reducedFrom ??= before;
+    }
+  }
+
+  /** Begins again behind the transcript where the list's head is a compaction that the model cannot read. */
+  async #makeReadable(call: ModelCall, profile: StructureProfile): Promise<void> {
+    const { adapter } = profile;
+    const { sessionId, context } = this.#session;
+    const observer = { sessionId, onEvent: context.onEvent };
+    const sealed = sealedIn(this.list.messages, adapter);
+    if (sealed === undefined) {
+      reportForeign(this.list.messages, profile, observer);
+      return;
+    }
+    const { readableTurn, openedMessage } = await reading();
+    reportCompaction(sealed, "transcript", observer);
+    this.#opened = await readableTurn(this.#session, this.#opened, adapter);
+    this.#readFor = adapter;
+    this.list.restart(this.#before, (message) => openedMessage(message, adapter));
+    this.#update(call);
+  }
+
+  /** The messages in the form that the model takes. */
+  #formed({ messages, extra }: SentList, plan: RepairPlan): ModelInput {
+    const first = messages.findIndex(({ isOfTurn }) => isOfTurn);
+    const all = messages.map(({ message }) => message);
+    const split = first < 0 ? all.length : first;
+    const { sessionId } = this.#session;
+    const parts = { history: all.slice(0, split), turn: [...all.slice(split), ...extra] };
+    return modelInput({ ...parts, plan, sessionId, onEvent: this.#onceEach });
+  }
+
+  /** Reports each repair once per turn, not per model call. */
+  readonly #onceEach: MemoryEventHandler = (event) => {
+    const key = JSON.stringify(event);
+    if (!this.#reported.has(key)) {
+      this.#reported.add(key);
+      report(this.#session.context.onEvent, event);
+    }
+  };
+}
+
+function joined({ history, turn }: ModelInput): BaseMessage[] {
+  return [...history, ...turn];
+}
+
+/** A list for a request, and the messages that others than the memory add to it. */
+export interface SentList {
+  readonly messages: readonly { readonly message: BaseMessage; readonly isOfTurn: boolean }[];
+  readonly extra: readonly BaseMessage[];
+}
+
+/** The state of a loop, and its messages as another middleware has changed them for the request. */
+export interface SentState {
+  readonly state: readonly BaseMessage[];
+  readonly sent: readonly BaseMessage[];
+}
+
+/** The model's list during a turn: the view in front of it, and its own messages. */
+class TurnList {
+  /** Latest version of each message of the turn: another middleware may change it. */
+  readonly #newest = new Map<string, BaseMessage>();
+  #list: BaseMessage[];
+  /** The form in which messages of the turn are read. */
+  #form: (message: BaseMessage) => BaseMessage = (message) => message;
+
+  constructor(before: readonly BaseMessage[]) {
+    this.#list = [...before];
+  }
+
+  /** The current list. */
+  get messages(): readonly BaseMessage[] {
+    return this.#list;
+  }
+
+  /** True for the latest version of a message of the turn. */
+  isOfTurn(message: BaseMessage): boolean {
+    return this.#newest.get(messageIdOf(message)) === message;
+  }
+
+  /** True for the id of a message that is or was of the turn. */
+  hasSeen(id: string | undefined): boolean {
+    return id !== undefined && this.#newest.has(id);
+  }
+
+  /** Begins again behind another list; `form` gives each message of the turn, the same object for the same message. */
+  restart(before: readonly BaseMessage[], form: (message: BaseMessage) => BaseMessage): void {
+    this.#list = [...before];
+    this.#form = form;
+    this.#newest.clear();
+  }
+
+  /** Replaces the list by its reduced form. */
+  replace(messages: readonly BaseMessage[]): void {
+    this.#list = [...messages];
+  }
+
+  /** Updates the turn's messages: appends new ones, replaces changed ones. */
+  update(turn: readonly BaseMessage[]): void {
+    const renewed = new Map<BaseMessage, BaseMessage>();
+    for (const message of turn.map((each) => this.#form(each))) {
+      const id = messageIdOf(message);
+      const known = this.#newest.get(id);
+      if (known === undefined) {
+        this.#list.push(message);
+      } else if (known !== message) {
+        renewed.set(known, message);
+      }
+      this.#newest.set(id, message);
+    }
+    if (renewed.size > 0) {
+      this.#list = this.#list.map((message) => renewed.get(message) ?? message);
+    }
+    this.#list = fromCompaction(this.#list, (message) => message) as BaseMessage[];
+  }
+
+  /**
+   * The list, or another one of its messages, with the changes of another middleware: replaced, removed and appended
+   * messages.
+   */
+  asSent(changes: SentState | undefined, given = this.messages): SentList {
+    const list = given.map((message) => ({ message, isOfTurn: this.isOfTurn(message) }));
+    if (changes === undefined || changes.sent === changes.state) {
+      return { messages: list, extra: [] };
+    }
+    const { state, sent } = changes;
+    const inState = new Set(idsOf(state));
+    const byId = new Map(sent.map((message) => [message.id, message]));
+    const messages = list.flatMap((entry) => {
+      const { id } = entry.message;
+      if (!entry.isOfTurn || id === undefined || !inState.has(id)) {
+        return [entry];
+      }
+      const changed = byId.get(id);
+      return changed === undefined ? [] : [{ message: changed, isOfTurn: true }];
+    });
+    return { messages, extra: sent.filter(({ id }) => id === undefined || !inState.has(id)) };
+  }
+}
