@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import type { BaseMessage } from "@langchain/core/messages";
 import { MemoryError } from "../src/base/errors.js";
-import { isRecord } from "../src/messages/values.js";
+import { exactValueIn, isRecord } from "../src/messages/values.js";
 import { MessageHistory } from "../src/openai/message-history.js";
 import type { OpenAIMessage } from "../src/openai/message.js";
 import { DataError } from "./failure.js";
@@ -42,10 +42,8 @@ function conversationIn(line: string, place: string): BaseMessage[] {
 }
 
 function messagesIn(line: string, place: string): OpenAIMessage[] {
-  let value: unknown;
-  try {
-    value = JSON.parse(line);
-  } catch {
+  const value = exactValueIn(line);
+  if (value === undefined) {
     throw new DataError(`${place}: the line is no JSON.`);
   }
   const messages = Array.isArray(value) ? value : isRecord(value) ? value["messages"] : undefined;

@@ -100,6 +100,30 @@ describe("the command migrate", () => {
     expect(await client.llen(`${from}bob`)).toBe(5);
   });
 
+  it("copies flat records, and keeps a list of which something was not read", async () => {
+    const { from, memory, migrate } = place();
+    const flat = [
+      { content: "Balance?", type: "human" },
+      { role: "assistant", content: "7" },
+    ].map((one) => JSON.stringify(one));
+    await client.rpush(`${from}ann`, ...[...flat].reverse());
+    await client.rpush(`${from}bob`, '{"type":"human","content":"Balance?","text":"Another text"}');
+    await client.rpush(`${from}cy`, '{"type":"human","body":"Balance?"}');
+    const long =
+      '{"type":"ai","data":{"content":"","tool_calls":[{"id":"c","name":"q","args":{"n":2512292042121000001}}]}}';
+    await client.rpush(`${from}dan`, long);
+    const { exitCode, output } = await migrate("--in-place", "--verify");
+    expect([exitCode, summaryOf(output)]).toMatchObject([1, { stored: 4, skipped: 1, different: 1, removed: 2 }]);
+    expect(jsonLines(output)).toContainEqual({
+      ...{ place: `${from}bob`, problem: "differs", index: 0, reason: "not all of its source was read" },
+    });
+    expect(texts(await memory.history("ann").getMessages())).toEqual(["Balance?", "7"]);
+    expect(await memory.history("dan").getMessages()).toMatchObject([
+      { tool_calls: [{ args: { n: "2512292042121000001" } }] },
+    ]);
+    expect(await client.exists(`${from}ann`, `${from}bob`, `${from}cy`, `${from}dan`)).toBe(2);
+  });
+
   it("names keys of the pattern that are no lists, with their type, copies the rest, and exits with 1", async () => {
     const { from, prefix, memory, migrate } = place();
     await pushAll(`${from}ann`, conversation);

@@ -11,7 +11,9 @@ import { decodeRecord, reviveMessage } from "../../src/codec/decode-record.js";
 import { digestMessage, encodeMessage } from "../../src/codec/encode-message.js";
 import { identifyRecord } from "../../src/codec/message-ids.js";
 import { RecordError } from "../../src/base/errors.js";
+import fc from "fast-check";
 import { human } from "../support/messages.js";
+import { propertyRuns } from "../support/property-runs.js";
 import { publicFields } from "../support/public-fields.js";
 
 const decode = (stored: unknown): BaseMessage => decodeRecord(JSON.stringify(stored)).message;
@@ -119,6 +121,74 @@ describe("a record that LangChain for Python wrote", () => {
   });
 });
 
+describe("a flat record of another program", () => {
+  const call = { id: "c", type: "function", function: { name: "pay", arguments: '{"to":"Ann"}' } };
+
+  it.each<[string, object, object]>([
+    ["type and content", { type: "human", content: "hi", additional_kwargs: {} }, { type: "human", content: "hi" }],
+    ["role and content", { role: "user", content: "hi" }, { type: "human", content: "hi" }],
+    ["a message of OpenAI", { type: "message", role: "user", content: "hi" }, { type: "human", content: "hi" }],
+    ["an assistant", { role: "assistant", content: "hi", id: 7 }, { type: "ai", content: "hi", id: "7" }],
+    ["OpenAI's calls", { role: "assistant", content: null, tool_calls: [call] }, { type: "ai", content: "" }],
+    ["a result", { role: "tool", tool_call_id: "c", content: "ok" }, { type: "tool", tool_call_id: "c" }],
+    ["a developer", { role: "developer", content: "x" }, { type: "system", content: "x" }],
+    ["another role", { role: "critic", content: "x" }, { type: "generic", role: "critic", content: "x" }],
+    ["text", { type: "human", text: "hi" }, { type: "human", content: "hi" }],
+    ["LangChain's serialized object", human("hi", "m").toJSON(), { type: "human", content: "hi", id: "m" }],
+  ])("is read: %s", (_, record, expected) => {
+    const message = decode(record);
+    expect(message).toMatchObject(expected);
+    const again = decodeRecord(encodeMessage(message, { id: "m" }).record).message;
+    expect({ ...publicFields(again), id: message.id }).toEqual({ ...publicFields(message), id: message.id });
+    expect((message as AIMessage).tool_calls ?? []).toEqual(
+      "tool_calls" in record ? [{ id: "c", name: "pay", args: { to: "Ann" } }] : [],
+    );
+  });
+
+  it("of any form is read with all of its text, or refused: never as an empty message", () => {
+    const words = fc.stringMatching(/^[a-z]{3,8}$/);
+    const keys = fc.constantFrom("content", "text", "data", "message", "body", "parts", "kwargs", "value");
+    const types = fc.constantFrom("human", "ai", "system", "HumanMessage", "user", "message", undefined);
+    const roles = fc.constantFrom("user", "assistant", "system", undefined);
+    const inner = fc.oneof(words, fc.dictionary(keys, words, { maxKeys: 2 }), fc.constant(null));
+    const record = fc.record({ type: types, role: roles, rest: fc.dictionary(keys, inner, { maxKeys: 3 }) });
+    fc.assert(
+      fc.property(record, ({ type, role, rest }) => {
+        const text = JSON.stringify({ type, role, ...rest });
+        try {
+          expect(decodeRecord(text).message.content).not.toHaveLength(0);
+        } catch (error) {
+          expect(error).toMatchObject({ code: "corrupt" });
+        }
+      }),
+      { numRuns: propertyRuns(500) },
+    );
+  });
+
+  it("keeps the digits of integers that JavaScript would round", () => {
+    const args = (json: string) =>
+      (
+        decodeRecord(`{"type":"ai","data":{"content":"","tool_calls":[{"id":"c","name":"q","args":${json}}]}}`)
+          .message as AIMessage
+      ).tool_calls![0]!.args;
+    const said = '"12345678901234567891 \\" 12345678901234567891"';
+    expect(
+      args(
+        `{"a":2512292042121000001,"b":[-9007199254740993],"c":9007199254740992,"d":1.2345678901234567891,"e":${said}}`,
+      ),
+    ).toEqual({
+      ...{ a: "2512292042121000001", b: ["-9007199254740993"], c: 9007199254740992, d: 1.2345678901234567 },
+      e: '12345678901234567891 " 12345678901234567891',
+    });
+    fc.assert(
+      fc.property(fc.bigInt(), (value) => {
+        expect(String(args(`{"id":${value}}`)["id"])).toBe(String(value));
+      }),
+      { numRuns: propertyRuns(200) },
+    );
+  });
+});
+
 describe("a developer message", () => {
   it("is a system message that says so", () => {
     expect(decode({ type: "developer", data: { content: "x" } })).toMatchObject({
@@ -142,6 +212,10 @@ describe("a record that cannot be read", () => {
     ["of no type that is stored", '{"type":"remove","data":{"id":"secret"}}'],
     ["of a type that every object has", '{"type":"constructor","data":{"content":"secret"}}'],
     ["with data that is no object", '{"type":"human","data":"secret","meta":{"v":1}}'],
+    ["without content", '{"type":"human","data":{"secret":"x"}}'],
+    ["with content that is null", '{"type":"ai","data":{"content":null,"name":"secret"}}'],
+    ["flat without content", '{"role":"user","secret":"x"}'],
+    ["no JSON but Python's", '{"type":"human","data":{"content":"secret","logprobs":NaN}}'],
     ["with content that is a number", '{"type":"human","data":{"content":7}}'],
     ["with calls that are no list", '{"type":"ai","data":{"content":"","tool_calls":"secret"}}'],
     ["of a tool without its call", '{"type":"tool","data":{"content":"secret"}}'],

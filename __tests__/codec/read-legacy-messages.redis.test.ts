@@ -122,11 +122,15 @@ describe("a list that @langchain/redis or @langchain/community wrote", () => {
     );
   });
 
-  it("throws at the first such element with strict", async () => {
-    await client.lpush(key, JSON.stringify(human("a").toDict()), "no JSON");
-    const error: unknown = await readLegacyMessages({ client, key, strict: true }).catch((reason: unknown) => reason);
-    expect(RecordError.isInstance(error)).toBe(true);
-    expect(error).toMatchObject({ code: "corrupt", position: 1 });
+  it("throws at the first such element with strict, and where nobody would be told", async () => {
+    const notANumber = '{"type":"human","data":{"content":"q","response_metadata":{"avg_logprobs":NaN}}}';
+    await client.lpush(key, JSON.stringify(human("a").toDict()), notANumber);
+    for (const options of [{}, { strict: true, onEvent: () => undefined }]) {
+      const error: unknown = await readLegacyMessages({ client, key, ...options }).catch((reason: unknown) => reason);
+      expect(RecordError.isInstance(error)).toBe(true);
+      expect(error).toMatchObject({ code: "corrupt", position: 1, message: expect.stringContaining("NaN") as string });
+    }
+    expect(texts(await readLegacyMessages({ client, key, strict: false }))).toEqual(["a"]);
   });
 
   it("throws if the key holds something else", async () => {

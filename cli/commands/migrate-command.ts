@@ -282,7 +282,8 @@ async function summarize(screen: Screen, { tally, options, seconds, signal }: Su
     await screen.line(`${counted(removed, "list")} ${options.dryRun ? "would be" : "were"} removed.`);
   }
   if (options.verify || (options.inPlace && !options.dryRun)) {
-    await screen.line(different === 0 ? "Both sides are the same." : `${whole(different)} sessions differ; see above.`);
+    const same = skipped + failed > 0 ? "What was copied is the same on both sides." : "Both sides are the same.";
+    await screen.line(different === 0 ? same : `${whole(different)} sessions differ; see above.`);
   }
   if (signal.aborted) {
     screen.note("Interrupted. Run the same command again to go on; what is stored is not stored again.");

@@ -15,7 +15,7 @@ import { DataError, UsageError } from "../failure.js";
 import { counted, whole } from "../figures.js";
 import { interrupted } from "../interruption.js";
 import { collected, positiveOperand } from "../operands.js";
-import { parsedJson } from "../parsed-json.js";
+import { valueIn } from "../../src/messages/values.js";
 import { policiesFor, reducerOf, reducerSpecHelp, type SummarySetting } from "../reducer-spec.js";
 import type { Column } from "../fitting-columns.js";
 import type { Screen } from "../screen.js";
@@ -133,7 +133,7 @@ async function requestOf({ system, tools }: SimulateOptions): Promise<NonNullabl
 }
 
 function toolsIn(text: string): readonly ToolDefinitionLike[] {
-  const { data, success } = z.array(z.record(z.string(), z.unknown())).safeParse(parsedJson(text));
+  const { data, success } = z.array(z.record(z.string(), z.unknown())).safeParse(valueIn(text));
   if (!success) {
     throw new UsageError("--tools: the file must hold a JSON list of tools, as OpenAI's API takes them.");
   }

@@ -1,12 +1,11 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { basename, extname } from "node:path";
 import { MemoryError } from "../../src/base/errors.js";
-import { isRecord } from "../../src/messages/values.js";
+import { exactValueIn, isRecord } from "../../src/messages/values.js";
 import { MessageHistory } from "../../src/openai/message-history.js";
 import type { OpenAIMessage } from "../../src/openai/message.js";
 import { DataError } from "../failure.js";
 import { linesOfFile, maxLineBytes } from "../lines-of-file.js";
-import { parsedJson } from "../parsed-json.js";
 import { messagesOfState } from "./langgraph-state.js";
 import { messagesOfChatHistory } from "./semantic-kernel.js";
 
@@ -56,7 +55,7 @@ async function* valuesIn(path: string, format: ChatFormat): AsyncGenerator<FileV
   let end = 0;
   for await (const { number, text, offset, length } of lines) {
     end = offset + length;
-    const value = whole === undefined ? parsedJson(text) : undefined;
+    const value = whole === undefined ? exactValueIn(text) : undefined;
     // A file of one value may be spread over lines; then its first line alone is none.
     if (value === undefined && whole === undefined && format !== "openai" && number === 1) {
       whole = { number, texts: [], length: 0 };
@@ -73,7 +72,7 @@ async function* valuesIn(path: string, format: ChatFormat): AsyncGenerator<FileV
     }
   }
   if (whole !== undefined) {
-    const value = parsedJson(whole.texts.join("\n"));
+    const value = exactValueIn(whole.texts.join("\n"));
     const problem = "the file is no JSON, and has no JSON in its first line";
     yield { line: whole.number, value, isWhole: true, end, ...(value === undefined && { problem }) };
   }

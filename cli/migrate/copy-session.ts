@@ -4,6 +4,7 @@ import { digestMessage } from "../../src/codec/encode-message.js";
 import { StoreError } from "../../src/base/errors.js";
 import type { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
 import type { Skipped, SourceSession } from "./source.js";
+import { holdsAllOf } from "./source-values.js";
 
 /** The outcome of copying a session. */
 export interface Copied {
@@ -61,7 +62,10 @@ export async function copySession(
     if (isDry) {
       copied.appended += page.length;
     } else if (page.length > 0) {
-      const { appended, duplicates } = await appendInParts(target, page);
+      const { appended, duplicates } = await appendInParts(
+        target,
+        page.map(({ message }) => message),
+      );
       copied.appended += appended;
       copied.duplicates += duplicates;
     }
@@ -93,26 +97,26 @@ async function appendInParts(
 /** The first message that differs; `index` counts the messages that could be read, from the oldest. */
 export interface Difference {
   readonly index: number;
-  readonly reason: "missing" | "other id" | "other content";
+  readonly reason: "missing" | "other id" | "other content" | "not all of its source was read";
 }
 
 const pageSize = 100;
 
 /**
- * Compares both sides message by message, ids and content. The copy may hold more behind them: the conversation may
- * have gone on.
+ * Compares both sides message by message: ids and content, and the texts and numbers of the source's bytes. The copy
+ * may hold more behind them: the conversation may have gone on.
  */
 export async function compareSession(
-  source: SourceSession,
+  session: SourceSession,
   target: RedisChatMessageHistory,
 ): Promise<Difference | undefined> {
   let position = 0;
-  for await (const page of source.pages(() => undefined)) {
+  for await (const page of session.pages(() => undefined)) {
     for (let first = 0; first < page.length; first += pageSize) {
       const expected = page.slice(first, first + pageSize);
       const stored = await target.getTranscript({ from: position, limit: expected.length });
-      for (const [offset, message] of expected.entries()) {
-        const reason = difference(message, stored[offset]);
+      for (const [offset, { message, source }] of expected.entries()) {
+        const reason = difference(message, source, stored[offset]);
         if (reason !== undefined) {
           return { index: position + offset, reason };
         }
@@ -123,12 +127,19 @@ export async function compareSession(
   return undefined;
 }
 
-function difference(message: BaseMessage, stored: BaseMessage | undefined): Difference["reason"] | undefined {
+function difference(
+  message: BaseMessage,
+  source: string,
+  stored: BaseMessage | undefined,
+): Difference["reason"] | undefined {
   if (stored === undefined) {
     return "missing";
   }
   if (stored.id !== message.id) {
     return "other id";
   }
-  return digestMessage(stored) === digestMessage(message) ? undefined : "other content";
+  if (digestMessage(stored) !== digestMessage(message)) {
+    return "other content";
+  }
+  return holdsAllOf(source, stored) ? undefined : "not all of its source was read";
 }

@@ -2,7 +2,8 @@ import { open, stat, type FileHandle } from "node:fs/promises";
 import type { BaseMessage } from "@langchain/core/messages";
 import { reviveMessage } from "../../src/codec/decode-record.js";
 import { RecordError } from "../../src/base/errors.js";
-import { isRecord } from "../../src/messages/values.js";
+import type { LegacyMessage } from "../../src/codec/read-legacy-messages.js";
+import { exactValueIn, isRecord, without } from "../../src/messages/values.js";
 import { shortHash } from "../../src/base/ids.js";
 import { UsageError } from "../failure.js";
 import { linesOfFile } from "../lines-of-file.js";
@@ -78,7 +79,7 @@ function sessionOf(sessionId: string, documents: Documents, source: OpenFile): S
     remove: undefined,
     pages: async function* (onSkipped) {
       for (let first = 0; first < documents.count; first += pageSize) {
-        const page: BaseMessage[] = [];
+        const page: LegacyMessage[] = [];
         for (let index = first; index < Math.min(first + pageSize, documents.count); index += 1) {
           const message = await messageAt(documents.place(index), sessionId, source);
           if (typeof message === "string") {
@@ -98,21 +99,22 @@ async function messageAt(
   { offset, length }: Place,
   sessionId: string,
   { file, onRead }: OpenFile,
-): Promise<BaseMessage | string> {
+): Promise<LegacyMessage | string> {
   onRead(length + 1);
   const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, offset);
-  const document = documentIn(buffer.toString("utf8", 0, bytesRead));
-  return typeof document === "string" || document.sessionId !== sessionId
-    ? "the file changed while it was read"
-    : messageOf(document);
+  const source = buffer.toString("utf8", 0, bytesRead);
+  const document = documentIn(source);
+  if (typeof document === "string" || document.sessionId !== sessionId) {
+    return "the file changed while it was read";
+  }
+  const message = messageOf(document);
+  return typeof message === "string" ? message : { message, source };
 }
 
 /** The document in a line, or why there is none. */
 export function documentIn(text: string): Document | string {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
+  const value = exactValueIn(text);
+  if (value === undefined) {
     return "the line is no JSON";
   }
   // JSON.GET with the path $ answers with a list of one document.
@@ -126,9 +128,9 @@ export function documentIn(text: string): Document | string {
 
 /** The message of a document, or why it cannot be read. */
 export function messageOf({ sessionId, timestamp, stored }: Document): BaseMessage | string {
-  const { type, data, message_id: id } = stored;
+  const { message_id: id } = stored;
   try {
-    const message = reviveMessage(structuredClone({ type, data }));
+    const message = reviveMessage(structuredClone(without(stored, "session_id", "timestamp", "message_id")));
     if (message.id === undefined) {
       const own = typeof id === "string" && id !== "" ? id : undefined;
       message._updateId(own ?? `legacy:${shortHash(JSON.stringify([sessionId, timestamp, stored]), 22)}`);

@@ -1,4 +1,4 @@
-import type { BaseMessage } from "@langchain/core/messages";
+import type { LegacyMessage } from "../../src/codec/read-legacy-messages.js";
 
 /** A session that is to be copied. */
 export interface SourceSession {
@@ -8,8 +8,8 @@ export interface SourceSession {
   readonly place: string;
   /** Seconds that it still lives; undefined if it does not expire. */
   readonly ttl: number | undefined;
-  /** Its messages, oldest first, in pages; `onSkipped` is told of what cannot be read. */
-  pages(onSkipped: (skipped: Skipped) => void): AsyncIterable<readonly BaseMessage[]>;
+  /** Its messages with their sources, oldest first, in pages; `onSkipped` is told of what cannot be read. */
+  pages(onSkipped: (skipped: Skipped) => void): AsyncIterable<readonly LegacyMessage[]>;
   /** Removes it if it holds this many messages, and none was added meanwhile; undefined where that cannot be done. */
   readonly remove: ((messages: number) => Promise<boolean>) | undefined;
 }

@@ -20,7 +20,7 @@ import {
   type MessageFields,
 } from "./encode-message.js";
 import { normalizeForeign } from "./foreign-record.js";
-import { fieldsOf, isRecord, valueIn } from "../messages/values.js";
+import { exactValueIn, fieldsOf, isRecord, valueIn } from "../messages/values.js";
 import { tagKey } from "./tagged-values.js";
 import { untagValue } from "./untagged-values.js";
 
@@ -34,8 +34,9 @@ export interface DecodedRecord {
 /**
  * The message of a record, equal to the one that was encoded, as an instance of LangChain's class for its type.
  *
- * Also reads foreign formats: LangChain's `{ type, data }` from JavaScript and Python, and the older `{ type, role,
- * text }`.
+ * Also reads foreign formats: LangChain's `{ type, data }` from JavaScript and Python, its serialized objects, the
+ * older `{ type, role, text }`, and flat `{ type, content }` and `{ role, content }`. A record without content is
+ * corrupt.
  *
  * @throws RecordError with the position given: `corrupt`, or `unsupported_version` for a record of a later format;
  *   EncryptionError `unknown_key` for an encrypted one.
@@ -49,9 +50,9 @@ export function decodeRecord(record: string, position?: number): DecodedRecord {
   if (sealed !== undefined) {
     throw unknownKey(undefined, sealed.header.sealed);
   }
-  const stored = valueIn(record);
+  const stored = exactValueIn(record);
   if (stored === undefined) {
-    throw corrupt("it is not JSON", position);
+    throw corrupt(notJson(record), position);
   }
   return decodeStored(stored, { tagged: record.includes(tagEnd), position });
 }
@@ -199,7 +200,7 @@ function decodeStored(
   stored: unknown,
   { tagged, position }: { tagged: boolean; position: number | undefined },
 ): DecodedRecord {
-  if (!isRecord(stored) || typeof stored["type"] !== "string") {
+  if (!isRecord(stored) || !(typeof stored["type"] === "string" || typeof stored["role"] === "string")) {
     throw corrupt("it has no type", position);
   }
   const own = versionOf(stored, position) !== undefined;
@@ -261,6 +262,12 @@ function untagFields(data: Record<string, unknown>): void {
       writable: true,
     });
   }
+}
+
+/** Why a text is no JSON: Python's json.dumps writes two words that JSON does not have. */
+function notJson(record: string): string {
+  const word = /[[:,]\s*-?(NaN|Infinity)\b/.exec(record)?.[1];
+  return word === undefined ? "it is not JSON" : `it is not JSON, which has no ${word}`;
 }
 
 /** Without a cause: the errors of JSON.parse quote what they read. */

@@ -19,7 +19,7 @@ export interface ReadLegacyOptions {
   readonly client: ListReader;
   /** The list's key: the other package's `sessionId`, verbatim. */
   readonly key: string;
-  /** Throw at the first unreadable element instead of skipping it. @default false */
+  /** Throw at the first unreadable element instead of skipping it. @default true without `onEvent` */
   readonly strict?: boolean;
   /**
    * Receives `record_skipped` for each skipped element: the key as `sessionId`, the index from the oldest as
@@ -32,7 +32,7 @@ const schema = lazy(() =>
   z.strictObject({
     client: objectWith<ListReader>(["lrange"], "an ioredis client"),
     key: z.string("must be a string").check(z.minLength(1, "must be a string that is not empty")),
-    strict: z._default(z.boolean("must be true or false"), false),
+    strict: z.optional(z.boolean("must be true or false")),
     onEvent: z.optional(anyFunction<MemoryEventHandler>()),
   }),
 );
@@ -50,25 +50,37 @@ const pageSize = 100;
  * These packages push the newest message to the front, so the list is read in pages from its end, where indexes are
  * stable. Messages added during the read may be missing; a list trimmed or deleted during the read is returned in part.
  *
- * @throws RecordError with `strict`; StoreError `wrong_type` if the key does not hold a list; ConfigurationError for an
- *   option that cannot be used; other errors of the client as they are.
+ * @throws RecordError `corrupt` with `strict`, so also without `onEvent`; StoreError `wrong_type` if the key does not
+ *   hold a list; ConfigurationError for an option that cannot be used; other errors of the client as they are.
  */
 export async function readLegacyMessages(options: ReadLegacyOptions): Promise<BaseMessage[]> {
   const messages: BaseMessage[] = [];
   for await (const page of legacyPages(options)) {
-    messages.push(...page);
+    messages.push(...page.map(({ message }) => message));
   }
   return messages;
 }
 
+/** A message that was read, and the element that it was read of. */
+export interface LegacyMessage {
+  readonly message: BaseMessage;
+  readonly source: string;
+}
+
 /** {@link readLegacyMessages} as pages of at most 100 messages, for long lists. */
-export async function* legacyPages(options: ReadLegacyOptions): AsyncGenerator<BaseMessage[]> {
+export async function* legacyPages(options: ReadLegacyOptions): AsyncGenerator<LegacyMessage[]> {
   refuseNodeRedis((options as Partial<ReadLegacyOptions> | undefined)?.client);
-  const { client, key, strict, onEvent } = parseOptions("readLegacyMessages", schema(), options);
+  const {
+    client,
+    key,
+    onEvent,
+    strict = onEvent === undefined,
+  } = parseOptions("readLegacyMessages", schema(), options);
   for (let read = 0; ; read += pageSize) {
     const page = await readPage(client, key, read);
-    yield page.reverse().flatMap((element, offset) => {
-      return readElement(element, { position: read + offset, key, strict, onEvent }) ?? [];
+    yield page.reverse().flatMap((source, offset) => {
+      const message = readElement(source, { position: read + offset, key, strict, onEvent });
+      return message === undefined ? [] : { message, source };
     });
     if (page.length < pageSize) {
       return;

@@ -37,6 +37,22 @@ export function valueIn(json: string): unknown {
   }
 }
 
+/**
+ * {@link valueIn} for JSON of other programs: integers that JavaScript would round, such as 64-bit ids, are strings of
+ * their digits.
+ */
+export function exactValueIn(json: string): unknown {
+  const value = valueIn(json);
+  return value === undefined || !/\d{16}/.test(json) ? value : JSON.parse(json.replace(stringOrInteger, exactly));
+}
+
+/** Strings and long integers of valid JSON; the digits of a fraction or exponent are no integer. */
+const stringOrInteger = /"(?:[^"\\]+|\\.)*"|(?<![\w.+-])-?\d{16,}(?![\d.eE])/g;
+
+function exactly(token: string): string {
+  return token.startsWith('"') || String(Number(token)) === token ? token : `"${token}"`;
+}
+
 /** A record without some keys; itself where it has a value under none of them. */
 export function without<T extends Fields>(record: T, ...keys: readonly string[]): T {
   if (keys.every((key) => record[key] === undefined)) {

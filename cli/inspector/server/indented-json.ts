@@ -1,4 +1,4 @@
-import { parsedJson } from "../../parsed-json.js";
+import { valueIn } from "../../../src/messages/values.js";
 
 /** Characters of a text that is laid out; a longer one stays as it is. */
 const longest = 200_000;
@@ -12,7 +12,7 @@ const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"|[[{]\s*[\]}]|[[\]{},:]|\s+/g;
  * written, also those that JavaScript cannot hold.
  */
 export function indentedJson(text: string): string | undefined {
-  if (text.length > longest || !/^\s*[[{]/.test(text) || parsedJson(text) === undefined) {
+  if (text.length > longest || !/^\s*[[{]/.test(text) || valueIn(text) === undefined) {
     return undefined;
   }
   let depth = 0;
