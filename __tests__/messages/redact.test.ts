@@ -1,9 +1,10 @@
 import { runInNewContext } from "node:vm";
 import { Document } from "@langchain/core/documents";
 import fc from "fast-check";
-import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
+import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { copyMessage } from "../../src/codec/copy-message.js";
 import { redact } from "../../src/messages/copies/redact.js";
+import { propertyRuns } from "../support/property-runs.js";
 
 const card = "4111111111111111";
 const clean = redact(/\d{16}/);
@@ -105,6 +106,59 @@ describe("redact, of any arguments and any artifact", () => {
   });
 });
 
+describe("redact, with any pattern, in any place", () => {
+  const marker = "4111-2222";
+  const patterns = fc.oneof(
+    fc.constant(marker),
+    fc.subarray(["g", "y", "i", "m", "s", "u", "d"]).map((flags) => new RegExp("\\d{4}-\\d{4}", flags.join(""))),
+  );
+  const part = fc.constantFrom(
+    "",
+    " ",
+    "a",
+    "A".repeat(80),
+    "\n",
+    ",",
+    "data:",
+    ";base64,",
+    "text/plain",
+    "=",
+    '{"q":"',
+    '"}',
+  );
+  const text = fc.tuple(fc.array(part, { maxLength: 6 }), fc.array(part, { maxLength: 4 })).map(([before, after]) => {
+    return [...before, marker, ...after].join("");
+  });
+  const places: Readonly<Record<string, (said: string) => BaseMessage>> = {
+    text: (said) => new HumanMessage(said),
+    block: (said) =>
+      new HumanMessage({
+        content: [
+          { type: "text", text: "a" },
+          { type: "text", text: said },
+        ],
+      }),
+    field: (said) => new HumanMessage({ content: "a", additional_kwargs: { note: said, name: "n" } }),
+    argument: (said) => answer({ note: said, [said]: 1 }),
+    metadata: (said) => new AIMessage({ content: "a", response_metadata: { said: [{ said }] } }),
+    thought: (said) => new AIMessage({ content: [{ type: "thinking", thinking: said }] as never }),
+    result: (said) => new ToolMessage({ content: said, tool_call_id: "c1" }),
+    artifact: (said) => result({ [said]: [said] }),
+  };
+
+  it("leaves no match", () => {
+    fc.assert(
+      fc.property(patterns, text, text, fc.constantFrom(...Object.keys(places)), (pattern, said, other, place) => {
+        const clean = redact(pattern);
+        for (const each of [said, other]) {
+          expect(JSON.stringify(clean(places[place]!(each)))).not.toContain(marker);
+        }
+      }),
+      { numRuns: propertyRuns(500) },
+    );
+  });
+});
+
 class Receipt {
   constructor(
     readonly text: string,
@@ -162,7 +216,7 @@ describe("redact, in a tool's artifact", () => {
   it("leaves encoded files as they are", () => {
     const artifact = [
       { type: "image", data: card.repeat(4), mimeType: "image/png" },
-      { type: "image_url", image_url: { url: `data:image/png;base64,${card}` } },
+      { type: "image_url", image_url: { url: `data:image/png;base64,${card.repeat(4)}` } },
       { bytes: Buffer.from(card) },
     ];
     const message = result(artifact);

@@ -51,6 +51,8 @@ const argumentKeys: ReadonlySet<string> = new Set(["args", "arguments", "input"]
 const fileTypeKeys = ["mime_type", "mimeType", "media_type", "mediaType"];
 /** Base64 that is too long for a number of a card or a person, as that of any file is. */
 const encoded = /^[\w+/-]{64,}={0,2}$/;
+/** Base64 of a data URL, which has no characters of words in URLs. */
+const encodedUrl = /^[A-Za-z0-9+/]{64,}={0,2}$/;
 
 /** True for a text or map that {@link cleanField} leaves as it is under this name. */
 export function isKept(key: string, value: unknown): boolean {
@@ -73,7 +75,7 @@ export function cleanData(value: unknown, clean: Redaction): unknown {
 function cleanValue(value: unknown, walk: Walk): unknown {
   switch (typeof value) {
     case "string":
-      return isDataUrl(value) ? value : cleanText(value, walk.clean);
+      return isDataUrl(value, walk.clean) ? value : cleanText(value, walk.clean);
     case "number":
     case "bigint":
       return walk.isData ? cleanNumber(value, walk.clean) : value;
@@ -84,8 +86,10 @@ function cleanValue(value: unknown, walk: Walk): unknown {
   }
 }
 
-function isDataUrl(text: string): boolean {
-  return /^data:[^\s,]*;base64,/.test(text);
+/** True for an encoded file whose type, in front, is clean: any text may begin like one. */
+function isDataUrl(text: string, clean: Redaction): boolean {
+  const front = /^data:[^\s,]*;base64,/.exec(text)?.[0];
+  return front !== undefined && encodedUrl.test(text.slice(front.length)) && clean(front) === front;
 }
 
 function cleanNumber(number: number | bigint, clean: Redaction): unknown {

@@ -49,8 +49,9 @@ function cleaner(pattern: string | RegExp | Redaction, mark: string): Redaction 
   if (pattern === "" || !(typeof pattern === "string" || pattern instanceof RegExp)) {
     throw new ConfigurationError("pattern", "redact: the pattern must be a text, a regular expression or a function.");
   }
+  // Everywhere, whatever its flags: a sticky pattern would match at the beginning only.
   const everywhere =
-    typeof pattern === "string" || pattern.global ? pattern : new RegExp(pattern.source, `${pattern.flags}g`);
+    typeof pattern === "string" ? pattern : new RegExp(pattern.source, `${pattern.flags.replace(/[gy]/g, "")}g`);
   return (text) => text.replaceAll(everywhere, () => mark);
 }
 
