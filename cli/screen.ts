@@ -26,10 +26,10 @@ export function widthOf({ isTTY, columns }: Streams["out"]): number | undefined 
   return isTTY === true ? columns || 80 : undefined;
 }
 
-/** Text in lines that fit the stream's terminal. */
+/** Text in lines that fit the stream's terminal, which obeys nothing but `paint`. */
 export function fittingFor(stream: Streams["out"], text: string, { indent, paint }: LineStyle = {}): string {
   const width = widthOf(stream);
-  const lines = text.split("\n");
+  const lines = printable(text, { lines: true }).split("\n");
   const fitting = width === undefined ? lines : lines.flatMap((line) => fittingLines(line, width, indent));
   return (paint === undefined ? fitting : fitting.map(paint)).join("\n");
 }
@@ -87,7 +87,7 @@ export class Screen {
   /** Writes a value as a line of JSON, with `--json` only. */
   async record(value: object): Promise<void> {
     if (this.isJson) {
-      await this.write(`${JSON.stringify(value)}\n`);
+      await this.write(`${printable(JSON.stringify(value))}\n`);
     }
   }
 
@@ -109,8 +109,10 @@ export class Screen {
       );
       return padded.join(" ".repeat(gap)).trimEnd();
     };
-    const titles = this.colours.bold(lineOf(allColumns.map(({ title }) => title)));
-    await this.line([titles, ...allCells.map(lineOf)].join("\n"));
+    await this.line(lineOf(allColumns.map(({ title }) => title)), { paint: this.colours.bold });
+    if (allCells.length > 0) {
+      await this.line(allCells.map(lineOf).join("\n"));
+    }
   }
 
   /** Writes a sentence for the user to standard error. */

@@ -75,10 +75,14 @@ const marks: Readonly<Record<Finding["level"], string>> = {
 async function print(screen: Screen, address: string, findings: readonly Finding[]): Promise<void> {
   const { green, yellow, red, dim, bold } = screen.colours;
   const paint = { ok: green, note: dim, warning: yellow, problem: red };
-  await screen.line(bold(address));
+  await screen.line(address, { paint: bold });
   for (const { level, check, found, advice } of findings) {
     await screen.record({ server: address, level, check, found, advice });
-    await screen.line(`  ${paint[level](marks[level].padEnd(8))}${check.padEnd(12)}${printable(found)}`, { indent });
+    const mark = `  ${marks[level].padEnd(8)}`;
+    await screen.line(`${mark}${check.padEnd(12)}${printable(found)}`, {
+      indent,
+      paint: (line) => (line.startsWith(mark) ? paint[level](mark) + line.slice(mark.length) : line),
+    });
     if (advice !== "") {
       await screen.line(`${" ".repeat(indent)}${printable(advice)}`, { paint: dim });
     }

@@ -8,7 +8,7 @@ import {
   ToolMessage,
 } from "@langchain/core/messages";
 import { unknownKey } from "../store/refusals.js";
-import { parseSealed } from "../sealed/keys/header.js";
+import { parseSealed, sealedVersion } from "../sealed/keys/header.js";
 import { RecordError } from "../base/errors.js";
 import {
   type RecordMeta,
@@ -234,6 +234,9 @@ function versionOf(stored: Record<string, unknown>, position: number | undefined
   const version = isRecord(meta) ? meta["v"] : undefined;
   if (version === undefined || version === recordVersion) {
     return version;
+  }
+  if (version === sealedVersion && "sealed" in stored) {
+    throw corrupt("it names a key by a text that is no id of a key", position);
   }
   if (typeof version !== "number" || !Number.isInteger(version) || version < recordVersion) {
     throw corrupt("its version is not a number that any release wrote", position);

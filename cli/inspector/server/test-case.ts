@@ -2,6 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { isRecord } from "../../../src/messages/values.js";
 import { jsonText } from "../../../src/base/json-text.js";
 import { UsageError } from "../../failure.js";
+import { printable } from "../../printable.js";
 import type { TestCase } from "../model/data.js";
 
 const longestCode = 5_000_000;
@@ -38,7 +39,8 @@ export function testCaseOf(messages: readonly BaseMessage[]): TestCase {
   const names = [...classes].sort().join(", ");
   const head = classes.size === 0 ? [] : [`import { ${names} } from "@langchain/core/messages";`, ""];
   const code = [...head, `export const messages = [`, ...lines, "];", ""].join("\n");
-  return { code, messages: messages.length };
+  // Code that reads as it does: what nobody sees stands in literals only, as escapes.
+  return { code: printable(code, { lines: true }), messages: messages.length };
 }
 
 function fieldsIn(message: BaseMessage, own: readonly string[]): Record<string, unknown> {

@@ -1,4 +1,5 @@
 import { fieldsOf, valueIn } from "../../messages/values.js";
+import { isKeyId } from "./encryption-options.js";
 
 /** Version of the format of sealed records. */
 export const sealedVersion = 2;
@@ -30,7 +31,7 @@ export function parseSealed(record: string): SealedRecord | undefined {
     return undefined;
   }
   const { type, data, sealed, meta } = fieldsOf(valueIn(first)) as Partial<SealedHeader>;
-  const isSealed = typeof type === "string" && typeof sealed === "string" && meta?.v === sealedVersion;
+  const isSealed = typeof type === "string" && isKeyId(sealed) && meta?.v === sealedVersion;
   return isSealed && typeof data?.id === "string"
     ? { header: { type, data: { id: data.id }, sealed, meta }, text: record.slice(end + 1) }
     : undefined;

@@ -1,6 +1,6 @@
 import * as crypto from "node:crypto";
 import { BoundedMap } from "../../base/bounded-map.js";
-import { ConfigurationError, EncryptionError, MemoryError } from "../../base/errors.js";
+import { ConfigurationError, EncryptionError, MemoryError, RecordError } from "../../base/errors.js";
 import {
   isKey,
   isKeyId,
@@ -85,10 +85,13 @@ export class KeyRing {
   /**
    * The key of a session, which is asked for where it is not at hand.
    *
-   * @throws EncryptionError `unknown_key`, `retryable` where the source failed; ConfigurationError for a key that is
-   *   none.
+   * @throws EncryptionError `unknown_key`, `retryable` where the source failed; RecordError `corrupt` for an id that is
+   *   none; ConfigurationError for a key that is none.
    */
   async load(id: string, sessionId: string): Promise<SessionKey> {
+    if (!isKeyId(id)) {
+      throw new RecordError("encryption: the data names a key by a text that is no id of a key.", { code: "corrupt" });
+    }
     if (!this.#masters.has(id)) {
       const loading = this.#loading.get(id) ?? this.#ask(id, sessionId).finally(() => this.#loading.delete(id));
       this.#loading.set(id, loading);
