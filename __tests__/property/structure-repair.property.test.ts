@@ -30,7 +30,7 @@ const anyOptions: fc.Arbitrary<RepairOptions> = fc.record(
     emptyMessages: fc.constantFrom("fill", "drop"),
     systemMessages: fc.constantFrom("move", "drop"),
     leadingMessages: fc.constantFrom("fill", "drop"),
-    trailingMessages: fc.constantFrom("keep", "drop"),
+    trailingMessages: fc.constantFrom("keep", "drop", "fill"),
     unknownRoles: fc.constantFrom("user", "drop"),
   },
   { requiredKeys: ["profile"] },
@@ -38,7 +38,7 @@ const anyOptions: fc.Arbitrary<RepairOptions> = fc.record(
 
 /** Errors that a repair leaves to the application: nothing to answer, and the model's own message at the end. */
 function leftOver(messages: readonly BaseMessage[], options: RepairOptions): string[] {
-  const mayStay = options.trailingMessages === "drop" ? ["S01"] : ["S01", "S05"];
+  const mayStay = { keep: ["S01", "S05"], drop: ["S01"], fill: ["S01"] }[options.trailingMessages ?? "keep"];
   return validateConversation(messages, options)
     .filter(({ severity, rule }) => severity === "error" && !mayStay.includes(rule))
     .map(({ rule, index, message }) => `${rule}@${index} ${message}`);

@@ -91,9 +91,9 @@ describe("summarizing by count", () => {
     async (summaryRole) => {
       const model = writer();
       const reducer = reducerOf(model, { targetCount: 1, thresholdCount: 0, summaryRole });
-      const once = await reducer.invoke(talk.slice(0, 4));
+      const once = (await reducer.reduce(talk.slice(0, 4)))!;
       expect(once[0]!.getType()).toBe(summaryRole);
-      const twice = await reducer.invoke([...once, ...talk.slice(4)]);
+      const twice = (await reducer.reduce([...once, ...talk.slice(4)]))!;
       expect(told(model, 1)).toContain("<summary_so_far>\nThey spoke.\n</summary_so_far>");
       expect(twice.filter((message) => summaryMarkOf(message) !== undefined)).toHaveLength(1);
     },

@@ -1,9 +1,10 @@
+import { type BaseMessage, ChatMessage } from "@langchain/core/messages";
 import { ChatPromptTemplate, MessagesPlaceholder } from "@langchain/core/prompts";
 import { ChatOpenAI } from "@langchain/openai";
 import { StructureError } from "../../src/base/errors.js";
 import { conversationGuard } from "../../src/reducers/conversation-guard.js";
 import { startOpenAIServer } from "../../testing/openai-server.js";
-import { ai, aiCalls, human, tool } from "../support/messages.js";
+import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 import { sketch } from "../support/sketch-message.js";
 
 const broken = [human("q"), tool("a"), aiCalls("b"), human("q")];
@@ -58,6 +59,43 @@ describe("conversationGuard", () => {
     expect((await dropping.invoke([human("q"), ai("a")])).map(sketch)).toEqual(["human: q"]);
   });
 
+  it("repairs for a model unless it is told otherwise", async () => {
+    const open = [human("q"), aiCalls("b")];
+    expect((await conversationGuard().invoke(open)).map(sketch)).toEqual([
+      ...open.map(sketch),
+      "tool(b): No result: the call was interrupted, and whether it had an effect is unknown.",
+    ]);
+    await expect(conversationGuard().invoke([human("q"), ai("a")])).rejects.toThrow("S05");
+    expect(await conversationGuard({ purpose: "history" }).invoke([...open, human("q"), ai("a")])).toHaveLength(5);
+  });
+
+  it.each(["langchain", "openai", "anthropic", "google-genai"] as const)(
+    "lets leadingMessages act where it is given, for %s",
+    async (profile) => {
+      const greeted = [ai("Hello!"), human("q")];
+      const drop = { profile, leadingMessages: "drop" } as const;
+      expect(await conversationGuard(drop).invoke(greeted)).toEqual(greeted.slice(1));
+      const filled = await conversationGuard({ profile, leadingMessages: "fill" }).invoke(greeted);
+      expect(filled.map((message) => message.getType())).toEqual(["human", "ai", "human"]);
+      await expect(conversationGuard({ ...drop, mode: "throw" }).invoke(greeted)).rejects.toThrow("S02");
+    },
+  );
+
+  it("leaves a greeting where the profile accepts it and nothing is said of leading messages", async () => {
+    const greeted = [ai("Hello!"), human("q")];
+    expect(await conversationGuard({ profile: "openai" }).invoke(greeted)).toEqual(greeted);
+  });
+
+  it("puts a message of the user behind an answer, a system message or an unknown role where it may fill", async () => {
+    const guard = conversationGuard({ trailingMessages: "fill" });
+    const typesOf = async (messages: BaseMessage[]) => (await guard.invoke(messages)).map((each) => each.getType());
+    expect(await typesOf([human("q"), ai("a")])).toEqual(["human", "ai", "human"]);
+    expect(await typesOf([system("s")])).toEqual(["system", "human"]);
+    expect(await typesOf([human("q"), new ChatMessage({ content: "x", role: "critic" })])).toHaveLength(3);
+    expect(await typesOf([human("q")])).toEqual(["human"]);
+    expect(await typesOf([tool("a")])).toEqual(["human"]);
+  });
+
   it("reports nothing if nothing is wrong", async () => {
     const loud = () => {
       throw new Error("told without a reason");
@@ -110,7 +148,6 @@ describe("conversationGuard", () => {
   });
 
   it.each<[string, object]>([
-    ["mode", {}],
     ["mode", { mode: "fix" }],
     ["profile", { mode: "throw", profile: "nobody" }],
     ["purpose", { mode: "throw", purpose: "fun" }],

@@ -1,3 +1,4 @@
+import type { CallbackManagerForChainRun } from "@langchain/core/callbacks/manager";
 import type { BaseMessage } from "@langchain/core/messages";
 import { Runnable, type RunnableConfig } from "@langchain/core/runnables";
 import * as z from "zod/mini";
@@ -5,6 +6,7 @@ import { keepLastCharacters } from "../base/graphemes.js";
 import { type Round, splitRounds } from "../messages/rounds.js";
 import { fieldsOf, without } from "../messages/values.js";
 import { ConfigurationError } from "../base/errors.js";
+import { loadedOnce } from "../base/loaded-once.js";
 import {
   anyText,
   lazy,
@@ -15,11 +17,14 @@ import {
   withoutUndefined,
 } from "../base/options.js";
 import { messagesOf, type ReducerInput } from "../reducers/chat-history-reducer.js";
+import type { TrimmerRun } from "../reducers/for-model.js";
 import { readRunNames, sessionIdOf } from "../session/identity.js";
 import type { SessionAccess } from "../store/lists.js";
 import { fitJson, fitMessages, fitText } from "./fit-rounds.js";
 import { linesOf } from "./round-format.js";
 import { trimToRounds } from "./trim-rounds.js";
+
+const modelDoor = loadedOnce(() => import("../reducers/for-model.js"));
 
 /** Notice in front of a truncated text; 62 characters with the trailing space. */
 export const defaultTruncationNotice = "Notice: Chat history truncated due to maximum context window. ";
@@ -183,19 +188,20 @@ export class ChatMemoryModule<F extends RoundFormat = "text"> extends Runnable<u
     const isNamed = isTrimmer || history !== undefined || options.sessionId !== undefined;
     const { owner: identity } = readRunNames(configurable, "ChatMemoryModule", { namesSession: isNamed });
     const run = { named: configurable["sessionId"] ?? configurable["thread_id"], identity };
-    const work = async (given: unknown): Promise<Retrieved<F>> =>
-      isTrimmer ? this.#trim(given as ReducerInput, options) : this.#retrieve(options as RetrieveOptions<F>, run);
+    const work = (given: unknown, _: unknown, runManager?: CallbackManagerForChainRun): Promise<Retrieved<F>> =>
+      isTrimmer
+        ? this.#trim(given as ReducerInput, options, { config, runManager })
+        : this.#retrieve(options as RetrieveOptions<F>, run);
     return this._callWithConfig(work, input, config);
   }
 
-  #trim(input: ReducerInput, options: RetrieveOptions): Retrieved<F> {
+  async #trim(input: ReducerInput, options: RetrieveOptions, run: TrimmerRun): Promise<Retrieved<F>> {
     const settings = this.#settingsFor(parseOptions("retrieve", retrieveSchema(), options));
-    const messages = messagesOf(input);
-    const trimmed =
-      settings.format === "messages"
-        ? trimToRounds(messages, settings)
-        : render(splitRounds(messages).slice(-settings.nRounds), settings);
-    return trimmed as Retrieved<F>;
+    if (settings.format !== "messages") {
+      return render(splitRounds(messagesOf(input)).slice(-settings.nRounds), settings) as Retrieved<F>;
+    }
+    const { forModel } = await modelDoor();
+    return (await forModel(input, run, (messages) => trimToRounds(messages, settings))) as Retrieved<F>;
   }
 
   #source(sessionId: string | undefined, { named, identity }: Run): RoundSource {

@@ -25,7 +25,10 @@ export function trimToRounds(
 
 /** The cut in front of the first message that is shown, with what stands before it in its step or round unshown. */
 function cutInto(list: readonly BaseMessage[], rounds: readonly Round[], first: BaseMessage | undefined): number {
-  const at = first === undefined ? 0 : rounds.findIndex(({ messages }) => messages.includes(first));
+  let at = first === undefined ? 0 : rounds.findIndex(({ messages }) => messages.includes(first));
+  while (at > 0 && rounds[at - 1]!.messages.every((message) => textOf(message) === "")) {
+    at -= 1;
+  }
   const start = list.length - rounds.slice(at).reduce((sum, { messages }) => sum + messages.length, 0);
   const boundaries = findBoundaries(list);
   let from = first === undefined ? start : list.indexOf(first, start);

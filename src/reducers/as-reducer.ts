@@ -4,6 +4,9 @@ import { toMessage } from "../messages/values.js";
 import { ConfigurationError } from "../base/errors.js";
 import { ChatHistoryReducer } from "./chat-history-reducer.js";
 
+/** Field of `configurable` by which a Runnable is told that its result is stored and goes to no model. */
+export const storedField = "__lcmem_stored";
+
 /** Anything with an `invoke` from messages to messages: `trimMessages(options)`, a RunnableLambda, a chain. */
 export interface MessagesRunnable {
   /** The messages that stay; null where there is nothing to do. */
@@ -33,7 +36,10 @@ export function asReducer(like: ReducerLike): ChatHistoryReducer {
     return new ForeignReducer(like, like.name);
   }
   if (typeof (like as MessagesRunnable | undefined)?.invoke === "function") {
-    return new ForeignReducer((messages, config) => like.invoke(messages, config));
+    return new ForeignReducer((messages, config) => {
+      const configurable = { ...config?.configurable, [storedField]: true };
+      return like.invoke(messages, { ...config, configurable });
+    });
   }
   throw new ConfigurationError(
     "reducer",

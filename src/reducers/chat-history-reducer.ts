@@ -3,11 +3,15 @@ import type { BaseMessage, BaseMessageLike } from "@langchain/core/messages";
 import type { BasePromptValueInterface } from "@langchain/core/prompt_values";
 import { patchConfig, Runnable, type RunnableConfig } from "@langchain/core/runnables";
 import { ConfigurationError } from "../base/errors.js";
+import { loadedOnce } from "../base/loaded-once.js";
 import { toMessage } from "../messages/values.js";
 import type { PrefixParts } from "../structure/ledger/walk-ledger.js";
 import type { ViewLimit } from "../store/session-writes.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 import { reduced, removedMessages, unchanged, viewSize, type ReductionOutcome } from "./reduction-outcome.js";
+
+/** Loaded when first needed: a history reduces without it. */
+const modelDoor = loadedOnce(() => import("./for-model.js"));
 
 /** The input of a reducer: messages (or what LangChain converts to messages), a prompt value, or `{ messages }`. */
 export type ReducerInput =
@@ -148,7 +152,12 @@ export abstract class ChatHistoryReducer extends Runnable<ReducerInput, BaseMess
     }
   }
 
-  /** Returns the reduced messages, or the input's own if there is nothing to do, always in a fresh array. */
+  /**
+   * Returns the reduced messages, or the input's own if there is nothing to do, always in a fresh array, for a model:
+   * what breaks a rule of LangChain's guide is repaired, and reported as the custom event `repaired` of the run. They
+   * begin with system messages and a user message, and those of a prompt end with one or a tool result; a list may end
+   * with an answer, because its question may come behind it. `reduce` repairs nothing.
+   */
   override async invoke(input: ReducerInput, options?: Partial<RunnableConfig>): Promise<BaseMessage[]> {
     return this._callWithConfig(this.#run, input, options);
   }
@@ -158,9 +167,11 @@ export abstract class ChatHistoryReducer extends Runnable<ReducerInput, BaseMess
     config?: Partial<RunnableConfig>,
     runManager?: CallbackManagerForChainRun,
   ): Promise<BaseMessage[]> => {
-    const messages = messagesOf(input);
-    const reduced = await this.reduce(messages, patchConfig(config, { callbacks: runManager?.getChild() }));
-    return [...(reduced ?? messages)];
+    const { forModel } = await modelDoor();
+    const child = patchConfig(config, { callbacks: runManager?.getChild() });
+    return forModel(input, { config, runManager }, async (messages) => {
+      return (await this.reduce(messages, child)) ?? messages;
+    });
   };
 }
 
@@ -173,8 +184,8 @@ export function messagesOf(input: ReducerInput): BaseMessage[] {
   if (Array.isArray(input)) {
     return input.map((like, index) => toMessage(like, { option: "input", list: "Reducer input", index }));
   }
-  if (typeof (input as Partial<BasePromptValueInterface> | undefined)?.toChatMessages === "function") {
-    return [...(input as BasePromptValueInterface).toChatMessages()];
+  if (isPrompt(input)) {
+    return [...input.toChatMessages()];
   }
   const messages = (input as { messages?: unknown } | null | undefined)?.messages;
   if (Array.isArray(messages)) {
@@ -184,4 +195,9 @@ export function messagesOf(input: ReducerInput): BaseMessage[] {
     "input",
     'Reducer input must be an array of messages, a prompt value, or an object with "messages".',
   );
+}
+
+/** True for what a prompt template makes. */
+export function isPrompt(input: ReducerInput): input is BasePromptValueInterface {
+  return typeof (input as Partial<BasePromptValueInterface> | undefined)?.toChatMessages === "function";
 }

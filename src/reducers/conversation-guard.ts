@@ -12,7 +12,12 @@ import { anyFunction, lazy, parseOptions, type SchemaOutput } from "../base/opti
 import { messagesOf, type ReducerInput } from "./chat-history-reducer.js";
 
 /** Options of {@link conversationGuard}. */
-export interface ConversationGuardOptions extends Omit<RepairOptions, "profile" | "model"> {
+export interface ConversationGuardOptions extends Omit<RepairOptions, "profile" | "model" | "purpose"> {
+  /**
+   * Purpose of the messages. A `model-input` ends with a user message or a tool result, and has no open call; a
+   * `history` may end with an AI message, or with calls that the runtime will still answer. @default "model-input"
+   */
+  readonly purpose?: RepairOptions["purpose"];
   /**
    * The profile whose rules hold; `"auto"`: that of `model`, which is then the model that is called, and where it is
    * not given or not known the neutral one. @default "auto" with a model that is called, else "langchain"
@@ -25,9 +30,9 @@ export interface ConversationGuardOptions extends Omit<RepairOptions, "profile" 
   readonly model?: unknown;
   /**
    * `throw` refuses messages with errors; `repair` returns the repaired messages, and refuses those that cannot be
-   * repaired; `report` returns all messages unchanged and only calls `onIssues`.
+   * repaired; `report` returns all messages unchanged and only calls `onIssues`. @default "repair"
    */
-  readonly mode: "throw" | "repair" | "report";
+  readonly mode?: "throw" | "repair" | "report";
   /** Called with all issues, warnings included, before anything is done about them; not called if there are none. */
   readonly onIssues?: (issues: readonly StructureIssue[]) => void;
   /** Called with the changes of a repair; not called if there are none. */
@@ -36,10 +41,11 @@ export interface ConversationGuardOptions extends Omit<RepairOptions, "profile" 
 
 const guardOptions = lazy(() =>
   z.strictObject({
-    mode: z.enum(["throw", "repair", "report"], 'must be "throw", "repair" or "report"'),
+    mode: z._default(z.enum(["throw", "repair", "report"], 'must be "throw", "repair" or "report"'), "repair"),
     onIssues: z.optional(anyFunction<(issues: readonly StructureIssue[]) => void>()),
     onRepairs: z.optional(anyFunction<(repairs: readonly StructureRepair[]) => void>()),
     ...repairFields(),
+    purpose: z._default(repairFields().purpose, "model-input"),
     // Its form is checked by resolveProfileChoice.
     profile: z.optional(z.custom<ConversationGuardOptions["profile"]>()),
     storesReasoning: z.optional(z.boolean("must be true or false")),
@@ -49,7 +55,7 @@ const guardOptions = lazy(() =>
 
 /**
  * Creates a Runnable that validates or repairs the structure of messages in front of a model. Never mutates its input:
- * a repair returns new messages. Directly before a model, set `purpose: "model-input"`.
+ * a repair returns new messages.
  *
  * @throws ConfigurationError naming the option. `invoke` throws StructureError.
  * @example
@@ -58,13 +64,15 @@ const guardOptions = lazy(() =>
  * import { conversationGuard } from "langchain-redis-memory/structure";
  *
  * const prompt = ChatPromptTemplate.fromMessages([["system", "Be brief."], ["placeholder", "{history}"]]);
- * const guard = conversationGuard({ mode: "repair", profile: "anthropic", purpose: "model-input" });
+ * const guard = conversationGuard({ profile: "anthropic" });
  * export const chainWith = (model: BaseChatModel) => prompt.pipe(guard).pipe(model);
  */
-export function conversationGuard(options: ConversationGuardOptions): Runnable<ReducerInput, BaseMessage[]> {
+export function conversationGuard(options: ConversationGuardOptions = {}): Runnable<ReducerInput, BaseMessage[]> {
   const { mode, onIssues, onRepairs, profile, model, ...fields } = parseOptions(owner, guardOptions(), options);
-  const request = { profile, model, choices: fields as Omit<RepairOptions, "profile" | "model"> };
-  return new ConversationGuard({ mode, onIssues, onRepairs, planFor: plannerOf(request) });
+  // A default of the schema is no choice: a given `leadingMessages` says more.
+  const { leadingMessages } = options;
+  const choices = { ...fields, leadingMessages } as Omit<RepairOptions, "profile" | "model">;
+  return new ConversationGuard({ mode, onIssues, onRepairs, planFor: plannerOf({ profile, model, choices }) });
 }
 
 const owner = "conversationGuard";

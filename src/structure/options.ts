@@ -69,14 +69,15 @@ export interface RepairChoices {
   readonly systemMessages: "move" | "drop";
   /**
    * Messages before the first user message: `fill` puts a placeholder user message before them, `drop` removes them.
-   * @default "fill"
+   * Rule S02 is an error where this is given, in every profile. @default "fill", where the profile asks for it
    */
   readonly leadingMessages: "fill" | "drop";
   /**
    * AI messages at the end of a `model-input`: `drop` removes them; `keep` leaves them, and rule S05 violated, because
-   * only the application knows the next user message. @default "keep"
+   * only the application knows the next user message; `fill` puts a placeholder user message behind them, also where
+   * nothing but system messages is left. @default "keep"
    */
-  readonly trailingMessages: "keep" | "drop";
+  readonly trailingMessages: "keep" | "drop" | "fill";
   /**
    * A message whose role the provider does not know: `user` turns it into a user message, `drop` removes it.
    * @default "user"
@@ -96,7 +97,7 @@ const choiceFields = lazy(() => ({
   emptyMessages: z._default(z.enum(["drop", "fill"], 'must be "drop" or "fill"'), "drop"),
   systemMessages: z._default(z.enum(["move", "drop"], 'must be "move" or "drop"'), "move"),
   leadingMessages: z._default(z.enum(["fill", "drop"], 'must be "fill" or "drop"'), "fill"),
-  trailingMessages: z._default(z.enum(["keep", "drop"], 'must be "keep" or "drop"'), "keep"),
+  trailingMessages: z._default(z.enum(["keep", "drop", "fill"], 'must be "keep", "drop" or "fill"'), "keep"),
   unknownRoles: z._default(z.enum(["user", "drop"], 'must be "user" or "drop"'), "user"),
 }));
 
@@ -115,9 +116,11 @@ export interface RepairPlan {
 export function resolveRepairOptions(owner: string, options: RepairOptions): RepairPlan {
   const parsed = parseOptions(owner, repairOptions(), options);
   const { profile, purpose, hasTools, storesReasoning, model, system, tools, ...choices } = parsed;
+  const named = resolveProfile(owner, profile as BuiltInProfile);
+  const held = options.leadingMessages === undefined ? named : beginningWithUser(named);
   return {
     criteria: {
-      profile: profileOfModel(resolveProfile(owner, profile as BuiltInProfile), { model }),
+      profile: profileOfModel(held, { model }),
       purpose,
       hasTools: hasTools ?? (tools && tools.length > 0),
       storesReasoning,
@@ -126,4 +129,9 @@ export function resolveRepairOptions(owner: string, options: RepairOptions): Rep
     },
     choices,
   };
+}
+
+/** The profile with rule S02 in its plain form. */
+function beginningWithUser(profile: StructureProfile): StructureProfile {
+  return { ...profile, firstMessage: "user", rules: { ...profile.rules, S02: "error" } };
 }

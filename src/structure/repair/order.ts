@@ -2,10 +2,11 @@ import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { callsOf } from "../../messages/calls.js";
 import { mergeMessages } from "../../messages/copies/merge-messages.js";
 import { speakerOf } from "../../messages/roles.js";
-import { mayBeFirst } from "../rules/find-issues.js";
+import { mayBeFirst, mayBeLast } from "../rules/find-issues.js";
 import { mustHold, synthesizedKey, type Entry, type RepairSession } from "./session.js";
 
 const missingQuestion = "(The conversation begins with the assistant.)";
+const missingRequest = "(Please go on.)";
 const missingAnswer = "(no answer to the tool results)";
 
 /** Moves system messages to the front (S03) and merges them into one (S04), if the profile asks for it. */
@@ -170,13 +171,14 @@ function addAnswers(entries: readonly Entry[], session: RepairSession): readonly
 
 function repairEnd(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
   const { profile, purpose } = session.criteria;
-  if (!mustHold(session, "S05") || purpose !== "model-input" || session.choices.trailingMessages === "keep") {
+  const { trailingMessages } = session.choices;
+  if (!mustHold(session, "S05") || purpose !== "model-input" || trailingMessages === "keep") {
     return entries;
   }
-  const isPrefix = ({ message }: Entry) =>
-    profile.markedPrefix === "accepted" && message.additional_kwargs["prefix"] === true;
-  const isTrailing = (entry: Entry) =>
-    speakerOf(entry.message) === "assistant" && callsOf(entry.message).length === 0 && !isPrefix(entry);
+  const isTrailing = ({ message }: Entry) => callsOf(message).length === 0 && !mayBeLast(message, profile);
+  if (trailingMessages === "fill") {
+    return entries.every(isSystem) || isTrailing(entries.at(-1)!) ? withRequest(entries, session) : entries;
+  }
   const end = entries.findLastIndex((entry) => !isTrailing(entry)) + 1;
   for (const index of entries.slice(end).flatMap(indexesOf)) {
     session.repairs.push({
@@ -187,6 +189,19 @@ function repairEnd(entries: readonly Entry[], session: RepairSession): readonly 
     });
   }
   return entries.slice(0, end);
+}
+
+/** With a placeholder message of the user at the end. */
+function withRequest(entries: readonly Entry[], { repairs }: RepairSession): readonly Entry[] {
+  const index = entries.at(-1)?.index ?? 0;
+  const message = "Added a placeholder message of the user behind the last message.";
+  repairs.push({ rule: entries.every(isSystem) ? "S01" : "S05", index, action: "added", message });
+  const request = new HumanMessage({
+    content: missingRequest,
+    id: "synthesized-last",
+    additional_kwargs: { [synthesizedKey]: true },
+  });
+  return [...entries, { message: request, index }];
 }
 
 /** True for a system message. */

@@ -9,7 +9,7 @@ import {
   mayCall,
   showId,
 } from "../../messages/calls.js";
-import { speakerOf } from "../../messages/roles.js";
+import { roleNameOf, speakerOf } from "../../messages/roles.js";
 import { sourceOf } from "../../messages/sources.js";
 import { fieldsOf } from "../../messages/values.js";
 import {
@@ -324,19 +324,24 @@ function checkNeighbours({ speakers }: StructureContext, report: ReportFinding):
   });
 }
 
-function checkEnd({ messages, speakers, purpose, links, profile }: StructureContext, report: ReportFinding): void {
-  const last = speakers.length - 1;
-  if (purpose !== "model-input" || speakers[last] !== "assistant" || links.callsAt.has(last)) {
-    return;
-  }
-  const isPrefix = (messages[last]!.additional_kwargs as Record<string, unknown>)?.["prefix"] === true;
-  if (!(isPrefix && profile.markedPrefix === "accepted")) {
+function checkEnd({ messages, purpose, links, profile }: StructureContext, report: ReportFinding): void {
+  const last = messages.length - 1;
+  if (purpose === "model-input" && last >= 0 && !links.callsAt.has(last) && !mayBeLast(messages[last]!, profile)) {
     report({
       rule: "S05",
       index: last,
-      message: "The last message is the model's own; a message of the user or a tool result must come last.",
+      message: "The last message is no message of the user and no tool result, which must come last.",
     });
   }
+}
+
+/** True if the profile lets a request end with the message. A system message is a matter of rules S01 and S03. */
+export function mayBeLast(message: BaseMessage, { markedPrefix }: StructureProfile): boolean {
+  const speaker = speakerOf(message);
+  const isPrefix = () => fieldsOf(message.additional_kwargs)["prefix"] === true;
+  return speaker === "assistant"
+    ? markedPrefix === "accepted" && isPrefix()
+    : speaker !== "other" || roleNameOf(message) === "function";
 }
 
 /** Checks calls and results: rules S07 to S13, S28 and S30. */
