@@ -1,10 +1,10 @@
 import { StoreError } from "../src/base/errors.js";
 import { ThreadStore } from "../src/checkpoint/thread-store.js";
+import { namedKey } from "../src/redis/data-parts.js";
 import { threadKeys } from "../src/redis/keys.js";
 import { escapeGlob } from "../src/redis/scan-keys.js";
 import { wireOf } from "../src/redis-store/redis-session-store.js";
 import { sealedParts } from "../src/sealed/loaded-store.js";
-import { decodeSessionId } from "../src/store/session-ref.js";
 import { scanKeys } from "./find-keys.js";
 import type { Server } from "./server.js";
 
@@ -24,14 +24,12 @@ export interface FoundThread {
 export async function* threadIds({ client, keyPrefix }: Server, signal: AbortSignal): AsyncGenerator<string[]> {
   const start = `${keyPrefix}:{`;
   for await (const keys of scanKeys(client, { match: `${escapeGlob(start)}*}:[ico]*`, signal })) {
-    yield keys.flatMap((key) => {
-      const encoded = /^([^{}:]*)\}:(?:items|checkpoints|order)$/.exec(key.slice(start.length))?.[1];
-      return decodeSessionId(encoded ?? "") ?? [];
-    });
+    const named = keys.map((key) => namedKey(key.slice(start.length)));
+    yield named.flatMap((key) => (key?.kind === "thread" ? key.id : []));
   }
 }
 
-/** The figures of a thread at one moment; undefined where none of its keys exists. */
+/** The figures of a thread at one moment; undefined for none, or one that was erased. */
 export async function describeThread(
   { client, keyPrefix }: Server,
   threadId: string,
@@ -43,17 +41,17 @@ export async function describeThread(
     .pttl(keys.checkpoints)
     .llen(keys.items)
     .zcard(keys.order)
-    .hmget(keys.checkpoints, "base", "next", "count")
+    .hmget(keys.checkpoints, "base", "next", "count", "erased")
     .exec();
   const failure = replies?.find(([error]) => error !== null && !/^WRONGTYPE/.test(error.message))?.[0];
   if (failure) {
     throw failure;
   }
   const [exist, left, items, members, fields] = (replies ?? []).map(([error, reply]) => (error ? undefined : reply));
-  if (exist === 0) {
+  const [base, next, count, erased] = ((fields ?? []) as (string | null)[]).map((text) => Number(text ?? NaN));
+  if (exist === 0 || erased! > 0) {
     return undefined;
   }
-  const [base, next, count] = ((fields ?? []) as (string | null)[]).map((text) => Number(text ?? NaN));
   const isWhole = items === next! - base! && members === count;
   return {
     threadId,

@@ -13,18 +13,34 @@ describe("The thread of a session", () => {
   const at = (threadId: string) => ({ configurable: { thread_id: threadId } });
   const begin = async (threadId: string, owner?: string) => {
     await memory.history(threadId, owner === undefined ? {} : { owner }).addMessages([new HumanMessage("Hi.")]);
-    await saver.put(at(threadId), { ...emptyCheckpoint(), id: uuid6(1) }, { source: "loop", step: 1, parents: {} }, {});
+    await put(threadId);
+  };
+  const put = (threadId: string, owner?: string) => {
+    const config = { configurable: { thread_id: threadId, ...(owner !== undefined && { owner }) } };
+    return saver.put(config, { ...emptyCheckpoint(), id: uuid6(1) }, { source: "loop", step: 1, parents: {} }, {});
   };
 
-  it("goes with the session that is deleted, and stays where only messages are cleared", async () => {
+  it("goes with the session that is cleared, and may begin again", async () => {
     await begin("a");
-    await begin("a2");
     await memory.history("a").clear();
+    expect(await client.keys(`${keyPrefix}:{a}:*`)).toEqual([]);
+    await begin("a");
     expect(await saver.getTuple(at("a"))).toBeDefined();
-    await memory.sessions.delete("a");
-    expect(await saver.getTuple(at("a"))).toBeUndefined();
-    expect(await client.keys(`${keyPrefix}:{a}:*`)).toEqual([`${keyPrefix}:{a}:state`]);
-    expect(await saver.getTuple(at("a2"))).toBeDefined();
+  });
+
+  it("goes with the session that is deleted, and does not begin again while its tombstone stays", async () => {
+    await begin("b");
+    await begin("b2");
+    await memory.sessions.delete("b");
+    expect(await saver.getTuple(at("b"))).toBeUndefined();
+    const tombstones = ["checkpoints", "run", "run:steers", "state"].map((part) => `${keyPrefix}:{b}:${part}`);
+    expect((await client.keys(`${keyPrefix}:{b}:*`)).sort()).toEqual(tombstones);
+    await expect(put("b")).rejects.toMatchObject({ code: "erased" });
+    await saver.deleteThread("b");
+    await expect(put("b")).rejects.toMatchObject({ code: "erased" });
+    await expect(saver.copyThread("b2", "b")).rejects.toMatchObject({ code: "erased" });
+    expect(await saver.copyThread("b", "b3")).toBe(false);
+    expect(await saver.getTuple(at("b2"))).toBeDefined();
   });
 
   it("goes with the owner that is erased, and others' threads stay", async () => {
@@ -35,5 +51,43 @@ describe("The thread of a session", () => {
     expect(await saver.getTuple(at("ann-1"))).toBeUndefined();
     expect(await saver.getTuple(at("ann-2"))).toBeUndefined();
     expect(await saver.getTuple(at("bob-1"))).toBeDefined();
+  });
+
+  it("that has no session goes with the owner that it, its source or the session of its source names", async () => {
+    await put("alone", "cid");
+    await saver.copyThread("alone", "copied");
+    await begin("of-session", "cid");
+    await saver.copyThread("of-session", "copied too");
+    await put("nobody's");
+    await put("dan's", "dan");
+    expect(await memory.sessions.deleteOwner("cid")).toBe(4);
+    const left = ["alone", "copied", "of-session", "copied too", "nobody's", "dan's"].map(async (id) => [
+      id,
+      (await saver.getTuple(at(id))) !== undefined,
+    ]);
+    expect((await Promise.all(left)).filter(([, isLeft]) => isLeft)).toEqual([
+      ["nobody's", true],
+      ["dan's", true],
+    ]);
+  });
+
+  it("that names nobody, or another owner, stays where a named owner deletes a session that is not there", async () => {
+    await put("n");
+    await put("e", "eve");
+    expect(await memory.sessions.delete("n", { owner: "mallory" })).toBe(false);
+    await expect(memory.sessions.delete("e", { owner: "mallory" })).rejects.toMatchObject({ code: "other_owner" });
+    await put("e", "eve");
+    expect(await memory.sessions.delete("e", { owner: "eve" })).toBe(true);
+    expect(await memory.sessions.delete("n")).toBe(true);
+    expect(await saver.getTuple(at("e"))).toBeUndefined();
+  });
+
+  it("of another owner than the session's is not taken with it", async () => {
+    await memory.history("mixed", { owner: "fay" }).addMessages([new HumanMessage("Hi.")]);
+    await put("mixed", "gil");
+    await memory.sessions.deleteOwner("fay");
+    expect(await saver.getTuple(at("mixed"))).toBeDefined();
+    await memory.sessions.deleteOwner("gil");
+    expect(await saver.getTuple(at("mixed"))).toBeUndefined();
   });
 });

@@ -277,12 +277,13 @@ describe("a run", () => {
     await reader.next();
     await first(runs[1]!.join("s"), 1);
     await memories[1].sessions.delete("s");
-    expect(await client.exists(`${keyPrefix}:{s}:run`)).toBe(0);
+    const tombstone = [[expect.any(String), ["x", ""]]];
+    expect(await client.xrange(`${keyPrefix}:{s}:run`, "-", "+")).toEqual(tombstone);
     say("b");
     await reader.next();
     expect((await reader.next()).value).toEqual({ state: "failed", error: "erased" });
     await expect(all(run)).rejects.toMatchObject({ code: "erased" });
-    expect(await client.exists(`${keyPrefix}:{s}:run`)).toBe(0);
+    expect(await client.xrange(`${keyPrefix}:{s}:run`, "-", "+")).toEqual(tombstone);
     await expect(runs[1]!.start("s", { turnId: "u" }, work)).rejects.toMatchObject({ code: "erased" });
   });
 

@@ -20,6 +20,8 @@ async function valueOf(client: Redis, key: string): Promise<Buffer[]> {
       return Object.entries(await client.hgetallBuffer(key)).flatMap(([name, value]) => [Buffer.from(name), value]);
     case "zset":
       return client.zrangeBuffer(key, "0", "-1", "WITHSCORES");
+    case "stream":
+      return (await client.xrangeBuffer(key, "-", "+")).flatMap(([id, fields]) => [id, ...fields]);
     case "string":
       return [(await client.getBuffer(key))!];
     default:

@@ -27,6 +27,10 @@ export const leastCommands = {
     "lindex",
     "rpush",
     "ltrim",
+    // Erasures and `clear`, of the runs of a session.
+    "xadd",
+    "xrange",
+    "xrevrange",
   ],
   /** Sessions that expire. */
   sessionTTL: ["pttl", "pexpireat", "persist"],
@@ -50,7 +54,7 @@ export const leastCommands = {
 export const partCommands = {
   RedisSaver: ["zcard", "zlexcount", "zrevrangebylex"],
   RedisStore: ["zcard", "zrangebylex"],
-  redisRuns: ["xadd", "xread", "xrange", "xrevrange", "xtrim", "pexpire"],
+  redisRuns: ["xread", "xtrim", "pexpire"],
 } as const;
 
 /** The commands that the package needs without those entries. */

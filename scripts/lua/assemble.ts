@@ -9,7 +9,7 @@
  * An indented `@include` belongs to the block in which it stands, and does not count as the script's. The comments in
  * front of the code, and indentation, are left out; lines stay lines, so that each has an origin.
  */
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import type { ScriptPart } from "../../src/redis/script.js";
 import { luaConstants } from "./constants.js";
@@ -51,9 +51,10 @@ export function readsFrom(root: string): ReadFile {
   return (path) => readFileSync(join(root, path), "utf8");
 }
 
-/** The names of all scripts of a folder, or of all includes there. */
+/** The names of all scripts of a folder, or of all includes there; a folder need not have any. */
 export function luaNames(root: string, folder: string, inside: "" | "includes" = ""): string[] {
-  return readdirSync(join(root, folder, inside))
+  const path = join(root, folder, inside);
+  return (existsSync(path) ? readdirSync(path) : [])
     .filter((name) => name.endsWith(".lua"))
     .map((name) => name.slice(0, -".lua".length))
     .sort();

@@ -32,6 +32,12 @@ export function placeIn(config: RunnableConfig): CheckpointPlace {
   return { threadId, ns, id };
 }
 
+/** The owner that a call names (`configurable.owner`), as for sessions. */
+export function ownerIn({ configurable }: RunnableConfig): string | undefined {
+  const owner: unknown = configurable?.["owner"];
+  return typeof owner === "string" && owner !== "" ? owner : undefined;
+}
+
 /** The config of a checkpoint, as every saver returns it. */
 export function configOf({ threadId, ns, id }: KnownPlace): RunnableConfig {
   return { configurable: { thread_id: threadId, checkpoint_ns: ns, checkpoint_id: id } };

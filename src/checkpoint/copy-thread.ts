@@ -8,6 +8,8 @@ import type { WholeThread } from "./thread-store.js";
 /**
  * Copies a consistent snapshot of a thread: checkpoints, writes and items. Returns false if the thread does not exist.
  *
+ * The copy is owned by the owner of the thread, or else of the session of the same id.
+ *
  * Encrypted texts are bound to their thread, so they are decrypted and encrypted again.
  *
  * @throws ConflictError `exists`; StoreError `damaged`.
@@ -21,7 +23,14 @@ export async function copyThread(from: string, to: string, { store, sealed }: Sa
   if (!isComplete(whole)) {
     throw damagedThread("copyThread", from);
   }
-  const copy = { ...(await sealedAnew(whole, from, to, sealed)), members };
+  const { items: texts, fields: records } = await sealedAnew(whole, from, to, sealed);
+  const isNamed = fields.some(([name]) => name === "owner");
+  const owner = isNamed ? undefined : await store.ownerOfSession(from);
+  const copy = {
+    items: texts,
+    fields: owner === undefined ? records : [...records, ["owner", owner] as const],
+    members,
+  };
   if (!(await store.writeWhole(to, copy))) {
     throw new ConflictError(`There is a ${threadLabel(to)}; nothing was copied. Copy to an id that is not in use.`, {
       code: "exists",

@@ -22,6 +22,7 @@ import {
   configOf,
   isParentConfig,
   madeAt,
+  ownerIn,
   placeIn,
   type CheckpointPlace,
   type KnownPlace,
@@ -174,6 +175,7 @@ export class RedisSaver extends BaseCheckpointSaver {
       needs: ancestorsNeeded(metadata),
       segments,
       serde,
+      owner: ownerIn(config),
     });
     return configOf(place);
   }
@@ -190,7 +192,7 @@ export class RedisSaver extends BaseCheckpointSaver {
     const indexOf = (channel: string, place: number) => WRITES_IDX_MAP[channel] ?? place;
     const serde = this.serde;
     const segments = writesSegments({ writes, taskId, taskPath }, indexOf, this.#setting());
-    await this.#writer.write({ threadId, ns, id, kind: "writes", segments, serde });
+    await this.#writer.write({ threadId, ns, id, kind: "writes", segments, serde, owner: ownerIn(config) });
     tellQuestions(writes);
   }
 

@@ -1,5 +1,6 @@
 import { unknownReply, type CallName } from "../redis/errors.js";
-import { threadKeys } from "../redis/keys.js";
+import { sessionKeys, threadKeys } from "../redis/keys.js";
+import { eraseThreadScript } from "../redis/lua/later-scripts.js";
 import { fieldPairs } from "../redis-store/whole-state.js";
 import type { TimeToLive } from "../base/options.js";
 import type { ScriptCall, ScriptRunner } from "../redis/script-runner.js";
@@ -15,6 +16,7 @@ import {
   readCheckpointsScript,
 } from "./lua/scripts.js";
 import type { WrittenItems } from "./known-items.js";
+import { refusalFrom } from "../store/refusals.js";
 import { damagedThread } from "./thread-errors.js";
 import { placeOf } from "./thread-records.js";
 
@@ -46,6 +48,8 @@ export interface RecordWrite {
   readonly items: readonly string[];
   /** The token with which the positions in the record were read; undefined where it names none. */
   readonly expected: string | undefined;
+  /** Owner of a thread that has none yet. */
+  readonly owner: string | undefined;
 }
 
 /** A whole stored thread. */
@@ -83,11 +87,12 @@ export class ThreadStore {
 
   /** Stores a record; `STALE` if the thread's items changed since. */
   async write(record: RecordWrite): Promise<Omit<WrittenItems, "digests"> | "STALE"> {
-    const { kind, threadId, member, tail, items, expected } = record;
+    const { kind, threadId, member, tail, items, expected, owner } = record;
     const { threadTTL, keep } = this.#settings;
     const request = {
       token: randomToken(),
       expected,
+      owner,
       ...(threadTTL !== undefined && { ttl: threadTTL.ms }),
       ...(kind === "checkpoint" && keep !== undefined && { keep, most: mostRoots(keep) }),
     };
@@ -171,7 +176,8 @@ export class ThreadStore {
       { verb: "zrevrange", args: [order, 0, -1] },
     ])) as [string[], string[] | Record<string, string>, string[]];
     const pairs = Array.isArray(fields) ? [...fieldPairs(fields)] : Object.entries(fields);
-    return { items: texts, fields: pairs, members };
+    const isErased = pairs.some(([name]) => name === "erased");
+    return { items: texts, fields: isErased ? [] : pairs, members };
   }
 
   /** Writes a whole thread; false if there is another one of this id. */
@@ -189,10 +195,17 @@ export class ThreadStore {
     return word === "OK";
   }
 
-  /** Removes a thread, whole or damaged. */
+  /** Removes a thread, whole or damaged; the tombstone of an erasure stays. */
   async remove(threadId: string): Promise<void> {
-    const keys = this.#keys(threadId);
-    await this.#runner.command(callOf("deleteThread", threadId), { verb: "unlink", args: [...keys] }, keys);
+    const call = { script: eraseThreadScript, args: ["{}"], keys: this.#keys(threadId), writes: true };
+    await this.#runner.run(callOf("deleteThread", threadId), call);
+  }
+
+  /** The owner of the session of this id. */
+  async ownerOfSession(threadId: string): Promise<string | undefined> {
+    const { state } = sessionKeys(this.#settings.keyPrefix, threadId);
+    const owner = await this.#runner.read(callOf("copyThread", threadId), { verb: "hget", args: [state, "owner"] });
+    return typeof owner === "string" ? owner : undefined;
   }
 
   async #run(operation: string, threadId: string, call: Omit<ScriptCall, "keys">): Promise<unknown[]> {
@@ -200,6 +213,9 @@ export class ThreadStore {
     const reply = (await this.#runner.run(name, { ...call, keys: this.#keys(threadId) })) as unknown[];
     if (reply[0] === "DAMAGED") {
       throw damagedThread(operation, threadId);
+    }
+    if (reply[0] === "ERASED") {
+      throw refusalFrom("ERASED", undefined, name)!;
     }
     if (!knownWords.has(reply[0] as string)) {
       throw unknownReply(name);

@@ -17,6 +17,7 @@ export interface PlannedRecord extends Omit<RecordHeader, "ranges">, KnownPlace 
   /** The record's text, by parts; taken at the moment of the call. */
   readonly segments: Promise<readonly Segment[]>;
   readonly serde: SerializerProtocol;
+  readonly owner: string | undefined;
 }
 
 /** The parts of a writer. */
@@ -90,7 +91,7 @@ export class ThreadWriter {
       const encoded = await encodeRecord(segments, thread, (text) => canonical(planned.serde, text));
       const write = await this.#sealedWrite(planned, encoded);
       const expected = encoded.namesStored ? thread.token : undefined;
-      const written = await store.write({ ...write, expected }).catch((error: unknown) => {
+      const written = await store.write({ ...write, expected, owner: planned.owner }).catch((error: unknown) => {
         // Its outcome is not known: another call reads first.
         known.forget(threadId);
         throw error;

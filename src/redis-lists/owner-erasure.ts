@@ -2,7 +2,10 @@ import { maxTries } from "../base/tries.js";
 import { MemoryError } from "../base/errors.js";
 import { randomToken } from "../base/ids.js";
 import type { ListsProgress } from "../store/lists.js";
-import { forkKeys, runKeys, sessionKeys, threadKeys } from "../redis/keys.js";
+import { keyOf } from "../redis/data-parts.js";
+import { forkKeys, sessionKeys } from "../redis/keys.js";
+import { otherOwner } from "../store/refusals.js";
+import { eraseOthers, ownersOfOthers } from "./kinds.js";
 import type { MarkedEntry, OwnerLists } from "./owner-lists.js";
 import { isOwnedBy, scanKeys, type FoundCopy, type KeyScan } from "../redis/scan-keys.js";
 import { runOnSession } from "../redis/script-runner.js";
@@ -28,11 +31,13 @@ export interface ErasedSession {
 }
 
 /**
- * Removes a session, its runs, and the LangGraph thread of the same id, and leaves a tombstone (the guard). `strict`
- * keeps a session without an owner.
+ * Removes a session, and then what else the table of kinds has under its id, and leaves tombstones (the guard).
+ * `strict` keeps a session without an owner. A named owner removes only what names them, or belongs to their session.
+ *
+ * @throws ConflictError `other_owner`.
  */
 export async function eraseSession(
-  { runner, keyPrefix }: Erasure,
+  scan: KeyScan,
   sessionId: string,
   request: {
     readonly owner: string | undefined;
@@ -41,20 +46,35 @@ export async function eraseSession(
     readonly assigns?: boolean;
   },
 ): Promise<ErasedSession> {
+  const { runner, keyPrefix } = scan;
+  const { owner, guardMs } = request;
+  await (owner === undefined ? undefined : refuseOthers(scan, sessionId, owner));
   const name = { operation: "erase", sessionId };
-  const { log, ids, state, ...others } = sessionKeys(keyPrefix, sessionId);
+  const { log, ids, state } = sessionKeys(keyPrefix, sessionId);
   const args = [JSON.stringify({ ...request, call: randomToken() })];
   const call = { script: eraseSessionScript, keys: [log, ids, state], args, writes: true };
-  const [word, found, existed] = (await runOnSession(runner, name, call)) as [string, string?, string?];
-  if (word === "KEPT") {
-    return { existed: false, owner: "" };
+  const [, found, existed] = (await runOnSession(runner, name, call)) as [string, string?, string?];
+  // Data that names nobody belongs to the session, also where that was erased by a call that did not get here.
+  const isNamelessOwn = owner === undefined || existed === "1" || existed === "again";
+  const others = await eraseOthers(scan, sessionId, { owner, isNamelessOwn, guardMs });
+  return { existed: existed === "1" || others, owner: found ?? "" };
+}
+
+/**
+ * Refuses a caller where there is no session, and a thread or a run of the id that names another owner.
+ *
+ * @throws ConflictError `other_owner`.
+ */
+async function refuseOthers({ runner, keyPrefix }: KeyScan, sessionId: string, owner: string): Promise<void> {
+  const name = { operation: "erase", sessionId };
+  const keys = (["log", "ids", "state"] as const).map((part) => keyOf(keyPrefix, part, sessionId));
+  const [sessions, owners] = await Promise.all([
+    runner.read(name, { verb: "exists", args: keys }),
+    ownersOfOthers({ runner, keyPrefix }, sessionId),
+  ]);
+  if (sessions === 0 && owners.length > 0 && !owners.includes(owner)) {
+    throw otherOwner(sessionId);
   }
-  // One command per key, since most are missing: a cluster refuses a script that names missing keys of a migrating
-  // slot. The keys of LangGraph's thread of this id all exist, or none does.
-  const single = [...Object.values(others), ...Object.values(runKeys(keyPrefix, sessionId))];
-  const groups = [...single.map((key) => [key]), Object.values(threadKeys(keyPrefix, sessionId))];
-  await Promise.all(groups.map((keys) => runner.command(name, { verb: "unlink", args: [...keys] }, keys)));
-  return { existed: existed === "1", owner: found ?? "" };
 }
 
 /**
@@ -71,19 +91,20 @@ export async function eraseOwner(erasure: OwnerErasure): Promise<number> {
   for (let left = pageLength; left === pageLength;) {
     // The oldest come first, so that announcements of active writers do not keep this from ending.
     const page = await owners.mark(owner, guardMs, pageLength);
-    note(await erasePage(erasure, page));
+    note(await erasePage(erasure, idsIn(page)));
     await owners.drop(owner, page, 0);
     left = page.length;
   }
   for await (const page of scanKeys(erasure)) {
-    const own = page.sessions.filter((found) => isOwnedBy(found, owner));
-    note(await erasePage(erasure, own));
+    const own = page.sessions.filter((found) => isOwnedBy(found, owner)).map(({ sessionId }) => sessionId);
+    const others = page.others.filter((found) => found.owner === owner).map(({ id }) => id);
+    note(await erasePage(erasure, [...new Set([...own, ...others])]));
     await Promise.all(page.copies.filter((copy) => copy.owner === owner).map((copy) => dropCopy(erasure, copy)));
     await owners.mark(owner, guardMs, 1);
   }
   for (let round = 1; ; round += 1) {
     const page = await owners.mark(owner, guardMs, pageLength);
-    note(await erasePage(erasure, page));
+    note(await erasePage(erasure, idsIn(page)));
     // Active writers keep announcing sessions, erased and new ones.
     const release = { mark: randomToken(), milliseconds: guardMs, erased: page, inAnyCase: round >= maxTries.lists };
     if (await owners.unmark(owner, release)) {
@@ -103,8 +124,11 @@ export async function dropCopy(
   await Promise.all(keys.map((key) => runner.command(name, { verb: "unlink", args: [key] }, [key])));
 }
 
-async function erasePage(erasure: OwnerErasure, page: readonly Pick<MarkedEntry, "sessionId">[]): Promise<number> {
-  const ids = page.flatMap(({ sessionId }) => sessionId ?? []);
+function idsIn(page: readonly MarkedEntry[]): string[] {
+  return page.flatMap(({ sessionId }) => sessionId ?? []);
+}
+
+async function erasePage(erasure: OwnerErasure, ids: readonly string[]): Promise<number> {
   const erased = await Promise.all(ids.map((sessionId) => eraseOwn(erasure, sessionId)));
   return erased.filter((session) => session?.existed === true).length;
 }
@@ -121,7 +145,9 @@ async function eraseOwn(erasure: OwnerErasure, sessionId: string): Promise<Erase
       return eraseSession(erasure, sessionId, { ...request, assigns: true });
     }
     if (code === "damaged" || code === "other_owner") {
-      return undefined;
+      // The session is not theirs, but a thread or a run of its id may be.
+      const existed = await eraseOthers(erasure, sessionId, { owner, isNamelessOwn: false, guardMs });
+      return { existed, owner: "" };
     }
     throw error;
   }

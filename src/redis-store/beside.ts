@@ -1,3 +1,4 @@
+import { eraseOthers } from "../redis-lists/kinds.js";
 import { randomToken } from "../base/ids.js";
 import { checkHeld, checkHoldRequest, checkInteger, checkTicket } from "../store/request-checks.js";
 import type { HeldTicket, HoldPlace, HoldRequest } from "../store/holds.js";
@@ -145,14 +146,16 @@ export class RedisBeside implements SessionBeside {
 
   async restart(session: SessionRef): Promise<string> {
     checkHeld(session);
-    const { id: sessionId, owner = "" } = session;
+    const { id: sessionId, owner } = session;
     const newEpoch = randomToken();
     const { log, ids, state } = this.#calls.placeOf(session).keys;
     const args = [JSON.stringify({ ...askOf(session), newEpoch })];
     const call = { script: restartSessionScript, args, keys: [log, ids, state] };
     const reply = await this.#runOnState("restart", session, call);
     const [, ended] = reply as [string, string];
-    await this.#calls.lists.ended(sessionId, ended || owner);
+    const { runner, keyPrefix, lists } = this.#calls;
+    await eraseOthers({ runner, keyPrefix }, sessionId, { owner, isNamelessOwn: true, guardMs: undefined });
+    await lists.ended(sessionId, ended || (owner ?? ""));
     return newEpoch;
   }
 

@@ -162,10 +162,14 @@ export class RedisSessionStore implements SessionStore {
   }
 
   async clear(session: SessionRef): Promise<void> {
-    const { id, owner = "" } = session;
+    const { id, owner } = session;
     const ended = await clearSession(this.#session(session));
     this.#forget(id);
-    await this.#lists.ended(id, ended || owner);
+    const { eraseOthers } = await import("../redis-lists/kinds.js");
+    const isNamelessOwn = owner === undefined || ended.existed;
+    const scan = { runner: this.#runner, keyPrefix: this.#options.keyPrefix };
+    await eraseOthers(scan, id, { owner, isNamelessOwn, guardMs: undefined });
+    await this.#lists.ended(id, ended.owner || (owner ?? ""));
   }
 
   async close(): Promise<void> {
@@ -387,7 +391,7 @@ export class SessionCache {
 }
 
 /**
- * Removes a session, and returns its owner or `""`.
+ * Removes a session, and returns whether it existed, and its owner or `""`.
  *
  * Two round trips, a read of the epoch and a removal under that epoch: a client resends a command whose reply was lost,
  * and that must not remove records that others wrote in between.
@@ -402,7 +406,7 @@ async function clearSession({
   readonly runner: ScriptRunner;
   readonly session: SessionRef;
   readonly keys: SessionKeys;
-}): Promise<string> {
+}): Promise<{ readonly existed: boolean; readonly owner: string }> {
   const name = { operation: "clear", sessionId: session.id };
   const { log, ids, state } = keys;
   const args = [askText(session)];
@@ -410,6 +414,6 @@ async function clearSession({
   const life = await runOnSession(runner, name, { script: readEpochScript, keys: [state], args, writes: false });
   const [, epoch] = life as [string, string];
   const call = { script: clearSessionScript, keys: [log, ids, state], args: [...args, epoch], writes: true };
-  const [, ended = ""] = (await runOnSession(runner, name, call)) as [string, string?];
-  return ended;
+  const [, owner = ""] = (await runOnSession(runner, name, call)) as [string, string?];
+  return { existed: epoch !== "", owner };
 }

@@ -1,6 +1,6 @@
 import crypto from "node:crypto";
-import { encodeSessionId } from "../store/session-ref.js";
 import { shortHash } from "../base/ids.js";
+import { keyOf } from "./data-parts.js";
 import { idHashLength, sumFactor, sumModulus } from "./stored-fields.js";
 
 /** The prefix of all keys by default. */
@@ -18,11 +18,10 @@ export interface SessionKeys {
   readonly lease: string;
 }
 
-/** The keys of a session. Names of keys are made in this file only. */
+/** The keys of a session. */
 export function sessionKeys(keyPrefix: string, sessionId: string): SessionKeys {
-  const session = `${keyPrefix}:{${encodeSessionId(sessionId)}}`;
-  const part = (name: string) => `${session}:${name}`;
-  return { log: part("log"), ids: part("ids"), state: part("state"), lease: part("lease") };
+  const key = (part: "log" | "ids" | "state" | "lease") => keyOf(keyPrefix, part, sessionId);
+  return { log: key("log"), ids: key("ids"), state: key("state"), lease: key("lease") };
 }
 
 /** Names of the keys of one owner; both lie in the owner's hash slot, and exist together. */
@@ -35,8 +34,7 @@ export interface OwnerKeys {
 
 /** The keys of an owner. No session's key begins like them: an encoded session id holds no colon. */
 export function ownerKeys(keyPrefix: string, owner: string): OwnerKeys {
-  const part = (name: string) => `${keyPrefix}:{owner:${encodeSessionId(owner)}}:${name}`;
-  return { sessions: part("sessions"), summaries: part("summaries") };
+  return { sessions: keyOf(keyPrefix, "sessions", owner), summaries: keyOf(keyPrefix, "summaries", owner) };
 }
 
 /** Names of the keys of one LangGraph thread; all lie in one hash slot, that of the session of the same id. */
@@ -51,8 +49,8 @@ export interface ThreadKeys {
 
 /** The keys of a thread. No part has the name of a part of a session. */
 export function threadKeys(keyPrefix: string, threadId: string): ThreadKeys {
-  const part = (name: string) => `${keyPrefix}:{${encodeSessionId(threadId)}}:${name}`;
-  return { items: part("items"), checkpoints: part("checkpoints"), order: part("order") };
+  const key = (part: "items" | "checkpoints" | "order") => keyOf(keyPrefix, part, threadId);
+  return { items: key("items"), checkpoints: key("checkpoints"), order: key("order") };
 }
 
 /** Names of the keys of a session's runs; all lie in the slot of the session. */
@@ -65,15 +63,15 @@ export interface RunKeys {
   readonly queue: string;
 }
 
-/** The keys of a session's runs. Scans for sessions do not find them. */
+/** The keys of a session's runs. */
 export function runKeys(keyPrefix: string, sessionId: string): RunKeys {
-  const run = `${keyPrefix}:{${encodeSessionId(sessionId)}}:run`;
-  return { run, steers: `${run}:steers`, queue: `${run}:queue` };
+  const key = (part: "run" | "run:steers" | "run:queue") => keyOf(keyPrefix, part, sessionId);
+  return { run: key("run"), steers: key("run:steers"), queue: key("run:queue") };
 }
 
 /** The STREAM that holds the mail to a process. No session's key begins like it: an encoded id holds no colon. */
 export function mailKey(keyPrefix: string, instance: string): string {
-  return `${keyPrefix}:{process:${instance}}:mail`;
+  return keyOf(keyPrefix, "mail", instance);
 }
 
 /** Names of the keys of long-term memory; all lie in one hash slot. */
@@ -88,21 +86,21 @@ export interface ItemKeys {
 
 /** The keys of long-term memory. No session's key begins like them: an encoded session id holds no colon. */
 export function itemKeys(keyPrefix: string): ItemKeys {
-  const part = (name: string) => `${keyPrefix}:{store:items}:${name}`;
-  return { values: part("values"), names: part("names"), expiry: part("expiry") };
+  const key = (part: "values" | "names" | "expiry") => keyOf(keyPrefix, part, "items");
+  return { values: key("values"), names: key("names"), expiry: key("expiry") };
 }
 
 /**
  * The keys of a copy that is not complete yet, in the slot of the session that it becomes. The tag names the source as
- * it was, so that the same fork goes on with the copy, and another one does not. Scans for sessions find them.
+ * it was, so that the same fork goes on with the copy, and another one does not.
  */
 export function forkKeys(
   keyPrefix: string,
   sessionId: string,
   tag: string,
 ): Pick<SessionKeys, "log" | "ids" | "state"> {
-  const part = (name: string) => `${keyPrefix}:{${encodeSessionId(sessionId)}}:staged:${tag}:${name}`;
-  return { log: part("records"), ids: part("known"), state: part("progress") };
+  const key = (part: "records" | "known" | "progress") => keyOf(keyPrefix, `staged:${part}`, sessionId, tag);
+  return { log: key("records"), ids: key("known"), state: key("progress") };
 }
 
 /** Error text for an invalid key prefix, as the end of a sentence; undefined for a valid one. */

@@ -1,9 +1,10 @@
 import type { CallName } from "./errors.js";
 import type { RedisClient } from "./client.js";
 import { ownerMark, ownerMarkIn } from "../store/record-text.js";
-import { decodeSessionId } from "../store/session-ref.js";
+import { namedKey, type DataPart, type NamedKey } from "./data-parts.js";
 import { ownerField } from "./stored-fields.js";
 import type { ScriptRunner } from "./script-runner.js";
+import { fieldsOf, stringIn, valueIn } from "../messages/values.js";
 
 const pageLength = 1_000;
 const name: CallName = { operation: "scan", sessionId: "" };
@@ -35,11 +36,19 @@ export interface FoundCopy {
   readonly owner: string | undefined;
 }
 
-/** A page of a scan: sessions, incomplete copies, and owners with lists. */
+/** A run, or a LangGraph thread, and the owner that it names itself. */
+interface FoundData {
+  readonly id: string;
+  readonly owner: string | undefined;
+}
+
+/** A page of a scan. */
 export interface FoundPage {
   readonly copies: readonly FoundCopy[];
   readonly sessions: readonly FoundSession[];
+  /** Owners with lists. */
   readonly owners: readonly string[];
+  readonly others: readonly FoundData[];
 }
 
 /** A client, or one node of a cluster. */
@@ -47,22 +56,45 @@ export interface Node extends Pick<RedisClient, "call"> {
   readonly options?: { readonly keyPrefix?: unknown };
 }
 
+/** Keys of one master, by what their names say. */
+interface KeyPage {
+  readonly node: Node;
+  readonly keys: readonly FoundKey[];
+}
+
+/** A key: its name as commands of the node take it, and what that says. */
+interface FoundKey extends NamedKey {
+  readonly key: string;
+}
+
 /**
- * All sessions and lists on all masters, in pages, possibly with duplicates. May miss keys that migrate between nodes
- * during the scan.
+ * All keys of this package on all masters, or those of one part, in pages, possibly with duplicates. May miss keys that
+ * migrate between nodes during the scan.
  */
-export async function* scanKeys({ runner, keyPrefix }: KeyScan): AsyncGenerator<FoundPage> {
+export async function* scanNames({ runner, keyPrefix }: KeyScan, part?: DataPart): AsyncGenerator<KeyPage> {
   const { nodes, prefix } = await runner.send(name, async (client) => mastersOf(client));
   const start = `${prefix}${keyPrefix}:{`;
-  const pattern = `${escapeGlob(start)}*}:[ils]*`;
+  const pattern = `${escapeGlob(start)}*${part === undefined ? "" : `}:${part}`}`;
   for (const node of nodes) {
+    const own = String(node.options?.keyPrefix ?? "").length;
     let cursor = "0";
     do {
       const args = [cursor, "MATCH", pattern, "COUNT", pageLength];
-      const [next, keys] = (await runner.send(name, () => node.call("scan", args))) as [unknown, string[]];
+      const [next, found] = (await runner.send(name, () => node.call("scan", args))) as [unknown, string[]];
       cursor = String(next);
-      yield await pageOf(runner, node, { keys, start });
+      const keys = found.flatMap((key) => {
+        const named = namedKey(key.slice(start.length));
+        return named === undefined ? [] : { key: key.slice(own), ...named };
+      });
+      yield { node, keys };
     } while (cursor !== "0");
+  }
+}
+
+/** All sessions, copies, lists, runs and threads, in pages, see {@link scanNames}. */
+export async function* scanKeys(scan: KeyScan): AsyncGenerator<FoundPage> {
+  for await (const page of scanNames(scan)) {
+    yield await pageOf(scan.runner, page);
   }
 }
 
@@ -84,30 +116,27 @@ export function escapeGlob(text: string): string {
   return text.replace(/[\\*?[\]^-]/g, "\\$&");
 }
 
-async function pageOf(
-  runner: ScriptRunner,
-  node: Node,
-  { keys, start }: { readonly keys: readonly string[]; readonly start: string },
-): Promise<FoundPage> {
-  const own = String(node.options?.keyPrefix ?? "").length;
-  const { owners, hashes, parts } = sortKeys(keys, start.length, own);
+async function pageOf(runner: ScriptRunner, { node, keys }: KeyPage): Promise<FoundPage> {
+  const hashes = keys.filter(({ part }) => part === "state" || part === "staged:progress");
+  const parts = keys.filter(({ part }) => part === "log" || part === "ids").map(stemOf);
   const found = await runner.send(name, () =>
     // In one tick, so that they are sent together; a key that was moved meanwhile has no owner here.
     Promise.all(
       hashes.map(({ key, tag }) => {
-        const fields = node.call("hmget", [key.slice(own), "owner", tag === undefined ? "epoch" : "next", "next"]);
+        const fields = node.call("hmget", [key, "owner", tag === undefined ? "epoch" : "next", "next"]);
         return (fields as Promise<(string | null)[]>).catch(() => [null, null, null]);
       }),
     ),
   );
   const [sessions, copies]: [FoundSession[], FoundCopy[]] = [[], []];
   const unclear: SessionStem[] = [];
-  hashes.forEach(({ sessionId, tag }, index) => {
+  hashes.forEach((hash, index) => {
+    const { id: sessionId, tag } = hash;
     const [name, exists, next] = found[index]!;
     const owner = name === null || name === "" ? undefined : name;
     if (tag === undefined && owner === undefined && next === null) {
       // A hold, say, began the state anew: what else is left may say more.
-      unclear.push({ sessionId, session: keyOfSession(hashes[index]!.key.slice(own)) });
+      unclear.push(stemOf(hash));
     }
     if (exists !== null && tag === undefined) {
       sessions.push({ sessionId, owner });
@@ -116,31 +145,38 @@ async function pageOf(
     }
   });
   sessions.push(...(await withoutState(runner, node, { parts, unclear })));
-  return { sessions, copies, owners };
+  const owners = keys.flatMap(({ part, id }) => (part === "sessions" ? id : []));
+  return { sessions, copies, owners, others: await othersIn(runner, { node, keys }) };
 }
 
-/** Classifies keys by name: owners' lists, states of sessions and copies, other parts of sessions. */
-function sortKeys(keys: readonly string[], start: number, own: number) {
-  const owners: string[] = [];
-  const hashes: { readonly sessionId: string; readonly key: string; readonly tag: string | undefined }[] = [];
-  const parts: SessionStem[] = [];
-  for (const key of keys) {
-    const [, name = "", part, tag] = partOf.exec(key.slice(start)) ?? [];
-    const isList = part === "sessions";
-    const id = isList && !name.startsWith("owner:") ? undefined : decodeSessionId(name.slice(isList ? 6 : 0));
-    if (part === undefined || id === undefined) {
-      continue;
-    }
-    if (isList) {
-      owners.push(id);
-    } else if (part === "log" || part === "ids") {
-      parts.push({ sessionId: id, session: key.slice(own, -part.length) });
-    } else {
-      hashes.push({ sessionId: id, key, tag });
-    }
-  }
-  return { owners, hashes, parts };
+/** The runs and threads of a page. */
+function othersIn(runner: ScriptRunner, { node, keys }: KeyPage): Promise<FoundData[]> {
+  return runner.send(name, () =>
+    Promise.all(
+      keys.flatMap(({ part, id, key }) =>
+        part === "run" || part === "checkpoints" ? ownerOfData(node, part, key).then((owner) => ({ id, owner })) : [],
+      ),
+    ),
+  );
 }
+
+/** The owner that a run or a thread names. */
+export async function ownerOfData(
+  node: Pick<Node, "call">,
+  part: "run" | "checkpoints",
+  key: string,
+): Promise<string | undefined> {
+  const ask = (verb: string, ...args: (string | number)[]) => node.call(verb, args).catch(() => undefined);
+  if (part === "checkpoints") {
+    return stringIn(await ask("hget", key, "owner"));
+  }
+  const newest = (await ask("xrevrange", key, "+", "-", "COUNT", 1)) as readonly RunEntry[] | undefined;
+  const at = newest?.[0]?.[0].split("-")[0];
+  const begin = at && ((await ask("xrange", key, `${at}-0`, `${at}-0`)) as readonly RunEntry[] | undefined);
+  return stringIn(fieldsOf(valueIn(begin?.[0]?.[1][1] ?? ""))["owner"]);
+}
+
+type RunEntry = readonly [id: string, fields: readonly string[]];
 
 /** Sessions that lost their state, from their other keys: the owner is named by the ids, else by the records. */
 async function withoutState(
@@ -175,12 +211,9 @@ interface SessionStem {
   readonly session: string;
 }
 
-function keyOfSession(stateKey: string): string {
-  return stateKey.slice(0, -"state".length);
+function stemOf({ id, key, part }: FoundKey): SessionStem {
+  return { sessionId: id, session: key.slice(0, -part.length) };
 }
-
-/** Suffix of a key's name: the encoded session or owner, the part, and the tag of a copy. */
-const partOf = /^(.*)\}:(state|log|ids|sessions|staged:([^:]+):progress)$/s;
 
 /** The masters of a client, and its key prefix. */
 export function mastersOf(client: RedisClient): { readonly nodes: readonly Node[]; readonly prefix: string } {

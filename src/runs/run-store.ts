@@ -7,7 +7,7 @@ import { sealText } from "../sealed/beside.js";
 import { refuseSealedFields } from "../sealed/keys/field.js";
 import type { KeyRing } from "../sealed/keys/key-ring.js";
 import { SessionOpener } from "../sealed/session-opener.js";
-import { refuseOwner } from "../store/refusals.js";
+import { refusalFrom, refuseOwner } from "../store/refusals.js";
 import type { SessionRef } from "../store/session-ref.js";
 import { addToRunScript, beginRunScript, checkSessionScript, endRunScript, lookRunScript } from "./lua/scripts.js";
 import type { RunEnd } from "./run-log.js";
@@ -191,6 +191,10 @@ export class RunStore {
     const reply = await this.#wire.runner.run(name, call);
     if (!Array.isArray(reply) || typeof reply[0] !== "string") {
       throw unknownReply(name);
+    }
+    const refusal = refusalFrom(reply[0], undefined, name);
+    if (refusal !== undefined) {
+      throw refusal;
     }
     return reply as [string, ...string[]];
   }

@@ -158,9 +158,10 @@ export class MemorySessions {
   }
 
   /**
-   * Deletes a session with all its data, and LangGraph's thread of the same id; returns false if there was no session.
-   * For `guardMs` (ten minutes by default) a guard (a tombstone that expires) refuses late writers with a StoreError
-   * `erased`, so that a run under way does not recreate it. `history.clear()` leaves no guard.
+   * Deletes a session with all its data, its runs, and LangGraph's thread of the same id; returns false if there was
+   * nothing of these. With an owner, only what names them or belongs to their session is deleted. For `guardMs` (ten
+   * minutes by default) guards (tombstones that expire) refuse late writers with a StoreError `erased`, so that a run
+   * under way does not recreate it. `history.clear()` leaves no guard.
    */
   async delete(
     sessionId: string,
@@ -172,7 +173,8 @@ export class MemorySessions {
   }
 
   /**
-   * Erases all data of an owner's sessions, beside concurrent writers, and returns their number. For `guardMs` (ten
+   * Erases all data of an owner's sessions, and threads and runs that name the owner, beside concurrent writers, and
+   * returns the number of their ids. For `guardMs` (ten
    * minutes by default; it must outlast this call and the longest turn) late writers cannot recreate them. New sessions
    * of the owner are allowed afterwards. Idempotent and resumable. Scans all keys of Redis.
    */

@@ -3,7 +3,7 @@
 -- KEYS: items, checkpoints, order.
 -- ARGV: the request as JSON { items, fields, token, count, ttl? }, the numbers of what follows and what tells a copy;
 --   the items; the fields and values of `checkpoints`; scores and members of `order`.
--- Replies: OK | EXISTS. A thread that is this copy still, because the call was sent before, is OK.
+-- Replies: OK | EXISTS. A thread that is this copy still, because the call was sent before, is OK. ERASED.
 --
 -- twin: none, LangGraph's MemorySaver copies nothing
 --
@@ -11,6 +11,7 @@
 
 local request = cjson.decode(ARGV[1])
 local thread = loadThread()
+if isErased then return { 'ERASED' } end
 if thread then
   local isCopy = thread.token == request.token and thread.count == request.count
   return { isCopy and not thread.isDamaged and 'OK' or 'EXISTS' }

@@ -2,9 +2,9 @@
 --
 -- KEYS: items, checkpoints, order.
 -- ARGV: the request as JSON { token (a random one, for the thread's next one), expected? (the token with which the
---   positions in the record were read), ttl? }; the member `<namespace> NUL <id>` of the checkpoint; the record without
---   its base; the items.
--- Replies: OK base token (before) token (now) first (position that is left) spans (none) | STALE | DAMAGED.
+--   positions in the record were read), owner?, ttl? }; the member `<namespace> NUL <id>` of the checkpoint; the record
+--   without its base; the items.
+-- Replies: OK base token (before) token (now) first (position that is left) spans (none) | STALE | DAMAGED | ERASED.
 --
 -- The same record with the same items again changes nothing. The first write is an HSET, which a full server refuses.
 --
@@ -17,6 +17,7 @@
 
 local request, tail, field = cjson.decode(ARGV[1]), ARGV[3], 'w' .. ARGV[2]
 local thread = loadThread()
+if isErased then return { 'ERASED' } end
 local refusal = refuses(thread)
 if refusal then return refusal end
 local stored = thread and call('HGET', checkpoints, field)
@@ -26,6 +27,7 @@ if not base then
   refusal = refuses(thread, request.expected)
   if refusal then return refusal end
   thread = thread or begin(request.token)
+  nameOwner(request.owner)
   before, base = thread.token, thread.next
   local record = string.format('%.0f', base) .. '|' .. tail
   call('HSET', checkpoints, field, stored and stored .. '\n' .. record or record)

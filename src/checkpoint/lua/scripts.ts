@@ -2,15 +2,18 @@
 
 import { script, type ScriptPart } from "../../redis/script.js";
 
-export const threadAt5: ScriptPart = {
+export const threadAt6: ScriptPart = {
   file: "includes/thread.lua",
-  line: 5,
+  line: 6,
   text: `\
 local items, checkpoints, order = KEYS[1], KEYS[2], KEYS[3]
 local call = redis.call
+local isErased = false
 
 local function loadThread()
-local field = call('HMGET', checkpoints, 'token', 'base', 'next', 'count')
+local field = call('HMGET', checkpoints, 'token', 'base', 'next', 'count', 'erased')
+isErased = field[5] and true or false
+if isErased then return nil end
 local length, members = call('LLEN', items), call('ZCARD', order)
 if length == 0 and members == 0 and call('EXISTS', checkpoints) == 0 then return nil end
 local thread = { token = field[1], base = tonumber(field[2]), next = tonumber(field[3]), count = tonumber(field[4]) }
@@ -62,9 +65,9 @@ for _, key in ipairs(KEYS) do redis.call('PEXPIREAT', key, text) end
 end`,
 };
 
-export const writeRecordAt10: ScriptPart = {
+export const writeRecordAt11: ScriptPart = {
   file: "includes/write-record.lua",
-  line: 10,
+  line: 11,
   text: `\
 local function begin(token)
 call('HSET', checkpoints, 'token', token, 'base', 0, 'next', 1, 'count', 1)
@@ -80,6 +83,10 @@ call('HSET', checkpoints, 'next', thread.next, 'token', nextToken(thread, seed))
 inChunks('RPUSH', items, ARGV, first)
 end
 
+local function nameOwner(owner)
+if owner then call('HSETNX', checkpoints, 'owner', owner) end
+end
+
 local function expireThread(ttl)
 if ttl then expireAll(now() + ttl) end
 end`,
@@ -91,6 +98,7 @@ export const importThreadAt12: ScriptPart = {
   text: `\
 local request = cjson.decode(ARGV[1])
 local thread = loadThread()
+if isErased then return { 'ERASED' } end
 if thread then
 local isCopy = thread.token == request.token and thread.count == request.count
 return { isCopy and not thread.isDamaged and 'OK' or 'EXISTS' }
@@ -388,6 +396,7 @@ export const putCheckpointAt18: ScriptPart = {
   text: `\
 local request, member, tail, field = cjson.decode(ARGV[1]), ARGV[2], ARGV[3], 'c' .. ARGV[2]
 local thread = loadThread()
+if isErased then return { 'ERASED' } end
 local refusal = refuses(thread)
 if refusal then return refusal end
 local stored = thread and call('HGET', checkpoints, field)
@@ -399,6 +408,7 @@ end
 refusal = refuses(thread, request.expected)
 if refusal then return refusal end
 thread = thread or begin(request.token)
+nameOwner(request.owner)
 local before = thread.token
 base = thread.next
 call('HSET', checkpoints, field, string.format('%.0f', base) .. '|' .. tail)
@@ -419,6 +429,7 @@ export const putWritesAt18: ScriptPart = {
   text: `\
 local request, tail, field = cjson.decode(ARGV[1]), ARGV[3], 'w' .. ARGV[2]
 local thread = loadThread()
+if isErased then return { 'ERASED' } end
 local refusal = refuses(thread)
 if refusal then return refusal end
 local stored = thread and call('HGET', checkpoints, field)
@@ -428,6 +439,7 @@ if not base then
 refusal = refuses(thread, request.expected)
 if refusal then return refusal end
 thread = thread or begin(request.token)
+nameOwner(request.owner)
 before, base = thread.token, thread.next
 local record = string.format('%.0f', base) .. '|' .. tail
 call('HSET', checkpoints, field, stored and stored .. '\\n' .. record or record)
@@ -501,17 +513,17 @@ return readPage(thread, ARGV, true)`,
 };
 
 export const importThreadScript = script([
-  threadAt5,
+  threadAt6,
   nextTokenAt7,
   nowAt3,
   inChunksAt3,
   expireAllAt4,
-  writeRecordAt10,
+  writeRecordAt11,
   importThreadAt12,
 ]);
 
 export const listCheckpointsScript = script([
-  threadAt5,
+  threadAt6,
   threadGateAt6,
   recordsAt5,
   spansAt8,
@@ -522,7 +534,7 @@ export const listCheckpointsScript = script([
 ]);
 
 export const pruneThreadScript = script([
-  threadAt5,
+  threadAt6,
   threadGateAt6,
   membersAt7,
   recordsAt5,
@@ -537,14 +549,14 @@ export const pruneThreadScript = script([
 ]);
 
 export const putCheckpointScript = script([
-  threadAt5,
+  threadAt6,
   threadGateAt6,
   sameRecordAt6,
   nextTokenAt7,
   nowAt3,
   inChunksAt3,
   expireAllAt4,
-  writeRecordAt10,
+  writeRecordAt11,
   membersAt7,
   recordsAt5,
   keptRecordsAt10,
@@ -556,7 +568,7 @@ export const putCheckpointScript = script([
 ]);
 
 export const putWritesScript = script([
-  threadAt5,
+  threadAt6,
   threadGateAt6,
   recordsAt5,
   sameRecordAt6,
@@ -564,12 +576,12 @@ export const putWritesScript = script([
   nowAt3,
   inChunksAt3,
   expireAllAt4,
-  writeRecordAt10,
+  writeRecordAt11,
   putWritesAt18,
 ]);
 
 export const readAncestorsScript = script([
-  threadAt5,
+  threadAt6,
   threadGateAt6,
   membersAt7,
   recordsAt5,
@@ -577,7 +589,7 @@ export const readAncestorsScript = script([
 ]);
 
 export const readCheckpointScript = script([
-  threadAt5,
+  threadAt6,
   threadGateAt6,
   membersAt7,
   recordsAt5,
@@ -588,12 +600,12 @@ export const readCheckpointScript = script([
   nowAt3,
   inChunksAt3,
   expireAllAt4,
-  writeRecordAt10,
+  writeRecordAt11,
   readCheckpointAt18,
 ]);
 
 export const readCheckpointsScript = script([
-  threadAt5,
+  threadAt6,
   threadGateAt6,
   recordsAt5,
   spansAt8,

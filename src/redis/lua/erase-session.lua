@@ -3,7 +3,8 @@
 -- KEYS: log, ids, state.
 -- ARGV: the request as JSON { owner?, guardMs, strict, call }: how long the guard stays, true to keep sessions that
 --   exist and have no owner, a random name of the call.
--- Replies: GONE, the session's owner or "", "1" if there was a session | those of the gate | KEPT.
+-- Replies: GONE, the session's owner or "", "1" if there was a session, "again" if there was its guard, else "0" |
+--   those of the gate | KEPT.
 --
 -- The guard is `state` with an impossible `next`: releases that do not know it find the session damaged,
 -- and refuse to write too. It names the call that removed something: the same call, sent again because its reply was
@@ -28,4 +29,4 @@ redis.call('UNLINK', KEYS[1], KEYS[2], KEYS[3])
 redis.call('HSET', KEYS[3], 'next', 1, 'erased', now() .. call)
 if owner ~= '' and not request.owner then redis.call('HSET', KEYS[3], 'erasedOwner', owner) end
 expireAll(now() + math.max(left, request.guardMs))
-return { 'GONE', owner, (existed or isAgain) and '1' or '0' }
+return { 'GONE', owner, (existed or isAgain) and '1' or s.erased and 'again' or '0' }

@@ -280,9 +280,56 @@ expireIndex()
 return count`,
 };
 
-export const eraseSessionAt18: ScriptPart = {
+export const topOfRunAt4: ScriptPart = {
+  file: "includes/top-of-run.lua",
+  line: 4,
+  text: `\
+local function topOfRun(run)
+local top = redis.call('XREVRANGE', run, '+', '-', 'COUNT', 1)[1]
+if not top then return nil end
+local at, batch = top[1]:match('^(%d+)-(%d+)$')
+return at, batch, top[2]
+end`,
+};
+
+export const lastRunAt7: ScriptPart = {
+  file: "includes/last-run.lua",
+  line: 7,
+  text: `\
+local function lastRun(run)
+local at, _, fields = topOfRun(run)
+if not at then return nil end
+local first = redis.call('XRANGE', run, at .. '-0', at .. '-0')[1]
+local isErased = fields[1] == 'x'
+local meta = not isErased and first and first[2][2] or nil
+return { at = at, meta = meta, ending = fields[1] == 'e' and fields[2] or nil, isErased = isErased }
+end`,
+};
+
+export const eraseRunAt14: ScriptPart = {
+  file: "erase-run.lua",
+  line: 14,
+  text: `\
+local request, last = cjson.decode(ARGV[1]), lastRun(KEYS[1])
+local isRun = last ~= nil and not last.isErased
+if isRun then
+local owner = last.meta and cjson.decode(last.meta).owner
+local isOwn = not request.owner or owner == request.owner or not owner and request.isNamelessOwn
+if not isOwn or not request.guardMs and not last.ending then return { 'KEPT' } end
+end
+if last and last.isErased and not request.guardMs then return { 'GONE', '0' } end
+local left = last and last.isErased and redis.call('PTTL', KEYS[1]) or 0
+redis.call('UNLINK', KEYS[1])
+if request.guardMs then
+redis.call('XADD', KEYS[1], string.format('%.0f-0', math.max(now(), last and last.at + 1 or 0)), 'x', '')
+expireAll(now() + math.max(left, request.guardMs))
+end
+return { 'GONE', isRun and '1' or '0' }`,
+};
+
+export const eraseSessionAt19: ScriptPart = {
   file: "erase-session.lua",
-  line: 18,
+  line: 19,
   text: `\
 local request, s = cjson.decode(ARGV[1]), loadSession(KEYS[3], nil, nil, redis.pcall)
 local refusal = gate(request, s, 'owner')
@@ -297,7 +344,39 @@ redis.call('UNLINK', KEYS[1], KEYS[2], KEYS[3])
 redis.call('HSET', KEYS[3], 'next', 1, 'erased', now() .. call)
 if owner ~= '' and not request.owner then redis.call('HSET', KEYS[3], 'erasedOwner', owner) end
 expireAll(now() + math.max(left, request.guardMs))
-return { 'GONE', owner, (existed or isAgain) and '1' or '0' }`,
+return { 'GONE', owner, (existed or isAgain) and '1' or s.erased and 'again' or '0' }`,
+};
+
+export const eraseSteersAt12: ScriptPart = {
+  file: "erase-steers.lua",
+  line: 12,
+  text: `\
+redis.call('UNLINK', KEYS[1])
+if ARGV[1] ~= '' then
+redis.call('RPUSH', KEYS[1], '-9007199254740991')
+expireAll(now() + ARGV[1])
+end
+return { 'GONE' }`,
+};
+
+export const eraseThreadAt13: ScriptPart = {
+  file: "erase-thread.lua",
+  line: 13,
+  text: `\
+local request = cjson.decode(ARGV[1])
+local found = redis.pcall('HMGET', KEYS[2], 'owner', 'erased')
+local owner, erased = found[1] or nil, found[2] or nil
+local isThread = not erased and redis.call('EXISTS', KEYS[1], KEYS[2], KEYS[3]) > 0
+local isOwn = not request.owner or owner == request.owner or not owner and request.isNamelessOwn
+if isThread and not isOwn then return { 'KEPT' } end
+if erased and not request.guardMs then return { 'GONE', '0' } end
+local left = erased and redis.call('PTTL', KEYS[2]) or 0
+redis.call('UNLINK', KEYS[1], KEYS[2], KEYS[3])
+if request.guardMs then
+redis.call('HSET', KEYS[2], 'erased', string.format('%.0f', now()))
+expireAll(now() + math.max(left, request.guardMs))
+end
+return { 'GONE', isThread and '1' or '0' }`,
 };
 
 export const extendExpiryAt14: ScriptPart = {
@@ -1121,6 +1200,14 @@ export const dropEntriesScript = script([
   dropEntriesAt14,
 ]);
 
+export const eraseRunScript = script([
+  expireAllAt4,
+  nowAt3,
+  topOfRunAt4,
+  lastRunAt7,
+  eraseRunAt14,
+]);
+
 export const eraseSessionScript = script([
   numbersAt5,
   ownerLeftAt8,
@@ -1128,7 +1215,19 @@ export const eraseSessionScript = script([
   gateAt17,
   expireAllAt4,
   nowAt3,
-  eraseSessionAt18,
+  eraseSessionAt19,
+]);
+
+export const eraseSteersScript = script([
+  expireAllAt4,
+  nowAt3,
+  eraseSteersAt12,
+]);
+
+export const eraseThreadScript = script([
+  expireAllAt4,
+  nowAt3,
+  eraseThreadAt13,
 ]);
 
 export const extendExpiryScript = script([

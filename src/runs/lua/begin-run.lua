@@ -1,10 +1,12 @@
--- Begins a run, unless one is under way; of earlier runs the last one stays readable.
+-- Begins a run, unless one is under way or the session was erased a short time ago; of earlier runs the last one stays
+-- readable.
 --
 -- KEYS: run.
 -- ARGV: what is known of the run, unique to the call; milliseconds to live; the time of a run that is written anew
 --   because Redis lost it, or "".
 -- Replies: BEGUN and the run's time, the first half of its ids | BUSY, time and meta of the run under way | OVER (a run
---   that was to be written anew has ended, or a newer one has begun; older ones may be left in front of what was lost).
+--   that was to be written anew has ended, or a newer one has begun; older ones may be left in front of what was
+--   lost) | ERASED.
 --
 -- twin: none, runs are kept in Redis only
 --
@@ -13,6 +15,7 @@
 
 local run, meta, ttl, again = KEYS[1], ARGV[1], ARGV[2], ARGV[3]
 local last = lastRun(run)
+if last and last.isErased then return { 'ERASED' } end
 -- The same call, sent again because its reply was lost.
 if last and last.meta == meta and not last.ending then return { 'BEGUN', last.at } end
 if last and again ~= '' and tonumber(last.at) >= tonumber(again) then return { 'OVER' } end

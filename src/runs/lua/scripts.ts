@@ -57,24 +57,27 @@ return time[1] * 1000 + math.floor(time[2] / 1000)
 end`,
 };
 
-export const lastRunAt6: ScriptPart = {
+export const lastRunAt7: ScriptPart = {
   file: "includes/last-run.lua",
-  line: 6,
+  line: 7,
   text: `\
 local function lastRun(run)
 local at, _, fields = topOfRun(run)
 if not at then return nil end
 local first = redis.call('XRANGE', run, at .. '-0', at .. '-0')[1]
-return { at = at, meta = first and first[2][2], ending = fields[1] == 'e' and fields[2] or nil }
+local isErased = fields[1] == 'x'
+local meta = not isErased and first and first[2][2] or nil
+return { at = at, meta = meta, ending = fields[1] == 'e' and fields[2] or nil, isErased = isErased }
 end`,
 };
 
-export const beginRunAt14: ScriptPart = {
+export const beginRunAt16: ScriptPart = {
   file: "begin-run.lua",
-  line: 14,
+  line: 16,
   text: `\
 local run, meta, ttl, again = KEYS[1], ARGV[1], ARGV[2], ARGV[3]
 local last = lastRun(run)
+if last and last.isErased then return { 'ERASED' } end
 
 if last and last.meta == meta and not last.ending then return { 'BEGUN', last.at } end
 if last and again ~= '' and tonumber(last.at) >= tonumber(again) then return { 'OVER' } end
@@ -307,8 +310,8 @@ export const addToRunScript = script([
 export const beginRunScript = script([
   nowAt3,
   topOfRunAt4,
-  lastRunAt6,
-  beginRunAt14,
+  lastRunAt7,
+  beginRunAt16,
 ]);
 
 export const checkSessionScript = script([
@@ -330,7 +333,7 @@ export const keepMailboxScript = script([
 
 export const lookRunScript = script([
   topOfRunAt4,
-  lastRunAt6,
+  lastRunAt7,
   lookRunAt11,
 ]);
 

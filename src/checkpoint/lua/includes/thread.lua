@@ -1,12 +1,16 @@
 -- `loadThread()` is what is known of the thread: its token, the position of the first item that is left, the position
 -- of the next one, and the number of members of `order`; nil where there is no thread. `isDamaged` if the three keys do
--- not fit: one was evicted or deleted, or a part of one.
+-- not fit: one was evicted or deleted, or a part of one. `isErased` is true from then on where a tombstone is
+-- left of it (erase-thread.lua).
 
 local items, checkpoints, order = KEYS[1], KEYS[2], KEYS[3]
 local call = redis.call
+local isErased = false
 
 local function loadThread()
-  local field = call('HMGET', checkpoints, 'token', 'base', 'next', 'count')
+  local field = call('HMGET', checkpoints, 'token', 'base', 'next', 'count', 'erased')
+  isErased = field[5] and true or false
+  if isErased then return nil end
   local length, members = call('LLEN', items), call('ZCARD', order)
   if length == 0 and members == 0 and call('EXISTS', checkpoints) == 0 then return nil end
   local thread = { token = field[1], base = tonumber(field[2]), next = tonumber(field[3]), count = tonumber(field[4]) }

@@ -1,5 +1,6 @@
 -- `begin(thread, token)` begins a thread: its first item and member are empty, so that all keys exist.
 -- `pushItems(thread, first, seed)` appends the items of ARGV, with which the thread's token changes.
+-- `nameOwner(owner)` names the owner of a thread that has none.
 -- `expireThread(ttl)` lets all keys expire at one millisecond.
 --
 --- @include next-token
@@ -19,6 +20,10 @@ local function pushItems(thread, first, seed)
   thread.next = thread.next + #ARGV - first + 1
   call('HSET', checkpoints, 'next', thread.next, 'token', nextToken(thread, seed))
   inChunks('RPUSH', items, ARGV, first)
+end
+
+local function nameOwner(owner)
+  if owner then call('HSETNX', checkpoints, 'owner', owner) end
 end
 
 local function expireThread(ttl)

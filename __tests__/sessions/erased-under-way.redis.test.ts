@@ -1,0 +1,138 @@
+import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
+import { MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
+import { RedisChatMemory, sessionConfig, withRedisMemory } from "langchain-redis-memory";
+import { RedisSaver } from "langchain-redis-memory/checkpoint";
+import { redisRuns, type Run, type RunItem } from "langchain-redis-memory/runs";
+import { ToolModel } from "../support/agents.js";
+import { closedAfterEach } from "../support/closed-after-each.js";
+import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
+import { storedBytes } from "../support/stored-bytes.js";
+import { testKeys } from "../support/test-keys.js";
+import { expectTombstone } from "../support/tombstones.js";
+
+const marker = "zebra-marker-42";
+const guardMs = 600_000;
+
+/** What is under way is held at the model, and let go behind the erasure. */
+function gate() {
+  let open = () => {};
+  let enter = () => {};
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  const entered = new Promise<void>((resolve) => (enter = resolve));
+  return { open, entered, pass: async () => (enter(), opened) };
+}
+
+describe.each(["delete", "deleteOwner"] as const)("behind %s", (erase) => {
+  const client = sharedClient();
+  const closed = closedAfterEach();
+
+  const place = (isEncrypted: boolean) => {
+    const keyPrefix = uniquePrefix();
+    const encryption = isEncrypted ? { encryption: testKeys("k1") } : {};
+    const memory = closed(new RedisChatMemory({ client, redis: { keyPrefix }, ...encryption }));
+    const { entered, open, pass } = gate();
+    const model = new ToolModel(async () => (await pass(), `${marker} answer`));
+    const chat = withRedisMemory(model, { memory });
+    const graph = new StateGraph(MessagesAnnotation)
+      .addNode("a", async ({ messages }) => ({ messages: [await model.invoke(messages as BaseMessage[])] }))
+      .addNode("b", () => ({ messages: [] }))
+      .addEdge(START, "a")
+      .addEdge("a", "b")
+      .compile({ checkpointer: new RedisSaver({ memory }) });
+    const question = [new HumanMessage(`${marker} question`)];
+    const works = {
+      plain: async function* () {
+        await pass();
+        yield marker;
+      },
+      chain: (signal: AbortSignal) => {
+        const config = sessionConfig({ sessionId: "s", turnId: "u", owner: "ann" });
+        return chat.stream(`${marker} question`, { ...config, signal });
+      },
+      graph: (signal: AbortSignal) =>
+        graph.stream({ messages: question }, { configurable: { thread_id: "s" }, signal, streamMode: "updates" }),
+    };
+    const eraseAll = () =>
+      erase === "delete"
+        ? memory.sessions.delete("s", { owner: "ann", guardMs })
+        : memory.sessions.deleteOwner("ann", { guardMs });
+    const expectNothing = async () => {
+      await memory.drain();
+      const stored = await storedBytes(client, keyPrefix);
+      expect([...stored.entries()].filter((entry) => entry.join().includes(marker))).toEqual([]);
+      for (const key of [...stored.keys()].filter((name) => !name.includes("{process:"))) {
+        await expectTombstone(client, key, guardMs);
+      }
+    };
+    return { memory, graph, question, works, runs: redisRuns(memory), entered, open, eraseAll, expectNothing };
+  };
+
+  const waits = ["queue", "steer", "stop"] as const;
+  const kinds = ["plain", "chain", "graph"] as const;
+  const ways = waits.flatMap((how) => kinds.map((kind) => [how, kind] as const));
+
+  it.each(ways)("a start that waits (%s) for a run never begins: %s", async (how, kind) => {
+    const { memory, works, runs, open, entered, eraseAll, expectNothing } = place(kind === "chain");
+    await memory.history("s", { owner: "ann" }).addMessages([new HumanMessage(marker)]);
+    const first = await runs.start("s", { turnId: "t", owner: "ann" }, works.plain);
+    await entered;
+    let begun = 0;
+    const said = how === "steer" ? { message: { role: "user" as const, content: marker, id: "m" } } : {};
+    const start = { turnId: "u", owner: "ann", whileRunning: how, ...said };
+    const waiting = runs.start("s", start as never, (signal) => {
+      begun += 1;
+      return works[kind](signal) as never;
+    });
+    const outcome = waiting.then(
+      () => "started",
+      (error: { code?: string }) => error.code,
+    );
+    // The waiting start has read the run under way.
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    await eraseAll();
+    open();
+    await itemsOf(first);
+    expect([await outcome, begun]).toEqual(["erased", 0]);
+    await expectNothing();
+  });
+
+  it.each(kinds)("a run under way stores nothing: %s", async (kind) => {
+    const { memory, works, runs, open, entered, eraseAll, expectNothing } = place(kind === "plain");
+    await memory.history("s", { owner: "ann" }).addMessages([new HumanMessage(marker)]);
+    const starting = runs.start("s", { turnId: "u", owner: "ann" }, works[kind] as never);
+    const ending = starting.then(itemsOf, () => ["failed"]);
+    await entered;
+    await eraseAll();
+    open();
+    expect((await ending).at(-1)).not.toEqual({ state: "done" });
+    await expectNothing();
+  });
+
+  it("a graph without a run stores nothing", async () => {
+    const { memory, graph, question, open, entered, eraseAll, expectNothing } = place(false);
+    await memory.history("s", { owner: "ann" }).addMessages([new HumanMessage(marker)]);
+    const working = graph.invoke({ messages: question }, { configurable: { thread_id: "s" } });
+    const outcome = working.then(
+      () => "done",
+      (error: { code?: string }) => error.code,
+    );
+    await entered;
+    await eraseAll();
+    open();
+    expect(await outcome).toBe("erased");
+    await expectNothing();
+  });
+});
+
+/** The items of a run until it ends or its session is gone. */
+async function itemsOf(run: Run): Promise<(RunItem | string)[]> {
+  const items: (RunItem | string)[] = [];
+  try {
+    for await (const item of run) {
+      items.push(item);
+    }
+  } catch (error) {
+    items.push((error as { code?: string }).code ?? "failed");
+  }
+  return items;
+}

@@ -1,0 +1,17 @@
+-- Removes what was said to a run and not seen, and leaves a tombstone: a list that only a run of the far future opens.
+--
+-- KEYS: steers.
+-- ARGV: how long the tombstone stays, in milliseconds; "" leaves none.
+-- Replies: GONE.
+--
+-- twin: none, runs are kept in Redis only
+--
+--- @include expire-all
+--- @include now
+
+redis.call('UNLINK', KEYS[1])
+if ARGV[1] ~= '' then
+  redis.call('RPUSH', KEYS[1], '-9007199254740991')
+  expireAll(now() + ARGV[1])
+end
+return { 'GONE' }
