@@ -128,7 +128,8 @@ export class ListTouches {
 
   /** Sends pending updates, and resolves when lists show them. Failed ones are retried later. */
   async flush(): Promise<void> {
-    await Promise.all([...this.#touches.values()].map((touch) => this.#sendNow(touch)));
+    const open = [...this.#touches.values()].filter(({ isDue, running }) => isDue || running !== undefined);
+    await Promise.all(open.map((touch) => this.#sendNow(touch)));
   }
 
   /** Stops, and drops pending updates. */
@@ -139,9 +140,10 @@ export class ListTouches {
 
   async #sendNow(touch: Touch): Promise<void> {
     await touch.running;
-    clearTimeout(touch.timer);
-    touch.timer = undefined;
     if (touch.isDue && touch.running === undefined) {
+      // The timer of a touch that is not due stays: it forgets the touch.
+      clearTimeout(touch.timer);
+      touch.timer = undefined;
       this.#start(touch);
     }
     await touch.running;

@@ -535,10 +535,11 @@ if redis.call('ZCOUNT', KEYS[1], '100000000000000', last) > 0 then reply[1] = la
 return reply`,
 };
 
-export const markOwnerAt17: ScriptPart = {
+export const markOwnerAt18: ScriptPart = {
   file: "mark-owner.lua",
-  line: 17,
+  line: 18,
   text: `\
+redis.call('ZREM', KEYS[1], '')
 redis.call('ZADD', KEYS[1], whole(math.floor(micros() / 1000) + ARGV[1]), '!')
 redis.call('HSET', KEYS[2], '!', 'erasing')
 expireIndex()
@@ -1116,6 +1117,7 @@ if ARGV[3] ~= '1' and redis.call('ZCOUNT', KEYS[1], '100000000000000', '+inf') >
 for i = 4, #ARGV do
 redis.call('ZREM', KEYS[1], ARGV[i], '!' .. ARGV[i])
 end
+redis.call('ZREM', KEYS[1], '')
 for _, session in ipairs(redis.call('HKEYS', KEYS[2])) do
 if not redis.call('ZSCORE', KEYS[1], session) then redis.call('HDEL', KEYS[2], session) end
 end
@@ -1281,7 +1283,7 @@ export const markOwnerScript = script([
   listTimeAt3,
   expireListsAt6,
   stampOfAt4,
-  markOwnerAt17,
+  markOwnerAt18,
 ]);
 
 export const openCopyScript = script([

@@ -14,6 +14,8 @@
 --- @include stamp-of
 --- @const firstScore
 
+-- A full server refuses a ZADD, but not behind a first write that frees memory.
+redis.call('ZREM', KEYS[1], '')
 redis.call('ZADD', KEYS[1], whole(math.floor(micros() / 1000) + ARGV[1]), '!')
 redis.call('HSET', KEYS[2], '!', 'erasing')
 expireIndex()

@@ -22,6 +22,7 @@ if ARGV[3] ~= '1' and redis.call('ZCOUNT', KEYS[1], firstScore, '+inf') > erased
 for i = 4, #ARGV do
   redis.call('ZREM', KEYS[1], ARGV[i], '!' .. ARGV[i])
 end
+redis.call('ZREM', KEYS[1], '')
 for _, session in ipairs(redis.call('HKEYS', KEYS[2])) do
   if not redis.call('ZSCORE', KEYS[1], session) then redis.call('HDEL', KEYS[2], session) end
 end
