@@ -254,7 +254,6 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
     "src/entries/tool-loop.ts": {
       values: ["HistoryManager", "readEarlierTool"],
       types: [
-        "DroppedPart",
         "FittedWindow",
         "HistoryManagerOptions",
         "ModelCallRequest",
@@ -266,7 +265,6 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
         "UploadedContent",
         "UserVisibleOptions",
         "WindowOutcome",
-        "WindowSection",
       ],
     },
     "src/entries/agent.ts": {

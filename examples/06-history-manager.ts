@@ -4,10 +4,9 @@ import { randomUUID } from "node:crypto";
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { RedisChatMessageHistory } from "langchain-redis-memory";
 import { validateConversation } from "langchain-redis-memory/structure";
-import { HistoryManager, type FittedWindow, type WindowSection } from "langchain-redis-memory/tool-loop";
+import { HistoryManager, type FittedWindow } from "langchain-redis-memory/tool-loop";
 import { connection } from "./support/setting.js";
 
-const sections: readonly WindowSection[] = ["system", "user", "tools", "uploads", "loop", "history"];
 const shared = connection();
 const sessionId = `travel-${randomUUID()}`;
 const tools = ["search", "book", "map"].map((name) => ({
@@ -37,28 +36,18 @@ const calling = (text: string, ...calls: [id: string, name: string][]) =>
     tool_calls: calls.map(([id, name]) => ({ type: "tool_call", id, name, args: { query: `${name} for ${id}` } })),
   });
 
-/** What is asked of the model, and what of it is sent: a row for each call. */
+/** A row for each call: the size of the request, and what of it is not sent whole. */
 function printRow(label: string, { messages, outcome }: FittedWindow): void {
-  const cells = sections.map((section) => {
-    const { asked, given } = outcome.sections[section];
-    return asked === given ? String(given) : `${given} of ${asked}`;
-  });
   const problems = validateConversation(messages, { purpose: "model-input" });
-  console.log(
-    [
-      label,
-      ...cells,
-      `${outcome.tokens} of ${outcome.limit}`,
-      String(outcome.overBudgetBy),
-      problems.length === 0 ? "yes" : "NO",
-    ]
-      .map(pad)
-      .join(""),
-  );
+  const cells = [
+    ...[label, `${outcome.tokens} of ${outcome.limit}`, String(outcome.overBudgetBy), String(messages.length)],
+    ...[String(outcome.removed.length), problems.length === 0 ? "yes" : "NO"],
+  ];
+  console.log(cells.map(pad).join("") + (outcome.shortened.length > 0 ? `  ${outcome.shortened.join(", ")}` : ""));
 }
 
 function pad(cell: string, index: number): string {
-  return index === 0 ? cell.padEnd(20) : cell.padStart([8, 6, 7, 12, 13, 12, 14, 6, 7][index - 1]!);
+  return index === 0 ? cell.padEnd(16) : cell.padStart([14, 6, 10, 9, 7][index - 1]!);
 }
 
 /** Rows for a turn: the model's messages in turn, each followed by what its tools gave. */
@@ -75,7 +64,6 @@ async function play(
       removeFromText: (text) => text.replace(/\n\nAsk next: .*/, ""),
     });
     printRow(`  model call ${index + 1}`, window);
-    window.outcome.dropped.forEach((part) => console.log(`      not sent whole: ${JSON.stringify(part)}`));
     manager.addAssistantMessage(answer);
     await manager.addToolCallResults(results);
   }
@@ -88,7 +76,7 @@ function printStored(messages: readonly BaseMessage[]): void {
 }
 
 const [one, two] = [instance(), instance()];
-console.log(["tokens", ...sections, "sent", "over", "valid"].map(pad).join(""));
+console.log(["", "tokens", "over", "messages", "removed", "valid"].map(pad).join("") + "  shortened");
 
 console.log("Turn 1, instance one: two uploads, three iterations, parallel calls, one of them failing, twelve chunks");
 await one.manager.addUploadedContent([

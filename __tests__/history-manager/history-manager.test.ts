@@ -26,7 +26,7 @@ describe("HistoryManager", () => {
       ["tool", "one"],
       ["tool", "two"],
     ]);
-    expect(outcome).toMatchObject({ overBudgetBy: 0, dropped: [] });
+    expect(outcome).toMatchObject({ overBudgetBy: 0, removed: [], shortened: [] });
   });
 
   it("shows failures as tool and error, content as is, chunks as JSON, and a sentence for nothing found", async () => {

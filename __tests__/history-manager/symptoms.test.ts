@@ -95,7 +95,7 @@ describe("HistoryManager, where an earlier implementation failed", () => {
   });
 
   it("drops images that do not fit", async () => {
-    const manager = newSession(800).instance();
+    const manager = newSession(1200).instance();
     manager.appendToolCalls([call("old"), call("new")]);
     await manager.addToolCallResults(
       ["old", "new"].map((id) => ({
@@ -114,7 +114,7 @@ describe("HistoryManager, where an earlier implementation failed", () => {
       "image_url",
     ]);
     expect(outcome.overBudgetBy).toBe(0);
-    expect(outcome.dropped).toEqual([{ section: "loop", kind: "image", toolCallId: "old", index: 0 }]);
+    expect(outcome.shortened).toEqual(["tool-image:old:0"]);
   });
 
   it("reports a request that exceeds the window", async () => {
@@ -137,7 +137,7 @@ describe("HistoryManager, where an earlier implementation failed", () => {
     }
     const { outcome } = await manager.getHistoryForModelCall(asking("hi"));
     expect(outcome.overBudgetBy).toBe(0);
-    expect(outcome.sections.history.given).toBe(0);
+    expect(outcome.removed.map(({ type }) => type)).toEqual(["human", "ai"]);
   });
 
   it("keeps the history beside a long user message if there is room", async () => {
@@ -154,7 +154,7 @@ describe("HistoryManager, where an earlier implementation failed", () => {
       { id: "c", name: "search", chunks: [{ id: "d", chunkId: "1", text: "你好".repeat(100) }] },
     ]);
     const { outcome } = await manager.getHistoryForModelCall(asking("hi"));
-    expect(outcome.sections.loop.given).toBeLessThan(300);
+    expect(outcome.tokens).toBeLessThan(350);
   });
 
   it("renders only the current user message, not earlier messages with the same text", async () => {
@@ -229,6 +229,26 @@ describe("HistoryManager, where an earlier implementation failed", () => {
     }
   });
 
+  it("leaves out what was not cited where a later request is too large, and stores it all the same", async () => {
+    const session = newSession(3_400);
+    for (const [turn, id] of ["a", "b"].entries()) {
+      const manager = session.instance();
+      await manager.getHistoryForModelCall(asking(`question ${id}`));
+      await search(manager, id, 10);
+      manager.addAssistantMessage(new AIMessage(`See [source${10 * turn + 8}].`));
+      await manager.commit();
+    }
+    const { messages, outcome } = await session.instance().getHistoryForModelCall(asking("x".repeat(1_000)));
+    expect(outcome).toMatchObject({ overBudgetBy: 0, removed: [], shortened: ["a", "b"] });
+    for (const [turn, id] of ["a", "b"].entries()) {
+      const shown = sourcesIn(messages, id);
+      expect(shown).toContain(10 * turn + 8);
+      expect(shown.slice(0, -1)).toEqual(Array.from(shown.slice(1), (_, index) => 10 * turn + 1 + index));
+    }
+    const stored = await session.history().getTranscript();
+    expect([...sourcesIn(stored, "a"), ...sourcesIn(stored, "b")]).toHaveLength(20);
+  });
+
   it("stores cited sources in full, even if the model saw them cut", async () => {
     const session = newSession(600);
     const manager = session.instance();
@@ -292,11 +312,11 @@ describe("HistoryManager, where an earlier implementation failed", () => {
     const given = async (percentForUploadedContent: number) => {
       const manager = newSession(2000).instance({ percentForUploadedContent });
       await manager.addUploadedContent([{ id: "u", name: "u", mimeType: "text/plain", text: "x".repeat(5000) }]);
-      return (await manager.getHistoryForModelCall(asking("hi"))).outcome.sections.uploads.given;
+      return (await manager.getHistoryForModelCall(asking("hi"))).outcome.tokens;
     };
     const shares = [await given(0.2), await given(0.5), await given(0.9)];
     expect(shares).toEqual([...shares].sort((a, b) => a - b));
-    expect(shares[0]).toBeLessThanOrEqual(400);
+    expect(shares[0]).toBeLessThanOrEqual(450);
     expect(shares[2]).toBeGreaterThan(1000);
   });
 });

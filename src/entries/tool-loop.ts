@@ -7,7 +7,6 @@ export type {
   UserVisibleOptions,
 } from "../tool-loop/history-manager-options.js";
 export type { ToolCallResponse } from "../tool-loop/turn/tool-results.js";
-export type { FittedWindow } from "../tool-loop/token-window/token-window.js";
+export type { FittedWindow, WindowOutcome } from "../tool-loop/token-window/request-window.js";
 export type { ToolCallRequest } from "../tool-loop/turn/turn.js";
 export type { UploadedContent } from "../tool-loop/stored/uploads.js";
-export type { DroppedPart, WindowOutcome, WindowSection } from "../tool-loop/token-window/window-outcome.js";

@@ -16,7 +16,14 @@ export interface ClipRequest {
   /** Tokens to remove. */
   readonly excess: number;
   readonly counter: TokenCounter;
+  /** Characters that stay of a result whatever the excess. @default 0 */
+  readonly least?: number;
+  /** The text of a result in about so many characters. @default its beginning, and a marker */
+  readonly shorten?: ShortenResult | undefined;
 }
+
+/** Returns a text for a result that takes at most about so many characters. */
+export type ShortenResult = (message: ToolMessage, characters: number) => string;
 
 /**
  * Clips tool results, oldest first, until `excess` tokens are removed or nothing more can be. A clipped result is a new
@@ -25,7 +32,7 @@ export interface ClipRequest {
  */
 export async function clipToolResults(
   messages: readonly BaseMessage[],
-  { indexes, excess, counter }: ClipRequest,
+  { indexes, excess, counter, least = 0, shorten }: ClipRequest,
 ): Promise<BaseMessage[]> {
   const result = [...messages];
   let left = excess;
@@ -34,7 +41,9 @@ export async function clipToolResults(
       break;
     }
     const tokens = await countOf(counter, result[index]!);
-    const clipped = await clipToTokens(result[index] as ToolMessage, { allowed: tokens - left, counter });
+    const clipped = await clipToTokens(result[index] as ToolMessage, {
+      ...{ allowed: tokens - left, counter, least, shorten },
+    });
     if (clipped !== undefined) {
       result[index] = clipped;
       left -= tokens - (await countOf(counter, clipped));
@@ -43,27 +52,28 @@ export async function clipToolResults(
   return result;
 }
 
-/** Clips a message to as much text as fits, at least to the marker alone; undefined if that would not be shorter. */
+/** Clips a message to as much text as fits, at least to `least`; undefined if that would not be shorter. */
 async function clipToTokens(
   message: ToolMessage,
-  { allowed, counter }: { readonly allowed: number; readonly counter: TokenCounter },
+  { allowed, counter, least, shorten }: ClipOfResult,
 ): Promise<ToolMessage | undefined> {
   const length = textOf(message).length;
   if (length === 0 || isScreenshot(message)) {
     return undefined;
   }
-  const smallest = withTextUpTo(message, 0);
+  const cutTo = (characters: number) =>
+    shorten === undefined
+      ? withTextUpTo(message, characters)
+      : withShorterContent(message, shorten(message, characters));
+  const smallest = cutTo(least);
   if (textOf(smallest).length >= length || (await countOf(counter, smallest)) >= (await countOf(counter, message))) {
     return undefined;
   }
-  const cuts = await cutsWithin(ownTextOf(message.content), {
-    allowed: allowed - (await countOf(counter, smallest)),
-    counter,
-  });
+  const cuts = await cutsWithin(ownTextOf(message.content), { least, allowed, counter });
   let [fits, candidate] = [smallest, cuts.length - 1];
   let [low, high] = [0, cuts.length - 1];
   while (low <= high) {
-    const clipped = withTextUpTo(message, cuts[candidate]!);
+    const clipped = cutTo(cuts[candidate]!);
     if (textOf(clipped).length < length && (await countOf(counter, clipped)) <= allowed) {
       [fits, low] = [clipped, candidate + 1];
     } else {
@@ -74,11 +84,17 @@ async function clipToTokens(
   return fits;
 }
 
-/** Returns ascending lengths to cut a text to, as long as its pieces together take at most `allowed` tokens. */
-async function cutsWithin(
-  text: string,
-  { allowed, counter }: { readonly allowed: number; readonly counter: TokenCounter },
-): Promise<number[]> {
+interface ClipOfResult extends Pick<ClipRequest, "counter" | "shorten"> {
+  /** Tokens that it may take. */
+  readonly allowed: number;
+  readonly least: number;
+}
+
+/**
+ * Returns ascending lengths above `least` to cut a text to, as long as its pieces together take at most `allowed`
+ * tokens.
+ */
+async function cutsWithin(text: string, { allowed, counter, least }: Omit<ClipOfResult, "shorten">): Promise<number[]> {
   const breathe = breather();
   const piece = Math.min(1024, Math.max(64, Math.ceil(text.length / 64)));
   const cuts: number[] = [];
@@ -89,7 +105,9 @@ async function cutsWithin(
     if (tokens > allowed) {
       break;
     }
-    cuts.push(to);
+    if (to > least) {
+      cuts.push(to);
+    }
     from = to;
     await breathe();
   }

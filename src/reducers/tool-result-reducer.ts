@@ -147,7 +147,7 @@ export class ChatHistoryToolResultReducer extends ChatHistoryReducer {
 
   #shorten(messages: readonly BaseMessage[]): ReductionOutcome {
     const steps = stepsOf(messages).filter(({ indexes }) => indexes.length > 1);
-    const excluded = this.#resultsOfExcludedTools(messages);
+    const excluded = resultsOfTools(messages, this.#excluded);
     const short = messages.map((message, index) =>
       roleOf(message) === "tool" && !excluded.has(index) ? shortened(message as ToolMessage, this.#lineFor) : message,
     );
@@ -164,16 +164,16 @@ export class ChatHistoryToolResultReducer extends ChatHistoryReducer {
     const size = { messages: messages.length };
     return reduced(result, { removed: [], before: size, after: size });
   }
+}
 
-  /** Indexes of results that stay whole, by the name in the call, which a result need not repeat. */
-  #resultsOfExcludedTools(messages: readonly BaseMessage[]): ReadonlySet<number> {
-    if (this.#excluded.size === 0) {
-      return new Set();
-    }
-    const { callOf } = linkCalls(messages);
-    const nameOf = (index: number) => callOf[index]?.name ?? messages[index]!.name ?? "";
-    return new Set([...messages.keys()].filter((index) => this.#excluded.has(nameOf(index))));
+/** Indexes of the results of tools, by the name in the call, which a result need not repeat. */
+export function resultsOfTools(messages: readonly BaseMessage[], names: ReadonlySet<string>): ReadonlySet<number> {
+  if (names.size === 0) {
+    return new Set();
   }
+  const { callOf } = linkCalls(messages);
+  const nameOf = (index: number) => callOf[index]?.name ?? messages[index]!.name ?? "";
+  return new Set([...messages.keys()].filter((index) => names.has(nameOf(index))));
 }
 
 /** Places of the images in user messages before the newest round, by the message's place, but for the newest `keep`. */

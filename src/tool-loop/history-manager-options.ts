@@ -31,7 +31,10 @@ export interface HistoryManagerOptions {
   readonly tokenCounter?: TokenCounter;
   /** Share of the space left after system prompt, user message and tools for uploads; from 0 to 1. @default 0.6 */
   readonly percentForUploadedContent?: number;
-  /** Share of `maxInputTokens` to leave free, because counts are estimates; from 0 to below 1. @default 0.1 */
+  /**
+   * Share of the window without the answer to leave free, because counts are estimates; from 0 to below 1.
+   * @default 0.05 behind an answer of `model` whose usage is known, else 0.1
+   */
   readonly safetyMargin?: number;
   /**
    * The tools sent with each request, as passed to `bindTools`. Omit them if the counter was created with them.
@@ -112,7 +115,7 @@ export const managerSchema = lazy(() =>
     reserveForAnswer: z.optional(nonNegativeInteger()),
     tokenCounter: z.optional(objectWith<TokenCounter>(["countMessage", "countText"], "a TokenCounter")),
     percentForUploadedContent: z._default(fraction(), 0.6),
-    safetyMargin: z._default(fraction().check(z.lt(1, "must be a number from 0 to below 1")), 0.1),
+    safetyMargin: z.optional(fraction().check(z.lt(1, "must be a number from 0 to below 1"))),
     tools: toolListSchema(),
     references: z._default(
       objectWith<ReferenceManager>(["addChunks", "chunkOf", "restore"], "a ReferenceManager"),

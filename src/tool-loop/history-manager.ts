@@ -1,7 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { BudgetError, ConfigurationError } from "../base/errors.js";
 import { checkReserve } from "../reducers/window/options.js";
-import { askedName, estimateWithin, roomIn } from "../reducers/window/request-size.js";
+import { textOf } from "../messages/content.js";
+import { roleOf } from "../messages/roles.js";
 import { noteAsked } from "../session/encode-records.js";
 import type { ConversationSession } from "../session/conversation-session.js";
 import { sessionOf } from "../memory/redis-chat-message-history.js";
@@ -10,10 +11,7 @@ import { resolveRepairOptions } from "../structure/options.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";
 import { resolveProfileChoice } from "../structure/profiles/resolve-profile.js";
 import { boundThoughts, planOf, type BoundThoughts, type ModelPlan } from "../structure/seam/model-input.js";
-import type { ModelProfile } from "../structure/seam/profile-of.js";
 import { tiktokenCounter } from "../tokens/counters/tiktoken-counter.js";
-import type { ToolDefinitionLike } from "../tokens/formulas/tools-cost.js";
-import type { TokenCounter } from "../tokens/token-counter.js";
 import { TextCleaner } from "./text-cleaner.js";
 import * as forms from "./history-manager-options.js";
 import { PromptMessages } from "./token-window/prompt-messages.js";
@@ -21,17 +19,16 @@ import type { ReferenceManager } from "./stored/reference-manager.js";
 import { SessionData } from "./stored/session-data.js";
 import { SessionReader } from "./stored/session-reader.js";
 import { SourceNumbering, toolCallRequestsSchema, Turn, type ToolCallRequest } from "./turn/turn.js";
-import { TokenMeter } from "./token-window/token-meter.js";
-import { TokenWindow, type FittedWindow } from "./token-window/token-window.js";
+import { RequestWindow, type FittedWindow } from "./token-window/request-window.js";
 import { toolCallResponsesSchema, type ToolCallResponse } from "./turn/tool-results.js";
 import { commitTurn, recordTurn } from "./turn/record.js";
-import { shownUploads } from "./stored/tool-images.js";
+import { imagesOf, shownUploads } from "./stored/tool-images.js";
 import { uploadedContentsSchema, type UploadedContent } from "./stored/uploads.js";
 import { userVisible, withCurrentTurn } from "./user-visible.js";
 
 /**
- * Manages the history of an agent's loop: fits stored rounds, uploads, tool calls and results into the model's context
- * window, reports what was left out, and stores the whole turn in one write when it ends.
+ * Manages the history of an agent's loop: fits earlier turns, uploads, tool calls and results into the model's context
+ * window as `contextWindow` does, reports what was left out, and stores the whole turn in one write when it ends.
  *
  * A turn begins with the first call after a commit (or after construction) and reads the session once: its view and its
  * side data. Create one manager per session and process, or one per request; several instances may take turns serving a
@@ -65,12 +62,10 @@ export class HistoryManager {
   readonly #data: SessionData;
   readonly #reader: SessionReader;
   readonly #numbering: SourceNumbering;
-  /** Made with the first request, because a model tells its tools asynchronously. */
-  #window: TokenWindow | undefined;
+  readonly #window: RequestWindow;
   readonly #profile: StructureProfile | "auto";
   readonly #cleaner = new TextCleaner();
   readonly #prompt = new PromptMessages();
-  readonly #counter: TokenCounter;
   #turn = new Turn();
   /** Estimate of the last request, under the name of its model; undefined where that is not known. */
   #asked: { readonly name: string; readonly tokens: number } | undefined;
@@ -81,15 +76,17 @@ export class HistoryManager {
   /** @throws ConfigurationError naming the option. */
   constructor(options: forms.HistoryManagerOptions) {
     this.#options = parseOptions("HistoryManager", forms.managerSchema(), options);
-    const { history, maxInputTokens, references, maxSources } = this.#options;
+    const { history, maxInputTokens, reserveForAnswer: reserve, references, maxSources } = this.#options;
     checkReserve("HistoryManager", this.#options);
     this.references = references;
     this.#session = sessionOf("HistoryManager", history);
     this.#data = new SessionData(this.#session, maxSources);
     this.#reader = new SessionReader(this.#session, this.#data, references);
     this.#numbering = new SourceNumbering(references, this.#data);
-    this.#counter = this.#options.tokenCounter ?? this.#session.context.tokenCounter ?? tiktokenCounter();
-    const { model, profile: own } = this.#options;
+    const { model, profile: own, safetyMargin, percentForUploadedContent: uploadShare } = this.#options;
+    const tokenCounter = this.#options.tokenCounter ?? this.#session.context.tokenCounter ?? tiktokenCounter();
+    const reserveForAnswer = maxInputTokens === undefined ? reserve : (reserve ?? 0);
+    this.#window = new RequestWindow({ maxInputTokens, reserveForAnswer, safetyMargin, tokenCounter, uploadShare });
     const given = own ?? this.#session.context.profile;
     // Without a model, the memory's default changes no more than every model needs.
     const ofNobody = own === undefined ? "langchain" : "neutral";
@@ -169,22 +166,31 @@ export class HistoryManager {
     const stored = await this.#reader.sort(await this.#reader.readable(snapshot.turn, profile), original);
     const rounds = await Promise.all(stored.rounds.map((round) => this.#cleaner.clean(round, asked.removeFromText)));
     const steps = [...stored.steps, ...turn.steps];
-    const said = [...stored.rounds.flat(), ...steps.map(({ message }) => message)];
-    const window = await this.#windowFor(planned.profile).fit({
+    const said = [...rounds.flat(), ...steps.map(({ message }) => message)].filter(
+      (message) => roleOf(message) === "ai",
+    );
+    const { measured, ...window } = await this.#window.fit({
       system: this.#prompt.system(renderedSystemMessage),
       user: this.#prompt.user({ original: stored.question ?? original, rendered }, stored.current),
       history: { ...stored, rounds, pinned: stored.pinned.filter(({ content }) => content !== renderedSystemMessage) },
-      uploads: shownUploads(turn.uploadsWith(snapshot.uploads), stored),
+      uploads: [...shownUploads(turn.uploadsWith(snapshot.uploads), stored), ...turn.results().flatMap(imagesOf)],
       steps,
-      limit: this.#limit(planned.profile, said),
-      cited: new Set(this.references.cited(turn.assistantText() ?? "")),
+      cited: new Set(said.flatMap((message) => this.references.cited(textOf(message)))),
       plan: planned.plan,
+      model: this.#options.model,
+      tools: this.#tools,
     });
     this.#reader.report(window.outcome.repairs);
     this.#refuseExcess(window);
-    const name = this.#askedAs(planned.profile);
-    this.#asked = name === undefined ? undefined : { name, tokens: window.outcome.tokens };
+    const { askedAs: name, size } = measured;
+    this.#asked = name === undefined ? undefined : { name, tokens: size.estimate };
     return this.#withBoundThoughts(window, planned.profile);
+  }
+
+  /** Undefined where those that are bound to the model count. */
+  get #tools(): readonly unknown[] | undefined {
+    const { tools } = this.#options;
+    return tools.length > 0 ? tools : undefined;
   }
 
   #refuseExcess({ outcome: { overBudgetBy, tokens, limit } }: FittedWindow): void {
@@ -195,38 +201,6 @@ export class HistoryManager {
         { needed: tokens, allowed: limit },
       );
     }
-  }
-
-  #windowFor(profile: ModelProfile | undefined): TokenWindow {
-    const meter = () => new TokenMeter(this.#counter, this.#toolsOf(profile) as readonly ToolDefinitionLike[]);
-    this.#window ??= new TokenWindow(meter(), this.#options.percentForUploadedContent);
-    return this.#window;
-  }
-
-  #toolsOf(profile: ModelProfile | undefined): readonly unknown[] {
-    const { tools } = this.#options;
-    return tools.length > 0 ? tools : (profile?.tools ?? []);
-  }
-
-  #askedAs(profile: ModelProfile | undefined): string | undefined {
-    const model = profile?.window.model;
-    return model && askedName(model, { counter: this.#counter, isWhole: true });
-  }
-
-  /** Tokens by the counter that a request behind these messages may take. */
-  #limit(profile: ModelProfile | undefined, messages: readonly BaseMessage[]): number {
-    const { maxInputTokens, safetyMargin, reserveForAnswer: reserve } = this.#options;
-    const reserveForAnswer = maxInputTokens === undefined ? reserve : (reserve ?? 0);
-    const window = maxInputTokens ?? profile?.window.maxInputTokens;
-    if (window === undefined) {
-      throw new ConfigurationError(
-        "maxInputTokens",
-        'HistoryManager: "model" does not tell its window (model.profile.maxInputTokens); give "maxInputTokens".',
-      );
-    }
-    const room = roomIn(window, { limits: profile?.window, reserveForAnswer, safetyMargin });
-    const askedAs = this.#askedAs(profile);
-    return askedAs === undefined ? room : estimateWithin(room, messages, askedAs);
   }
 
   /** The repair of a request, and what is known of the model, if one was given. */
@@ -241,7 +215,7 @@ export class HistoryManager {
   }
 
   async #withBoundThoughts(window: FittedWindow, profile: ModelPlan["profile"] | undefined): Promise<FittedWindow> {
-    const request = profile && { profile, messages: window.messages, tools: this.#toolsOf(profile) };
+    const request = profile && { profile, messages: window.messages, tools: this.#tools ?? profile.tools ?? [] };
     const bound = request && (await boundThoughts(request, this.#observer));
     this.#stamp = bound?.stamp;
     return bound === undefined ? window : { ...window, messages: bound.messages };

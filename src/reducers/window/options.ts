@@ -12,6 +12,7 @@ import {
 } from "../../base/options.js";
 import { toolListSchema, type ToolDefinitionLike } from "../../tokens/formulas/tools-cost.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
+import type { ShortenResult } from "../clip-tool-results.js";
 import { budgetFields, focusField } from "../options.js";
 import { triggerField, triggersIn, type WindowTrigger } from "../reduction-trigger.js";
 import type { SummaryModel } from "../summary/summarizer.js";
@@ -111,6 +112,8 @@ const schema = lazy(() =>
 export type WindowSettings = Omit<SchemaOutput<typeof schema>, "trigger"> & {
   /** None where no size is named. */
   readonly trigger: readonly WindowTrigger[];
+  /** How results of the turn that goes on become shorter; to a note where no more fits. @default by their beginning */
+  readonly shorten?: ShortenResult;
 };
 
 /** @throws ConfigurationError naming the option. */

@@ -119,15 +119,6 @@ export function roomIn(window: number, { limits, reserveForAnswer, safetyMargin 
   return Math.max(1, Math.floor(room));
 }
 
-/**
- * Tokens by the counter that a whole request may take, so that it takes `room` as the provider counts: by the newest
- * answer under this name.
- */
-export function estimateWithin(room: number, messages: readonly BaseMessage[], askedAs: string): number {
-  const anchor = anchorIn(messages, [{ askedAs, isWhole: true, isRepeated: false }]);
-  return anchor === undefined ? room : Math.max(1, Math.floor(estimateOf(room, anchor)));
-}
-
 /** A request whose size the provider told, and how sizes around it are told. */
 export interface Slopes {
   readonly billed: number;

@@ -2,19 +2,21 @@ import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { SummaryError } from "../../base/errors.js";
 import { mayCall } from "../../messages/calls.js";
+import { sameElements } from "../../messages/copies/edits.js";
 import { roleOf } from "../../messages/roles.js";
 import { stepsOf } from "../../messages/steps.js";
 import { countMessages } from "../../tokens/counted-messages.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
 import type { ChatHistoryReducer, ReducerRequest } from "../chat-history-reducer.js";
 import type { TokenBudget } from "../options.js";
+import { clipToolResults, type ClipRequest } from "../clip-tool-results.js";
 import { joinOutcomes } from "../pipe-reducers.js";
-import type { ReductionOutcome } from "../reduction-outcome.js";
+import { reduced, unchanged, type ReductionOutcome } from "../reduction-outcome.js";
 import type { ChatHistorySummarizationReducerOptions } from "../summary/summarization-options.js";
 import type { SummaryModel } from "../summary/summarizer.js";
 import { ChatHistorySummarizationReducer } from "../summary/summarization-reducer.js";
 import { ChatHistoryTokenReducer } from "../token-reducer.js";
-import { ChatHistoryToolResultReducer, lineWithHint } from "../tool-result-reducer.js";
+import { ChatHistoryToolResultReducer, lineWithHint, resultsOfTools } from "../tool-result-reducer.js";
 import type { WindowSettings } from "./options.js";
 import type { RequestSize } from "./request-size.js";
 
@@ -35,6 +37,7 @@ export interface TieredReduction {
 
 /** Tokens within which a tier has to bring the messages. */
 type TierBudget = Pick<TokenBudget, "maxTokens" | "targetTokens">;
+type Tier = (budget: TierBudget) => Pick<ChatHistoryReducer, "reduceWithOutcome">;
 
 /** Runs the tiers until the target is met. */
 export async function reduceInTiers(
@@ -48,8 +51,9 @@ export async function reduceInTiers(
   let [current, tokens] = [messages, await countMessages(counter, messages)];
   const { placeholder = readsEarlier ? lineWithHint : undefined } = settings;
   const writer = writerOf(settings, messages, request);
-  const question = messages.findLastIndex((message) => roleOf(message) === "human");
-  const newSteps = stepsOf(messages.slice(question + 1)).filter(({ indexes }) => indexes.length > 1).length;
+  const newSteps = stepsOf(messages.slice(lastQuestion(messages) + 1)).filter(
+    ({ indexes }) => indexes.length > 1,
+  ).length;
   for (const tier of tiersOf({ ...settings, placeholder }, { counter, writer, newSteps })) {
     // A list that fits the room already must still become smaller, or the next request would be reduced again.
     const maxTokens = tokens > most ? most : Math.max(goal, Math.ceil(tokens) - 1);
@@ -135,22 +139,60 @@ interface TierParts {
 
 /** The gentlest first. */
 function tiersOf(
-  { summary, keepToolResults, placeholder, excludeTools, keepImages, maxMessageTokens }: WindowSettings,
+  { summary, keepToolResults, placeholder, excludeTools, keepImages, maxMessageTokens, shorten }: WindowSettings,
   { counter: tokenCounter, writer, newSteps }: TierParts,
-): readonly ((budget: TierBudget) => ChatHistoryReducer)[] {
+): readonly Tier[] {
   const shortened = {
     ...{ thresholdCount: 0, excludeTools },
     ...(placeholder !== undefined && { placeholder }),
     ...(keepImages !== undefined && { keepImages }),
   };
-  const clamped = maxMessageTokens === undefined ? {} : { maxMessageTokens };
+  const cut = { tokenCounter, clipToolResults: shorten === undefined, ...(maxMessageTokens && { maxMessageTokens }) };
   const summarized = (budget: TierBudget) =>
     new ChatHistorySummarizationReducer({ ...summary!, ...writer!, ...budget, tokenCounter, failOnError: false });
   return [
     () => new ChatHistoryToolResultReducer({ ...shortened, keepLast: keepToolResults }),
     // No message is to leave for the sake of a finished turn's result: its answer tells what mattered.
     () => new ChatHistoryToolResultReducer({ ...shortened, keepLast: Math.min(keepToolResults, newSteps) }),
+    clippedTurn({ counter: tokenCounter, excluded: new Set(excludeTools), shorten }),
     ...(writer === undefined ? [] : [summarized]),
-    (budget) => new ChatHistoryTokenReducer({ ...budget, ...clamped, tokenCounter }),
+    (budget) => new ChatHistoryTokenReducer({ ...budget, ...cut }),
   ];
+}
+
+/** Characters that stay of the results of the turn that goes on, in each pass over them. */
+const leastCharacters = [1_000, 1, 0] as const;
+
+/**
+ * Clips results of the turn that goes on, the oldest first, where the turn is too large by itself: its steps stay.
+ * Without a way to shorten them, they keep a readable beginning.
+ */
+function clippedTurn({
+  counter,
+  excluded,
+  shorten,
+}: Pick<ClipRequest, "counter" | "shorten"> & { readonly excluded: ReadonlySet<string> }): Tier {
+  return ({ targetTokens }) => ({
+    async reduceWithOutcome(messages) {
+      const question = lastQuestion(messages);
+      const spared = resultsOfTools(messages, excluded);
+      const isResult = (index: number) => roleOf(messages[index]!) === "tool" && !spared.has(index);
+      const indexes = [...messages.keys()].filter((index) => index > question && isResult(index));
+      const stays = (message: BaseMessage, index: number) =>
+        index >= question || ["system", "summary"].includes(roleOf(message));
+      let result = messages;
+      for (const least of shorten === undefined ? leastCharacters.slice(0, 1) : leastCharacters) {
+        const excess = (await countMessages(counter, result.filter(stays))) - targetTokens;
+        result = await clipToolResults(result, { indexes, excess, counter, least, shorten });
+      }
+      const size = { messages: messages.length };
+      return sameElements(result, messages)
+        ? unchanged(messages, { reason: "within_limit" })
+        : reduced(result, { removed: [], before: size, after: size });
+    },
+  });
+}
+
+function lastQuestion(messages: readonly BaseMessage[]): number {
+  return messages.findLastIndex((message) => roleOf(message) === "human");
 }

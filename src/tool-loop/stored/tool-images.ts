@@ -3,7 +3,7 @@ import type { StoredHistory } from "./history.js";
 import { bytesOf, type Upload, type UploadLimits } from "./uploads.js";
 
 /** The name of an image that a tool gave, as the model reads it. */
-export function toolImageName({ callId, name }: Pick<ToolResult, "callId" | "name">): string {
+function toolImageName({ callId, name }: Pick<ToolResult, "callId" | "name">): string {
   return `Image from tool call ${callId} (${name})`;
 }
 
@@ -48,6 +48,20 @@ export function withToolImages(
 export function shownUploads(uploads: readonly Upload[], { rounds, current }: StoredHistory): Upload[] {
   const inView = new Set([...rounds.flat(), ...(current === undefined ? [] : [current])].map(({ id }) => id));
   return uploads.filter(({ isOfTool, messageId }) => isOfTool !== true || inView.has(messageId));
+}
+
+const shown = new WeakMap<ToolResult, readonly Upload[]>();
+
+/** The images of a tool result of this turn, as they are shown with its question; the same objects each time. */
+export function imagesOf(result: ToolResult): readonly Upload[] {
+  const images =
+    shown.get(result) ??
+    result.images.map((url, index) => ({
+      ...toolImage(url, { ...result, id: `${result.callId}:${index}` }),
+      sequence: 0,
+    }));
+  shown.set(result, images);
+  return images;
 }
 
 function toolImage(

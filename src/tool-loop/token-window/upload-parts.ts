@@ -1,93 +1,102 @@
+import { HumanMessage, type BaseMessage, type ContentBlock } from "@langchain/core/messages";
 import { textBlock } from "../../messages/content.js";
-import { cutText, lengthsBelow } from "./cut-text.js";
-import type { Move, ShrinkRequest } from "./shrink-to-fit.js";
-import type { ContentPart, TokenMeter } from "./token-meter.js";
+import { countOf } from "../../tokens/counted-messages.js";
+import type { TokenCounter } from "../../tokens/token-counter.js";
 import { isImage, type Upload } from "../stored/uploads.js";
+import { cutText, lengthsBelow } from "./cut-text.js";
 
-/**
- * The variant of an upload that is shown. `characters` of its text are shown, or all of it (undefined). `left_out`
- * shows a note, `hidden` nothing.
- */
+/** A part of a message's content: text or an image. */
+export type ContentPart = ContentBlock;
+
+/** The variant of an upload that is shown. `left_out` shows a note, `hidden` nothing. */
 export interface ShownUpload {
   readonly upload: Upload;
   readonly as: "whole" | "cut" | "left_out" | "hidden";
-  readonly characters?: number;
   readonly parts: readonly ContentPart[];
 }
 
-/** Renders uploads; returns the same parts each time, so that they are counted once. */
+const nothing = new HumanMessage({ content: [] });
+
+/** Renders uploads within a budget; returns the same parts each time, so that they are counted once. */
 export class UploadParts {
+  readonly #counter: TokenCounter;
   readonly #whole = new WeakMap<Upload, ShownUpload>();
-  readonly #moves = new WeakMap<Upload, ShownUpload[]>();
+  readonly #smaller = new WeakMap<Upload, ShownUpload[]>();
+  readonly #carriers = new WeakMap<readonly ContentPart[], BaseMessage>();
+
+  constructor(counter: TokenCounter) {
+    this.#counter = counter;
+  }
 
   /**
-   * Returns the request that fits the uploads: the oldest are cut first, then replaced with a note; finally the notes
-   * are dropped too.
+   * The uploads as they take at most `budget` tokens: the oldest are cut first, then replaced with a note; finally the
+   * notes are dropped, too. Nothing grows, and a smaller budget never shows more.
    */
-  request(uploads: readonly Upload[], meter: TokenMeter): ShrinkRequest<ShownUpload> {
-    return {
-      whole: uploads.map((upload) => this.#wholeOf(upload)),
-      moves: this.#movesOf(uploads),
-      tokensOf: ({ parts }) => meter.ofParts(parts),
-    };
-  }
-
-  *#movesOf(uploads: readonly Upload[]): Generator<Move<ShownUpload>> {
-    const moves = uploads.map((upload) => this.#smaller(upload));
-    for (const [piece, variants] of moves.entries()) {
-      for (const variant of variants.slice(0, -1)) {
-        yield { piece, variant };
+  async within(uploads: readonly Upload[], budget: number): Promise<ShownUpload[]> {
+    const shown = uploads.map((upload) => known(this.#whole, upload, wholeUpload));
+    const sizes: number[] = [];
+    for (const { parts } of shown) {
+      sizes.push(await this.#tokensOf(parts));
+    }
+    let tokens = sizes.reduce((sum, size) => sum + size, 0);
+    for (const [place, smaller] of tokens <= budget ? [] : this.#moves(uploads)) {
+      const size = await this.#tokensOf(smaller.parts);
+      if (size < sizes[place]!) {
+        tokens -= sizes[place]! - size;
+        [sizes[place], shown[place]] = [size, smaller];
       }
-    }
-    for (const [piece, variants] of moves.entries()) {
-      yield { piece, variant: variants.at(-1)! };
-    }
-  }
-
-  #wholeOf(upload: Upload): ShownUpload {
-    let shown = this.#whole.get(upload);
-    if (shown === undefined) {
-      shown = { upload, as: "whole", parts: wholeParts(upload) };
-      this.#whole.set(upload, shown);
+      if (tokens <= budget) {
+        break;
+      }
     }
     return shown;
   }
 
-  #smaller(upload: Upload): ShownUpload[] {
-    let moves = this.#moves.get(upload);
-    if (moves === undefined) {
-      moves = smallerVariants(upload);
-      this.#moves.set(upload, moves);
+  *#moves(uploads: readonly Upload[]): Generator<readonly [place: number, smaller: ShownUpload]> {
+    const moves = uploads.map((upload) => known(this.#smaller, upload, smallerUploads));
+    for (const [place, variants] of moves.entries()) {
+      yield* variants.slice(0, -1).map((variant) => [place, variant] as const);
     }
-    return moves;
+    yield* moves.map((variants, place) => [place, variants.at(-1)!] as const);
+  }
+
+  /** Tokens that parts add to a message. */
+  async #tokensOf(parts: readonly ContentPart[]): Promise<number> {
+    const carrier = known(this.#carriers, parts, () => new HumanMessage({ content: [...parts] }));
+    return Math.max(0, (await countOf(this.#counter, carrier)) - (await countOf(this.#counter, nothing)));
   }
 }
 
-function smallerVariants(upload: Upload): ShownUpload[] {
+function known<K extends object, V>(all: WeakMap<K, V>, key: K, make: (key: K) => V): V {
+  const value = all.get(key) ?? make(key);
+  all.set(key, value);
+  return value;
+}
+
+function smallerUploads(upload: Upload): ShownUpload[] {
   const { text = "" } = upload;
   const cuts = lengthsBelow(text.length).map((characters): ShownUpload => {
-    return { upload, as: "cut", characters, parts: [textBlock(`${titleOf(upload)}:\n${cutText(text, characters)}`)] };
+    return { upload, as: "cut", parts: [textBlock(`${titleOf(upload)}:\n${cutText(text, characters)}`)] };
   });
   const statement = `[${titleOf(upload)} omitted: it does not fit the context window.]`;
   return [...cuts, { upload, as: "left_out", parts: [textBlock(statement)] }, { upload, as: "hidden", parts: [] }];
 }
 
-function wholeParts(upload: Upload): ContentPart[] {
+function wholeUpload(upload: Upload): ShownUpload {
+  return { upload, as: "whole", parts: wholeParts(upload) };
+}
+
+function wholeParts(upload: Upload): readonly ContentPart[] {
   const { text, url } = upload;
   if (text !== undefined) {
     return [textBlock(`${titleOf(upload)}:\n${text}`)];
   }
   if (isImage(upload)) {
-    return [textBlock(`${titleOf(upload)}:`), imagePart(url!)];
+    return [textBlock(`${titleOf(upload)}:`), { type: "image_url", image_url: { url: url! } }];
   }
   return [textBlock(`[${titleOf(upload)}${url === undefined ? "" : ` at ${url}`}: content not shown.]`)];
 }
 
 function titleOf({ name, mimeType, isOfTool }: Upload): string {
   return isOfTool === true ? name : `Uploaded file ${JSON.stringify(name)} (${mimeType})`;
-}
-
-/** Creates an image part in the format that every LangChain integration accepts. */
-export function imagePart(url: string): ContentPart {
-  return { type: "image_url", image_url: { url } };
 }

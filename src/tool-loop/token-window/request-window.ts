@@ -1,0 +1,237 @@
+import { HumanMessage, type BaseMessage, type ToolMessage } from "@langchain/core/messages";
+import { ConfigurationError } from "../../base/errors.js";
+import { answeredId } from "../../messages/calls.js";
+import { textBlock } from "../../messages/content.js";
+import { changeContent } from "../../messages/copies/change-content.js";
+import { sameElements } from "../../messages/copies/edits.js";
+import type { ReducerRequest } from "../../reducers/chat-history-reducer.js";
+import type { ReductionOutcome } from "../../reducers/reduction-outcome.js";
+import { ContextWindow, type MeasuredRequest } from "../../reducers/window/context-window.js";
+import { windowSettings, type ContextWindowOptions } from "../../reducers/window/options.js";
+import type { RepairPlan } from "../../structure/options.js";
+import { repairRequest } from "../../structure/repair/repair.js";
+import type { StructureRepair } from "../../structure/repair/session.js";
+import { countMessages } from "../../tokens/counted-messages.js";
+import type { StoredHistory } from "../stored/history.js";
+import type { Upload } from "../stored/uploads.js";
+import { refuseOpenCalls } from "../turn/record.js";
+import { fullBody, resultMessage, type ToolResult } from "../turn/tool-results.js";
+import type { LoopStep } from "../turn/turn.js";
+import { shorterResult } from "./cut-text.js";
+import { UploadParts, type ContentPart, type ShownUpload } from "./upload-parts.js";
+
+/** The messages for a model call, and what was left out of them. */
+export interface FittedWindow {
+  /** The messages to send, in order. */
+  readonly messages: BaseMessage[];
+  /** The size of the request, and what is not sent whole. */
+  readonly outcome: WindowOutcome;
+}
+
+/** The size of a request, and what is not sent whole. The stored messages stay whole. */
+export interface WindowOutcome {
+  /** Tokens that the request may take: the window without the room for the answer and the safety margin. */
+  readonly limit: number;
+  /** Tokens of the request, with its tools; scaled by what the provider counted where `model` is given. */
+  readonly tokens: number;
+  /** By how much `tokens` exceeds `limit`; 0 if it fits. */
+  readonly overBudgetBy: number;
+  /** Messages that are not sent: of earlier turns, or the oldest steps of this one. */
+  readonly removed: readonly BaseMessage[];
+  /** Ids of uploads, and of calls whose results, that are sent in part, or as a note. */
+  readonly shortened: readonly string[];
+  /**
+   * Repairs of what the model would have refused. First those of stored messages; their indexes count the human, AI and
+   * tool messages before the turn, without system messages and summaries. Then those that the model's profile asks for;
+   * their indexes count the messages as they would have been sent.
+   */
+  readonly repairs: readonly StructureRepair[];
+}
+
+/** Everything that should be sent, before it is made to fit. */
+export interface RequestContent extends Pick<ReducerRequest, "model" | "tools"> {
+  readonly system: BaseMessage | undefined;
+  /** The rendered user message, with the content besides text of its stored form. */
+  readonly user: BaseMessage;
+  readonly history: StoredHistory;
+  readonly uploads: readonly Upload[];
+  readonly steps: readonly LoopStep[];
+  /** Numbers of sources that the model has cited. */
+  readonly cited: ReadonlySet<number>;
+  /** The repair of the joined messages. */
+  readonly plan: RepairPlan;
+}
+
+/** Options of {@link RequestWindow}. */
+interface RequestWindowOptions extends ContextWindowOptions {
+  /** Share of the space left after system prompt, user message and tools that uploads may take. */
+  readonly uploadShare: number;
+}
+
+/** Follows the model's own message if that is last, because a model answers only a user or a tool. It is not stored. */
+const continuation = new HumanMessage("Please continue.");
+/** Characters that stay of an old result. */
+const oldCharacters = 1_000;
+
+/**
+ * `contextWindow` for the requests of a loop by hand, which stores none of its cuts. Uploads have a budget of their
+ * own, and results with sources are shortened by relevance. One instance serves many turns, one at a time, and counts
+ * nothing twice within a turn.
+ */
+export class RequestWindow {
+  readonly #window: ContextWindow;
+  readonly #uploadShare: number;
+  readonly #uploads: UploadParts;
+  readonly #results = new WeakMap<ToolResult, ToolMessage>();
+  readonly #carriers = new WeakMap<BaseMessage, { readonly parts: readonly ContentPart[]; readonly of: BaseMessage }>();
+  readonly #bare = new WeakMap<BaseMessage, BaseMessage>();
+  /** The parts that results of the request at hand keep longest. */
+  #kept: Parameters<typeof shorterResult>[2] = { cited: new Set(), reminders: new Map() };
+
+  constructor({ uploadShare, ...options }: RequestWindowOptions) {
+    const shorten = (message: ToolMessage, characters: number) => shorterResult(message, characters, this.#kept);
+    const placeholder = (message: ToolMessage) => shorten(message, oldCharacters);
+    // Nothing is stored, so that a cut below the limit would keep no later request from being cut.
+    const settings = windowSettings({ ...options, placeholder, target: 1 });
+    this.#window = new ContextWindow({ ...settings, shorten });
+    this.#uploads = new UploadParts(this.#window.tokenCounter);
+    this.#uploadShare = uploadShare;
+  }
+
+  /**
+   * The messages that fit, what was left out, and what the answer is to keep of the request's size.
+   *
+   * @throws StructureError while a call is waiting for its result; ConfigurationError if the window is not known.
+   */
+  async fit(content: RequestContent): Promise<FittedWindow & { readonly measured: MeasuredRequest }> {
+    const { system, user, history, steps, plan, model, tools } = content;
+    const loop = steps.flatMap(({ message, results }) => [
+      message,
+      ...results.flatMap((result) => this.#shown(result)),
+    ]);
+    const closing = steps.at(-1)?.results.length === 0 ? [continuation] : [];
+    const whole = [...history.pinned, ...history.rounds.flat(), user, ...loop];
+    refuseOpenCalls([...whole, ...closing]);
+    this.#kept = { cited: content.cited, reminders: remindersOf(steps) };
+    const request = { model, ...(tools && { tools }), ...(system && { system }), besides: closing, isWhole: true };
+    const { size, room } = await this.#measure(whole, request);
+    const left = size.messagesWithin(room) - (await countMessages(this.#window.tokenCounter, [user]));
+    const uploads = await this.#uploads.within(content.uploads, Math.floor(this.#uploadShare * Math.max(0, left)));
+    const parts = { user, uploads, system, plan, closing, request };
+    let sent = await this.#send(whole, parts);
+    if (sent.added.length > 0 && sent.measured.size.tokens > room) {
+      // A repair may add a placeholder: then less is sent, rather than more than the window holds.
+      sent = await this.#send(whole, { ...parts, request: { ...request, besides: [...closing, ...sent.added] } });
+    }
+    const { messages, removed, kept, repairs, measured } = sent;
+    const { tokens } = measured.size;
+    const outcome = {
+      ...{ limit: room, tokens, overBudgetBy: Math.max(0, tokens - room), removed },
+      shortened: [...new Set([...uploads.flatMap(partlyShown), ...shortenedIn(kept, whole)])],
+      repairs: [...history.repairs, ...repairs],
+    };
+    return { messages, outcome, measured };
+  }
+
+  /** Reduces and repairs a request, and measures it as it is sent. */
+  async #send(whole: readonly BaseMessage[], { system, plan, closing, request, ...placing }: RequestToSend) {
+    const { messages: kept, removed } = await this.#reduce(whole, { ...placing, request });
+    const made = [...(system === undefined ? [] : [system]), ...kept, ...closing];
+    const { messages, repairs } = repairRequest(plan, made);
+    const { model, tools } = request;
+    const measured = await this.#measure(messages, { model, ...(tools && { tools }), isWhole: true });
+    const given = new Set(made);
+    return { messages, kept, removed, repairs, measured, added: messages.filter((message) => !given.has(message)) };
+  }
+
+  async #measure(messages: readonly BaseMessage[], request: ReducerRequest): Promise<MeasuredRequest> {
+    const measured = await this.#window.measure(messages, request);
+    if (measured === undefined) {
+      throw new ConfigurationError(
+        "maxInputTokens",
+        'HistoryManager: "model" does not tell its window (model.profile.maxInputTokens); give "maxInputTokens".',
+      );
+    }
+    return measured;
+  }
+
+  /** Uploads of messages that leave come with the user's message, which then takes more. */
+  async #reduce(
+    messages: readonly BaseMessage[],
+    { request, ...placing }: UploadsToPlace & { readonly request: ReducerRequest },
+  ): Promise<Pick<ReductionOutcome, "messages" | "removed">> {
+    const first = await this.#window.reduceWithOutcome(this.#place(messages, placing), undefined, request);
+    const kept = first.messages.map((message) => this.#bare.get(message) ?? message);
+    const placed = this.#place(kept, placing);
+    if (sameElements(placed, first.messages)) {
+      return first;
+    }
+    const second = await this.#window.reduceWithOutcome(placed, undefined, request);
+    return { messages: second.messages, removed: [...first.removed, ...second.removed] };
+  }
+
+  /** Adds uploads to the messages that they belong to; the same objects as last time if nothing changed. */
+  #place(messages: readonly BaseMessage[], { user, uploads }: UploadsToPlace): BaseMessage[] {
+    const byId = new Map(messages.flatMap((message) => (message.id === undefined ? [] : [[message.id, message]])));
+    const byMessage = new Map<BaseMessage, ContentPart[]>();
+    for (const { upload, parts } of uploads) {
+      const place = byId.get(upload.messageId ?? "") ?? user;
+      const list = byMessage.get(place) ?? [];
+      list.push(...parts);
+      byMessage.set(place, list);
+    }
+    return messages.map((message) => this.#withParts(message, byMessage.get(message) ?? []));
+  }
+
+  #withParts(message: BaseMessage, parts: readonly ContentPart[]): BaseMessage {
+    if (parts.length === 0) {
+      return message;
+    }
+    const known = this.#carriers.get(message);
+    if (known !== undefined && sameElements(known.parts, parts)) {
+      return known.of;
+    }
+    const { content } = message;
+    const own = typeof content === "string" ? (content === "" ? [] : [textBlock(content)]) : content;
+    const of = changeContent(message, [...own, ...parts]);
+    this.#carriers.set(message, { parts, of });
+    this.#bare.set(of, message);
+    return of;
+  }
+
+  #shown(result: ToolResult | undefined): ToolMessage[] {
+    if (result === undefined) {
+      return [];
+    }
+    const message = this.#results.get(result) ?? resultMessage(result, fullBody(result));
+    this.#results.set(result, message);
+    return [message];
+  }
+}
+
+interface UploadsToPlace {
+  readonly user: BaseMessage;
+  readonly uploads: readonly ShownUpload[];
+}
+
+interface RequestToSend extends UploadsToPlace, Pick<RequestContent, "system" | "plan"> {
+  readonly closing: readonly BaseMessage[];
+  readonly request: ReducerRequest;
+}
+
+function remindersOf(steps: readonly LoopStep[]): ReadonlyMap<string, string> {
+  const results = steps.flatMap(({ results }) => results);
+  return new Map(
+    results.flatMap((result) => (result?.reminder === undefined ? [] : [[result.callId, result.reminder]])),
+  );
+}
+
+function partlyShown({ upload, as }: ShownUpload): string[] {
+  return as === "whole" ? [] : [upload.id];
+}
+
+/** Ids of calls whose results are not those of `whole`. */
+function shortenedIn(messages: readonly BaseMessage[], whole: readonly BaseMessage[]): string[] {
+  const given = new Set(whole);
+  return messages.flatMap((message) => (given.has(message) ? [] : (answeredId(message) ?? [])));
+}
