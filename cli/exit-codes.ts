@@ -7,6 +7,8 @@ export const exitCodes = {
   unreachable: 3,
   /** Nothing is wrong, but something could be better. */
   warnings: 4,
+  /** Nothing was found to export, move or delete. */
+  nothing: 5,
   interrupted: 130,
 } as const;
 
@@ -21,4 +23,5 @@ Exit codes:
   2    wrong use
   3    Redis cannot be reached
   4    warnings only (doctor, check --warnings)
+  5    nothing was found to export, move or delete
   130  interrupted`;

@@ -4,12 +4,13 @@ import { exitCodes } from "./exit-codes.js";
 
 const { stdout: out, stderr: err, env } = process;
 
-// A reader such as `head` that has seen enough closes the pipe.
-out.on("error", (error: NodeJS.ErrnoException) => {
-  if (error.code === "EPIPE") {
+// A reader such as `head` that has seen enough closes the pipe; an export is not complete then.
+out.on("error", ({ code }: NodeJS.ErrnoException) => {
+  if (code === "EPIPE" && process.argv[2] !== "export") {
     process.exit(exitCodes.done);
   }
-  throw error;
+  err.write(`Standard output cannot be written (${code}); what was written is not complete.\n`);
+  process.exit(exitCodes.findings);
 });
 
 const interruption = new AbortController();

@@ -1,5 +1,7 @@
 import { once } from "node:events";
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { chmodSync, lstatSync, readdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { jsonLines, startCommand } from "../support/built-command.js";
@@ -61,6 +63,63 @@ describe("the commands export and import", () => {
     for (const wrong of [dirname(path), join(path, "none")]) {
       expect((await command(["export", "--all", "--out", wrong])).exitCode).toBe(2);
     }
+  });
+
+  it("leave an earlier export where there is nothing to export, with an exit code of its own", async () => {
+    const { memory, command, keyPrefix } = place();
+    const sealed = new RedisChatMemory({ client, redis: { keyPrefix }, encryption: { current: commandKey } });
+    await sealed.history("bob", { owner: "bob" }).addMessages(talk);
+    const path = file("an earlier export\n");
+    for (const [exitCode, ...args] of [
+      [5, "--owner", "nobody"],
+      [1, "nope"],
+      [1, "bob"],
+      [1, "--all"],
+    ] as const) {
+      const done = await command(["export", ...args, "--out", path]);
+      expect([args, done.exitCode]).toEqual([args, exitCode]);
+      expect(done.errors).toContain("which stays as it was");
+      expect(readFileSync(path, "utf8")).toBe("an earlier export\n");
+    }
+    await memory.history("ann").addMessages(talk);
+    const part = await command(["export", "--all", "--out", path]);
+    expect([part.exitCode, part.errors]).toEqual([1, expect.stringContaining("holds what could be exported")]);
+    expect(readFileSync(path, "utf8")).toContain('"ann"');
+    expect((await command(["migrate", "--pattern", "nobody-wrote:*"])).exitCode).toBe(5);
+    expect((await command(["delete", "--owner", "nobody", "--yes"])).exitCode).toBe(5);
+  });
+
+  it("write into pipes and devices, and into no file that is write-protected", async () => {
+    const { memory, command } = place();
+    await memory.history("ann").addMessages(talk);
+    const pipe = `${file("")}.pipe`;
+    execFileSync("mkfifo", [pipe]);
+    const reader = readFile(pipe, "utf8");
+    expect((await command(["export", "ann", "--out", pipe])).exitCode).toBe(0);
+    expect(await reader).toContain('"ann"');
+    expect(lstatSync(pipe).isFIFO()).toBe(true);
+    const device = `${file("")}.device`;
+    symlinkSync("/dev/null", device);
+    expect((await command(["export", "ann", "--out", device])).exitCode).toBe(0);
+    expect(lstatSync(device).isSymbolicLink()).toBe(true);
+    const kept = file("kept\n");
+    chmodSync(kept, 0o444);
+    expect((await command(["export", "ann", "--out", kept])).exitCode).toBe(2);
+    expect(readFileSync(kept, "utf8")).toBe("kept\n");
+  });
+
+  it("say that an export is not complete where its reader is gone", async () => {
+    const { memory, keyPrefix } = place();
+    await memory.history("ann").addMessages(Array.from({ length: 50 }, () => human("x".repeat(20_000))));
+    const running = startCommand(["export", "--all", "--url", sharedRedisUrl(), "--prefix", keyPrefix]);
+    let errors = "";
+    running.stderr!.on("data", (chunk: Buffer) => (errors += chunk.toString()));
+    running.stdout!.once("data", () => running.stdout!.destroy());
+    const [exitCode] = (await once(running, "close")) as [number];
+    expect([exitCode, errors]).toEqual([
+      1,
+      "Standard output cannot be written (EPIPE); what was written is not complete.\n",
+    ]);
   });
 
   it("export to a file that stays as it was where the export was killed, and is complete after the next", async () => {

@@ -80,7 +80,7 @@ async function deleteNamed(
     const outcome = deleted ? `deleted${withThread(thread)}` : "there is no such session";
     await screen.line(`${printable(sessionId)}: ${outcome}`);
   }
-  return missing === 0 ? exitCodes.done : exitCodes.findings;
+  return missing > 0 ? exitCodes.findings : exitCodes.done;
 }
 
 async function deleteOwned(server: Server, { screen, signal }: CommandContext, owner: string): Promise<ExitCode> {
@@ -97,7 +97,7 @@ async function deleteOwned(server: Server, { screen, signal }: CommandContext, o
     bar.stop();
     await screen.record({ owner, sessions });
     await screen.line(printable(`${owner}: ${counted(sessions, "session")} deleted`));
-    return exitCodes.done;
+    return sessions === 0 ? exitCodes.nothing : exitCodes.done;
   } catch (error) {
     if (signal.aborted) {
       return interrupted(screen, "Not all sessions of this owner were deleted; run the same command again.");
@@ -134,5 +134,8 @@ async function foretell(
     await screen.line(`${printable(sessionId)}: ${outcome}`);
   }
   await screen.line(`${counted(found, "session")} would be deleted. Nothing was deleted (--dry-run).`);
-  return missing === 0 ? exitCodes.done : exitCodes.findings;
+  if (missing > 0) {
+    return exitCodes.findings;
+  }
+  return found === 0 ? exitCodes.nothing : exitCodes.done;
 }

@@ -65,7 +65,7 @@ async function exportSessions(context: CommandContext, options: ExportOptions, n
       const bar = await progress(server, named, { context, options });
       const exporting = { server, context, events, bar, target: file ?? context.screen };
       const exitCode = await exportAll(exporting, everything ? undefined : named, options);
-      await (exitCode === exitCodes.interrupted ? file?.discard() : file?.complete());
+      await (exitCode === exitCodes.interrupted ? file?.discard() : putInPlace(file, exitCode, context));
       return exitCode;
     } catch (error) {
       await file?.discard();
@@ -73,6 +73,19 @@ async function exportSessions(context: CommandContext, options: ExportOptions, n
     }
   } finally {
     await server.close();
+  }
+}
+
+/** The file takes its place unless nothing was exported: an earlier one may be the last good backup. */
+async function putInPlace(file: WholeFile | undefined, exitCode: ExitCode, { screen }: CommandContext): Promise<void> {
+  if (file?.isEmpty === true) {
+    await file.discard();
+    screen.note(printable(`Nothing was written to ${file.path}, which stays as it was.`));
+    return;
+  }
+  await file?.complete();
+  if (file !== undefined && exitCode === exitCodes.findings) {
+    screen.note(printable(`${file.path} holds what could be exported; see above for the rest.`));
   }
 }
 
@@ -111,7 +124,10 @@ async function exportAll(
     return interrupted(screen, options.out === undefined ? done : "Nothing was written; run the same command again.");
   }
   screen.note(`${counted(sessions, "session")} exported${failed > 0 ? `, ${counted(failed, "problem")}` : ""}.`);
-  return failed === 0 ? exitCodes.done : exitCodes.findings;
+  if (failed > 0) {
+    return exitCodes.findings;
+  }
+  return sessions === 0 ? exitCodes.nothing : exitCodes.done;
 }
 
 /** Messages are counted first only where somebody sees it: not beside conversations on a terminal. */

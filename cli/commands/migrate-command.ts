@@ -104,8 +104,11 @@ async function migrate(context: CommandContext, options: MigrateOptions): Promis
     await server.close();
   }
   await summarize(screen, { tally, options, seconds: (performance.now() - began) / 1_000, signal });
-  const { skipped, failed, different, foreign } = tally;
-  return skipped + failed + different + foreign > 0 ? exitCodes.findings : exitCodes.done;
+  const { sessions, skipped, failed, different, foreign } = tally;
+  if (skipped + failed + different + foreign > 0) {
+    return exitCodes.findings;
+  }
+  return sessions === 0 ? exitCodes.nothing : exitCodes.done;
 }
 
 interface MigrationSetting {

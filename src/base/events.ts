@@ -249,10 +249,14 @@ export type MemoryEvent = {
 /** Receives every {@link MemoryEvent}; called synchronously, so keep it short. */
 export type MemoryEventHandler = (event: MemoryEvent) => void;
 
-/** Passes the event to the handler, if there is one. Errors thrown by the handler are ignored. */
+/** Passes the event to the handler, if there is one. Its errors and rejections are ignored. */
 export function report(handler: MemoryEventHandler | undefined, event: MemoryEvent): void {
   try {
-    handler?.(event);
+    // TypeScript takes an async function too; without a handler, its rejection would end the process.
+    const result: unknown = handler?.(event);
+    if (result instanceof Promise) {
+      result.catch(() => undefined);
+    }
   } catch {
     // A failing observer must not fail the call that it observes.
   }
