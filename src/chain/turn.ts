@@ -104,7 +104,10 @@ export class ChainTurn {
   static async #open(run: ChainRun, opening: Promise<Turn>): Promise<ChainTurn> {
     const turn = await opening;
     try {
-      await turn.storeInput();
+      const storing = turn.storeInput();
+      if (storing !== undefined) {
+        await storing;
+      }
       const chain = new ChainTurn(run, turn, await madeRequest(run, turn));
       if (turn.opened.state === "stored") {
         turn.reportReplay();
@@ -199,8 +202,12 @@ export class ChainTurn {
   }
 
   /** Releases the hold. */
-  async end(): Promise<void> {
-    await this.#stopping;
+  end(): Promise<void> {
+    return this.#stopping === undefined ? (this.#turn.end() ?? Promise.resolve()) : this.#endStopped(this.#stopping);
+  }
+
+  async #endStopped(stopping: Promise<void>): Promise<void> {
+    await stopping;
     await this.#turn.end();
   }
 

@@ -3,14 +3,13 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import { report, type MemoryEventHandler, type ViewSize } from "../base/events.js";
 import { loadedOnce } from "../base/loaded-once.js";
 import { messageIdOf } from "../codec/message-ids.js";
-import { fromCompaction, sealedIn } from "../messages/calls.js";
+import { type ForeignCompaction, fromCompaction, sealedIn } from "../messages/calls.js";
 import type { ReducerRequest } from "../reducers/chat-history-reducer.js";
 import type { MeasuredRequest } from "../reducers/window/context-window.js";
 import type { ConversationSession } from "../session/conversation-session.js";
 import { noteAsked } from "../session/encode-records.js";
 import type { Adapter } from "../structure/adapters/adapter.js";
 import type { RepairPlan } from "../structure/options.js";
-import type { ModelProfile } from "../structure/seam/profile-of.js";
 import type { ProfileChoice } from "../structure/profiles/check-profile.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";
 import {
@@ -116,7 +115,10 @@ export class TurnRequests {
     const planned = call.planned ?? (await this.planOf({ model, config }));
     const { plan, profile } = planned;
     this.#update(call);
-    await this.#makeReadable(call, plan.criteria.profile);
+    const sealed = this.#sealedFor(plan.criteria.profile);
+    if (sealed !== undefined) {
+      await this.#makeReadable(call, plan.criteria.profile, sealed);
+    }
     const askWith: MadeRequest["ask"] =
       ask && ((list, inner, other) => ask(joined(this.#formed(this.list.asSent(changes, list), plan)), inner, other));
     const besides = this.list.asSent(changes, []).extra;
@@ -124,19 +126,18 @@ export class TurnRequests {
     const request: MadeRequest = askWith === undefined ? parts : { ...parts, ask: askWith };
     const isOfTurn = (message: BaseMessage) => this.list.isOfTurn(message);
     this.#toFit = { messages: this.list.messages, isOfTurn, request, config };
-    if (this.#opened.state !== "stored") {
-      await this.#fit(this.#toFit, profile);
+    const source = this.#opened.state === "stored" ? undefined : windowFor(this.#session, profile);
+    if (source !== undefined || this.#isReduced) {
+      this.#take(await (await fitting()).fitRequest(this.#session, source, this.#toFit));
     }
     return { ...this.#formed(this.list.asSent(changes), plan), planned };
   }
 
-  async #fit(toFit: RequestToFit, profile: ModelProfile): Promise<void> {
+  /** True where a reducer that does not know windows limits requests. */
+  get #isReduced(): boolean {
     const { reducer, window, reduceWhen } = this.#session.context;
-    const source = windowFor(this.#session, profile);
-    const isReduced = window === undefined && reducer !== undefined && reduceWhen !== "never";
-    if (source !== undefined || isReduced) {
-      this.#take(await (await fitting()).fitRequest(this.#session, source, toFit));
-    }
+    const isLimited = window === undefined && reducer !== undefined && reduceWhen !== "never";
+    return isLimited && this.#opened.state !== "stored";
   }
 
   /** Makes the list smaller if the request made last was refused; false if it is not to be tried again. */
@@ -175,18 +176,21 @@ export class TurnRequests {
     }
   }
 
-  /** Begins again behind the transcript where the list's head is a compaction that the model cannot read. */
-  async #makeReadable(call: ModelCall, profile: StructureProfile): Promise<void> {
-    const { adapter } = profile;
-    const { sessionId, context } = this.#session;
-    const observer = { sessionId, onEvent: context.onEvent };
-    const sealed = sealedIn(this.list.messages, adapter);
+  /** The compaction at the list's head that the model cannot read; undefined where there is none. */
+  #sealedFor(profile: StructureProfile): ForeignCompaction | undefined {
+    const sealed = sealedIn(this.list.messages, profile.adapter);
     if (sealed === undefined) {
-      reportForeign(this.list.messages, profile, observer);
-      return;
+      const { sessionId, context } = this.#session;
+      reportForeign(this.list.messages, profile, { sessionId, onEvent: context.onEvent });
     }
+    return sealed;
+  }
+
+  /** Begins again behind the transcript, of which the model can read more. */
+  async #makeReadable(call: ModelCall, { adapter }: StructureProfile, sealed: ForeignCompaction): Promise<void> {
+    const { sessionId, context } = this.#session;
     const { readableTurn, openedMessage } = await reading();
-    reportCompaction(sealed, "transcript", observer);
+    reportCompaction(sealed, "transcript", { sessionId, onEvent: context.onEvent });
     this.#opened = await readableTurn(this.#session, this.#opened, adapter);
     this.#readFor = adapter;
     this.list.restart(this.#before, (message) => openedMessage(message, adapter));

@@ -107,7 +107,7 @@ export class Turn {
   /** The write under way; the next one needs its count. */
   #writing: Promise<void> | undefined;
 
-  private constructor(setting: TurnSetting, { opened, written = [], held }: OpenedTurn) {
+  private constructor(setting: TurnSetting, { opened, written, held }: OpenedTurn) {
     const { session, turnId, profile = session.context.profile, isInState = () => false } = setting;
     const { state, stored, view } = opened;
     this.#setting = setting;
@@ -133,7 +133,12 @@ export class Turn {
     const { session, holding } = setting;
     const hold = holding && holdWithNextCall(session, holding);
     try {
-      const { opened, written } = await openedBy(setting, input);
+      const isWritten = canBeWritten(setting, input);
+      const opened = await (isWritten
+        ? openByWriting(openingOf(setting, input, writtenIn(input)))
+        : openTurn(openingOf(setting, input, input.messages)));
+      const isNew = isWritten && opened.state === "new" && opened.newMessages.length === 0;
+      const written = isNew ? writtenIn(input) : [];
       return new Turn(setting, { opened, written, held: hold?.held });
     } catch (error) {
       await hold?.held?.release();
@@ -175,17 +180,18 @@ export class Turn {
     return this.#unstored;
   }
 
-  /** Stores the input with `persist: "step"`, as far as the opening has not. */
-  async storeInput(): Promise<void> {
-    if (this.#setting.policy.persist === "step" && !this.#isClosed && this.#unstored.length > 0) {
-      const input = this.#unstored;
-      this.#unstored = [];
-      await this.#write(input, { done: false });
+  /** Stores the input with `persist: "step"`, as far as the opening has not; undefined where there is nothing to do. */
+  storeInput(): Promise<void> | undefined {
+    if (this.#setting.policy.persist === "turn" || this.#isClosed || this.#unstored.length === 0) {
+      return undefined;
     }
+    const input = this.#unstored;
+    this.#unstored = [];
+    return this.#write(input, { done: false });
   }
 
   /** Runs a function in the hold's async context, so that nested turns are detected. */
-  async within<Result>(run: () => Promise<Result>): Promise<Result> {
+  within<Result>(run: () => Promise<Result>): Promise<Result> {
     return this.#held === undefined ? run() : this.#held.within(run);
   }
 
@@ -195,8 +201,8 @@ export class Turn {
   }
 
   /** Releases the hold. Never rejects. */
-  async end(): Promise<void> {
-    await this.#held?.release();
+  end(): Promise<void> | undefined {
+    return this.#held?.release();
   }
 
   /** Reports that a stored turn was sent again. */
@@ -301,9 +307,8 @@ export class Turn {
 
   #write(messages: MessagesToStore, how: TurnWriting): Promise<void> {
     const now = () => this.#writeNow(typeof messages === "function" ? messages() : messages, how);
-    const writing = this.#writing === undefined ? now() : this.#writing.then(now);
-    this.#writing = writing.then(ignore, ignore);
-    return writing;
+    this.#writing = this.#writing === undefined ? now() : this.#writing.then(now, now);
+    return this.#writing;
   }
 
   async #writeNow(messages: readonly BaseMessage[], how: TurnWriting): Promise<void> {
@@ -427,8 +432,6 @@ export class Turn {
   }
 }
 
-const ignore = () => undefined;
-
 /** Answers that this process has stored: a cache may return the same object for another question. */
 const taken = new WeakSet<BaseMessage>();
 
@@ -441,20 +444,24 @@ interface Appended {
 /** A turn as it was read, with the messages that its opening has written. */
 interface OpenedTurn {
   readonly opened: OpenTurn;
-  readonly written?: readonly BaseMessage[];
-  readonly held?: HeldTurn | undefined;
+  readonly written: readonly BaseMessage[];
+  readonly held: HeldTurn | undefined;
 }
 
-/** Reads the session; where the write of the question tells whether it is new, in the same round trip. */
-async function openedBy(
-  { history, session, turnId, policy, isRewritten = false }: TurnSetting,
-  { messages, changed, written = messages }: TurnInput,
-): Promise<OpenedTurn> {
-  const request = { session, turnId, input: messages, isRewritten, ...(changed && { changed }) };
-  if (policy.persist !== "step" || !canOpenByWriting(written) || !canOpenByWriting(messages)) {
-    return { opened: await openTurn(request) };
-  }
-  const opened = await openByWriting({ ...request, input: written, history });
-  const isWritten = opened.state === "new" && opened.newMessages.length === 0;
-  return isWritten ? { opened, written } : { opened };
+/** The messages that the opening of a turn writes. */
+function writtenIn({ messages, written = messages }: TurnInput): readonly BaseMessage[] {
+  return written;
+}
+
+/** True where the write of the question tells whether it is new, in the round trip of the read. */
+function canBeWritten({ policy }: TurnSetting, input: TurnInput): boolean {
+  return policy.persist === "step" && canOpenByWriting(writtenIn(input)) && canOpenByWriting(input.messages);
+}
+
+function openingOf(
+  { history, session, turnId, isRewritten = false }: TurnSetting,
+  { changed = [] }: TurnInput,
+  input: readonly BaseMessage[],
+): Parameters<typeof openByWriting>[0] {
+  return { history, session, turnId, input, changed, isRewritten };
 }
