@@ -20,6 +20,23 @@ describe("the source tree", () => {
     expect(sources.flatMap((file) => importViolations(file, declared))).toEqual([]);
   });
 
+  it("keeps the policy of turns out of the doors: they open, ask, step, finish, stop and fail a Turn", () => {
+    const policy = [
+      ...["session/append-options", "session/append-turn", "session/reduce-view", "session/plan-commit"],
+      ...["turns/refused-for-good", "turns/fit-request", "turns/commit-reduced", "turns/turn-requests"],
+    ];
+    const doors = sources.filter(({ path }) => /^src\/(chain|agent)\//.test(path));
+    expect(doors.length).toBeGreaterThan(10);
+    const found = doors.flatMap(({ path, text }) =>
+      importsOf({ path, text })
+        .filter(({ value }) => value)
+        .map(({ specifier = "" }) => specifier.replace(/^\.\.\//, "").replace(/\.js$/, ""))
+        .filter((name) => policy.includes(name))
+        .map((name) => `${path} imports ${name}`),
+    );
+    expect(found).toEqual([]);
+  });
+
   it("has a floor of its own for every room", () => {
     expect(Object.keys(ranks).sort()).toEqual([...readdirSync(join(root, "src")), "cli", "testing"].sort());
     expect(new Set(Object.values(ranks)).size).toBe(Object.keys(ranks).length);
@@ -83,7 +100,7 @@ describe("the check of the source tree itself", () => {
     ["a call of require", `const a = require("../memory/a.js");`],
   ])("finds %s from a higher rank", (_, text) => {
     expect(violations("reducers/reducer.ts", `// first line\n${text}`)).toEqual([
-      "src/reducers/reducer.ts:2 imports ../memory/a.js: memory (rank 14) is not below reducers (rank 11)",
+      "src/reducers/reducer.ts:2 imports ../memory/a.js: memory (rank 15) is not below reducers (rank 11)",
     ]);
   });
 

@@ -289,6 +289,41 @@ describe("withRedisMemory, when something goes wrong", () => {
     await expect(run).rejects.toThrow("the session id is a number");
   });
 
+  it("refuses a prompt without the placeholder that historyMessagesKey names, at the first call", async () => {
+    const { memory, stored } = newMemory();
+    const keys = { inputMessagesKey: "input", historyMessagesKey: "history" } as const;
+    const withPrompt = (messages: [string, string][]) =>
+      withRedisMemory(ChatPromptTemplate.fromMessages(messages).pipe(echoModel()), { memory, ...keys });
+    const other = withPrompt([
+      ["placeholder", "{chat}"],
+      ["human", "{input}"],
+    ]);
+    await expect(other.invoke({ input: "one" } as never, session)).rejects.toMatchObject({
+      name: "ConfigurationError",
+      option: "historyMessagesKey",
+    });
+    expect(await stored()).toEqual([]);
+    const right = withPrompt([
+      ["placeholder", "{history}"],
+      ["human", "{input}"],
+    ]);
+    await right.invoke({ input: "one" } as never, session);
+    expect(await stored()).toHaveLength(2);
+  });
+
+  it("refuses an output that holds the chain's own input or history, and reads `answer` like `output`", async () => {
+    const { memory, stored } = newMemory();
+    const keys = { inputMessagesKey: "input", historyMessagesKey: "history" } as const;
+    const passing = (fields: object) =>
+      withRedisMemory(RunnableLambda.from((input: object) => ({ ...input, ...fields })) as never, { memory, ...keys });
+    await expect(passing({ found: "text" }).invoke({ input: "one" } as never, session)).rejects.toMatchObject({
+      name: "ConfigurationError",
+      option: "outputMessagesKey",
+    });
+    await passing({ answer: "fine" }).invoke({ input: "two" } as never, session);
+    expect((await stored()).slice(-2)).toEqual(["two", "fine"]);
+  });
+
   it("says which key to set if it finds no messages", async () => {
     const { memory } = newMemory();
     await expect(withRedisMemory(echoModel(), { memory }).invoke({ a: 1, b: 2 }, session)).rejects.toMatchObject({

@@ -19,7 +19,7 @@ import { currentConfig, hasCheckpointer, namespaceOf, placeFinder, type AgentRun
 import type { WithRedisMemoryOptions } from "../chain/options.js";
 import { sessionIdSchema, type SessionIdOption } from "../session/identity.js";
 import { holdPolicy, turnFields } from "../turns/defaults.js";
-import { earlierTool, readEarlierOption, type EarlierLimits } from "../turns/read-earlier.js";
+import { earlierTool, readEarlierOption, type EarlierLimits } from "../memory/read-earlier.js";
 
 const owner = "redisMemoryMiddleware";
 

@@ -4,6 +4,8 @@ import type { RedisChatMemory } from "../memory/redis-chat-memory.js";
 import { lazy, nonEmptyText, objectWith, parseOptions } from "../base/options.js";
 import type { BuiltInProfile } from "../structure/profiles/built-in-profiles.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";
+import { ConfigurationError } from "../base/errors.js";
+import { fieldsOf } from "../messages/values.js";
 import { resolveProfileChoice } from "../structure/profiles/resolve-profile.js";
 import { holdPolicy, turnFields } from "../turns/defaults.js";
 import { sessionIdSchema, type SessionIdOption } from "../session/identity.js";
@@ -92,7 +94,36 @@ export function chainOptions(options: WithRedisMemoryOptions, runnable: unknown)
   return {
     ...checked,
     runnable,
+    mistake: missingPlaceholder(runnable, checked.historyMessagesKey),
     holding: holdPolicy(checked.oneTurnAtATime),
     ...(profile !== undefined && { profile: resolveProfileChoice("withRedisMemory", profile) }),
   };
+}
+
+/** Steps of LangChain's in front of a prompt that pass their input on. */
+const passing: ReadonlySet<string> = new Set(["RunnableAssign", "RunnablePassthrough"]);
+
+/** The error for a prompt in which no placeholder takes the history: without it the model forgets in silence. */
+function missingPlaceholder(runnable: unknown, key: string | undefined): ConfigurationError | undefined {
+  const { first, middle = [], last } = fieldsOf(runnable) as { first?: unknown; middle?: unknown[]; last?: unknown };
+  const steps = first === undefined ? [runnable] : [first, ...middle, last];
+  const prompt = fieldsOf(steps.find((step) => !passing.has(classOf(step))))["promptMessages"];
+  if (key === undefined || !Array.isArray(prompt)) {
+    return undefined;
+  }
+  const names = prompt
+    .map(fieldsOf)
+    .flatMap(({ variableName, inputVariables }) => [variableName, inputVariables].flat());
+  return names.includes(key)
+    ? undefined
+    : new ConfigurationError(
+        "historyMessagesKey",
+        `withRedisMemory: the prompt has no placeholder "${key}", so the model would not see the history; ` +
+          `add ["placeholder", "{${key}}"] to it, or name the placeholder that it has with "historyMessagesKey".`,
+      );
+}
+
+function classOf(step: unknown): string {
+  const own = (step as object | undefined)?.constructor as { lc_name?: () => string } | undefined;
+  return own?.lc_name?.() ?? "";
 }

@@ -81,6 +81,9 @@ export class ChainTurn {
     input: ChainInput,
     config: Partial<RunnableConfig>,
   ): Promise<ChainTurn> {
+    if (options.mistake !== undefined) {
+      throw options.mistake;
+    }
     const { configurable = {} } = config;
     const names = readRunNames(configurable, "withRedisMemory", { namesSession: options.sessionId !== undefined });
     const named: unknown = options.sessionId ?? configurable["sessionId"] ?? configurable["thread_id"];

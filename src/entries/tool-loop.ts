@@ -1,4 +1,4 @@
-export { readEarlierTool, type ReadEarlierOptions } from "../turns/read-earlier.js";
+export { readEarlierTool, type ReadEarlierOptions } from "../memory/read-earlier.js";
 export type { RemoveFromText, TextRemoval } from "../tool-loop/text-cleaner.js";
 export { HistoryManager } from "../tool-loop/history-manager.js";
 export type {

@@ -8,7 +8,8 @@ import {
   type MemoryContext,
   type RedisChatMemoryOptions,
 } from "../session/memory-context.js";
-import { RedisChatMessageHistory, optionsFor, sessionOf } from "./redis-chat-message-history.js";
+import type { MemoryTurn } from "../turns/manual-turn.js";
+import { RedisChatMessageHistory, optionsFor, overridesAppend, sessionOf } from "./redis-chat-message-history.js";
 import { callerOf, type HistoryIdentity } from "../session/identity.js";
 import { MemorySessions } from "../sessions/memory-sessions.js";
 import { takeTurn } from "../session/hold/take-hold.js";
@@ -75,6 +76,11 @@ export class RedisChatMemory implements AsyncDisposable {
    * (`epoch`). Two additional round trips while nobody else waits. A nested turn of the same session, also of a chain
    * or agent with `oneTurnAtATime`, would deadlock and is refused at once: use the given history.
    *
+   * With `input` the turn is opened, and the function gets it as its second argument: the question is stored before the
+   * model is called, requests keep every limit, a retried job (`turnId`) gets the stored answer, and a question that
+   * the provider refuses for good is marked, as in chains and agents. A turn that the function does not finish stays
+   * open.
+   *
    * @throws ConflictError `busy` (retryable) if the session is not free within `waitMs`, `nested_turn`, and
    *   `other_owner`; errors of the function.
    * @example
@@ -91,19 +97,37 @@ export class RedisChatMemory implements AsyncDisposable {
    * });
    * await memory.close();
    */
-  async withTurn<Result>(
+  withTurn<Result>(
+    sessionId: string,
+    run: (history: RedisChatMessageHistory, turn: MemoryTurn) => Result | Promise<Result>,
+    options: WithTurnOptions & Required<Pick<WithTurnOptions, "input">>,
+  ): Promise<Result>;
+  /** The same without `input`: the function writes by the history. */
+  withTurn<Result>(
     sessionId: string,
     run: (history: RedisChatMessageHistory) => Result | Promise<Result>,
     options?: WithTurnOptions,
+  ): Promise<Result>;
+  async withTurn<Result>(
+    sessionId: string,
+    run: (history: RedisChatMessageHistory, turn: MemoryTurn) => Result | Promise<Result>,
+    options?: WithTurnOptions,
   ): Promise<Result> {
-    const { waitMs, holdMs, ...identity } = turnOptions(run, options);
+    const { waitMs, holdMs, input, turnId, ...identity } = turnOptions(run, options);
     const history = this.history(sessionId, identity);
     const session = sessionOf("withTurn", history);
-    const turn = await takeTurn(session, { owner: "withTurn", waitMs, holdMs });
+    const held = await takeTurn(session, { owner: "withTurn", waitMs, holdMs });
     try {
-      return await turn.within(() => run(history));
+      return await held.within(async () => {
+        if (input === undefined) {
+          return (run as (history: RedisChatMessageHistory) => Result | Promise<Result>)(history);
+        }
+        const { runManually } = await import("../turns/manual-turn.js");
+        const place = { history, session, isRewritten: overridesAppend(history), turnId };
+        return runManually(place, input, (turn) => run(history, turn));
+      });
     } finally {
-      await turn.release();
+      await held.release();
     }
   }
 

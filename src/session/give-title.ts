@@ -13,7 +13,7 @@ import type { SessionStore } from "../store/session-store.js";
 import { labelOf, namesIn } from "./labels.js";
 import type { MemorySettings } from "./memory-context.js";
 import type { SessionOfMemory } from "./session-of-memory.js";
-import { decodeMessages } from "./view.js";
+import { decodeMessages, withoutRefusedMessages } from "./view.js";
 
 const defaultPrompt =
   "Write a title for this conversation: at most six words, in the language of the user, without quotation marks and " +
@@ -89,7 +89,10 @@ async function titleUnderLease(
     }
     const { records, from } = await store.readLog(ref, { limit: shownMessages });
     const shown = decodeMessages(records, { sessionId: ref.id, strict: false, onEvent: undefined }, from);
-    const written = await asked(model, [new SystemMessage(prompt), new HumanMessage(asText(shown))]);
+    const written = await asked(model, [
+      new SystemMessage(prompt),
+      new HumanMessage(asText(withoutRefusedMessages(shown))),
+    ]);
     // Cleared meanwhile: what was said before is not to be seen in the list.
     if ((await store.lists.describe(ref))?.createdAt !== details.createdAt) {
       return false;

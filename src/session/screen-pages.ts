@@ -4,6 +4,7 @@ import { metaOf } from "../codec/decode-record.js";
 import { ConfigurationError, ConflictError } from "../base/errors.js";
 import { report } from "../base/events.js";
 import { lazy, nonEmptyText, nonNegativeInteger, parseOptions, positiveInteger } from "../base/options.js";
+import { refusedMarkOf } from "../messages/roles.js";
 import type { StoredPage, StoredReduction } from "../store/session-pages.js";
 import { headIds } from "./head-ids.js";
 import type { SessionOfMemory } from "./session-of-memory.js";
@@ -42,6 +43,16 @@ export interface PageItem {
   readonly message: BaseMessage;
   /** True if the message is in the view, also shortened or as a copy in the head. */
   readonly inView: boolean;
+  /**
+   * Set on the message without text that marks a refused request, which stands behind its question: why the provider
+   * refused it for good. Models see neither of the two in later turns.
+   */
+  readonly refused?: {
+    /** `too_long` for the model's window or a limit of the reducer; `refused` for what it says. */
+    readonly reason: "too_long" | "refused";
+    /** The provider's HTTP status, if it told one. */
+    readonly status?: number;
+  };
 }
 
 /** A page of a session's messages, oldest first. */
@@ -141,9 +152,16 @@ export async function readMessagePage(
   const items = entries.map(({ message, record, position }) => {
     const { at, turn } = metaOf(record);
     const inView = position! >= page.start || (message.id !== undefined && inHead.has(message.id));
-    return { position: position!, ...(at !== undefined && { at }), ...(turn && { turn }), message, inView };
+    const refused = refusalIn(message);
+    const place = { position: position!, ...(at !== undefined && { at }), ...(turn && { turn }) };
+    return { ...place, message, inView: inView && refused === undefined, ...(refused && { refused }) };
   });
   return { items, ...edgesOf(page) };
+}
+
+function refusalIn(message: BaseMessage): PageItem["refused"] {
+  const { reason, status } = refusedMarkOf(message) ?? {};
+  return reason && { reason, ...(status !== undefined && { status }) };
 }
 
 /** Reads the statistics of a session. One round trip. */

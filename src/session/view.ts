@@ -59,7 +59,7 @@ export function viewMessages(stored: SessionView, options: DecodeOptions): BaseM
   }
   const log = decodeMessages(stored.records, options, stored.start);
   const all = head.length === 0 ? log : [...decodeMessages(head, options), ...log];
-  const messages = fromCompaction(shownMessages(all), (message) => message) as BaseMessage[];
+  const messages = fromCompaction(withoutRefusedMessages(all), (message) => message) as BaseMessage[];
   const orphans = orphanResults(messages, options);
   return orphans === undefined ? messages : messages.filter((_, index) => !orphans.has(index));
 }
@@ -104,7 +104,8 @@ export function withoutRefusedEntries(entries: readonly StoredEntry[]): readonly
   );
 }
 
-function shownMessages(messages: readonly BaseMessage[]): readonly BaseMessage[] {
+/** Messages as models see them: without refused questions and their marks. */
+export function withoutRefusedMessages(messages: readonly BaseMessage[]): readonly BaseMessage[] {
   return messages.some(isMark)
     ? withoutRefused(
         messages,
@@ -321,7 +322,7 @@ export function roundsInTurnOrder(entries: readonly Entry[], firstIndex: number)
   const questions = entries.filter(({ message }) => roleOf(message) === "human");
   const numbers = new Map(questions.map(({ message }, index) => [message, firstIndex + index]));
   const ordered = inTurnOrder(entries).map(({ message }) => message);
-  return splitRounds(shownMessages(ordered), { firstIndex }).map(({ index, messages }) => {
+  return splitRounds(withoutRefusedMessages(ordered), { firstIndex }).map(({ index, messages }) => {
     return { index: numbers.get(messages[0]!) ?? index, messages };
   });
 }

@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { metaOf } from "../../../src/codec/decode-record.js";
 import { answeredId, callsOf, type Call } from "../../../src/messages/calls.js";
-import { roleNameOf, roleOf } from "../../../src/messages/roles.js";
+import { refusedMarkOf, roleNameOf, roleOf } from "../../../src/messages/roles.js";
 import { stringIn } from "../../../src/messages/values.js";
 import { jsonText } from "../../../src/base/json-text.js";
 import { countOf } from "../../../src/tokens/counted-messages.js";
@@ -35,12 +35,23 @@ export async function showMessage(
     ...(id !== undefined && { id: short(id) }),
     ...(name !== undefined && { name: short(name) }),
     tokens: await countOf(counter, message),
-    parts: partsOf(message),
+    parts: [...partsOf(message), ...refusalIn(message)],
     calls: callsOf(message).slice(0, mostCalls).map(showCall),
     ...(answers !== undefined && { answers: short(answers) }),
     ...(status !== undefined && { status: short(status) }),
     ...(details !== undefined && { details }),
   };
+}
+
+/** The mark of a refused request, as text: the message itself has none. */
+function refusalIn(message: BaseMessage): ShownMessage["parts"] {
+  const mark = refusedMarkOf(message);
+  if (mark === undefined) {
+    return [];
+  }
+  const why = mark.reason === "too_long" ? "as too long" : `for good${mark.status ? ` (${mark.status})` : ""}`;
+  const text = `The model's provider refused this request ${why}; later requests go out without it.`;
+  return [{ kind: "other", what: "refused", text, length: text.length }];
 }
 
 /** The whole text of a call's arguments. */

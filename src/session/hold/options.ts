@@ -1,7 +1,9 @@
+import type { BaseMessage } from "@langchain/core/messages";
 import * as z from "zod/mini";
 import { ConfigurationError } from "../../base/errors.js";
 import type { HistoryIdentity } from "../identity.js";
-import { lazy, nonNegativeInteger, parseOptions, positiveInteger } from "../../base/options.js";
+import { lazy, nonEmptyText, nonNegativeInteger, parseOptions, positiveInteger } from "../../base/options.js";
+import { toMessage } from "../../messages/values.js";
 
 /** Options of `memory.withTurn`: owner and label as for `memory.history`, and times in milliseconds. */
 export interface WithTurnOptions extends HistoryIdentity {
@@ -12,10 +14,21 @@ export interface WithTurnOptions extends HistoryIdentity {
    * @default 10_000
    */
   readonly holdMs?: number;
+  /**
+   * The turn's new input: text, a message, or messages. Opens the turn, so that the function gets it as its second
+   * argument: a question that the function's error refuses for good is marked. @default none: the function writes
+   */
+  readonly input?: string | BaseMessage | readonly BaseMessage[];
+  /**
+   * Idempotency key of the turn, with `input`: a retried job brings the same one.
+   * @default the id of the input's last message, if it is a user message
+   */
+  readonly turnId?: string;
 }
 
-/** The options with their defaults; owner and label are checked when the history is made. */
-type CheckedTurnOptions = HistoryIdentity & Required<Pick<WithTurnOptions, "waitMs" | "holdMs">>;
+/** The options with their defaults, the input as messages; owner and label are checked when the history is made. */
+export type CheckedTurnOptions = HistoryIdentity &
+  Required<HoldTimes> & { readonly input?: BaseMessage[] | undefined; readonly turnId?: string | undefined };
 
 /** Maximum wait for a hold, and its expiry without renewal, in milliseconds. */
 export type HoldTimes = Pick<WithTurnOptions, "waitMs" | "holdMs">;
@@ -46,6 +59,8 @@ const schema = lazy(() =>
     owner: z.optional(z.unknown()),
     title: z.optional(z.unknown()),
     metadata: z.optional(z.unknown()),
+    turnId: z.optional(nonEmptyText()),
+    input: z.optional(z.unknown()),
     ...times(),
   }),
 );
@@ -64,5 +79,17 @@ export function turnOptions(run: unknown, options: WithTurnOptions = {}): Checke
   if (typeof run !== "function") {
     throw new ConfigurationError("run", "withTurn: the second argument must be a function of the history.");
   }
-  return parseOptions("withTurn", schema(), options) as CheckedTurnOptions;
+  const { input, ...checked } = parseOptions("withTurn", schema(), options);
+  if (input === undefined && checked.turnId !== undefined) {
+    throw new ConfigurationError("turnId", 'withTurn: option "turnId" needs "input", the question of the turn.');
+  }
+  return { ...checked, ...(input !== undefined && { input: inputOf(input) }) } as CheckedTurnOptions;
+}
+
+function inputOf(input: unknown): BaseMessage[] {
+  const list = Array.isArray(input) ? (input as unknown[]) : [input];
+  if (list.length === 0) {
+    throw new ConfigurationError("input", 'withTurn: option "input" must hold at least one message.');
+  }
+  return list.map((like, index) => toMessage(like, { option: "input", list: "withTurn: input", index }));
 }

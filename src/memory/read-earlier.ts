@@ -6,10 +6,10 @@ import { graphemeBoundary } from "../base/graphemes.js";
 import { jsonText } from "../base/json-text.js";
 import { lazy, objectOf, objectWith, parseOptions, positiveInteger } from "../base/options.js";
 import { decodeRecord } from "../codec/decode-record.js";
-import { historySession, type RedisChatMessageHistory } from "../memory/redis-chat-message-history.js";
+import { historySession, type RedisChatMessageHistory } from "./redis-chat-message-history.js";
 import { answeredId, callsOf, readEarlierName } from "../messages/calls.js";
 import { textOf } from "../messages/content.js";
-import { roleOf } from "../messages/roles.js";
+import { refusedMarkOf, roleOf } from "../messages/roles.js";
 import type { ConversationSession } from "../session/conversation-session.js";
 import { firstRecords, nextLimit } from "../sessions/read-log.js";
 import { foldedText, textFilter } from "../sessions/text-filter.js";
@@ -170,7 +170,7 @@ async function readEarlier(session: ConversationSession, { query, toolCallId, fr
     return said(await search(session, { isAsked, mayHold: textFilter(words), most }));
   }
   const page = await pageOf(session, { after: amountIn(from, 0) - 1, limit: most });
-  return said({ base: page.base, found: foundIn(page, () => true) });
+  return said({ base: page.base, found: foundIn(page, { isAsked: () => true, refused: new Set() }) });
 }
 
 function amountIn(value: unknown, otherwise: number): number {
@@ -189,9 +189,10 @@ interface SearchFor {
 /** Searches from the newest message on. */
 async function search(session: ConversationSession, { isAsked, mayHold, most }: SearchFor) {
   const found: Found[] = [];
+  const refused = new Set<string>();
   let base = 0;
   for await (const page of newestFirst(session)) {
-    found.unshift(...foundIn(page, isAsked, mayHold).slice(-(most - found.length)));
+    found.unshift(...foundIn(page, { isAsked, mayHold, refused }).slice(-(most - found.length)));
     base = page.base;
     if (found.length >= most) {
       break;
@@ -237,24 +238,35 @@ function pageOf(
   return beside.readPage(ref, request) as Promise<StoredPage>;
 }
 
-/** Records that cannot be read are passed over. */
-function foundIn(
-  { records, from }: SearchedPage,
-  isAsked: SearchFor["isAsked"],
-  mayHold: SearchFor["mayHold"] = () => true,
-): Found[] {
-  return records.flatMap((record, index) => {
-    const position = from + index;
-    try {
-      const message = mayHold(record) ? decodeRecord(record, position).message : undefined;
-      return message !== undefined && isAsked(message) ? [{ position, message }] : [];
-    } catch (error) {
-      if (!RecordError.isInstance(error)) {
-        throw error;
-      }
-      return [];
-    }
+interface FindIn extends Pick<SearchFor, "isAsked"> {
+  /** @default true for every record */
+  readonly mayHold?: SearchFor["mayHold"];
+  /** Ids of messages that the provider refused; those that the page's marks name are added. */
+  readonly refused: Set<string>;
+}
+
+/** Records that cannot be read are passed over, and so are messages that the provider refused. */
+function foundIn({ records, from }: SearchedPage, { isAsked, mayHold = () => true, refused }: FindIn): Found[] {
+  const messages = records.map((record, index) => {
+    return mayHold(record) || record.includes('"refused"') ? messageIn(record, from + index) : undefined;
   });
+  messages.forEach((message) => message && refusedMarkOf(message)?.ids.forEach((id) => refused.add(id)));
+  return messages.flatMap((message, index) => {
+    const isFound = message !== undefined && !refused.has(message.id ?? "") && mayHold(records[index]!);
+    const isMark = message !== undefined && refusedMarkOf(message) !== undefined;
+    return isFound && !isMark && isAsked(message) ? [{ position: from + index, message }] : [];
+  });
+}
+
+function messageIn(record: string, position: number): BaseMessage | undefined {
+  try {
+    return decodeRecord(record, position).message;
+  } catch (error) {
+    if (!RecordError.isInstance(error)) {
+      throw error;
+    }
+    return undefined;
+  }
 }
 
 function said({ base, found }: { readonly base: number; readonly found: readonly Found[] }): Earlier {

@@ -1,0 +1,287 @@
+import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
+import { RunnableLambda } from "@langchain/core/runnables";
+import { createAgent } from "langchain";
+import fc from "fast-check";
+import { redisMemoryMiddleware } from "../../src/agent/middleware.js";
+import {
+  BudgetError,
+  ChatHistoryTokenReducer,
+  ChatHistoryTruncationReducer,
+  ChatMemoryModule,
+  contextWindow,
+  InMemorySessionStore,
+  RedisChatMemory,
+  withRedisMemory,
+} from "../../src/entries/index.js";
+import { readEarlierTool } from "../../src/entries/tool-loop.js";
+import { refusedMark, withoutRefused } from "../../src/messages/refused.js";
+import { refusedMarkOf } from "../../src/messages/roles.js";
+import { refusedForGood } from "../../src/turns/refused-for-good.js";
+import { lookup, lookupCall, ToolModel } from "../support/agents.js";
+import { ai, human, tool } from "../support/messages.js";
+import { propertyRuns } from "../support/property-runs.js";
+
+const config = { configurable: { sessionId: "s" } };
+const refusal = (status = 400) => Object.assign(new Error("The prompt was filtered."), { status });
+const words = (messages: readonly BaseMessage[]) => messages.map(({ text }) => text);
+
+/** A chain whose model refuses requests that hold a word, and says what it was sent. */
+function refusing(options: Partial<ConstructorParameters<typeof RedisChatMemory>[0]> = {}) {
+  const memory = new RedisChatMemory({ store: new InMemorySessionStore(), ...options } as never);
+  const sent: string[][] = [];
+  let isRefusing = true;
+  const model = RunnableLambda.from((messages: BaseMessage[]) => {
+    sent.push(words(messages));
+    if (isRefusing && messages.some(({ text }) => text.includes("BAD"))) {
+      throw refusal();
+    }
+    return new AIMessage(`to ${messages.at(-1)!.text}`);
+  });
+  const chain = withRedisMemory(model, { memory });
+  const ask = (text: string, id: string) => chain.invoke([human(text, id)], config);
+  return { memory, history: memory.history("s"), sent, ask, accept: () => (isRefusing = false) };
+}
+
+async function afterRefusal(options?: Parameters<typeof refusing>[0]) {
+  const scene = refusing(options);
+  await scene.ask("Hi", "q1");
+  await expect(scene.ask("BAD words", "q2")).rejects.toThrow("The prompt was filtered.");
+  return scene;
+}
+
+describe("a refused question", () => {
+  it("stays in the transcript behind its mark, and leaves the views of later turns", async () => {
+    const { history, ask, sent } = await afterRefusal();
+    await ask("And now?", "q3");
+    expect(sent.at(-1)).toEqual(["Hi", "to Hi", "And now?"]);
+    expect(words(await history.getMessages())).toEqual(["Hi", "to Hi", "And now?", "to And now?"]);
+    const transcript = await history.getTranscript();
+    expect(words(transcript)).toEqual(["Hi", "to Hi", "BAD words", "", "And now?", "to And now?"]);
+    expect(refusedMarkOf(transcript[3]!)).toEqual({ reason: "refused", ids: ["q2"], status: 400 });
+  });
+
+  it("is seen by its own retry, whose answer takes it back into the conversation", async () => {
+    const { history, ask, sent, accept } = await afterRefusal();
+    await ask("And now?", "q3");
+    await expect(ask("BAD words", "q2")).rejects.toThrow();
+    expect(sent.at(-1)).toEqual(["Hi", "to Hi", "BAD words"]);
+    expect((await history.getTranscript()).filter((message) => refusedMarkOf(message))).toHaveLength(1);
+    accept();
+    await ask("BAD words", "q2");
+    const told = ["Hi", "to Hi", "BAD words", "to BAD words", "And now?", "to And now?"];
+    expect(words(await history.getMessages())).toEqual(told);
+    expect((await ask("BAD words", "q2")).text).toBe("to BAD words");
+  });
+
+  it("is shown as refused on pages, and is no round, no title and nothing that a model reads again", async () => {
+    const titled: string[] = [];
+    const model = RunnableLambda.from((messages: BaseMessage[]) => {
+      titled.push(...words(messages));
+      return "Greetings";
+    });
+    const store = new InMemorySessionStore();
+    const { history } = await afterRefusal({ store });
+    const { items } = await history.getPage();
+    expect(items.map(({ refused }) => refused)).toEqual([undefined, undefined, undefined, expect.any(Object)]);
+    expect(items.at(-1)).toMatchObject({ inView: false, refused: { reason: "refused", status: 400 } });
+    expect((await history.getRounds(5)).map(({ messages }) => words(messages))).toEqual([["Hi", "to Hi"]]);
+    expect(await new ChatMemoryModule({ history }).retrieve()).not.toContain("BAD");
+    const earlier = readEarlierTool({ history, maxCalls: 9 });
+    expect(String(await earlier.invoke({ query: "words" }))).not.toContain("BAD");
+    expect(String(await earlier.invoke({ from: 0 }))).not.toContain("BAD");
+    const naming = new RedisChatMemory({ store, titles: { model: model as never } });
+    await withRedisMemory(
+      RunnableLambda.from(() => "fine"),
+      { memory: naming },
+    ).invoke([human("Ok", "q9")], config);
+    await naming.drain();
+    expect(titled.join()).toContain("Hi");
+    expect(titled.join()).not.toContain("BAD");
+    const measuring = new RedisChatMemory({ store, reducer: contextWindow({ maxInputTokens: 9_000 }) }).history("s");
+    const before = await measuring.contextUsage({});
+    await history.append([
+      human(`BAD ${"word ".repeat(200)}`, "long"),
+      refusedMark({ reason: "refused", ids: ["long"] }),
+    ]);
+    expect(await measuring.contextUsage({})).toEqual(before);
+  });
+
+  it("stays hidden in a copy, an import and a rebuilt session", async () => {
+    const { memory, history } = await afterRefusal();
+    await history.fork("copy");
+    const lines: string[] = [];
+    for await (const line of memory.sessions.export("s")) {
+      lines.push(line);
+    }
+    const other = new RedisChatMemory({ store: new InMemorySessionStore() });
+    await other.sessions.import(lines);
+    await history.rebuild();
+    const views = [history, memory.history("copy"), other.history("s")].map((each) => each.getMessages());
+    for (const view of await Promise.all(views)) {
+      expect(words(view)).toEqual(["Hi", "to Hi"]);
+    }
+  });
+
+  it("leaves the view's records with the next reduction, so that its tokens are counted no longer", async () => {
+    const reducer = new ChatHistoryTokenReducer({ maxTokens: 200, targetTokens: 150 });
+    const { history, ask } = refusing({ reducer });
+    await ask("Hi", "q1");
+    await expect(ask(`BAD ${"word ".repeat(120)}`, "q2")).rejects.toThrow();
+    await ask("tell ".repeat(60), "q3");
+    await ask("And now?", "q4");
+    expect((await history.stats()).view.tokens).toBeLessThan(200);
+    expect(words(await history.getMessages()).join()).not.toContain("BAD");
+    expect(words(await history.getTranscript()).join()).toContain("BAD");
+  });
+
+  it("that was left without its mark by a process that died costs one request more, once", async () => {
+    const { memory, history, ask, sent } = refusing();
+    await ask("Hi", "q1");
+    await history.append([human("BAD and lost", "lost")]);
+    await ask("One", "q3");
+    expect(sent.slice(1)).toEqual([
+      ["Hi", "to Hi", "BAD and lost", expect.stringContaining("not answered"), "One"],
+      ["Hi", "to Hi", "One"],
+    ]);
+    await ask("Two", "q4");
+    expect(sent.at(-1)).toEqual(["Hi", "to Hi", "One", "to One", "Two"]);
+    expect(words(await memory.history("s").getTranscript())).toContain("BAD and lost");
+  });
+
+  it("of an agent leaves the call, with a note in the place of the result that no provider reads", async () => {
+    const memory = new RedisChatMemory({ store: new InMemorySessionStore() });
+    const seen: string[][] = [];
+    const model = new ToolModel((messages) => {
+      seen.push(words(messages));
+      if (messages.some(({ text }) => text === "found x")) {
+        throw refusal(422);
+      }
+      return messages.at(-1)!.text === "look" ? lookupCall("x") : ai("fine");
+    });
+    const agent = createAgent({ model, tools: [lookup], middleware: [redisMemoryMiddleware({ memory })] });
+    await expect(agent.invoke({ messages: [human("look", "q1")] }, config)).rejects.toThrow();
+    await agent.invoke({ messages: [human("and?", "q2")] }, config);
+    expect(seen.at(-1)!.join("|")).toContain("refused to read this result");
+    expect(seen.at(-1)!.at(-1)).toBe("and?");
+  });
+});
+
+describe("withTurn with an input", () => {
+  const open = (options: object = {}) => new RedisChatMemory({ store: new InMemorySessionStore(), ...options });
+
+  it("stores question, steps and answer of a loop, and gives a retried job the stored answer", async () => {
+    const memory = open();
+    const sent: string[][] = [];
+    const answers = [ai("", { calls: ["c1"] }), ai("done")];
+    const job = () =>
+      memory.withTurn(
+        "s",
+        async (_, turn) => {
+          if (turn.replay !== undefined) {
+            return turn.replay.at(-1)!.text;
+          }
+          const ask = () =>
+            turn.ask({}, (messages) => {
+              sent.push(words(messages));
+              return answers.shift()!;
+            });
+          await turn.step([await ask(), tool("c1", "found")]);
+          return (await turn.finish(await ask())).text;
+        },
+        { input: "look", turnId: "job" },
+      );
+    expect([await job(), await job()]).toEqual(["done", "done"]);
+    expect(sent).toEqual([["look"], ["look", "", "found"]]);
+    expect(words(await memory.history("s").getTranscript())).toEqual(["look", "", "found", "done"]);
+  });
+
+  it("marks a question that is refused, and asks again without what is too long", async () => {
+    const memory = open({ reducer: new ChatHistoryTruncationReducer({ targetCount: 2 }) });
+    const turn = (text: string, send: (messages: BaseMessage[]) => AIMessage) =>
+      memory.withTurn("s", async (_, each) => each.finish(await each.ask({}, send)), { input: text });
+    await turn("Hi", () => new AIMessage("Hello"));
+    await expect(
+      turn("BAD", () => {
+        throw refusal();
+      }),
+    ).rejects.toThrow("filtered");
+    const seen: string[][] = [];
+    await turn("And?", (messages) => {
+      seen.push(words(messages));
+      return new AIMessage("fine");
+    });
+    expect(seen[0]).not.toContain("BAD");
+    expect(words(await memory.history("s").getTranscript())).toEqual(["Hi", "Hello", "BAD", "", "And?", "fine"]);
+  });
+
+  it("leaves a turn open that is not finished, and refuses a name without an input", async () => {
+    const memory = open();
+    await memory.withTurn("s", () => undefined, { input: new HumanMessage({ content: "Hi", id: "q" }) });
+    expect(words(await memory.history("s").getTranscript())).toEqual(["Hi"]);
+    const named = memory.withTurn("s", () => undefined, { turnId: "t" });
+    await expect(named).rejects.toMatchObject({ name: "ConfigurationError", option: "turnId" });
+    const empty = memory.withTurn("s", () => undefined, { input: [] });
+    await expect(empty).rejects.toMatchObject({ name: "ConfigurationError", option: "input" });
+  });
+});
+
+describe("an error of a model", () => {
+  const told = (fields: object, message = "no") => refusedForGood(Object.assign(new Error(message), fields));
+
+  it.each([
+    ["status", { status: 400 }, { reason: "refused", status: 400 }],
+    ["statusCode", { statusCode: 422 }, { reason: "refused", status: 422 }],
+    ["Bedrock's", { $metadata: { httpStatusCode: 400 } }, { reason: "refused", status: 400 }],
+    ["a cause's", { cause: { status: 413 } }, { reason: "too_long", status: 413 }],
+    ["a blocked prompt", { blockReason: "SAFETY" }, { reason: "refused" }],
+    ["an overflow by name", { name: "ContextOverflowError" }, { reason: "too_long" }],
+  ])("refuses for good by %s", (_, fields, expected) => {
+    expect(told(fields)).toEqual(expected);
+  });
+
+  it("refuses for good by a reducer's BudgetError and by the words of an overflow", () => {
+    expect(refusedForGood(new BudgetError("big", { overBudgetBy: 1 } as never))).toEqual({ reason: "too_long" });
+    expect(told({ status: 400 }, "prompt is too long: 9 tokens > 8 maximum")?.reason).toBe("too_long");
+  });
+
+  it.each<[string, object, string]>([
+    ...[401, 403, 404, 408, 409, 429, 500, 503].map((status): [string, object, string] => [
+      `status ${status}`,
+      { status },
+      "no",
+    ]),
+    ["no status", { code: "ECONNREFUSED" }, "connect ECONNREFUSED"],
+    ["a key", { status: 400 }, "API key not valid. Please pass a valid API key."],
+    ["credit", { status: 400 }, "Your credit balance is too low to access the API."],
+    ["a region", { status: 400 }, "User location is not supported for the API use."],
+    ["a model's name", { status: 400 }, "The model `gpt-9` does not exist"],
+  ])("may pass with %s", (_, fields, message) => {
+    expect(told(fields, message)).toBeUndefined();
+  });
+});
+
+describe("the messages that a model sees of a conversation with refused requests", () => {
+  const turn = fc.record({ refused: fc.boolean(), retried: fc.boolean() });
+
+  it("are those of the other turns, whatever was refused and retried", () => {
+    fc.assert(
+      fc.property(fc.array(turn, { maxLength: 12 }), (turns) => {
+        const list = turns.flatMap(({ refused, retried }, index) => {
+          const marks = refused ? [refusedMark({ reason: "refused", ids: [`q${index}`] })] : [];
+          return [human(`q${index}`, `q${index}`), ...marks, ...(refused && !retried ? [] : [ai(`a${index}`)])];
+        });
+        const shown = withoutRefused<BaseMessage>(
+          list,
+          (message) => message,
+          (_, note) => note,
+        );
+        const expected = turns.flatMap(({ refused, retried }, index) =>
+          refused && !retried ? [] : [`q${index}`, `a${index}`],
+        );
+        expect(words(shown)).toEqual(expected);
+        expect(shown === list).toBe(turns.every(({ refused }) => !refused));
+      }),
+      { numRuns: propertyRuns(200) },
+    );
+  });
+});

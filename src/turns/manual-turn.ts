@@ -1,0 +1,119 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { ownIdOf } from "../codec/message-ids.js";
+import { roleOf } from "../messages/roles.js";
+import type { PrefixParts } from "../structure/ledger/walk-ledger.js";
+import { boundThoughts, type RequestObserver } from "../structure/seam/model-input.js";
+import { Turn, type TurnSetting } from "./turn.js";
+
+// Loaded with the first `withTurn` that has an input.
+
+/**
+ * A call of the model in a turn of your own loop.
+ * @example
+ * import { ChatOpenAI } from "@langchain/openai";
+ * import type { TurnCall } from "langchain-redis-memory";
+ *
+ * const model = new ChatOpenAI({ model: "gpt-4o-mini" });
+ * const call: TurnCall = { model, system: "Be brief.", tools: [] };
+ */
+export interface TurnCall extends PrefixParts {
+  /** The model that is called, with its bound tools: the request gets its form, and fits its window. */
+  readonly model?: unknown;
+  /** The config of the call, for models that `initChatModel` makes by it. @default none */
+  readonly config?: RunnableConfig;
+}
+
+/**
+ * A turn of your own loop: what chains and agents do for theirs, step by step.
+ * @example
+ * import { ChatOpenAI } from "@langchain/openai";
+ * import { RedisChatMemory, type MemoryTurn } from "langchain-redis-memory";
+ *
+ * const memory = new RedisChatMemory({ url: "redis://localhost:6379" });
+ * const model = new ChatOpenAI({ model: "gpt-4o-mini" });
+ * const answer = async (turn: MemoryTurn) =>
+ *   turn.finish(await turn.ask({ model }, (messages) => model.invoke(messages)));
+ * await memory.withTurn("ann-1", (_, turn) => answer(turn), { turnId: "job-7", input: "Hi" });
+ * await memory.close();
+ */
+export interface MemoryTurn {
+  /**
+   * The stored messages behind the question, if the turn is stored with its answer already: no model is to be called,
+   * and nothing more is stored. Undefined for any other turn.
+   */
+  readonly replay: readonly BaseMessage[] | undefined;
+  /**
+   * Calls the model by `send`, with the view and the turn within every limit and in the model's form. A request that is
+   * refused as too long is made again once, smaller. Returns the answer, under an id that no other message has.
+   *
+   * @throws BudgetError of the reducer; the errors of `send`.
+   */
+  ask<Answer extends BaseMessage>(
+    call: TurnCall,
+    send: (messages: BaseMessage[]) => Answer | Promise<Answer>,
+  ): Promise<Answer>;
+  /** Stores a finished step, an answer that calls tools with their results, before the next call. One round trip. */
+  step(messages: readonly BaseMessage[]): Promise<void>;
+  /** Stores the answer, ends the turn, and returns it: the stored one, if another run of the turn was first. */
+  finish<Answer extends BaseMessage>(answer: Answer): Promise<Answer | BaseMessage>;
+}
+
+const policy = { persist: "step", onAbort: "keep" } as const;
+
+/** Opens a turn and runs its loop. An error that the provider would give again marks the question. */
+export async function runManually<Result>(
+  place: Pick<TurnSetting, "history" | "session" | "isRewritten" | "turnId">,
+  messages: readonly BaseMessage[],
+  run: (turn: MemoryTurn) => Result | Promise<Result>,
+): Promise<Result> {
+  const last = messages.at(-1)!;
+  const turnId = place.turnId ?? (roleOf(last) === "human" ? ownIdOf(last) : undefined);
+  const turn = await Turn.open({ ...place, turnId, policy }, { messages });
+  try {
+    await turn.storeInput();
+    const { sessionId, context } = place.session;
+    return await run(manualTurn(turn, { sessionId, onEvent: context.onEvent }));
+  } catch (error) {
+    await turn.fail(error);
+    throw error;
+  }
+}
+
+/** A turn as its loop sees it. */
+function manualTurn(turn: Turn, observer: RequestObserver): MemoryTurn {
+  const own = [...turn.opened.turn];
+  const send = async <Answer extends BaseMessage>(
+    { config = {}, model, system, tools }: TurnCall,
+    call: (messages: BaseMessage[]) => Answer | Promise<Answer>,
+  ): Promise<Answer> => {
+    const { history, turn: asked, planned } = await turn.request({ model, system, tools, config, turn: own });
+    const messages = [...history, ...asked];
+    const bound = await boundThoughts({ profile: planned.profile, messages, system, tools }, observer);
+    const answer = await call(bound?.messages ?? messages);
+    return bound === undefined ? answer : bound.stamp(answer);
+  };
+  return {
+    get replay() {
+      return turn.replay && turn.storedAnswer;
+    },
+    async ask(call, model) {
+      const answer = await send(call, model).catch(async (error: unknown) => {
+        if (!(await turn.again(error))) {
+          throw error;
+        }
+        return send(call, model);
+      });
+      return turn.answered(answer);
+    },
+    async step(messages) {
+      own.push(...messages);
+      await turn.step(messages);
+    },
+    async finish(answer) {
+      own.push(answer);
+      await turn.finish([answer]);
+      return (turn.replay && turn.storedAnswer.at(-1)) ?? answer;
+    },
+  };
+}
