@@ -75,6 +75,7 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
         "MemoryEvent",
         "MemoryEventHandler",
         "MemorySettings",
+        "MemoryTurn",
         "MessagePage",
         "MessagesRunnable",
         "NamedReducer",
@@ -388,7 +389,7 @@ describe("the public names", () => {
 
   it("are few enough to be read at a glance", () => {
     const countOf = (entry: string) => Object.values(publicNames[entry]!).flat().length;
-    expect(countOf("src/entries/index.ts")).toBeLessThanOrEqual(112);
+    expect(countOf("src/entries/index.ts")).toBeLessThanOrEqual(113);
     expect(countOf("src/entries/store.ts")).toBeLessThanOrEqual(50);
   });
 

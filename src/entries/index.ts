@@ -90,7 +90,7 @@ export type { HistoryIdentity } from "../session/identity.js";
 export { sessionConfig, type SessionConfig, type SessionFields } from "../session/identity.js";
 export type { SessionMetadata, SessionNames } from "../session/labels.js";
 export type { WithTurnOptions } from "../session/hold/options.js";
-export type { MemoryTurn, TurnCall } from "../turns/manual-turn.js";
+export type { MemoryTurn } from "../turns/manual-turn.js";
 export { RedisChatMessageHistory, type RedisChatMessageHistoryOptions } from "../memory/redis-chat-message-history.js";
 export type { AppendOptions, AppendOutcome, TurnWrite } from "../session/append-options.js";
 export type { ForkOptions } from "../sessions/fork-session.js";

@@ -1,28 +1,14 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import type { RunnableConfig } from "@langchain/core/runnables";
 import { ownIdOf } from "../codec/message-ids.js";
 import { roleOf } from "../messages/roles.js";
-import type { PrefixParts } from "../structure/ledger/walk-ledger.js";
+import type { ReducerRequest } from "../reducers/chat-history-reducer.js";
 import { boundThoughts, type RequestObserver } from "../structure/seam/model-input.js";
 import { Turn, type TurnSetting } from "./turn.js";
 
 // Loaded with the first `withTurn` that has an input.
 
-/**
- * A call of the model in a turn of your own loop.
- * @example
- * import { ChatOpenAI } from "@langchain/openai";
- * import type { TurnCall } from "langchain-redis-memory";
- *
- * const model = new ChatOpenAI({ model: "gpt-4o-mini" });
- * const call: TurnCall = { model, system: "Be brief.", tools: [] };
- */
-export interface TurnCall extends PrefixParts {
-  /** The model that is called, with its bound tools: the request gets its form, and fits its window. */
-  readonly model?: unknown;
-  /** The config of the call, for models that `initChatModel` makes by it. @default none */
-  readonly config?: RunnableConfig;
-}
+/** A call of the model. */
+type Call = Pick<ReducerRequest, "model" | "system" | "tools" | "config">;
 
 /**
  * A turn of your own loop: what chains and agents do for theirs, step by step.
@@ -44,13 +30,14 @@ export interface MemoryTurn {
    */
   readonly replay: readonly BaseMessage[] | undefined;
   /**
-   * Calls the model by `send`, with the view and the turn within every limit and in the model's form. A request that is
+   * Calls the model by `send`: `model` and `config` tell its form and window, `system` and `tools` count. The messages
+   * are the view and the turn within every limit and in the model's form. A request that is
    * refused as too long is made again once, smaller. Returns the answer, under an id that no other message has.
    *
    * @throws BudgetError of the reducer; the errors of `send`.
    */
   ask<Answer extends BaseMessage>(
-    call: TurnCall,
+    call: Pick<ReducerRequest, "model" | "system" | "tools" | "config">,
     send: (messages: BaseMessage[]) => Answer | Promise<Answer>,
   ): Promise<Answer>;
   /** Stores a finished step, an answer that calls tools with their results, before the next call. One round trip. */
@@ -84,7 +71,7 @@ export async function runManually<Result>(
 function manualTurn(turn: Turn, observer: RequestObserver): MemoryTurn {
   const own = [...turn.opened.turn];
   const send = async <Answer extends BaseMessage>(
-    { config = {}, model, system, tools }: TurnCall,
+    { config = {}, model, system, tools }: Call,
     call: (messages: BaseMessage[]) => Answer | Promise<Answer>,
   ): Promise<Answer> => {
     const { history, turn: asked, planned } = await turn.request({ model, system, tools, config, turn: own });

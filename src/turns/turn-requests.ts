@@ -1,9 +1,10 @@
-import type { AIMessage, BaseMessage } from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { report, type MemoryEventHandler, type ViewSize } from "../base/events.js";
 import { loadedOnce } from "../base/loaded-once.js";
 import { messageIdOf } from "../codec/message-ids.js";
 import { type ForeignCompaction, fromCompaction, sealedIn } from "../messages/calls.js";
+import { roleOf } from "../messages/roles.js";
 import type { ReducerRequest } from "../reducers/chat-history-reducer.js";
 import type { MeasuredRequest } from "../reducers/window/context-window.js";
 import type { ConversationSession } from "../session/conversation-session.js";
@@ -154,12 +155,11 @@ export class TurnRequests {
     return fitted !== undefined;
   }
 
-  /** Keeps with the model's answer to the request made last what that was thought to take. */
-  note(answers: readonly BaseMessage[]): void {
+  /** Keeps with the model's first answer to the request made last what that was thought to take. */
+  note(answer: BaseMessage): void {
     const { askedAs, size } = this.#measured ?? {};
-    const billed = answers.find((message) => (message as AIMessage).usage_metadata !== undefined);
-    if (askedAs !== undefined && size !== undefined && billed !== undefined) {
-      noteAsked(billed, askedAs, size.estimate);
+    if (askedAs !== undefined && size !== undefined && roleOf(answer) === "ai") {
+      noteAsked(answer, askedAs, size.estimate);
       this.#measured = undefined;
     }
   }

@@ -246,7 +246,7 @@ export class Turn {
     const own = isKnown || taken.has(answer) ? this.#renamed(answer) : answer;
     taken.add(answer).add(own);
     known.add(own.id);
-    this.requests.note([own]);
+    this.requests.note(own);
     return own;
   }
 

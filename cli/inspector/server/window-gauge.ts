@@ -33,7 +33,7 @@ interface Told {
  */
 export async function gaugeOf(server: Server, sessionId: string, facts: readonly ModelFact[]): Promise<GaugeAnswer> {
   const { entries } = await readView(server, sessionId);
-  const told = toldIn(entries);
+  const told = toldIn(entries, facts);
   if (told === undefined) {
     return {};
   }
@@ -51,13 +51,14 @@ export async function gaugeOf(server: Server, sessionId: string, facts: readonly
   };
 }
 
-function toldIn(entries: readonly ViewEntry[]): Told | undefined {
+function toldIn(entries: readonly ViewEntry[], facts: readonly ModelFact[]): Told | undefined {
   const entry = entries.findLast(({ message }) => (usageOf(message)?.input ?? 0) > 0);
   if (entry === undefined) {
     return undefined;
   }
   const { model, input: billed } = usageOf(entry.message)!;
-  const [asked] = Object.keys(entry.counts).flatMap((name) => countingOf(name) ?? []);
+  const askedAs = Object.keys(entry.counts).find((name) => name.startsWith("asked:"));
+  const asked = askedAs === undefined ? undefined : countingOf(askedAs, [...facts.map(({ name }) => name), model]);
   return {
     ...{ billed, at: metaOf(entry.record).at },
     // The model's own name, under which the application has its window, and not that of the answer's version.
@@ -66,17 +67,17 @@ function toldIn(entries: readonly ViewEntry[]): Told | undefined {
   };
 }
 
-/** The counter and the model of a name that `askedName` made; undefined for other names. */
-function countingOf(askedAs: string): (Counting & { readonly model: string }) | undefined {
-  for (const counter of counters) {
-    for (const isWhole of [true, false]) {
-      const begin = askedName("", { counter, isWhole });
-      if (askedAs.startsWith(begin)) {
-        return { counter, asked: [{ askedAs, isWhole, isRepeated: true }], model: askedAs.slice(begin.length) };
-      }
-    }
-  }
-  return undefined;
+/**
+ * The counter and the model of a name that `askedName` made, which is a hash: by the models that are known here, else as
+ * if the memory's own counter had counted all.
+ */
+function countingOf(askedAs: string, models: readonly string[]): Counting & { readonly model: string | undefined } {
+  const made = counters.flatMap((counter) =>
+    [true, false].flatMap((isWhole) => models.map((model) => ({ counter, isWhole, model }))),
+  );
+  const known = made.find(({ model, ...parts }) => askedName(model, parts) === askedAs);
+  const { counter, isWhole, model } = known ?? { counter: counters[0]!, isWhole: true, model: undefined };
+  return { counter, asked: [{ askedAs, isWhole, isRepeated: true }], model };
 }
 
 /** Tokens of the next request, and those of its fixed parts, both as the provider counts; undefined without a base. */
