@@ -1,4 +1,6 @@
 import { AIMessage, AIMessageChunk, HumanMessage, SystemMessage, type ToolMessage } from "@langchain/core/messages";
+import { RunnableLambda } from "@langchain/core/runnables";
+import { RedisChatMemory, withRedisMemory } from "../../src/entries/index.js";
 import { validateConversation } from "../../src/structure/validate.js";
 import { ConfigurationError, ConflictError, StructureError } from "../../src/base/errors.js";
 import { HistoryManager } from "../../src/tool-loop/history-manager.js";
@@ -338,6 +340,27 @@ describe("HistoryManager", () => {
     expect(await session.history().getTranscript()).toEqual([]);
     expect(manager.references.chunkOf(1)).toBeUndefined();
     expect((await manager.getHistoryForModelCall(asking("hi"))).messages).toHaveLength(2);
+  });
+
+  it("tries a question that was refused at another door, without the mark behind it", async () => {
+    const session = newSession();
+    const memory = new RedisChatMemory({ store: session.store });
+    const refused = Object.assign(new Error("content filter"), { status: 400 });
+    const chain = withRedisMemory(
+      RunnableLambda.from(() => Promise.reject(refused)),
+      { memory },
+    );
+    const config = { configurable: { sessionId: "s", turnId: "t" } };
+    await expect(chain.invoke("hi", config)).rejects.toThrow("content filter");
+    expect(await session.history().getTranscript()).toHaveLength(2);
+    const manager = session.instance();
+    const { messages } = await manager.getHistoryForModelCall(asking("hi", { turnId: "t" }));
+    expect(messages.map(({ content }) => content)).toEqual(["Be kind.", "hi"]);
+    manager.addAssistantMessage(new AIMessage("done"));
+    await manager.commit();
+    const next = await session.instance().getHistoryForModelCall(asking("next"));
+    expect(next.messages.map(({ content }) => content)).toEqual(["Be kind.", "hi", "done", "next"]);
+    await memory.close();
   });
 
   it("refuses to add to a turn while it is being stored", async () => {

@@ -3,7 +3,7 @@ import { splitRounds } from "../../messages/rounds.js";
 import type { StoredEntry } from "../../session/view.js";
 import { answeredId, callsOf, type Call } from "../../messages/calls.js";
 import { textOf } from "../../messages/content.js";
-import { roleOf, speakerOf } from "../../messages/roles.js";
+import { refusedMarkOf, roleOf, speakerOf } from "../../messages/roles.js";
 import { repairConversation } from "../../structure/repair-conversation.js";
 import type { StructureRepair } from "../../structure/repair/session.js";
 import { answerStart } from "../../session/turn-messages.js";
@@ -68,12 +68,12 @@ function placeOf(message: BaseMessage): number {
   return speakerOf(message) === "system" ? 0 : 1;
 }
 
-/** The steps of an open turn that are whole. */
+/** The steps of an open turn that are whole, without marks of refused requests. */
 function storedSteps(entries: readonly StoredEntry[]): LoopStep[] {
   const steps: { message: BaseMessage; results: (ToolResult | undefined)[] }[] = [];
   for (const { message } of entries) {
     const role = roleOf(message);
-    if (role === "ai") {
+    if (role === "ai" && refusedMarkOf(message) === undefined) {
       steps.push({ message, results: callsOf(message).map(() => undefined) });
     } else if (role === "tool") {
       const step = steps.at(-1);
