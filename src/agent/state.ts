@@ -2,7 +2,7 @@ import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
 import { mayCall } from "../messages/calls.js";
 import { roleOf } from "../messages/roles.js";
 import { idsOf } from "../turns/open-turn.js";
-import { isHeld, utterancesOf } from "../turns/utterances.js";
+import { isHeld, spokenRounds } from "../turns/spoken-rounds.js";
 import type { RunPlace } from "./run-place.js";
 
 /** The parts of an agent's state: the input, which may hold a client's history, and messages added by this run. */
@@ -37,9 +37,9 @@ export function copiesIn({ after }: StateParts, stored: readonly BaseMessage[]):
   if (copy.length === 0 || known.size === 0) {
     return [];
   }
-  const [held, ...others] = utterancesOf(copy);
-  const [answer] = utterancesOf(stored.filter((message) => roleOf(message) === "ai"));
-  const isCopy = held !== undefined && answer !== undefined && isHeld(held, answer) && others.length === 0;
+  const [held] = spokenRounds(copy);
+  const [answer] = spokenRounds(stored.filter((message) => roleOf(message) === "ai"));
+  const isCopy = held !== undefined && answer !== undefined && isHeld(held, answer);
   const isSpoken = (message: BaseMessage) => roleOf(message) === "ai" && !mayCall(message);
   return isCopy && copy.every(isSpoken) ? idsOf(copy) : [];
 }
