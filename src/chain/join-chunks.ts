@@ -3,8 +3,81 @@ import { type BaseMessage, isBaseMessage, type BaseMessageChunk } from "@langcha
 import { isPlainObject } from "../base/json-value.js";
 import { isRecord } from "../messages/values.js";
 
-/** Joins the chunks of a stream into its output. */
+/** How LangGraph is asked to stream, in the config of a call. */
+export interface StreamForm {
+  readonly streamMode?: unknown;
+  readonly subgraphs?: unknown;
+}
+
+/** Modes of a graph's stream that hold its output, the most telling first. */
+const outputModes = ["values", "updates", "messages"];
+
+/** A chunk of a graph's stream, its mode if it names one, and whether a subgraph gave it. */
+interface ModeChunk {
+  readonly mode?: string;
+  readonly chunk: unknown;
+  readonly isInner?: boolean;
+}
+
+/** Reads a chunk: with several modes a list of mode and chunk, with subgraphs behind the subgraph's place. */
+function openChunk(chunk: unknown, { streamMode, subgraphs }: StreamForm): ModeChunk {
+  const hasMode = Array.isArray(streamMode);
+  const length = 1 + (hasMode ? 1 : 0) + (subgraphs === true ? 1 : 0);
+  if (length === 1 || !Array.isArray(chunk) || chunk.length !== length) {
+    return { chunk };
+  }
+  const parts: unknown[] = [...chunk];
+  const place = subgraphs === true ? parts.shift() : [];
+  const mode = hasMode ? parts.shift() : undefined;
+  const isOpen = Array.isArray(place) && (!hasMode || typeof mode === "string");
+  return isOpen ? { ...(hasMode && { mode: mode as string }), chunk: parts[0], isInner: place.length > 0 } : { chunk };
+}
+
+/** A whole output as a chunk of such a stream. */
+export function asChunk<Output>(output: Output, { streamMode, subgraphs }: StreamForm): Output {
+  const inMode = Array.isArray(streamMode) ? ["values", output] : [output];
+  const chunk = subgraphs === true ? [[], ...inMode] : inMode;
+  return (chunk.length === 1 ? output : chunk) as Output;
+}
+
+/** Joins the chunks of a stream into its output; of a graph's stream in several modes, those of one of them. */
 export class JoinedChunks<Output> {
+  readonly #form: StreamForm;
+  readonly #modes = new Map<string, JoinedMode<Output>>();
+  #isEmpty = true;
+
+  constructor(form: StreamForm) {
+    this.#form = form;
+  }
+
+  add(given: Output): void {
+    this.#isEmpty = false;
+    const { mode = "", chunk, isInner = false } = openChunk(given, this.#form);
+    if (!isInner) {
+      const joined = this.#modes.get(mode) ?? new JoinedMode<Output>();
+      this.#modes.set(mode, joined);
+      joined.add(chunk as Output);
+    }
+  }
+
+  get isEmpty(): boolean {
+    return this.#isEmpty;
+  }
+
+  /** Undefined before the first chunk, and where no mode holds the output. */
+  get whole(): Output | undefined {
+    const mode = ["", ...outputModes].find((name) => this.#modes.has(name));
+    return mode === undefined ? undefined : this.#modes.get(mode)!.whole;
+  }
+
+  /** The output up to a stop: the messages that were streamed, which a state does not hold yet. */
+  get said(): Output | undefined {
+    return this.#modes.get("messages")?.whole ?? this.whole;
+  }
+}
+
+/** Joins the chunks of one mode. */
+class JoinedMode<Output> {
   #sum: Output | undefined;
   #last: Output | undefined;
   #count = 0;
@@ -26,11 +99,6 @@ export class JoinedChunks<Output> {
     this.#count += 1;
   }
 
-  get isEmpty(): boolean {
-    return this.#count === 0;
-  }
-
-  /** Undefined before the first chunk. */
   get whole(): Output | undefined {
     if (this.#count > 0 && this.#added !== undefined) {
       return { messages: this.#added } as Output;

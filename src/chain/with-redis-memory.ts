@@ -14,7 +14,7 @@ import type { ChainInput } from "./messages.js";
 import { chainOptions, type ChainOptions, type WithRedisMemoryOptions } from "./options.js";
 import { ChainTurn } from "./turn.js";
 import type { AgentLike, MemoryInput } from "./types.js";
-import { JoinedChunks } from "./join-chunks.js";
+import { asChunk, JoinedChunks, type StreamForm } from "./join-chunks.js";
 import { showAnswer } from "../turns/show-answer.js";
 import { partialOf, SaidSoFar, whenStopped } from "../turns/stop.js";
 
@@ -193,15 +193,15 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
     for await (const input of inputs) {
       const turn = await ChainTurn.begin(this.#options, input as ChainInput, childConfig(config, runManager));
       const { repeated } = turn;
-      const chunks = new JoinedChunks<Output>();
-      const stop = () => turn.stop(() => chunks.whole);
+      const chunks = new JoinedChunks<Output>(config as StreamForm);
+      const stop = () => turn.stop(() => chunks.said);
       // Both paths are needed: a generator without a pending read does not notice an abort.
       const unwatch = whenStopped(config.signal, () => void stop());
       let isLeft = true;
       try {
         if (repeated !== undefined) {
           await showAnswer(repeated, childConfig(config, runManager));
-          yield repeated.value as Output;
+          yield asChunk(repeated.value as Output, config as StreamForm);
         } else {
           for await (const chunk of this.#chunks(turn, childConfig(config, runManager))) {
             chunks.add(chunk);

@@ -1,0 +1,90 @@
+import { AIMessage, type BaseMessage } from "@langchain/core/messages";
+import { createAgent } from "langchain";
+import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
+import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
+import { lookup, lookupCall, sketch, ToolModel } from "../support/agents.js";
+import { human } from "../support/messages.js";
+
+const config = (turnId: string) => ({ configurable: { sessionId: "ann", turnId } });
+const whole = ["look", "<ai>", "found look", "one two three"];
+
+/** A chain of an agent that looks something up. */
+function agentChain() {
+  const memory = new RedisChatMemory({ store: new InMemorySessionStore() });
+  const model: ToolModel = new ToolModel((messages) => {
+    const last = messages.at(-1)!;
+    return last.getType() === "human" ? lookupCall(last.text) : new AIMessage("one two three");
+  });
+  const chain = withRedisMemory(createAgent({ model, tools: [lookup] }), { memory, inputMessagesKey: "messages" });
+  const stored = async () => {
+    await memory.drain();
+    return sketch(await memory.history("ann").getTranscript());
+  };
+  return { chain, model, stored };
+}
+
+const single = [undefined, "values", "updates", "messages"];
+const lists = [
+  ["values"],
+  ["updates"],
+  ["messages"],
+  ["messages", "updates"],
+  ["updates", "values"],
+  ["custom", "messages", "debug"],
+  ["values", "messages", "updates", "tasks"],
+];
+const forms = [...single, ...lists].flatMap((streamMode) =>
+  [undefined, true].map((subgraphs) => ({
+    ...(streamMode !== undefined && { streamMode }),
+    ...(subgraphs && { subgraphs }),
+  })),
+);
+
+describe("the stream of a chain over an agent", () => {
+  it.each(forms)("stores what invoke stores, and gives it again in the same form (%j)", async (form) => {
+    const { chain, model, stored } = agentChain();
+    const ask = async () => {
+      const chunks: unknown[] = [];
+      const stream = await chain.stream({ messages: [human("look")] }, { ...config("t"), ...form } as never);
+      for await (const chunk of stream as AsyncIterable<unknown>) {
+        chunks.push(chunk);
+      }
+      return chunks;
+    };
+    expect((await ask()).length).toBeGreaterThan(0);
+    expect(await stored()).toEqual(whole);
+    const [chunk, ...more] = await ask();
+    const length = 1 + (Array.isArray(form.streamMode) ? 1 : 0) + (form.subgraphs === true ? 1 : 0);
+    const output = (length === 1 ? chunk : (chunk as unknown[])[length - 1]) as { messages: BaseMessage[] };
+    expect([length === 1 || (chunk as unknown[]).length === length, more]).toEqual([true, []]);
+    expect(output.messages.at(-1)!.text).toBe("one two three");
+    expect([model.sent.length, await stored()]).toEqual([2, whole]);
+  });
+
+  it.each([["messages"], [["messages"]], [["updates", "messages"]], [["values", "messages"]]])(
+    "stores what was said before a stop (%j)",
+    async (streamMode) => {
+      const { chain, stored } = agentChain();
+      const stop = new AbortController();
+      const how = { ...config("t"), streamMode, signal: stop.signal } as never;
+      const read = async () => {
+        for await (const chunk of (await chain.stream({ messages: [human("look")] }, how)) as AsyncIterable<unknown>) {
+          if (JSON.stringify(chunk).includes("two")) {
+            stop.abort();
+          }
+        }
+      };
+      await expect(read()).rejects.toThrow();
+      expect((await stored()).at(-1)).toMatch(/^one two/);
+    },
+  );
+
+  it("stores what invoke stores where its events are streamed", async () => {
+    const { chain, stored } = agentChain();
+    for await (const _ of chain.streamEvents({ messages: [human("look")] }, { ...config("t"), version: "v2" })) {
+      // Only what is stored matters.
+    }
+    expect(await stored()).toEqual(whole);
+  });
+});
