@@ -159,6 +159,8 @@ export class AgentHooks {
         return this.#ask(run, { request, config }, handler);
       });
     } catch (error) {
+      // LangGraph aborts the signal of a stream whose run has failed: nobody stopped it.
+      this.#stop.listen(undefined);
       await run.fail(error, state);
       throw error;
     }

@@ -194,7 +194,9 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
       const turn = await ChainTurn.begin(this.#options, input as ChainInput, childConfig(config, runManager));
       const { repeated } = turn;
       const chunks = new JoinedChunks<Output>(config as StreamForm);
-      const stop = () => turn.stop(() => chunks.said);
+      // A caller of `streamEvents` sees an agent's words before its chunks.
+      const said = config.signal && new SaidSoFar();
+      const stop = () => turn.stop(() => (chunks.isEmpty ? said?.unfinished : chunks.said));
       // Both paths are needed: a generator without a pending read does not notice an abort.
       const unwatch = whenStopped(config.signal, () => void stop());
       let isLeft = true;
@@ -203,7 +205,7 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
           await showAnswer(repeated, childConfig(config, runManager));
           yield asChunk(repeated.value as Output, config as StreamForm);
         } else {
-          for await (const chunk of this.#chunks(turn, childConfig(config, runManager))) {
+          for await (const chunk of this.#chunks(turn, childConfig(config, runManager, said))) {
             chunks.add(chunk);
             turn.signOfLife();
             yield chunk;

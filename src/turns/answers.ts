@@ -4,7 +4,8 @@ import { roleOf } from "../messages/roles.js";
 
 /**
  * The messages of an output that are new: all behind the last message that was sent, whatever their ids; where that is
- * not in the output, all that the request does not hold. An output of nothing but known messages ends in its answer: a
+ * not in the output, all that the request does not hold. Where nothing is behind it, the answer that a graph put into the
+ * place of an earlier one, because their ids are equal. An output of nothing but known messages ends in its answer: a
  * cache gives the same words, even the same object, again. Linear.
  */
 export function newAnswers(sent: readonly BaseMessage[], output: readonly BaseMessage[]): BaseMessage[] {
@@ -12,7 +13,7 @@ export function newAnswers(sent: readonly BaseMessage[], output: readonly BaseMe
   const isLast = (message: BaseMessage) => message === last || isSameId(message, last);
   const at = output.findLastIndex(isLast);
   if (at >= 0) {
-    return output.slice(at + 1);
+    return at + 1 < output.length ? output.slice(at + 1) : replacedIn(sent, output);
   }
   const repeated = sharedBeginning(sent, output);
   const rest = repeated === sent.length ? output.slice(repeated) : output;
@@ -21,6 +22,16 @@ export function newAnswers(sent: readonly BaseMessage[], output: readonly BaseMe
   const isKnown = (message: BaseMessage) => objects.has(message) || isRepeated(message, byId.get(message.id));
   const found = rest.filter((message) => !isKnown(message));
   return found.length === 0 ? rest.slice(-1) : found;
+}
+
+function replacedIn(sent: readonly BaseMessage[], output: readonly BaseMessage[]): BaseMessage[] {
+  const objects = new Set(sent);
+  const byId = new Map(sent.map((message) => [message.id, message]));
+  const replaced = output.filter((message) => {
+    return roleOf(message) === "ai" && !objects.has(message) && isSameId(message, byId.get(message.id));
+  });
+  const changed = replaced.filter((message) => !isRepeated(message, byId.get(message.id)));
+  return changed.length > 0 || replaced.length > 1 ? changed : replaced;
 }
 
 function isSameId(message: BaseMessage, other: BaseMessage | undefined): boolean {

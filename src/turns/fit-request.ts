@@ -2,6 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { BudgetError } from "../base/errors.js";
 import { report, type ViewSize } from "../base/events.js";
+import { callsOf } from "../messages/calls.js";
 import { roleOf } from "../messages/roles.js";
 import type { ChatHistoryReducer, ReducerRequest } from "../reducers/chat-history-reducer.js";
 import { limitAt } from "../reducers/reduce-when.js";
@@ -235,14 +236,23 @@ async function defaultWindow(): Promise<ContextWindow> {
   return window.defaultWindow();
 }
 
-/** The messages without the questions in front of the turn that nothing answers; undefined where there is none. */
+/**
+ * The messages without the rounds in front of the turn that nothing answers, their steps included; undefined where
+ * there is none. Of several questions in a row, the last one may have an answer.
+ */
 function withoutUnanswered({ messages, isOfTurn }: RequestToFit): BaseMessage[] | undefined {
-  const isAsked = (message: BaseMessage | undefined) => message === undefined || roleOf(message) === "human";
-  const left = messages.filter((message, index) => {
-    const isUnanswered = roleOf(message) === "human" && !isOfTurn(message) && isAsked(messages[index + 1]);
-    return !isUnanswered;
-  });
-  return left.length === messages.length ? undefined : left;
+  const left: BaseMessage[] = [];
+  let isAnswered = false;
+  for (const message of messages.toReversed()) {
+    const role = roleOf(message);
+    const isOwn = isOfTurn(message);
+    isAnswered ||= role === "ai" && callsOf(message).length === 0;
+    if (isOwn || isAnswered || (role !== "human" && role !== "ai" && role !== "tool")) {
+      left.push(message);
+    }
+    isAnswered &&= !isOwn && role !== "human";
+  }
+  return left.length === messages.length ? undefined : left.reverse();
 }
 
 /** True if the list exceeds the limit; an empty limit is never exceeded. */
