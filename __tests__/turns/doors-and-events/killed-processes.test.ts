@@ -1,0 +1,80 @@
+import { RedisChatMemory } from "../../../src/memory/redis-chat-memory.js";
+import { InMemorySessionStore } from "../../../src/model/in-memory-session-store.js";
+import { lookupCall } from "../../support/agents.js";
+import { doors, type DoorName } from "./doors.js";
+import { DyingStore } from "./dying-store.js";
+import type { Happening } from "./events.js";
+import { refusals } from "./provider-errors.js";
+import { Scene } from "./scene.js";
+
+const refusal = refusals["openai, content filter"]!;
+
+/** What the model says while the process dies, the question, and the transcript of its turn when it is finished. */
+const lives: Readonly<Record<string, Happening & { question: string; finished: string }>> = {
+  "an answer": { question: "Q", finished: "Q A" },
+  "a tool's step": { question: "look", replies: [() => lookupCall("word")], finished: "look call found A" },
+  "a refusal": { question: "Q", poison: { Q: refusal }, finished: "Q A" },
+  "a refusal of a tool's result": {
+    question: "look",
+    replies: [() => lookupCall("word")],
+    poison: { found: refusal },
+    finished: "look call found A",
+  },
+};
+
+/** A scene whose process dies behind some writes of its question, and goes on in another one. */
+async function died(door: DoorName, persist: "step" | "turn", { life, writes }: { life: string; writes: number }) {
+  let now = Date.now();
+  const store = new InMemorySessionStore({ now: () => now });
+  const dying = new DyingStore(store);
+  const scene = new Scene(new RedisChatMemory({ profile: "openai", store: dying.store }), { door, persist });
+  await scene.ask("hi");
+  const { question, replies = [], poison = {} } = lives[life]!;
+  [scene.model.replies, scene.model.poison] = [[...replies], poison];
+  dying.diesBehind(writes);
+  const outcome = await scene.ask(question, { turnId: "t-1" });
+  // The hold of a dead process expires.
+  now += 60_000;
+  scene.restart(new RedisChatMemory({ profile: "openai", store }));
+  scene.model.replies = [];
+  scene.takeSent();
+  return { scene, outcome };
+}
+
+/**
+ * Where a session does not go on yet: every later question is refused with the one that has no mark. An agent inside a
+ * chain may have acted, so its request is not made again without it.
+ */
+const notYet = new Set(["chain over agent, a refusal"]);
+
+const cells = (Object.keys(doors) as DoorName[]).flatMap((door) =>
+  Object.keys(lives).map((life) => [door, life] as const),
+);
+
+describe("a process that dies behind any of its writes", () => {
+  it.each(cells)("at the door %s with %s leaves a session that goes on", async (door, life) => {
+    const isImpossible = door === "chain" && life.includes("tool");
+    for (const persist of isImpossible ? [] : (["step", "turn"] as const)) {
+      for (let writes = 0; writes <= 3; writes += 1) {
+        const { question, finished } = lives[life]!;
+        const cell = { persist, writes };
+        const first = await died(door, persist, { life, writes });
+        const before = await first.scene.stored();
+        const next = await first.scene.ask("next");
+        const requests = first.scene.takeSent().length;
+        const isStuck = notYet.has(`${door}, ${life}`) && before === `hi hello ${question}`;
+        const found = { ...cell, isAnswered: next.error === undefined, isExtra: requests > 2 };
+        expect(found).toEqual({ ...cell, isAnswered: !isStuck, isExtra: false });
+        const stored = `${before} next ${isStuck ? "refused" : "fine"}`;
+        expect({ ...cell, stored: await first.scene.stored() }).toEqual({ ...cell, stored });
+        const second = await died(door, persist, { life, writes });
+        second.scene.model.poison = {};
+        const retried = await second.scene.ask(question, { turnId: "t-1" });
+        const turn = (await second.scene.stored()).replace(" refused", "");
+        const whole = turn.includes("call") ? finished : `${question} A`;
+        expect({ ...cell, error: retried.error, turn }).toEqual({ ...cell, turn: `hi hello ${whole}` });
+        expect(second.outcome.error === undefined && !retried.texts.has("A is all.")).toBe(false);
+      }
+    }
+  });
+});
