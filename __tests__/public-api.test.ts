@@ -310,9 +310,10 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
       types: ["ChannelHistory", "ItemStoreSettings", "RedisSaverOptions", "RedisSaverSettings", "RedisStoreOptions"],
     },
     "src/entries/runs.ts": {
-      values: ["redisRuns"],
+      values: ["redisRuns", "sse"],
       types: [
         "ActiveRun",
+        "EventStreamOptions",
         "JoinOptions",
         "RedisRuns",
         "RedisRunsOptions",
@@ -322,6 +323,8 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
         "RunEndState",
         "RunItem",
         "RunWork",
+        "ServerSentEvent",
+        "ServerSentEvents",
         "ServerSentEventsOptions",
         "StartOptions",
         "StopOptions",

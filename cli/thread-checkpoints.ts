@@ -1,6 +1,6 @@
 import { MemoryError } from "../src/base/errors.js";
 import { SealedTexts } from "../src/checkpoint/sealed-texts.js";
-import { ThreadReader } from "../src/checkpoint/thread-reader.js";
+import { opaqueSerializer, ThreadReader } from "../src/checkpoint/thread-reader.js";
 import { placeOf } from "../src/checkpoint/thread-records.js";
 import type { CheckpointPage, Items, StoredCheckpoint } from "../src/checkpoint/thread-store.js";
 import { sealedParts } from "../src/sealed/loaded-store.js";
@@ -47,7 +47,7 @@ const bounds = [
  */
 export async function* checkpointsOf(server: Server, threadId: string): AsyncGenerator<FoundCheckpoint> {
   const store = threadStoreOf(server);
-  const reader = new ThreadReader(threadId, opaque, new SealedTexts(sealedParts(server.store)?.ring));
+  const reader = new ThreadReader(threadId, opaqueSerializer, new SealedTexts(sealedParts(server.store)?.ring));
   for (const [upper, lower] of bounds) {
     for (let next: string | undefined = upper; next !== undefined;) {
       const page: CheckpointPage | undefined = await store.list(threadId, [next, lower], pageLength, {
@@ -76,12 +76,6 @@ export function problemOfCheckpoint({ error }: UnreadableCheckpoint): string {
   }
   return code === "corrupt" ? "its record is no checkpoint" : reasonOf(error);
 }
-
-/** Values of the serializer's own types are not looked at: to read them would take LangGraph's package. */
-const opaque: ConstructorParameters<typeof ThreadReader>[1] = {
-  dumpsTyped: () => Promise.reject(new Error("Commands write no checkpoints.")),
-  loadsTyped: async (type, data) => (type === "json" && typeof data === "string" ? (JSON.parse(data) as object) : {}),
-};
 
 /** A failure that concerns the one checkpoint is a value. */
 async function unlessUnreadable(

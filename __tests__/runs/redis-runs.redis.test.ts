@@ -224,6 +224,69 @@ describe("a run", () => {
     await expect(notIterable()).rejects.toMatchObject({ code: "invalid_option", option: "work" });
   });
 
+  it("gives each reader the value of the moment at which it was yielded, an own one, the same everywhere", async () => {
+    const { runs } = twoInstances();
+    const grown: { text: string; message: HumanMessage; bytes: Uint8Array; none?: undefined; set: Set<string> } = {
+      text: "",
+      message: new HumanMessage("hi"),
+      bytes: new Uint8Array([1]),
+      none: undefined,
+      set: new Set(["a"]),
+    };
+    const run = await runs[0]!.start("s", { turnId: "t" }, async function* () {
+      for (const letter of "abc") {
+        grown.text += letter;
+        grown.bytes[0] = grown.text.length;
+        yield grown;
+        await new Promise(setImmediate);
+      }
+    });
+    const read = async (reader: typeof run) => {
+      const chunks: unknown[] = [];
+      for await (const item of reader) {
+        if ("chunk" in item) {
+          chunks.push(
+            structuredClone({ ...(item.chunk as object), message: String((item.chunk as typeof grown).message.text) }),
+          );
+          // What a reader does to its own concerns no other.
+          Object.assign(item.chunk as object, { text: "changed" });
+          (item.chunk as typeof grown).message.content = "changed";
+        }
+      }
+      return chunks;
+    };
+    const here = [run, run, runs[0]!.join<typeof grown>("s")];
+    const there = [runs[1]!.join<typeof grown>("s"), runs[1]!.join<typeof grown>("s")];
+    for (const chunks of await Promise.all([...here, ...there].map(read))) {
+      expect(chunks).toStrictEqual(
+        ["a", "ab", "abc"].map((text) => ({
+          text,
+          message: "hi",
+          bytes: new Uint8Array([text.length]),
+          set: new Set(["a"]),
+        })),
+      );
+    }
+  });
+
+  it("is not read behind a position of another turn's run", async () => {
+    const { runs } = twoInstances();
+    const play = async (turnId: string) =>
+      all(
+        await runs[0]!.start("s", { turnId }, async function* () {
+          yield* [`${turnId} 1`, `${turnId} 2`, `${turnId} 3`];
+        }),
+      );
+    const [[, second], others] = [await play("A"), await play("B")];
+    const after = (second as { id: string }).id;
+    for (const reader of runs) {
+      expect(await all(reader.join("s", { turnId: "B", after }))).toEqual([{ reset: true }, ...others]);
+      expect(await all(reader.join("s", { turnId: "none", after }))).toEqual([{ reset: true }]);
+      expect(chunksOf(await all(reader.join("s", { turnId: "A", after })))).toEqual(["A 3"]);
+      expect(chunksOf(await all(reader.join("s", { after })))).toEqual(["A 3"]);
+    }
+  });
+
   it("waits for a human where the graph was interrupted, for a day", async () => {
     const { runs, keyPrefix } = twoInstances();
     const client = closed(new Redis(sharedRedisUrl()));

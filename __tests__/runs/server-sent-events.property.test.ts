@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { StoreError } from "langchain-redis-memory";
+import { ConflictError, StoreError } from "langchain-redis-memory";
 import type { RunItem } from "langchain-redis-memory/runs";
 import { Run } from "../../src/runs/run.js";
 import { propertyRuns } from "../support/property-runs.js";
@@ -75,13 +75,20 @@ describe("server-sent events of a run", () => {
     expect(eventsIn(await read(runOf([{ id: "1-1:0", chunk: undefined }])))[0]!.data).toBe("null");
   });
 
-  it("end without an event where a browser is to go on elsewhere, and break where nothing helps", async () => {
+  it("end without an event where a browser is to go on elsewhere, and with one where nothing helps", async () => {
     const items = [{ id: "1-1:0", chunk: "a" }];
     for (const details of [{ code: "unavailable", retryable: true }, { code: "closed" }] as const) {
       const events = eventsIn(await read(runOf(items, new StoreError("No.", { ...details, operation: "joinRun" }))));
       expect(events.map(({ type }) => type)).toEqual(["message"]);
     }
-    const damaged = new StoreError("No.", { code: "damaged", operation: "joinRun" });
-    await expect(read(runOf(items, damaged))).rejects.toThrow("No.");
+    for (const [error, end] of [
+      [new StoreError("No.", { code: "damaged", operation: "joinRun" }), { state: "failed", error: "damaged" }],
+      [new StoreError("No.", { code: "erased", operation: "joinRun" }), {}],
+      [new ConflictError("No.", { code: "other_owner", sessionId: "s" }), {}],
+    ] as const) {
+      const last = eventsIn(await read(runOf(items, error))).at(-1)!;
+      expect([last.type, JSON.parse(last.data)]).toEqual(["end", end]);
+    }
+    await expect(read(runOf(items, new TypeError("A defect.")))).rejects.toThrow("A defect.");
   });
 });

@@ -1,24 +1,33 @@
-import { hearingQuestions, isHeard, tellQuestions } from "../../src/turns/asked-human.js";
+import { heardQuestions, hearingQuestions, OpenQuestions } from "../../src/turns/asked-human.js";
 
-describe("who hears of the questions of a graph", () => {
-  it("is the run around it, for each write that asks a human", () => {
-    let asked = 0;
-    const onQuestion = () => {
-      asked += 1;
-    };
-    hearingQuestions(onQuestion, () => {
-      expect(isHeard()).toBe(true);
-      tellQuestions([
-        ["messages", "Which city?"],
-        ["__interrupt__", "Which city?"],
-      ]);
-      tellQuestions([["messages", "Oslo"]]);
-    });
-    expect(asked).toBe(1);
+const at = (thread: string, checkpoint = "1") => ({ thread, checkpoint });
+const asks = [["__interrupt__", "Which city?"]] as const;
+
+describe("the questions of graphs", () => {
+  it("are open from a task's question to what it writes next, or to the next checkpoint of the thread", () => {
+    const questions = new OpenQuestions();
+    questions.wrote([["messages", "Oslo"]], at("a"), "1");
+    expect([questions.isTold, questions.threads]).toEqual([false, []]);
+    questions.wrote([["messages", "Which city?"], ...asks], at("a"), "1");
+    questions.wrote(asks, at("a"), "2");
+    questions.wrote(asks, at("b"), "3");
+    expect([questions.isTold, questions.threads]).toEqual([true, ["a", "b"]]);
+    questions.wrote([["__resume__", "Oslo"]], at("a"), "1");
+    questions.wrote([["messages", "Oslo"]], at("a"), "1");
+    expect(questions.threads).toEqual(["a", "b"]);
+    // LangGraph may store the checkpoint of a question behind the question.
+    questions.moved(at("a"));
+    expect(questions.threads).toEqual(["a", "b"]);
+    questions.moved(at("a", "2"));
+    expect(questions.threads).toEqual(["b"]);
+    questions.wrote([["__no_writes__", null]], at("b"), "3");
+    expect([questions.isTold, questions.threads]).toEqual([true, []]);
   });
 
-  it("is nobody without such a run", () => {
-    expect(isHeard()).toBe(false);
-    expect(() => tellQuestions([["__interrupt__", "Which city?"]])).not.toThrow();
+  it("are heard by the run around a graph, and by nobody without one", () => {
+    const questions = new OpenQuestions();
+    hearingQuestions(questions, () => heardQuestions()?.wrote(asks, at("a"), "1"));
+    expect(questions.threads).toEqual(["a"]);
+    expect(heardQuestions()).toBeUndefined();
   });
 });

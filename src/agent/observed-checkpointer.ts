@@ -1,4 +1,4 @@
-import { isHeard, tellQuestions } from "../turns/asked-human.js";
+import { heardQuestions } from "../turns/asked-human.js";
 import { checkpointerOf, newestPlace, type AgentRuntime, type PutWrites } from "./run-place.js";
 
 /** Channels whose writes end a run: an interrupt, or a failure. */
@@ -34,7 +34,7 @@ export function onEndInCheckpoint(config: AgentRuntime, listener: Listener): (()
 
 /** Lets who plays the run hear of interrupts, whatever its checkpointer is. */
 export function hearQuestions(config: AgentRuntime): void {
-  if (isHeard()) {
+  if (heardQuestions() !== undefined) {
     listenersIn(config);
   }
 }
@@ -49,7 +49,8 @@ function listenersIn(config: AgentRuntime): Map<string, Set<Listener>> | undefin
   }
   const listeners = new Map<string, Set<Listener>>();
   const value: PutWrites = async (place, writes, ...rest) => {
-    tellQuestions(writes);
+    const { thread_id: thread, checkpoint_id: checkpoint } = place.configurable ?? {};
+    heardQuestions()?.wrote(writes, { thread: String(thread), checkpoint: String(checkpoint) }, String(rest[0]));
     try {
       return await putWrites.call(checkpointer, place, writes, ...rest);
     } finally {

@@ -30,6 +30,12 @@ export interface OpenedCheckpoint {
   readonly named: readonly Pick<StoredRecord, "base" | "ranges">[];
 }
 
+/** For who reads no values of the serializer's own types: to read them would take LangGraph's package. */
+export const opaqueSerializer: SerializerProtocol = {
+  dumpsTyped: () => Promise.reject(new Error("Nothing is written here.")),
+  loadsTyped: async (type, data) => (type === "json" && typeof data === "string" ? (JSON.parse(data) as object) : {}),
+};
+
 /** Reads what is stored of one thread. Remembers the items that it parsed. */
 export class ThreadReader {
   readonly #threadId: string;

@@ -144,24 +144,58 @@ export class ChunkWriter {
 
 /** Reads the chunks of one run, from the first on. */
 export class ChunkReader {
-  readonly #kept: string[] = [];
+  readonly #kept: unknown[] = [];
 
-  /** The chunks of a batch's text. @throws RecordError `corrupt` for a text that no {@link ChunkWriter} wrote. */
+  /**
+   * Takes the text of a batch, and returns its chunks for {@link ChunkReader.value}.
+   *
+   * @throws RecordError `corrupt` for a text that no {@link ChunkWriter} wrote.
+   */
+  take(text: string): unknown[] {
+    return readable(() => {
+      const chunks = JSON.parse(text) as unknown[];
+      chunks.forEach((chunk) => this.#note(chunk));
+      return chunks;
+    });
+  }
+
+  /** A chunk that was taken, in objects that nobody else has. @throws RecordError `corrupt` */
+  value(chunk: unknown): unknown {
+    return readable(() => this.#raised(chunk));
+  }
+
+  /** The chunks of a batch's text. @throws RecordError `corrupt` */
   chunks(text: string): unknown[] {
-    try {
-      return (JSON.parse(text) as unknown[]).map((chunk) => this.#raised(chunk));
-    } catch {
-      // Without a cause: the errors of JSON.parse quote what they read.
-      throw new RecordError("Chunks of a run cannot be read: no version of this package that is known wrote them.", {
-        code: "corrupt",
-      });
+    return this.take(text).map((chunk) => this.value(chunk));
+  }
+
+  /** Keeps what later chunks may repeat. The writer numbers a value when all in it has its number. */
+  #note(value: unknown): void {
+    if (Array.isArray(value)) {
+      value.forEach((each) => this.#note(each));
+    } else if (isRecord(value) && !Object.hasOwn(value, tagKey)) {
+      const [kind, content] = Object.hasOwn(value, markKey) ? (value[markKey] as [string, unknown]) : [];
+      if (kind === undefined) {
+        Object.values(value).forEach((each) => this.#note(each));
+      } else if (kind === "=") {
+        this.#known(content);
+      } else {
+        this.#note(content);
+        this.#kept.push(...(kind === "+" ? [content] : []));
+      }
     }
   }
 
-  /** Copies of a value that was kept (`isCopy`) keep nothing again. */
-  #raised(value: unknown, isCopy = false): unknown {
+  #known(index: unknown): unknown {
+    if (typeof index !== "number" || !(index in this.#kept)) {
+      throw new Error("The chunk repeats a value that there is not.");
+    }
+    return this.#kept[index];
+  }
+
+  #raised(value: unknown): unknown {
     if (Array.isArray(value)) {
-      return value.map((each) => this.#raised(each, isCopy));
+      return value.map((each) => this.#raised(each));
     }
     if (!isRecord(value)) {
       return value;
@@ -169,28 +203,30 @@ export class ChunkReader {
     if (Object.hasOwn(value, tagKey)) {
       return untagValue(value);
     }
-    return Object.hasOwn(value, markKey)
-      ? this.#marked(value[markKey] as [string, unknown], isCopy)
-      : this.#properties(value, isCopy);
+    return Object.hasOwn(value, markKey) ? this.#marked(value[markKey] as [string, unknown]) : this.#properties(value);
   }
 
-  #properties(object: Fields, isCopy: boolean): Fields {
-    return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, this.#raised(value, isCopy)]));
+  #properties(object: Fields): Fields {
+    return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, this.#raised(value)]));
   }
 
-  #marked([kind, content]: readonly [string, unknown], isCopy: boolean): unknown {
-    if (kind === "=") {
-      return this.#raised(JSON.parse(this.#kept[content as number]!), true);
+  #marked([kind, content]: readonly [string, unknown]): unknown {
+    if (kind === "=" || kind === "+") {
+      return this.#raised(kind === "=" ? this.#known(content) : content);
     }
-    if (kind === "+") {
-      // The writer numbers a value when all in it has its number. Each reader of it gets an object of its own.
-      const text = JSON.stringify(content);
-      const raised = this.#raised(content, isCopy);
-      this.#kept.push(...(isCopy ? [] : [text]));
-      return raised;
-    }
-    const fields = this.#properties(content as Fields, isCopy);
+    const fields = this.#properties(content as Fields);
     return kind === "Object" ? fields : messageOf(kind, fields);
+  }
+}
+
+function readable<T>(read: () => T): T {
+  try {
+    return read();
+  } catch {
+    // Without a cause: the errors of JSON.parse quote what they read.
+    throw new RecordError("Chunks of a run cannot be read: no version of this package that is known wrote them.", {
+      code: "corrupt",
+    });
   }
 }
 

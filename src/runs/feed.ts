@@ -1,9 +1,8 @@
 import { MemoryError } from "../base/errors.js";
 import type { SessionRef } from "../store/session-ref.js";
-import { ChunkReader } from "./chunk-text.js";
 import type { Mailbox } from "./mailbox.js";
 import { RunLog, type RunEnd } from "./run-log.js";
-import type { RunEntry, RunStore } from "./run-store.js";
+import { entriesAtOnce, type RunEntry, type RunStore } from "./run-store.js";
 import { runEndIn } from "./stored-texts.js";
 
 /** The parts of its process that a feed uses. */
@@ -24,7 +23,6 @@ export class Feed {
   readonly instance: string | undefined;
   readonly session: SessionRef;
   readonly #setting: FeedSetting;
-  readonly #chunks = new ChunkReader();
   #readers = 0;
   #reading: Promise<void> | undefined;
   /** True where there may be more than the read under way finds. */
@@ -108,7 +106,8 @@ export class Feed {
       for (const entry of entries) {
         await this.#take(entry);
       }
-      this.#isStale ||= entries.length > 0;
+      // What is written meanwhile is told, and looked after with the next beat.
+      this.#isStale ||= entries.length === entriesAtOnce;
     }
   }
 
@@ -120,7 +119,7 @@ export class Feed {
       log.cut();
     } else if (!log.isCut) {
       const place = `${log.at}-${entry.batch}`;
-      log.add(this.#chunks.chunks(await this.#setting.store.open(this.session, place, entry.text)));
+      log.add(await this.#setting.store.open(this.session, place, entry.text));
     }
   }
 

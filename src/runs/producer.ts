@@ -1,11 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { MemoryError } from "../base/errors.js";
 import type { SessionRef } from "../store/session-ref.js";
-import { hearingQuestions } from "../turns/asked-human.js";
+import { hearingQuestions, interrupts, OpenQuestions } from "../turns/asked-human.js";
 import { ChunkWriter } from "./chunk-text.js";
 import { RunLog, type RunEnd } from "./run-log.js";
 import type { RunSteers } from "./steers.js";
-import { runTtlMs, type RunEntry, type RunStore, type StoredRun } from "./run-store.js";
+import { runTtlMs, type RunEntry, type RunStore, type StoredEnd, type StoredRun } from "./run-store.js";
 
 /** The parts of its process that a producer uses. */
 export interface ProducerSetting {
@@ -51,7 +51,9 @@ export class Producer {
   #openSince = 0;
   #bytes = 0;
   #isTruncated = false;
-  #isWaiting = false;
+  readonly #questions = new OpenQuestions();
+  /** True for a stream that showed a question: where no checkpointer tells of questions, that counts. */
+  #showsQuestion = false;
   #isStopped = false;
   #isEnding = false;
   /** A chunk that cannot be written, which ends the run. */
@@ -103,15 +105,17 @@ export class Producer {
 
   /** Runs a part of the work, which may ask a human. */
   within<Result>(work: () => Result): Result {
-    return hearingQuestions(() => (this.#isWaiting = true), work);
+    return hearingQuestions(this.#questions, work);
   }
 
   /** Plays the chunks to the end, which is written and then told. Never rejects. */
   async play(source: AsyncIterable<unknown>): Promise<void> {
-    let end: RunEnd = { state: "done" };
+    let end: StoredEnd;
     try {
       await this.#pull(source);
-      end = { state: this.#isWaiting ? "waiting" : "done" };
+      const { isTold, threads } = this.#questions;
+      const isWaiting = isTold ? threads.length > 0 : this.#showsQuestion;
+      end = isWaiting ? { state: "waiting", threads } : { state: "done" };
     } catch (error) {
       end = { state: "failed", error: codeOf(this.#failure ?? error) };
     }
@@ -119,10 +123,10 @@ export class Producer {
   }
 
   /** Ends the run. Never rejects. */
-  async finish(given: RunEnd): Promise<void> {
+  async finish(given: StoredEnd): Promise<void> {
     this.#isEnding = true;
     // LangChain rejects the stream of a run that is stopped.
-    const end: RunEnd = this.#isStopped ? { state: "stopped" } : given;
+    const end: StoredEnd = this.#isStopped ? { state: "stopped" } : given;
     if (end.state === "stopped" || end.state === "failed") {
       await this.#setting.drain().catch(() => undefined);
     }
@@ -152,7 +156,7 @@ export class Producer {
         void Promise.resolve(chunks.return?.()).catch(() => undefined);
         return;
       }
-      this.#isWaiting = hasInterrupt(value) || this.#isWaiting;
+      this.#showsQuestion ||= hasInterrupt(value);
       this.#push(value);
     }
   }
@@ -177,7 +181,7 @@ export class Producer {
       this.#write(0);
       return;
     }
-    this.log.push(chunk);
+    this.log.push(text);
     this.#openSince = this.#open.length === 0 ? performance.now() : this.#openSince;
     this.#open.push(text);
     this.#openBytes += bytes;
@@ -286,7 +290,7 @@ export class Producer {
     await this.#writing;
   }
 
-  async #writeEnd(end: RunEnd): Promise<RunEnd> {
+  async #writeEnd(end: StoredEnd): Promise<RunEnd> {
     const { store, session, run } = this.#setting;
     for (;;) {
       const last = this.#entries.length;
@@ -344,7 +348,7 @@ function hasInterrupt(chunk: unknown, depth = 0): boolean {
   if (Array.isArray(chunk)) {
     return depth < 2 && chunk.some((each) => hasInterrupt(each, depth + 1));
   }
-  return Object.hasOwn(chunk, "__interrupt__");
+  return Object.hasOwn(chunk, interrupts);
 }
 
 function stopped(signal: AbortSignal): Promise<void> {

@@ -47,8 +47,9 @@ export interface StartOptions extends RunAccess {
   readonly turnId: string;
   /**
    * While the run of another turn is under way: refuse (ConflictError `busy`), wait for its end (`queue`, in the order
-   * in which they came, 20 at most), stop it first, or say `message` to it, as `steer` does: `start` then returns a
-   * reader of that run, or waits for its end where it sees nothing more, so that the message is the next turn.
+   * in which they came, 20 at most), stop it first and go in front of those that wait, or say `message` to it, as
+   * `steer` does: `start` then returns a reader of that run, or waits for its end where it sees nothing more, so that
+   * the message is the next turn.
    * @default "refuse"
    */
   readonly whileRunning?: "refuse" | "queue" | "stop" | "steer";
@@ -72,7 +73,7 @@ export interface JoinOptions extends RunAccess {
 
 /** Options of {@link RedisRuns.stop}. */
 export interface StopOptions extends RunAccess {
-  /** Stops the run of this turn only. @default any */
+  /** Stops this turn only, whether it runs or waits. @default the run and all that wait */
   readonly turnId?: string;
 }
 
@@ -197,10 +198,11 @@ export class RedisRuns implements SteeredRuns {
     await store.check("startRun", session);
     const waiting = new WaitingStart(this.#process, this.#wire, session, how);
     try {
-      await (how.whileRunning === "queue" ? waiting.untilFirst(how.turnId) : undefined);
-      return await this.#startWhere(session, { ...how, said, waiting }, work);
+      const isNext = how.whileRunning !== "queue" || (await waiting.untilFirst("back"));
+      return isNext ? await this.#startWhere(session, { ...how, said, waiting }, work) : stoppedRun();
     } finally {
-      await waiting.leave();
+      // An entry that is left is removed when this process has died, or expires.
+      await waiting.leave().catch(() => undefined);
     }
   }
 
@@ -210,8 +212,7 @@ export class RedisRuns implements SteeredRuns {
       const instance = this.#process.mailbox.instance;
       const found = await this.#process.begin(session, { turnId, instance, call: randomToken() });
       if (found.isNew) {
-        await waiting.leave();
-        return this.#play(session, found, work);
+        return this.#play(session, found, (await waiting.leave()) ? undefined : work);
       }
       if (found.meta.turnId === turnId) {
         return this.#reader(session, { turnId });
@@ -228,7 +229,9 @@ export class RedisRuns implements SteeredRuns {
       if (whileRunning === "stop") {
         await this.#process.stop(session, found);
       }
-      await (said === undefined ? waiting.endOf(found) : waiting.untilFirst(turnId));
+      if (!(await waiting.behind(found, whileRunning === "stop" ? "front" : "back"))) {
+        return stoppedRun();
+      }
     }
   }
 
@@ -254,19 +257,24 @@ export class RedisRuns implements SteeredRuns {
   }
 
   /**
-   * Stops the run of a session, on whichever instance it is; what it said is stored. True where its process heard it,
-   * or was dead, so that the run is over; false where there is nothing to stop. Readers hear the end when it is stored.
+   * Stops what a session has under way, on whichever instances: the run, whose partial answer is stored, and the starts
+   * that wait, whose work is never called and whose runs end as `stopped`. With `turnId`, only what is of that turn,
+   * running or waiting. True where the run's process heard it or was dead, or a start waited; false where there is
+   * nothing to stop. Readers hear the end when it is stored.
    *
    * @throws ConflictError `other_owner`; StoreError; RecordError `corrupt`.
    */
   async stop(sessionId: string, options: StopOptions = {}): Promise<boolean> {
     const { turnId, owner } = parseOptions("runs.stop", stopSchema(), options);
     const session = refOf("runs.stop", sessionId, owner);
-    const run = await this.#look("stopRun", session);
+    await this.#look("stopRun", session);
+    const isRemoved = await this.#process.stopWaiting(session, turnId);
+    // What waited may have begun meanwhile.
+    const run = await this.#process.store.look("stopRun", session);
     if (run === undefined || run.end !== undefined || (turnId !== undefined && turnId !== run.meta.turnId)) {
-      return false;
+      return isRemoved;
     }
-    return this.#process.stop(session, run);
+    return (await this.#process.stop(session, run)) || isRemoved;
   }
 
   /**
@@ -295,7 +303,8 @@ export class RedisRuns implements SteeredRuns {
   }
 
   /**
-   * The run of a session that is under way or waits for a human. One or two round trips.
+   * The run of a session that is under way or waits for a human; undefined also where somebody has answered since, by a
+   * graph on `RedisSaver`. One to three round trips.
    *
    * @throws ConflictError `other_owner`; StoreError; RecordError `corrupt`.
    */
@@ -303,8 +312,13 @@ export class RedisRuns implements SteeredRuns {
     const { owner } = parseOptions("runs.active", activeSchema(), options);
     const session = refOf("runs.active", sessionId, owner);
     const run = await this.#look("activeRun", session);
-    const state = run?.end?.state ?? "running";
+    const { state, threads = [] } = run?.end ?? { state: "running" };
     if (run === undefined || (state !== "running" && state !== "waiting")) {
+      return undefined;
+    }
+    // The question may have been answered outside of runs.
+    const waiting = await Promise.all(threads.map((thread) => this.#process.store.waits(thread)));
+    if (waiting.length > 0 && !waiting.includes(true)) {
       return undefined;
     }
     return { turnId: run.meta.turnId, state, since: Number(run.at) };
@@ -320,11 +334,16 @@ export class RedisRuns implements SteeredRuns {
     return sessionOf(user, this.#memory.history(id, owner === undefined ? {} : { owner }));
   }
 
-  async #play<Chunk>(session: SessionRef, found: StoredRun, work: RunWork<Chunk>): Promise<Run<Chunk>> {
+  /** Plays a run that has begun; without work, one that was stopped while it waited. */
+  async #play<Chunk>(session: SessionRef, found: StoredRun, work?: RunWork<Chunk>): Promise<Run<Chunk>> {
     const storedOf = (ids: readonly string[]) => storedIds(this.#sessionOf("runs.start", session), ids);
     const producer = this.#process.producer(session, found, storedOf);
     const position = { at: found.at, place: runStart };
     const reader = this.#reader<Chunk>(session, { turnId: found.meta.turnId, position });
+    if (work === undefined) {
+      await this.#process.finish(session, producer, { state: "stopped" });
+      return reader;
+    }
     let source: AsyncIterable<Chunk>;
     try {
       source = await producer.within(() => work(producer.stopping.signal));
@@ -356,12 +375,13 @@ export class RedisRuns implements SteeredRuns {
     await this.#process.mailbox.open();
     await this.#process.store.check("joinRun", session);
     const run = await this.#process.find(session, { turnId, at: position?.at });
+    const isElsewhere = position !== undefined && position.at !== run?.at;
+    yield* isElsewhere ? [{ reset: true } as const] : [];
     if (run === undefined) {
-      yield* position === undefined ? [] : [{ reset: true } as const];
       yield* await answer(turnId);
       return;
     }
-    const from = position?.place ?? runStart;
+    const from = isElsewhere ? runStart : (position?.place ?? runStart);
     const stored = () => answer(run.meta.turnId);
     yield* this.#process.read(session, run, { from, signals: [given, other], stored });
   }
@@ -380,6 +400,13 @@ interface Asked {
   readonly turnId?: string | undefined;
   readonly position?: RunPosition | undefined;
   readonly signal?: AbortSignal | undefined;
+}
+
+/** The run of a start that was stopped while it waited. */
+function stoppedRun<Chunk>(): Run<Chunk> {
+  return new Run(async function* () {
+    yield { state: "stopped" };
+  });
 }
 
 function refOf(user: string, sessionId: string, owner: unknown): SessionRef {

@@ -1,3 +1,5 @@
+import { ChunkReader } from "./chunk-text.js";
+
 /** How a run ended; `waiting`: it waits for a human; `lost`: its process died. */
 export type RunEndState = "waiting" | "done" | "stopped" | "failed" | "lost";
 
@@ -33,8 +35,12 @@ export function positionIn(id: string): RunPosition | undefined {
 /**
  * A run as this process knows it, for all of its readers here: batches of chunks without a gap from the first one on,
  * and the end. In the process that produces the run the last batch is open: chunks are read before they are stored.
+ *
+ * It takes chunks as text, also there: each reader gets the value of the moment at which it was yielded, the same in
+ * every process, and an own copy.
  */
 export class RunLog {
+  readonly #chunks = new ChunkReader();
   readonly #batches: unknown[][] = [];
   readonly #waiting = new Set<() => void>();
   #isOpen = false;
@@ -71,8 +77,9 @@ export class RunLog {
     return `${this.at}-${batch}:${index}`;
   }
 
-  /** Adds a chunk to the open batch. */
-  push(chunk: unknown): void {
+  /** Adds the text of a chunk to the open batch. */
+  push(text: string): void {
+    const [chunk] = this.#chunks.take(`[${text}]`);
     if (this.#isOpen) {
       this.#batches.at(-1)!.push(chunk);
     } else {
@@ -88,9 +95,9 @@ export class RunLog {
     return this.#batches.length;
   }
 
-  /** Adds a whole batch. */
-  add(chunks: unknown[]): void {
-    this.#batches.push(chunks);
+  /** Adds the text of a whole batch. @throws RecordError `corrupt` */
+  add(text: string): void {
+    this.#batches.push(this.#chunks.take(text));
     this.#changed();
   }
 
@@ -116,11 +123,11 @@ export class RunLog {
   behind({ batch, index }: ChunkPlace): { readonly place: ChunkPlace; readonly chunk: unknown } | undefined {
     const inBatch = this.#batches[batch - 1];
     if (inBatch !== undefined && index + 1 < inBatch.length) {
-      return { place: { batch, index: index + 1 }, chunk: inBatch[index + 1] };
+      return { place: { batch, index: index + 1 }, chunk: this.#chunks.value(inBatch[index + 1]) };
     }
     const isWhole = batch < this.#batches.length;
     const next = isWhole ? this.#batches[batch] : undefined;
-    return next && { place: { batch: batch + 1, index: 0 }, chunk: next[0] };
+    return next && { place: { batch: batch + 1, index: 0 }, chunk: this.#chunks.value(next[0]) };
   }
 
   /** True for a place behind which chunks follow or may follow: one that this run has given out. */

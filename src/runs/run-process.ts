@@ -43,7 +43,10 @@ export class RunProcess {
   readonly store: RunStore;
   readonly steers: SteerStore;
   readonly mailbox: Mailbox;
+  /** What stops each start that waits in this process, by its token. */
+  readonly waiting = new Map<string, () => void>();
   readonly #setting: ProcessSetting;
+  #isClosed = false;
   /** By session. */
   readonly #producers = new Map<string, Producer>();
   /** The calls by which runs of this process began, or are about to, with their sessions. */
@@ -71,7 +74,12 @@ export class RunProcess {
     context.onClose.add(() => this.#close());
   }
 
-  /** Begins a run of this process, or returns the one under way. */
+  /**
+   * Begins a run of this process, or returns the one under way. The session is checked once it has begun: what erased
+   * it before that may have found no run, and what erases it later removes this one.
+   *
+   * @throws StoreError `erased`; ConflictError `other_owner`.
+   */
   async begin(
     session: SessionRef,
     { owner = session.owner, ...meta }: RunMeta,
@@ -80,12 +88,22 @@ export class RunProcess {
     let isNew = false;
     try {
       const found = await this.store.begin(session, { ...meta, ...(owner !== undefined && { owner }) });
+      await (found.isNew ? this.#checkBegun(session) : undefined);
       ({ isNew } = found);
       return found;
     } finally {
       if (!isNew) {
         this.#calls.delete(meta.call);
       }
+    }
+  }
+
+  async #checkBegun(session: SessionRef): Promise<void> {
+    try {
+      await this.store.check("startRun", session);
+    } catch (error) {
+      await this.store.remove(session).catch(() => undefined);
+      throw error;
     }
   }
 
@@ -102,6 +120,9 @@ export class RunProcess {
     const steers = new RunSteers(this.steers, session, { at: run.at, storedOf });
     const producer = new Producer({ store: this.store, session, run, batchMs, maxBytes, tell, drain, steers });
     this.#producers.set(session.id, producer);
+    if (this.#isClosed) {
+      producer.stop();
+    }
     return producer;
   }
 
@@ -141,6 +162,20 @@ export class RunProcess {
     return true;
   }
 
+  /** Stops the starts that wait, of a turn or all, wherever they are; true if there are any. */
+  async stopWaiting(session: SessionRef, turnId: string | undefined): Promise<boolean> {
+    const names = await this.store.stopWaiting(session, turnId);
+    for (const name of names) {
+      const [instance, at] = name.split(" ") as [string, string];
+      // Who gets no letter sees it when its turn comes.
+      const isOwn = instance === this.mailbox.instance;
+      await (isOwn ? undefined : this.mailbox.open().catch(() => undefined));
+      const letter = { kind: "stop", at, sessionId: session.id } as const;
+      await (isOwn ? this.waiting.get(at)?.() : this.mailbox.send(instance, letter).catch(() => undefined));
+    }
+    return names.length > 0;
+  }
+
   /** Stops a run wherever it is. */
   async stop(session: SessionRef, run: StoredRun): Promise<boolean> {
     const { at, meta } = run;
@@ -171,18 +206,21 @@ export class RunProcess {
     }
   }
 
-  /** The run that a reader asks for: the one of a position, of a turn, or the newest one. */
+  /** The run that a reader asks for: of a position, unless that is another turn's; of a turn; or the newest one. */
   async find(
     session: SessionRef,
     { turnId, at }: { readonly turnId: string | undefined; readonly at: string | undefined },
   ): Promise<StoredRun | undefined> {
     const newest = await this.store.look("joinRun", session);
-    if (at === undefined || at === newest?.at) {
-      return turnId === undefined || turnId === newest?.meta.turnId ? newest : undefined;
+    const isAsked = (meta: RunMeta | undefined) => turnId === undefined || turnId === meta?.turnId;
+    if (at !== undefined && at !== newest?.at) {
+      const meta = await this.store.metaOf(session, at);
+      if (turnId === undefined || (meta !== undefined && isAsked(meta))) {
+        // A run is followed by another one only when it has ended.
+        return meta && { at, meta, end: { state: "lost" } };
+      }
     }
-    const meta = await this.store.metaOf(session, at);
-    // A run is followed by another one only when it has ended.
-    return meta && { at, meta, end: { state: "lost" } };
+    return isAsked(newest?.meta) ? newest : undefined;
   }
 
   /** The items of a run behind a place, up to its end. */
@@ -254,6 +292,7 @@ export class RunProcess {
     const feed = this.#feeds.get(nameOf({ id: sessionId }, at));
     switch (kind) {
       case "stop":
+        this.waiting.get(at)?.();
         return producer?.stop();
       case "leave":
         return producer?.unfollow(from);
@@ -280,6 +319,7 @@ export class RunProcess {
 
   /** Stops the runs of this process and waits for their ends; readers of other runs are to go on elsewhere. */
   async #close(): Promise<void> {
+    this.#isClosed = true;
     this.#producers.forEach((producer) => producer.stop());
     await Promise.all(this.#playing);
     this.#feeds.forEach(({ log }) => log.abandon());

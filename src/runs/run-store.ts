@@ -9,9 +9,16 @@ import type { KeyRing } from "../sealed/keys/key-ring.js";
 import { SessionOpener } from "../sealed/session-opener.js";
 import { refusalFrom, refuseOwner } from "../store/refusals.js";
 import type { SessionRef } from "../store/session-ref.js";
-import { addToRunScript, beginRunScript, checkSessionScript, endRunScript, lookRunScript } from "./lua/scripts.js";
+import {
+  addToRunScript,
+  beginRunScript,
+  checkSessionScript,
+  endRunScript,
+  lookRunScript,
+  stopWaitingScript,
+} from "./lua/scripts.js";
 import type { RunEnd } from "./run-log.js";
-import { runEndIn, runMetaIn } from "./stored-texts.js";
+import { runEndIn, runMetaIn, storedEndIn } from "./stored-texts.js";
 
 /** The facts of a run that are known when it begins. */
 export interface RunMeta {
@@ -23,12 +30,17 @@ export interface RunMeta {
   readonly call: string;
 }
 
+/** The end of a run as it is stored: of one that waits, with the LangGraph threads that wait, where they are known. */
+export interface StoredEnd extends RunEnd {
+  readonly threads?: readonly string[];
+}
+
 /** A run of a session as Redis has it. */
 export interface StoredRun {
   readonly at: string;
   readonly meta: RunMeta;
   /** Undefined while it is under way. */
-  readonly end: RunEnd | undefined;
+  readonly end: StoredEnd | undefined;
 }
 
 /** An entry of a run: a batch of chunks as text, the mark that the rest was left out, or the end. */
@@ -43,7 +55,8 @@ export interface RunEntry {
 /** With `waitReplicas`, the scripts that wait for replicas; what these lack of a run otherwise is written anew. */
 const awaited: ReadonlySet<Script> = new Set([beginRunScript, endRunScript]);
 const lastBatch = "18446744073709551615";
-const entriesAtOnce = 500;
+/** The most entries that one read returns. */
+export const entriesAtOnce = 500;
 
 /** Milliseconds for which a run stays readable; people take their time for an answer. */
 export const runTtlMs = { running: 3_600_000, waiting: 86_400_000, ended: 120_000 };
@@ -88,7 +101,7 @@ export class RunStore {
   }
 
   /** Ends a run behind what is there of it; returns the end that counts, or undefined where nothing of it is left. */
-  async end(session: SessionRef, at: string, end: RunEnd): Promise<RunEnd | undefined> {
+  async end(session: SessionRef, at: string, end: StoredEnd): Promise<RunEnd | undefined> {
     const counts = await this.endBehind(session, at, end, "");
     return typeof counts === "object" ? counts : undefined;
   }
@@ -97,7 +110,12 @@ export class RunStore {
    * Ends a run behind its last entry. Returns the end that counts; how many entries Redis has, where it lost some; or
    * `gone`, where nothing of the run is left.
    */
-  async endBehind(session: SessionRef, at: string, end: RunEnd, last: number | ""): Promise<RunEnd | number | "gone"> {
+  async endBehind(
+    session: SessionRef,
+    at: string,
+    end: StoredEnd,
+    last: number | "",
+  ): Promise<RunEnd | number | "gone"> {
     const ttl = end.state === "waiting" ? runTtlMs.waiting : runTtlMs.ended;
     const args = [at, JSON.stringify(end), ttl, last];
     const [word, detail] = await this.#script("endRun", session, endRunScript, args);
@@ -144,6 +162,27 @@ export class RunStore {
       text: text!,
       ...(last !== undefined && { last: Number(last) }),
     }));
+  }
+
+  /** Stops the starts that wait for the run of a session, of a turn or all; returns their names in the queue. */
+  async stopWaiting(session: SessionRef, turnId = ""): Promise<string[]> {
+    const call = { script: stopWaitingScript, keys: [this.#keys(session).queue], args: [turnId], writes: true };
+    const [, ...names] = (await this.#wire.runner.run(
+      { operation: "stopRun", sessionId: session.id },
+      call,
+    )) as string[];
+    return names;
+  }
+
+  /** Removes the run of a session that was erased while it began. */
+  async remove(session: SessionRef): Promise<void> {
+    await this.#send("startRun", session, { verb: "unlink", args: [this.#keys(session).run] });
+  }
+
+  /** True if a thread waits for a human, as far as it can be seen here: in this Redis, under this prefix. */
+  async waits(threadId: string): Promise<boolean> {
+    const { threadWaits } = await import("../checkpoint/waiting-thread.js");
+    return threadWaits(threadId, this.#wire, this.#ring);
   }
 
   /** The ticket that holds a session. */
@@ -210,5 +249,5 @@ export class RunStore {
 }
 
 function storedRun({ id }: SessionRef, [at, meta, end]: readonly [at: string, meta: string, end: string]): StoredRun {
-  return { at, meta: runMetaIn(meta, id), end: end === "" ? undefined : runEndIn(end, id) };
+  return { at, meta: runMetaIn(meta, id), end: end === "" ? undefined : storedEndIn(end, id) };
 }

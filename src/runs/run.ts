@@ -1,4 +1,5 @@
 import { MemoryError } from "../base/errors.js";
+import { sse, type EventStreamOptions, type ServerSentEvent } from "./event-stream.js";
 import type { RunEnd } from "./run-log.js";
 
 /**
@@ -26,19 +27,11 @@ export type RunItem<Chunk = unknown> =
     }
   | RunEnd;
 
-/** Options of {@link Run.toSSE}. */
-export interface ServerSentEventsOptions {
-  /** Ends the stream; the run goes on. */
-  readonly signal?: AbortSignal;
+/** Options of {@link Run.toSSE}; `signal` ends the stream, and the run goes on. */
+export interface ServerSentEventsOptions extends EventStreamOptions {
   /** The text of a chunk, which a page reads as `event.data`. @default JSON */
   readonly encode?: (chunk: unknown) => string;
 }
-
-/** The event behind the last item of a run of which nothing is known: without it an EventSource connects again. */
-const endWithoutState = "event: end\ndata: {}\n\n";
-
-/** Milliseconds between signs of life on a silent connection. */
-const silenceMs = 15_000;
 
 /**
  * A reader of a run: an async iterable of its items. Leaving it does not stop the run. Each iteration begins at the
@@ -62,91 +55,51 @@ export class Run<Chunk = unknown> implements AsyncIterable<RunItem<Chunk>> {
    *
    * A chunk is an event with an `id`, so that a browser's EventSource goes on where it was after a lost connection. The
    * event `stored` holds a whole answer, `reset` says to forget what came before, and `end` holds the state: close the
-   * EventSource then, or it connects again. An `end` without a state: nothing is known of the run. Where Redis is away,
+   * EventSource then, or it connects again. An `end` without a state: nothing is known of the run, its session was
+   * erased, or it is somebody else's. What cannot be read is a `failed` run with the error's code. Where Redis is away,
    * or this process's memory is closed, the stream ends without that event, and an EventSource goes on elsewhere.
    */
-  toSSE({ signal, encode = jsonOf }: ServerSentEventsOptions = {}): ReadableStream<Uint8Array> {
-    const left = new AbortController();
-    const leave = () => left.abort();
-    const events = eventsOf(this.#read(left.signal), { encode, signal: left.signal });
-    const bytes = new TextEncoder();
-    let timer: NodeJS.Timeout | undefined;
-    const close = () => {
-      clearInterval(timer);
-      signal?.removeEventListener("abort", leave);
-    };
-    return new ReadableStream<Uint8Array>({
-      start: (controller) => {
-        signal?.addEventListener("abort", leave, { once: true });
-        timer = setInterval(() => controller.enqueue(bytes.encode(":\n\n")), silenceMs);
-        timer.unref();
-        if (signal?.aborted) {
-          leave();
-        }
-      },
-      pull: async (controller) => {
-        try {
-          const { done, value } = await events.next();
-          if (done) {
-            close();
-            controller.close();
-          } else {
-            controller.enqueue(bytes.encode(value));
-          }
-        } catch (error) {
-          close();
-          throw error;
-        }
-      },
-      cancel: async () => {
-        leave();
-        close();
-        await events.return(undefined);
-      },
-    });
+  toSSE({ encode = jsonOf, ...options }: ServerSentEventsOptions = {}): ReadableStream<Uint8Array> {
+    return sse((left) => eventsOf(this.#read(left), encode), options);
   }
 }
 
 /** The events of items, up to the end or to where a reader that joins again goes on. */
 async function* eventsOf(
   items: AsyncIterable<RunItem>,
-  { encode, signal }: { readonly encode: (chunk: unknown) => string; readonly signal: AbortSignal },
-): AsyncGenerator<string> {
-  let hasEnd = false;
+  encode: (chunk: unknown) => string,
+): AsyncGenerator<ServerSentEvent> {
+  // Of a run of which nothing is known. Without an end an EventSource connects again.
+  let end: object = {};
   try {
     for await (const item of items) {
-      hasEnd = "state" in item;
-      yield eventOf(item, encode);
+      if ("state" in item) {
+        end = item;
+      } else {
+        yield eventOf(item, encode);
+      }
     }
   } catch (error) {
-    if (mayGoOnElsewhere(error)) {
+    if (!MemoryError.isInstance(error)) {
+      throw error;
+    }
+    if (error.retryable || error.code === "closed") {
+      // A reader that joins again, on another process or later, goes on.
       return;
     }
-    throw error;
+    // Nobody learns whether a session of somebody else exists.
+    end = ["erased", "other_owner"].includes(error.code) ? {} : { state: "failed", error: error.code };
   }
-  if (!hasEnd && !signal.aborted) {
-    yield endWithoutState;
-  }
+  yield { event: "end", data: JSON.stringify(end) };
 }
 
 function jsonOf(chunk: unknown): string {
   return JSON.stringify(chunk) ?? "null";
 }
 
-function eventOf(item: RunItem, encode: (chunk: unknown) => string): string {
+function eventOf(item: Exclude<RunItem, RunEnd>, encode: (chunk: unknown) => string): ServerSentEvent {
   if ("reset" in item) {
-    return "event: reset\ndata:\n\n";
+    return { event: "reset", data: "" };
   }
-  if ("state" in item) {
-    return `event: end\ndata: ${JSON.stringify(item)}\n\n`;
-  }
-  const head = "id" in item ? `id: ${item.id}\n` : "event: stored\n";
-  // JSON may hold U+2028, which ends a line of JavaScript's regular expressions, but none of an event.
-  const lines = encode(item.chunk).split(/\r\n|\n|\r/);
-  return `${head}${lines.map((line) => `data: ${line}\n`).join("")}\n`;
-}
-
-/** True for an error of this process: a reader that joins again, on another one or later, goes on. */
-function mayGoOnElsewhere(error: unknown): boolean {
-  return MemoryError.isInstance(error) && (error.retryable || error.code === "closed");
+  return { ...("id" in item ? { id: item.id } : { event: "stored" }), data: encode(item.chunk) };
 }

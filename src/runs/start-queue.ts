@@ -11,94 +11,117 @@ import { runStart } from "./run-log.js";
 import type { RunProcess } from "./run-process.js";
 import { runTtlMs, type StoredRun } from "./run-store.js";
 
-/** How long a start waits for the end of the run that is under way. */
-export interface Patience {
+/** A start that may have to wait. */
+export interface WaitingTurn {
+  readonly turnId: string;
   readonly waitMs: number;
   readonly signal?: AbortSignal | undefined;
 }
+
+/** The place in the queue at which a start begins to wait; `leave`: it leaves. */
+type QueuePlace = "front" | "back" | "leave";
 
 /** The most starts that wait for the run of a session. */
 const mostWaiting = 20;
 const [firstPauseMs, longestPauseMs] = [25, 250];
 
 /**
- * A start that waits for the run of another turn to end. Queued starts go in the order in which they came, on
- * whichever instances they wait; one whose process died leaves the queue.
+ * A start that waits for the run of another turn to end. They go in the order in which they came, on whichever
+ * instances they wait; one whose process died leaves the queue, and one that is stopped never begins.
  */
 export class WaitingStart {
   readonly #process: RunProcess;
   readonly #wire: RedisWire;
   readonly #session: SessionRef;
-  readonly #given: AbortSignal | undefined;
+  readonly #turn: WaitingTurn;
   readonly #tooLate: AbortSignal;
-  /** The name of the start in the queue: its process, and a token. */
+  readonly #stopped = new AbortController();
+  readonly #token = randomToken();
+  /** The name of the start in the queue: its process, a token, and the turn. */
   readonly #name: string;
   #isQueued = false;
 
-  constructor(process: RunProcess, wire: RedisWire, session: SessionRef, { waitMs, signal }: Patience) {
+  constructor(process: RunProcess, wire: RedisWire, session: SessionRef, turn: WaitingTurn) {
     this.#process = process;
     this.#wire = wire;
     this.#session = session;
-    this.#given = signal;
-    this.#tooLate = AbortSignal.timeout(waitMs);
-    this.#name = `${process.mailbox.instance} ${randomToken()}`;
+    this.#turn = turn;
+    this.#tooLate = AbortSignal.timeout(turn.waitMs);
+    this.#name = `${process.mailbox.instance} ${this.#token} ${turn.turnId}`;
   }
 
-  /** Waits for the end of a run. @throws ConflictError `busy` after the longest wait; the reason of the signal. */
-  async endOf(run: StoredRun): Promise<void> {
-    const reading = { from: runStart, signals: [this.#given, this.#tooLate], stored: async () => [] };
-    const items = this.#process.read(this.#session, run, reading);
-    while (!(await items.next()).done) {
-      // Only the end counts.
+  /** Queues, and waits for the end of a run and of those in front; false for a start that was stopped. */
+  async behind(run: StoredRun, place: QueuePlace): Promise<boolean> {
+    const [word] = await this.#queue(place);
+    if (word === "STOPPED") {
+      return false;
     }
-    this.#refuse();
+    await this.#endOf(run);
+    return this.untilFirst(place);
   }
 
-  /** Queues, and waits until nobody is in front. Returns at once where the run of the same turn is under way. */
-  async untilFirst(turnId: string): Promise<void> {
+  /**
+   * Queues, and waits until nobody is in front; false for a start that was stopped. Returns at once where the run of
+   * the same turn is under way.
+   *
+   * @throws ConflictError `busy` after the longest wait; the reason of the signal.
+   */
+  async untilFirst(place: QueuePlace): Promise<boolean> {
     for (let pause = firstPauseMs; ; pause = Math.min(2 * pause, longestPauseMs)) {
       this.#refuse();
-      const first = await this.#queue();
-      if (first === undefined) {
-        return;
+      const [word, first] = await this.#queue(place);
+      if (word !== "BEHIND") {
+        return word === "FIRST";
       }
       const run = await this.#process.store.look("startRun", this.#session);
       const isRunning =
         run !== undefined && run.end === undefined && !(await this.#process.endIfDead(this.#session, run));
-      if (isRunning && run.meta.turnId === turnId) {
-        return;
+      if (isRunning && run.meta.turnId === this.#turn.turnId) {
+        return true;
       }
       if (isRunning) {
-        await this.endOf(run);
+        await this.#endOf(run);
         pause = firstPauseMs;
-      } else if (await this.#process.mailbox.isDead(first.split(" ")[0]!)) {
-        await this.#remove(first);
+      } else if (await this.#process.mailbox.isDead(first!.split(" ")[0]!)) {
+        await this.#remove(first!);
       } else {
         await delay(pause);
       }
     }
   }
 
-  /** Leaves the queue. Never rejects: an entry that is left is removed when this process has died, or expires. */
-  async leave(): Promise<void> {
-    if (this.#isQueued) {
-      this.#isQueued = false;
-      await this.#remove(this.#name).catch(() => undefined);
+  /** Leaves the queue; true where it was stopped before. */
+  async leave(): Promise<boolean> {
+    if (!this.#isQueued) {
+      return false;
     }
+    const [word] = await this.#queue("leave");
+    this.#isQueued = false;
+    this.#process.waiting.delete(this.#token);
+    return word === "STOPPED";
   }
 
-  /** The first of the queue; undefined where that is this start. */
-  async #queue(): Promise<string | undefined> {
-    const { runner } = this.#wire;
+  /** Waits for the end of a run. @throws as {@link WaitingStart.untilFirst}. */
+  async #endOf(run: StoredRun): Promise<void> {
+    const signals = [this.#turn.signal, this.#tooLate, this.#stopped.signal];
+    const items = this.#process.read(this.#session, run, { from: runStart, signals, stored: async () => [] });
+    while (!(await items.next()).done) {
+      // Only the end counts.
+    }
+    this.#refuse();
+  }
+
+  async #queue(place: QueuePlace): Promise<readonly [word: string, first?: string]> {
     const name = { operation: "startRun", sessionId: this.#session.id };
     this.#isQueued = true;
-    const args = [this.#name, runTtlMs.running, mostWaiting];
-    const reply = await runner.run(name, { script: queueRunScript, keys: [this.#key], args, writes: true });
-    const [word, first] = reply as [string, string?];
-    if (word === "FULL") {
+    this.#process.waiting.set(this.#token, () => this.#stopped.abort());
+    const call = { script: queueRunScript, keys: [this.#key], writes: true };
+    const args = [this.#name, runTtlMs.running, mostWaiting, place];
+    const reply = (await this.#wire.runner.run(name, { ...call, args })) as [string, string?];
+    if (reply[0] === "FULL") {
       throw busy(this.#session.id, `${mostWaiting} starts wait for the run`);
     }
-    return word === "FIRST" ? undefined : first;
+    return reply;
   }
 
   async #remove(start: string): Promise<void> {
@@ -111,7 +134,7 @@ export class WaitingStart {
   }
 
   #refuse(): void {
-    this.#given?.throwIfAborted();
+    this.#turn.signal?.throwIfAborted();
     if (this.#tooLate.aborted) {
       throw busy(this.#session.id, "The run did not end in time");
     }

@@ -5,23 +5,58 @@ import { AsyncLocalStorage } from "node:async_hooks";
 type Writes = readonly (readonly [channel: string, value: unknown])[];
 
 /** LangGraph's channel of interrupts. */
-const interrupts = "__interrupt__";
+export const interrupts = "__interrupt__";
 
-const listening = new AsyncLocalStorage<() => void>();
+const listening = new AsyncLocalStorage<OpenQuestions>();
 
-/** Runs work, and calls back where a graph in it asks a human. */
-export function hearingQuestions<Result>(onQuestion: () => void, work: () => Result): Result {
-  return listening.run(onQuestion, work);
+/** A checkpoint of a graph's thread; ids of later ones are greater. */
+interface AskedPlace {
+  readonly thread: string;
+  readonly checkpoint: string;
 }
 
-/** True where somebody hears of questions. */
-export function isHeard(): boolean {
-  return listening.getStore() !== undefined;
-}
+/** The questions that graphs in a piece of work asked a human, and that nobody has answered yet. */
+export class OpenQuestions {
+  /** Where each task asks. */
+  readonly #asking = new Map<string, AskedPlace>();
+  #isTold = false;
 
-/** A task of a graph wrote this into its checkpoint. */
-export function tellQuestions(writes: Writes): void {
-  if (writes.some(([channel]) => channel === interrupts)) {
-    listening.getStore()?.();
+  /** True once a checkpointer told anything: it tells of questions and of answers. */
+  get isTold(): boolean {
+    return this.#isTold;
   }
+
+  /** The threads that wait. */
+  get threads(): string[] {
+    return [...new Set([...this.#asking.values()].map(({ thread }) => thread))];
+  }
+
+  /** A task wrote this: a question, or, once it was answered, what it returns. */
+  wrote(writes: Writes, place: AskedPlace, task: string): void {
+    if (writes.some(([channel]) => channel === interrupts)) {
+      this.#isTold = true;
+      this.#asking.set(task, place);
+    } else if (writes.some(([channel]) => channel !== "__resume__")) {
+      this.#asking.delete(task);
+    }
+  }
+
+  /** A thread has a checkpoint of its root graph: behind that of a question, it goes on. */
+  moved({ thread, checkpoint }: AskedPlace): void {
+    for (const [task, asked] of this.#asking) {
+      if (asked.thread === thread && asked.checkpoint < checkpoint) {
+        this.#asking.delete(task);
+      }
+    }
+  }
+}
+
+/** Runs work, and notes the questions of graphs in it. */
+export function hearingQuestions<Result>(questions: OpenQuestions, work: () => Result): Result {
+  return listening.run(questions, work);
+}
+
+/** Who hears of questions here. */
+export function heardQuestions(): OpenQuestions | undefined {
+  return listening.getStore();
 }

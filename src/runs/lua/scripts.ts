@@ -241,18 +241,28 @@ local last = lastRun(KEYS[1])
 return last and last.meta and { 'RUN', last.at, last.meta, last.ending or '' } or { 'NONE' }`,
 };
 
-export const queueRunAt9: ScriptPart = {
+export const queueRunAt11: ScriptPart = {
   file: "queue-run.lua",
-  line: 9,
+  line: 11,
   text: `\
-local queue, start, ttl, most = KEYS[1], ARGV[1], ARGV[2], ARGV[3]
-if not redis.call('ZSCORE', queue, start) then
-if redis.call('ZCOUNT', queue, '-inf', '+inf') >= tonumber(most) then return { 'FULL' } end
-local last = redis.call('ZREVRANGE', queue, 0, 0, 'WITHSCORES')
-redis.call('ZADD', queue, (tonumber(last[2]) or 0) + 1, start)
+local queue, start, ttl, most, how = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local score = redis.call('ZSCORE', queue, start)
+if score == 'inf' or how == 'leave' then
+redis.call('ZREM', queue, start)
+return { score == 'inf' and 'STOPPED' or 'LEFT' }
+end
+if not score then
+if redis.call('ZCOUNT', queue, '-inf', '(+inf') >= tonumber(most) then return { 'FULL' } end
+local edge, step
+if how == 'front' then
+edge, step = redis.call('ZRANGEBYSCORE', queue, '-inf', '(+inf', 'WITHSCORES', 'LIMIT', 0, 1), -1
+else
+edge, step = redis.call('ZREVRANGEBYSCORE', queue, '(+inf', '-inf', 'WITHSCORES', 'LIMIT', 0, 1), 1
+end
+redis.call('ZADD', queue, (tonumber(edge[2]) or 0) + step, start)
 end
 redis.call('PEXPIRE', queue, ttl)
-local first = redis.call('ZRANGEBYSCORE', queue, '-inf', '+inf', 'LIMIT', 0, 1)[1]
+local first = redis.call('ZRANGEBYSCORE', queue, '-inf', '(+inf', 'LIMIT', 0, 1)[1]
 if first == start then return { 'FIRST' } end
 return { 'BEHIND', first }`,
 };
@@ -278,6 +288,20 @@ redis.call('LSET', steers, 0, '-' .. at)
 redis.call('LTRIM', steers, 0, 0)
 redis.call('RPUSH', steers, unpack(rest))
 return { 'SETTLED' }`,
+};
+
+export const stopWaitingAt9: ScriptPart = {
+  file: "stop-waiting.lua",
+  line: 9,
+  text: `\
+local queue, turn, reply = KEYS[1], ARGV[1], { 'STOPPED' }
+for _, start in ipairs(redis.call('ZRANGEBYSCORE', queue, '-inf', '(+inf')) do
+if turn == '' or start:match('^%S+ %S+ (.*)$') == turn then
+redis.call('ZADD', queue, '+inf', start)
+reply[#reply + 1] = start
+end
+end
+return reply`,
 };
 
 export const takeSteersAt13: ScriptPart = {
@@ -338,11 +362,15 @@ export const lookRunScript = script([
 ]);
 
 export const queueRunScript = script([
-  queueRunAt9,
+  queueRunAt11,
 ]);
 
 export const settleSteersScript = script([
   settleSteersAt9,
+]);
+
+export const stopWaitingScript = script([
+  stopWaitingAt9,
 ]);
 
 export const takeSteersScript = script([

@@ -1,0 +1,147 @@
+import { Redis } from "ioredis";
+import { redisRuns, type RedisRuns, type RedisRunsOptions, type Run } from "langchain-redis-memory/runs";
+import { human } from "../support/messages.js";
+import { closedAfterEach } from "../support/closed-after-each.js";
+import { closeMemories, newMemory } from "../support/memories.js";
+import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { all, spoken } from "./spoken-source.js";
+
+afterEach(closeMemories);
+
+const calm: RedisRunsOptions = { lostAfterMs: 600_000, batchMs: 1 };
+const policies = ["queue", "steer", "stop"] as const;
+const places = ["the same instance", "another one"] as const;
+const cases = policies.flatMap((policy) => places.map((place) => [policy, place] as const));
+
+describe("a start that waits", () => {
+  const closed = closedAfterEach();
+
+  function place() {
+    const redis = { keyPrefix: uniquePrefix() };
+    const memories = [newMemory({ redis }), newMemory({ redis })] as const;
+    const runs = memories.map((memory) => redisRuns(memory, calm)) as [RedisRuns, RedisRuns];
+    const client = closed(new Redis(sharedRedisUrl()));
+    const begun: string[] = [];
+    const queue = `${redis.keyPrefix}:{s}:run:queue`;
+    const waiting = async (count: number) => {
+      while ((await client.zcount(queue, "-inf", "(+inf")) !== count) {
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+    };
+    /** A work that goes on until it is told to end, whatever its signal says. */
+    const start = (on: RedisRuns, turnId: string, options: object = {}): { run: Promise<Run>; end: () => void } => {
+      let end = () => {};
+      const ended = new Promise<void>((resolve) => (end = resolve));
+      const run = on.start("s", { turnId, ...options } as { turnId: string }, async function* () {
+        begun.push(turnId);
+        yield turnId;
+        await ended;
+      });
+      run.catch(() => undefined);
+      return { run, end };
+    };
+    const key = `${redis.keyPrefix}:{s}:run`;
+    return { memories, runs, client, begun, key, queue, waiting, start };
+  }
+
+  const how = (policy: (typeof policies)[number], id: string) => ({
+    whileRunning: policy,
+    ...(policy === "steer" && { message: { role: "user", content: "more", id } }),
+  });
+
+  it.each(cases)("by %s is stopped by its turn before it begins, by %s", async (policy, by) => {
+    const { runs, begun, waiting, start, client, queue } = place();
+    const first = start(runs[0], "A");
+    await first.run;
+    const second = start(runs[0], "B", how(policy, "b"));
+    await waiting(1);
+    expect(await runs[0].stop("s", { turnId: "none" })).toBe(false);
+    expect(await (by === "another one" ? runs[1] : runs[0]).stop("s", { turnId: "B" })).toBe(true);
+    // At once, while the other turn goes on.
+    expect(await all(await second.run)).toEqual([{ state: "stopped" }]);
+    first.end();
+    await all(await first.run);
+    expect(begun).toEqual(["A"]);
+    expect(await client.exists(queue)).toBe(0);
+    expect(await runs[1].stop("s", { turnId: "B" })).toBe(false);
+    const again = start(runs[1], "B");
+    again.end();
+    expect((await all(await again.run)).at(-1)).toEqual({ state: "done" });
+  });
+
+  it("is stopped with the run where no turn is named", async () => {
+    const { runs, begun, waiting, start } = place();
+    const { work, say } = spoken();
+    const first = await runs[0].start("s", { turnId: "A" }, work);
+    say("a");
+    const [second, third] = [start(runs[0], "B", how("queue", "b")), start(runs[1], "C", how("queue", "c"))];
+    await waiting(2);
+    expect(await runs[1].stop("s")).toBe(true);
+    expect((await all(first)).at(-1)).toEqual({ state: "stopped" });
+    for (const { run } of [second, third]) {
+      expect(await all(await run)).toEqual([{ state: "stopped" }]);
+    }
+    expect(begun).toEqual([]);
+  });
+
+  it("ends as stopped where Redis was told in the moment in which it begins", async () => {
+    const { runs, begun, waiting, start, client, queue } = place();
+    const first = start(runs[0], "A");
+    await first.run;
+    const second = start(runs[1], "B", how("queue", "b"));
+    await waiting(1);
+    // No letter comes.
+    const [name] = await client.zrange(queue, "0", "-1");
+    await client.zadd(queue, "+inf", name!);
+    first.end();
+    expect((await all(await second.run)).at(-1)).toEqual({ state: "stopped" });
+    expect(begun).toEqual(["A"]);
+  });
+
+  it("goes in front of those that queue where it stopped the run", async () => {
+    const { runs, begun, waiting, start } = place();
+    const first = start(runs[0], "A");
+    await first.run;
+    const queued = start(runs[0], "B", how("queue", "b"));
+    await waiting(1);
+    const front = start(runs[1], "C", how("stop", "c"));
+    await waiting(2);
+    first.end();
+    await front.run;
+    expect(begun).toEqual(["A", "C"]);
+    front.end();
+    queued.end();
+    expect((await all(await queued.run)).at(-1)).toEqual({ state: "done" });
+    expect(begun).toEqual(["A", "C", "B"]);
+  });
+
+  it.each(cases)("by %s is refused when the session was erased meanwhile, by %s", async (policy, by) => {
+    const { memories, runs, begun, waiting, start, client, key } = place();
+    await memories[0].history("s", { owner: "ann" }).addMessages([human("Hi")]);
+    const first = start(runs[0], "A", { owner: "ann" });
+    await first.run;
+    const second = start(runs[0], "B", { owner: "ann", ...how(policy, "b") });
+    await waiting(1);
+    await memories[by === "another one" ? 1 : 0].sessions.deleteOwner("ann");
+    first.end();
+    await expect(second.run).rejects.toMatchObject({ name: "StoreError", code: "erased" });
+    expect(begun).toEqual(["A"]);
+    expect(await client.exists(key)).toBe(0);
+  });
+
+  it("is refused when the session got another owner meanwhile, and when the memory was closed", async () => {
+    const { memories, runs, begun, waiting, start } = place();
+    const first = start(runs[0], "A");
+    await first.run;
+    const second = start(runs[0], "B", { owner: "ann", ...how("queue", "b") });
+    await waiting(1);
+    await memories[0].history("s", { owner: "bob" }).addMessages([human("Hi")]);
+    const third = start(runs[1], "C", how("queue", "c"));
+    await waiting(2);
+    await memories[1].close();
+    await expect(third.run).rejects.toMatchObject({ code: "closed" });
+    first.end();
+    await expect(second.run).rejects.toMatchObject({ code: "other_owner" });
+    expect(begun).toEqual(["A"]);
+  });
+});

@@ -1,0 +1,21 @@
+import type { RedisWire } from "../redis-store/redis-session-store.js";
+import type { KeyRing } from "../sealed/keys/key-ring.js";
+import { interrupts } from "../turns/asked-human.js";
+import { SealedTexts } from "./sealed-texts.js";
+import { opaqueSerializer, ThreadReader } from "./thread-reader.js";
+import { ThreadStore } from "./thread-store.js";
+
+/** False for a thread whose newest checkpoint holds no question: it was answered. True where there is no thread. */
+export async function threadWaits(
+  threadId: string,
+  { runner, keyPrefix }: RedisWire,
+  ring: KeyRing | undefined,
+): Promise<boolean> {
+  const store = new ThreadStore(runner, { keyPrefix, threadTTL: undefined, keep: undefined });
+  const { found } = await store.read(threadId, "", [""], "activeRun");
+  if (found === undefined) {
+    return true;
+  }
+  const { writes } = await new ThreadReader(threadId, opaqueSerializer, new SealedTexts(ring)).open(found);
+  return writes.some(({ channel }) => channel === interrupts);
+}
