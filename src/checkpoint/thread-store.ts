@@ -1,4 +1,4 @@
-import { unknownReply, type CallName } from "../redis/errors.js";
+import { numberIn, unknownReply, type CallName } from "../redis/errors.js";
 import { sessionKeys, threadKeys } from "../redis/keys.js";
 import { eraseThreadScript } from "../redis/lua/later-scripts.js";
 import { fieldPairs } from "../redis-store/whole-state.js";
@@ -102,8 +102,9 @@ export class ThreadStore {
     if (word === "STALE") {
       return "STALE";
     }
-    const [base, before, token, first, emptied] = reply as [number, string, string, number, number[]];
-    return { base, before, token, first, emptied };
+    const [base, before, token, first, emptied] = reply as [unknown, string, string, unknown, unknown[]];
+    const number = numbersOf(putCalls[kind], threadId);
+    return { base: number(base), before, token, first: number(first), emptied: emptied.map(number) };
   }
 
   /**
@@ -130,7 +131,8 @@ export class ThreadStore {
       return { token: token as string, items: new Map(), isOlder: isBefore(member) };
     }
     const found = { member: member as string, record: record as string | null, writes: writes as string };
-    return { token: token as string, found, items: itemsFrom(items), isOlder: isBefore(oldest) };
+    const number = numbersOf(operation, threadId);
+    return { token: token as string, found, items: itemsFrom(items, number), isOlder: isBefore(oldest) };
   }
 
   /** A page of checkpoints between two members, the newest first, with or without items; undefined for no thread. */
@@ -141,7 +143,7 @@ export class ThreadStore {
     { withItems }: { readonly withItems: boolean },
   ): Promise<CheckpointPage | undefined> {
     const args = [...bounds, count, ...(withItems ? ["items"] : [])];
-    return pageFrom(await this.#run("list", threadId, { script: listCheckpointsScript, args, writes: false }));
+    return this.#page("list", threadId, { script: listCheckpointsScript, args, writes: false });
   }
 
   /**
@@ -150,21 +152,19 @@ export class ThreadStore {
    */
   async ancestors(threadId: string, ns: string, id: string, count: number): Promise<CheckpointPage | undefined> {
     const call = { script: readAncestorsScript, args: [ns, id, count], writes: false };
-    return pageFrom(await this.#run("getDeltaChannelHistory", threadId, call));
+    return this.#page("getDeltaChannelHistory", threadId, call);
   }
 
   /** Checkpoints with their items; those that were dropped are left out. Undefined for no thread. */
   async readAll(threadId: string, members: readonly string[], operation: string): Promise<CheckpointPage | undefined> {
-    return pageFrom(
-      await this.#run(operation, threadId, { script: readCheckpointsScript, args: members, writes: false }),
-    );
+    return this.#page(operation, threadId, { script: readCheckpointsScript, args: members, writes: false });
   }
 
   /** Drops all but the newest checkpoints; returns their number. */
   async prune(threadId: string, keep: number): Promise<number> {
     const call = { script: pruneThreadScript, args: [keep, randomToken()], writes: true };
     const [word, dropped] = await this.#run("prune", threadId, call);
-    return word === "NONE" ? 0 : (dropped as number);
+    return word === "NONE" ? 0 : numbersOf("prune", threadId)(dropped);
   }
 
   /** A whole stored thread at one moment. */
@@ -174,8 +174,10 @@ export class ThreadStore {
       { verb: "lrange", args: [items, 0, -1] },
       { verb: "hgetall", args: [checkpoints] },
       { verb: "zrevrange", args: [order, 0, -1] },
-    ])) as [string[], string[] | Record<string, string>, string[]];
-    const pairs = Array.isArray(fields) ? [...fieldPairs(fields)] : Object.entries(fields);
+    ])) as [string[], string[] | Map<string, string> | Record<string, string>, string[]];
+    // As the application's reply transformers and the protocol have it.
+    const found = Array.isArray(fields) ? fieldPairs(fields) : fields instanceof Map ? fields : Object.entries(fields);
+    const pairs = [...found];
     const isErased = pairs.some(([name]) => name === "erased");
     return { items: texts, fields: isErased ? [] : pairs, members };
   }
@@ -208,6 +210,14 @@ export class ThreadStore {
     return typeof owner === "string" ? owner : undefined;
   }
 
+  async #page(
+    operation: string,
+    threadId: string,
+    call: Omit<ScriptCall, "keys">,
+  ): Promise<CheckpointPage | undefined> {
+    return pageFrom(await this.#run(operation, threadId, call), numbersOf(operation, threadId));
+  }
+
   async #run(operation: string, threadId: string, call: Omit<ScriptCall, "keys">): Promise<unknown[]> {
     const name = callOf(operation, threadId);
     const reply = (await this.#runner.run(name, { ...call, keys: this.#keys(threadId) })) as unknown[];
@@ -236,7 +246,15 @@ function mostRoots(keep: number): number {
   return keep + Math.max(8, Math.floor(keep / 4));
 }
 
-function pageFrom([word, page, items]: readonly unknown[]): CheckpointPage | undefined {
+/** Reads the numbers in the reply to a call. */
+function numbersOf(operation: string, threadId: string): (reply: unknown) => number {
+  return (reply) => numberIn(reply, callOf(operation, threadId));
+}
+
+function pageFrom(
+  [word, page, items]: readonly unknown[],
+  number: (reply: unknown) => number,
+): CheckpointPage | undefined {
   if (word === "NONE") {
     return undefined;
   }
@@ -245,14 +263,14 @@ function pageFrom([word, page, items]: readonly unknown[]): CheckpointPage | und
   for (let index = 0; index < texts.length; index += 3) {
     checkpoints.push({ member: texts[index]!, record: texts[index + 1]!, writes: texts[index + 2]! });
   }
-  return { checkpoints, items: itemsFrom(items) };
+  return { checkpoints, items: itemsFrom(items, number) };
 }
 
-function itemsFrom(reply: unknown): Items {
+function itemsFrom(reply: unknown, number: (reply: unknown) => number): Items {
   const items = new Map<number, string>();
-  const runs = reply as readonly (number | readonly string[])[];
+  const runs = reply as readonly unknown[];
   for (let index = 0; index < runs.length; index += 2) {
-    const first = runs[index] as number;
+    const first = number(runs[index]);
     (runs[index + 1] as readonly string[]).forEach((text, offset) => items.set(first + offset, text));
   }
   return items;

@@ -1,5 +1,5 @@
 import { StoreError } from "../base/errors.js";
-import { unknownReply, type CallName } from "../redis/errors.js";
+import { numberIn, unknownReply, type CallName } from "../redis/errors.js";
 import { itemKeys } from "../redis/keys.js";
 import type { Script } from "../redis/script.js";
 import type { ScriptRunner } from "../redis/script-runner.js";
@@ -30,7 +30,7 @@ export class ItemScripts {
   /** Removes at most `most` items of a range and returns their number. */
   async clear(bounds: NameBounds, most: number): Promise<number> {
     const [removed] = await this.#send("deleteNamespace", clearItemsScript, [...bounds, most], true);
-    return removed as number;
+    return numberIn(removed, { operation: "deleteNamespace", sessionId: "", subject: "store" });
   }
 
   async #send(operation: string, script: Script, args: readonly (string | number)[], writes: boolean) {

@@ -240,6 +240,15 @@ export function unknownReply(name: CallName): StoreError {
   return new StoreError(capitalized(message), { code: "script_failed", operation, sessionId });
 }
 
+/** A number of a reply, which clients with `stringNumbers` return as text. @throws StoreError `script_failed` */
+export function numberIn(reply: unknown, name: CallName): number {
+  const isNumber = typeof reply === "number" || (typeof reply === "string" && reply !== "");
+  if (!isNumber || !Number.isFinite(Number(reply))) {
+    throw unknownReply(name);
+  }
+  return Number(reply);
+}
+
 /** True for a temporary refusal: a slot that migrates, a server that loads its data. */
 export function isPassing(error: unknown): boolean {
   return passing.test(rootOf(error).message);

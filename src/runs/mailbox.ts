@@ -233,6 +233,6 @@ class Outgoing {
 
 /** The entries of the one stream that XREAD names: a list of pairs, or an object by the protocol of Redis 6. */
 function entriesIn(reply: unknown): [string, string[]][] {
-  const streams = (Array.isArray(reply) ? reply : []) as [string, [string, string[]][]][];
-  return streams[0]?.[1] ?? [];
+  const streams = Array.isArray(reply) ? (reply as unknown[]) : Object.entries(reply ?? {});
+  return (streams as [string, [string, string[]][]][])[0]?.[1] ?? [];
 }
