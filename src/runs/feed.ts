@@ -106,7 +106,7 @@ export class Feed {
       for (const entry of entries) {
         await this.#take(entry);
       }
-      // What is written meanwhile is told, and looked after with the next beat.
+      // A letter tells of later entries, and each beat looks for them.
       this.#isStale ||= entries.length === entriesAtOnce;
     }
   }

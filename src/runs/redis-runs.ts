@@ -210,6 +210,7 @@ export class RedisRuns implements SteeredRuns {
     const { turnId, whileRunning, said, waiting } = asked;
     for (;;) {
       const instance = this.#process.mailbox.instance;
+      await (waiting.hasWaited ? this.#process.store.check("startRun", session) : undefined);
       const found = await this.#process.begin(session, { turnId, instance, call: randomToken() });
       if (found.isNew) {
         return this.#play(session, found, (await waiting.leave()) ? undefined : work);
@@ -269,7 +270,7 @@ export class RedisRuns implements SteeredRuns {
     const session = refOf("runs.stop", sessionId, owner);
     await this.#look("stopRun", session);
     const isRemoved = await this.#process.stopWaiting(session, turnId);
-    // What waited may have begun meanwhile.
+    // A start that waited may have begun meanwhile.
     const run = await this.#process.store.look("stopRun", session);
     if (run === undefined || run.end !== undefined || (turnId !== undefined && turnId !== run.meta.turnId)) {
       return isRemoved;

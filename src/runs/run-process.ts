@@ -43,7 +43,7 @@ export class RunProcess {
   readonly store: RunStore;
   readonly steers: SteerStore;
   readonly mailbox: Mailbox;
-  /** What stops each start that waits in this process, by its token. */
+  /** A stop for each start that waits in this process, by its token. */
   readonly waiting = new Map<string, () => void>();
   readonly #setting: ProcessSetting;
   #isClosed = false;
@@ -74,12 +74,7 @@ export class RunProcess {
     context.onClose.add(() => this.#close());
   }
 
-  /**
-   * Begins a run of this process, or returns the one under way. The session is checked once it has begun: what erased
-   * it before that may have found no run, and what erases it later removes this one.
-   *
-   * @throws StoreError `erased`; ConflictError `other_owner`.
-   */
+  /** Begins a run of this process, or returns the one under way. */
   async begin(
     session: SessionRef,
     { owner = session.owner, ...meta }: RunMeta,
@@ -88,22 +83,12 @@ export class RunProcess {
     let isNew = false;
     try {
       const found = await this.store.begin(session, { ...meta, ...(owner !== undefined && { owner }) });
-      await (found.isNew ? this.#checkBegun(session) : undefined);
       ({ isNew } = found);
       return found;
     } finally {
       if (!isNew) {
         this.#calls.delete(meta.call);
       }
-    }
-  }
-
-  async #checkBegun(session: SessionRef): Promise<void> {
-    try {
-      await this.store.check("startRun", session);
-    } catch (error) {
-      await this.store.remove(session).catch(() => undefined);
-      throw error;
     }
   }
 

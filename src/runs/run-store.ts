@@ -174,11 +174,6 @@ export class RunStore {
     return names;
   }
 
-  /** Removes the run of a session that was erased while it began. */
-  async remove(session: SessionRef): Promise<void> {
-    await this.#send("startRun", session, { verb: "unlink", args: [this.#keys(session).run] });
-  }
-
   /** True if a thread waits for a human, as far as it can be seen here: in this Redis, under this prefix. */
   async waits(threadId: string): Promise<boolean> {
     const { threadWaits } = await import("../checkpoint/waiting-thread.js");

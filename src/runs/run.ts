@@ -56,8 +56,8 @@ export class Run<Chunk = unknown> implements AsyncIterable<RunItem<Chunk>> {
    * A chunk is an event with an `id`, so that a browser's EventSource goes on where it was after a lost connection. The
    * event `stored` holds a whole answer, `reset` says to forget what came before, and `end` holds the state: close the
    * EventSource then, or it connects again. An `end` without a state: nothing is known of the run, its session was
-   * erased, or it is somebody else's. What cannot be read is a `failed` run with the error's code. Where Redis is away,
-   * or this process's memory is closed, the stream ends without that event, and an EventSource goes on elsewhere.
+   * erased, or it is somebody else's. A run that cannot be read ends as `failed`, with the error's code. Where Redis is
+   * away, or this process's memory is closed, the stream ends without that event, and an EventSource goes on elsewhere.
    */
   toSSE({ encode = jsonOf, ...options }: ServerSentEventsOptions = {}): ReadableStream<Uint8Array> {
     return sse((left) => eventsOf(this.#read(left), encode), options);
@@ -69,7 +69,7 @@ async function* eventsOf(
   items: AsyncIterable<RunItem>,
   encode: (chunk: unknown) => string,
 ): AsyncGenerator<ServerSentEvent> {
-  // Of a run of which nothing is known. Without an end an EventSource connects again.
+  // Without a state for a run of which nothing is known. Without an end an EventSource connects again.
   let end: object = {};
   try {
     for await (const item of items) {

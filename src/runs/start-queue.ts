@@ -50,6 +50,11 @@ export class WaitingStart {
     this.#name = `${process.mailbox.instance} ${this.#token} ${turn.turnId}`;
   }
 
+  /** True for one that was in the queue: its session may have been erased or claimed meanwhile. */
+  get hasWaited(): boolean {
+    return this.#isQueued;
+  }
+
   /** Queues, and waits for the end of a run and of those in front; false for a start that was stopped. */
   async behind(run: StoredRun, place: QueuePlace): Promise<boolean> {
     const [word] = await this.#queue(place);

@@ -17,7 +17,7 @@ interface AskedPlace {
 
 /** The questions that graphs in a piece of work asked a human, and that nobody has answered yet. */
 export class OpenQuestions {
-  /** Where each task asks. */
+  /** The place of each task that asks. */
   readonly #asking = new Map<string, AskedPlace>();
   #isTold = false;
 
