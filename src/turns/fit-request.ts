@@ -240,7 +240,7 @@ async function defaultWindow(): Promise<ContextWindow> {
  * The messages without the rounds in front of the turn that nothing answers, their steps included; undefined where
  * there is none. Of several questions in a row, the last one may have an answer.
  */
-function withoutUnanswered({ messages, isOfTurn }: RequestToFit): BaseMessage[] | undefined {
+export function withoutUnanswered({ messages, isOfTurn }: Unfitted): BaseMessage[] | undefined {
   const left: BaseMessage[] = [];
   let isAnswered = false;
   for (const message of messages.toReversed()) {
@@ -254,6 +254,9 @@ function withoutUnanswered({ messages, isOfTurn }: RequestToFit): BaseMessage[] 
   }
   return left.length === messages.length ? undefined : left.reverse();
 }
+
+/** A list, and the messages of it that are the turn's own. */
+type Unfitted = Pick<RequestToFit, "messages" | "isOfTurn">;
 
 /** True if the list exceeds the limit; an empty limit is never exceeded. */
 export async function exceedsLimit(

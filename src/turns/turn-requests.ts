@@ -155,6 +155,14 @@ export class TurnRequests {
     return fitted !== undefined;
   }
 
+  /** Ids of messages in front of the turn that nothing answers, which may be why its request was refused. */
+  async unanswered(): Promise<string[]> {
+    const toFit = this.#toFit && { ...this.#toFit, messages: this.list.messages };
+    const left = toFit && (await fitting()).withoutUnanswered(toFit);
+    const kept = new Set(left);
+    return left === undefined ? [] : idsOf(this.list.messages.filter((message) => !kept.has(message)));
+  }
+
   /** Keeps with the model's first answer to the request made last what that was thought to take. */
   note(answer: BaseMessage): void {
     const { askedAs, size } = this.#measured ?? {};
@@ -199,7 +207,8 @@ export class TurnRequests {
 
   /** The messages in the form that the model takes. */
   #formed({ messages, extra }: SentList, plan: RepairPlan): ModelInput {
-    const first = messages.findIndex(({ isOfTurn }) => isOfTurn);
+    // A reducer puts system messages in front, also those of the turn.
+    const first = messages.findIndex(({ message, isOfTurn }) => isOfTurn && roleOf(message) !== "system");
     const all = messages.map(({ message }) => message);
     const split = first < 0 ? all.length : first;
     const { sessionId } = this.#session;

@@ -289,8 +289,10 @@ export class Turn {
       await this.#write(unstored, { done: false });
       // A retry of a refused question finds its mark there.
       const last = this.#written.findLastIndex(({ role }) => role === "ai");
-      const ids = this.#written.slice(last + 1).map(({ id }) => id);
-      if (ids.length > 0) {
+      const own = this.#written.slice(last + 1).map(({ id }) => id);
+      // Elsewhere the request was made again without them.
+      const ids = this.#setting.acts === true ? [...(await this.requests.unanswered()), ...own] : own;
+      if (own.length > 0) {
         await this.#write([refusedMark({ ...refusal, ids })], { done: false });
       }
     });

@@ -2,6 +2,7 @@ import { HumanMessage, SystemMessage, type BaseMessage } from "@langchain/core/m
 import { FakeListChatModel } from "@langchain/core/utils/testing";
 import {
   approximateCounter,
+  type ChatHistoryReducer,
   ChatHistorySummarizationReducer,
   ChatHistoryTokenReducer,
   ChatHistoryToolResultReducer,
@@ -24,15 +25,15 @@ const question = () => new HumanMessage("And now?");
 /** Operations of the measured table, and those after it. */
 export const operations: readonly Operation[] = [
   { name: "none", apply: (messages) => messages },
-  { name: "truncation", apply: (messages) => new ChatHistoryTruncationReducer({ targetCount: 5 }).invoke(messages) },
+  { name: "truncation", apply: reducedBy(new ChatHistoryTruncationReducer({ targetCount: 5 })) },
   {
     name: "tokens",
-    apply: (messages) => new ChatHistoryTokenReducer({ maxTokens: 220, tokenCounter }).invoke(messages),
+    apply: reducedBy(new ChatHistoryTokenReducer({ maxTokens: 220, tokenCounter })),
   },
   { name: "summary", apply: summarize },
   {
     name: "clip",
-    apply: (messages) => new ChatHistoryToolResultReducer({ keepLast: 1, maxCharacters: 60 }).invoke(messages),
+    apply: reducedBy(new ChatHistoryToolResultReducer({ keepLast: 1, maxCharacters: 60 })),
   },
   { name: "repair, dropped", choices: { missingResults: "drop", trailingMessages: "drop" }, apply: withoutOneResult },
   { name: "repair, filled", apply: withoutOneResult },
@@ -49,7 +50,7 @@ export const measuredBefore = 11;
 
 function summarize(messages: BaseMessage[]): Promise<BaseMessage[]> {
   const model = new FakeListChatModel({ responses: ["A summary."] });
-  return new ChatHistorySummarizationReducer({ model, targetCount: 5, tokenCounter }).invoke(messages);
+  return reducedBy(new ChatHistorySummarizationReducer({ model, targetCount: 5, tokenCounter }))(messages);
 }
 
 function withoutOneResult(messages: BaseMessage[]): BaseMessage[] {
@@ -78,4 +79,9 @@ function recall(messages: BaseMessage[]): BaseMessage[] {
 
 function lastQuestion(messages: readonly BaseMessage[]): number {
   return messages.findLastIndex((message) => message.getType() === "human");
+}
+
+/** A view as a memory reduces it: without the repair that a trimmer makes for a model that it does not know. */
+function reducedBy(reducer: ChatHistoryReducer): (messages: BaseMessage[]) => Promise<BaseMessage[]> {
+  return async (messages) => (await reducer.reduce(messages)) ?? messages;
 }

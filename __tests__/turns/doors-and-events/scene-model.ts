@@ -1,5 +1,5 @@
 import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager";
-import type { AIMessage} from "@langchain/core/messages";
+import type { AIMessage } from "@langchain/core/messages";
 import { AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
 import { ChatGenerationChunk, type ChatResult } from "@langchain/core/outputs";
 import { ToolModel } from "../../support/agents.js";
