@@ -304,7 +304,7 @@ class TurnList {
    * The list, or another one of its messages, with the changes of another middleware: replaced, removed and appended
    * messages.
    */
-  asSent(changes: SentState | undefined, given = this.messages): SentList {
+  asSent(changes: SentState | undefined, given: readonly BaseMessage[] = this.messages): SentList {
     const list = given.map((message) => ({ message, isOfTurn: this.isOfTurn(message) }));
     if (changes === undefined || changes.sent === changes.state) {
       return { messages: list, extra: [] };
