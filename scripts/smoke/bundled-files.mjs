@@ -11,7 +11,7 @@ import * as testing from "langchain-redis-memory/testing";
 
 const { exports } = createRequire(import.meta.url)("langchain-redis-memory/package.json");
 /** A file for each entry; two for the code that they share, and some for what is loaded when it is first used. */
-const mostFiles = Object.keys(exports).length + 14;
+const mostFiles = Object.keys(exports).length + 15;
 const dist = fileURLToPath(new URL("..", import.meta.resolve("langchain-redis-memory")));
 for (const format of ["esm", "cjs"]) {
   const files = readdirSync(join(dist, format), { recursive: true });
