@@ -46,7 +46,8 @@ describe("long conversations", () => {
       targetCount: 10,
       pin: (message) => message === messages[0],
     }).invoke(messages);
-    const byTokens = await new ChatHistoryTokenReducer({ maxTokens: 1000, tokenCounter }).invoke(messages);
+    const byTokens =
+      (await new ChatHistoryTokenReducer({ maxTokens: 1000, tokenCounter }).reduce(messages)) ?? messages;
     for (const result of [byCount, byTokens]) {
       expect(result.length).toBeLessThanOrEqual(messages.length);
       expect(splitsStep({ before: messages, after: result })).toBe(false);
