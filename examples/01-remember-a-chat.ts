@@ -33,6 +33,6 @@ for (const [turn, city] of ["Seattle", "Dublin", "St. Petersburg", "Paris"].entr
 
 const history = instances[0]!.history(session.configurable.sessionId);
 console.log(`transcript: ${(await history.getTranscript()).length} messages`);
-console.log(`view: ${(await history.getMessages()).map(({ text }) => text).join(" | ")}`);
+console.log(`view:\n  ${(await history.getMessages()).map(({ text }) => text).join("\n  ")}`);
 await history.clear();
 await Promise.all(instances.map((memory) => memory.close()));

@@ -3,10 +3,10 @@ import { digestMessage } from "../codec/encode-message.js";
 import { roleOf } from "../messages/roles.js";
 
 /**
- * The messages of an output that are new: all behind the last message that was sent, whatever their ids; where that is
- * not in the output, all that the request does not hold. Where nothing is behind it, the answer that a graph put into the
- * place of an earlier one, because their ids are equal. An output of nothing but known messages ends in its answer: a
- * cache gives the same words, even the same object, again. Linear.
+ * The messages of an output that are new: all behind the last message that was sent, whatever their ids; where it is
+ * not in the output, all that the request does not hold. Where nothing is behind it, the answer that a graph put into
+ * the place of an earlier one, because their ids are equal. An output of nothing but known messages ends in its answer:
+ * a cache gives the same words, even the same object, again. Linear.
  */
 export function newAnswers(sent: readonly BaseMessage[], output: readonly BaseMessage[]): BaseMessage[] {
   const last = sent.at(-1);

@@ -68,8 +68,8 @@ function toldIn(entries: readonly ViewEntry[], facts: readonly ModelFact[]): Tol
 }
 
 /**
- * The counter and the model of a name that `askedName` made, which is a hash: by the models that are known here, else as
- * if the memory's own counter had counted all.
+ * The counter and the model of a name that `askedName` made, which is a hash: by the models that are known here, else
+ * as if the memory's own counter had counted all.
  */
 function countingOf(askedAs: string, models: readonly string[]): Counting & { readonly model: string | undefined } {
   const made = counters.flatMap((counter) =>
