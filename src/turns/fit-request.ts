@@ -238,7 +238,7 @@ async function defaultWindow(): Promise<ContextWindow> {
 
 /**
  * The messages without the rounds in front of the turn that nothing answers, their steps included; undefined where
- * there is none. Of several questions in a row, the last one may have an answer.
+ * there is none. The last one of several questions in a row may have an answer.
  */
 export function withoutUnanswered({ messages, isOfTurn }: Unfitted): BaseMessage[] | undefined {
   const left: BaseMessage[] = [];
