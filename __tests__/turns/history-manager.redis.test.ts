@@ -116,13 +116,19 @@ describe("a turn of a HistoryManager that runs again", () => {
     expect(eventTypes()).toEqual(["turn_repeated"]);
   });
 
-  it("costs one read and one write, like the first run", async () => {
+  it("costs one read, and has the stored answer: no model is to be called", async () => {
     const memory = newMemory();
-    for (let index = 0; index < 2; index += 1) {
+    for (const operations of [
+      ["append", "readSide", "readView"],
+      ["readSide", "readView"],
+    ]) {
       await run(managerOf(memory), { question: "q1", answer: "a1", turnId });
       const commands = events.splice(0).flatMap((event) => (event.type === "command" ? [event.operation] : []));
-      expect(commands.sort()).toEqual(["append", "readSide", "readView"]);
+      expect(commands.sort()).toEqual(operations);
     }
+    const { replay } = await managerOf(memory).getHistoryForModelCall(asking("q1", { turnId }));
+    expect(texts(replay!)).toEqual(["a1"]);
+    expect((await managerOf(memory).getHistoryForModelCall(asking("q2"))).replay).toBeUndefined();
   });
 
   it("shows the user what is stored, and nothing of the second try", async () => {
@@ -265,6 +271,41 @@ describe("a turn of a HistoryManager that fails or is stopped", () => {
     expect(await transcript(memory)).toEqual(["q1", "a1"]);
   });
 
+  it("marks its question and steps where the provider refused them, with their sources, and only then", async () => {
+    const memory = newMemory();
+    for (const [status, stored] of [
+      [429, []],
+      [400, ["q1", "", '[{"source_number":1,"content_id":"a","content":"found"}]', ""]],
+    ] as const) {
+      const failed = managerOf(memory);
+      await failed.getHistoryForModelCall(asking("q1", { turnId }));
+      failed.appendToolCalls([{ id: "c1", name: "search", args: {} }]);
+      const chunks = [{ id: "a", chunkId: "0", text: "found" }];
+      await failed.addToolCallResults([{ id: "c1", name: "search", chunks }]);
+      await failed.failTurn(Object.assign(new Error("refused"), { status }));
+      expect((await transcript(memory)).map((text) => text.replace(/"source_number":\d/, '"source_number":1'))).toEqual(
+        stored,
+      );
+    }
+    const later = managerOf(memory);
+    const { messages } = await later.getHistoryForModelCall(asking("q2"));
+    expect(texts(messages)).toEqual(["q1", "", expect.stringContaining("refused to read"), "rendered q2"]);
+    expect(later.references.toList()).toHaveLength(1);
+    const retry = await run(managerOf(memory), { question: "q1", answer: "a1", turnId });
+    expect(retry).toEqual(["rendered q1", "", expect.stringContaining("found")]);
+  });
+
+  it("marks nothing before a request was made, and never rejects", async () => {
+    const memory = newMemory();
+    const manager = managerOf(memory);
+    await manager.failTurn(Object.assign(new Error("refused"), { status: 400 }));
+    expect(await transcript(memory)).toEqual([]);
+    await manager.getHistoryForModelCall(asking("q1", { turnId }));
+    await memory.close();
+    await manager.failTurn(Object.assign(new Error("refused"), { status: 400 }));
+    expect(events).toContainEqual(expect.objectContaining({ type: "turn_not_stored", reason: "failed", turnId }));
+  });
+
   it("stores all or nothing where the commit fails, and all when it is repeated", async () => {
     const keyPrefix = uniquePrefix();
     const memory = newMemory({ redis: { keyPrefix, limits: { maxAppendBytes: 2_000 } } });
@@ -326,7 +367,7 @@ describe("a turn of a HistoryManager", () => {
     retry.addAssistantMessage(ai("another answer"));
     await retry.commit();
     expect(await transcript(memory)).toEqual(["q0", "a0"]);
-    expect(events).toContainEqual({ type: "turn_not_stored", sessionId: "s", turnId, reason: "forgotten" });
+    expect(events).toContainEqual({ type: "turn_repeated", sessionId: "s", turnId });
   });
 
   it("stores a structured answer as the model's message, once", async () => {

@@ -155,7 +155,7 @@ export class AgentRun {
 
   /** Marks the question, or the results that the model was to read, if the provider would refuse them again. */
   fail(error: unknown, state: readonly BaseMessage[]): Promise<void> {
-    return this.#turn.fail(error, () => this.#unsettled(state));
+    return this.#turn.fail(error, () => ({ messages: this.#unsettled(state) }));
   }
 
   /** Reports a run that another middleware ended past all later hooks, where something is not stored. */

@@ -3,7 +3,6 @@ import { BudgetError, ConfigurationError } from "../base/errors.js";
 import { checkReserve } from "../reducers/window/options.js";
 import { textOf } from "../messages/content.js";
 import { roleOf } from "../messages/roles.js";
-import { noteAsked } from "../session/encode-records.js";
 import type { ConversationSession } from "../session/conversation-session.js";
 import { sessionOf } from "../memory/redis-chat-message-history.js";
 import { parseOptions, type SchemaOutput } from "../base/options.js";
@@ -18,10 +17,10 @@ import { PromptMessages } from "./token-window/prompt-messages.js";
 import type { ReferenceManager } from "./stored/reference-manager.js";
 import { SessionData } from "./stored/session-data.js";
 import { SessionReader } from "./stored/session-reader.js";
-import { SourceNumbering, toolCallRequestsSchema, Turn, type ToolCallRequest } from "./turn/turn.js";
+import { LoopTurn, SourceNumbering, toolCallRequestsSchema, type ToolCallRequest } from "./turn/turn.js";
 import { RequestWindow, type FittedWindow } from "./token-window/request-window.js";
 import { toolCallResponsesSchema, type ToolCallResponse } from "./turn/tool-results.js";
-import { commitTurn, recordTurn } from "./turn/record.js";
+import { recordTurn } from "./turn/record.js";
 import { imagesOf, shownUploads } from "./stored/tool-images.js";
 import { uploadedContentsSchema, type UploadedContent } from "./stored/uploads.js";
 import { userVisible, withCurrentTurn } from "./user-visible.js";
@@ -66,9 +65,7 @@ export class HistoryManager {
   readonly #profile: StructureProfile | "auto";
   readonly #cleaner = new TextCleaner();
   readonly #prompt = new PromptMessages();
-  #turn = new Turn();
-  /** Estimate of the last request, under the name of its model; undefined where that is not known. */
-  #asked: { readonly name: string; readonly tokens: number } | undefined;
+  #turn = new LoopTurn();
   /** Stamps the answer to the last request; undefined for models that do not bind their thoughts. */
   #stamp: BoundThoughts["stamp"] | undefined;
   #committing: Promise<void> | undefined;
@@ -81,7 +78,7 @@ export class HistoryManager {
     this.references = references;
     this.#session = sessionOf("HistoryManager", history);
     this.#data = new SessionData(this.#session, maxSources);
-    this.#reader = new SessionReader(this.#session, this.#data, references);
+    this.#reader = new SessionReader({ history, session: this.#session }, this.#data, references);
     this.#numbering = new SourceNumbering(references, this.#data);
     const { model, profile: own, safetyMargin, percentForUploadedContent: uploadShare } = this.#options;
     const tokenCounter = this.#options.tokenCounter ?? this.#session.context.tokenCounter ?? tiktokenCounter();
@@ -105,14 +102,15 @@ export class HistoryManager {
     this.#openTurn().addCalls(toolCalls);
   }
 
-  /** Adds a message from the model, including its tool calls. */
+  /**
+   * Adds a message from the model, including its tool calls. One under the id of another message of the session is
+   * stored under an id of its own (event `answer_renamed`).
+   */
   addAssistantMessage(message: BaseMessage): void {
-    const { asAdded, message: added } = this.#openTurn().addMessage(message, this.#stamp);
-    if (this.#asked !== undefined) {
-      const { name, tokens } = this.#asked;
-      [asAdded, added].forEach((answer) => noteAsked(answer, name, tokens));
-      this.#asked = undefined;
-    }
+    this.#openTurn().addMessage(message, (copy) => {
+      const stamped = this.#stamp?.(copy) ?? copy;
+      return this.#reader.turn?.answered(stamped) ?? stamped;
+    });
   }
 
   /**
@@ -149,7 +147,8 @@ export class HistoryManager {
    * fit the window, or `outcome.overBudgetBy` says by how much they exceed it.
    *
    * Every call of the turn includes the tool results and tool images of earlier loop iterations. If the model's own
-   * message would be last, "Please continue." follows it. No round trip except for the turn's first read.
+   * message would be last, "Please continue." follows it. No round trip except for the turn's first read. A turn that
+   * is stored with its answer has a `replay`: no model is to be called for it.
    *
    * @throws StructureError while a call is waiting for its result; BudgetError with `onOverBudget: "throw"`.
    */
@@ -159,32 +158,29 @@ export class HistoryManager {
     const turn = this.#openTurn();
     turn.nameAs("getHistoryForModelCall", asked.turnId);
     turn.originalUserMessage = original;
-    const snapshot = await this.#reader.read(turn.name);
+    const { turn: opened, uploads } = await this.#reader.read(turn.name);
     await this.#number();
     const planned = await this.#planned();
-    const { profile } = planned.plan.criteria;
-    const stored = await this.#reader.sort(await this.#reader.readable(snapshot.turn, profile), original);
-    const rounds = await Promise.all(stored.rounds.map((round) => this.#cleaner.clean(round, asked.removeFromText)));
-    const steps = [...stored.steps, ...turn.steps];
-    const said = [...rounds.flat(), ...steps.map(({ message }) => message)].filter(
-      (message) => roleOf(message) === "ai",
-    );
+    const stored = await this.#reader.sort(await opened.requests.openedFor(planned.plan.criteria.profile), original);
+    const earlier = await this.#cleaner.clean(stored.earlier, asked.removeFromText);
+    const said = [...earlier, ...stored.steps, ...turn.steps.map(({ message }) => message)];
+    const answers = said.filter((message) => roleOf(message) === "ai");
     const { measured, ...window } = await this.#window.fit({
       system: this.#prompt.system(renderedSystemMessage),
       user: this.#prompt.user({ original: stored.question ?? original, rendered }, stored.current),
-      history: { ...stored, rounds, pinned: stored.pinned.filter(({ content }) => content !== renderedSystemMessage) },
-      uploads: [...shownUploads(turn.uploadsWith(snapshot.uploads), stored), ...turn.results().flatMap(imagesOf)],
-      steps,
-      cited: new Set(said.flatMap((message) => this.references.cited(textOf(message)))),
+      history: { ...stored, earlier, pinned: stored.pinned.filter(({ content }) => content !== renderedSystemMessage) },
+      uploads: [...shownUploads(turn.uploadsWith(uploads), stored), ...turn.results().flatMap(imagesOf)],
+      steps: turn.steps,
+      cited: new Set(answers.flatMap((message) => this.references.cited(textOf(message)))),
       plan: planned.plan,
       model: this.#options.model,
       tools: this.#tools,
     });
     this.#reader.report(window.outcome.repairs);
     this.#refuseExcess(window);
-    const { askedAs: name, size } = measured;
-    this.#asked = name === undefined ? undefined : { name, tokens: size.estimate };
-    return this.#withBoundThoughts(window, planned.profile);
+    opened.requests.took(measured);
+    const bound = await this.#withBoundThoughts(window, planned.profile);
+    return opened.replay === undefined ? bound : { ...bound, replay: opened.storedAnswer };
   }
 
   /** Undefined where those that are bound to the model count. */
@@ -243,10 +239,21 @@ export class HistoryManager {
   async commit(options: Pick<forms.ModelCallRequest, "turnId"> = {}): Promise<void> {
     const { turnId } = parseOptions("commit", forms.commitSchema(), options);
     this.#turn.nameAs("commit", turnId);
-    this.#committing ??= this.#store().finally(() => {
-      this.#committing = undefined;
+    return this.#ending(async (turn) => {
+      const { messages, side, opened } = await this.#record(turn);
+      await opened.finish(messages, { side });
+      this.#endTurn();
     });
-    return this.#committing;
+  }
+
+  /**
+   * Ends a turn whose model call failed. If the provider would refuse the same request again, stores the question and
+   * the steps with a mark, so that later requests go out without what was refused, and a retry with the same `turnId`
+   * goes on there. After any other error nothing is stored. Never rejects: a failure is reported by `turn_not_stored`.
+   */
+  async failTurn(error: unknown): Promise<void> {
+    await this.#ending(async (turn) => this.#reader.turn?.fail(error, () => this.#record(turn)));
+    this.discardTurn();
   }
 
   /** Discards everything added since the last commit; none of it was stored. */
@@ -273,23 +280,25 @@ export class HistoryManager {
     return this.#cleaner.clean(userVisible(said), removeFromText);
   }
 
-  async #store(): Promise<void> {
-    const turn = this.#turn;
-    if (turn.isEmpty) {
-      return;
-    }
+  /** Stores what was added, unless that is nothing; meanwhile nothing can be added. */
+  #ending(store: (turn: LoopTurn) => Promise<void>): Promise<void> {
+    this.#committing ??= (this.#turn.isEmpty ? Promise.resolve() : store(this.#turn)).finally(() => {
+      this.#committing = undefined;
+    });
+    return this.#committing;
+  }
+
+  /** The messages and side data that a turn stores. */
+  async #record(turn: LoopTurn) {
     const { turn: opened, uploads } = await this.#reader.read(turn.name);
     await this.#number();
-    const { originalUserMessage, name: turnId = turn.id } = turn;
-    const record = await recordTurn(turn, {
-      turnId,
+    const { messages, data } = await recordTurn(turn, {
       uploads: { stored: uploads, limits: this.#options },
-      stored: await this.#reader.sort(opened, originalUserMessage),
+      stored: await this.#reader.sort(opened.opened, turn.originalUserMessage),
       cited: new Set(this.references.cited(turn.assistantText() ?? "")),
       forms: this.#session.context.forms,
     });
-    await commitTurn(this.#options.history, { turnId, record, side: this.#data.changes(record.data), opened });
-    this.#endTurn();
+    return { opened, messages, side: this.#data.changes(data) };
   }
 
   #endTurn(discarded: readonly number[] = []): void {
@@ -299,13 +308,12 @@ export class HistoryManager {
     this.references.forget(
       known.slice(0, Math.max(0, known.length - this.#options.maxSources)).map(({ sourceNumber }) => sourceNumber),
     );
-    this.#turn = new Turn();
+    this.#turn = new LoopTurn();
     this.#stamp = undefined;
-    this.#asked = undefined;
     this.#reader.forget();
   }
 
-  #openTurn(): Turn {
+  #openTurn(): LoopTurn {
     if (this.#committing !== undefined) {
       throw new ConfigurationError(
         "commit",

@@ -3,7 +3,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import { report, type MemoryEventHandler, type ViewSize } from "../base/events.js";
 import { loadedOnce } from "../base/loaded-once.js";
 import { messageIdOf } from "../codec/message-ids.js";
-import { type ForeignCompaction, fromCompaction, sealedIn } from "../messages/calls.js";
+import { fromCompaction, sealedIn } from "../messages/calls.js";
 import { roleOf } from "../messages/roles.js";
 import type { ReducerRequest } from "../reducers/chat-history-reducer.js";
 import type { MeasuredRequest } from "../reducers/window/context-window.js";
@@ -116,10 +116,8 @@ export class TurnRequests {
     const planned = call.planned ?? (await this.planOf({ model, config }));
     const { plan, profile } = planned;
     this.#update(call);
-    const sealed = this.#sealedFor(plan.criteria.profile);
-    if (sealed !== undefined) {
-      await this.#makeReadable(call, plan.criteria.profile, sealed);
-    }
+    await this.openedFor(plan.criteria.profile);
+    this.#update(call);
     const askWith: MadeRequest["ask"] =
       ask && ((list, inner, other) => ask(joined(this.#formed(this.list.asSent(changes, list), plan)), inner, other));
     const besides = this.list.asSent(changes, []).extra;
@@ -184,25 +182,30 @@ export class TurnRequests {
     }
   }
 
-  /** The compaction at the list's head that the model cannot read; undefined where there is none. */
-  #sealedFor(profile: StructureProfile): ForeignCompaction | undefined {
-    const sealed = sealedIn(this.list.messages, profile.adapter);
-    if (sealed === undefined) {
-      const { sessionId, context } = this.#session;
-      reportForeign(this.list.messages, profile, { sessionId, onEvent: context.onEvent });
-    }
-    return sealed;
-  }
-
-  /** Begins again behind the transcript, of which the model can read more. */
-  async #makeReadable(call: ModelCall, { adapter }: StructureProfile, sealed: ForeignCompaction): Promise<void> {
+  /**
+   * The turn as a profile's adapter can read it: begins again behind the transcript where the list begins with a
+   * compaction that it cannot read.
+   */
+  async openedFor(profile: StructureProfile): Promise<OpenTurn> {
+    const { adapter } = profile;
     const { sessionId, context } = this.#session;
+    const observer = { sessionId, onEvent: context.onEvent };
+    const sealed = sealedIn(this.list.messages, adapter);
+    if (sealed === undefined) {
+      reportForeign(this.list.messages, profile, observer);
+      return this.#opened;
+    }
     const { readableTurn, openedMessage } = await reading();
-    reportCompaction(sealed, "transcript", { sessionId, onEvent: context.onEvent });
+    reportCompaction(sealed, "transcript", observer);
     this.#opened = await readableTurn(this.#session, this.#opened, adapter);
     this.#readFor = adapter;
     this.list.restart(this.#before, (message) => openedMessage(message, adapter));
-    this.#update(call);
+    return this.#opened;
+  }
+
+  /** Notes what a request that a door fitted by itself is thought to take. */
+  took(measured: MeasuredRequest): void {
+    this.#measured = measured;
   }
 
   /** The messages in the form that the model takes. */

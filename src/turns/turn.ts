@@ -3,7 +3,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { ConflictError } from "../base/errors.js";
 import { report } from "../base/events.js";
-import { messageIdOf } from "../codec/message-ids.js";
+import { isInterrupted, messageIdOf } from "../codec/message-ids.js";
 import type { TurnOutput } from "../codec/encode-message.js";
 import { changeMessage } from "../messages/change-message.js";
 import { refusedMark } from "../messages/refused.js";
@@ -16,6 +16,7 @@ import { traceOf, type TracePlace } from "../session/reduction-trace.js";
 import { answersOfTurn, messagesOfTurn, replacedTail, type StoredMessage } from "../session/turn-messages.js";
 import type { SessionView } from "../store/session-reads.js";
 import type { RewindRequest } from "../store/session-writes.js";
+import type { SideChanges } from "../store/side-fields.js";
 import type { ProfileChoice } from "../structure/profiles/check-profile.js";
 import type { ReducedTurn } from "./commit-reduced.js";
 import { canOpenByWriting, openByWriting, openTurn, type OpenTurn } from "./open-turn.js";
@@ -69,6 +70,12 @@ export interface TurnInput {
 /** Messages to store; a function is called when the writes before it have ended. */
 export type MessagesToStore = readonly BaseMessage[] | (() => readonly BaseMessage[]);
 
+/** The part of a failed run that is not stored yet, where its question is marked. */
+export interface Unstored {
+  readonly messages: readonly BaseMessage[];
+  readonly side?: SideChanges;
+}
+
 /** One of a turn's writes. */
 interface TurnWriting {
   readonly done: boolean;
@@ -76,6 +83,8 @@ interface TurnWriting {
   readonly hold?: TurnHold | undefined;
   /** @default the run's */
   readonly config?: Partial<RunnableConfig> | undefined;
+  /** Side data of the session, which is written with the messages. */
+  readonly side?: SideChanges | undefined;
 }
 
 /**
@@ -91,7 +100,7 @@ export class Turn {
   /** Number of messages stored under the turn's name. */
   #stored: number;
   /** Ids and roles of the turn's stored messages, oldest first. */
-  readonly #written: { readonly id: string; readonly role: string }[];
+  readonly #written: WrittenMessage[];
   /** Ids of the messages that this run was given to store, and has stored. */
   readonly #settled = new Set<string | undefined>();
   /** Ids under which messages of this run are stored. */
@@ -259,7 +268,7 @@ export class Turn {
 
   /**
    * Stores the rest of the turn with its answer, and releases its hold in the same step. A reduction that the model
-   * accepted is stored behind it.
+   * accepted is stored behind it. An interrupted answer leaves the turn open: that of a retry takes its place.
    */
   finish(messages: MessagesToStore, how: Omit<TurnWriting, "done"> = {}): Promise<void> {
     return this.#write(messages, { ...how, done: true });
@@ -276,7 +285,7 @@ export class Turn {
    * Marks the question as refused, if the error says that its request would be refused again: it leaves the views of
    * other turns, and stays in the transcript. Any other error leaves the question open. Never rejects.
    */
-  async fail(error: unknown, unstored: MessagesToStore = []): Promise<void> {
+  async fail(error: unknown, unstored: () => Unstored | Promise<Unstored> = () => ({ messages: [] })): Promise<void> {
     if (this.#setting.policy.persist === "turn" || this.#isClosed) {
       return;
     }
@@ -286,15 +295,15 @@ export class Turn {
       return;
     }
     await this.#reporting(async () => {
-      await this.#write(unstored, { done: false });
+      await this.#writing?.catch(() => undefined);
+      const { messages, side } = await unstored();
       // A retry of a refused question finds its mark there.
-      const last = this.#written.findLastIndex(({ role }) => role === "ai");
-      const own = this.#written.slice(last + 1).map(({ id }) => id);
+      const told = [...this.#written, ...this.#identified(messages, this.#stored)];
+      const own = told.slice(told.findLastIndex(({ role }) => role === "ai") + 1).map(({ id }) => id);
       // Elsewhere the request was made again without them.
       const ids = this.#setting.acts === true ? [...(await this.requests.unanswered()), ...own] : own;
-      if (own.length > 0) {
-        await this.#write([refusedMark({ ...refusal, ids })], { done: false });
-      }
+      const mark = own.length > 0 ? [refusedMark({ ...refusal, ids })] : [];
+      await this.#write([...messages, ...mark], { done: false, side });
     });
   }
 
@@ -313,30 +322,31 @@ export class Turn {
     return this.#writing;
   }
 
-  async #writeNow(messages: readonly BaseMessage[], how: TurnWriting): Promise<void> {
+  async #writeNow(messages: readonly BaseMessage[], { side, ...how }: TurnWriting): Promise<void> {
     const { session } = this.#setting;
-    const endsOpen = how.done && this.#turnId !== undefined && this.#stored > 0;
-    if (this.#isClosed || (messages.length === 0 && !endsOpen)) {
+    const last = messages.at(-1);
+    const done = how.done && (last === undefined || !isInterrupted(last));
+    const endsOpen = done && this.#turnId !== undefined && this.#stored > 0;
+    if (this.#isClosed || (messages.length === 0 && !endsOpen && side === undefined)) {
       return;
     }
     const { reducer, reduceWhen, window } = session.context;
-    const isCommitted = how.done && this.requests.reducedFrom !== undefined && reduceWhen !== "never";
+    const isCommitted = done && this.requests.reducedFrom !== undefined && reduceWhen !== "never";
     // A paid reduction is made for the request that needs it, or in the background: nobody waits behind an answer.
-    const isReduced = how.done && !isCommitted && window === undefined;
-    const reduce = isReduced && (reducer?.requiresLease !== true || reduceWhen === "background");
-    const trace = how.done && reducer !== undefined ? traceOf(how.config ?? this.#setting.config) : undefined;
+    const isCheap = window === undefined && (reducer?.requiresLease !== true || reduceWhen === "background");
+    const reduce = done && !isCommitted && (isCheap || this.requests.last === undefined);
+    const trace = done && reducer !== undefined ? traceOf(how.config ?? this.#setting.config) : undefined;
     const cut = messages.length > 0 ? this.#cut : undefined;
-    const hold = how.done ? (how.hold ?? this.#held) : undefined;
-    const { outcome, sent } = await this.#append(messages, {
-      ...{ stored: this.#stored, done: how.done, output: how.output, cut, reduce },
-      ...{ returnView: isCommitted, giveBack: hold?.ticket, trace },
-    });
+    const hold = done ? (how.hold ?? this.#held) : undefined;
+    const settings = { stored: this.#stored, done, output: how.output, cut, reduce };
+    const written = { ...settings, returnView: isCommitted, giveBack: hold?.ticket, trace };
+    const { outcome, sent } = await this.#append(messages, { ...(side && { side }), turn: written });
     if (outcome.gaveBack) {
       hold?.wasGivenBack();
     }
     messages.forEach(({ id }) => this.#settled.add(id));
     this.#note(outcome, sent);
-    const isNative = how.done && (reducer as Partial<ContextWindow> | undefined)?.isNative === true;
+    const isNative = done && (reducer as Partial<ContextWindow> | undefined)?.isNative === true;
     if (this.#isClosed || (!isCommitted && !isNative)) {
       return;
     }
@@ -351,11 +361,11 @@ export class Turn {
   }
 
   /** Appends; an answer whose id was stored with other content gets one of its own. */
-  async #append(messages: readonly BaseMessage[], turn: TurnSettings): Promise<Appended> {
+  async #append(messages: readonly BaseMessage[], write: TurnAppend): Promise<Appended> {
     const { history, session } = this.#setting;
-    const named = this.#turnId === undefined ? {} : { turnId: this.#turnId };
+    const named = this.#turnId === undefined ? write : { ...write, turnId: this.#turnId };
     try {
-      const outcome = await writeTurn(history, messages, { ...named, turn: { ...turn, refusesKnown: true } });
+      const outcome = await writeTurn(history, messages, { ...named, turn: { ...write.turn, refusesKnown: true } });
       return { outcome, sent: messages };
     } catch (error) {
       const id = ConflictError.isInstance(error) && error.code === "content" ? error.messageId : undefined;
@@ -367,12 +377,12 @@ export class Turn {
         if (session.context.onConflict === "error") {
           throw error;
         }
-        return { outcome: await writeTurn(history, messages, { ...named, turn }), sent: messages };
+        return { outcome: await writeTurn(history, messages, named), sent: messages };
       }
       const own = this.#renamed(other);
       return this.#append(
         messages.map((message) => (message === other ? own : message)),
-        turn,
+        write,
       );
     }
   }
@@ -398,12 +408,17 @@ export class Turn {
   }
 
   #noteWritten(messages: readonly BaseMessage[], offset: number): void {
-    for (const [index, message] of messages.entries()) {
+    const identified = this.#identified(messages, offset);
+    identified.forEach(({ id }, index) => this.#ids.set(messages[index]!, id));
+    this.#written.push(...identified);
+  }
+
+  /** The ids under which messages of the turn are stored, from some place in it on. */
+  #identified(messages: readonly BaseMessage[], offset: number): WrittenMessage[] {
+    return messages.map((message, index) => {
       const place = this.#turnId === undefined ? undefined : { turnId: this.#turnId, index: offset + index };
-      const id = messageIdOf(message, place);
-      this.#ids.set(message, id);
-      this.#written.push({ id, role: roleOf(message) });
-    }
+      return { id: messageIdOf(message, place), role: roleOf(message) };
+    });
   }
 
   async #commit(view: SessionView, how: Pick<ReducedTurn, "hasCut" | "trace">): Promise<void> {
@@ -436,6 +451,18 @@ export class Turn {
 
 /** Answers that this process has stored: a cache may return the same object for another question. */
 const taken = new WeakSet<BaseMessage>();
+
+/** Parameters of a write besides its messages and the name of the turn. */
+interface TurnAppend {
+  readonly side?: SideChanges;
+  readonly turn: TurnSettings;
+}
+
+/** A stored message of the turn. */
+interface WrittenMessage {
+  readonly id: string;
+  readonly role: string;
+}
 
 /** The outcome of a write, and the messages as they were sent. */
 interface Appended {

@@ -42,6 +42,8 @@ export interface Door {
   readonly wordWays: readonly string[];
   /** True if it stores a turn with its answer only, whatever `persist` says. */
   readonly storesAtEnd: boolean;
+  /** True if it stores a question that was refused for good all the same, with its mark. */
+  readonly marksRefused?: boolean;
   /** What a repeated turn sends; undefined where its stored answer is given without a model call. */
   readonly repeats?: (before: string, question: string, stored: string) => string;
   readonly open: (setting: DoorSetting) => Ask;
@@ -155,11 +157,20 @@ async function loop(
   }
 }
 
+const failing = (manager: HistoryManager) => async (error: unknown) => {
+  await manager.failTurn(error);
+  throw error;
+};
+
 const managerAsk =
   ({ memory, model, sessionId }: DoorSetting): Ask =>
   async ({ text, turnId, signal }) => {
     const manager = new HistoryManager({ history: memory.history(sessionId), maxInputTokens: 100_000 });
     const asked = { originalUserMessage: text, renderedUserMessage: text, renderedSystemMessage: "", turnId };
+    const first = await manager.getHistoryForModelCall(asked).catch(failing(manager));
+    if (first.replay !== undefined) {
+      return new Set(first.replay.map((message) => message.text));
+    }
     const request = async () => (await manager.getHistoryForModelCall(asked)).messages;
     const add = async (message: BaseMessage) => {
       if (message instanceof ToolMessage) {
@@ -168,7 +179,7 @@ const managerAsk =
         manager.addAssistantMessage(message);
       }
     };
-    const answer = await loop(request, { model, signal, add });
+    const answer = await loop(request, { model, signal, add }).catch(failing(manager));
     await manager.commit();
     return new Set([answer.text]);
   };
@@ -222,7 +233,7 @@ export const doors = {
   },
   agent: { ...ofAgents, open: (setting) => agentOf(setting) },
   "agent with checkpointer": { ...ofAgents, open: (setting) => agentOf(setting, setting.threads) },
-  HistoryManager: { ...ofLoops, open: managerAsk, repeats: (before, question) => `${before} ${question}`.trim() },
+  HistoryManager: { ...ofLoops, marksRefused: true, open: managerAsk },
   "withTurn, own append": {
     ...ofLoops,
     open: ownLoopAsk,

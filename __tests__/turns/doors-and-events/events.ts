@@ -222,7 +222,10 @@ export const turnEvents: readonly TurnEvent[] = [
         step: { ...asks, retry: marked.retry },
         turn: { ...asks, retry: nothingKept.retry },
       },
-      HistoryManager: { reason: "no second try: the caller calls the model itself", turn: own },
+      HistoryManager: {
+        reason: "no second try: the caller calls the model itself",
+        step: { ...asks, retry: marked.retry },
+      },
       "withTurn, own append": { reason: "no second try: the caller calls the model itself", turn: own },
     },
     says: { stored: "the question, with a mark", caller: "the provider's error", next: "what came before it" },
@@ -291,7 +294,7 @@ export const turnEvents: readonly TurnEvent[] = [
     forms: { "other words": { replies: [(request) => new AIMessage({ id: knownId(request), content: "A is all." })] } },
     step: answered,
     turn: answered,
-    doors: { HistoryManager: conflict, "withTurn, own append": conflict },
+    doors: { "withTurn, own append": conflict },
     says: { stored: "question and answer, under a new id", caller: "the answer", next: "both" },
   },
   {
@@ -299,7 +302,7 @@ export const turnEvents: readonly TurnEvent[] = [
     forms: { "id and words": { replies: [(request) => new AIMessage({ id: knownId(request), content: "hello" })] } },
     step: answeredBy("hello"),
     turn: answeredBy("hello"),
-    doors: { HistoryManager: takenForStored, "withTurn, own append": takenForStored },
+    doors: { "withTurn, own append": takenForStored },
     says: { stored: "question and answer, under a new id", caller: "the answer", next: "both" },
   },
   {

@@ -3,16 +3,13 @@ import { refuseSealedFields } from "../../sealed/keys/field.js";
 import { ConflictError } from "../../base/errors.js";
 import type { ConversationSession } from "../../session/conversation-session.js";
 import type { SideChanges } from "../../store/side-fields.js";
-import { openTurn, type OpenTurn } from "../../turns/open-turn.js";
 import type { SourceReference } from "./reference-manager.js";
 import { readUpload, writeUpload, type Upload } from "./uploads.js";
 import { valueIn } from "../../messages/values.js";
 import type { SessionStore } from "../../store/session-store.js";
 
-/** The session as it was when the turn began. */
-export interface Snapshot {
-  /** The stored part of the turn, and the view before it. */
-  readonly turn: OpenTurn;
+/** The side data of a session. */
+export interface StoredData {
   /** In the order in which they were added. */
   readonly uploads: readonly Upload[];
   readonly references: readonly SourceReference[];
@@ -43,15 +40,9 @@ export class SessionData {
     this.#maxSources = maxSources;
   }
 
-  /**
-   * Reads the turn, the view and the side data. Two commands sent at the same time, so it takes as long as one round
-   * trip; one more for a stored turn that has left the view.
-   */
-  async read(turnId: string | undefined): Promise<Snapshot> {
-    const [turn, side] = await Promise.all([
-      openTurn({ session: this.#session, turnId, input: [] }),
-      this.#readSide(prefix),
-    ]);
+  /** Reads the side data. One round trip. */
+  async read(): Promise<StoredData> {
+    const side = await this.#readSide(prefix);
     this.#nextStored = side[nextField];
     const entries = Object.entries(side);
     const uploads = entries.flatMap(([name, value]) =>
@@ -60,7 +51,7 @@ export class SessionData {
     const references = entries.flatMap(([name, value]) =>
       name.startsWith(sourcePrefix) ? (readReference(value) ?? []) : [],
     );
-    return { turn, uploads: uploads.sort((a, b) => a.sequence - b.sequence), references };
+    return { uploads: uploads.sort((a, b) => a.sequence - b.sequence), references };
   }
 
   /**

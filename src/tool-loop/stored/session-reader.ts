@@ -1,17 +1,20 @@
 import { HumanMessage } from "@langchain/core/messages";
 import { report } from "../../base/events.js";
+import type { AppendHistory } from "../../session/append-options.js";
 import type { ConversationSession } from "../../session/conversation-session.js";
 import { comparableForms } from "../../session/stored-forms.js";
 import { textOf } from "../../messages/content.js";
-import type { Adapter } from "../../structure/adapters/adapter.js";
-import { sealedIn } from "../../messages/calls.js";
-import type { StructureProfile } from "../../structure/profiles/profile.js";
 import type { StructureRepair } from "../../structure/repair/session.js";
-import { reportForeign } from "../../structure/seam/model-input.js";
 import type { OpenTurn } from "../../turns/open-turn.js";
+import { Turn } from "../../turns/turn.js";
 import type { ReferenceManager } from "./reference-manager.js";
-import type { SessionData, Snapshot } from "./session-data.js";
+import type { SessionData, StoredData } from "./session-data.js";
 import { readStoredHistory, type StoredHistory } from "./history.js";
+
+/** The session as it was when the turn began. */
+export interface Snapshot extends StoredData {
+  readonly turn: Turn;
+}
 
 interface SortedTurn {
   readonly turn: OpenTurn;
@@ -19,62 +22,67 @@ interface SortedTurn {
   readonly history: StoredHistory;
 }
 
-/** Reads the session once a turn, and sorts what is stored once. */
+/** Nothing is stored by itself: the application says when a turn is finished, or has failed. */
+const policy = { persist: "step", onAbort: "keep" } as const;
+
+/** Opens the turn and reads the side data once a turn, and sorts what is stored once. */
 export class SessionReader {
+  readonly #history: AppendHistory;
   readonly #session: ConversationSession;
   readonly #data: SessionData;
   readonly #references: ReferenceManager;
-  #reading: { readonly turnId: string | undefined; readonly snapshot: Promise<Snapshot> } | undefined;
+  #reading: { readonly turnId: string; readonly snapshot: Promise<Snapshot> } | undefined;
+  #turn: Turn | undefined;
   #sorted: SortedTurn | undefined;
-  #readable: { readonly turn: OpenTurn; readonly adapter: Adapter | undefined; readonly opened: OpenTurn } | undefined;
   #hasReported = false;
   #asked: HumanMessage | undefined;
 
-  constructor(session: ConversationSession, data: SessionData, references: ReferenceManager) {
+  constructor(
+    { history, session }: { readonly history: AppendHistory; readonly session: ConversationSession },
+    data: SessionData,
+    references: ReferenceManager,
+  ) {
+    this.#history = history;
     this.#session = session;
     this.#data = data;
     this.#references = references;
   }
 
+  /** The turn, once it was opened. */
+  get turn(): Turn | undefined {
+    return this.#turn;
+  }
+
   /**
    * Returns what the session held when the turn began, and restores its references. A failed read is repeated, and so
-   * is one that did not know the turn's name yet.
+   * is one that did not know the turn's name yet. Two commands sent at the same time, so it takes as long as one round
+   * trip; one more for a stored turn that has left the view.
    */
-  read(turnId: string | undefined): Promise<Snapshot> {
-    if (this.#reading === undefined || (turnId !== undefined && turnId !== this.#reading.turnId)) {
+  read(turnId: string): Promise<Snapshot> {
+    if (turnId !== this.#reading?.turnId) {
       const reading = { turnId, snapshot: this.#read(turnId) };
       this.#reading = reading;
       reading.snapshot.catch(() => {
         this.#reading = this.#reading === reading ? undefined : this.#reading;
       });
     }
-    return this.#reading.snapshot;
+    return this.#reading!.snapshot;
   }
 
-  async #read(turnId: string | undefined): Promise<Snapshot> {
-    const snapshot = await this.#data.read(turnId);
-    this.#references.restore(snapshot.references);
-    return snapshot;
+  async #read(turnId: string): Promise<Snapshot> {
+    const setting = { history: this.#history, session: this.#session, turnId, policy };
+    const [turn, data] = await Promise.all([Turn.open(setting, { messages: [] }), this.#data.read()]);
+    this.#turn = turn;
+    this.#references.restore(data.references);
+    if (turn.replay !== undefined) {
+      turn.reportReplay();
+    }
+    return { turn, ...data };
   }
 
   /** The stored part of the turn; undefined before the first read. */
   async known(): Promise<OpenTurn | undefined> {
-    return (await this.#reading?.snapshot)?.turn;
-  }
-
-  /** A turn as the profile's adapter can read it; the same object for the same arguments. Reports what is left out. */
-  async readable(turn: OpenTurn, profile: StructureProfile): Promise<OpenTurn> {
-    const { adapter } = profile;
-    const { sessionId, context } = this.#session;
-    if (sealedIn(turn.history, adapter) === undefined) {
-      reportForeign(turn.history, profile, { sessionId, onEvent: context.onEvent });
-      return turn;
-    }
-    if (this.#readable?.turn !== turn || this.#readable.adapter !== adapter) {
-      const { readableTurn } = await import("../../turns/readable-turn.js");
-      this.#readable = { turn, adapter, opened: await readableTurn(this.#session, turn, adapter) };
-    }
-    return this.#readable.opened;
+    return (await this.#reading?.snapshot)?.turn.opened;
   }
 
   /**
@@ -115,6 +123,7 @@ export class SessionReader {
   /** Makes the next turn read the session again. */
   forget(): void {
     this.#reading = undefined;
+    this.#turn = undefined;
     this.#hasReported = false;
   }
 }

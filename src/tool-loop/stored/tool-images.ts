@@ -45,8 +45,8 @@ export function withToolImages(
 }
 
 /** Without images of tools whose question is not in the view any more; the user's uploads stay in sight. */
-export function shownUploads(uploads: readonly Upload[], { rounds, current }: StoredHistory): Upload[] {
-  const inView = new Set([...rounds.flat(), ...(current === undefined ? [] : [current])].map(({ id }) => id));
+export function shownUploads(uploads: readonly Upload[], { earlier, current }: StoredHistory): Upload[] {
+  const inView = new Set([...earlier, ...(current === undefined ? [] : [current])].map(({ id }) => id));
   return uploads.filter(({ isOfTool, messageId }) => isOfTool !== true || inView.has(messageId));
 }
 

@@ -3,6 +3,7 @@ import { ConfigurationError } from "../../base/errors.js";
 import { answeredId } from "../../messages/calls.js";
 import { textBlock } from "../../messages/content.js";
 import { changeContent } from "../../messages/copies/change-content.js";
+import { roleOf } from "../../messages/roles.js";
 import { sameElements } from "../../messages/copies/edits.js";
 import type { ReducerRequest } from "../../reducers/chat-history-reducer.js";
 import type { ReductionOutcome } from "../../reducers/reduction-outcome.js";
@@ -26,6 +27,11 @@ export interface FittedWindow {
   readonly messages: BaseMessage[];
   /** The size of the request, and what is not sent whole. */
   readonly outcome: WindowOutcome;
+  /**
+   * The stored messages behind the question, if the turn is stored with its answer already: no model is to be called,
+   * and nothing more is stored. Undefined for any other turn.
+   */
+  readonly replay?: readonly BaseMessage[];
 }
 
 /** The size of a request, and what is not sent whole. The stored messages stay whole. */
@@ -40,11 +46,7 @@ export interface WindowOutcome {
   readonly removed: readonly BaseMessage[];
   /** Ids of uploads, and of calls whose results, that are sent in part, or as a note. */
   readonly shortened: readonly string[];
-  /**
-   * Repairs of what the model would have refused. First those of stored messages; their indexes count the human, AI and
-   * tool messages before the turn, without system messages and summaries. Then those that the model's profile asks for;
-   * their indexes count the messages as they would have been sent.
-   */
+  /** Repairs of what the model would have refused; their indexes count the messages as they would have been sent. */
   readonly repairs: readonly StructureRepair[];
 }
 
@@ -105,13 +107,14 @@ export class RequestWindow {
    */
   async fit(content: RequestContent): Promise<FittedWindow & { readonly measured: MeasuredRequest }> {
     const { system, user, history, steps, plan, model, tools } = content;
-    const loop = steps.flatMap(({ message, results }) => [
+    const added = steps.flatMap(({ message, results }) => [
       message,
       ...results.flatMap((result) => this.#shown(result)),
     ]);
-    const closing = steps.at(-1)?.results.length === 0 ? [continuation] : [];
-    const whole = [...history.pinned, ...history.rounds.flat(), user, ...loop];
-    refuseOpenCalls([...whole, ...closing]);
+    refuseOpenCalls(added);
+    const loop = [...history.steps, ...added];
+    const closing = loop.length > 0 && roleOf(loop.at(-1)!) === "ai" ? [continuation] : [];
+    const whole = [...history.pinned, ...history.earlier, user, ...loop];
     this.#kept = { cited: content.cited, reminders: remindersOf(steps) };
     const request = { model, ...(tools && { tools }), ...(system && { system }), besides: closing, isWhole: true };
     const { size, room } = await this.#measure(whole, request);
@@ -128,7 +131,7 @@ export class RequestWindow {
     const outcome = {
       ...{ limit: room, tokens, overBudgetBy: Math.max(0, tokens - room), removed },
       shortened: [...new Set([...uploads.flatMap(partlyShown), ...shortenedIn(kept, whole)])],
-      repairs: [...history.repairs, ...repairs],
+      repairs,
     };
     return { messages, outcome, measured };
   }

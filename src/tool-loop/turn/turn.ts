@@ -38,11 +38,6 @@ export interface LoopStep {
   readonly results: (ToolResult | undefined)[];
 }
 
-/** A step of the turn; `asAdded` is its message as it was then: the application may change its own object. */
-export interface AddedStep extends LoopStep {
-  readonly asAdded: BaseMessage;
-}
-
 /** Schema of a list of {@link ToolCallRequest}. Not strict, because LangChain adds fields to a call. */
 export const toolCallRequestsSchema = lazy(() =>
   z
@@ -58,13 +53,12 @@ export const toolCallRequestsSchema = lazy(() =>
 );
 
 /** Everything that one run has added so far. Nothing of it is stored before the commit. */
-export class Turn {
+export class LoopTurn {
   /** Stays the same until the commit has succeeded, so that a repeated commit stores nothing twice. */
-  readonly id = randomUUID();
-  /** The name that the application gave the turn. */
-  name: string | undefined;
+  readonly #ownName = randomUUID();
+  #givenName: string | undefined;
   originalUserMessage: string | undefined;
-  readonly steps: AddedStep[] = [];
+  readonly steps: LoopStep[] = [];
   readonly uploads = new Map<string, Upload>();
   readonly removedUploads = new Set<string>();
   readonly #openCalls = new Map<string, { readonly step: LoopStep; readonly place: number }>();
@@ -75,15 +69,20 @@ export class Turn {
     return changes === 0 && this.originalUserMessage === undefined;
   }
 
+  /** The name under which it is stored: the application's, else one of its own. */
+  get name(): string {
+    return this.#givenName ?? this.#ownName;
+  }
+
   /** Gives the turn a name; undefined leaves the one that it has. */
   nameAs(method: string, name: string | undefined): void {
-    if (name !== undefined && this.name !== undefined && this.name !== name) {
+    if (name !== undefined && this.#givenName !== undefined && this.#givenName !== name) {
       throw new ConfigurationError(
         "turnId",
         `${method}: "turnId" is not the one that this turn was begun with; commit() or discardTurn() ends a turn.`,
       );
     }
-    this.name ??= name;
+    this.#givenName ??= name;
   }
 
   /** Adds an AI message without text that makes the calls. */
@@ -97,23 +96,24 @@ export class Turn {
     this.addMessage(new AIMessage({ content: "", tool_calls }));
   }
 
-  /** Adds a message from the model, including its calls, as `stamp` makes it. */
-  addMessage(given: BaseMessage, stamp: (message: BaseMessage) => BaseMessage = (message) => message): AddedStep {
+  /**
+   * Adds a message from the model, including its calls, as `answered` makes it of a copy: the application may change
+   * its own object.
+   */
+  addMessage(given: BaseMessage, answered: (copy: BaseMessage) => BaseMessage = (copy) => copy): void {
     if (typeof (given as BaseMessage | undefined)?.getType !== "function" || roleOf(given) !== "ai") {
       throw new ConfigurationError("message", "addAssistantMessage: the message must be an AIMessage.");
     }
-    const message = stamp(given);
-    const ids = requiredCallIds(message);
+    const ids = requiredCallIds(given);
     if (new Set(ids).size < ids.length || ids.some((id) => this.#openCalls.has(id))) {
       throw new ConfigurationError(
         "id",
         "HistoryManager: two tool calls that wait for results have the same id; give each call its own id.",
       );
     }
-    const step = { message, asAdded: copyMessage(message), results: ids.map(() => undefined) };
+    const step = { message: answered(copyMessage(given)), results: ids.map(() => undefined) };
     this.steps.push(step);
     ids.forEach((id, place) => this.#openCalls.set(id, { step, place }));
-    return step;
   }
 
   /** Adds each result to its call: all of them, or none if one does not fit. */
@@ -213,7 +213,7 @@ export class SourceNumbering {
    * Numbers the results added since the last run, after calling `read` to read the session. If it fails, the next run
    * numbers them.
    */
-  number(turn: Turn, read: () => Promise<unknown>): Promise<void> {
+  number(turn: LoopTurn, read: () => Promise<unknown>): Promise<void> {
     const run = this.#last.then(async () => {
       const results = turn.unnumbered();
       const count = results.reduce((sum, { chunks }) => sum + chunks.length, 0);
