@@ -17,7 +17,7 @@ const text = fc.tuple(fc.string({ unit: "grapheme", maxLength: 10 }), fc.boolean
 const bytes = fc.oneof(
   fc.uint8Array({ maxLength: 40 }),
   fc.uint8Array({ minLength: 60, maxLength: 400 }),
-  fc.nat({ max: 255 }).map((byte) => new Uint8Array(9_000).fill(byte)),
+  fc.nat({ max: 255 }).map((byte) => new Uint8Array(3_000).fill(byte)),
 );
 const leaf: fc.Arbitrary<unknown> = fc.oneof(
   text,
@@ -72,7 +72,10 @@ describe.each([
       let config = { configurable: { thread_id: thread } };
       const memory = new MemorySaver();
       for (const step of [1, 2]) {
-        const saver = new ComparedSaver(new RedisSaver({ client, keyPrefix, ...settings }), memory);
+        const saver = new ComparedSaver(
+          new RedisSaver({ client, keyPrefix, commandTimeout: 40_000, ...settings }),
+          memory,
+        );
         const versions = { one: step, list: step, deep: step };
         const checkpoint = { ...emptyCheckpoint(), id: uuid6(step), channel_values, channel_versions: versions };
         config = (await saver.put(config, checkpoint, metadata, versions)) as typeof config;

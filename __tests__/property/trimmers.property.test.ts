@@ -113,7 +113,7 @@ describe.each(Object.entries(trimmers))("what a trimmer by %s makes for a model"
         const sent = await small.invoke(new ChatPromptValue([...messages]));
         expect([brokenSentences(sent), problems(sent)]).toEqual([[], []]);
       }),
-      { numRuns: propertyRuns(200) },
+      { numRuns: propertyRuns(60) },
     );
   });
 
@@ -126,7 +126,7 @@ describe.each(Object.entries(trimmers))("what a trimmer by %s makes for a model"
         const asked = isOpen ? [...sent, human("question")] : sent;
         expect([brokenSentences(asked), problems(asked)]).toEqual([[], []]);
       }),
-      { numRuns: propertyRuns(100) },
+      { numRuns: propertyRuns(40) },
     );
   });
 
@@ -138,7 +138,7 @@ describe.each(Object.entries(trimmers))("what a trimmer by %s makes for a model"
         const sent = await chain.invoke(new ChatPromptValue([...messages]));
         expect([brokenSentences(sent), problems(sent, profile)]).toEqual([[], []]);
       }),
-      { numRuns: propertyRuns(200) },
+      { numRuns: propertyRuns(60) },
     );
   });
 
@@ -155,7 +155,7 @@ describe.each(Object.entries(trimmers))("what a trimmer by %s makes for a model"
           unchanged += 1;
         }
       }),
-      { numRuns: propertyRuns(100) },
+      { numRuns: propertyRuns(40) },
     );
     expect(unchanged).toBeGreaterThan(0);
   });
