@@ -80,7 +80,7 @@ export function answerOf(output: unknown, form: ChainForm, given?: ChainInput): 
   }
   const value = output[key];
   const isOnly = Object.keys(output).length === 1;
-  const messages = isNoMessages(key, value) ? [] : answerMessages(value);
+  const messages = answerMessages(value);
   return {
     messages: key === "raw" && hasRaw(output) ? messages.map(structuredAnswer) : messages,
     as: isOnly ? kindOf(value) : undefined,
@@ -161,7 +161,8 @@ function answerMessages(value: unknown): BaseMessage[] {
   if (isBaseMessage(value)) {
     return [value];
   }
-  if (Array.isArray(value) && value.length > 0 && value.every(isBaseMessage)) {
+  // An empty list is of an agent that adds nothing.
+  if (Array.isArray(value) && value.every(isBaseMessage)) {
     return value;
   }
   return [new AIMessage(typeof value === "string" ? value : jsonOf(value))];
