@@ -36,20 +36,24 @@ const kinds: { readonly [K in DataKind]: KindEntry } = {
         // One call for each key: most are missing, and a cluster refuses a script that names missing keys of a
         // migrating slot.
         const steers = { script: eraseSteersScript, parts: ["run:steers"], args: [String(guardMs ?? "")] } as const;
-        await Promise.all([eraseBy(scan, id, steers), unlink(scan, id, "run:queue")]);
+        await Promise.all([eraseBy(scan, id, steers), command(scan, id, "unlink", "run:queue")]);
       }
       return isGone === "1";
     },
   },
   thread: {
     erase: async (scan, id, request) => {
+      const call = { script: eraseThreadScript, args: [textOf(request)] };
+      const others = await Promise.all((["items", "order"] as const).map((part) => command(scan, id, "exists", part)));
+      const isAlone = others.every((count) => Number(count) === 0);
+      const gone = isAlone && (await eraseBy(scan, id, { ...call, parts: ["checkpoints"] }));
       const parts = ["items", "checkpoints", "order"] as const;
-      return (await eraseBy(scan, id, { script: eraseThreadScript, parts, args: [textOf(request)] })) === "1";
+      return (!gone || gone === "WHOLE" ? await eraseBy(scan, id, { ...call, parts }) : gone) === "1";
     },
   },
   lease: {
     erase: async (scan, id, { isNamelessOwn }) => {
-      await (isNamelessOwn ? unlink(scan, id, "lease") : undefined);
+      await (isNamelessOwn ? command(scan, id, "unlink", "lease") : undefined);
       return false;
     },
   },
@@ -87,12 +91,17 @@ async function eraseBy(
 ): Promise<string> {
   const keys = parts.map((part) => keyOf(keyPrefix, part, id));
   const [word, existed = "0"] = (await runner.run(nameOf(id), { script, keys, args, writes: true })) as string[];
-  return word === "KEPT" ? word : existed;
+  return word === "GONE" ? existed : word!;
 }
 
-function unlink({ runner, keyPrefix }: KeyScan, id: string, part: DataPart): Promise<unknown> {
+function command(
+  { runner, keyPrefix }: KeyScan,
+  id: string,
+  verb: "exists" | "unlink",
+  part: DataPart,
+): Promise<unknown> {
   const key = keyOf(keyPrefix, part, id);
-  return runner.command(nameOf(id), { verb: "unlink", args: [key] }, [key]);
+  return runner.command(nameOf(id), { verb, args: [key] }, [key]);
 }
 
 function textOf({ owner, isNamelessOwn, guardMs }: OthersErasure): string {

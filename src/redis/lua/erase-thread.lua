@@ -1,26 +1,29 @@
 -- Removes a thread of LangGraph, whole or damaged, and leaves a tombstone: the field `erased` of `checkpoints`.
 --
--- KEYS: items, checkpoints, order.
+-- KEYS: items, checkpoints, order; or checkpoints alone, where the others are missing: a Cluster refuses a script that
+--   names missing keys of a slot that is being moved.
 -- ARGV: the request as JSON { owner?, isNamelessOwn, guardMs? }: whose thread goes, true to remove also one that names
 --   nobody, how long the tombstone stays; without `guardMs` none is left, and one that is there stays.
--- Replies: GONE and "1" if there was a thread | KEPT (it is another owner's, or nobody's).
+-- Replies: GONE and "1" if there was a thread | KEPT (it is another owner's, or nobody's) | WHOLE (a thread has begun,
+--   and its other keys are not named).
 --
 -- twin: none, threads are kept in Redis only
 --
 --- @include expire-all
 --- @include now
 
-local request = cjson.decode(ARGV[1])
-local found = redis.pcall('HMGET', KEYS[2], 'owner', 'erased')
+local request, key = cjson.decode(ARGV[1]), KEYS[2] or KEYS[1]
+local found = redis.pcall('HMGET', key, 'owner', 'erased')
 local owner, erased = found[1] or nil, found[2] or nil
-local isThread = not erased and redis.call('EXISTS', KEYS[1], KEYS[2], KEYS[3]) > 0
+local isThread = not erased and redis.call('EXISTS', unpack(KEYS)) > 0
 local isOwn = not request.owner or owner == request.owner or not owner and request.isNamelessOwn
 if isThread and not isOwn then return { 'KEPT' } end
+if isThread and #KEYS == 1 then return { 'WHOLE' } end
 if erased and not request.guardMs then return { 'GONE', '0' } end
-local left = erased and redis.call('PTTL', KEYS[2]) or 0
-redis.call('UNLINK', KEYS[1], KEYS[2], KEYS[3])
+local left = erased and redis.call('PTTL', key) or 0
+redis.call('UNLINK', unpack(KEYS))
 if request.guardMs then
-  redis.call('HSET', KEYS[2], 'erased', string.format('%.0f', now()))
+  redis.call('HSET', key, 'erased', string.format('%.0f', now()))
   expireAll(now() + math.max(left, request.guardMs))
 end
 return { 'GONE', isThread and '1' or '0' }

@@ -359,21 +359,22 @@ end
 return { 'GONE' }`,
 };
 
-export const eraseThreadAt13: ScriptPart = {
+export const eraseThreadAt15: ScriptPart = {
   file: "erase-thread.lua",
-  line: 13,
+  line: 15,
   text: `\
-local request = cjson.decode(ARGV[1])
-local found = redis.pcall('HMGET', KEYS[2], 'owner', 'erased')
+local request, key = cjson.decode(ARGV[1]), KEYS[2] or KEYS[1]
+local found = redis.pcall('HMGET', key, 'owner', 'erased')
 local owner, erased = found[1] or nil, found[2] or nil
-local isThread = not erased and redis.call('EXISTS', KEYS[1], KEYS[2], KEYS[3]) > 0
+local isThread = not erased and redis.call('EXISTS', unpack(KEYS)) > 0
 local isOwn = not request.owner or owner == request.owner or not owner and request.isNamelessOwn
 if isThread and not isOwn then return { 'KEPT' } end
+if isThread and #KEYS == 1 then return { 'WHOLE' } end
 if erased and not request.guardMs then return { 'GONE', '0' } end
-local left = erased and redis.call('PTTL', KEYS[2]) or 0
-redis.call('UNLINK', KEYS[1], KEYS[2], KEYS[3])
+local left = erased and redis.call('PTTL', key) or 0
+redis.call('UNLINK', unpack(KEYS))
 if request.guardMs then
-redis.call('HSET', KEYS[2], 'erased', string.format('%.0f', now()))
+redis.call('HSET', key, 'erased', string.format('%.0f', now()))
 expireAll(now() + math.max(left, request.guardMs))
 end
 return { 'GONE', isThread and '1' or '0' }`,
@@ -1229,7 +1230,7 @@ export const eraseSteersScript = script([
 export const eraseThreadScript = script([
   expireAllAt4,
   nowAt3,
-  eraseThreadAt13,
+  eraseThreadAt15,
 ]);
 
 export const extendExpiryScript = script([
