@@ -5,6 +5,7 @@ import { createAgent } from "langchain";
 import { redisMemoryMiddleware } from "../../../src/agent/middleware.js";
 import { withRedisMemory } from "../../../src/chain/with-redis-memory.js";
 import type { RedisChatMemory } from "../../../src/memory/redis-chat-memory.js";
+import type { MemoryTurn } from "../../../src/turns/manual-turn.js";
 import { HistoryManager } from "../../../src/tool-loop/history-manager.js";
 import { lookup } from "../../support/agents.js";
 import type { SceneModel } from "./scene-model.js";
@@ -40,8 +41,8 @@ export interface Door {
   readonly ways: readonly string[];
   /** Those by which the caller gets an answer word by word. */
   readonly wordWays: readonly string[];
-  /** True if it stores a turn with its answer only, whatever `persist` says. */
-  readonly storesAtEnd: boolean;
+  /** When it stores a turn, whatever `persist` says. @default as `persist` says */
+  readonly persists?: "step" | "turn";
   /** True if it stores a question that was refused for good all the same, with its mark. */
   readonly marksRefused?: boolean;
   /** What a repeated turn sends; undefined where its stored answer is given without a model call. */
@@ -142,11 +143,11 @@ function agentOf(setting: DoorSetting, checkpointer?: MemorySaver): Ask {
 
 /** Calls the model until it asks for no more tools. */
 async function loop(
-  request: () => Promise<readonly BaseMessage[]>,
-  { model, signal, add }: { model: SceneModel; signal?: AbortSignal | undefined; add: (m: BaseMessage) => unknown },
+  ask: () => Promise<AIMessage>,
+  { add }: { readonly add: (message: BaseMessage) => unknown },
 ): Promise<AIMessage> {
   for (;;) {
-    const answer = await model.invoke([...(await request())], signal && { signal });
+    const answer = await ask();
     await add(answer);
     const [call] = answer.tool_calls ?? [];
     if (call === undefined) {
@@ -171,7 +172,7 @@ const managerAsk =
     if (first.replay !== undefined) {
       return new Set(first.replay.map((message) => message.text));
     }
-    const request = async () => (await manager.getHistoryForModelCall(asked)).messages;
+    const ask = async () => model.invoke((await manager.getHistoryForModelCall(asked)).messages, signal && { signal });
     const add = async (message: BaseMessage) => {
       if (message instanceof ToolMessage) {
         await manager.addToolCallResults([{ id: message.tool_call_id, name: message.name!, content: message.text }]);
@@ -179,7 +180,7 @@ const managerAsk =
         manager.addAssistantMessage(message);
       }
     };
-    const answer = await loop(request, { model, signal, add }).catch(failing(manager));
+    const answer = await loop(ask, { add }).catch(failing(manager));
     await manager.commit();
     return new Set([answer.text]);
   };
@@ -193,20 +194,39 @@ const ownLoopAsk =
         const view = await history.getMessages();
         const turn: BaseMessage[] = [new HumanMessage(text)];
         const add = (message: BaseMessage) => turn.push(message);
-        const answer = await loop(async () => [...view, ...turn], { model, signal, add });
+        const ask = () => model.invoke([...view, ...turn], signal && { signal });
+        const answer = await loop(ask, { add });
         await history.append(turn, { turnId });
         return new Set([answer.text]);
       },
       holdMs === undefined ? {} : { holdMs },
     );
 
+const inputAsk =
+  ({ memory, model, sessionId, holdMs }: DoorSetting): Ask =>
+  ({ text, turnId, signal }) => {
+    const answerOf = async (turn: MemoryTurn) => {
+      const steps: BaseMessage[] = [];
+      const ask = () => turn.ask({ model }, (messages) => model.invoke(messages, signal && { signal }));
+      const add = async (message: BaseMessage) => {
+        steps.push(message);
+        await (message instanceof ToolMessage ? turn.step(steps.splice(0)) : undefined);
+      };
+      return turn.replay ?? [await turn.finish(await loop(ask, { add }))];
+    };
+    const options = { turnId, input: text, ...(holdMs !== undefined && { holdMs }) };
+    const texts = async (_: unknown, turn: MemoryTurn) =>
+      new Set((await answerOf(turn)).map((message) => message.text));
+    return memory.withTurn(sessionId, texts, options);
+  };
+
 const waysOf = (calls: Readonly<Record<string, Call>>, showsWords: (way: string) => boolean) => {
   const ways = Object.keys(calls);
-  return { ways, wordWays: ways.filter(showsWords), storesAtEnd: false };
+  return { ways, wordWays: ways.filter(showsWords) };
 };
 const ofChains = waysOf(chainCalls, (way) => way !== "invoke");
 const ofAgents = waysOf(agentCalls, (way) => way === "streamEvents" || way.includes("messages"));
-const ofLoops = { ways: ["model.invoke"], wordWays: [], storesAtEnd: true };
+const ofLoops = { ways: ["model.invoke"], wordWays: [] };
 
 /** Reads an answer that looks like an object as one. */
 const parsed = new RunnableLambda({
@@ -233,9 +253,11 @@ export const doors = {
   },
   agent: { ...ofAgents, open: (setting) => agentOf(setting) },
   "agent with checkpointer": { ...ofAgents, open: (setting) => agentOf(setting, setting.threads) },
-  HistoryManager: { ...ofLoops, marksRefused: true, open: managerAsk },
+  HistoryManager: { ...ofLoops, persists: "turn", marksRefused: true, open: managerAsk },
+  "withTurn with an input": { ...ofLoops, persists: "step", open: inputAsk },
   "withTurn, own append": {
     ...ofLoops,
+    persists: "turn",
     open: ownLoopAsk,
     repeats: (_, question, stored) => `${stored} ${question}`,
   },

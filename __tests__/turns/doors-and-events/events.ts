@@ -265,7 +265,7 @@ export const turnEvents: readonly TurnEvent[] = [
     by: "words",
     step: interrupted,
     turn: interrupted,
-    doors: { HistoryManager: ownCall, "withTurn, own append": ownCall },
+    doors: { HistoryManager: ownCall, "withTurn with an input": ownCall, "withTurn, own append": ownCall },
     says: {
       stored: "question and partial answer, marked `interrupted`",
       caller: "its own abort",

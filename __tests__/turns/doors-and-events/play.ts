@@ -52,9 +52,9 @@ export async function playCell(cell: Cell, open: OpenStore): Promise<Found> {
 
 /** What the table promises of a cell, with the door's own exceptions. */
 export function promisedOf({ event, door, persist }: Cell): Promised {
-  const { storesAtEnd, marksRefused = false, repeats } = doorOf(door);
+  const { persists = persist, marksRefused = false, repeats } = doorOf(door);
   const isMarked = marksRefused && event.step.stored.includes("refused");
-  const when = isMarked ? "step" : storesAtEnd ? "turn" : persist;
+  const when = isMarked ? "step" : persists;
   const promised = { ...event[when], ...event.doors?.[door]?.[when] };
   if (repeats === undefined || promised.retry.sent.length > 0) {
     return promised;
