@@ -1,7 +1,7 @@
 import { MemoryError } from "../src/base/errors.js";
-import { SealedTexts } from "../src/checkpoint/sealed-texts.js";
+import { SealedTexts } from "../src/sealed/sealed-texts.js";
 import { opaqueSerializer, ThreadReader } from "../src/checkpoint/thread-reader.js";
-import { placeOf } from "../src/checkpoint/thread-records.js";
+import { placeOf } from "../src/redis/thread-records.js";
 import type { CheckpointPage, Items, StoredCheckpoint } from "../src/checkpoint/thread-store.js";
 import { sealedParts } from "../src/sealed/loaded-store.js";
 import { reasonOf } from "./failure.js";

@@ -1,4 +1,8 @@
+import { MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
+import { RedisSaver } from "../../src/checkpoint/redis-saver.js";
+import { RedisStore } from "../../src/long-term/redis-store.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { redisRuns } from "../../src/runs/redis-runs.js";
 import type { EncryptionKeys } from "../../src/sealed/keys/encryption-options.js";
 import { jsonLines } from "../support/built-command.js";
 import { hostedCommands } from "../support/hosted-commands.js";
@@ -90,10 +94,8 @@ describe("the command reencrypt", () => {
   it("seals everything with the current key, after which the older one can go", async () => {
     const { command } = await place(testKeys("old"));
     const { exitCode, output } = await command(["reencrypt", "--json"], testKeys("new", "old"));
-    expect([exitCode, jsonLines(output)]).toEqual([
-      0,
-      [{ sessions: 3, sealed: expect.any(Number), incomplete: 0, failed: 0, interrupted: false }],
-    ]);
+    const counts = { sessions: 3, threads: 0, items: 0, runs: 0, sealed: expect.any(Number) };
+    expect([exitCode, jsonLines(output)]).toEqual([0, [{ ...counts, incomplete: 0, failed: 0, interrupted: false }]]);
     expect((await command(["check", "--all"], testKeys("new"))).exitCode).toBe(0);
   });
 
@@ -107,8 +109,30 @@ describe("the command reencrypt", () => {
     expect(output).toMatch(/^s1: failed: encrypted with the key "stranger", which is not in \w+\n/m);
     expect(output).toMatch(/^a1: failed: its state is gone/m);
     expect(output).toMatch(/^b1: failed: the index of its messages is gone; run rebuild/m);
-    expect(output).toMatch(/ of 4 sessions encrypted with the current key; 3 sessions left as named above\.\n$/);
+    expect(output).toMatch(/ of 4 sessions, .* encrypted with the current key; 3 left as named above\.\n$/);
     expect((await command(["check", "a2"], testKeys("new"))).exitCode).toBe(0);
+  });
+
+  it("seals threads and items, and ends with 1 while a run holds text of the older key", async () => {
+    const { prefix, key, command } = await place(testKeys("old"));
+    const memory = new RedisChatMemory({ client, redis: { keyPrefix: prefix }, encryption: testKeys("old") });
+    await new RedisStore({ memory }).put(["u"], "k", { a: "Oslo" });
+    const graph = new StateGraph(MessagesAnnotation)
+      .addNode("a", () => ({ messages: [] }))
+      .addEdge(START, "a")
+      .compile({ checkpointer: new RedisSaver({ memory }) });
+    await graph.invoke({ messages: [human("Oslo?")] }, { configurable: { thread_id: "t" } });
+    const run = await redisRuns(memory).start("r", { turnId: "t" }, async function* () {
+      yield "Oslo";
+    });
+    for await (const _ of run);
+    const { exitCode, output } = await command(["reencrypt"], testKeys("new", "old"));
+    expect(exitCode).toBe(1);
+    expect(output).toMatch(/^run r: incomplete: a run holds text of another key until it expires/m);
+    expect(output).toMatch(/ 1 thread and 1 item encrypted with the current key; 1 left as named above\.\n$/);
+    await client.unlink(key("r", "run"));
+    expect((await command(["reencrypt"], testKeys("new"))).exitCode).toBe(0);
+    await memory.close();
   });
 
   it("says of bytes that are not valid UTF-8 that they stay as they are, and seals the rest", async () => {

@@ -148,7 +148,7 @@ describe.each(["Redis", "memory"])("re-encryption in a store in %s", (kind) => {
     const seen: number[] = [];
     const memory = memoryWith(testKeys("k2", "k1"));
     const done = await memory.sessions.reencrypt({ onProgress: ({ sessions }) => seen.push(sessions) });
-    expect(done).toEqual({ sessions: 3, sealed: 6, incomplete: 0, failed: 0 });
+    expect(done).toEqual({ sessions: 3, threads: 0, items: 0, runs: 0, sealed: 6, incomplete: 0, failed: 0 });
     expect(seen).toEqual([1, 2, 3]);
     for (const id of names) {
       expect(await memoryWith(testKeys("k2")).history(id).getMessages()).toHaveLength(2);
@@ -171,7 +171,7 @@ describe.each(["Redis", "memory"])("re-encryption in a store in %s", (kind) => {
       onProgress: ({ failed }) => seen.push(failed),
       onProblem: ({ sessionId }) => problems.push(sessionId),
     });
-    expect(done).toEqual({ sessions: 5, sealed: 6, incomplete: 0, failed: 2 });
+    expect(done).toEqual({ sessions: 5, threads: 0, items: 0, runs: 0, sealed: 6, incomplete: 0, failed: 2 });
     expect([seen.length, seen.at(-1), problems.sort()]).toEqual([5, 2, ["s2", "s4"]]);
     const skipped = events.filter(({ type }) => type === "session_skipped");
     expect(skipped).toHaveLength(2);

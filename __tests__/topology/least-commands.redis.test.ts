@@ -17,6 +17,7 @@ import { allLeastCommands, leastCommands, partCommands } from "../support/least-
 import { refusals } from "../../testkit/servers/least-user.js";
 import { uniquePrefix } from "../support/shared-redis.js";
 import { ownServer } from "../support/own-server.js";
+import { testKeys } from "../support/test-keys.js";
 
 /** Those that one server without replicas never gets, and those that the contract does not meet. */
 const elsewhere: readonly string[] = [...leastCommands.cluster, "exists", ...leastCommands.encryption];
@@ -80,7 +81,8 @@ describe("A Redis user with the least commands", () => {
     await own.client.call("ACL", "LOG", "RESET");
     const client = closed(await open("threads", [...allLeastCommands, ...partCommands.RedisSaver]));
     const ttl = { seconds: 60, refreshOnRead: true };
-    const saver = new RedisSaver({ client, keyPrefix: uniquePrefix(), keep: 1, threadTTL: ttl });
+    const keyPrefix = uniquePrefix();
+    const saver = new RedisSaver({ client, keyPrefix, keep: 1, threadTTL: ttl });
     const metadata = { source: "loop", step: 0, parents: {} } as const;
     const thread = { configurable: { thread_id: "t" } };
     const configs = [thread];
@@ -97,6 +99,9 @@ describe("A Redis user with the least commands", () => {
       expect(await saver.getTuple(tuple.config)).toEqual(tuple);
     }
     expect(await saver.getDeltaChannelHistory({ config: thread, channels: ["list"] })).toHaveProperty("list");
+    const encryption = testKeys("k1");
+    const memory = closed(new RedisChatMemory({ client, redis: { keyPrefix }, encryption }));
+    expect(await memory.sessions.reencrypt()).toMatchObject({ threads: 2, incomplete: 0 });
     await saver.deleteThread("t");
     expect(await refusals(own.client)).toEqual([]);
   });

@@ -1,15 +1,11 @@
 import { Command } from "commander";
-import type { MemoryError } from "../../src/base/errors.js";
-import {
-  reencryptSessions,
-  type ReencryptProgress,
-  type ReencryptRequest,
-} from "../../src/sessions/reencrypt-sessions.js";
+import type { SessionProblem } from "../../src/sessions/problems.js";
+import { reencryptAll, type ReencryptProgress, type ReencryptRequest } from "../../src/sessions/reencrypt-sessions.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
 import { damageOf, problemOf, remainsOf } from "../damage.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
 import { UsageError } from "../failure.js";
-import { counted } from "../figures.js";
+import { counted, whole } from "../figures.js";
 import { interrupted } from "../interruption.js";
 import { keysVariable } from "../keys-variable.js";
 import { printable } from "../printable.js";
@@ -27,9 +23,10 @@ export function reencryptCommand(): CommandDefinition {
   return { command, run: (context, options) => reencrypt(context, options as ServerOptions) };
 }
 
-/** A session that still needs another key, or is plain. */
+/** A session, or another kind of data, that still needs another key, or is plain. */
 interface LeftSession {
   readonly sessionId: string;
+  readonly kind?: string;
   readonly problem: "failed" | "incomplete";
   readonly reason: string;
 }
@@ -41,25 +38,25 @@ async function reencrypt(context: CommandContext, options: ServerOptions): Promi
     if (!env[keysVariable]?.trim()) {
       throw new UsageError(`reencrypt: there is no key. Set ${keysVariable}, the new key first, then those before it.`);
     }
-    const done = await reencryptAll(server, context);
+    const done = await reencryptServer(server, context);
     await screen.record({ ...done, interrupted: signal.aborted });
     await summarize(screen, done);
     if (signal.aborted) {
-      return interrupted(screen, "Not all sessions were looked at; run the same command again.");
+      return interrupted(screen, "Not everything was looked at; run the same command again.");
     }
-    return done.failed + done.incomplete > 0 ? exitCodes.findings : exitCodes.done;
+    return done.failed + done.incomplete + done.runs > 0 ? exitCodes.findings : exitCodes.done;
   } finally {
     await server.close();
   }
 }
 
 const keepWriting = "others kept writing with another key; run it again when they have the new one";
+const cannotChange = "a run holds text of another key until it expires; run it again then";
 
-async function reencryptAll(server: Server, { screen, signal }: CommandContext): Promise<ReencryptProgress> {
+async function reencryptServer(server: Server, { screen, signal }: CommandContext): Promise<ReencryptProgress> {
   const bar = new ProgressBar(screen, { total: undefined, unit: "sessions" });
   const left: (LeftSession | Promise<LeftSession>)[] = [];
-  let done: ReencryptProgress = { sessions: 0, sealed: 0, incomplete: 0, failed: 0 };
-  let current = "";
+  let done: ReencryptProgress = { sessions: 0, threads: 0, items: 0, runs: 0, sealed: 0, incomplete: 0, failed: 0 };
   let lost = 0;
   const sessionIds = async function* () {
     for await (const sessionId of server.plainLists.scan()) {
@@ -72,7 +69,6 @@ async function reencryptAll(server: Server, { screen, signal }: CommandContext):
         left.push({ sessionId, problem: "failed", reason: damageOf(remains).sentence });
         lost += 1;
       } else {
-        current = sessionId;
         yield sessionId;
       }
       await printLeft(screen, await Promise.all(left.splice(0)));
@@ -80,35 +76,41 @@ async function reencryptAll(server: Server, { screen, signal }: CommandContext):
   };
   const request: ReencryptRequest = {
     sessionIds: sessionIds(),
-    onProblem: ({ sessionId, error }) => {
-      left.push(failedSession(server, sessionId, error));
+    signal,
+    onProblem: (problem) => {
+      left.push(failedPiece(server, problem));
+    },
+    onIncomplete: ({ kind, id }) => {
+      left.push({ sessionId: id, kind, problem: "incomplete", reason: kind === "run" ? cannotChange : keepWriting });
     },
     onProgress: (progress) => {
-      if (progress.incomplete > done.incomplete) {
-        left.push({ sessionId: current, problem: "incomplete", reason: keepWriting });
-      }
       done = progress;
-      bar.reach(progress.sessions);
+      bar.reach(progress.sessions + progress.threads);
     },
   };
-  await reencryptSessions(server.store, request).finally(() => bar.stop());
+  await reencryptAll(server.store, request).finally(() => bar.stop());
   await printLeft(screen, await Promise.all(left.splice(0)));
   return { ...done, sessions: done.sessions + lost, failed: done.failed + lost };
 }
 
-async function failedSession(server: Server, sessionId: string, error: MemoryError): Promise<LeftSession> {
-  return { sessionId, problem: "failed", reason: await problemOf(server, sessionId, error) };
+async function failedPiece(server: Server, { sessionId, kind, error }: SessionProblem): Promise<LeftSession> {
+  const reason = await problemOf(server, sessionId, error);
+  return { sessionId, ...(kind !== undefined && { kind }), problem: "failed", reason };
 }
 
 async function printLeft(screen: Screen, left: readonly LeftSession[]): Promise<void> {
   for (const one of left) {
+    const { sessionId, kind = "session", problem, reason } = one;
     await screen.record(one);
-    await screen.line(printable(`${one.sessionId}: ${one.problem}: ${one.reason}`));
+    const subject = kind === "session" ? sessionId : kind === "item" ? "long-term memory" : `${kind} ${sessionId}`;
+    await screen.line(printable(`${subject}: ${problem}: ${reason}`));
   }
 }
 
-async function summarize(screen: Screen, { sessions, sealed, incomplete, failed }: ReencryptProgress): Promise<void> {
-  const parts = `${counted(sealed, "part")} of ${counted(sessions, "session")} encrypted with the current key`;
-  const left = failed + incomplete;
-  await screen.line(left === 0 ? `${parts}.` : `${parts}; ${counted(left, "session")} left as named above.`);
+async function summarize(screen: Screen, done: ReencryptProgress): Promise<void> {
+  const { sessions, threads, items, runs, sealed, incomplete, failed } = done;
+  const kinds = `${counted(sessions, "session")}, ${counted(threads, "thread")} and ${counted(items, "item")}`;
+  const parts = `${counted(sealed, "part")} of ${kinds} encrypted with the current key`;
+  const left = failed + incomplete + runs;
+  await screen.line(left === 0 ? `${parts}.` : `${parts}; ${whole(left)} left as named above.`);
 }

@@ -91,8 +91,10 @@ export type MemoryEvent = {
       readonly error: Error;
     }
   | {
-      /** A batch operation skipped a session. */
+      /** A batch operation skipped a session, a thread, or the items of long-term memory. */
       readonly type: "session_skipped";
+      /** Kind of the skipped data: `thread`, or `item` of long-term memory. @default a session */
+      readonly kind?: string;
       /** The batch operation: `reencrypt`, `reindex` or `exportOwner`. */
       readonly operation: string;
       /** Why: a `MemoryError`, such as an `EncryptionError` `unknown_key`. */

@@ -1,8 +1,9 @@
 import { ConflictError } from "../base/errors.js";
 import type { SaverParts } from "./saver-parts.js";
-import type { SealedTexts, TextKind } from "./sealed-texts.js";
+import type { SealedTexts } from "../sealed/sealed-texts.js";
 import { damagedThread, threadLabel } from "./thread-errors.js";
-import { recordHead, writeRecords } from "./thread-records.js";
+import type { TextKind } from "../redis/reseal-texts.js";
+import { changedField } from "../redis/thread-records.js";
 import type { WholeThread } from "./thread-store.js";
 
 /**
@@ -42,30 +43,16 @@ export async function copyThread(from: string, to: string, { store, sealed }: Sa
 
 /** The texts of a thread, sealed for another one; plain ones stay. */
 async function sealedAnew({ items, fields }: WholeThread, from: string, to: string, sealed: SealedTexts) {
-  const records = fields.flatMap(([name, value]) => (kindOf(name) === undefined ? [] : writeRecords(value)));
-  const texts = [...items, ...records.map((record) => record.slice(recordHead(record).length))];
-  const [open, seal] = await Promise.all([sealed.opener(from, texts), sealed.sealer(to)]);
-  const moved = (text: string, kind: TextKind, member: string) =>
-    text.startsWith("~") ? seal(open(text, kind, member), kind, member) : text;
-  const movedRecord = (record: string, kind: TextKind, member: string) => {
-    const head = recordHead(record);
-    return head + moved(record.slice(head.length), kind, member);
-  };
-  const movedField = (name: string, value: string): string => {
-    const kind = kindOf(name);
-    const own = kind === "checkpoint" ? [value] : writeRecords(value);
-    return kind === undefined ? value : own.map((record) => movedRecord(record, kind, name.slice(1))).join("\n");
+  const seal = await sealed.sealer(to);
+  const moved = async (text: string, kind: TextKind, member: string) => {
+    return text.startsWith("~") ? seal((await sealed.opener(from, [text]))(text, kind, member), kind, member) : text;
   };
   return {
-    items: items.map((text) => moved(text, "item", "")),
-    fields: fields.map(([name, value]) => [name, movedField(name, value)] as const),
+    items: await Promise.all(items.map((text) => moved(text, "item", ""))),
+    fields: await Promise.all(
+      fields.map(async ([name, value]) => [name, (await changedField(name, value, moved)) ?? value] as const),
+    ),
   };
-}
-
-/** The kind of what a field holds; undefined for what is known of the thread itself. */
-function kindOf(name: string): Exclude<TextKind, "item"> | undefined {
-  const kinds = { c: "checkpoint", w: "writes" } as const;
-  return name.includes("\0") ? kinds[name[0] as "c" | "w"] : undefined;
 }
 
 function isComplete({ items, fields, members }: WholeThread): boolean {

@@ -4,7 +4,7 @@ import type { KnownPlace } from "./config.js";
 import type { SaverParts } from "./saver-parts.js";
 import { changedThread, corruptCheckpoint } from "./thread-errors.js";
 import type { OpenedCheckpoint, ThreadReader } from "./thread-reader.js";
-import { placeOf } from "./thread-records.js";
+import { placeOf } from "../redis/thread-records.js";
 import type { Items, StoredCheckpoint } from "./thread-store.js";
 
 const pageLength = 128;

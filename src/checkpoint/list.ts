@@ -2,7 +2,7 @@ import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import { report } from "../base/events.js";
 import type { SaverParts } from "./saver-parts.js";
 import type { OpenedCheckpoint } from "./thread-reader.js";
-import { memberOf, placeOf } from "./thread-records.js";
+import { memberOf, placeOf } from "../redis/thread-records.js";
 import { referenceKey } from "./split-value.js";
 import type { CheckpointPage } from "./thread-store.js";
 

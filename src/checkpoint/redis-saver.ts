@@ -33,7 +33,7 @@ import { copyThread } from "./copy-thread.js";
 import { KnownItems } from "./known-items.js";
 import { checkpointSegments, writesSegments, type ValueSetting } from "./record-segments.js";
 import { saverSchema, type RedisSaverOptions, type RedisSaverSettings } from "./saver-options.js";
-import { SealedTexts } from "./sealed-texts.js";
+import { SealedTexts } from "../sealed/sealed-texts.js";
 import type { SaverParts } from "./saver-parts.js";
 import { unknownCheckpoint } from "./thread-errors.js";
 import { ThreadReader } from "./thread-reader.js";

@@ -1,6 +1,6 @@
 import type { MemoryEventHandler } from "../base/events.js";
 import type { KnownItems } from "./known-items.js";
-import type { SealedTexts } from "./sealed-texts.js";
+import type { SealedTexts } from "../sealed/sealed-texts.js";
 import type { ThreadReader } from "./thread-reader.js";
 import type { ThreadStore } from "./thread-store.js";
 

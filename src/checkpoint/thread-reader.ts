@@ -4,8 +4,8 @@ import { configOf, parentConfigOf } from "./config.js";
 import { positionsIn } from "./item-ranges.js";
 import { writesInOrder, type StoredWrite } from "./pending-writes.js";
 import { ItemParser, reviveValue } from "./revive-value.js";
-import type { SealedTexts } from "./sealed-texts.js";
-import { parseRecord, placeOf, writeRecords, type StoredRecord } from "./thread-records.js";
+import type { SealedTexts } from "../sealed/sealed-texts.js";
+import { parseRecord, placeOf, writeRecords, type StoredRecord } from "../redis/thread-records.js";
 import { corruptCheckpoint, damagedCheckpoint } from "./thread-errors.js";
 import type { Items, StoredCheckpoint } from "./thread-store.js";
 

@@ -18,7 +18,7 @@ import {
 import type { WrittenItems } from "./known-items.js";
 import { refusalFrom } from "../store/refusals.js";
 import { damagedThread } from "./thread-errors.js";
-import { placeOf } from "./thread-records.js";
+import { placeOf } from "../redis/thread-records.js";
 
 /** A checkpoint as it is stored. */
 export interface StoredCheckpoint {

@@ -7,7 +7,7 @@ import { encodeRecord, type EncodedRecord } from "./encode-record.js";
 import type { KnownThread } from "./known-items.js";
 import type { SaverParts } from "./saver-parts.js";
 import type { Segment } from "./split-value.js";
-import { memberOf, recordTail, type RecordHeader } from "./thread-records.js";
+import { isTextItem, memberOf, recordTail, type RecordHeader } from "../redis/thread-records.js";
 import { tooLargeItem } from "./thread-errors.js";
 import { callOf, putCalls } from "./thread-store.js";
 
@@ -109,8 +109,7 @@ export class ThreadWriter {
     const member = memberOf(ns, id);
     const seal = await this.#setting.sealed.sealer(threadId);
     const tail = recordTail({ ranges, ...(needs !== undefined && { needs }), parent }, seal(text, kind, member));
-    // Ranges in an item of their own stay plain: scripts read them.
-    const sealed = items.map((item) => (/^[\d-]+,[\d,-]+$/.test(item) ? item : seal(item, "item", "")));
+    const sealed = items.map((item) => (isTextItem(item) ? seal(item, "item", "") : item));
     this.#checkSizes(planned, [tail, ...sealed]);
     return { kind, threadId, member, tail, items: sealed };
   }

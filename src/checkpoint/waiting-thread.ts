@@ -1,7 +1,7 @@
 import type { RedisWire } from "../redis-store/redis-session-store.js";
 import type { KeyRing } from "../sealed/keys/key-ring.js";
 import { interrupts } from "../turns/asked-human.js";
-import { SealedTexts } from "./sealed-texts.js";
+import { SealedTexts } from "../sealed/sealed-texts.js";
 import { opaqueSerializer, ThreadReader } from "./thread-reader.js";
 import { ThreadStore } from "./thread-store.js";
 

@@ -1,7 +1,7 @@
 import type { Item } from "@langchain/langgraph-checkpoint";
 import { StoreError } from "../base/errors.js";
 import { report, type MemoryEventHandler } from "../base/events.js";
-import type { SealedTexts } from "../checkpoint/sealed-texts.js";
+import type { SealedTexts } from "../sealed/sealed-texts.js";
 import { matchesFilter } from "./filters.js";
 import { boundsWithin, labelsOf } from "./item-names.js";
 import { itemOf, parseRecord, type StoredItem } from "./item-records.js";

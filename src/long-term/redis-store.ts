@@ -6,7 +6,7 @@ import {
   type PutOperation,
 } from "@langchain/langgraph-checkpoint";
 import { parseOptions, withoutUndefined, type TTL } from "../base/options.js";
-import { SealedTexts } from "../checkpoint/sealed-texts.js";
+import { SealedTexts } from "../sealed/sealed-texts.js";
 import { openWire, type ThreadWire } from "../checkpoint/thread-wire.js";
 import { runBatch, type BatchSetting } from "./batch.js";
 import { boundsWithin, checkLabels } from "./item-names.js";

@@ -1,8 +1,13 @@
 import { keyOf, type DataKind, type DataPart } from "../redis/data-parts.js";
 import type { CallName } from "../redis/errors.js";
 import { eraseRunScript, eraseSteersScript, eraseThreadScript } from "../redis/lua/later-scripts.js";
-import { ownerOfData, type KeyScan } from "../redis/scan-keys.js";
+import { changeHash, changeList, resealAll, sumOf, type Resealed, type Sealing } from "../redis/reseal-texts.js";
+import { ownerOfData, scanNames, type KeyScan } from "../redis/scan-keys.js";
 import type { Script } from "../redis/script.js";
+import { changedField, isTextItem } from "../redis/thread-records.js";
+
+/** Entries of a run that one call reads. */
+const entriesAtOnce = 500;
 
 /** The scope of an erasure under one id. */
 export interface OthersErasure {
@@ -19,15 +24,20 @@ interface LeftOut {
   readonly none: string;
 }
 
-/** How a kind of data is erased with the session of its id. */
+/** The operations on a kind of data, by the id in its keys. */
 interface KindEntry {
   /** Removes it; true if there was something that counts as data. */
   readonly erase: ((scan: KeyScan, id: string, request: OthersErasure) => Promise<boolean>) | LeftOut;
+  /** Seals its texts with the current key, in one pass. */
+  readonly reencrypt: ((scan: KeyScan, id: string, sealing: Sealing) => Promise<Resealed>) | LeftOut;
 }
 
 /** Every kind of data that this package keeps. A new part of a key, or a kind without an entry, does not compile. */
 const kinds: { readonly [K in DataKind]: KindEntry } = {
-  session: { erase: { none: "erase-session.lua goes first, and says whose the rest is" } },
+  session: {
+    erase: { none: "erase-session.lua goes first, and says whose the rest is" },
+    reencrypt: { none: "its store does it (reencryptSession), in Redis and in memory" },
+  },
   run: {
     erase: async (scan, id, request) => {
       const { guardMs } = request;
@@ -40,6 +50,7 @@ const kinds: { readonly [K in DataKind]: KindEntry } = {
       }
       return isGone === "1";
     },
+    reencrypt: async (scan, id, sealing) => ({ count: 1, sealed: 0, left: await countUnsealed(scan, id, sealing) }),
   },
   thread: {
     erase: async (scan, id, request) => {
@@ -50,17 +61,49 @@ const kinds: { readonly [K in DataKind]: KindEntry } = {
       const parts = ["items", "checkpoints", "order"] as const;
       return (!gone || gone === "WHOLE" ? await eraseBy(scan, id, { ...call, parts }) : gone) === "1";
     },
+    reencrypt: async ({ runner, keyPrefix }, id, { reseal }) => {
+      const [hash, list] = [keyOf(keyPrefix, "checkpoints", id), keyOf(keyPrefix, "items", id)];
+      const texts = { runner, name: { operation: "reencrypt", sessionId: id, subject: "thread" }, hash } as const;
+      const place = { format: "thread 1", id } as const;
+      const items = await changeList({ ...texts, list }, async (text) =>
+        isTextItem(text) ? reseal(text, { ...place, kind: "item", name: "" }) : undefined,
+      );
+      const records = await changeHash(texts, (value, field) =>
+        changedField(field, value, (text, kind, name) => reseal(text, { ...place, kind, name })),
+      );
+      return { ...sumOf(items, records), count: items.count === 0 ? 0 : 1 };
+    },
   },
   lease: {
     erase: async (scan, id, { isNamelessOwn }) => {
       await (isNamelessOwn ? command(scan, id, "unlink", "lease") : undefined);
       return false;
     },
+    reencrypt: { none: "it holds a random token" },
   },
-  copy: { erase: { none: "a copy goes by its tag with its owner (dropCopy), or in ten minutes" } },
-  item: { erase: { none: "items belong to namespaces of the application: deleteNamespace()" } },
-  list: { erase: { none: "entries leave the list of the owner with the session" } },
-  mailbox: { erase: { none: "it is a process's, and ends with it" } },
+  copy: {
+    erase: { none: "a copy goes by its tag with its owner (dropCopy), or in ten minutes" },
+    reencrypt: { none: "it becomes a session of the process that writes it, or expires in ten minutes" },
+  },
+  item: {
+    erase: { none: "items belong to namespaces of the application: deleteNamespace()" },
+    reencrypt: async ({ runner, keyPrefix }, id, { reseal }) => {
+      const name = { operation: "reencrypt", sessionId: "", subject: "store" } as const;
+      return changeHash({ runner, name, hash: keyOf(keyPrefix, "values", id) }, async (record, item) => {
+        const [head = ""] = /^\d+\|\d+\|\d*\|/.exec(record) ?? [];
+        const text = await reseal(record.slice(head.length), { format: "item 1", id: "", kind: "", name: item });
+        return text && head + text;
+      });
+    },
+  },
+  list: {
+    erase: { none: "entries leave the list of the owner with the session" },
+    reencrypt: { none: "its texts are copies of the session's, and are written with these" },
+  },
+  mailbox: {
+    erase: { none: "it is a process's, and ends with it" },
+    reencrypt: { none: "it holds names, and lives for minutes" },
+  },
 };
 
 /** Removes what else lies under the id of a session, and may be removed; true if a run or a thread was. */
@@ -69,6 +112,57 @@ export async function eraseOthers(scan: KeyScan, id: string, request: OthersEras
     typeof erase === "function" ? erase(scan, id, request) : false,
   );
   return (await Promise.all(erased)).includes(true);
+}
+
+/** A piece of data that a scan found. */
+export interface FoundPiece {
+  readonly kind: DataKind;
+  readonly id: string;
+}
+
+/**
+ * Seals everything of a memory but its sessions, each piece until a pass finds nothing to seal, and says of each what
+ * came of it, or which error it met.
+ */
+export async function* reencryptOthers(
+  scan: KeyScan,
+  sealing: Sealing,
+): AsyncGenerator<FoundPiece & (Resealed | { readonly error: unknown })> {
+  const seen = new Set<string>();
+  for await (const { keys } of scanNames(scan)) {
+    for (const { kind, id } of keys) {
+      const { reencrypt } = kinds[kind];
+      if (typeof reencrypt === "function" && !seen.has(`${kind} ${id}`)) {
+        seen.add(`${kind} ${id}`);
+        const errors: unknown[] = [];
+        // A text that cannot be opened does not keep the others from being sealed.
+        const reseal: Sealing["reseal"] = (text, place) =>
+          sealing.reseal(text, place).catch((error: unknown) => void errors.push(error));
+        const done = await resealAll(() => reencrypt(scan, id, { ...sealing, reseal })).catch((error: unknown) => {
+          errors.unshift(error);
+        });
+        yield { kind, id, ...(done === undefined || errors.length > 0 ? { error: errors[0] } : done) };
+      }
+    }
+  }
+}
+
+/** The texts of runs, and of what was said to them, that another key sealed, or none. Streams cannot be changed. */
+async function countUnsealed({ runner, keyPrefix }: KeyScan, id: string, { hasSealed }: Sealing): Promise<number> {
+  const name = { operation: "reencrypt", sessionId: id };
+  const steers = { verb: "lrange", args: [keyOf(keyPrefix, "run:steers", id), 1, -1] };
+  const told = ((await runner.transaction(name, [steers])) as [string[]])[0].map((text) => text.replace(/^\S+ /, ""));
+  let unsealed = told.filter((text) => !hasSealed(text)).length;
+  for (let from = "-"; ;) {
+    const page = { verb: "xrange", args: [keyOf(keyPrefix, "run", id), from, "+", "COUNT", entriesAtOnce] };
+    const [entries] = (await runner.transaction(name, [page])) as [(readonly [string, readonly string[]])[]];
+    unsealed += entries.filter(([, [kind, text = ""]]) => kind === "d" && !hasSealed(text)).length;
+    const last = entries.at(-1);
+    if (last === undefined || entries.length < entriesAtOnce) {
+      return unsealed;
+    }
+    from = `(${last[0]}`;
+  }
 }
 
 /** The owners that the thread and the run of an id name. */

@@ -240,20 +240,20 @@ export class MemorySessions {
   }
 
   /**
-   * Re-encrypts all sessions with the current key (data of other keys and plain text), beside concurrent writers. Scans
-   * all keys of Redis. A session that cannot be decrypted is not changed: it is counted in `failed`, reported by an
-   * event `session_skipped`, and passed to `onProblem`. Repeat it while the result has `incomplete` or `failed`
-   * sessions.
+   * Re-encrypts all sessions, LangGraph threads and items of long-term memory with the current key (data of other keys
+   * and plain text), beside concurrent writers. Scans all keys of Redis. A session, thread or store of items that
+   * cannot be decrypted is counted in `failed`, reported by an event `session_skipped`, and passed to `onProblem`. Runs
+   * are counted. Repeat it until `incomplete`, `failed` and `runs` are 0.
    *
-   * @throws ConfigurationError without the option `encryption`; StoreError.
+   * @throws ConfigurationError without a current key in the option `encryption`; StoreError.
    */
   async reencrypt(options: ReencryptOptions = {}): Promise<ReencryptProgress> {
     const schema = batchSchema<ReencryptProgress>();
     const { onProgress, onProblem } = parseOptions("sessions.reencrypt", schema, options);
     const lists = this.#store.lists;
     const listeners = { onProblem, onEvent: this.#onEvent };
-    const { reencryptSessions } = await import("./reencrypt-sessions.js");
-    return reencryptSessions(this.#store, { sessionIds: lists.scan(), onProgress, ...listeners });
+    const { reencryptAll } = await import("./reencrypt-sessions.js");
+    return reencryptAll(this.#store, { sessionIds: lists.scan(), onProgress, ...listeners });
   }
 }
 

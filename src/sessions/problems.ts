@@ -1,10 +1,12 @@
 import { ConfigurationError, ConflictError, MemoryError } from "../base/errors.js";
 import { report, type MemoryEventHandler } from "../base/events.js";
 
-/** A session that a batch operation skipped. */
+/** A session, thread or store of items that a batch operation skipped. */
 export interface SessionProblem {
-  /** The skipped session. */
+  /** The skipped session or thread; empty for the items of long-term memory. */
   readonly sessionId: string;
+  /** Kind of the skipped data: `thread`, or `item` of long-term memory. @default a session */
+  readonly kind?: string;
   /** The reason, such as an EncryptionError `unknown_key`. */
   readonly error: MemoryError;
 }

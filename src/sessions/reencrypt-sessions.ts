@@ -1,7 +1,11 @@
 import { identifyRecord } from "../codec/message-ids.js";
 import { ConfigurationError } from "../base/errors.js";
+import type { Resealed } from "../redis/reseal-texts.js";
+import { reencryptOthers, type FoundPiece } from "../redis-lists/kinds.js";
+import { wireOf } from "../redis-store/redis-session-store.js";
+import { sealedParts, type SealedParts } from "../sealed/loaded-store.js";
 import { reencryptSession } from "../sealed/reencrypt-session.js";
-import { sealedParts } from "../sealed/loaded-store.js";
+import { sealingWith } from "../sealed/sealed-texts.js";
 import type { SessionStore } from "../store/session-store.js";
 import { concernsOneSession, leaveOut, type ProblemListeners } from "./problems.js";
 
@@ -9,21 +13,43 @@ import { concernsOneSession, leaveOut, type ProblemListeners } from "./problems.
 export interface ReencryptProgress {
   /** Sessions visited. */
   readonly sessions: number;
-  /** Records, heads and side fields re-encrypted with the current key. */
+  /** LangGraph threads visited. */
+  readonly threads: number;
+  /** Items of long-term memory visited. */
+  readonly items: number;
+  /**
+   * Runs with text that is plain or needs another key. It cannot be replaced; it expires two minutes after the end of a
+   * run, and a day after it where the run waits for a human. Repeat the call then.
+   */
+  readonly runs: number;
+  /** Texts re-encrypted with the current key, such as records, heads and side fields. */
   readonly sealed: number;
   /**
-   * Sessions that still need another key, because writers with it kept writing: repeat the call when these are gone.
+   * Sessions, threads and stores of items that still need another key, because writers with it kept writing: repeat the
+   * call when these are gone.
    */
   readonly incomplete: number;
-  /** Skipped sessions: a key, or a part of the session, is missing, or a record holds bytes that are not UTF-8. */
+  /** Skipped ones: a key, or a part of the session, is missing, or a record holds bytes that are not UTF-8. */
   readonly failed: number;
 }
 
+type SessionsProgress = Omit<ReencryptProgress, "threads" | "items" | "runs">;
+
 /** The sessions to re-encrypt. */
-export interface ReencryptRequest extends ProblemListeners {
+export interface SessionsRequest extends ProblemListeners {
   readonly sessionIds: AsyncIterable<string> | Iterable<string>;
   /** Called after each session. */
+  readonly onProgress?: ((progress: SessionsProgress) => void) | undefined;
+  /** Called with each that still needs another key. */
+  readonly onIncomplete?: ((piece: FoundPiece) => void) | undefined;
+}
+
+/** A re-encryption of everything. */
+export interface ReencryptRequest extends Omit<SessionsRequest, "onProgress"> {
+  /** Called after each session, thread, run and store of items. */
   readonly onProgress?: ((progress: ReencryptProgress) => void) | undefined;
+  /** Ends the walk early. */
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -34,12 +60,9 @@ export interface ReencryptRequest extends ProblemListeners {
  */
 export async function reencryptSessions(
   store: SessionStore,
-  { sessionIds, onProgress, ...listeners }: ReencryptRequest,
-): Promise<ReencryptProgress> {
-  const parts = sealedParts(store);
-  if (parts === undefined) {
-    throw new ConfigurationError("encryption", 'reencrypt() needs the option "encryption".');
-  }
+  { sessionIds, onProgress, onIncomplete, ...listeners }: SessionsRequest,
+): Promise<SessionsProgress> {
+  const parts = partsOf(store);
   const progress = { sessions: 0, sealed: 0, incomplete: 0, failed: 0 };
   for await (const sessionId of sessionIds) {
     progress.sessions += 1;
@@ -53,7 +76,10 @@ export async function reencryptSessions(
       if (done?.problem !== undefined) {
         throw done.problem;
       }
-      progress.incomplete += done?.complete === false ? 1 : 0;
+      if (done?.complete === false) {
+        progress.incomplete += 1;
+        onIncomplete?.({ kind: "session", id: sessionId });
+      }
     } catch (error) {
       if (!concernsOneSession(error)) {
         throw error;
@@ -64,4 +90,65 @@ export async function reencryptSessions(
     onProgress?.({ ...progress });
   }
   return progress;
+}
+
+/**
+ * Re-encrypts sessions, and then all threads and items in the same Redis, see {@link reencryptSessions}. Runs are
+ * counted.
+ *
+ * @throws ConfigurationError without a current key; errors that concern everything, such as a StoreError.
+ */
+export async function reencryptAll(store: SessionStore, request: ReencryptRequest): Promise<ReencryptProgress> {
+  const { ring, store: inner } = partsOf(store);
+  const { sessionIds, onProgress, onIncomplete, signal, ...listeners } = request;
+  const sealing = await sealingWith(ring);
+  const none = { threads: 0, items: 0, runs: 0 };
+  const sessions = await reencryptSessions(store, {
+    ...listeners,
+    sessionIds,
+    onIncomplete,
+    onProgress: (progress) => onProgress?.({ ...progress, ...none }),
+  });
+  const progress = { ...sessions, ...none };
+  const wire = wireOf(inner);
+  for await (const piece of wire === undefined ? [] : reencryptOthers(wire, sealing)) {
+    if (signal?.aborted === true) {
+      break;
+    }
+    if ("error" in piece) {
+      failed(piece, listeners);
+      progress.failed += 1;
+    } else {
+      count(progress, piece);
+      (piece.left > 0 ? onIncomplete : undefined)?.(piece);
+    }
+    onProgress?.({ ...progress });
+  }
+  return progress;
+}
+
+type Counts = { -readonly [Name in keyof ReencryptProgress]: ReencryptProgress[Name] };
+
+function count(progress: Counts, { kind, count, sealed, left }: FoundPiece & Resealed): void {
+  const isRun = kind === "run";
+  progress.runs += isRun && left > 0 ? 1 : 0;
+  progress.threads += kind === "thread" ? count : 0;
+  progress.items += kind === "item" ? count : 0;
+  progress.incomplete += !isRun && left > 0 ? 1 : 0;
+  progress.sealed += sealed;
+}
+
+function failed({ kind, id, error }: FoundPiece & { readonly error: unknown }, listeners: ProblemListeners): void {
+  if (!concernsOneSession(error)) {
+    throw error;
+  }
+  leaveOut(listeners, { operation: "reencrypt", sessionId: kind === "item" ? "" : id, kind, error });
+}
+
+function partsOf(store: SessionStore): SealedParts {
+  const parts = sealedParts(store);
+  if (parts === undefined) {
+    throw new ConfigurationError("encryption", 'reencrypt() needs the option "encryption".');
+  }
+  return parts;
 }

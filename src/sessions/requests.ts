@@ -48,9 +48,9 @@ export interface ReindexOptions {
 
 /** Options of `memory.sessions.reencrypt`. */
 export interface ReencryptOptions {
-  /** Called after each session with the progress. */
+  /** Called after each session and thread with the progress. */
   readonly onProgress?: (progress: ReencryptProgress) => void;
-  /** Receives each session that cannot be decrypted; the others are encrypted. @default counted in `failed` */
+  /** Receives each session and thread that cannot be decrypted; the others are. @default counted in `failed` */
   readonly onProblem?: (problem: SessionProblem) => void;
 }
 

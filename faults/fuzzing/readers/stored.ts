@@ -1,9 +1,9 @@
 import { createSecretKey } from "node:crypto";
 import { JsonPlusSerializer } from "@langchain/langgraph-checkpoint";
 import { positionsIn } from "../../../src/checkpoint/item-ranges.js";
-import { SealedTexts } from "../../../src/checkpoint/sealed-texts.js";
+import { SealedTexts } from "../../../src/sealed/sealed-texts.js";
 import { ThreadReader } from "../../../src/checkpoint/thread-reader.js";
-import { parseRecord, placeOf, recordHead, writeRecords } from "../../../src/checkpoint/thread-records.js";
+import { parseRecord, placeOf, recordHead, writeRecords } from "../../../src/redis/thread-records.js";
 import { decodeRecord, metaOf, reviveMessage, turnIn } from "../../../src/codec/decode-record.js";
 import { decodeHead } from "../../../src/codec/head.js";
 import { identifyRecord } from "../../../src/codec/message-ids.js";

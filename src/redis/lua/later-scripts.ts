@@ -1058,6 +1058,28 @@ end
 return { 'SWAPPED', swapped }`,
 };
 
+export const swapTextsAt10: ScriptPart = {
+  file: "swap-texts.lua",
+  line: 10,
+  text: `\
+local hash, list, swapped = KEYS[1], KEYS[2], 0
+local base = list and tonumber(redis.call('HGET', hash, 'base')) or 0
+for i = 1, #ARGV, 3 do
+local name = list and ARGV[i] - base or ARGV[i]
+local stored
+if not list then
+stored = redis.call('HGET', hash, name)
+elseif name >= 0 then
+stored = redis.call('LINDEX', list, name)
+end
+if stored and redis.sha1hex(stored) == ARGV[i + 1] then
+redis.call(list and 'LSET' or 'HSET', list or hash, name, ARGV[i + 2])
+swapped = swapped + 1
+end
+end
+return { 'SWAPPED', swapped }`,
+};
+
 export const beginHeldAt8: ScriptPart = {
   file: "includes/begin-held.lua",
   line: 8,
@@ -1464,6 +1486,10 @@ export const swapRecordsScript = script([
   gateAt17,
   logSumAt11,
   swapRecordsAt14,
+]);
+
+export const swapTextsScript = script([
+  swapTextsAt10,
 ]);
 
 export const takeAndReadScript = script([

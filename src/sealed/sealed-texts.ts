@@ -1,12 +1,9 @@
+import { ConfigurationError } from "../base/errors.js";
+import type { Sealing, TextKind } from "../redis/reseal-texts.js";
 import { wrongKey, unknownKey } from "../store/refusals.js";
-import type { KeyRing } from "../sealed/keys/key-ring.js";
-import type { SealPlace, SessionKey } from "../sealed/keys/session-key.js";
-
-/**
- * The kind of a thread's text: an item, or the record of a checkpoint or of writes of the named one; empty in long-term
- * memory.
- */
-export type TextKind = "item" | "checkpoint" | "writes" | "";
+import { sealedFieldParts } from "./keys/field.js";
+import type { KeyRing } from "./keys/key-ring.js";
+import type { SealPlace, SessionKey } from "./keys/session-key.js";
 
 const sealedText = /^~([\w.:/@-]{1,64}) ([\w-]*)$/;
 
@@ -71,6 +68,26 @@ export class SealedTexts {
     }
     return this.#ring.load(keyId, threadId);
   }
+}
+
+/**
+ * Seals anew what lies beside sessions. Each text is opened, also one of the current key.
+ *
+ * @throws ConfigurationError where the current key is `null`; EncryptionError, from `reseal`.
+ */
+export async function sealingWith(ring: KeyRing): Promise<Sealing> {
+  const id = (await ring.current(""))?.id;
+  if (id === undefined) {
+    throw new ConfigurationError("encryption", "reencrypt() needs a current key in the option encryption.");
+  }
+  const formats = { "thread 1": new SealedTexts(ring), "item 1": new SealedTexts(ring, "item 1") };
+  return {
+    reseal: async (text, { format, id: threadId, kind, name }) => {
+      const plain = (await formats[format].opener(threadId, [text]))(text, kind, name);
+      return keyIdOf(text) === id ? undefined : (await formats[format].sealer(threadId))(plain, kind, name);
+    },
+    hasSealed: (field) => sealedFieldParts(field)?.keyId === id,
+  };
 }
 
 function keyIdOf(text: string): string | undefined {

@@ -41,6 +41,34 @@ export function writeRecords(stored: string): string[] {
   return stored === "" ? [] : stored.split("\n");
 }
 
+/** A new text for one that is stored; undefined where it stays. */
+type TextChange = (text: string, kind: "checkpoint" | "writes", member: string) => Promise<string | undefined>;
+
+/**
+ * The value of a field of a thread with the texts of its records changed; undefined where all stay, and for a field
+ * that holds what is known of the thread itself.
+ */
+export async function changedField(name: string, value: string, change: TextChange): Promise<string | undefined> {
+  const kind = name.includes("\0") ? ({ c: "checkpoint", w: "writes" } as const)[name[0] as "c" | "w"] : undefined;
+  if (kind === undefined) {
+    return undefined;
+  }
+  const records = kind === "checkpoint" ? [value] : writeRecords(value);
+  const changed = await Promise.all(
+    records.map(async (record) => {
+      const head = recordHead(record);
+      const text = await change(record.slice(head.length), kind, name.slice(1));
+      return text === undefined ? record : head + text;
+    }),
+  );
+  return changed.some((record, index) => record !== records[index]) ? changed.join("\n") : undefined;
+}
+
+/** True for an item that holds a text: others are empty, or hold positions, which scripts read. */
+export function isTextItem(item: string): boolean {
+  return item !== "" && !/^[\d-]+,[\d,-]+$/.test(item);
+}
+
 /** Namespace and id of a checkpoint, as its member and its fields are called. */
 export function memberOf(ns: string, id: string): string {
   return `${ns}\0${id}`;

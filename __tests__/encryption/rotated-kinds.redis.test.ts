@@ -1,0 +1,177 @@
+import { HumanMessage } from "@langchain/core/messages";
+import { Command, interrupt, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
+import type { MemoryEvent } from "../../src/base/events.js";
+import { RedisSaver } from "../../src/checkpoint/redis-saver.js";
+import { RedisStore } from "../../src/long-term/redis-store.js";
+import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { redisRuns } from "../../src/runs/redis-runs.js";
+import type { EncryptionOptions } from "../../src/sealed/keys/encryption-options.js";
+import type { SessionProblem } from "../../src/sessions/problems.js";
+import { closedAfterEach } from "../support/closed-after-each.js";
+import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
+import { storedBytes } from "../support/stored-bytes.js";
+import { testKey, testKeys } from "../support/test-keys.js";
+
+const client = sharedClient();
+const closed = closedAfterEach();
+const everythingIn = async (prefix: string) => [...(await storedBytes(client, prefix)).entries()].join();
+const thread = (id: string) => ({ configurable: { thread_id: id } });
+
+/** Every door of one process with these keys. */
+function doorsWith(keyPrefix: string, encryption?: EncryptionOptions) {
+  const redis = { keyPrefix };
+  const memory = closed(new RedisChatMemory({ client, redis, ...(encryption && { encryption }) }));
+  const saver = new RedisSaver({ memory });
+  const answer = () => ({ messages: [{ role: "ai", content: "secret answer" }] });
+  const asking = () => ({ messages: [{ role: "ai", content: `secret ${interrupt("secret ask")}` }] });
+  return {
+    memory,
+    store: new RedisStore({ memory }),
+    runs: redisRuns(memory),
+    graph: new StateGraph(MessagesAnnotation).addNode("a", answer).addEdge(START, "a").compile({ checkpointer: saver }),
+    asking: new StateGraph(MessagesAnnotation)
+      .addNode("a", asking)
+      .addEdge(START, "a")
+      .compile({ checkpointer: saver }),
+  };
+}
+type Doors = ReturnType<typeof doorsWith>;
+
+const question = (text = "secret question") => ({ messages: [{ role: "human", content: text }] });
+
+async function writeEach({ memory, store, graph, asking }: Doors) {
+  await memory.history("s", { owner: "ann", title: "secret title" }).addMessages([new HumanMessage("secret message")]);
+  await asking.invoke(question(), thread("s"));
+  await graph.invoke(question("secret x".repeat(100)), thread("t"));
+  await store.put(["u", "ann"], "k", { text: "secret item" });
+  await memory.drain();
+}
+
+/** Everything of `writeEach` reads as it was written. */
+async function expectWhole({ memory, store, graph, asking }: Doors) {
+  expect(await memory.history("s").getMessages()).toHaveLength(1);
+  expect((await asking.getState(thread("s"))).tasks[0]?.interrupts[0]?.value).toBe("secret ask");
+  const states = [];
+  for await (const state of graph.getStateHistory(thread("t"))) {
+    states.push(state);
+  }
+  expect(states).toHaveLength(3);
+  const resumed = await asking.invoke(new Command({ resume: "yes" }), thread("s"));
+  expect(resumed.messages.map(({ text }) => text)).toEqual(["secret question", "secret yes"]);
+  expect((await store.get(["u", "ann"], "k"))?.value).toEqual({ text: "secret item" });
+  expect(await store.search(["u"])).toHaveLength(1);
+}
+
+describe("sessions.reencrypt() over every kind of data", () => {
+  it.each([
+    ["of another key", testKeys("k1")],
+    ["that is plain", undefined],
+  ])("moves data %s to the current key, which then reads it alone", async (_, before) => {
+    const keyPrefix = uniquePrefix();
+    await writeEach(doorsWith(keyPrefix, before));
+    const rotating = doorsWith(keyPrefix, testKeys("k2", "k1"));
+    const done = await rotating.memory.sessions.reencrypt();
+    expect(done).toMatchObject({ sessions: 1, threads: 2, items: 1, runs: 0, incomplete: 0, failed: 0 });
+    const stored = await everythingIn(keyPrefix);
+    expect(stored).not.toMatch(/secret|~k1 |"k1"|sealed:k1\./);
+    expect(await rotating.memory.sessions.reencrypt()).toEqual({ ...done, sealed: 0 });
+    expect(await everythingIn(keyPrefix)).toBe(stored);
+    await expectWhole(doorsWith(keyPrefix, testKeys("k2")));
+  });
+
+  it("loses nothing beside writers with either key", async () => {
+    const keyPrefix = uniquePrefix();
+    const [old, current] = [
+      doorsWith(keyPrefix, testKeys("k1", "k2")),
+      doorsWith(keyPrefix, testKeys("k2", "k1")),
+    ] as const;
+    await writeEach(old);
+    let isWriting = true;
+    const write = async () => {
+      for (let index = 0; index < 12; index += 1) {
+        const { graph, store } = index % 2 === 0 ? old : current;
+        await graph.invoke(question(`question ${index}`), thread("t"));
+        await store.put(["u", "ann"], `more-${index}`, { text: `secret ${index}` });
+      }
+      isWriting = false;
+    };
+    const rotate = async () => {
+      while (isWriting) {
+        await current.memory.sessions.reencrypt();
+      }
+    };
+    await Promise.all([write(), rotate()]);
+    expect(await current.memory.sessions.reencrypt()).toMatchObject({ items: 13, incomplete: 0, failed: 0 });
+    expect(await everythingIn(keyPrefix)).not.toMatch(/secret|~k1 /);
+    const only = doorsWith(keyPrefix, testKeys("k2"));
+    const { values } = await only.graph.getState(thread("t"));
+    const said = (values as typeof MessagesAnnotation.State).messages.map(({ text }) => text);
+    const more = Array.from({ length: 12 }, (_, index) => [`question ${index}`, "secret answer"]).flat();
+    expect(said.slice(2)).toEqual(more);
+    expect(await only.store.search(["u"], { limit: 100 })).toHaveLength(13);
+  });
+
+  it("goes on after a process that died behind any of its calls", async () => {
+    const keyPrefix = uniquePrefix();
+    await writeEach(doorsWith(keyPrefix, testKeys("k1")));
+    let [done, deaths]: [unknown, number] = [undefined, 0];
+    for (let calls = 1; done === undefined && calls < 60; calls += 1) {
+      const dying = closed(client.duplicate({ retryStrategy: () => null }));
+      const id = await dying.client("ID");
+      let count = 0;
+      const onEvent = ({ type }: MemoryEvent) => {
+        count += type === "command" ? 1 : 0;
+        if (count === calls) {
+          void client.client("KILL", "ID", id);
+        }
+      };
+      const redis = { keyPrefix };
+      const memory = closed(new RedisChatMemory({ client: dying, redis, encryption: testKeys("k2", "k1"), onEvent }));
+      done = await memory.sessions.reencrypt().catch(() => undefined);
+      deaths += done === undefined ? 1 : 0;
+    }
+    expect(deaths).toBeGreaterThan(10);
+    expect(done).toMatchObject({ threads: 2, items: 1, incomplete: 0, failed: 0 });
+    await expectWhole(doorsWith(keyPrefix, testKeys("k2")));
+  });
+
+  it("counts runs with text of another key until they are gone", async () => {
+    const keyPrefix = uniquePrefix();
+    const { runs } = doorsWith(keyPrefix, testKeys("k1"));
+    const run = await runs.start("r", { turnId: "t" }, async function* () {
+      yield "secret chunk";
+    });
+    for await (const _ of run);
+    const { memory, runs: after } = doorsWith(keyPrefix, testKeys("k2", "k1"));
+    expect(await memory.sessions.reencrypt()).toMatchObject({ runs: 1, incomplete: 0 });
+    await client.del(`${keyPrefix}:{r}:run`);
+    for await (const _ of await after.start("r", { turnId: "u" }, async function* () {
+      yield "secret chunk";
+    }));
+    expect(await memory.sessions.reencrypt()).toMatchObject({ runs: 0 });
+  });
+
+  it("names a thread or items that it cannot open, and seals the others", async () => {
+    const keyPrefix = uniquePrefix();
+    const [known, lost] = [doorsWith(keyPrefix, testKeys("k1")), doorsWith(keyPrefix, testKeys("lost"))];
+    await writeEach(known);
+    await lost.graph.invoke(question(), thread("lost"));
+    await lost.store.put(["u", "bob"], "k", { text: "secret" });
+    const problems: SessionProblem[] = [];
+    const { memory } = doorsWith(keyPrefix, testKeys("k2", "k1"));
+    const done = await memory.sessions.reencrypt({ onProblem: (problem) => problems.push(problem) });
+    expect(done).toMatchObject({ threads: 2, failed: 2, incomplete: 0 });
+    expect(problems.map(({ sessionId, kind, error }) => [sessionId, kind, error.code]).sort()).toEqual([
+      ["", "item", "unknown_key"],
+      ["lost", "thread", "unknown_key"],
+    ]);
+    const only = doorsWith(keyPrefix, testKeys("k2"));
+    expect((await only.store.get(["u", "ann"], "k"))?.value).toEqual({ text: "secret item" });
+    await expect(only.graph.getState(thread("lost"))).rejects.toMatchObject({ code: "unknown_key" });
+  });
+
+  it("refuses where the current key is null", async () => {
+    const { memory } = doorsWith(uniquePrefix(), { current: null, previous: [testKey("k1")] });
+    await expect(memory.sessions.reencrypt()).rejects.toMatchObject({ option: "encryption" });
+  });
+});
