@@ -180,7 +180,6 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
         "AnswerPrefix",
         "BuiltInProfile",
         "Call",
-        "CallBlockForm",
         "CallChange",
         "CallIdForm",
         "ConversationGuardOptions",

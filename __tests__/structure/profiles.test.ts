@@ -79,22 +79,6 @@ it.each(profiles)("the profile %s bears its name", (profile) => {
   expect(builtInProfiles[profile].name).toBe(profile);
 });
 
-it("wants each call in the content where a profile says that its server does", () => {
-  const profile: StructureProfile = {
-    name: "ours",
-    rules: { S29: "error" },
-    callBlocks: { types: ["tool_use"], required: true },
-  };
-  const message = new AIMessage({
-    content: [{ type: "text", text: "t" }],
-    tool_calls: [{ id: "a", name: "lookup", args: {} }],
-  });
-  expect(repairConversation([message], { profile }).messages[0]!.content).toEqual([
-    { type: "text", text: "t" },
-    { type: "tool_use", id: "a", name: "lookup", input: {} },
-  ]);
-});
-
 describe("a provider's own content", () => {
   it("passes its own profile: Anthropic's signed thinking beside calls", () => {
     const message = new AIMessage({
@@ -122,33 +106,6 @@ describe("a provider's own content", () => {
 });
 
 describe("a custom profile, for a provider that the package does not know,", () => {
-  const deepseek = (reasoningText: "required" | "refused"): StructureProfile => ({
-    ...builtInProfiles.openai,
-    name: "deepseek",
-    rules: { ...builtInProfiles.openai.rules, S24: "error" },
-    reasoningText,
-  });
-  const bare = ai("a");
-  const reasoned = new AIMessage({ content: "a", additional_kwargs: { reasoning_content: "because" } });
-
-  it("asks for reasoning text if the provider does", () => {
-    const options = { profile: deepseek("required") };
-    expect(validateConversation([human("q"), reasoned], options)).toEqual([]);
-    expect(validateConversation([human("q"), bare], options).map(({ rule, index }) => `${rule}@${index}`)).toEqual([
-      "S24@1",
-    ]);
-    const { messages, repairs } = repairConversation([human("q"), bare], options);
-    expect(messages[1]!.additional_kwargs).toEqual({ reasoning_content: "(the reasoning was not kept)" });
-    expect(repairs.map(({ rule }) => rule)).toEqual(["S24"]);
-  });
-
-  it("rejects reasoning text if the provider does", () => {
-    const options = { profile: deepseek("refused") };
-    expect(validateConversation([human("q"), bare], options)).toEqual([]);
-    expect(validateConversation([human("q"), reasoned], options).map(({ rule }) => rule)).toEqual(["S24"]);
-    expect(repairConversation([human("q"), reasoned], options).messages[1]!.additional_kwargs).toEqual({});
-  });
-
   it("repairs what it calls an error, and leaves what it calls a warning", () => {
     const profile: StructureProfile = { name: "mine", rules: { S07: "warning", S15: "error" } };
     const orphan = new ToolMessage({ content: "r", tool_call_id: "a" });
@@ -156,23 +113,22 @@ describe("a custom profile, for a provider that the package does not know,", () 
     expect(messages[0]).toBe(orphan);
     expect(repairs.map(({ rule, index }) => `${rule}@${index}`)).toEqual(["S15@1"]);
   });
+});
 
-  it("can ask for thought signatures, which the repair marks as not to be checked", () => {
-    const profile: StructureProfile = {
-      ...builtInProfiles.gemini,
-      name: "gemini-3",
-      rules: { ...builtInProfiles.gemini.rules, S23: "error" },
-    };
-    const call = () =>
-      new AIMessage({ content: "", tool_calls: [{ type: "tool_call", id: "a", name: "lookup", args: {} }] });
-    const result = () => new ToolMessage({ content: "r", tool_call_id: "a", name: "lookup" });
-    const { messages, repairs } = repairConversation(
-      [human("q"), call(), result(), ai("a"), human("q"), call(), result()],
-      { profile },
-    );
-    expect(repairs.map(({ rule, index }) => `${rule}@${index}`)).toEqual(["S23@5"]);
-    expect(messages[5]!.additional_kwargs).toEqual({
-      __gemini_function_call_thought_signatures__: { a: "skip_thought_signature_validator" },
-    });
+describe("a reasoning item of OpenAI's", () => {
+  const reasoned = (content: string) =>
+    new AIMessage({ content, additional_kwargs: { reasoning: { id: "rs_1", type: "reasoning" } } } as never);
+
+  it.each([
+    ["is stored with the provider, and followed by a text", "a", true, []],
+    ["is followed by nothing", "", true, ["S22"]],
+    ["is not stored", "a", false, ["S22"]],
+  ] as const)("goes back only with what follows it: it %s", (_, content, storesReasoning, rules) => {
+    const options = { profile: "openai-responses", storesReasoning, emptyMessages: "fill" } as const;
+    const messages = [human("q"), reasoned(content), human("q")];
+    const found = validateConversation(messages, options).filter(({ rule }) => rule === "S22");
+    expect(found.map(({ rule }) => rule)).toEqual(rules);
+    const kwargs = repairConversation(messages, options).messages[1]!.additional_kwargs;
+    expect("reasoning" in kwargs).toBe(rules.length === 0);
   });
 });

@@ -159,7 +159,7 @@ describe("repairConversation", () => {
     expect(mapStoredMessagesToChatMessages(stored).map(sketch)).toEqual(repaired.map(sketch));
   });
 
-  it("renames an id everywhere in the message: call, content block, raw call, signature", () => {
+  it("renames an id, which leaves no copy with the old one", () => {
     const message = new AIMessage({
       content: [
         { type: "text", text: "t" },
@@ -171,21 +171,12 @@ describe("repairConversation", () => {
         __gemini_function_call_thought_signatures__: { "a|b": "signed" },
       },
     } as never);
-    // The rules of a profile without an adapter, which would leave out the copies that it does not read.
-    const profile = { ...builtInProfiles.anthropic, adapter: undefined } as unknown as StructureProfile;
-    const [, changed, result] = repairConversation([human("q"), message, tool("a|b")], { profile }).messages as [
-      BaseMessage,
-      AIMessage,
-      ToolMessage,
-    ];
+    const [, changed, result] = repairConversation([human("q"), message, tool("a|b")], { profile: "anthropic" })
+      .messages as [BaseMessage, AIMessage, ToolMessage];
     const id = changed.tool_calls![0]!.id!;
     expect(id).toMatch(/^[a-zA-Z0-9]{24}$/);
     expect(result.tool_call_id).toBe(id);
-    expect(changed.content).toContainEqual({ type: "tool_use", id, name: "lookup", input: {} });
-    expect(changed.additional_kwargs).toEqual({
-      __gemini_function_call_thought_signatures__: { [id]: "signed" },
-      tool_calls: [{ id, type: "function", function: { name: "lookup", arguments: "{}" } }],
-    });
+    expect([changed.content, changed.additional_kwargs]).toEqual(["t", {}]);
   });
 
   it("wraps unreadable arguments so that the model sees what it wrote", () => {

@@ -42,16 +42,22 @@ async function reportOf(cell: string): Promise<CellReport> {
  */
 const excepted = ["recalled", "late system message"].map((operation) => `hidden/invoke/google-genai/${operation}`);
 const secondSystem = "System message should be the first one";
-/** Calls behind no answer that tells its provider: a ChatGoogle out of sight does not read them, see the matrix. */
-const unread = "hidden/invoke/google/repair: calls by hand";
+/** Behind calls that are not its own, a ChatGoogle out of sight refuses their results: see the matrix. */
+const unread = [
+  "google/repair: calls by hand",
+  ...["bedrock", "google", "mistral"].map((provider) => `${provider}/another provider's answers`),
+  ...["bedrock/changes at random 2", "google/changes at random 2", "mistral/changes at random 1"],
+].map((operation) => `hidden/invoke/${operation}`);
+const resultOrder = "function response turn comes immediately after a function call turn.";
 
-it.each(cells.filter((cell) => cell !== unread))(
-  `no request is refused, and no run fails (${name}): %s`,
-  async (cell) => {
-    const { requests, ...report } = await reportOf(cell);
-    const failed = report.failed.filter((failure) => !excepted.includes(cell) || !failure.endsWith(secondSystem));
-    expect({ ...report, failed }).toEqual({ cell, refused: [], failed: [], happened: true });
-    expect(report.failed.length > 0).toBe(excepted.includes(cell));
-    expect(requests).toBeGreaterThan(1);
-  },
-);
+it.each(cells)(`no request is refused, and no run fails (${name}): %s`, async (cell) => {
+  const { requests, ...report } = await reportOf(cell);
+  const [isExcepted, isUnread] = [excepted.includes(cell), unread.includes(cell)];
+  const failed = report.failed.filter(
+    (failure) => !(isExcepted && failure.endsWith(secondSystem)) && !(isUnread && failure.endsWith(resultOrder)),
+  );
+  const refused = report.refused.filter((refusal) => !(isUnread && refusal.endsWith(": gemini/response-order")));
+  expect({ ...report, failed, refused }).toEqual({ cell, refused: [], failed: [], happened: true });
+  expect(report.failed.length + report.refused.length > 0).toBe(isExcepted || isUnread);
+  expect(requests).toBeGreaterThan(1);
+});

@@ -14,7 +14,7 @@ import { metaOf } from "../codec/decode-record.js";
 import { jsonText } from "../base/json-text.js";
 import { callsOf } from "../messages/calls.js";
 import { textOf } from "../messages/content.js";
-import { plainAnswer } from "../messages/copies/change-content.js";
+import { textAnswer } from "../messages/copies/change-content.js";
 import { roleOf } from "../messages/roles.js";
 import type { StoredMessage } from "../session/turn-messages.js";
 
@@ -95,7 +95,7 @@ export function answerOf(output: unknown, form: ChainForm, given?: ChainInput): 
 function structuredAnswer(raw: BaseMessage): BaseMessage {
   const values = callsOf(raw).map(({ args }) => (typeof args === "string" ? args : (jsonText(args) ?? "")));
   const said = [textOf(raw), ...values].filter((text) => text.trim() !== "");
-  return values.length === 0 ? raw : plainAnswer(raw, said.join("\n\n"));
+  return values.length === 0 ? raw : textAnswer(raw, said.join("\n\n"));
 }
 
 /** True for the output of `withStructuredOutput` with `includeRaw`. */

@@ -27,7 +27,7 @@ export {
   type StructureRule,
   type StructureSeverity,
 } from "../structure/rules/rules.js";
-export type { CallBlockForm, CallIdForm, NameForm, StructureProfile } from "../structure/profiles/profile.js";
+export type { CallIdForm, NameForm, StructureProfile } from "../structure/profiles/profile.js";
 export type { RepairAction, StructureRepair } from "../structure/repair/session.js";
 export { conversationGuard, type ConversationGuardOptions } from "../reducers/conversation-guard.js";
 export {

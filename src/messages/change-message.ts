@@ -49,11 +49,6 @@ export function dropKwarg<M extends BaseMessage>(message: M, key: string): M {
   return copyWith(message, { additional_kwargs: without(fieldsOf(message.additional_kwargs), key) });
 }
 
-/** A copy with one key of `additional_kwargs` set. */
-export function setKwarg<M extends BaseMessage>(message: M, key: string, value: unknown): M {
-  return copyWith(message, { additional_kwargs: { ...message.additional_kwargs, [key]: value } });
-}
-
 /** A copy with one key of `response_metadata` set. */
 export function setMetadata<M extends BaseMessage>(message: M, key: string, value: unknown): M {
   return copyWith(message, { response_metadata: { ...message.response_metadata, [key]: value } });

@@ -15,6 +15,15 @@ export function blocksOf(message: BaseMessage): readonly Block[] {
   return Array.isArray(content) ? content.map(toBlock) : [];
 }
 
+/** The blocks of list content, strings as text blocks: the list itself where it holds nothing but blocks. */
+export function blockList({ content }: { readonly content: unknown }): readonly Block[] {
+  if (!Array.isArray(content)) {
+    return [];
+  }
+  const isBlock = (element: unknown) => isRecord(element) || typeof element === "string";
+  return content.every(isRecord) ? (content as Block[]) : content.filter(isBlock).map(toBlock);
+}
+
 /** A block of text. */
 export function textBlock(text: string): Block {
   return { type: "text", text };

@@ -4,7 +4,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import { inTime } from "../base/in-time.js";
 import { linkCalls } from "../messages/calls.js";
 import { textOf } from "../messages/content.js";
-import { plainAnswer } from "../messages/copies/change-content.js";
+import { textAnswer } from "../messages/copies/change-content.js";
 import { roleOf } from "../messages/roles.js";
 
 // Stop, for chains and agents: how a run is notified, how partial model output is collected, and its stored form.
@@ -134,7 +134,7 @@ export function interruptedMessage(partial: BaseMessage | undefined): BaseMessag
   if (partial === undefined || roleOf(partial) !== "ai" || textOf(partial).trim() === "") {
     return undefined;
   }
-  const { id, name, response_metadata } = plainAnswer(partial, textOf(partial));
+  const { id, name, response_metadata } = textAnswer(partial, textOf(partial));
   const said = { content: textOf(partial), response_metadata: { ...response_metadata, interrupted: true } };
   return new AIMessage({ ...said, ...(id !== undefined && { id }), ...(name !== undefined && { name }) });
 }

@@ -40,7 +40,10 @@ export async function replayReport(): Promise<ReplayReport> {
       for (const target of all) {
         const missing = {
           [`${source.name} > ${target.name}`]: missingIn(await readyBody(messages, target), messages),
-          [`hidden: ${source.name} > ${target.name}`]: missingIn(await hiddenBody(asked, target), asked),
+          [`hidden: ${source.name} > ${target.name}`]: await hiddenBody(asked, target).then(
+            (body) => missingIn(body, asked),
+            (error: unknown) => [String(error).slice(0, 40)],
+          ),
         };
         for (const [pair, texts] of Object.entries(missing).filter(([, { length }]) => length > 0)) {
           (lost[pair] ??= []).push(...texts);

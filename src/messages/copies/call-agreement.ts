@@ -3,8 +3,6 @@ import { sameAsJson } from "../../base/json-text.js";
 import { type Call, callsOf } from "../calls.js";
 import { type Fields, fieldsOf, isRecord, recordsIn, stringIn, valueIn } from "../values.js";
 import { type CallCopy, callIn, copyIn, isCallBlock, placesOf } from "./call-places.js";
-import { editAll } from "./edit-message.js";
-import type { CallChange, ChangedCalls } from "./edits.js";
 import { isCallItem, outputItems } from "./output-items.js";
 
 /** A field of an answer that repeats its calls. */
@@ -18,43 +16,16 @@ interface RepeatedCall extends CallCopy {
   readonly input?: unknown;
 }
 
-/** Copies of calls that tell something else than the calls. */
-export interface CallDisagreement {
-  /** The fields that hold them. */
-  readonly fields: ReadonlySet<CopyField>;
-  /** The change of the copies that makes them agree. */
-  readonly edit: ChangedCalls;
-}
-
 /**
- * How the copies of a message's calls differ from `tool_calls` and `invalid_tool_calls`; undefined if they agree. A
- * copy may be missing, and says nothing where its text cannot be read.
+ * The fields whose copies of calls tell something else than `tool_calls` and `invalid_tool_calls`. A copy may be
+ * missing, and says nothing where its text cannot be read.
  */
-export function callDisagreement(message: BaseMessage): CallDisagreement | undefined {
+export function differingCopies(message: BaseMessage): ReadonlySet<CopyField> {
   const calls = mayRepeatCalls(message) ? callsOf(message) : [];
-  if (calls.length === 0) {
-    return undefined;
-  }
-  const fields = new Set<CopyField>();
-  const aliases = new Map<string, string>();
-  const changes = calls.map((): CallChange => undefined);
-  for (const [field, copies] of repeatedCalls(message as AIMessage)) {
-    callsFor(copies, calls).forEach((place, index) => {
-      const { id } = copies[index]!;
-      const call = calls[place];
-      if (call !== undefined && agrees(copies[index]!, call)) {
-        return;
-      }
-      fields.add(field);
-      if (call !== undefined) {
-        changes[place] = truthOf(call);
-      }
-      if (id !== undefined && call?.id !== undefined) {
-        aliases.set(id, call.id);
-      }
-    });
-  }
-  return fields.size === 0 ? undefined : { fields, edit: { calls, changes, aliases } };
+  const fields = calls.length === 0 ? [] : repeatedCalls(message as AIMessage);
+  const differs = (copies: readonly RepeatedCall[]) =>
+    placesOf(copies, calls).some((place, index) => place < 0 || !agrees(copies[index]!, calls[place]!));
+  return new Set(fields.flatMap(([field, copies]) => (differs(copies) ? [field] : [])));
 }
 
 /** False where no field can hold a copy: most answers, and cheaper than to look for one. */
@@ -64,47 +35,32 @@ function mayRepeatCalls({ content, additional_kwargs, response_metadata }: BaseM
   return typeof content !== "string" || raw !== undefined || called !== undefined || output !== undefined;
 }
 
-/** The message with every copy of its calls saying what its calls say. */
-export function withAgreement<M extends BaseMessage>(message: M, { edit }: CallDisagreement): M {
-  return editAll(message, { calls: edit });
-}
-
-function truthOf({ id, name, args, readable }: Call): CallChange {
-  return { name, ...(id !== undefined && { id }), ...(readable && { args: args as Record<string, unknown> }) };
-}
-
-/** The place of each copy's call; a copy whose id no call has repeats one that no other copy of its field repeats. */
-function callsFor(copies: readonly CallCopy[], calls: readonly Call[]): readonly number[] {
-  const places = placesOf(copies, calls);
-  return places.every((place) => place >= 0)
-    ? places
-    : placesOf(
-        copies.map(({ id, name }, index) => ({ id: places[index]! < 0 ? undefined : id, name })),
-        calls,
-      );
-}
-
 function repeatedCalls(message: AIMessage): readonly (readonly [CopyField, readonly RepeatedCall[]])[] {
   const { tool_calls: raw, function_call: called } = fieldsOf(message.additional_kwargs);
   const content: unknown = message.content;
-  const blocks = Array.isArray(content) ? (content.filter(isWholeCall) as readonly Fields[]) : [];
+  const blocks = Array.isArray(content) ? (content.filter(isCallBlock) as readonly Fields[]) : [];
   const items = outputItems(fieldsOf(message.response_metadata)["output"]) ?? [];
   return [
-    ["content", blocks.map(blockCopy)],
+    ["content", blockCopies(blocks)],
     ["tool_calls", recordsIn(raw as readonly Fields[] | undefined).map(rawCopy)],
     ["function_call", isRecord(called) ? [functionCopy(called)] : []],
     ["output", items.filter(isCallItem).map(itemCopy)],
   ];
 }
 
-/** Streams leave pieces of arguments, which tell no call by themselves. */
-function isWholeCall(block: unknown): boolean {
-  return isCallBlock(block) && (block as Fields)["type"] !== "input_json_delta";
-}
-
-function blockCopy(block: Fields): RepeatedCall {
-  const { call, argumentsKey } = callIn(block);
-  return { ...copyIn(block), args: call[argumentsKey] };
+/** Streams leave the text of arguments in pieces behind the call, which tell no call by themselves. */
+function blockCopies(blocks: readonly Fields[]): readonly RepeatedCall[] {
+  const isPiece = ({ type }: Fields) => type === "input_json_delta";
+  const rest = new Map<unknown, string>();
+  for (const { index, input } of blocks.filter(isPiece)) {
+    rest.set(index, (rest.get(index) ?? "") + String(input));
+  }
+  return blocks.flatMap((block) => {
+    const { call, argumentsKey } = callIn(block);
+    const args = call[argumentsKey];
+    const whole = typeof args === "string" ? args + (rest.get(block["index"]) ?? "") : args;
+    return isPiece(block) ? [] : [{ ...copyIn(block), args: whole }];
+  });
 }
 
 function rawCopy({ id, function: called }: Fields): RepeatedCall {

@@ -1,5 +1,4 @@
 import { type Fields, isRecord, stringIn } from "../values.js";
-import type { CallChange, ChangedCalls } from "./edits.js";
 
 /** The fields by which a copy is matched to its call. */
 export interface CallCopy {
@@ -70,14 +69,4 @@ function remaining(
     (_, place) => isFree(place),
   ];
   return tests.map((test) => calls.findIndex(test)).find((place) => place >= 0) ?? -1;
-}
-
-/** The change for each copy of a call: that of its call; a copy of no call goes. */
-export function changesFor(
-  copies: readonly CallCopy[],
-  { calls, changes, aliases }: ChangedCalls,
-): readonly CallChange[] {
-  const named =
-    aliases === undefined ? copies : copies.map(({ id, name }) => ({ id: aliases.get(id ?? "") ?? id, name }));
-  return placesOf(named, calls).map((place) => (place < 0 ? "remove" : changes[place]));
 }

@@ -2,7 +2,7 @@ import { types } from "node:util";
 import { RecordError } from "../../base/errors.js";
 import { isPlainObject } from "../../base/json-value.js";
 import { type Fields, stringIn } from "../values.js";
-import { itemIdKeys, signaturesKey } from "./answer-fields.js";
+import { itemIdKeys, signaturesKey } from "./plain-answer.js";
 import { mapSame, withFields } from "./edits.js";
 import { signatureKey } from "./thoughts.js";
 

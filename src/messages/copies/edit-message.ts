@@ -1,22 +1,14 @@
-import type { AIMessage, BaseMessage, MessageContent } from "@langchain/core/messages";
+import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { jsonText } from "../../base/json-text.js";
 import { type Call, callsOf } from "../calls.js";
 import { copyWith } from "../change-message.js";
-import { type Block, contentOf, contentText } from "../content.js";
+import { type Block, contentOf } from "../content.js";
 import { speakerOf } from "../roles.js";
-import { type Fields, isRecord } from "../values.js";
-import { answerFields, editRaw } from "./answer-fields.js";
-import { editCallBlocks } from "./call-copies.js";
-import {
-  type CallChange,
-  type ChangedCalls,
-  type Edits,
-  type PiecesEdit,
-  sameElements,
-  type ThoughtEdit,
-} from "./edits.js";
-import { editText, editTexts, piecesBy } from "./texts.js";
-import { editThoughts } from "./thoughts.js";
+import { type Fields, fieldsOf, isRecord, recordsIn } from "../values.js";
+import { type CallChange, withFields } from "./edits.js";
+import { plainAnswer, type PlainChanges, signaturesKey, spokenText } from "./plain-answer.js";
+import { editTexts, piecesBy } from "./texts.js";
+import { signatureKey, thoughtsIn } from "./thoughts.js";
 
 /**
  * Changes of a message. Each function gets what the message says and returns what it says instead.
@@ -37,31 +29,17 @@ export interface MessageEdit {
    */
   readonly text?: (text: string) => string;
   /**
-   * The new text of each thought, an empty one to leave it out; `remove` leaves out all, with the signatures of calls.
-   * A signed thought whose text changes is left out.
+   * `remove` leaves out all thoughts, and signatures of calls. A function gets the text of each thought: where it
+   * returns another one, the answer loses all its thoughts.
    */
   readonly thoughts?: "remove" | ((text: string) => string);
 }
 
-/** Changes of a message in the form in which this package makes them. */
-export interface InnerEdit {
-  /** The change of each call, or changes for their copies, also where the calls themselves stay. */
-  readonly calls?: MessageEdit["calls"] | ChangedCalls;
-  readonly pieces?: PiecesEdit;
-  readonly thoughts?: ThoughtEdit;
-  readonly dropsSignatures?: boolean;
-  /** Last, for the blocks of content only: their order, or blocks that no other copy repeats. */
-  readonly blocks?: (blocks: readonly Block[]) => readonly Block[];
-}
-
 /**
- * A copy of the message with its calls, its text and its thoughts changed in every copy that the message carries:
- * content blocks, `tool_calls`, `invalid_tool_calls` and chunks, the raw calls, reasoning, ids and signatures in
- * `additional_kwargs`, and `response_metadata.output`. Everything else stays as it is.
- *
- * The signature of a removed call goes to the next one (Gemini signs the first of a step). OpenAI takes a reasoning
- * item and the items after it only together: if one is removed, the ids of the others are removed too. Does not mutate
- * the message; returns the same object if nothing changes.
+ * A copy of the message with its calls, its text and its thoughts changed. An answer that changes becomes plain: its
+ * text, its calls and its media, and its other fields. Thoughts, signatures, steps of the provider's own tools, ids of
+ * items and raw copies of the answer are left out, because a provider takes them back as it gave them or not at all.
+ * Does not mutate the message; returns the same object if nothing changes.
  *
  * @example
  * import { AIMessage } from "@langchain/core/messages";
@@ -70,72 +48,56 @@ export interface InnerEdit {
  * const answer = new AIMessage({ content: "I look.", tool_calls: [{ id: "c1", name: "search", args: {} }] });
  * const renamed = editMessage(answer, { calls: ({ id }) => (id === "c1" ? { id: "call-0001" } : undefined) });
  */
-export function editMessage<M extends BaseMessage>(message: M, { calls, text, thoughts }: MessageEdit): M {
-  return editAll(message, {
-    ...(calls !== undefined && { calls }),
-    ...(text !== undefined && { pieces: piecesBy(text) }),
-    ...(typeof thoughts === "function" && { thoughts: (thought) => newThought(thought.text, thoughts) }),
-    ...(thoughts === "remove" && { thoughts: () => undefined, dropsSignatures: true }),
-  });
-}
-
-function newThought(text: string, change: (text: string) => string): string | undefined {
-  const changed = text === "" ? "" : change(text);
-  return changed === "" && text !== "" ? undefined : changed;
-}
-
-/** {@link editMessage} with changes in this package's form. */
-export function editAll<M extends BaseMessage>(message: M, edit: InnerEdit): M {
-  const { pieces, thoughts } = edit;
-  const calls = typeof edit.calls === "function" ? changedCalls(message, edit.calls) : edit.calls;
-  const edits: Edits = { calls, pieces, thoughts, dropsSignatures: edit.dropsSignatures === true };
-  const { content } = message as { content: unknown };
+export function editMessage<M extends BaseMessage>(message: M, edit: MessageEdit): M {
+  const given = messageContent(message);
+  const content = editContent(given, edit);
   if (speakerOf(message) !== "assistant") {
-    return withChanges(message, { content: arranged(editContent(content, edits), edit) });
+    return content === given ? message : copyWith(message, { content });
   }
-  const answer = message as unknown as AIMessage;
-  const raw = editRaw(answer, edits);
-  const edited = arranged(editContent(content, raw.edits), edit);
-  const [before, after] = [content, edited].map((value) => contentText(value as MessageContent));
-  const fields = answerFields(answer, raw, before === after ? undefined : after);
-  return withChanges(message, { ...fields, content: edited });
+  const changes: PlainChanges = { ...(content !== given && { content }), ...changedCalls(message, edit) };
+  return Object.keys(changes).length === 0 && !changesThoughts(message, edit) ? message : plainAnswer(message, changes);
 }
 
-/** The message with the fields that differ from its own; itself if none does. */
-function withChanges<M extends BaseMessage>(message: M, fields: Fields): M {
-  const own = message as unknown as Fields;
-  const changed = Object.entries(fields).filter(([key, value]) => own[key] !== value);
-  return changed.length === 0 ? message : copyWith(message, Object.fromEntries(changed));
+/** The content; that of an answer without text is the words with which it refuses. */
+function messageContent(message: BaseMessage): unknown {
+  const { content } = message as { readonly content: unknown };
+  return content === "" && speakerOf(message) === "assistant" ? spokenText(message) : content;
 }
 
-function arranged(content: unknown, { blocks }: InnerEdit): unknown {
-  if (blocks === undefined || !Array.isArray(content)) {
+function editContent(content: unknown, { text: change }: MessageEdit): unknown {
+  if (change === undefined || (typeof content !== "string" && !Array.isArray(content))) {
     return content;
   }
-  const made = blocks(content as readonly Block[]);
-  return made.length > 0 && sameElements(made, content) ? content : contentOf(made);
+  const given = typeof content === "string" ? [content] : (content as readonly unknown[]);
+  const edited = editTexts(given, piecesBy(change));
+  return edited === given ? content : typeof content === "string" ? (edited[0] ?? "") : contentOf(edited as Block[]);
 }
 
-/** The content with its texts, thoughts and call blocks changed; the same value if they stay. */
-function editContent(content: unknown, { calls, pieces, thoughts }: Edits): unknown {
-  if (typeof content === "string") {
-    return pieces === undefined ? content : (editText(content, pieces) ?? "");
+/** The lists of calls, if a call changes. A call is in the list of its arguments: those that can be read, or not. */
+function changedCalls(message: BaseMessage, { calls: change }: MessageEdit): PlainChanges {
+  const { tool_calls: valid, invalid_tool_calls: invalid } = message as unknown as AIMessage;
+  const calls = change === undefined ? [] : callsOf(message);
+  const changes = calls.map((call, place) => realChange(call, change!(call, place)));
+  if (changes.every((made) => made === undefined)) {
+    return {};
   }
-  if (!Array.isArray(content)) {
-    return content;
-  }
-  let list: readonly unknown[] = content;
-  list = thoughts === undefined ? list : editThoughts(list, thoughts);
-  list = pieces === undefined ? list : editTexts([list], pieces)[0]!;
-  list = calls === undefined ? list : editCallBlocks(list, calls);
-  return list === content ? content : contentOf(list as readonly Block[]);
+  const given = [...recordsIn(valid), ...recordsIn(invalid)] as unknown as readonly Fields[];
+  const made = given.flatMap((call, place) => {
+    const { [place]: own } = changes;
+    return own === "remove" ? [] : [{ ...bareCall(call), ...own }];
+  });
+  const isReadable = ({ args }: Fields) => isRecord(args);
+  const unread = (call: Fields) => withFields(call, { error: "The arguments are not valid JSON." });
+  return {
+    tool_calls: made.filter(isReadable).map((call) => ({ ...call, type: "tool_call" })),
+    invalid_tool_calls: made
+      .filter((call) => !isReadable(call))
+      .map((call) => unread({ ...call, type: "invalid_tool_call" })),
+  };
 }
 
-/** The changes that change something; undefined if none does. */
-function changedCalls(message: BaseMessage, change: NonNullable<MessageEdit["calls"]>): ChangedCalls | undefined {
-  const calls = callsOf(message);
-  const changes = calls.map((call, place) => realChange(call, change(call, place)));
-  return changes.every((made) => made === undefined) ? undefined : { calls, changes };
+function bareCall({ id, name, args }: Fields): Fields {
+  return { ...(id !== undefined && { id }), name, args };
 }
 
 function realChange(call: Call, change: CallChange): CallChange {
@@ -153,4 +115,19 @@ function realChange(call: Call, change: CallChange): CallChange {
 
 function isSame(args: unknown, call: Call): boolean {
   return isRecord(args) === call.readable && (args === call.args || jsonText(args) === jsonText(call.args));
+}
+
+function changesThoughts(message: BaseMessage, { thoughts: edit }: MessageEdit): boolean {
+  const thoughts = edit === undefined ? [] : thoughtsIn(message);
+  if (edit !== "remove") {
+    // A pattern may span the pieces in which a stream left a thought.
+    const whole = thoughts.map(({ text }) => text).join("");
+    return (
+      edit !== undefined &&
+      whole !== "" &&
+      [whole, ...thoughts.map(({ text }) => text)].some((text) => edit(text) !== text)
+    );
+  }
+  const isSigned = recordsIn((message as unknown as AIMessage).tool_calls).some((call) => signatureKey in call);
+  return thoughts.length > 0 || isSigned || fieldsOf(message.additional_kwargs)[signaturesKey] !== undefined;
 }

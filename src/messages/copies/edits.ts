@@ -1,4 +1,3 @@
-import type { Call } from "../calls.js";
 import type { Fields } from "../values.js";
 
 /**
@@ -17,52 +16,8 @@ export type CallChange =
   | "remove"
   | undefined;
 
-/** New values of a call. */
-export type NewCallFields = Exclude<CallChange, "remove" | undefined>;
-
-/** A copy of a call after its change: as it was, gone (undefined), or as `edit` makes it. */
-export function changedBy(
-  change: CallChange,
-  copy: Fields,
-  edit: (copy: Fields, change: NewCallFields) => Fields,
-): Fields | undefined {
-  if (change === "remove") {
-    return undefined;
-  }
-  return change === undefined ? copy : edit(copy, change);
-}
-
-/** A thought in one of the forms that adapters give it. */
-export interface Thought {
-  readonly text: string;
-  /** True if a provider signed it or keeps it: it may be left out, but not changed. */
-  readonly isSigned: boolean;
-  /** The block or item that holds it. */
-  readonly block: Fields;
-}
-
-/** A message's calls with the change of each. */
-export interface ChangedCalls {
-  readonly calls: readonly Call[];
-  readonly changes: readonly CallChange[];
-  /** Ids that copies bear in place of their call's. @default none */
-  readonly aliases?: ReadonlyMap<string, string>;
-}
-
 /** New pieces of text, in their places; undefined removes a piece. */
 export type PiecesEdit = (pieces: readonly string[]) => readonly (string | undefined)[];
-
-/** New text of a thought; undefined removes it. */
-export type ThoughtEdit = (thought: Thought) => string | undefined;
-
-/** An edit in the form in which every copy takes it. */
-export interface Edits {
-  readonly calls: ChangedCalls | undefined;
-  readonly pieces: PiecesEdit | undefined;
-  readonly thoughts: ThoughtEdit | undefined;
-  /** True if the signatures of calls go too. */
-  readonly dropsSignatures: boolean;
-}
 
 /** A list with each element changed, removed (none) or multiplied; the same list if all stay the same. */
 export function mapSame<T>(list: readonly T[], change: (element: T, index: number) => readonly T[]): readonly T[] {

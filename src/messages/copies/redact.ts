@@ -2,19 +2,22 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { ConfigurationError } from "../../base/errors.js";
 import { copyWith } from "../change-message.js";
 import { callsOf } from "../calls.js";
+import { speakerOf } from "../roles.js";
 import type { Fields } from "../values.js";
 import { cleanData, cleanField, isKept, type Redaction } from "./clean-value.js";
 import { editMessage } from "./edit-message.js";
 import { withFields } from "./edits.js";
+import { plainAnswer } from "./plain-answer.js";
 
 const defaultMark = "[redacted]";
 
 /**
  * Creates a `beforeStore` function that replaces every match of a pattern, or applies a text function, in all content
  * of a message: text, thoughts and call arguments in all their copies, tool results with their artifacts, and all other
- * texts of the message. Arguments and artifacts are an application's data: numbers and names of properties are cleaned
- * too, each value by itself, and instances of classes become plain objects where something matches. A signed thought
- * that matches is left out. Names, ids and types of messages and blocks, signatures and encoded files stay as they are.
+ * texts of the message. An answer that matches becomes plain, as by {@link editMessage}. Arguments and artifacts are an
+ * application's data: numbers and names of properties are cleaned too, each value by itself, and instances of classes
+ * become plain objects where something matches. Names, ids and types of messages and blocks, signatures and encoded
+ * files stay as they are.
  *
  * @param mark Replacement for each match of a pattern; a function returns the new text itself.
  * @throws ConfigurationError for a pattern that is neither a string, a regular expression nor a function.
@@ -38,7 +41,8 @@ export function redact(
       thoughts: clean,
       calls: (_, place) => ({ args: calls[place] as Record<string, unknown> | string }),
     });
-    return withCleanRest(edited, clean);
+    const cleaned = withCleanRest(edited, clean);
+    return cleaned === edited || speakerOf(message) !== "assistant" ? cleaned : plainAnswer(cleaned);
   };
 }
 

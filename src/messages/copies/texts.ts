@@ -1,5 +1,5 @@
 import { type Block, isTextBlock } from "../content.js";
-import { isRecord, stringIn, type Fields, valueIn } from "../values.js";
+import { isRecord, stringIn, type Fields } from "../values.js";
 import { mapSame, type PiecesEdit, withFields } from "./edits.js";
 
 /** True for a block that holds text of the message, and no thought. */
@@ -33,43 +33,17 @@ export function piecesBy(change: (text: string) => string): PiecesEdit {
   };
 }
 
-/** The text blocks of several lists, as one text; each list stays the same if its blocks do. */
-export function editTexts(lists: readonly (readonly unknown[])[], edit: PiecesEdit): readonly (readonly unknown[])[] {
-  const pieces = lists.flatMap((list) => list.filter(isText).map(textIn));
-  if (pieces.length === 0) {
-    return lists;
-  }
-  const changed = edit(pieces);
+/** A list with the texts of its blocks changed; the same list if they stay. */
+export function editTexts(list: readonly unknown[], edit: PiecesEdit): readonly unknown[] {
+  const pieces = list.filter(isText).map(textIn);
+  const changed = pieces.length === 0 ? pieces : edit(pieces);
   let place = 0;
-  return mapSame(lists, (list) => [
-    mapSame(list, (block) => {
-      if (!isText(block)) {
-        return [block];
-      }
-      const text = changed[place++];
-      return text === undefined ? [] : [withText(block, text)];
-    }),
-  ]);
-}
-
-/** Keys of a text block that repeat its text, or point to places in it. */
-function withText(block: unknown, text: string): unknown {
-  if (typeof block === "string" || textIn(block) === text) {
-    return typeof block === "string" ? text : block;
-  }
-  const fields = block as Fields;
-  const annotations = Array.isArray(fields["annotations"])
-    ? { annotations: fields["annotations"].filter((annotation) => !pointsIntoText(annotation)) }
-    : {};
-  const parsed = "parsed" in fields ? { parsed: valueIn(text) } : {};
-  return withFields(fields, { text, ...annotations, ...parsed, logprobs: undefined });
-}
-
-function pointsIntoText(annotation: unknown): boolean {
-  return isRecord(annotation) && [annotation["start_index"], annotation["startIndex"]].some(Number.isInteger);
-}
-
-/** A text that is one piece; undefined if it is removed. */
-export function editText(text: string, edit: PiecesEdit): string | undefined {
-  return edit([text])[0];
+  return mapSame(list, (block) => {
+    if (!isText(block)) {
+      return [block];
+    }
+    const text = changed[place++];
+    const own = typeof block === "string" || text === undefined ? text : withFields(block as Fields, { text });
+    return own === undefined ? [] : [own];
+  });
 }

@@ -1,5 +1,16 @@
-import { isRecord, stringIn, type Fields } from "../values.js";
-import { mapSame, type Thought, type ThoughtEdit, withFields } from "./edits.js";
+import type { BaseMessage } from "@langchain/core/messages";
+import { blockList } from "../content.js";
+import { fieldsOf, isRecord, stringIn, type Fields } from "../values.js";
+import { outputItems } from "./output-items.js";
+
+/** A thought in one of the forms that adapters give it. */
+export interface Thought {
+  readonly text: string;
+  /** True if a provider signed it or keeps it. */
+  readonly isSigned: boolean;
+  /** The block or item that holds it. */
+  readonly block: Fields;
+}
 
 /** Google's key of a signature, on a thought, on a call and on a block that repeats a call. */
 export const signatureKey = "thoughtSignature";
@@ -71,105 +82,18 @@ function textOfList(list: readonly unknown[]): string {
   return list.map((part) => (isRecord(part) ? (stringIn(part["text"]) ?? "") : "")).join("");
 }
 
-/**
- * A list of blocks with its thoughts changed. A signed thought whose text changes goes, and so do the signed ones
- * behind it: each is signed for a place behind the ones before it.
- */
-export function editThoughts(list: readonly unknown[], edit: ThoughtEdit): readonly unknown[] {
-  let isBroken = false;
-  return mapSame(withWholeThoughts(list, edit), (block) => {
-    const thought = thoughtIn(block);
-    if (thought === undefined) {
-      return [block];
-    }
-    const changed = isBroken && isChained(block) ? undefined : editThought(thought, edit);
-    isBroken ||= changed === undefined && isChained(block);
-    return changed === undefined ? [] : [changed];
-  });
-}
-
-/**
- * The list with each thought that a stream left in pieces in the first of its blocks, where the edit of the whole is
- * not that of the pieces: a pattern may span them. Signed blocks are whole thoughts.
- */
-function withWholeThoughts(list: readonly unknown[], edit: ThoughtEdit): readonly unknown[] {
-  const blocks: unknown[] = [];
-  for (let place = 0; place < list.length;) {
-    const pieces = piecesAt(list, place);
-    const [first] = pieces;
-    const text = pieces.map((piece) => piece.text).join("");
-    const isWhole = pieces.length < 2 || isEditedByPiece(pieces, { ...first!, text }, edit);
-    const length = Math.max(pieces.length, 1);
-    blocks.push(...(isWhole ? list.slice(place, place + length) : [withThought(first!.block, text)]));
-    place += length;
-  }
-  return blocks.length === list.length ? list : blocks;
-}
-
-/** The unsigned thoughts of one form that stand side by side from a place on. */
-function piecesAt(list: readonly unknown[], place: number): readonly Thought[] {
-  const pieces: Thought[] = [];
-  let next = thoughtIn(list[place]);
-  while (next?.isSigned === false && next.block["type"] === (pieces[0] ?? next).block["type"]) {
-    pieces.push(next);
-    next = thoughtIn(list[place + pieces.length]);
-  }
-  return pieces;
-}
-
-function isEditedByPiece(pieces: readonly Thought[], whole: Thought, edit: ThoughtEdit): boolean {
-  const made = edit(whole);
-  const texts = pieces.map((piece) => edit(piece));
-  // An edit that leaves out one of the pieces chooses by their blocks, which are not those of the whole.
-  return made === whole.text || texts.includes(undefined) || texts.join("") === (made ?? "");
-}
-
 /** True for a block that holds a signed thought. */
 export function isSignedThought(block: unknown): boolean {
   return thoughtIn(block)?.isSigned === true;
 }
 
-/** True for Claude's signed thoughts; OpenAI's items are signed one by one. */
-function isChained(block: unknown): boolean {
-  const { isSigned, block: own } = thoughtIn(block)!;
-  return isSigned && own["encrypted_content"] === undefined && !isReasoningId(own["id"]);
-}
-
-/** The block or item with the changed thought; undefined if it goes. */
-export function editThought(thought: Thought, edit: ThoughtEdit): Fields | undefined {
-  const text = edit(thought);
-  if (text === thought.text) {
-    return thought.block;
-  }
-  return text === undefined || thought.isSigned ? undefined : withThought(thought.block, text);
-}
-
-function withThought(block: Fields, text: string): Fields {
-  switch (block["type"]) {
-    case "thinking":
-      return withFields(block, { thinking: Array.isArray(block["thinking"]) ? [{ type: "text", text }] : text });
-    case "reasoning_content":
-      return withFields(block, { reasoningText: { ...(block["reasoningText"] as object), text } });
-    case "text":
-      return withFields(block, { text });
-    case "non_standard":
-      return withFields(block, { value: withThought(block["value"] as Fields, text) });
-    default:
-      return withReasoning(block, text);
-  }
-}
-
-/** A `reasoning` block; Google's standard content repeats the text in a block inside it. */
-function withReasoning(block: Fields, text: string): Fields {
-  const inner = block["reasoningContentBlock"];
-  const repeated = isRecord(inner) && typeof inner["text"] === "string" ? { ...inner, text } : inner;
-  if (typeof block["reasoning"] === "string") {
-    return withFields(block, { reasoning: text, ...(inner === undefined ? {} : { reasoningContentBlock: repeated }) });
-  }
-  return withFields(block, { summary: [{ type: "summary_text", text }], content: undefined });
-}
-
-/** The text of reasoning that stands alone, as in `additional_kwargs.reasoning_content`; undefined if it goes. */
-export function editReasoningText(text: string, edit: ThoughtEdit): string | undefined {
-  return edit({ text, isSigned: false, block: { type: "reasoning", reasoning: text } });
+/** The thoughts of an answer, wherever it holds them. */
+export function thoughtsIn(message: BaseMessage): readonly Thought[] {
+  const { reasoning, reasoning_content: told } = fieldsOf(message.additional_kwargs);
+  const items = outputItems(fieldsOf(message.response_metadata)["output"]) ?? [];
+  const text = stringIn(told);
+  return [
+    ...[...blockList(message), ...items, reasoning].flatMap((block) => thoughtIn(block) ?? []),
+    ...(text === undefined ? [] : [{ text: text, isSigned: false, block: { reasoning_content: text } }]),
+  ];
 }

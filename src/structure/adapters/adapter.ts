@@ -47,5 +47,5 @@ export interface FormFacts {
   readonly ownToolPart: OwnToolPart | undefined;
 }
 
-/** Gives an answer the form that an adapter reads; the answer itself if it has that form. Idempotent. */
-export type AnswerForm = (message: BaseMessage, facts: FormFacts) => BaseMessage;
+/** The answer as an adapter sends it back to its own provider; undefined where that cannot be sent as it is. */
+export type OwnForm = (message: BaseMessage, facts: FormFacts) => BaseMessage | undefined;

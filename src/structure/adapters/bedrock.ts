@@ -1,23 +1,15 @@
+import { blockList } from "../../messages/content.js";
 import { isThought, thoughtIn } from "../../messages/copies/thoughts.js";
-import type { AnswerForm } from "./adapter.js";
-import { withoutLastThought } from "./anthropic.js";
-import { formedContent, isText, plainBlock, unmarked, withForm, withoutForgottenCalls } from "./blocks.js";
-import { mayComeFrom } from "./origin.js";
-import { plainAnswer } from "./plain.js";
+import type { OwnForm } from "./adapter.js";
+import { endsOnThought } from "./anthropic.js";
+import { isMarked, isText } from "./blocks.js";
 
-/** Converse, through ChatBedrockConverse: signed thoughts of Bedrock; the calls come from `tool_calls`. */
-export const bedrockAnswer: AnswerForm = (message) => {
-  if (!mayComeFrom(message, ["bedrock"])) {
-    return plainAnswer(message);
-  }
-  const content = formedContent(message.content, (block) => {
-    if (isThought(block)) {
-      const isOwn = block.type === "reasoning" || block.type === "reasoning_content";
-      return isOwn && thoughtIn(block)!.isSigned ? [block] : [];
-    }
-    return isText(block) || "cachePoint" in block ? [block] : plainBlock(block);
-  });
-  return withoutLastThought(
-    withForm(withoutForgottenCalls(message), { content, response_metadata: unmarked(message) }),
+/** Converse, through ChatBedrockConverse: texts and signed thoughts; the calls come from `tool_calls`. */
+export const bedrockAnswer: OwnForm = (message) => {
+  const passes = blockList(message).every((block) =>
+    isThought(block)
+      ? (block.type === "reasoning" || block.type === "reasoning_content") && thoughtIn(block)!.isSigned
+      : isText(block) || "cachePoint" in block,
   );
+  return passes && !isMarked(message) && !endsOnThought(message) ? message : undefined;
 };

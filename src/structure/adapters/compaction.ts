@@ -1,12 +1,11 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { compactionIn, foreignCompaction, isCompaction, nativeBlock } from "../../messages/calls.js";
 import { inForm } from "../../messages/change-message.js";
-import { contentOf, saysNothing } from "../../messages/content.js";
+import { blockList, contentOf, saysNothing } from "../../messages/content.js";
 import { withFields } from "../../messages/copies/edits.js";
 import { summaryMessage } from "../../messages/summary-message.js";
 import { type Fields, fieldsOf } from "../../messages/values.js";
 import type { Adapter } from "./adapter.js";
-import { blockList } from "./blocks.js";
 
 /** The answer as a summary and what it says besides; undefined where the adapter reads it, or nobody else can. */
 export function asSummary(message: BaseMessage, adapter: Adapter): readonly BaseMessage[] | undefined {

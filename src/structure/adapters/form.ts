@@ -1,65 +1,143 @@
-import type { BaseMessage } from "@langchain/core/messages";
-import { callsOf } from "../../messages/calls.js";
+import type { AIMessage, BaseMessage } from "@langchain/core/messages";
+import { sameAsJson } from "../../base/json-text.js";
+import { callsOf, foreignCompaction } from "../../messages/calls.js";
 import { type Block, blocksOf } from "../../messages/content.js";
 import { isCallBlock } from "../../messages/copies/call-places.js";
-import { outputItems } from "../../messages/copies/output-items.js";
-import { isThought } from "../../messages/copies/thoughts.js";
+import { itemIdKeys, plainAnswer, spokenText } from "../../messages/copies/plain-answer.js";
+import { isThought, thoughtsIn } from "../../messages/copies/thoughts.js";
+import { mediaBlock, mediaLeftOut } from "../../messages/media.js";
 import { speakerOf } from "../../messages/roles.js";
 import { fieldsOf } from "../../messages/values.js";
 import type { StructureRule } from "../rules/rules.js";
-import type { Adapter, AnswerForm, FormFacts } from "./adapter.js";
+import type { Adapter, FormFacts, OwnForm } from "./adapter.js";
 import { anthropicAnswer } from "./anthropic.js";
 import { bedrockAnswer } from "./bedrock.js";
-import { withoutMadeUpCalls } from "./blocks.js";
+import { withoutCompaction } from "./compaction.js";
+import { hasForgottenCalls, isMarked, withoutMadeUpCalls } from "./blocks.js";
+import { googleAnswer, googleGenaiAnswer, plainForGenai, plainForGoogle } from "./google.js";
+import { responsesAnswer, withoutItemId } from "./openai-responses.js";
+import { adapterOf, mayComeFrom, originOf } from "./origin.js";
 import { responsesResult } from "./own-tools.js";
-import { googleAnswer, googleGenaiAnswer } from "./google.js";
-import { neutralAnswer, plainOfReadable } from "./neutral.js";
-import { responsesAnswer } from "./openai-responses.js";
-import { chatAnswer, mistralAnswer } from "./plain.js";
 import { questionForm, resultForm } from "./question.js";
 
-const forms: Readonly<Record<Adapter, AnswerForm>> = {
-  "openai-chat": chatAnswer,
+type KnownAdapter = Exclude<Adapter, "neutral">;
+
+/** Chat completions and Mistral, through LangChain's adapters: a text, and `tool_calls`; thoughts never go back. */
+const textAnswer: OwnForm = (message) => {
+  const isText = typeof message.content === "string" && (message.content !== "" || spokenText(message) === "");
+  return isText && !isMarked(message) ? message : undefined;
+};
+
+/** Answers that go back to their own provider as they are; undefined for others. */
+const ownForms: Readonly<Record<KnownAdapter, OwnForm>> = {
+  "openai-chat": textAnswer,
   "openai-responses": responsesAnswer,
   anthropic: anthropicAnswer,
   google: googleAnswer,
   "google-genai": googleGenaiAnswer,
-  mistral: mistralAnswer,
+  mistral: textAnswer,
   bedrock: bedrockAnswer,
-  deepseek: chatAnswer,
-  neutral: neutralAnswer,
+  deepseek: textAnswer,
+};
+
+/** Fields that an adapter asks for beyond text and `tool_calls`. */
+const plainForms: Readonly<Partial<Record<Adapter, OwnForm>>> = {
+  "openai-responses": withoutItemId,
+  google: plainForGoogle,
+  "google-genai": plainForGenai,
 };
 
 /** A message in the form that the adapter reads; the message itself if it has that form. */
 export function formFor(adapter: Adapter, given: BaseMessage, facts: FormFacts): BaseMessage {
-  const message = adapter === "neutral" ? given : plainOfReadable(given);
-  const speaker = speakerOf(message);
-  if (speaker === "assistant" && (message.getType() as string) === "ai") {
-    return forms[adapter](withoutMadeUpCalls(message), facts);
+  const speaker = speakerOf(given);
+  if (speaker === "assistant" && (given.getType() as string) === "ai") {
+    return answerForm(adapter, withoutMadeUpCalls(given), facts);
   }
   if (speaker === "tool") {
     const isResponses = adapter === "openai-responses";
-    return isResponses ? responsesResult(message, facts.ownToolPart) : resultForm(adapter, message);
+    return isResponses ? responsesResult(given, facts.ownToolPart) : resultForm(adapter, given);
   }
-  return speaker === "user" ? questionForm(adapter, message) : message;
+  return speaker === "user" ? questionForm(adapter, given) : given;
+}
+
+/** The answer as its own provider gave it, where that is asked; else text, calls and media. */
+function answerForm(adapter: Adapter, message: BaseMessage, facts: FormFacts): BaseMessage {
+  if (adapter === "neutral") {
+    return neutralAnswer(message, facts);
+  }
+  const isOwn = mayComeFrom(message, adapter) && !hasForgottenCalls(message);
+  return (isOwn ? ownForms[adapter](message, facts) : undefined) ?? plainForm(adapter, message, facts);
+}
+
+/** A plain answer as an adapter sends it. Google takes pictures that a model of its own made, others a note. */
+function plainForm(adapter: Adapter, message: BaseMessage, facts: FormFacts): BaseMessage {
+  const isOfGoogle = [adapter, originOf(message)].every((name) => name === "google" || name === "google-genai");
+  const plain = plainAnswer(
+    foreignCompaction(message, adapter) === undefined ? message : withoutCompaction(message),
+    {},
+    (media) => (isOfGoogle ? mediaBlock(media) : undefined) ?? mediaLeftOut(media),
+  );
+  const base = isReadAlike(message, plain) ? message : plain;
+  const formed = plainForms[adapter]?.(base, facts) ?? base;
+  return isSame(message, formed) ? message : formed;
+}
+
+/** Fields that an adapter reads also in the answer of another one. */
+const readFields = ["function_call", "audio", "refusal", "reasoning", "tool_outputs", ...itemIdKeys];
+
+/** True where a plain answer leaves out only what no other adapter reads. */
+function isReadAlike(message: BaseMessage, plain: BaseMessage): boolean {
+  const { output, output_version: version } = fieldsOf(message.response_metadata);
+  const kwargs = fieldsOf(message.additional_kwargs);
+  const [own, calls] = [message as AIMessage, (plain as AIMessage).tool_calls];
+  const hasRaw = [output, version, ...readFields.map((key) => kwargs[key])].some((field) => field !== undefined);
+  return !hasRaw && !hasForgottenCalls(message) && plain.content === message.content && calls === own.tool_calls;
+}
+
+function isSame(message: BaseMessage, formed: BaseMessage): boolean {
+  const fields = ({ id, content, tool_calls: calls, additional_kwargs, response_metadata }: AIMessage) =>
+    [id, content, calls, additional_kwargs, response_metadata] as const;
+  return message !== formed && sameAsJson(fields(message as AIMessage), fields(formed as AIMessage));
+}
+
+/**
+ * For a model that is not known. An answer of an unknown provider may be its own, and stays. Answers of the turn that
+ * goes on keep the form of their own provider: they come from the model that is called, which may ask for its thoughts
+ * and signatures.
+ */
+function neutralAnswer(message: BaseMessage, facts: FormFacts): BaseMessage {
+  const [origin, adapter] = [originOf(message), adapterOf(message)];
+  if (origin === "other" || (facts.isOfThisTurn && origin === undefined)) {
+    return message;
+  }
+  if (facts.isOfThisTurn) {
+    return answerForm(adapter!, message, facts);
+  }
+  const plain = plainForm("neutral", message, facts);
+  return facts.model === undefined ? withoutItemId(plain) : plain;
+}
+
+/**
+ * A plain answer with calls that ChatGoogle reads, where no model is in sight and the newest answer came through it.
+ * All adapters but two read it too.
+ */
+export function readableByGoogle(message: BaseMessage, facts: FormFacts): BaseMessage {
+  const isAnswer = (message.getType() as string) === "ai" && originOf(message) !== "other";
+  return isAnswer && !facts.isOfThisTurn ? plainForm("google", message, facts) : message;
 }
 
 /** The rule that a message breaks which is not in the adapter's form: by what that form leaves out. */
 export function brokenRule(message: BaseMessage, formed: BaseMessage): StructureRule {
-  const lost = thoughtsIn(message) - thoughtsIn(formed);
+  const lost = thoughtsIn(message).length - thoughtsIn(formed).length;
   if (lost > 0) {
-    return lost <= lastThoughts(message) ? "S21" : "S36";
+    return lost <= lastThoughts(message) ? "S21" : hasItems(message) ? "S22" : "S36";
   }
-  if (itemsIn(formed) < itemsIn(message)) {
-    return "S22";
+  if (hasForgottenCalls(message)) {
+    return "S16";
   }
   const kept = new Set<unknown>(blocksOf(formed));
   const isLost = (block: Block) => !kept.has(block) && !isCallBlock(block) && typeof block["text"] !== "string";
   return blocksOf(message).some(isLost) ? "S27" : "S29";
-}
-
-function thoughtsIn(message: BaseMessage): number {
-  return blocksOf(message).filter((block: Block) => isThought(block)).length;
 }
 
 /** The number of thoughts that end an answer without calls. */
@@ -68,7 +146,6 @@ function lastThoughts(message: BaseMessage): number {
   return callsOf(message).length > 0 ? 0 : blocks.length - 1 - blocks.findLastIndex((block) => !isThought(block));
 }
 
-function itemsIn(message: BaseMessage): number {
-  const items = outputItems(fieldsOf(message.response_metadata)["output"]) ?? [];
-  return items.filter(isThought).length + (fieldsOf(message.additional_kwargs)["reasoning"] === undefined ? 0 : 1);
+function hasItems({ response_metadata: metadata, additional_kwargs: kwargs }: BaseMessage): boolean {
+  return Array.isArray(fieldsOf(metadata)["output"]) || fieldsOf(kwargs)["reasoning"] !== undefined;
 }

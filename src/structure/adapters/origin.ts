@@ -1,7 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { blocksOf } from "../../messages/content.js";
-import { signaturesKey } from "../../messages/copies/answer-fields.js";
+import { signaturesKey } from "../../messages/copies/plain-answer.js";
 import { type Fields, fieldsOf } from "../../messages/values.js";
+import type { Adapter } from "./adapter.js";
 
 /** Providers by the names under which adapters sign their answers. */
 const providers: ReadonlyMap<unknown, string> = new Map([
@@ -38,8 +39,32 @@ export function originOf(message: BaseMessage): Origin | undefined {
   return Array.isArray(output) || kwargs["reasoning_content"] !== undefined ? "openai" : undefined;
 }
 
-/** True for an answer that comes from one of these, or from nobody knows where. */
-export function mayComeFrom(message: BaseMessage, origins: readonly Origin[]): boolean {
+/** The origins whose answers an adapter sends back as they are. */
+const readBy: Readonly<Record<Exclude<Adapter, "neutral">, Origin>> = {
+  "openai-chat": "openai",
+  "openai-responses": "openai",
+  deepseek: "openai",
+  anthropic: "anthropic",
+  google: "google",
+  "google-genai": "google-genai",
+  mistral: "mistral",
+  bedrock: "bedrock",
+};
+
+/** True for an answer that the adapter may have made: that of its provider, or from nobody knows where. */
+export function mayComeFrom(message: BaseMessage, adapter: Exclude<Adapter, "neutral">): boolean {
   const origin = originOf(message);
-  return origin === undefined || origins.includes(origin);
+  return origin === undefined || origin === readBy[adapter];
+}
+
+/** The adapter that made an answer; undefined where it is not known. */
+export function adapterOf(message: BaseMessage): Exclude<Adapter, "neutral"> | undefined {
+  const origin = originOf(message);
+  return origin === "openai"
+    ? Array.isArray(fieldsOf(message.response_metadata)["output"])
+      ? "openai-responses"
+      : "openai-chat"
+    : origin === "other"
+      ? undefined
+      : origin;
 }

@@ -1,12 +1,12 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { answeredId, callIdsOf, mayCall } from "../../messages/calls.js";
-import type { Block } from "../../messages/content.js";
-import { itemIdKeys } from "../../messages/copies/answer-fields.js";
+import { type Block, blockList } from "../../messages/content.js";
 import { outputItems } from "../../messages/copies/output-items.js";
+import { itemIdKeys } from "../../messages/copies/plain-answer.js";
 import { imageBlock, mediaIn } from "../../messages/media.js";
 import { isScreenshot } from "../../messages/roles.js";
 import { type Fields, fieldsOf, recordsIn, without } from "../../messages/values.js";
-import { blockList, formedContent, withForm } from "./blocks.js";
+import { formedContent, withForm } from "./blocks.js";
 import { inWords, resultContent } from "./question.js";
 
 /**
@@ -129,21 +129,11 @@ function inputPart(block: Block): Block {
       : ({ type: "input_image", detail: "auto", image_url: address } as unknown as Block);
 }
 
-/**
- * The answer with calls of functions in place of such as the computer answered without a picture, and of such as the
- * API does not know by their id: ChatOpenAI sends an empty one for a custom tool.
- */
-export function withFunctionCalls(message: BaseMessage, { all }: { readonly all: boolean }): BaseMessage {
-  const calls = recordsIn((message as AIMessage).tool_calls) as readonly Fields[];
+/** False for a call of an own tool whose item's id is not known: ChatOpenAI sends an empty one for a custom tool. */
+export function knowsItsCalls(message: BaseMessage): boolean {
   const itemIds = fieldsOf(fieldsOf(message.additional_kwargs)[itemIdKeys[1]]);
-  const isKnown = ({ id, call_id: item }: Fields) => typeof item === "string" || Object.hasOwn(itemIds, String(id));
-  const isOwn = (call: Fields) => call["isCustomTool"] === true || call["isComputerTool"] === true;
-  const changes = (call: Fields) => isOwn(call) && (all || !isKnown(call));
-  return calls.some(changes)
-    ? withForm(message, {
-        tool_calls: calls.map((call) =>
-          changes(call) ? without(call, "isCustomTool", "isComputerTool", "call_id") : call,
-        ),
-      })
-    : message;
+  return (recordsIn((message as AIMessage).tool_calls) as readonly Fields[]).every((call) => {
+    const isOwn = call["isCustomTool"] === true || call["isComputerTool"] === true;
+    return !isOwn || typeof call["call_id"] === "string" || Object.hasOwn(itemIds, String(call["id"]));
+  });
 }

@@ -4,7 +4,8 @@ import { type Block, isResponsesText, textBlock } from "../../messages/content.j
 import { mapSame } from "../../messages/copies/edits.js";
 import { type Fields, isRecord, stringIn } from "../../messages/values.js";
 import type { Adapter } from "./adapter.js";
-import { formedContent, isMarked, plainBlock, withForm } from "./blocks.js";
+import { plainBlock } from "../../messages/copies/plain-answer.js";
+import { formedContent, isMarked, withForm } from "./blocks.js";
 import { imageBlock, type Media, mediaBlock, mediaIn, mediaLeftOut } from "../../messages/media.js";
 
 /** The media that an adapter takes from the user. */
@@ -64,7 +65,7 @@ function standard(field: string): readonly string[] {
 export function questionForm(adapter: Adapter, message: BaseMessage): BaseMessage {
   const { content } = message as { content: unknown };
   const media = taken[adapter];
-  if (media === undefined || !Array.isArray(content)) {
+  if (media === undefined || !Array.isArray(content) || content.length === 0) {
     return message;
   }
   const isStandard = isMarked(message);

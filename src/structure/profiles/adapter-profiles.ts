@@ -24,7 +24,6 @@ export const adapterProfiles: Readonly<Record<Adapter, StructureProfile>> = {
     ...openai,
     name: "openai-responses",
     adapter: "openai-responses",
-    rules: { ...openai.rules, S36: "error" }, // a reasoning item without its id and its encrypted content
     callIds: { minLength: 1, maxLength: 64, reuse: "error" }, // seen: "Expected a string with maximum length 64"
     blocks: {
       system: ["text"],
@@ -37,14 +36,12 @@ export const adapterProfiles: Readonly<Record<Adapter, StructureProfile>> = {
     ...gemini,
     name: "google",
     adapter: "google",
-    rules: { ...gemini.rules, S23: "error", S36: "error" },
     blocks: { system: ["text"], user: [...userMedia, "inlineData", "fileData"] },
   },
   "google-genai": {
     ...gemini,
     name: "google-genai",
     adapter: "google-genai",
-    rules: { ...gemini.rules, S23: "error", S36: "error" },
     blocks: { system: ["text"], user: userMedia },
   },
   mistral: {

@@ -17,35 +17,14 @@ export const anthropic: StructureProfile = {
     S15: "error", // seen: "text content blocks must be non-empty", "… must contain non-whitespace text"
     S16: "error", // seen: "all messages must have non-empty content except for the optional final assistant message"
     S17: "error", // known: "final assistant content cannot end with trailing whitespace"
-    S21: "error", // known: "The final block in an assistant message cannot be `thinking`."
     S26: "error", // known: tool names of 1 to 64 of the same characters as ids
     S27: "error", // known: media only in the user's messages and in tool results
     S28: "error", // known through proxies: tools must be declared where the history holds calls
-    S29: "error", // ChatAnthropic sends calls beside list content only where the list holds them as `tool_use`
     S31: "error", // ChatAnthropic: "Message type … is not supported."
-    S36: "error", // seen: "Invalid signature in thinking block"; ChatAnthropic sends a missing one as "undefined"
   },
   callIds: { characters: identifiers, minLength: 1, maxLength: 64, reuse: "error" },
-  thinkingFrom: ["anthropic", "bedrock", "bedrock-converse", "amazon-bedrock", "google-vertexai"],
   names: { characters: identifiers, maxLength: 64 },
   blocks: {
     system: ["text"],
-    assistant: [
-      "text",
-      "text_delta",
-      "thinking",
-      "redacted_thinking",
-      "reasoning",
-      "server_tool_use",
-      "web_search_tool_result",
-      "web_search_result",
-      "bash_code_execution_tool_result",
-      "text_editor_code_execution_tool_result",
-      "server_tool_call",
-      "server_tool_call_result",
-      "non_standard",
-      "compaction",
-    ],
   },
-  callBlocks: { types: ["tool_use", "input_json_delta"], required: true, standard: "accepted" },
 };

@@ -19,15 +19,12 @@ export const bedrock: StructureProfile = {
     S26: "error", // tool names: 1 to 64 of these characters
     S27: "error", // ChatBedrockConverse: "Unsupported content block type"
     S28: "error", // known: toolConfig must be defined where the history holds tool blocks
-    S29: "error", // the same as S27: calls come from `tool_calls`
     S31: "error", // ChatBedrockConverse: "Unsupported message type"
-    S36: "error", // ChatBedrockConverse sends unsigned and foreign reasoning as it is
   },
   callIds: { characters: identifiers, minLength: 1, maxLength: 64, reuse: "error" },
   names: { characters: identifiers, maxLength: 64 },
   blocks: {
     system: ["text", "cachePoint"],
     user: ["text", "image_url", "image", "document", "file", "video", "cachePoint"],
-    assistant: ["text", "reasoning_content"],
   },
 };

@@ -23,16 +23,6 @@ const callIds = lazy(() =>
   ),
 );
 
-const callBlocks = lazy(() =>
-  z.optional(
-    z.strictObject({
-      types: texts(),
-      required: z.optional(z.boolean("must be true or false")),
-      standard: oneOf("accepted", "beside-text", "refused"),
-    }),
-  ),
-);
-
 /** A strict object whose keys are all optional. */
 const record = <T extends z.ZodMiniType>(keys: readonly string[], value: T) =>
   objectOf(Object.fromEntries(keys.map((key) => [key, value])), "an object");
@@ -49,11 +39,8 @@ const profileSchema = lazy(() =>
     resultOrder: oneOf("any", "calls"),
     blankText: oneOf("accepted", "refused"),
     lateSystem: oneOf("accepted", "refused"),
-    thinkingFrom: texts(),
-    reasoningText: oneOf("required", "refused"),
     names: z.optional(z.strictObject({ characters: text(), maxLength: nonNegativeInteger() })),
     blocks: z.optional(record(["system", "user", "assistant", "tool", "other"], texts())),
-    callBlocks: callBlocks(),
     genericRoles: texts(),
   }),
 );

@@ -5,6 +5,7 @@ import { refusedEverywhere } from "./refused-everywhere.js";
 /** Generate content, through LangChain's Google adapters. */
 export const gemini: StructureProfile = {
   name: "gemini",
+  adapter: "neutral",
   rules: {
     ...refusedEverywhere,
     S01: "error", // contents must not be empty
@@ -18,10 +19,8 @@ export const gemini: StructureProfile = {
     S15: "error", // known: empty parts are refused
     S16: "error", // the same
     S20: "error", // a function response goes by the function's name
-    S23: "warning", // seen with Gemini 3 only: "Function call is missing a thought_signature in functionCall parts"
     S26: "error", // known: function names of at most 64 of these characters
     S27: "error", // ChatGoogleGenerativeAI: "Unknown content type …"
-    S29: "error", // the adapter adds `tool_calls` to what the content holds
     S31: "error", // ChatGoogleGenerativeAI: "Unknown / unsupported author"
   },
   firstMessage: "not-a-call",
@@ -31,18 +30,5 @@ export const gemini: StructureProfile = {
   blocks: {
     system: ["text"],
     user: ["text", "image_url", "image", "audio", "video", "file", "media", "text-plain"],
-    assistant: [
-      "text",
-      "image_url",
-      "image",
-      "audio",
-      "video",
-      "file",
-      "media",
-      "executableCode",
-      "codeExecutionResult",
-      "reasoning",
-    ],
   },
-  callBlocks: { types: ["functionCall"] },
 };

@@ -19,9 +19,7 @@ export const mistral: StructureProfile = {
     S25: "error", // seen: "Unexpected role 'user' after role 'tool'"
     S26: "error", // function names: 64
     S27: "error", // content chunks of the API reference
-    S29: "error",
     S31: "error",
-    S36: "error", // ChatMistralAI throws at every thought
   },
   markedPrefix: "accepted",
   resultOrder: "calls",
@@ -30,7 +28,6 @@ export const mistral: StructureProfile = {
   blocks: {
     system: ["text"],
     user: ["text", "image_url", "document_url", "input_audio", "file"],
-    assistant: ["text", "thinking", "reference"],
     tool: ["text"],
   },
 };

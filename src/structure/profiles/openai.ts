@@ -5,6 +5,7 @@ import { refusedEverywhere } from "./refused-everywhere.js";
 /** Chat completions, through ChatOpenAI. */
 export const openai: StructureProfile = {
   name: "openai",
+  adapter: "openai-chat",
   rules: {
     ...refusedEverywhere,
     S01: "error", // seen: "Invalid 'messages': empty array. Expected an array with minimum length 1 …"
@@ -14,14 +15,11 @@ export const openai: StructureProfile = {
     // seen: "Invalid 'messages[1].tool_calls': empty array …"; "Invalid value for 'content': expected a string, got
     // null."
     S16: "error",
-    // seen with the Responses API: "Item 'rs_…' of type 'reasoning' was provided without its required following item"
-    S22: "error",
     // seen: "Invalid 'messages[1].name': string does not match pattern. Expected … '^[a-zA-Z0-9_-]+$'."; function
     // names: 64
     S26: "error",
     // content parts of each role in the API reference; seen: "Invalid value: '…'. Supported values are: …"
     S27: "error",
-    S29: "error", // ChatOpenAI takes call blocks out of the content; nothing left is an empty array
     // seen: "Invalid value: '…'. Supported values are: 'system', 'assistant', 'user', 'function', 'tool', and
     // 'developer'."
     S31: "error",
@@ -29,12 +27,10 @@ export const openai: StructureProfile = {
   systemOnly: "accepted",
   callIds: { minLength: 1, maxLength: 40, reuse: "warning" },
   blankText: "accepted",
-  callBlocks: { standard: "beside-text" },
   names: { characters: identifiers, maxLength: 64 },
   blocks: {
     system: ["text"],
     user: ["text", "image_url", "input_audio", "file", "image", "audio"],
-    assistant: ["text", "refusal"],
     tool: ["text"],
   },
   genericRoles: ["system", "developer", "user", "assistant"],

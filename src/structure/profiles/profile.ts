@@ -17,19 +17,6 @@ export interface CallIdForm {
   readonly reuse?: StructureSeverity | "accepted";
 }
 
-/** How content blocks may repeat the calls of their message. */
-export interface CallBlockForm {
-  /** Block types that may repeat a call. @default none */
-  readonly types?: readonly string[];
-  /** Whether content blocks must repeat every call. @default false */
-  readonly required?: boolean;
-  /**
-   * Whether `tool_call` blocks of LangChain's standard content may; `beside-text`: only beside other content.
-   * @default "refused"
-   */
-  readonly standard?: "accepted" | "beside-text" | "refused";
-}
-
 /** Required form of names. */
 export interface NameForm {
   /** Allowed characters, as one string. */
@@ -48,11 +35,10 @@ export interface NameForm {
  * const letters = "abcdefghijklmnopqrstuvwxyz";
  * const profile: StructureProfile = {
  *   name: "our own server",
- *   rules: { S02: "error", S13: "error", S26: "warning", S27: "error", S29: "error" },
+ *   rules: { S02: "error", S13: "error", S26: "warning", S27: "error" },
  *   callIds: { characters: `${letters}0123456789`, minLength: 9, maxLength: 9 },
  *   names: { characters: `${letters}_`, maxLength: 64 },
  *   blocks: { user: ["text", "image_url"] },
- *   callBlocks: { types: ["tool_use"] },
  * };
  * const issues = validateConversation([new HumanMessage("Hi")], { profile });
  */
@@ -62,8 +48,8 @@ export interface StructureProfile {
   /** Severity of each rule that is checked; a repair fixes errors and leaves warnings. */
   readonly rules: Readonly<Partial<Record<StructureRule, StructureSeverity>>>;
   /**
-   * The adapter that messages go through. A repair then gives answers the form that it reads, in place of the
-   * repairs of S21 to S24, S29 and S36, and of S27 for answers. @default none
+   * The adapter that messages go through. A repair then gives answers the form that it reads: rules S21, S22, S29, S36,
+   * and S27 for answers, which are not checked without an adapter. @default none
    */
   readonly adapter?: Adapter;
   /** For rules S11 and S13. */
@@ -86,19 +72,10 @@ export interface StructureProfile {
    * conversation, right behind the user's newest message. @default what the model's name tells, else "refused"
    */
   readonly lateSystem?: "accepted" | "refused";
-  /** For rule S36: the values of `response_metadata.model_provider` whose thoughts are accepted. @default all */
-  readonly thinkingFrom?: readonly string[];
-  /**
-   * For rule S24: whether AI messages must have `additional_kwargs.reasoning_content`, or must not.
-   * @default "refused"
-   */
-  readonly reasoningText?: "required" | "refused";
   /** For rule S26: the form of speaker and tool names. */
   readonly names?: NameForm;
   /** For rule S27: allowed content block types by speaker; a missing speaker may use all. */
   readonly blocks?: Readonly<Partial<Record<Speaker, readonly string[]>>>;
-  /** For rule S29: how content may repeat calls. @default not at all */
-  readonly callBlocks?: CallBlockForm;
   /** For rule S31: accepted roles of generic messages; `function` stands for function messages. @default none */
   readonly genericRoles?: readonly string[];
 }

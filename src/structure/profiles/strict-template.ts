@@ -4,6 +4,7 @@ import { refusedEverywhere } from "./refused-everywhere.js";
 /** Chat templates of open models that insist on strict alternation, as vLLM and others apply them. */
 export const strictTemplate: StructureProfile = {
   name: "strict-template",
+  adapter: "openai-chat",
   rules: {
     ...refusedEverywhere,
     S01: "error",
@@ -15,7 +16,6 @@ export const strictTemplate: StructureProfile = {
     S16: "error",
     S20: "error", // templates print the name
     S27: "error", // templates concatenate text
-    S29: "error",
     S31: "error", // seen: "Only user, assistant and tool roles are supported …"
   },
   callIds: { minLength: 1, reuse: "warning" },

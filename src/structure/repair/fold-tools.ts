@@ -52,12 +52,11 @@ function fold(entry: Entry, rule: StructureRule, session: RepairSession): Entry 
 function foldCalls(message: BaseMessage): BaseMessage {
   const told = callsOf(message).map(tellCall).join("\n");
   const silent = editMessage(message, { calls: () => "remove" });
-  const { content } = silent as { content: unknown };
   return changeContent(
     silent,
-    typeof message.content === "string"
-      ? [message.content, told].filter(Boolean).join("\n")
-      : [...(Array.isArray(content) ? blocksOf(silent) : []), textBlock(told)],
+    typeof silent.content === "string"
+      ? [silent.content, told].filter(Boolean).join("\n")
+      : [...blocksOf(silent), textBlock(told)],
   );
 }
 

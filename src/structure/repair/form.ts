@@ -3,18 +3,18 @@ import { asSummary } from "../adapters/compaction.js";
 import { brokenRule, formFor } from "../adapters/form.js";
 import type { OwnToolParts } from "../adapters/own-tools.js";
 import { speakerOf } from "../../messages/roles.js";
-import { agreedCopies } from "../rules/copy-rules.js";
+import { checkCopies } from "../rules/copy-rules.js";
 import { lastQuestionIn, partsOfOwnTools } from "../rules/find-issues.js";
 import type { Entry, RepairSession } from "./session.js";
 
 /** Makes the copies of calls agree where the profile's adapter sends one that differs. */
 export function agreeCopies(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
   return entries.map((entry) => {
-    const message = agreedCopies(entry.message, session.criteria.profile);
+    const { message } = checkCopies(entry.message, session.criteria.profile);
     if (message === entry.message) {
       return entry;
     }
-    const done = "Made the copies of the calls agree with `tool_calls`.";
+    const done = "Left out the copies of the calls, which differ from `tool_calls`.";
     session.repairs.push({ rule: "S35", index: entry.index, action: "changed", message: done });
     return { ...entry, message };
   });

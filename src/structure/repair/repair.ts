@@ -1,7 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { needsReadableCalls, readableByAll } from "../adapters/neutral.js";
-import { noDoubledCalls, orderInMessage } from "../rules/content-rules.js";
-import { earlyRules, isValid, lastQuestionIn, lateRules, readStructure, rulesFor } from "../rules/find-issues.js";
+import { readableByGoogle } from "../adapters/form.js";
+import { type Origin, originOf } from "../adapters/origin.js";
+import { orderInMessage } from "../rules/content-rules.js";
+import { earlyRules, isValid, lastQuestionIn, lateRules, readStructure } from "../rules/find-issues.js";
 import type { MessageRule, RepairPlace } from "../rules/rules.js";
 import { foldFirstSteps, foldTools } from "./fold-tools.js";
 import { agreeCopies, giveForm } from "./form.js";
@@ -34,22 +35,27 @@ export function repairAs({ criteria, choices }: RepairPlan, messages: readonly B
   };
 }
 
-/** {@link repairAs} for a request. Where no model is in sight, calls get a form that all adapters read. */
+/** {@link repairAs} for a request. Where no model is in sight, that of the newest answer's provider reads the calls. */
 export function repairRequest(plan: RepairPlan, messages: readonly BaseMessage[]): RepairedConversation {
   const repaired = repairAs(plan, messages);
   const { profile, model, storesReasoning } = plan.criteria;
-  if (profile.adapter !== "neutral" || model !== undefined || !needsReadableCalls(messages)) {
+  if (profile.adapter !== "neutral" || model !== undefined || newestOrigin(messages) !== "google") {
     return repaired;
   }
   const last = lastQuestionIn(repaired.messages);
   const readable = repaired.messages.map((message, index) =>
-    readableByAll(message, { storesReasoning, model, isOfThisTurn: index > last, ownToolPart: undefined }),
+    readableByGoogle(message, { storesReasoning, model, isOfThisTurn: index > last, ownToolPart: undefined }),
   );
   return { ...repaired, messages: readable };
 }
 
+function newestOrigin(messages: readonly BaseMessage[]): Origin | undefined {
+  const newest = messages.findLast((message) => originOf(message) !== undefined);
+  return newest && originOf(newest);
+}
+
 /** Merging messages can violate these rules again. */
-const lastRules: readonly MessageRule[] = [noDoubledCalls, orderInMessage, ...lateRules];
+const lastRules: readonly MessageRule[] = [orderInMessage, ...lateRules];
 
 /** Ordered so that no step undoes an earlier one. */
 function repairEntries(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
@@ -69,8 +75,6 @@ function repairEntries(entries: readonly Entry[], session: RepairSession): reado
     repairTurns,
     (given) => repairMessages(given, session, lastRules),
     giveForm,
-    // A form may leave out one of two blocks that named the same call.
-    agreeCopies,
   ];
   return parts.reduce((given, part) => part(given, session), entries);
 }
@@ -97,7 +101,7 @@ function repairMessages(
 ): readonly Entry[] {
   const messages = entries.map(({ message }) => message);
   const context = readStructure(messages, session.criteria);
-  const held = rulesFor(session.criteria, rules).filter(({ rule }) => mustHold(session, rule));
+  const held = rules.filter(({ rule }) => mustHold(session, rule));
   return entries.flatMap((entry, index) => {
     const place = { context, index, choices: session.choices };
     let current: Entry | undefined = entry;

@@ -1,8 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { dropKwarg, inForm } from "../../messages/change-message.js";
 import { isCallBlock } from "../../messages/copies/call-places.js";
-import { changeContent, plainAnswer } from "../../messages/copies/change-content.js";
-import { editAll } from "../../messages/copies/edit-message.js";
+import { changeContent, textAnswer } from "../../messages/copies/change-content.js";
+import { editMessage } from "../../messages/copies/edit-message.js";
 import { callsOf, compactionIn } from "../../messages/calls.js";
 import {
   type Block,
@@ -11,9 +11,11 @@ import {
   isBlankText,
   isStandardContent,
   saysNothing,
+  textBlock,
 } from "../../messages/content.js";
+import { isSignedThought } from "../../messages/copies/thoughts.js";
 import { type Speaker, speakerOf } from "../../messages/roles.js";
-import { plainBlock, refusalOf } from "../adapters/blocks.js";
+import { plainAnswer, plainBlock, spokenText } from "../../messages/copies/plain-answer.js";
 import { inWords } from "../adapters/question.js";
 import type { MessageRule } from "./rules.js";
 import type { StructureProfile } from "../profiles/profile.js";
@@ -39,11 +41,12 @@ export const orderInMessage: MessageRule = {
       : undefined;
   },
   repair(message) {
-    const isLast = speakerOf(message) === "assistant" ? isCallBlock : isNotResult;
-    const changed = editAll(message, {
-      blocks: (blocks) => [...blocks.filter((block) => !isLast(block)), ...blocks.filter(isLast)],
-    });
-    return { message: changed, done: "Put the blocks of the message in order." };
+    const blocks = blocksOf(message);
+    const ordered = [...blocks.filter(isResult), ...blocks.filter(isNotResult)];
+    return {
+      message: speakerOf(message) === "assistant" ? plainAnswer(message) : changeContent(message, ordered),
+      done: "Put the blocks of the message in order.",
+    };
   },
 };
 
@@ -79,7 +82,7 @@ export const noBlankText: MessageRule = {
   repair(message, { choices: { emptyMessages } }) {
     const isBlank = blocksOf(message).every(isBlankText);
     const speaker = speakerOf(message);
-    if (isBlank && speaker === "assistant" && refusalOf(message) !== undefined) {
+    if (isBlank && speaker === "assistant" && spokenText(message) !== "") {
       return { message: inForm(message, { content: "" }), done: "Removed blank text beside a refusal." };
     }
     if (!isBlank || (speaker === "assistant" && callsOf(message).length > 0)) {
@@ -89,17 +92,26 @@ export const noBlankText: MessageRule = {
     if (speaker === "system" || (speaker === "assistant" && emptyMessages === "drop")) {
       return { done: "Removed an empty message." };
     }
-    const filled = speaker === "assistant" ? plainAnswer : changeContent;
+    const filled = speaker === "assistant" ? textAnswer : changeContent;
     return { message: filled(message, fillers[speaker]), done: "Replaced empty content by a placeholder." };
   },
 };
 
+/** Claude's thoughts stay apart: what stood between two of them is a part of what they were made behind. */
 function withoutBlankText(message: BaseMessage): BaseMessage {
-  return editAll(message, {
-    pieces: (pieces) => pieces.map((text) => (text.trim() === "" ? undefined : text)),
-    blocks: (blocks) => blocks.filter((block) => !isBlankText(block)),
-  });
+  const blocks = blocksOf(message);
+  const left = blocks.flatMap((block, index) =>
+    !isBlankText(block)
+      ? [block]
+      : isSignedThought(blocks[index - 1]) && isSignedThought(blocks[index + 1])
+        ? [gap]
+        : [],
+  );
+  return inForm(message, { content: contentOf(left) });
 }
+
+/** Anthropic takes no empty text, and thoughts of an open step as they were given. */
+const gap = textBlock("...");
 
 /** S16: the model says something or calls a tool. */
 export const noEmptyAnswer: MessageRule = {
@@ -124,7 +136,7 @@ export const noEmptyAnswer: MessageRule = {
     }
     const clean = holdsForgottenCalls(message) ? dropKwarg(message, "tool_calls") : message;
     return {
-      message: plainAnswer(clean, fillers.assistant),
+      message: textAnswer(clean, fillers.assistant),
       done: "Replaced empty content by a placeholder.",
     };
   },
@@ -154,10 +166,10 @@ export const noTrailingSpace: MessageRule = {
       : undefined;
   },
   repair(message) {
-    const changed = editAll(message, {
-      pieces: (pieces) => pieces.map((text, place) => (place === pieces.length - 1 ? text.trimEnd() : text)),
-    });
-    return { message: changed, done: "Removed white space at the end." };
+    return {
+      message: editMessage(message, { text: (text) => text.trimEnd() }),
+      done: "Removed white space at the end.",
+    };
   },
 };
 
@@ -169,11 +181,7 @@ export const noTextBesideCalls: MessageRule = {
     return hasText && callsOf(message).length > 0 ? "The message has text beside its tool calls." : undefined;
   },
   repair(message) {
-    const changed = editAll(message, {
-      pieces: (pieces) => pieces.map(() => undefined),
-      blocks: (blocks) => blocks.filter((block) => block.type !== "text"),
-    });
-    return { message: changed, done: "Removed the text beside tool calls." };
+    return { message: plainAnswer(message, { content: "" }), done: "Removed the text beside tool calls." };
   },
 };
 
@@ -216,47 +224,4 @@ function isForeign(block: Block, message: BaseMessage, { blocks, adapter }: Stru
 /** Bedrock's marks for its cache are blocks without a type. */
 function typeOf(block: Block): string {
   return (block as Partial<Block>).type ?? ("cachePoint" in block ? "cachePoint" : "unknown");
-}
-
-/** S29: a call is given once. */
-export const noDoubledCalls: MessageRule = {
-  rule: "S29",
-  find(message, { context }) {
-    if (speakerOf(message) !== "assistant" || !Array.isArray(message.content)) {
-      return undefined;
-    }
-    const { types = [], required = false, standard = "refused" } = context.profile.callBlocks ?? {};
-    const blocks = blocksOf(message).filter(isCallBlock);
-    const others = blocksOf(message).filter(
-      (block) => !isCallBlock(block) && !isForeign(block, message, context.profile),
-    ).length;
-    if (isStandardContent(message) && standard !== "refused") {
-      return blocks.length > 0 && others === 0 && standard === "beside-text"
-        ? "The content holds nothing but tool calls."
-        : undefined;
-    }
-    if (blocks.some(({ type }) => !types.includes(type))) {
-      return "The content repeats a tool call.";
-    }
-    return required && !sameIds(blocks, message)
-      ? "The content does not repeat the tool calls of the message."
-      : undefined;
-  },
-  repair(message, { context }) {
-    const rest = blocksOf(message).filter((block) => !isCallBlock(block));
-    const required = context.profile.callBlocks?.required === true;
-    const repeated = required
-      ? callsOf(message).map(({ id, name, args }) => ({ type: "tool_use", id, name, input: args }) as Block)
-      : [];
-    const content = rest.length === 0 ? "" : [...rest, ...repeated];
-    return {
-      message: changeContent(message, content),
-      done: "Made the content hold each tool call as the provider expects.",
-    };
-  },
-};
-
-function sameIds(blocks: readonly Block[], message: BaseMessage): boolean {
-  const sorted = (ids: readonly unknown[]) => ids.map(String).sort().join("\n");
-  return sorted(blocks.map((block) => block["id"])) === sorted(callsOf(message).map(({ id }) => id));
 }

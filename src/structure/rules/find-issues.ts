@@ -14,7 +14,6 @@ import { sourceOf } from "../../messages/sources.js";
 import { fieldsOf } from "../../messages/values.js";
 import {
   noBlankText,
-  noDoubledCalls,
   noEmptyAnswer,
   noForeignBlocks,
   noTextBesideCalls,
@@ -28,11 +27,9 @@ import type {
   StructureContext,
   StructureCriteria,
   StructureIssue,
-  StructureRule,
 } from "./rules.js";
 import { checkCopies } from "./copy-rules.js";
 import { knownRoles, namedResults, readableCalls, wellFormedNames } from "./name-rules.js";
-import { followedReasoning, noThoughtAtEnd, ownThoughts, returnedReasoning, signedCalls } from "./provider-rules.js";
 import { checkFirstThought, checkLateSystems } from "./turn-rules.js";
 import type { FormFacts } from "../adapters/adapter.js";
 import { brokenRule, formFor } from "../adapters/form.js";
@@ -44,25 +41,15 @@ import type { StructureProfile } from "../profiles/profile.js";
 export const earlyRules: readonly MessageRule[] = [
   knownRoles,
   readableCalls,
-  noDoubledCalls,
   noForeignBlocks,
   noBlankText,
-  ownThoughts,
-  noThoughtAtEnd,
-  followedReasoning,
   orderInMessage,
   wellFormedNames,
   noEmptyAnswer,
 ];
 
 /** Rules to repair once every message has its place, added messages included. */
-export const lateRules: readonly MessageRule[] = [
-  noTextBesideCalls,
-  noTrailingSpace,
-  namedResults,
-  signedCalls,
-  returnedReasoning,
-];
+export const lateRules: readonly MessageRule[] = [noTextBesideCalls, noTrailingSpace, namedResults];
 
 /** True where the conversation breaks no rule that is an error in the profile; warnings pass. */
 export function isValid(messages: readonly BaseMessage[], criteria: StructureCriteria): boolean {
@@ -103,7 +90,7 @@ type Problem = Omit<Finding, "index">;
 interface OwnProblems {
   /** Copies that differ (S35), and a form that the profile's adapter does not read. */
   readonly forms: readonly Problem[];
-  /** Rules S14 to S24, S26, S27, S29, S31 and S36. */
+  /** Rules S14 to S20, S26, S27 and S31. */
   readonly rules: readonly Problem[];
 }
 
@@ -118,9 +105,7 @@ const remembered = new WeakMap<object, { readonly facts: readonly unknown[]; rea
  */
 function ownProblems(context: StructureContext, criteria: StructureCriteria): readonly OwnProblems[] {
   const { messages, lastUser, profile } = context;
-  const listed = lazily(() =>
-    rulesFor(criteria, [...earlyRules, ...lateRules]).filter(({ rule }) => profile.rules[rule] !== undefined),
-  );
+  const listed = lazily(() => [...earlyRules, ...lateRules].filter(({ rule }) => profile.rules[rule] !== undefined));
   const ownTools = partsOfOwnTools(messages, profile);
   return messages.map((message, index) => {
     if (isPlain(message, profile)) {
@@ -166,7 +151,7 @@ function fieldsRead(message: BaseMessage): readonly unknown[] {
 }
 
 /** True for a text and nothing else, which no rule for single messages and no adapter's form can object to. */
-function isPlain(message: BaseMessage, { blocks, names, reasoningText }: StructureProfile): boolean {
+function isPlain(message: BaseMessage, { blocks, names }: StructureProfile): boolean {
   const type: string = message.getType();
   const { content, name, id, additional_kwargs: kwargs } = message;
   const metadata = fieldsOf(message.response_metadata);
@@ -174,7 +159,7 @@ function isPlain(message: BaseMessage, { blocks, names, reasoningText }: Structu
     typeof content === "string" &&
     content !== "" &&
     content.trimEnd() === content &&
-    (type === "human" || type === "system" || (type === "ai" && reasoningText !== "required" && !mayCall(message))) &&
+    (type === "human" || type === "system" || (type === "ai" && !mayCall(message))) &&
     blocks?.[speakerOf(message)]?.includes("text") !== false &&
     (names === undefined || (name ?? undefined) === undefined) &&
     !id?.startsWith("msg_") &&
@@ -182,14 +167,6 @@ function isPlain(message: BaseMessage, { blocks, names, reasoningText }: Structu
     metadata["output"] === undefined &&
     metadata["output_version"] === undefined
   );
-}
-
-/** Rules on parts of answers for which an adapter has forms. */
-const formRules: ReadonlySet<StructureRule> = new Set(["S21", "S22", "S23", "S24", "S29", "S36"]);
-
-/** The rules for single messages; where the profile names an adapter, its form holds in place of some. */
-export function rulesFor({ profile }: StructureCriteria, rules: readonly MessageRule[]): readonly MessageRule[] {
-  return profile.adapter === undefined ? rules : rules.filter(({ rule }) => !formRules.has(rule));
 }
 
 /** Checks that the copies of calls agree, and that the message has the form that the profile's adapter reads. */

@@ -39,8 +39,6 @@ export const structureRules = {
   S20: "A tool result names its tool.",
   S21: "A message of the model does not end in a thought.",
   S22: "A reasoning item is stored with the provider, and is followed by the output that it belongs to.",
-  S23: "The first call of each step in the current turn carries its thought signature.",
-  S24: "Reasoning text goes back with the model's messages if the model asks for it, and otherwise does not.",
   S25: "The model speaks between a tool result and the user's next message.",
   S26: "Names of speakers and tools have the form that the provider accepts.",
   S27: "Every content block is of a kind that the role may hold.",
@@ -55,11 +53,11 @@ export const structureRules = {
   S36: "A thought goes out only in a form, and with a signature, that the provider takes back.",
 } as const;
 
-/** The ids of {@link structureRules}, `S01` to `S36`, by themselves: a check of a profile needs no sentences. */
+/** The ids of {@link structureRules} by themselves: a check of a profile needs no sentences. */
 export const ruleIds: readonly string[] = Array.from(
   { length: 36 },
   (_, index) => `S${String(index + 1).padStart(2, "0")}`,
-);
+).filter((id) => id !== "S23" && id !== "S24");
 
 /** The id of a structure rule: the key of its sentence in {@link structureRules}. */
 export type StructureRule = keyof typeof structureRules;

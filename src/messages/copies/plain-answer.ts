@@ -1,0 +1,103 @@
+import type { AIMessage, BaseMessage } from "@langchain/core/messages";
+import { isCompaction, nativeBlock } from "../calls.js";
+import { copyWith } from "../change-message.js";
+import { type Block, blockList, contentOf, textBlock } from "../content.js";
+import { type Media, mediaIn, mediaLeftOut } from "../media.js";
+import { type Fields, fieldsOf, recordsIn, stringIn, without } from "../values.js";
+import { isCallBlock } from "./call-places.js";
+import { mapSame, withFields } from "./edits.js";
+import { isThought } from "./thoughts.js";
+
+/** Key of Google's adapter for thought signatures by call id. */
+export const signaturesKey = "__gemini_function_call_thought_signatures__";
+
+/** Keys of OpenAI's adapter for the ids of items by call id. */
+export const itemIdKeys = ["__openai_function_call_ids__", "__openai_custom_tool_call_ids__"] as const;
+
+/** Keys of `additional_kwargs` and `response_metadata` that only the adapter which made them reads rightly. */
+const rawKwargs = [
+  ...["tool_calls", "function_call", "reasoning", "reasoning_content", "tool_outputs", "parsed", "audio", "refusal"],
+  ...["originalTextContentBlock", signaturesKey, ...itemIdKeys],
+];
+const rawMetadata = ["output", "output_version", "logprobs"];
+
+/** The form of a picture, a recording or a file in an answer; undefined for none. */
+export type MediaForm = (media: Media, block: Block) => Block | undefined;
+
+/** The calls and the content of a plain answer, where they are not those of the answer. */
+export type PlainChanges = Partial<Record<"content" | "tool_calls" | "invalid_tool_calls", unknown>>;
+
+/**
+ * The answer in no provider's own form: its text, its calls and its media, without thoughts, signatures, steps of the
+ * provider's own tools, ids of items and raw copies. Itself if it is that already.
+ */
+export function plainAnswer<M extends BaseMessage>(
+  message: M,
+  changes: PlainChanges = {},
+  form: MediaForm = (_, block) => block,
+): M {
+  const { tool_calls: calls, invalid_tool_calls: invalid } = message as unknown as AIMessage;
+  const { tool_call_chunks: chunks } = message as { readonly tool_call_chunks?: readonly unknown[] };
+  const given = changes.content ?? message.content;
+  const content = plainContent(given, form);
+  const all: Fields = {
+    tool_calls: changes.tool_calls ?? bareCalls(calls),
+    invalid_tool_calls: changes.invalid_tool_calls ?? invalid,
+    ...(chunks !== undefined && chunks.length > 0 && { tool_call_chunks: [] }),
+    content: content === "" && changes.content === undefined ? spokenText(message) : content,
+    additional_kwargs: without(fieldsOf(message.additional_kwargs), ...rawKwargs),
+    response_metadata: without(fieldsOf(message.response_metadata), ...rawMetadata),
+  };
+  const own = message as unknown as Fields;
+  const changed = Object.entries(all).filter(([key, value]) => own[key] !== value && (own[key] ?? value) !== undefined);
+  return changed.length === 0 ? message : copyWith(message, Object.fromEntries(changed));
+}
+
+/** The words of an answer whose content has none: those with which it refuses, or what its recording says. */
+export function spokenText({ additional_kwargs: kwargs }: Pick<BaseMessage, "additional_kwargs">): string {
+  const { refusal, audio } = fieldsOf(kwargs);
+  return stringIn(refusal) || stringIn(fieldsOf(audio)["transcript"]) || "";
+}
+
+/** A single text needs no list. */
+function plainContent(content: unknown, form: MediaForm): unknown {
+  if (!Array.isArray(content)) {
+    return content ?? "";
+  }
+  const blocks = mapSame(blockList({ content }), (block) => plainBlock(block, form));
+  if (blocks === content && blocks.length > 0) {
+    return content;
+  }
+  const [first] = blocks;
+  const isText = blocks.length === 1 && first!.type === "text" && Object.keys(first!).length === 2;
+  return isText ? first!["text"] : contentOf(blocks);
+}
+
+const plainKeys: ReadonlySet<string> = new Set(["type", "text", "cache_control"]);
+
+/** The text of a block of an answer, or its media in a form; none for what only its own adapter reads. */
+export function plainBlock(block: Block, form: MediaForm = mediaLeftOut): readonly Block[] {
+  const own = nativeBlock(block) as Block;
+  if (isThought(block) || isCallBlock(own)) {
+    return [];
+  }
+  const text = [own["text"], own["refusal"]].map(stringIn).find((value) => value !== undefined);
+  if (text === undefined) {
+    const media = mediaIn(own);
+    const formed = isCompaction(own) ? block : media && form(media, own);
+    return formed === undefined ? [] : [formed];
+  }
+  const { cache_control } = own as Fields;
+  const isPlain = own.type === "text" && Object.keys(own).every((key) => plainKeys.has(key));
+  const marked = cache_control === undefined ? {} : { cache_control };
+  return text === "" ? [] : [isPlain ? own : ({ ...textBlock(text), ...marked } as Block)];
+}
+
+/** Calls without what only the adapter that made them reads: signatures, ids of items, marks of kinds of tools. */
+function bareCalls(calls: AIMessage["tool_calls"]): readonly Fields[] {
+  return mapSame(recordsIn(calls) as readonly Fields[], (call) => {
+    const { type, id, name, args } = call;
+    const bare = { ...(type !== undefined && { type }), name, args, ...(id !== undefined && { id }) };
+    return [Object.keys(call).length === Object.keys(bare).length ? call : withFields(bare, {})];
+  });
+}
