@@ -571,6 +571,24 @@ const cases: readonly Case[] = [
     errorIn: ["openai", "anthropic", "mistral", "bedrock", "strict-template"],
     repaired: ["human: q", "ai: a"],
   },
+  {
+    rule: "S37",
+    breach: "half of a surrogate pair in a question",
+    messages: [new HumanMessage("q \ud83d")],
+    errorIn: everywhere,
+    repaired: ["human: q \ufffd"],
+  },
+  {
+    rule: "S37",
+    breach: "half of a surrogate pair in a call and its result",
+    messages: [
+      q(),
+      new AIMessage({ content: "", tool_calls: [lookup("a", { args: { "\ud83d": 1, q: ["\udc00"] } }) as never] }),
+      new ToolMessage({ content: [{ type: "text", text: "r\ud83d" }], tool_call_id: "a", name: "lookup" }),
+    ],
+    errorIn: everywhere,
+    repaired: ["human: q", "ai(a): ", "tool(a): r\ufffd"],
+  },
 ];
 
 /** The profile with this one rule, as strict as can be, so that nothing else is repaired. */

@@ -1,3 +1,4 @@
+import { halfPairs } from "../wire/json.js";
 import { checkMessage } from "./check-message.js";
 import { checkToolMessages } from "./check-tool-messages.js";
 import { emptyArray, missing, Refused, wrongPattern, wrongType, type ChatCompletionRefusal } from "./refusal.js";
@@ -35,6 +36,9 @@ function checkBody(body: unknown): void {
       "We could not parse the JSON body of your request. " +
         "(HINT: the API expects a JSON payload, but what was sent was not valid JSON.)",
     );
+  }
+  if (halfPairs(body).length > 0) {
+    throw new Refused("We could not parse the JSON body of your request.");
   }
   const { model, messages, tools } = body as Record<string, unknown>;
   if (typeof model !== "string" || model === "") {

@@ -3,7 +3,7 @@ import { checkAnthropic } from "./anthropic/check.js";
 import { checkBedrock } from "./bedrock/check.js";
 import { Findings, type WireKind, type WireViolation } from "./findings.js";
 import { checkGemini } from "./gemini/check.js";
-import { type Fields, fieldsIn } from "./json.js";
+import { type Fields, fieldsIn, halfPairs } from "./json.js";
 import { checkMistral } from "./mistral/check.js";
 import { checkResponses } from "./openai-responses/check.js";
 import type { ProviderMemory } from "./provider-memory.js";
@@ -46,7 +46,16 @@ const checks: Readonly<Record<WireKind, (body: Fields, facts: Facts) => readonly
 export function checkWire(kind: WireKind, body: unknown, options: CheckWireOptions = {}): readonly WireViolation[] {
   const fields = fieldsIn(body);
   const model = options.model ?? String(fields["model"] ?? "");
-  return checks[kind](fields, { model, memory: options.memory });
+  return [...checks[kind](fields, { model, memory: options.memory }), ...checkText(kind, fields)];
+}
+
+/** No provider reads JSON with half of a surrogate pair. */
+function checkText(kind: WireKind, body: Fields): readonly WireViolation[] {
+  const findings = new Findings(kind, { "half-pair": "https://github.com/anthropics/claude-code/issues/2108" });
+  for (const path of halfPairs(body)) {
+    findings.add("half-pair", path, "The request body is not valid JSON: no low surrogate in string");
+  }
+  return findings.violations;
 }
 
 const chatSources = { refused: "https://platform.openai.com/docs/api-reference/chat/create" };

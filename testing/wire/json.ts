@@ -25,3 +25,15 @@ export function isBlank(value: unknown): boolean {
 export function isObject(value: unknown): boolean {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
+
+/** The paths of texts and keys that hold half of a surrogate pair, which no provider reads in JSON. */
+export function halfPairs(value: unknown, path = ""): readonly string[] {
+  if (typeof value === "string") {
+    return value.isWellFormed() ? [] : [path];
+  }
+  const entries = typeof value === "object" && value !== null ? Object.entries(value as Fields) : [];
+  return entries.flatMap(([key, own]) => {
+    const place = path === "" ? key : `${path}.${key}`;
+    return key.isWellFormed() ? halfPairs(own, place) : [place.toWellFormed()];
+  });
+}

@@ -20,7 +20,8 @@ export interface Operation {
 }
 
 const tokenCounter = approximateCounter();
-const question = () => new HumanMessage("And now?");
+/** With half of a surrogate pair, as where a client cuts a text in the middle of a character. */
+const question = () => new HumanMessage("And now? \ud83d");
 
 /** Operations of the measured table, and those after it. */
 export const operations: readonly Operation[] = [

@@ -21,6 +21,15 @@ const rawKwargs = [
 ];
 const rawMetadata = ["output", "output_version", "logprobs"];
 
+/** The fields in which an answer repeats what it says, and which a plain answer is without. */
+export function rawFieldsOf({ additional_kwargs: kwargs, response_metadata: metadata }: BaseMessage): Fields {
+  return { ...picked(fieldsOf(kwargs), rawKwargs), ...picked(fieldsOf(metadata), rawMetadata) };
+}
+
+function picked(fields: Fields, keys: readonly string[]): Fields {
+  return Object.fromEntries(keys.flatMap((key) => (fields[key] === undefined ? [] : [[key, fields[key]] as const])));
+}
+
 /** The form of a picture, a recording or a file in an answer; undefined for none. */
 export type MediaForm = (media: Media, block: Block) => Block | undefined;
 

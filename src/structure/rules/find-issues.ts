@@ -29,6 +29,7 @@ import type {
   StructureIssue,
 } from "./rules.js";
 import { checkCopies } from "./copy-rules.js";
+import { wellFormedText } from "./text-rules.js";
 import { knownRoles, namedResults, readableCalls, wellFormedNames } from "./name-rules.js";
 import { checkFirstThought, checkLateSystems } from "./turn-rules.js";
 import type { FormFacts } from "../adapters/adapter.js";
@@ -39,6 +40,7 @@ import type { StructureProfile } from "../profiles/profile.js";
 
 /** Rules to repair before messages move, in this order: a later one sees what an earlier one left. */
 export const earlyRules: readonly MessageRule[] = [
+  wellFormedText,
   knownRoles,
   readableCalls,
   noForeignBlocks,
@@ -90,7 +92,7 @@ type Problem = Omit<Finding, "index">;
 interface OwnProblems {
   /** Copies that differ (S35), and a form that the profile's adapter does not read. */
   readonly forms: readonly Problem[];
-  /** Rules S14 to S20, S26, S27 and S31. */
+  /** Rules S14 to S20, S26, S27, S31 and S37. */
   readonly rules: readonly Problem[];
 }
 
@@ -159,6 +161,8 @@ function isPlain(message: BaseMessage, { blocks, names }: StructureProfile): boo
     typeof content === "string" &&
     content !== "" &&
     content.trimEnd() === content &&
+    content.isWellFormed() &&
+    (typeof name !== "string" || name.isWellFormed()) &&
     (type === "human" || type === "system" || (type === "ai" && !mayCall(message))) &&
     blocks?.[speakerOf(message)]?.includes("text") !== false &&
     (names === undefined || (name ?? undefined) === undefined) &&

@@ -51,11 +51,12 @@ export const structureRules = {
   S34: "A late system message stands right behind the newest message of the user or tool result before an answer.",
   S35: "The copies of a call in a message agree with it: id, name and arguments.",
   S36: "A thought goes out only in a form, and with a signature, that the provider takes back.",
+  S37: "Every text is well-formed: no half of a surrogate pair.",
 } as const;
 
 /** The ids of {@link structureRules} by themselves: a check of a profile needs no sentences. */
 export const ruleIds: readonly string[] = Array.from(
-  { length: 36 },
+  { length: 37 },
   (_, index) => `S${String(index + 1).padStart(2, "0")}`,
 ).filter((id) => id !== "S23" && id !== "S24");
 

@@ -1,0 +1,58 @@
+import type { AIMessage, BaseMessage } from "@langchain/core/messages";
+import { inForm } from "../../messages/change-message.js";
+import { mapSame } from "../../messages/copies/edits.js";
+import { plainAnswer, rawFieldsOf } from "../../messages/copies/plain-answer.js";
+import { speakerOf } from "../../messages/roles.js";
+import { type Fields, isRecord } from "../../messages/values.js";
+import type { MessageRule } from "./rules.js";
+
+/** S37: no text, name or key holds half of a surrogate pair, which is no Unicode and cannot be read in JSON. */
+export const wellFormedText: MessageRule = {
+  rule: "S37",
+  find(message) {
+    const isAnswer = speakerOf(message) === "assistant";
+    const sent = { ...(isAnswer && rawFieldsOf(message)), ...ownFields(message) };
+    return wellFormed(sent) === sent ? undefined : "A text holds half of a surrogate pair.";
+  },
+  repair(message) {
+    // A signed thought cannot be changed, and is left out.
+    const base = speakerOf(message) === "assistant" ? plainAnswer(message) : message;
+    const changed = wellFormed(ownFields(base)) as Fields;
+    return { message: inForm(base, changed), done: "Replaced halves of surrogate pairs." };
+  },
+};
+
+function ownFields(message: BaseMessage): Fields {
+  const { content, name, tool_calls, invalid_tool_calls } = message as AIMessage;
+  const { tool_call_id } = message as { readonly tool_call_id?: unknown };
+  const fields = { content, name, tool_calls, invalid_tool_calls, tool_call_id };
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+/** Deeper values are left as they are, and those that hold themselves: no adapter can make JSON of them. */
+const maxDepth = 500;
+
+/** The value with each half of a pair replaced by U+FFFD; the value itself if there is none. */
+function wellFormed(value: unknown, holders: ReadonlySet<unknown> = new Set()): unknown {
+  if (typeof value === "string") {
+    return value.toWellFormed();
+  }
+  const isList = Array.isArray(value) || (isRecord(value) && !ArrayBuffer.isView(value));
+  if (!isList || holders.has(value) || holders.size > maxDepth) {
+    return value;
+  }
+  const within = new Set(holders).add(value);
+  if (Array.isArray(value)) {
+    return mapSame(value as readonly unknown[], (element) => [wellFormed(element, within)]);
+  }
+  const made = new Map<string, unknown>();
+  for (const [key, own] of Object.entries(value)) {
+    let name = key.toWellFormed();
+    while (made.has(name)) {
+      name += "\ufffd";
+    }
+    made.set(name, wellFormed(own, within));
+  }
+  const isSame = Object.entries(value).every(([key, own]) => made.has(key) && made.get(key) === own);
+  return isSame ? value : Object.fromEntries(made);
+}
