@@ -230,6 +230,12 @@ describe("repairConversation", () => {
     expect(messages.map(sketch)).toEqual(["human: q", "ai: (image left out)", "ai: done"]);
   });
 
+  it.each(["neutral", "gemini"] as const)("ends no turn of %s on an answer of which nothing is left", (profile) => {
+    const options = { profile, purpose: "model-input", trailingMessages: "fill" } as const;
+    const given = [new HumanMessage("Go."), new AIMessage({ content: [{ type: "thinking", thinking: "hm" }] })];
+    expect(repairConversation(given, options).messages).toEqual([given[0]]);
+  });
+
   it("ends, even for a profile that contradicts itself", () => {
     const profile: StructureProfile = {
       name: "odd",

@@ -5,6 +5,7 @@ import type { OwnToolParts } from "../adapters/own-tools.js";
 import { speakerOf } from "../../messages/roles.js";
 import { checkCopies } from "../rules/copy-rules.js";
 import { lastQuestionIn, partsOfOwnTools } from "../rules/find-issues.js";
+import { needsRequest } from "./order.js";
 import type { Entry, RepairSession } from "./session.js";
 
 /** Makes the copies of calls agree where the profile's adapter sends one that differs. */
@@ -26,7 +27,8 @@ export function giveForm(entries: readonly Entry[], session: RepairSession): rea
   if (profile.adapter === undefined) {
     return entries;
   }
-  const last = lastQuestionIn(entries.map(({ message }) => message));
+  const isOver = needsRequest(entries, session);
+  const last = isOver ? entries.length : lastQuestionIn(entries.map(({ message }) => message));
   const facts = { storesReasoning, model };
   const isResult = ({ message }: Entry) => speakerOf(message) === "tool";
   const parts = partsIn(entries, session);

@@ -170,16 +170,13 @@ function addAnswers(entries: readonly Entry[], session: RepairSession): readonly
 }
 
 function repairEnd(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
-  const { profile, purpose } = session.criteria;
-  const { trailingMessages } = session.choices;
-  if (!mustHold(session, "S05") || purpose !== "model-input" || trailingMessages === "keep") {
+  if (needsRequest(entries, session)) {
+    return withRequest(entries, session);
+  }
+  if (!endsWithUser(session) || session.choices.trailingMessages !== "drop") {
     return entries;
   }
-  const isTrailing = ({ message }: Entry) => callsOf(message).length === 0 && !mayBeLast(message, profile);
-  if (trailingMessages === "fill") {
-    return entries.every(isSystem) || isTrailing(entries.at(-1)!) ? withRequest(entries, session) : entries;
-  }
-  const end = entries.findLastIndex((entry) => !isTrailing(entry)) + 1;
+  const end = entries.findLastIndex((entry) => !isTrailing(entry, session)) + 1;
   for (const index of entries.slice(end).flatMap(indexesOf)) {
     session.repairs.push({
       rule: "S05",
@@ -189,6 +186,20 @@ function repairEnd(entries: readonly Entry[], session: RepairSession): readonly 
     });
   }
   return entries.slice(0, end);
+}
+
+function endsWithUser(session: RepairSession): boolean {
+  return mustHold(session, "S05") && session.criteria.purpose === "model-input";
+}
+
+function isTrailing({ message }: Entry, { criteria }: RepairSession): boolean {
+  return callsOf(message).length === 0 && !mayBeLast(message, criteria.profile);
+}
+
+/** True if a placeholder of the user has to stand behind the last message, whose turn is then at its end. */
+export function needsRequest(entries: readonly Entry[], session: RepairSession): boolean {
+  const isFilled = endsWithUser(session) && session.choices.trailingMessages === "fill";
+  return isFilled && (entries.every(isSystem) || isTrailing(entries.at(-1)!, session));
 }
 
 /** With a placeholder message of the user at the end. */

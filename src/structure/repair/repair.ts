@@ -80,11 +80,13 @@ function repairEntries(entries: readonly Entry[], session: RepairSession): reado
 }
 
 /**
- * A message whose calls were dropped may be empty now, and a folded result may hold block types that user messages may
- * not.
+ * A message whose calls were dropped may be empty now, or the last one of a turn that is at its end, and a folded
+ * result may hold block types that user messages may not.
  */
 function repairMessagesWithoutCalls(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
-  const mayHaveChanged = session.choices.missingResults === "drop" || session.criteria.hasTools === false;
+  const { choices, criteria } = session;
+  const mayHaveChanged =
+    choices.missingResults === "drop" || choices.trailingMessages === "fill" || criteria.hasTools === false;
   return mayHaveChanged ? repairMessages(entries, session, earlyRules) : entries;
 }
 
