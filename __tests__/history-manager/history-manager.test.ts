@@ -94,6 +94,14 @@ describe("HistoryManager", () => {
     expect(await session.history().getTranscript()).toHaveLength(4);
   });
 
+  it("shows a result that was not successful as an error, with its content where there is no message", async () => {
+    const manager = newSession().instance();
+    manager.addAssistantMessage(new AIMessage({ content: "", tool_calls: [{ type: "tool_call", ...call("c1") }] }));
+    await manager.addToolCallResults([{ id: "c1", name: "search", successful: false, content: "no index" }]);
+    const { messages } = await manager.getHistoryForModelCall(asking("hi"));
+    expect(resultOf(messages, "c1")).toBe("Tool call search failed with error: no index");
+  });
+
   it("goes on behind a call whose arguments cannot be read, once its result says so", async () => {
     const session = newSession();
     const manager = session.instance();

@@ -155,7 +155,7 @@ describe("what is no list of messages", () => {
     ["undefined", [human("a"), undefined], 1],
     ["a string", [human("a"), "x"], 1],
     ["a hole", sparse, 1],
-    ["a plain object", [{ role: "user", content: "hi" }], 0],
+    ["a plain object", [{ content: "hi" }], 0],
     ["an object whose fields cannot be read", [ai("a"), ai("b"), throwing], 2],
     ["an object whose type cannot be read", [{ getType: () => throwing.content }], 0],
   ];

@@ -1,3 +1,5 @@
+import type { BaseMessage } from "@langchain/core/messages";
+
 /** The size of a list of messages. */
 export interface ViewSize {
   /** How many messages they are. */
@@ -137,6 +139,11 @@ export type MemoryEvent = {
       readonly after: ViewSize;
       /** Tokens by which the view still exceeds the reducer's maximum; 0 if within it. */
       readonly overBudgetBy: number;
+      /**
+       * Returns copies of the messages that left the view, oldest first, for an index or a store of facts. One instance
+       * reports them, once, behind the commit; not at all if its process dies before it does.
+       */
+      readonly left: () => readonly BaseMessage[];
     }
   | {
       /** A turn waits, because another turn holds the session; reported once per turn. */

@@ -1,6 +1,14 @@
 import { BaseListChatMessageHistory } from "@langchain/core/chat_history";
-import { AIMessage, type BaseMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
+import {
+  AIMessage,
+  type BaseMessage,
+  type BaseMessageLike,
+  isBaseMessage,
+  SystemMessage,
+  ToolMessage,
+} from "@langchain/core/messages";
 import type { Round } from "../messages/rounds.js";
+import { toMessage } from "../messages/values.js";
 import type { SimulatedCall } from "../messages/simulated-calls.js";
 import type { ReducerRequest } from "../reducers/chat-history-reducer.js";
 import type { ReductionOutcome } from "../reducers/reduction-outcome.js";
@@ -92,8 +100,8 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
     return this.#session.readView();
   }
 
-  /** Adds one message. */
-  override addMessage(message: BaseMessage): Promise<void> {
+  /** Adds one message: a message of LangChain, a `{ role, content }`, or a pair of role and text. */
+  override addMessage(message: BaseMessageLike): Promise<void> {
     return this.addMessages([message]);
   }
 
@@ -130,8 +138,13 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
    * @throws ConflictError if an id is stored with other content; RecordError for a message that cannot be stored;
    *   StoreError.
    */
-  override async addMessages(messages: BaseMessage[]): Promise<void> {
-    await this.append(messages);
+  override async addMessages(messages: readonly BaseMessageLike[]): Promise<void> {
+    // Anything else is no message, and refused by append with its position.
+    const isLike = (value: unknown) =>
+      Array.isArray(value) || typeof (value as { role?: unknown } | null)?.role === "string";
+    const made = (like: BaseMessageLike, index: number) =>
+      isLike(like) && !isBaseMessage(like) ? toMessage(like, { option: "messages", list: "addMessages", index }) : like;
+    await this.append((Array.isArray(messages) ? messages.map(made) : messages) as readonly BaseMessage[]);
   }
 
   /**
@@ -229,6 +242,11 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
     return this.#session.rewind(messageId);
   }
 
+  /** Removes the newest message and returns it; undefined if there is none. Never removes more than one message. */
+  removeLast(): Promise<BaseMessage | undefined> {
+    return this.#session.removeLast();
+  }
+
   /**
    * Atomically replaces the message and everything after it: an edit or a regenerated answer. An edited message may
    * keep its id. The rest of the session stays, also if its first message is replaced. One read of the end of the log,
@@ -284,6 +302,20 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
   /** Deletes the session: messages, view and side data. */
   override clear(): Promise<void> {
     return this.#session.clear();
+  }
+
+  /** Iterates over the transcript, oldest first, in pages of 500 messages, so that memory stays bounded. */
+  async *[Symbol.asyncIterator](): AsyncIterableIterator<BaseMessage> {
+    for (let after: number | null = -1; after !== null;) {
+      const page: MessagePage = await this.getPage({ after, limit: 500, order: "log" });
+      yield* page.items.map(({ message }) => message);
+      after = page.next;
+    }
+  }
+
+  /** Text for `console.log`. */
+  [Symbol.for("nodejs.util.inspect.custom")](): string {
+    return `RedisChatMessageHistory(session ${JSON.stringify(this.sessionId)})`;
   }
 
   /** Drains, and closes the connection if this history opened it. */

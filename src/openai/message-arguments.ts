@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { ConfigurationError } from "../base/errors.js";
 import { anyFunction, anyText, lazy, nonNegativeInteger, parseOptions, type SchemaOutput } from "../base/options.js";
 import { nonEmpty, noteFields, roleSchema, toolCallsSchema } from "./message-schema.js";
 import type { Clock } from "./timestamp.js";
@@ -41,6 +42,14 @@ export function checkArgument<K extends keyof typeof schemas>(
   value: unknown,
 ): SchemaOutput<(typeof schemas)[K]> {
   return parseOptions(owner, schemas[kind](), value) as SchemaOutput<(typeof schemas)[K]>;
+}
+
+/** Checks notes. @throws ConfigurationError naming the field, also for a name that is given by itself. */
+export function checkNotes(owner: string, notes: unknown): void {
+  if (typeof notes === "string") {
+    throw new ConfigurationError("notes", `${owner}: give the name as { name } after the content.`);
+  }
+  checkArgument(owner, "notes", notes);
 }
 
 /** Checks a mark. @throws ConfigurationError unless it is from 0 to `latest`. */

@@ -3,7 +3,7 @@ import { ConfigurationError } from "../base/errors.js";
 import { parseJson } from "../base/json-value.js";
 import { type SimulatedCall, type WrittenCall, writeCalls } from "../messages/simulated-calls.js";
 import { fromLangChain, toLangChain } from "./conversion/langchain-conversion.js";
-import { checkArgument, checkMark } from "./message-arguments.js";
+import { checkArgument, checkMark, checkNotes } from "./message-arguments.js";
 import { copyMessage, parseMessage, parseMessages, requestMessage } from "./message-schema.js";
 import type { ContentPart, MessageNotes, MessageRole, MessageToolCall, OpenAIMessage } from "./message.js";
 import type { OpenAIRequestMessage } from "./request.js";
@@ -43,10 +43,17 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
   #removed = 0;
   readonly #saved = new SavedMessages();
 
-  /** @throws ConfigurationError naming the invalid field, such as `messages.2.content.0.type`. */
-  constructor(messages: readonly OpenAIMessage[] = [], options: MessageHistoryOptions = {}) {
+  /**
+   * Begins with a system message where a text is given.
+   *
+   * @throws ConfigurationError naming the invalid field, such as `messages.2.content.0.type`.
+   */
+  constructor(messages: readonly OpenAIMessage[] | string = [], options: MessageHistoryOptions = {}) {
     this.#clock = checkArgument(owner, "options", options).clock ?? systemClock;
-    this.#messages = parseMessages(owner, messages);
+    this.#messages = typeof messages === "string" ? [] : parseMessages(owner, messages);
+    if (typeof messages === "string") {
+      this.addMessage("system", messages);
+    }
   }
 
   /**
@@ -109,7 +116,7 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
         `${owner}.addMessage: role "tool" is not allowed; use addToolResponse, which takes the id of the call.`,
       );
     }
-    checkArgument(`${owner}.addMessage`, "notes", notes);
+    checkNotes(`${owner}.addMessage`, notes);
     this.#add("addMessage", { role, content } as OpenAIMessage, notes);
   }
 
@@ -133,7 +140,7 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
    */
   addToolResponse(toolCallId: string, content: string | readonly ContentPart[], notes: MessageNotes = {}): void {
     checkArgument(`${owner}.addToolResponse`, "toolCallId", { toolCallId });
-    checkArgument(`${owner}.addToolResponse`, "notes", notes);
+    checkNotes(`${owner}.addToolResponse`, notes);
     this.#add("addToolResponse", { role: "tool", content, tool_call_id: toolCallId } as OpenAIMessage, notes);
   }
 
@@ -256,6 +263,11 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
   /** Returns `MessageHistory(3 messages)`. */
   toString(): string {
     return `${owner}(${this.length} messages)`;
+  }
+
+  /** Text for `console.log`: the same as `toString`. */
+  [Symbol.for("nodejs.util.inspect.custom")](): string {
+    return this.toString();
   }
 
   #add(method: string, message: OpenAIMessage, notes: MessageNotes): void {

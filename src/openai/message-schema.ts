@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { anyText, lazy, parseOptions } from "../base/options.js";
 import { copyJson, isPlainObject } from "../base/json-value.js";
-import type { OpenAIMessage } from "./message.js";
+import type { MessageToolCall, OpenAIMessage } from "./message.js";
 import type { OpenAIRequestMessage } from "./request.js";
 import { timestampSchema } from "./timestamp.js";
 
@@ -216,12 +216,18 @@ function normalize(message: OpenAIMessage): OpenAIMessage {
 
 /**
  * Returns a copy with only the fields that the API accepts as input. Audio of the model is referred to by its id. A
- * message that only has `reasoning_content` gets empty content, because the API requires some.
+ * message that only has `reasoning_content` gets empty content, because the API requires some. A character that the API
+ * refuses in names of speakers and tools becomes an underscore.
  */
 export function requestMessage(message: OpenAIMessage): OpenAIRequestMessage {
   const copy = copyJson(pick(message, requestKeys) as OpenAIMessage);
   if (copy.tool_calls?.length === 0) {
     delete copy.tool_calls;
+  }
+  for (const named of [copy, copy.function_call, ...(copy.tool_calls ?? []).map(calledOf)]) {
+    if (typeof named?.name === "string") {
+      named.name = named.name.replace(/[^\w-]/g, "_").slice(0, 64);
+    }
   }
   if (copy.audio) {
     copy.audio = { id: copy.audio.id };
@@ -230,6 +236,10 @@ export function requestMessage(message: OpenAIMessage): OpenAIRequestMessage {
     copy.content = "";
   }
   return copy as OpenAIRequestMessage;
+}
+
+function calledOf(call: MessageToolCall): { name: string } {
+  return call.type === "custom" ? call.custom : call.function;
 }
 
 function pick(message: Partial<OpenAIMessage>, keys: readonly (keyof OpenAIMessage)[]): Partial<OpenAIMessage> {

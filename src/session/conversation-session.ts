@@ -256,6 +256,12 @@ export class ConversationSession implements SessionOfMemory {
     return rewindTo(this, messageId);
   }
 
+  /** Removes the newest message. At least two round trips. */
+  async removeLast(): Promise<BaseMessage | undefined> {
+    const { removeLast } = await import("./rewind-session.js");
+    return removeLast(this);
+  }
+
   /** Derives the index and state of the session from its log. */
   async rebuild(options: { readonly owner?: string } = {}): Promise<void> {
     const { owner } = parseOptions("rebuild", rebuildSchema(), options);

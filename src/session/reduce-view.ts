@@ -1,5 +1,6 @@
 import { maxTries } from "../base/tries.js";
 import type { RunnableConfig } from "@langchain/core/runnables";
+import { copyMessage } from "../codec/copy-message.js";
 import { metaOf } from "../codec/decode-record.js";
 import { identifyRecord, lastIdOf } from "../codec/message-ids.js";
 import { ConfigurationError, ConflictError } from "../base/errors.js";
@@ -135,7 +136,11 @@ export async function commitOutcome(
   const result = await commit(target, view, plan);
   if (result === "committed") {
     const { before, after, overBudgetBy } = outcome;
-    report(context.onEvent, { type: "reduced", sessionId, before, after, overBudgetBy });
+    const left = view.entries.filter(
+      ({ message: { id }, position = -1 }) => position < plan.start && !plan.headIds.has(id),
+    );
+    const copies = () => left.map(({ message }) => copyMessage(message));
+    report(context.onEvent, { type: "reduced", sessionId, before, after, overBudgetBy, left: copies });
   }
   return result;
 }

@@ -1,16 +1,11 @@
 import { maxTries } from "../base/tries.js";
 import type { BaseMessage } from "@langchain/core/messages";
-import { identifyRecord, lastIdOf, messageIdOf } from "../codec/message-ids.js";
-import { metaOf } from "../codec/decode-record.js";
+import { identifyRecord, messageIdOf } from "../codec/message-ids.js";
 import { ConfigurationError, ConflictError } from "../base/errors.js";
 import { keptChanging, positionConflict } from "../store/refusals.js";
-import type { StoredPage } from "../store/session-pages.js";
-import type { RewindRequest } from "../store/session-writes.js";
 import type { AppendOptions, AppendOutcome, TurnAppendOptions, TurnOutcome, TurnSettings } from "./append-options.js";
+import { cutOf, wholeEnd } from "./rewind-session.js";
 import type { SessionOfMemory } from "./session-of-memory.js";
-
-/** More records than a session can hold. */
-const noLimit = 2 ** 40;
 
 /** Request to replace a message and everything after it. */
 export interface Replacement {
@@ -38,7 +33,7 @@ export async function replaceFrom(replacement: Replacement): Promise<AppendOutco
     throw new ConfigurationError("messages", "replaceFrom: give at least one message; rewind() only removes messages.");
   }
   for (let attempt = 1; attempt <= maxTries.edit; attempt += 1) {
-    const page = await beside.readPage(ref, { since: messageId, limit: noLimit });
+    const page = await beside.readPage(ref, { since: messageId, limit: wholeEnd });
     if (page === undefined) {
       return repetition(replacement);
     }
@@ -52,20 +47,6 @@ export async function replaceFrom(replacement: Replacement): Promise<AppendOutco
     }
   }
   throw keptChanging("replaceFrom", sessionId);
-}
-
-/** The cut that removes all records of the page, which ends with the log. */
-function cutOf({ epoch, rev, next, from, records }: StoredPage): RewindRequest {
-  const removed = new Map<string, number>();
-  for (const record of records) {
-    const { turn } = metaOf(record);
-    if (turn !== undefined) {
-      removed.set(turn, (removed.get(turn) ?? 0) + 1);
-    }
-  }
-  const forget = records.flatMap((record) => identifyRecord(record)?.id ?? []);
-  const turns = [...removed].map(([name, count]) => ({ name, removed: count }));
-  return { epoch, rev, next, ...lastIdOf(records), to: from, forget, turns };
 }
 
 /** The outcome of a repeated call whose first reply was lost: the log already ends with the messages. */

@@ -100,7 +100,10 @@ function epochConflict(sessionId: string): ConflictError {
 }
 
 /** The error for a session that changed during each try of a method. */
-export function keptChanging(method: "fork" | "rebuild" | "replaceFrom" | "rewind", sessionId: string): ConflictError {
+export function keptChanging(
+  method: "fork" | "rebuild" | "removeLast" | "replaceFrom" | "rewind",
+  sessionId: string,
+): ConflictError {
   const message = `${capitalized(sessionLabel(sessionId))} kept changing during ${method}(); call it again.`;
   return new ConflictError(message, { code: "stale", sessionId });
 }

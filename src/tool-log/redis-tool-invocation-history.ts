@@ -147,6 +147,11 @@ export class RedisToolInvocationHistory implements AsyncIterable<ToolInvocation>
     yield* await this.toList();
   }
 
+  /** Text for `console.log`. */
+  [Symbol.for("nodejs.util.inspect.custom")](): string {
+    return `${owner}(session ${JSON.stringify(this.sessionId)})`;
+  }
+
   #read(name: string, text: string): ToolInvocation | undefined {
     try {
       return parseInvocations(owner, [JSON.parse(text)], this.#clock)[0];

@@ -110,6 +110,11 @@ export class ToolInvocationHistory implements Iterable<ToolInvocation> {
     return `${owner}(${this.length} invocations)`;
   }
 
+  /** Text for `console.log`. */
+  [Symbol.for("nodejs.util.inspect.custom")](): string {
+    return this.toString();
+  }
+
   #dropOldest(): void {
     if (this.#records.length > this.#limit) {
       this.#records = this.#records.slice(-this.#limit);

@@ -21,6 +21,8 @@ export interface ToolCallResponse {
   readonly chunks?: readonly Chunk[];
   /** Why the tool failed. The model reads it in the place of a result. */
   readonly errorMessage?: string;
+  /** False marks a failure too, with `content` as its message. @default true without an `errorMessage` */
+  readonly successful?: boolean;
   /** Follows the result after a blank line, and stays however much the result is shortened. */
   readonly systemReminder?: string;
   /** Images as data URLs or links, shown with the user's message. They are stored beside the messages. */
@@ -48,6 +50,7 @@ export const toolCallResponsesSchema = lazy(() =>
       content: z.optional(anyText()),
       chunks: z.optional(z.array(z.strictObject({ id: anyText(), chunkId: anyText(), text: anyText() }))),
       errorMessage: z.optional(anyText()),
+      successful: z.optional(z.boolean()),
       systemReminder: z.optional(anyText()),
       imageDataUrls: z.optional(z.array(nonEmptyText())),
     }),
@@ -62,9 +65,10 @@ const storedCharacters = 200_000;
 
 /** Converts a response to a result whose chunks have no numbers yet. */
 export function toToolResult(response: ToolCallResponse): ToolResult {
-  const { id, name, content, chunks = [], errorMessage, systemReminder, imageDataUrls = [] } = response;
-  const failed = errorMessage !== undefined && errorMessage !== "";
-  const shown = failed ? `Tool call ${name} failed with error: ${errorMessage}` : content || noSources;
+  const { id, name, content, chunks = [], errorMessage, successful, systemReminder, imageDataUrls = [] } = response;
+  const failed = Boolean(errorMessage) || successful === false;
+  const error = errorMessage || content || "no message";
+  const shown = failed ? `Tool call ${name} failed with error: ${error}` : content || noSources;
   return {
     callId: id,
     name,
