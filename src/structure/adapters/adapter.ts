@@ -35,16 +35,24 @@ export const adapters = [
   "neutral",
 ] as const satisfies readonly Adapter[];
 
-/** Facts on which the form of an answer depends besides the adapter. */
-export interface FormFacts {
+/** Facts about a message that depend on the others of its request, where its adapter asks for them. */
+export interface RequestPlace {
+  /** The part of the message in the use of OpenAI's own kinds of tools. */
+  readonly ownToolPart?: OwnToolPart;
+  /** True for an answer of which an earlier message has sent an item of OpenAI's. */
+  readonly isRepeated?: boolean;
+  /** The names of the message's documents for Bedrock. */
+  readonly documentNames?: string;
+}
+
+/** Facts on which the form of a message depends besides the adapter. */
+export interface FormFacts extends RequestPlace {
   /** Whether the provider keeps reasoning items (`store`). */
   readonly storesReasoning: boolean;
   /** The model's name; undefined if it is not known. */
   readonly model: string | undefined;
   /** Whether the answer belongs to the turn that goes on. */
   readonly isOfThisTurn: boolean;
-  /** The part of the message in the use of OpenAI's own kinds of tools; undefined if it has none. */
-  readonly ownToolPart: OwnToolPart | undefined;
 }
 
 /** The answer as an adapter sends it back to its own provider; undefined where that cannot be sent as it is. */

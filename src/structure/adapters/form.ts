@@ -55,9 +55,9 @@ export function formFor(adapter: Adapter, given: BaseMessage, facts: FormFacts):
   }
   if (speaker === "tool") {
     const isResponses = adapter === "openai-responses";
-    return isResponses ? responsesResult(given, facts.ownToolPart) : resultForm(adapter, given);
+    return isResponses ? responsesResult(given, facts.ownToolPart) : resultForm(adapter, given, facts);
   }
-  return speaker === "user" ? questionForm(adapter, given) : given;
+  return speaker === "user" ? questionForm(adapter, given, facts) : given;
 }
 
 /** The answer as its own provider gave it, where that is asked; else text, calls and media. */

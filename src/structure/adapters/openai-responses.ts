@@ -17,7 +17,8 @@ export const responsesAnswer: OwnForm = (message, facts) => {
   const items = outputItems(fieldsOf(message.response_metadata)["output"]);
   const sent = items ?? [fieldsOf(message.additional_kwargs)["reasoning"]];
   const thoughts = sent.flatMap((item) => thoughtIn(item) ?? []);
-  if (facts.ownToolPart === "unanswered-by-picture" || !thoughts.every((thought) => isKept(thought, facts))) {
+  const isUnsent = facts.isRepeated === true || facts.ownToolPart === "unanswered-by-picture";
+  if (isUnsent || !thoughts.every((thought) => isKept(thought, facts))) {
     return undefined;
   }
   if (items === undefined) {

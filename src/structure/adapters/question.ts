@@ -3,9 +3,10 @@ import { jsonText, sameAsJson } from "../../base/json-text.js";
 import { type Block, isResponsesText, textBlock } from "../../messages/content.js";
 import { mapSame } from "../../messages/copies/edits.js";
 import { type Fields, isRecord, stringIn } from "../../messages/values.js";
-import type { Adapter } from "./adapter.js";
+import type { Adapter, RequestPlace } from "./adapter.js";
 import { plainBlock } from "../../messages/copies/plain-answer.js";
 import { formedContent, isMarked, withForm } from "./blocks.js";
+import { namedDocuments } from "./documents.js";
 import { imageBlock, type Media, mediaBlock, mediaIn, mediaLeftOut } from "../../messages/media.js";
 
 /** The media that an adapter takes from the user. */
@@ -62,15 +63,18 @@ function standard(field: string): readonly string[] {
  * A user's message whose texts and media have the form that the adapter sends; a note stands for media that it cannot
  * send. Adapters form the media of standard content themselves.
  */
-export function questionForm(adapter: Adapter, message: BaseMessage): BaseMessage {
+export function questionForm(adapter: Adapter, message: BaseMessage, { documentNames }: RequestPlace): BaseMessage {
   const { content } = message as { content: unknown };
   const media = taken[adapter];
   if (media === undefined || !Array.isArray(content) || content.length === 0) {
     return message;
   }
   const isStandard = isMarked(message);
+  const named = namedDocuments(documentNames);
   const formed = formedContent(content, (block) => {
-    return isOtherText(adapter, block) ? plainBlock(block) : [isStandard ? block : mediaForm(media, block)];
+    return isOtherText(adapter, block)
+      ? plainBlock(block)
+      : [named(block, isStandard ? block : mediaForm(media, block))];
   });
   return formed === content ? message : withForm(message, { content: blocksIn(formed) });
 }
@@ -92,13 +96,15 @@ const resultBlocks: Readonly<Partial<Record<Adapter, readonly string[]>>> = {
  * The result of a tool whose media have the form that the adapter sends; a note stands for media that it cannot send.
  * Records and blocks that it does not know go as JSON: adapters throw at them, or leave them out.
  */
-export function resultForm(adapter: Adapter, message: BaseMessage): BaseMessage {
+export function resultForm(adapter: Adapter, message: BaseMessage, { documentNames }: RequestPlace): BaseMessage {
   const media = taken[adapter];
   const known = resultBlocks[adapter];
   const given = resultContent(message);
+  const named = namedDocuments(documentNames);
   const content = formedContent(given, (block) => {
     const isKnown = known === undefined || known.includes(block.type);
-    return mediaIn(block) === undefined && !isKnown ? [inWords(block)] : [media ? mediaForm(media, block) : block];
+    const formed = media ? mediaForm(media, block) : block;
+    return [mediaIn(block) === undefined && !isKnown ? inWords(block) : named(block, formed)];
   });
   return content === message.content ? message : withForm(message, { content });
 }
@@ -212,14 +218,14 @@ const documentTypes: ReadonlySet<string> = new Set([
   "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
 ]);
 
-/** With a name, because ChatBedrockConverse makes a new one for each request otherwise. */
-function standardFile({ kind, data, mimeType = "application/pdf", name = "file" }: Media): object | undefined {
+function standardFile({ kind, data, mimeType = "application/pdf", name }: Media): object | undefined {
   return kind === "file" && documentTypes.has(mimeType)
-    ? { type: "file", source_type: "base64", mime_type: mimeType, data, metadata: { name: plainName(name) } }
+    ? {
+        type: "file",
+        source_type: "base64",
+        mime_type: mimeType,
+        data,
+        ...(name !== undefined && { metadata: { name } }),
+      }
     : undefined;
-}
-
-/** Amazon takes letters, digits, spaces, hyphens and brackets in a document's name. */
-function plainName(name: string): string {
-  return name.replace(/[^\p{L}\p{N}\s()[\]-]+/gu, " ").trim() || "file";
 }

@@ -1,10 +1,10 @@
 import type { FormFacts } from "../adapters/adapter.js";
 import { asSummary } from "../adapters/compaction.js";
 import { brokenRule, formFor } from "../adapters/form.js";
-import type { OwnToolParts } from "../adapters/own-tools.js";
+import { placesInRequest, type RequestPlaces } from "../adapters/request-place.js";
 import { speakerOf } from "../../messages/roles.js";
 import { checkCopies } from "../rules/copy-rules.js";
-import { lastQuestionIn, partsOfOwnTools } from "../rules/find-issues.js";
+import { lastQuestionIn } from "../rules/find-issues.js";
 import { needsRequest } from "./order.js";
 import type { Entry, RepairSession } from "./session.js";
 
@@ -31,27 +31,25 @@ export function giveForm(entries: readonly Entry[], session: RepairSession): rea
   const last = isOver ? entries.length : lastQuestionIn(entries.map(({ message }) => message));
   const facts = { storesReasoning, model };
   const isResult = ({ message }: Entry) => speakerOf(message) === "tool";
-  const parts = partsIn(entries, session);
+  const places = placesIn(entries, session);
   const formed = entries.flatMap((entry, place) =>
     withReadable(entry, session).map((each) =>
       isResult(each)
         ? each
-        : inAdapterForm(each, { ...facts, isOfThisTurn: place > last, ownToolPart: parts.get(place) }, session),
+        : inAdapterForm(each, { ...facts, isOfThisTurn: place > last, ...places.get(place) }, session),
     ),
   );
   // The form of results depends on that of the calls.
-  const partsNow = partsIn(formed, session);
+  const placesNow = placesIn(formed, session);
   return formed.map((entry, place) =>
-    isResult(entry)
-      ? inAdapterForm(entry, { ...facts, isOfThisTurn: true, ownToolPart: partsNow.get(place) }, session)
-      : entry,
+    isResult(entry) ? inAdapterForm(entry, { ...facts, isOfThisTurn: true, ...placesNow.get(place) }, session) : entry,
   );
 }
 
-function partsIn(entries: readonly Entry[], { criteria }: RepairSession): OwnToolParts {
-  return partsOfOwnTools(
+function placesIn(entries: readonly Entry[], { criteria }: RepairSession): RequestPlaces {
+  return placesInRequest(
     entries.map(({ message }) => message),
-    criteria.profile,
+    criteria.profile.adapter,
   );
 }
 

@@ -44,7 +44,7 @@ export function repairRequest(plan: RepairPlan, messages: readonly BaseMessage[]
   }
   const last = lastQuestionIn(repaired.messages);
   const readable = repaired.messages.map((message, index) =>
-    readableByGoogle(message, { storesReasoning, model, isOfThisTurn: index > last, ownToolPart: undefined }),
+    readableByGoogle(message, { storesReasoning, model, isOfThisTurn: index > last }),
   );
   return { ...repaired, messages: readable };
 }

@@ -34,7 +34,7 @@ import { knownRoles, namedResults, readableCalls, wellFormedNames } from "./name
 import { checkFirstThought, checkLateSystems } from "./turn-rules.js";
 import type { FormFacts } from "../adapters/adapter.js";
 import { brokenRule, formFor } from "../adapters/form.js";
-import { type OwnToolParts, ownToolParts } from "../adapters/own-tools.js";
+import { placesInRequest } from "../adapters/request-place.js";
 import { fitsForm } from "../profiles/identifiers.js";
 import type { StructureProfile } from "../profiles/profile.js";
 
@@ -107,21 +107,24 @@ const remembered = new WeakMap<object, { readonly facts: readonly unknown[]; rea
  */
 function ownProblems(context: StructureContext, criteria: StructureCriteria): readonly OwnProblems[] {
   const { messages, lastUser, profile } = context;
+  const nameOf = (index: number) =>
+    profile.rules.S20 === undefined || context.speakers[index] !== "tool" ? "" : context.links.callOf[index]?.name;
   const listed = lazily(() => [...earlyRules, ...lateRules].filter(({ rule }) => profile.rules[rule] !== undefined));
-  const ownTools = partsOfOwnTools(messages, profile);
+  const places = placesInRequest(messages, profile.adapter);
   return messages.map((message, index) => {
     if (isPlain(message, profile)) {
       return noProblems;
     }
     const source = sourceOf(message);
-    const ownToolPart = ownTools.get(index);
-    const place = [criteria, index > lastUser, index === messages.length - 1, ownToolPart];
+    const { ownToolPart, isRepeated, documentNames } = places.get(index) ?? {};
+    const inRequest = [ownToolPart, isRepeated, documentNames, nameOf(index)];
+    const place = [criteria, index > lastUser, index === messages.length - 1, ...inRequest];
     const facts = source === undefined ? [...place, ...fieldsRead(message)] : place;
     const known = remembered.get(source ?? message);
     if (known !== undefined && facts.every((fact, at) => fact === known.facts[at])) {
       return known.problems;
     }
-    const forms = formProblems(context, message, { isOfThisTurn: index > lastUser, ownToolPart });
+    const forms = formProblems(context, message, { isOfThisTurn: index > lastUser, ...places.get(index) });
     const rules = listed().flatMap(({ rule, find }): Problem[] => {
       const problem = find(message, { context, index });
       return problem === undefined ? [] : [{ rule, message: problem }];
@@ -130,13 +133,6 @@ function ownProblems(context: StructureContext, criteria: StructureCriteria): re
     remembered.set(source ?? message, { facts, problems });
     return problems;
   });
-}
-
-const noParts: OwnToolParts = new Map();
-
-/** The parts that messages have in the use of OpenAI's own tools; none where the adapter does not know such. */
-export function partsOfOwnTools(messages: readonly BaseMessage[], { adapter }: StructureProfile): OwnToolParts {
-  return adapter === "openai-responses" ? ownToolParts(messages) : noParts;
 }
 
 function lazily<T>(make: () => T): () => T {
@@ -177,7 +173,7 @@ function isPlain(message: BaseMessage, { blocks, names }: StructureProfile): boo
 function formProblems(
   { profile, storesReasoning, model }: StructureContext,
   given: BaseMessage,
-  place: Pick<FormFacts, "isOfThisTurn" | "ownToolPart">,
+  place: Omit<FormFacts, "storesReasoning" | "model">,
 ): readonly Problem[] {
   // Only calls have copies.
   const { problem, message } = mayCall(given) ? checkCopies(given, profile) : { problem: undefined, message: given };

@@ -15,6 +15,7 @@ export function checkBedrock(
     checkMessage(message, { index, memory, model, findings });
     checkPair(messages, { index, findings });
   });
+  checkDocuments(messages, findings);
   const usesTools = messages.some(({ content }) =>
     listIn(content).some((block) => "toolUse" in block || "toolResult" in block),
   );
@@ -47,6 +48,31 @@ function checkTurns(messages: readonly Fields[], findings: BedrockFindings): voi
     const text = "The conversation must end with a user message.";
     findings.add("last-message", `messages[${messages.length - 1}].role`, text);
   }
+}
+
+/** Documents in messages and in results of tools have names of one set. */
+function checkDocuments(messages: readonly Fields[], findings: BedrockFindings): void {
+  const seen = new Set<string>();
+  messages.forEach(({ content }, index) => {
+    const blocks = listIn(content).flatMap((block) => [block, ...listIn(fieldsIn(block["toolResult"])["content"])]);
+    for (const name of blocks.filter(({ document }) => isObject(document)).map((block) => nameOfDocument(block))) {
+      const path = `messages[${index}].content`;
+      if (!/^[a-zA-Z0-9\s()[\]-]{1,200}$/.test(name) || /\s\s/.test(name)) {
+        const text =
+          "The document file name can only contain alphanumeric characters, whitespace characters, hyphens, " +
+          "parentheses, and square brackets. The name can't contain more than one consecutive whitespace character.";
+        findings.add("document-name", path, text);
+      }
+      if (seen.has(name.toLowerCase())) {
+        findings.add("same-document", path, "Messages can't contain duplicate document names");
+      }
+      seen.add(name.toLowerCase());
+    }
+  });
+}
+
+function nameOfDocument({ document }: Fields): string {
+  return textIn(fieldsIn(document)["name"]) ?? "";
 }
 
 interface Place {
