@@ -239,6 +239,13 @@ const cases: readonly Case[] = [
     repaired: ["human: q", "ai(9K8G4HVp3ku8TThu2U1D9Qdz): ", "tool(9K8G4HVp3ku8TThu2U1D9Qdz): r"],
   },
   {
+    rule: "S13",
+    breach: "the empty id of a call",
+    messages: [q(), aiCalls(""), tool("", "1")],
+    errorIn: except("langchain", "strict-template"),
+    repaired: ["human: q", "ai(BNIfd584bWmkion9P18ORpNy): ", "tool(BNIfd584bWmkion9P18ORpNy): 1"],
+  },
+  {
     rule: "S14",
     breach: "text after a call",
     messages: [
@@ -371,6 +378,13 @@ const cases: readonly Case[] = [
     rule: "S20",
     breach: "a result without the tool's name",
     messages: [q(), aiCalls("a"), new ToolMessage({ content: "r", tool_call_id: "a" })],
+    errorIn: ["gemini", "mistral", "strict-template"],
+    repaired: ["human: q", "ai(a): ", "tool(a): r"],
+  },
+  {
+    rule: "S20",
+    breach: "a result under another name than that of its call",
+    messages: [q(), aiCalls("a"), new ToolMessage({ content: "r", tool_call_id: "a", name: "mcp__lookup" })],
     errorIn: ["gemini", "mistral", "strict-template"],
     repaired: ["human: q", "ai(a): ", "tool(a): r"],
   },
@@ -588,6 +602,17 @@ const cases: readonly Case[] = [
     ],
     errorIn: everywhere,
     repaired: ["human: q", "ai(a): ", "tool(a): r\ufffd"],
+  },
+  {
+    rule: "S37",
+    breach: "blocks of text without one, in a question and a result",
+    messages: [
+      new HumanMessage({ content: [{ type: "text" } as never, { type: "text", text: "q" }] }),
+      aiCalls("a"),
+      new ToolMessage({ content: [{ type: "text", text: null } as never], tool_call_id: "a", name: "lookup" }),
+    ],
+    errorIn: everywhere,
+    repaired: ["human: q", "ai(a): ", "tool(a): "],
   },
 ];
 

@@ -16,6 +16,7 @@ export const gemini: StructureProfile = {
     S04: "error", // the same
     S05: "error", // known: a request must not end on a model turn
     S06: "error", // the text of S02: a call behind another model turn; LangChain's adapter does not merge
+    S13: "error", // ChatGoogle: the result of a call with an empty id goes out as the user's text
     S15: "error", // known: empty parts are refused
     S16: "error", // the same
     S20: "error", // a function response goes by the function's name
@@ -25,7 +26,7 @@ export const gemini: StructureProfile = {
   },
   firstMessage: "not-a-call",
   resultOrder: "calls",
-  callIds: { reuse: "warning" },
+  callIds: { minLength: 1, reuse: "warning" },
   names: { characters: `${identifiers}.:`, maxLength: 64 },
   blocks: {
     system: ["text"],

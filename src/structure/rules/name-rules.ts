@@ -41,11 +41,15 @@ function objectOf(args: unknown): Record<string, unknown> {
   return isRecord(parsed) ? parsed : { value: parsed };
 }
 
-/** S20: a tool result names its tool. */
+/** S20: a tool result names the tool that was called. */
 export const namedResults: MessageRule = {
   rule: "S20",
-  find(message) {
-    return speakerOf(message) === "tool" && !message.name ? "The tool result does not name its tool." : undefined;
+  find(message, { context, index }) {
+    const name = speakerOf(message) === "tool" ? message.name || undefined : "";
+    const called = context.links.callOf[index]?.name || name;
+    return name === "" || (name !== undefined && name === called)
+      ? undefined
+      : "The tool result does not name the tool that was called.";
   },
   repair(message, { context, index }) {
     const name = context.links.callOf[index]?.name || unnamedTool;

@@ -36,7 +36,7 @@ export const structureRules = {
   S17: "A last message of the model does not end in white space.",
   S18: "A message that calls tools has no text beside them.",
   S19: "The arguments of a call are an object.",
-  S20: "A tool result names its tool.",
+  S20: "A tool result names the tool that was called.",
   S21: "A message of the model does not end in a thought.",
   S22: "A reasoning item is stored with the provider, and is followed by the output that it belongs to.",
   S25: "The model speaks between a tool result and the user's next message.",
@@ -51,7 +51,7 @@ export const structureRules = {
   S34: "A late system message stands right behind the newest message of the user or tool result before an answer.",
   S35: "The copies of a call in a message agree with it: id, name and arguments.",
   S36: "A thought goes out only in a form, and with a signature, that the provider takes back.",
-  S37: "Every text is well-formed: no half of a surrogate pair.",
+  S37: "Every block of text has one, without half of a surrogate pair.",
 } as const;
 
 /** The ids of {@link structureRules} by themselves: a check of a profile needs no sentences. */

@@ -1,26 +1,38 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { inForm } from "../../messages/change-message.js";
+import { type Block, blockList, contentOf } from "../../messages/content.js";
 import { mapSame } from "../../messages/copies/edits.js";
 import { plainAnswer, rawFieldsOf } from "../../messages/copies/plain-answer.js";
 import { speakerOf } from "../../messages/roles.js";
 import { type Fields, isRecord } from "../../messages/values.js";
 import type { MessageRule } from "./rules.js";
 
-/** S37: no text, name or key holds half of a surrogate pair, which is no Unicode and cannot be read in JSON. */
+/** S37: a block of text has one, and no text, name or key holds half of a surrogate pair, which JSON cannot hold. */
 export const wellFormedText: MessageRule = {
   rule: "S37",
   find(message) {
     const isAnswer = speakerOf(message) === "assistant";
+    if (!isAnswer && blockList(message).some(lacksText)) {
+      return "A block of text has none.";
+    }
     const sent = { ...(isAnswer && rawFieldsOf(message)), ...ownFields(message) };
     return wellFormed(sent) === sent ? undefined : "A text holds half of a surrogate pair.";
   },
   repair(message) {
+    const isAnswer = speakerOf(message) === "assistant";
     // A signed thought cannot be changed, and is left out.
-    const base = speakerOf(message) === "assistant" ? plainAnswer(message) : message;
-    const changed = wellFormed(ownFields(base)) as Fields;
-    return { message: inForm(base, changed), done: "Replaced halves of surrogate pairs." };
+    const base = isAnswer ? plainAnswer(message) : message;
+    const content = blockList(base).some(lacksText)
+      ? contentOf(blockList(base).filter((block) => !lacksText(block)))
+      : base.content;
+    const changed = wellFormed({ ...ownFields(base), content }) as Fields;
+    return { message: inForm(base, changed), done: "Replaced halves of surrogate pairs, and left out missing texts." };
   },
 };
+
+function lacksText({ type, text }: Block): boolean {
+  return type === "text" && typeof text !== "string";
+}
 
 function ownFields(message: BaseMessage): Fields {
   const { content, name, tool_calls, invalid_tool_calls } = message as AIMessage;
