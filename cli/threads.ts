@@ -1,11 +1,9 @@
 import { StoreError } from "../src/base/errors.js";
 import { ThreadStore } from "../src/checkpoint/thread-store.js";
-import { namedKey } from "../src/redis/data-parts.js";
 import { threadKeys } from "../src/redis/keys.js";
-import { escapeGlob } from "../src/redis/scan-keys.js";
-import { wireOf } from "../src/redis-store/redis-session-store.js";
+import { foundPieces } from "../src/redis-lists/kinds.js";
+import { wireOf, type RedisWire } from "../src/redis-store/redis-session-store.js";
 import { sealedParts } from "../src/sealed/loaded-store.js";
-import { scanKeys } from "./find-keys.js";
 import type { Server } from "./server.js";
 
 /** A LangGraph thread of `RedisSaver`. */
@@ -20,12 +18,13 @@ export interface FoundThread {
   readonly damaged?: true;
 }
 
-/** The ids of threads, in pages; one may come twice. */
-export async function* threadIds({ client, keyPrefix }: Server, signal: AbortSignal): AsyncGenerator<string[]> {
-  const start = `${keyPrefix}:{`;
-  for await (const keys of scanKeys(client, { match: `${escapeGlob(start)}*}:[ico]*`, signal })) {
-    const named = keys.map((key) => namedKey(key.slice(start.length)));
-    yield named.flatMap((key) => (key?.kind === "thread" ? key.id : []));
+/** The ids of threads, each once, in pages. */
+export async function* threadIds(server: Server, signal: AbortSignal): AsyncGenerator<string[]> {
+  for await (const page of foundPieces(wireOfServer(server), "thread")) {
+    if (signal.aborted) {
+      return;
+    }
+    yield page.map(({ id }) => id);
   }
 }
 
@@ -64,9 +63,14 @@ export async function describeThread(
 }
 
 /** Threads on the connection of a command: nothing is refreshed by reads, or pruned by writes. */
-export function threadStoreOf({ store }: Pick<Server, "store">): ThreadStore {
-  const wire = wireOf(sealedParts(store)?.store ?? store)!;
+export function threadStoreOf(server: Pick<Server, "store">): ThreadStore {
+  const wire = wireOfServer(server);
   return new ThreadStore(wire.runner, { keyPrefix: wire.keyPrefix, threadTTL: undefined, keep: undefined });
+}
+
+/** The connection of a command, for data beside sessions. */
+export function wireOfServer({ store }: Pick<Server, "store">): RedisWire {
+  return wireOf(sealedParts(store)?.store ?? store)!;
 }
 
 /** The damage of a thread that cannot be read, in words that say what helps; undefined for any other error. */

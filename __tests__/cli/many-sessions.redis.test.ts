@@ -33,6 +33,20 @@ async function place(encryption?: EncryptionKeys) {
   return { prefix, memory, key, command };
 }
 
+/** A thread, an item and a run. */
+async function writeBeside(memory: RedisChatMemory) {
+  await new RedisStore({ memory }).put(["u"], "k", { a: "Oslo" });
+  const graph = new StateGraph(MessagesAnnotation)
+    .addNode("a", () => ({ messages: [] }))
+    .addEdge(START, "a")
+    .compile({ checkpointer: new RedisSaver({ memory }) });
+  await graph.invoke({ messages: [human("Oslo?")] }, { configurable: { thread_id: "t" } });
+  const started = await redisRuns(memory).start("r", { turnId: "t" }, async function* () {
+    yield "Oslo";
+  });
+  for await (const _ of started);
+}
+
 function environment({ current, previous = [] }: EncryptionKeys): Record<string, string> {
   const texts = [current, ...previous]
     .flatMap((one) => one ?? [])
@@ -90,6 +104,20 @@ describe("the command reindex", () => {
   });
 });
 
+describe("the command stats", () => {
+  it("counts threads, items and runs beside sessions, but no tombstone of one", async () => {
+    const { command, memory } = await place();
+    await writeBeside(memory);
+    const figures = async () => jsonLines((await command(["stats", "--json"])).output)[0];
+    expect(await figures()).toMatchObject({ sessions: 3, threads: 1, items: 1, runs: 1 });
+    expect((await command(["stats"])).output).toMatch(/^beside +1 thread, 1 item and 1 run$/m);
+    await memory.sessions.delete("t");
+    await memory.sessions.delete("r");
+    expect(await figures()).toMatchObject({ sessions: 3, threads: 0, items: 1, runs: 0 });
+    await memory.close();
+  });
+});
+
 describe("the command reencrypt", () => {
   it("seals everything with the current key, after which the older one can go", async () => {
     const { command } = await place(testKeys("old"));
@@ -116,16 +144,7 @@ describe("the command reencrypt", () => {
   it("seals threads and items, and ends with 1 while a run holds text of the older key", async () => {
     const { prefix, key, command } = await place(testKeys("old"));
     const memory = new RedisChatMemory({ client, redis: { keyPrefix: prefix }, encryption: testKeys("old") });
-    await new RedisStore({ memory }).put(["u"], "k", { a: "Oslo" });
-    const graph = new StateGraph(MessagesAnnotation)
-      .addNode("a", () => ({ messages: [] }))
-      .addEdge(START, "a")
-      .compile({ checkpointer: new RedisSaver({ memory }) });
-    await graph.invoke({ messages: [human("Oslo?")] }, { configurable: { thread_id: "t" } });
-    const run = await redisRuns(memory).start("r", { turnId: "t" }, async function* () {
-      yield "Oslo";
-    });
-    for await (const _ of run);
+    await writeBeside(memory);
     const { exitCode, output } = await command(["reencrypt"], testKeys("new", "old"));
     expect(exitCode).toBe(1);
     expect(output).toMatch(/^run r: incomplete: a run holds text of another key until it expires/m);

@@ -135,16 +135,12 @@ async function* threadsOf(server: Server, { all, thread }: CheckOptions, signal:
   if (thread !== undefined) {
     yield thread;
   }
-  const seen = new Set<string>();
   for await (const ids of all && !signal.aborted ? threadIds(server, signal) : []) {
     for (const threadId of ids) {
       if (signal.aborted) {
         return;
       }
-      if (!seen.has(threadId)) {
-        seen.add(threadId);
-        yield threadId;
-      }
+      yield threadId;
     }
   }
 }

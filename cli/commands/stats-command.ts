@@ -1,13 +1,15 @@
 import { Command } from "commander";
+import { countOthers } from "../../src/redis-lists/kinds.js";
 import type { SessionDetails } from "../../src/store/lists.js";
 import { allSessions } from "../all-sessions.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
-import { bytes, whole } from "../figures.js";
+import { bytes, counted, whole } from "../figures.js";
 import { interrupted } from "../interruption.js";
 import { positiveOperand } from "../operands.js";
 import type { Screen } from "../screen.js";
-import { openServer, withServerOptions, type ServerOptions } from "../server.js";
+import { openServer, withServerOptions, type Server, type ServerOptions } from "../server.js";
+import { wireOfServer } from "../threads.js";
 import { SessionMemory, type MemoryFigures } from "../session-memory.js";
 
 interface StatsOptions extends ServerOptions {
@@ -34,6 +36,10 @@ interface Figures {
   readonly expiring: number;
   /** Sessions that Redis lost a part of. */
   readonly damaged: number;
+  readonly threads: number;
+  /** Items of long-term memory. */
+  readonly items: number;
+  readonly runs: number;
   /** Messages of a session: the median, and so on. */
   readonly length: Readonly<Record<"p50" | "p90" | "p99" | "max", number>>;
   readonly biggest: readonly { readonly sessionId: string; readonly messages: number }[];
@@ -57,6 +63,7 @@ async function stats({ screen, env, signal }: CommandContext, options: StatsOpti
       biggest = [...biggest, session].sort((a, b) => b.messages - a.messages).slice(0, biggestCount);
       await memory.add(session);
     }
+    const others = await othersOf(server, signal);
     if (signal.aborted) {
       return interrupted(screen, "Nothing is counted, because not all sessions were looked at.");
     }
@@ -65,6 +72,7 @@ async function stats({ screen, env, signal }: CommandContext, options: StatsOpti
     await print(screen, {
       sessions: lengths.length,
       ...counts,
+      ...others,
       length: distribution(lengths),
       ...(taken && { memory: taken }),
       biggest: biggest.map(({ sessionId, messages }) => ({ sessionId, messages })),
@@ -75,6 +83,17 @@ async function stats({ screen, env, signal }: CommandContext, options: StatsOpti
   }
 }
 
+/** The numbers of what lies beside sessions; of a part of it where the signal aborts. */
+async function othersOf(server: Server, signal: AbortSignal): Promise<Pick<Figures, "threads" | "items" | "runs">> {
+  let counts: Partial<Record<string, number>> = {};
+  for await (counts of countOthers(wireOfServer(server))) {
+    if (signal.aborted) {
+      break;
+    }
+  }
+  return { threads: counts["thread"] ?? 0, items: counts["item"] ?? 0, runs: counts["run"] ?? 0 };
+}
+
 function distribution(sorted: readonly number[]): Figures["length"] {
   const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
   return { p50: at(0.5), p90: at(0.9), p99: at(0.99), max: at(1) };
@@ -82,13 +101,14 @@ function distribution(sorted: readonly number[]): Figures["length"] {
 
 async function print(screen: Screen, figures: Figures): Promise<void> {
   await screen.record(figures);
-  const { sessions, messages, owned, expiring, damaged, length, biggest, memory } = figures;
+  const { sessions, messages, owned, expiring, damaged, threads, items, runs, length, biggest, memory } = figures;
   const { p50, p90, p99, max } = length;
   const lines = [
     ["sessions", `${whole(sessions)}, ${whole(owned)} with an owner, ${whole(expiring)} that expire`],
     ...(damaged > 0 ? [["damaged", `${whole(damaged)}; check --all names them`]] : []),
     ["messages", whole(messages)],
     ["a session", `${whole(p50)} messages (median), ${whole(p90)} (90 %), ${whole(p99)} (99 %), ${whole(max)} (most)`],
+    ["beside", `${counted(threads, "thread")}, ${counted(items, "item")} and ${counted(runs, "run")}`],
     ...memoryLines(memory, sessions),
   ];
   for (const [name, text] of lines) {

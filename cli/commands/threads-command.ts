@@ -34,18 +34,16 @@ export function threadsCommand(): CommandDefinition {
 async function listThreads({ screen, env, signal }: CommandContext, options: ThreadsOptions): Promise<ExitCode> {
   const server = await openServer(options, env);
   try {
-    const threads = new Map<string, FoundThread>();
+    const threads: FoundThread[] = [];
     for await (const ids of threadIds(server, signal)) {
-      const wanted = ids.filter(
-        (id) => !threads.has(id) && (options.match === undefined || id.includes(options.match)),
-      );
+      const wanted = ids.filter((id) => options.match === undefined || id.includes(options.match));
       const found = await Promise.all(wanted.map((id) => describeThread(server, id)));
-      found.forEach((thread) => thread && threads.set(thread.threadId, thread));
+      threads.push(...found.flatMap((thread) => thread ?? []));
     }
     if (signal.aborted) {
       return interrupted(screen, "Nothing is listed, because not all threads were looked at.");
     }
-    await print(screen, [...threads.values()], options.limit);
+    await print(screen, threads, options.limit);
     return exitCodes.done;
   } finally {
     await server.close();

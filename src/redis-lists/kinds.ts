@@ -8,6 +8,7 @@ import { changedField, isTextItem } from "../redis/thread-records.js";
 
 /** Entries of a run that one call reads. */
 const entriesAtOnce = 500;
+const threadParts = ["items", "checkpoints", "order"] as const;
 
 /** The scope of an erasure under one id. */
 export interface OthersErasure {
@@ -26,6 +27,10 @@ interface LeftOut {
 
 /** The operations on a kind of data, by the id in its keys. */
 interface KindEntry {
+  /** The owner that it names itself. */
+  readonly owner: ((scan: KeyScan, id: string) => Promise<string | undefined>) | LeftOut;
+  /** The number of its pieces: 1 for a thread or a run, 0 for what is only a tombstone, the number of items. */
+  readonly count: ((scan: KeyScan, id: string) => Promise<number>) | LeftOut;
   /** Removes it; true if there was something that counts as data. */
   readonly erase: ((scan: KeyScan, id: string, request: OthersErasure) => Promise<boolean>) | LeftOut;
   /** Seals its texts with the current key, in one pass. */
@@ -35,10 +40,18 @@ interface KindEntry {
 /** Every kind of data that this package keeps. A new part of a key, or a kind without an entry, does not compile. */
 const kinds: { readonly [K in DataKind]: KindEntry } = {
   session: {
+    owner: { none: "a scan reads it, also of a session that lost a key (scanKeys)" },
+    count: { none: "its store describes each" },
     erase: { none: "erase-session.lua goes first, and says whose the rest is" },
     reencrypt: { none: "its store does it (reencryptSession), in Redis and in memory" },
   },
   run: {
+    owner: (scan, id) => ownerIn(scan, "run", id),
+    count: async ({ runner, keyPrefix }, id) => {
+      const newest = { verb: "xrevrange", args: [keyOf(keyPrefix, "run", id), "+", "-", "COUNT", 1] };
+      const [entries] = (await runner.transaction(nameOf(id, "count"), [newest])) as [RunEntries];
+      return entries.some(([, [kind]]) => kind !== "x") ? 1 : 0;
+    },
     erase: async (scan, id, request) => {
       const { guardMs } = request;
       const isGone = await eraseBy(scan, id, { script: eraseRunScript, parts: ["run"], args: [textOf(request)] });
@@ -53,13 +66,21 @@ const kinds: { readonly [K in DataKind]: KindEntry } = {
     reencrypt: async (scan, id, sealing) => ({ count: 1, sealed: 0, left: await countUnsealed(scan, id, sealing) }),
   },
   thread: {
+    owner: (scan, id) => ownerIn(scan, "checkpoints", id),
+    count: async ({ runner, keyPrefix }, id) => {
+      const [found, erased] = (await runner.transaction(nameOf(id, "count"), [
+        { verb: "exists", args: threadParts.map((part) => keyOf(keyPrefix, part, id)) },
+        { verb: "hexists", args: [keyOf(keyPrefix, "checkpoints", id), "erased"] },
+      ])) as [number, number];
+      return found > erased ? 1 : 0;
+    },
     erase: async (scan, id, request) => {
       const call = { script: eraseThreadScript, args: [textOf(request)] };
       const others = await Promise.all((["items", "order"] as const).map((part) => command(scan, id, "exists", part)));
       const isAlone = others.every((count) => Number(count) === 0);
       const gone = isAlone && (await eraseBy(scan, id, { ...call, parts: ["checkpoints"] }));
-      const parts = ["items", "checkpoints", "order"] as const;
-      return (!gone || gone === "WHOLE" ? await eraseBy(scan, id, { ...call, parts }) : gone) === "1";
+      const isWhole = !gone || gone === "WHOLE";
+      return (isWhole ? await eraseBy(scan, id, { ...call, parts: threadParts }) : gone) === "1";
     },
     reencrypt: async ({ runner, keyPrefix }, id, { reseal }) => {
       const [hash, list] = [keyOf(keyPrefix, "checkpoints", id), keyOf(keyPrefix, "items", id)];
@@ -75,6 +96,8 @@ const kinds: { readonly [K in DataKind]: KindEntry } = {
     },
   },
   lease: {
+    owner: { none: "it is the session's" },
+    count: { none: "it lives for the seconds of a summary" },
     erase: async (scan, id, { isNamelessOwn }) => {
       await (isNamelessOwn ? command(scan, id, "unlink", "lease") : undefined);
       return false;
@@ -82,10 +105,15 @@ const kinds: { readonly [K in DataKind]: KindEntry } = {
     reencrypt: { none: "it holds a random token" },
   },
   copy: {
+    owner: { none: "a scan reads it with the copy's tag (scanKeys)" },
+    count: { none: "it lives for ten minutes" },
     erase: { none: "a copy goes by its tag with its owner (dropCopy), or in ten minutes" },
     reencrypt: { none: "it becomes a session of the process that writes it, or expires in ten minutes" },
   },
   item: {
+    owner: { none: "items belong to namespaces of the application" },
+    count: async ({ runner, keyPrefix }, id) =>
+      Number(await runner.read(nameOf("", "count"), { verb: "hlen", args: [keyOf(keyPrefix, "values", id)] })),
     erase: { none: "items belong to namespaces of the application: deleteNamespace()" },
     reencrypt: async ({ runner, keyPrefix }, id, { reseal }) => {
       const name = { operation: "reencrypt", sessionId: "", subject: "store" } as const;
@@ -97,10 +125,14 @@ const kinds: { readonly [K in DataKind]: KindEntry } = {
     },
   },
   list: {
+    owner: { none: "its key names it" },
+    count: { none: "it lists sessions, which are counted" },
     erase: { none: "entries leave the list of the owner with the session" },
     reencrypt: { none: "its texts are copies of the session's, and are written with these" },
   },
   mailbox: {
+    owner: { none: "it is a process's" },
+    count: { none: "it lives as long as its process" },
     erase: { none: "it is a process's, and ends with it" },
     reencrypt: { none: "it holds names, and lives for minutes" },
   },
@@ -120,6 +152,34 @@ export interface FoundPiece {
   readonly id: string;
 }
 
+/** All that a scan finds, each piece once, by pages of the scan; of one kind, or of all. */
+export async function* foundPieces(scan: KeyScan, only?: DataKind): AsyncGenerator<FoundPiece[]> {
+  const seen = new Set<string>();
+  for await (const { keys } of scanNames(scan)) {
+    const fresh = keys.filter(({ kind, id }) => {
+      const isNew = (only === undefined || only === kind) && !seen.has(`${kind} ${id}`);
+      seen.add(`${kind} ${id}`);
+      return isNew;
+    });
+    yield fresh.map(({ kind, id }) => ({ kind, id }));
+  }
+}
+
+/** The number of pieces of each kind that the table counts, on all masters, so far: behind each page of the scan. */
+export async function* countOthers(scan: KeyScan): AsyncGenerator<Partial<Record<DataKind, number>>> {
+  const counts: Partial<Record<DataKind, number>> = {};
+  for await (const page of foundPieces(scan)) {
+    await Promise.all(
+      page.map(async ({ kind, id }) => {
+        const { count } = kinds[kind];
+        const found = typeof count === "function" ? await count(scan, id) : 0;
+        counts[kind] = (counts[kind] ?? 0) + found;
+      }),
+    );
+    yield counts;
+  }
+}
+
 /**
  * Seals everything of a memory but its sessions, each piece until a pass finds nothing to seal, and says of each what
  * came of it, or which error it met.
@@ -128,12 +188,10 @@ export async function* reencryptOthers(
   scan: KeyScan,
   sealing: Sealing,
 ): AsyncGenerator<FoundPiece & (Resealed | { readonly error: unknown })> {
-  const seen = new Set<string>();
-  for await (const { keys } of scanNames(scan)) {
-    for (const { kind, id } of keys) {
+  for await (const page of foundPieces(scan)) {
+    for (const { kind, id } of page) {
       const { reencrypt } = kinds[kind];
-      if (typeof reencrypt === "function" && !seen.has(`${kind} ${id}`)) {
-        seen.add(`${kind} ${id}`);
+      if (typeof reencrypt === "function") {
         const errors: unknown[] = [];
         // A text that cannot be opened does not keep the others from being sealed.
         const reseal: Sealing["reseal"] = (text, place) =>
@@ -155,7 +213,7 @@ async function countUnsealed({ runner, keyPrefix }: KeyScan, id: string, { hasSe
   let unsealed = told.filter((text) => !hasSealed(text)).length;
   for (let from = "-"; ;) {
     const page = { verb: "xrange", args: [keyOf(keyPrefix, "run", id), from, "+", "COUNT", entriesAtOnce] };
-    const [entries] = (await runner.transaction(name, [page])) as [(readonly [string, readonly string[]])[]];
+    const [entries] = (await runner.transaction(name, [page])) as [RunEntries];
     unsealed += entries.filter(([, [kind, text = ""]]) => kind === "d" && !hasSealed(text)).length;
     const last = entries.at(-1);
     if (last === undefined || entries.length < entriesAtOnce) {
@@ -165,13 +223,18 @@ async function countUnsealed({ runner, keyPrefix }: KeyScan, id: string, { hasSe
   }
 }
 
+type RunEntries = readonly (readonly [id: string, fields: readonly string[]])[];
+
 /** The owners that the thread and the run of an id name. */
-export async function ownersOfOthers({ runner, keyPrefix }: KeyScan, id: string): Promise<string[]> {
-  const parts = ["checkpoints", "run"] as const;
-  const owners = await runner.send(nameOf(id), (client) =>
-    Promise.all(parts.map((part) => ownerOfData(client, part, keyOf(keyPrefix, part, id)))),
+export async function ownersOfOthers(scan: KeyScan, id: string): Promise<string[]> {
+  const owners = await Promise.all(
+    Object.values(kinds).map(({ owner }) => (typeof owner === "function" ? owner(scan, id) : undefined)),
   );
   return owners.flatMap((owner) => owner ?? []);
+}
+
+function ownerIn({ runner, keyPrefix }: KeyScan, part: "run" | "checkpoints", id: string) {
+  return runner.send(nameOf(id), (client) => ownerOfData(client, part, keyOf(keyPrefix, part, id)));
 }
 
 async function eraseBy(
@@ -202,6 +265,6 @@ function textOf({ owner, isNamelessOwn, guardMs }: OthersErasure): string {
   return JSON.stringify({ owner, isNamelessOwn, guardMs });
 }
 
-function nameOf(sessionId: string): CallName {
-  return { operation: "erase", sessionId };
+function nameOf(sessionId: string, operation = "erase"): CallName {
+  return { operation, sessionId };
 }

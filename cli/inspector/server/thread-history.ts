@@ -21,15 +21,15 @@ const mostAdded = 20;
 /** Threads whose id holds the text, by id. */
 export async function findThreads(server: Server, search: string, limit: number): Promise<ThreadRows> {
   const ended = new AbortController();
-  const ids = new Set<string>();
+  const ids: string[] = [];
   for await (const page of threadIds(server, ended.signal)) {
-    page.forEach((id) => ids.add(id));
-    if (ids.size >= mostThreads) {
+    ids.push(...page);
+    if (ids.length >= mostThreads) {
       ended.abort();
     }
   }
   const text = search.trim().toLowerCase();
-  const matching = [...ids].filter((id) => id.toLowerCase().includes(text)).sort();
+  const matching = ids.filter((id) => id.toLowerCase().includes(text)).sort();
   const found = await Promise.all(matching.slice(0, limit).map((id) => describeThread(server, id)));
   const threads = found.flatMap((thread): ThreadRow[] => (thread === undefined ? [] : [thread]));
   return { threads, matching: matching.length };
