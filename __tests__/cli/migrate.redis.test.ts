@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { mapChatMessagesToStoredMessages, type BaseMessage } from "@langchain/core/messages";
+import { ownerOf } from "../../cli/migrate/list-source.js";
 import { jsonLines, runCommand, startCommand } from "../support/built-command.js";
 import { commandPlaces } from "../support/command-places.js";
 import { hostedCommands } from "../support/hosted-commands.js";
@@ -44,6 +45,53 @@ describe("the command migrate", () => {
     expect(texts(copied)).toEqual(texts(conversation));
     expect(copied[1]).toMatchObject({ tool_calls: [{ id: "c1", name: "lookup" }] });
     expect(await client.llen(`${from}ann`)).toBe(4);
+  });
+
+  it("puts copies into the list of an owner that it names, or that is a part of the key", async () => {
+    const { from, memory, prefix } = place();
+    for (const name of ["ann:1:x", "ann:2", "bob:1"]) {
+      await pushAll(`${from}${name}`, conversation);
+    }
+    const command = (...args: string[]) =>
+      run(["migrate", "--url", sharedRedisUrl(), "--prefix", prefix, "--pattern", `${from}*:*`, ...args]);
+    expect(await command("--owner", "user $1", "--verify")).toMatchObject({ exitCode: 0, errors: "" });
+    const listed = async (owner: string) =>
+      (await memory.sessions.list({ owner })).sessions.map(({ sessionId }) => sessionId).sort();
+    expect(await listed("user ann")).toEqual(["ann:1:x", "ann:2"]);
+    expect(await listed("user bob")).toEqual(["bob:1"]);
+    await expect(memory.history("bob:1", { owner: "user ann" }).getMessages()).rejects.toMatchObject({
+      code: "other_owner",
+    });
+    const { exitCode, output } = await command("--owner", "user ann");
+    expect([exitCode, output]).toEqual([
+      1,
+      expect.stringMatching(/bob:1: was not copied: .* belongs to another owner/),
+    ]);
+  });
+
+  it("gives sessions that it copied before an owner", async () => {
+    const { from, memory, migrate } = place();
+    await pushAll(`${from}ann`, conversation);
+    await migrate();
+    expect(summaryOf((await migrate("--owner", "ann")).output)).toMatchObject({ duplicates: 4, failed: 0 });
+    expect(await memory.sessions.count({ owner: "ann" })).toBe(1);
+  });
+
+  it.each([
+    ["chat:*:*", "chat:ann:1:2", "$1", "ann"],
+    ["chat:*:*", "chat:ann:1:2", "$2-$1", "1:2-ann"],
+    ["c?at:*", "chat:ann", "$1$2$3", "hann"],
+    ["[a-c]+(.*", "b+(.x", "$1/$2", "b/x"],
+    ["a\\*b:*", "a*b:ann", "$1", "ann"],
+    ["*", "line\nfeed", "$1", "line\nfeed"],
+    ["*", "ann", "one", "one"],
+  ])("takes an owner from a key: %s, %j", (pattern, key, owner, expected) => {
+    expect(ownerOf(key, pattern, owner)).toBe(expected);
+  });
+
+  it("refuses a part of the key as an owner of documents of a file", async () => {
+    const { exitCode, errors } = await run(["migrate", "--file", "none", "--owner", "$1"]);
+    expect([exitCode, errors]).toEqual([2, expect.stringContaining("$1 to $9")]);
   });
 
   it("adds nothing when run again, and only what is new when the list has grown", async () => {

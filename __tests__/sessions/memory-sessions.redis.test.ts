@@ -93,7 +93,8 @@ describe.each(stores)("the sessions of a memory in %s", (_, open) => {
     expect(sessions[0]!.metadata).toEqual({ a: 1, c: 3 });
     await memory.sessions.update("s", { title: "" });
     expect(await memory.sessions.get("s")).not.toHaveProperty("title");
-    expect(await memory.sessions.update("unknown", { title: "x" })).toBeUndefined();
+    expect(await memory.sessions.update("unknown", { title: "x" }, { owner: "bob" })).toBeUndefined();
+    await memory.history("unknown", { owner: "ann" }).addMessages([new HumanMessage("Nobody claimed it.")]);
   });
 
   it("show in lists at most 1 kB of metadata, and all of it alone", async () => {

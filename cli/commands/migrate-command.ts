@@ -8,7 +8,7 @@ import { exitCodes, type ExitCode } from "../exit-codes.js";
 import { UsageError } from "../failure.js";
 import { compareSession, copySession, Pace, type Copied, type Difference } from "../migrate/copy-session.js";
 import { documentSessions } from "../migrate/document-source.js";
-import { countElements, listSessions, literalStart, type ForeignKey } from "../migrate/list-source.js";
+import { countElements, listSessions, literalStart, ownerOf, type ForeignKey } from "../migrate/list-source.js";
 import type { Skipped, SourceSession } from "../migrate/source.js";
 import { counted, whole } from "../figures.js";
 import { positiveOperand } from "../operands.js";
@@ -21,6 +21,7 @@ interface MigrateOptions extends ServerOptions {
   readonly pattern?: string;
   readonly strip?: string;
   readonly file?: string;
+  readonly owner?: string;
   readonly dryRun?: boolean;
   readonly verify?: boolean;
   readonly rate?: number;
@@ -33,6 +34,7 @@ export function migrateCommand(): CommandDefinition {
     .option("--pattern <glob>", "keys of the lists, such as 'message_store:*'; found by SCAN")
     .option("--strip <prefix>", "what session ids lack of the keys (default: the pattern up to its first wildcard)")
     .option("--file <path>", "instead of lists: exported RedisJSON documents of langchain-redis, one a line")
+    .option("--owner <name>", "owner of the copies; $1 to $9 are what the pattern's wildcards match")
     .option("--dry-run", "read and count only; with --in-place, name the lists to remove")
     .option("--verify", "read both sides afterwards and compare message by message; with --dry-run, only that")
     .option("--rate <number>", "messages a second at most", positiveOperand)
@@ -189,21 +191,28 @@ class Migration {
   }
 
   /** The copy expires when the list would have. */
-  #target({ sessionId, ttl }: SourceSession): RedisChatMessageHistory {
-    const { server } = this.#setting;
+  #target({ sessionId, place, ttl }: SourceSession): RedisChatMessageHistory {
+    const { server, options } = this.#setting;
+    const { owner, pattern } = options;
+    const access = owner === undefined ? {} : { owner: pattern === undefined ? owner : ownerOf(place, pattern, owner) };
     if (ttl === undefined) {
-      return server.memory.history(sessionId);
+      return server.memory.history(sessionId, access);
     }
-    return new RedisChatMemory({ store: server.store, sessionTTL: ttl }).history(sessionId);
+    return new RedisChatMemory({ store: server.store, sessionTTL: ttl }).history(sessionId, access);
   }
 }
 
-function check({ pattern, strip, file, inPlace }: MigrateOptions): void {
+function check({ pattern, strip, file, owner, inPlace }: MigrateOptions): void {
   if ((pattern === undefined) === (file === undefined)) {
     throw new UsageError("migrate: give either --pattern (lists in Redis) or --file (exported documents).");
   }
   if (file !== undefined && (strip !== undefined || inPlace)) {
     throw new UsageError("migrate: --strip and --in-place are for lists; they cannot be combined with --file.");
+  }
+  if (file !== undefined && /\$[1-9]/.test(owner ?? "")) {
+    throw new UsageError(
+      "migrate: $1 to $9 in --owner are for the wildcards of --pattern; name one owner with --file.",
+    );
   }
 }
 

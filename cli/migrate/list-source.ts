@@ -19,6 +19,25 @@ export function literalStart(pattern: string): string {
   return pattern.replace(/[*?[\\].*$/s, "");
 }
 
+/** The name of an owner in which `$1` to `$9` stand for the text that the pattern's wildcards match in a key. */
+export function ownerOf(key: string, pattern: string, owner: string): string {
+  const parts = pattern.match(/\\.|\[[^\]]*\]|[\s\S]/g) ?? [];
+  // Wildcards match as little as they can, so that `chat:*:*` splits `chat:ann:1:2` at its first colon.
+  const expression = parts.map((part, index) => {
+    const isLast = index === parts.length - 1;
+    const wildcard = part === "*" ? `(.*${isLast ? "" : "?"})` : part === "?" ? "(.)" : undefined;
+    return (
+      wildcard ?? (/^\[./.test(part) ? `(${part})` : part.replace(/^\\?([\s\S])$/, (_, text: string) => literal(text)))
+    );
+  });
+  const found = new RegExp(`^${expression.join("")}$`, "s").exec(key) ?? [];
+  return owner.replace(/\$([1-9])/g, (_, index: string) => found[Number(index)] ?? "");
+}
+
+function literal(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|/-]/, "\\$&");
+}
+
 /** A key of the pattern that holds no list. */
 export interface ForeignKey {
   readonly key: string;

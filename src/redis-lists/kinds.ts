@@ -152,7 +152,7 @@ export interface FoundPiece {
   readonly id: string;
 }
 
-/** All that a scan finds, each piece once, by pages of the scan; of one kind, or of all. */
+/** Pieces that a scan finds, each once, by pages of the scan; of one kind, or of all. */
 export async function* foundPieces(scan: KeyScan, only?: DataKind): AsyncGenerator<FoundPiece[]> {
   const seen = new Set<string>();
   for await (const { keys } of scanNames(scan)) {
