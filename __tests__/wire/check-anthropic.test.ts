@@ -11,6 +11,7 @@ const says = (...content: object[]) => ({ role: "assistant", content });
 const told = (...content: object[]) => ({ role: "user", content });
 const text = (value: string) => ({ type: "text", text: value });
 const search = { type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: { query: "weather" } };
+const marked = (ttl?: string) => ({ ...text("x"), cache_control: { type: "ephemeral", ...(ttl && { ttl }) } });
 const found = { type: "web_search_tool_result", tool_use_id: "srvtoolu_1", content: [] };
 
 function rulesOf(messages: unknown, rest: object = {}, memory?: ProviderMemory): string[] {
@@ -29,6 +30,7 @@ it.each<[string, object[], object?]>([
   ["two questions in a row", [user, user]],
   ["the beginning of an answer", [user, says(text("It is"))], { model: "claude-sonnet-4-20250514" }],
   ["a late system message behind the question", [user, { role: "system", content: "Be brief." }]],
+  ["four marks", [told(marked("1h"), marked(), marked())], { system: [marked("1h")] }],
 ])("Anthropic accepts %s", (_, messages, rest = {}) => {
   expect(rulesOf(messages, rest)).toEqual([]);
 });
@@ -37,6 +39,9 @@ it.each<[string, string, object[], object?]>([
   ["no-messages", "no messages", []],
   ["first-message", "an answer first", [says(text("Hi")), user]],
   ["role", "an unknown role", [user, { role: "tool", content: "x" }]],
+  ["cache-marks", "five marks", [told(marked(), marked(), marked(), marked())], { tools: [marked()] }],
+  ["cache-marks", "a fifth for the end", [told(marked(), marked(), marked(), marked())], marked()],
+  ["cache-order", "an hour behind five minutes", [told(marked(), marked("1h"))]],
   ["max-tokens", "no limit", [user], { max_tokens: undefined }],
   ["empty-content", "an empty message", [{ role: "user", content: "" }]],
   ["blank-text", "a blank text", [told(text("  "))]],

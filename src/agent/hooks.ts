@@ -16,6 +16,8 @@ import type { TurnPolicy } from "../turns/turn.js";
 import { currentConfig, hasCheckpointer } from "./run-place.js";
 import type { RunTurn } from "./run-turn.js";
 import { asAnswer, isStructured, structuredAnswer, type ResponseFormat } from "./structured-answer.js";
+import { frontMarks, withinMarks } from "../structure/rules/mark-rules.js";
+import type { StructureCriteria } from "../structure/rules/rules.js";
 import { withCacheMarks } from "../reducers/prompt-cache/marks.js";
 import { boundThoughts, type BoundThoughts, type ModelPlan } from "../structure/seam/model-input.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";
@@ -198,7 +200,7 @@ export class AgentHooks {
   /** The request as it is sent, and what its answer is to be marked with. */
   async #prepared<Request extends CallRequest>(request: Request, { plan, profile }: ModelPlan) {
     const plain = withOneSystemText(request, plan.criteria.profile);
-    const marked = this.#policy.promptCacheMarks ? markedRequest(plain, plan.criteria.profile) : plain;
+    const marked = markedRequest(plain, { ...plan.criteria, isAdding: this.#policy.promptCacheMarks });
     const bound = await this.#thoughtsOf(marked, profile);
     return { sent: bound === undefined ? marked : { ...marked, messages: bound.messages }, bound };
   }
@@ -413,12 +415,18 @@ function withOneSystemText<Request extends MarkedFields>(
     : request;
 }
 
-/** Adds marks for the provider's prompt cache, to the system message too. */
-function markedRequest<Request extends MarkedFields>(request: Request, profile: StructureProfile): Request {
-  const { messages, systemMessage } = request;
-  if (systemMessage === undefined) {
-    return { ...request, messages: withCacheMarks(messages, { profile }) };
+/** The request with no more marks for a prompt cache than it may have, system message included; some may be added. */
+function markedRequest<Request extends CallRequest>(
+  request: Request,
+  { profile, isAdding }: Pick<StructureCriteria, "profile"> & { readonly isAdding: boolean },
+): Request {
+  const { messages, systemMessage, modelSettings } = request;
+  const front = frontMarks(toolsOf(request) ?? [], modelSettings);
+  const all = [...(systemMessage === undefined ? [] : [systemMessage]), ...messages];
+  const marked = isAdding ? withCacheMarks(all, { profile, front }) : withinMarks(all, front);
+  if (marked === all) {
+    return request;
   }
-  const [system, ...rest] = withCacheMarks([systemMessage, ...messages], { profile });
-  return { ...request, messages: rest, systemMessage: system };
+  const [system, ...rest] = systemMessage === undefined ? [undefined, ...marked] : marked;
+  return { ...request, messages: rest, ...(system !== undefined && { systemMessage: system }) };
 }

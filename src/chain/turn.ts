@@ -249,7 +249,8 @@ async function madeRequest({ options, session, config, given }: ChainRun, turn: 
     ? (await wiring()).wiredTurn(whole, { ...planned, ...observer, named: profile, runnable: model })
     : { runnable: model, input: whole };
   const sent = [...forModel.history, ...forModel.turn];
-  const marked = options.promptCacheMarks ? markedInput(forModel, planned.plan.criteria.profile) : forModel;
+  const { profile: ofModel, marks } = planned.plan.criteria;
+  const marked = options.promptCacheMarks ? markedInput(forModel, { profile: ofModel, front: marks }) : forModel;
   return { sent, input: runnableInput(given, marked, options), runnable, isHidden: isHidden(planned) };
 }
 

@@ -1,6 +1,7 @@
 import { isBaseMessage, type BaseMessage } from "@langchain/core/messages";
 import * as z from "zod/mini";
 import { lazy, parseOptions } from "../base/options.js";
+import { frontMarks } from "./rules/mark-rules.js";
 import type { StructureCriteria, StructurePurpose } from "./rules/rules.js";
 import type { BuiltInProfile } from "./profiles/built-in-profiles.js";
 import type { StructureProfile } from "./profiles/profile.js";
@@ -125,6 +126,7 @@ export function resolveRepairOptions(owner: string, options: RepairOptions): Rep
       hasTools: hasTools ?? (tools && tools.length > 0),
       storesReasoning,
       model,
+      marks: tools && frontMarks(tools),
       prefix: tools && { system: system as string | BaseMessage | undefined, tools },
     },
     choices,

@@ -37,3 +37,19 @@ export function halfPairs(value: unknown, path = ""): readonly string[] {
     return key.isWellFormed() ? halfPairs(own, place) : [place.toWellFormed()];
   });
 }
+
+/** The marks for a prompt cache in parts of a request, in their order: Anthropic's fields, Bedrock's blocks. */
+export function cacheMarks(value: unknown): readonly Fields[] {
+  if (Array.isArray(value)) {
+    return value.flatMap(cacheMarks);
+  }
+  const { cache_control: carried, cachePoint, content, toolResult } = fieldsIn(value);
+  const own = [carried, cachePoint].filter(isObject) as Fields[];
+  return [...cacheMarks(content ?? []), ...(toolResult === undefined ? [] : cacheMarks(toolResult)), ...own];
+}
+
+/** The place of the first mark for an hour behind one for five minutes; -1 if there is none. */
+export function lateHour(marks: readonly Fields[]): number {
+  const short = marks.findIndex(({ ttl }) => ttl !== "1h");
+  return short < 0 ? -1 : marks.findIndex(({ ttl }, index) => index > short && ttl === "1h");
+}

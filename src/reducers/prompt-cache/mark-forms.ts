@@ -3,6 +3,7 @@ import { callsOf } from "../../messages/calls.js";
 import { changeContent } from "../../messages/copies/change-content.js";
 import { blocksOf, isBlankText, isStandardContent, type Block } from "../../messages/content.js";
 import type { StructureProfile } from "../../structure/profiles/profile.js";
+import { markIn } from "../../structure/rules/mark-rules.js";
 
 /**
  * Lifetime of a provider's cache entry.
@@ -15,8 +16,6 @@ export type CacheTtl = "5m" | "1h";
 
 /** How a provider is told up to where to cache. */
 export interface MarkForm {
-  /** True for a block that is a mark or carries one. */
-  readonly isMark: (block: Block) => boolean;
   /** True where the message ends with a mark. */
   readonly isMarked: (message: BaseMessage) => boolean;
   /** A copy of the message that ends with a mark; undefined where no block of it may carry one. */
@@ -37,7 +36,6 @@ export function markForm({ name }: StructureProfile, ttl: CacheTtl | undefined):
 function cacheControl(ttl: CacheTtl | undefined): MarkForm {
   const value = { type: "ephemeral", ...(ttl && { ttl }) };
   return {
-    isMark: (block) => (block["cache_control"] ?? undefined) !== undefined,
     isMarked: (message) => blocksOf(message).findLast(canCarry)?.["cache_control"] !== undefined,
     mark(message) {
       const blocks = blocksOf(message);
@@ -50,10 +48,8 @@ function cacheControl(ttl: CacheTtl | undefined): MarkForm {
 
 /** Bedrock's Converse API: a block of its own, behind what is to be cached. */
 function cachePoint(ttl: CacheTtl | undefined): MarkForm {
-  const isMark = (block: Block) => "cachePoint" in block;
   return {
-    isMark,
-    isMarked: (message) => isMark(blocksOf(message).at(-1) ?? { type: "none" }),
+    isMarked: (message) => markIn(blocksOf(message).at(-1)) !== undefined,
     mark(message) {
       const blocks = blocksOf(message);
       const last = blocks.at(-1);

@@ -7,6 +7,7 @@ import { messagesOf, type ReducerInput } from "../chat-history-reducer.js";
 import type { BuiltInProfile } from "../../structure/profiles/built-in-profiles.js";
 import type { StructureProfile } from "../../structure/profiles/profile.js";
 import { resolveProfile } from "../../structure/profiles/resolve-profile.js";
+import { type FrontMarks, marksIn, maxMarks, noMarks, withinMarks } from "../../structure/rules/mark-rules.js";
 import { markForm, type CacheTtl } from "./mark-forms.js";
 import { markPlaces } from "./mark-places.js";
 
@@ -30,9 +31,6 @@ const schema = lazy(() =>
     ttl: z.optional(z.enum(["5m", "1h"], 'must be "5m" or "1h"')),
   }),
 );
-
-/** The providers' limit; a request with more marks is refused. */
-const maxMarks = 4;
 
 /**
  * Creates a Runnable that adds cache marks to the prompt, for providers that cache only up to marks. It marks the end
@@ -61,6 +59,8 @@ export function promptCacheMarks(options: PromptCacheMarksOptions): Runnable<Red
 interface MarkSettings {
   readonly profile: StructureProfile;
   readonly ttl?: CacheTtl | undefined;
+  /** Marks in front of the messages. @default none */
+  readonly front?: FrontMarks | undefined;
 }
 
 class PromptCacheMarks extends Runnable<ReducerInput, BaseMessage[]> {
@@ -93,18 +93,23 @@ interface TurnInput {
  * A model's input with marks in its history; see {@link promptCacheMarks}. The turn's messages may have no ids, by
  * which an agent's answer is told from what it was given, so they stay the same objects.
  */
-export function markedInput({ history, turn }: TurnInput, profile: StructureProfile): TurnInput {
-  return { history: withCacheMarks([...history, ...turn], { profile }).slice(0, history.length), turn };
+export function markedInput({ history, turn }: TurnInput, settings: MarkSettings): TurnInput {
+  return { history: withCacheMarks([...history, ...turn], settings).slice(0, history.length), turn };
 }
 
 /** The list with marks for the profile's provider; see {@link promptCacheMarks}. */
-export function withCacheMarks(messages: readonly BaseMessage[], { profile, ttl }: MarkSettings): BaseMessage[] {
+export function withCacheMarks(
+  messages: readonly BaseMessage[],
+  { profile, ttl, front = noMarks }: MarkSettings,
+): BaseMessage[] {
   const result = [...messages];
-  const form = markForm(profile, ttl);
+  const marks = marksIn(messages.flatMap(blocksOf));
+  // Marks in front of one for an hour have to be for an hour too.
+  const form = markForm(profile, ttl ?? (marks.some((mark) => mark["ttl"] === "1h") ? "1h" : undefined));
   if (form === undefined) {
     return result;
   }
-  let left = maxMarks - messages.flatMap(blocksOf).filter(form.isMark).length;
+  let left = maxMarks - front.count - marks.length;
   for (const { first, last } of markPlaces(messages)) {
     // If the last message of the place may not carry a mark, the nearest before it does.
     for (let index = last; index >= first && left > 0; index -= 1) {
@@ -117,5 +122,5 @@ export function withCacheMarks(messages: readonly BaseMessage[], { profile, ttl 
       }
     }
   }
-  return result;
+  return [...withinMarks(result, front)];
 }

@@ -18,5 +18,7 @@ export const refusedEverywhere: StructureProfile["rules"] = {
   S19: "error", // LangChain's adapters send `tool_calls` only, so the result of an unreadable call would stand alone
   S30: "error", // the texts of S08; a rule for what goes to a model
   S37: "error", // Anthropic: "The request body is not valid JSON: no low surrogate in string"
+  // Anthropic: "A maximum of 4 blocks with cache_control may be provided"; other providers take no marks, or as many
+  S38: "error",
   S35: "warning", // an error where the profile's adapter sends the copy: OpenAI: "No tool call found for …"
 };

@@ -3,6 +3,7 @@ import { readableByGoogle } from "../adapters/form.js";
 import { type Origin, originOf } from "../adapters/origin.js";
 import { orderInMessage } from "../rules/content-rules.js";
 import { earlyRules, isValid, lastQuestionIn, lateRules, readStructure } from "../rules/find-issues.js";
+import { marksHold, withinMarks } from "../rules/mark-rules.js";
 import type { MessageRule, RepairPlace } from "../rules/rules.js";
 import { foldFirstSteps, foldTools } from "./fold-tools.js";
 import { agreeCopies, giveForm } from "./form.js";
@@ -75,8 +76,23 @@ function repairEntries(entries: readonly Entry[], session: RepairSession): reado
     repairTurns,
     (given) => repairMessages(given, session, lastRules),
     giveForm,
+    leaveMarks,
   ];
   return parts.reduce((given, part) => part(given, session), entries);
+}
+
+/** Leaves the newest marks of a prompt cache, as many as a request takes (S38). */
+function leaveMarks(entries: readonly Entry[], { criteria, repairs }: RepairSession): readonly Entry[] {
+  const messages = entries.map(({ message }) => message);
+  const within = marksHold(criteria) ? withinMarks(messages, criteria.marks) : messages;
+  return entries.map((entry, place) => {
+    const message = within[place]!;
+    if (message === entry.message) {
+      return entry;
+    }
+    repairs.push({ rule: "S38", index: entry.index, action: "changed", message: "Took a mark of a prompt cache." });
+    return { ...entry, message };
+  });
 }
 
 /**

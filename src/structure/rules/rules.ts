@@ -3,6 +3,7 @@ import type { RepairChoices } from "../options.js";
 import type { CallLinks } from "../../messages/calls.js";
 import type { Speaker } from "../../messages/roles.js";
 import type { StructureProfile } from "../profiles/profile.js";
+import type { FrontMarks } from "./mark-rules.js";
 
 /**
  * The structure rules by id, one sentence each. A profile decides which rules are checked, and their severity.
@@ -52,11 +53,12 @@ export const structureRules = {
   S35: "The copies of a call in a message agree with it: id, name and arguments.",
   S36: "A thought goes out only in a form, and with a signature, that the provider takes back.",
   S37: "Every block of text has one, without half of a surrogate pair.",
+  S38: "A request has four marks of a prompt cache at most, and none for an hour behind one for five minutes.",
 } as const;
 
 /** The ids of {@link structureRules} by themselves: a check of a profile needs no sentences. */
 export const ruleIds: readonly string[] = Array.from(
-  { length: 37 },
+  { length: 38 },
   (_, index) => `S${String(index + 1).padStart(2, "0")}`,
 ).filter((id) => id !== "S23" && id !== "S24");
 
@@ -121,6 +123,8 @@ export interface StructureContext {
   /** The parts of the request in front of its messages; undefined if they are not known. */
   readonly prefix:
     { readonly system?: string | BaseMessage | undefined; readonly tools: readonly unknown[] } | undefined;
+  /** The marks of a prompt cache in front of the messages, in tools and settings; undefined if they are not known. */
+  readonly marks: FrontMarks | undefined;
   /** Index of the last user message, where the current turn begins; -1 if there is none. */
   readonly lastUser: number;
 }
@@ -128,7 +132,7 @@ export interface StructureContext {
 /** Profile, purpose and request facts of a check. */
 export type StructureCriteria = Pick<
   StructureContext,
-  "profile" | "purpose" | "hasTools" | "storesReasoning" | "model" | "prefix"
+  "profile" | "purpose" | "hasTools" | "storesReasoning" | "model" | "prefix" | "marks"
 >;
 
 /** A violation at the message at `index`. */

@@ -10,6 +10,7 @@ import type { StructureProfile } from "../profiles/profile.js";
 import { resolveProfile } from "../profiles/resolve-profile.js";
 import { repairRequest } from "../repair/repair.js";
 import { synthesizedKey } from "../repair/session.js";
+import { type FrontMarks, frontMarks, noMarks } from "../rules/mark-rules.js";
 import { findIssues } from "../rules/find-issues.js";
 import type { StructureRule } from "../rules/rules.js";
 import type { ModelProfile } from "./profile-of.js";
@@ -35,7 +36,7 @@ export interface ModelPlan {
 /** Plans of a model by the caller's choices, then by what is known of tools. */
 interface KnownModel {
   readonly profile: ModelProfile;
-  readonly plans: WeakMap<object, Map<boolean | undefined, RepairPlan>>;
+  readonly plans: WeakMap<object, Map<string, RepairPlan>>;
 }
 
 /** Models that no config chooses. */
@@ -47,9 +48,11 @@ export async function planForModel(owner: string, request: PlannedRequest): Prom
   const { model, tools, choices = noChoices } = request;
   const { profile, plans } = knownModels.get(model as object) ?? (await readModel(request));
   const hasTools = tools === undefined ? profile.hasTools : tools.length > 0 || profile.hasTools === true;
-  const byTools = plans.get(choices) ?? new Map<boolean | undefined, RepairPlan>();
-  const plan = byTools.get(hasTools) ?? makePlan(owner, { profile, hasTools, choices });
-  plans.set(choices, byTools.set(hasTools, plan));
+  const marks = frontMarks(tools ?? profile.tools);
+  const byTools = plans.get(choices) ?? new Map<string, RepairPlan>();
+  const key = [hasTools, marks.count, marks.isShort].join();
+  const plan = byTools.get(key) ?? makePlan(owner, { profile, hasTools, choices, marks });
+  plans.set(choices, byTools.set(key, plan));
   return { plan, profile };
 }
 
@@ -66,12 +69,13 @@ async function readModel({ model, config }: PlannedRequest): Promise<KnownModel>
 interface PlanParts extends Required<Pick<PlannedRequest, "choices">> {
   readonly profile: ModelProfile;
   readonly hasTools: boolean | undefined;
+  readonly marks: FrontMarks;
 }
 
-function makePlan(owner: string, { profile, hasTools, choices }: PlanParts): RepairPlan {
+function makePlan(owner: string, { profile, hasTools, choices, marks }: PlanParts): RepairPlan {
   // The class stands for a name that is not told: where neither is known, any model may be called.
   const { model = profile.window.model } = profile;
-  return resolveRepairOptions(owner, {
+  const plan = resolveRepairOptions(owner, {
     purpose: "model-input",
     profile: profile.profile,
     storesReasoning: profile.storesReasoning,
@@ -79,16 +83,22 @@ function makePlan(owner: string, { profile, hasTools, choices }: PlanParts): Rep
     ...(model !== undefined && { model }),
     ...choices,
   });
+  return withMarks(plan, plan.criteria.marks ?? marks);
 }
 
 /** Cache of repair plans by profile. */
 const plansOfProfiles = new WeakMap<StructureProfile, RepairPlan>();
 
-/** The repair plan of a profile. */
-export function planFor(profile: StructureProfile): RepairPlan {
-  const plan = plansOfProfiles.get(profile) ?? resolveRepairOptions("modelInput", { profile });
+/** The repair plan of a profile for a request with these marks in front of its messages. */
+export function planFor(profile: StructureProfile, marks: FrontMarks = noMarks): RepairPlan {
+  const plan = plansOfProfiles.get(profile) ?? withMarks(resolveRepairOptions("modelInput", { profile }), noMarks);
   plansOfProfiles.set(profile, plan);
-  return plan;
+  // The same object where it can be, because problems of messages are remembered by criteria.
+  return marks.count === 0 ? plan : withMarks(plan, marks);
+}
+
+function withMarks(plan: RepairPlan, marks: FrontMarks): RepairPlan {
+  return { ...plan, criteria: { ...plan.criteria, marks } };
 }
 
 /** The session of a request, and who hears of what is not known and what is left out. */
@@ -109,7 +119,7 @@ export async function planOf(
 ): Promise<ModelPlan> {
   const found = await planForModel("profile", request);
   if (profile !== "auto") {
-    return { ...found, plan: planFor(resolveProfile("profile", profile)) };
+    return { ...found, plan: planFor(resolveProfile("profile", profile), found.plan.criteria.marks) };
   }
   const { guessedFor: className } = found.profile;
   if (className !== undefined) {

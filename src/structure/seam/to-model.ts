@@ -69,7 +69,10 @@ export async function readyFor(
   named?: StructureProfile,
 ): Promise<ReadyMessages> {
   const { plan, profile } = await planForModel("toModel", { model, tools, config, choices: repair });
-  const { messages: repaired, repairs } = repairRequest(named === undefined ? plan : planFor(named), messages);
+  const { messages: repaired, repairs } = repairRequest(
+    named === undefined ? plan : planFor(named, plan.criteria.marks),
+    messages,
+  );
   if (!profile.bindsThoughts) {
     const result = { messages: repaired, repairs, thinkingDropped: 0, prefix: undefined, profile };
     return { result, repaired, walk: undefined };

@@ -1,5 +1,5 @@
 import { Findings, type WireViolation } from "../findings.js";
-import { type Fields, fieldsIn, isBlank, isObject, listIn, textIn } from "../json.js";
+import { cacheMarks, type Fields, fieldsIn, isBlank, isObject, lateHour, listIn, textIn } from "../json.js";
 import type { ProviderMemory } from "../provider-memory.js";
 import { checkBlock } from "./check-block.js";
 import { checkServerTools, checkToolUse } from "./check-tools.js";
@@ -24,10 +24,25 @@ export function checkAnthropic(
   checkEnd(messages.at(-1), { index: messages.length - 1, model, findings });
   checkThoughts(body, { memory, model, findings });
   checkFirstThought(body, { messages, model, findings });
+  checkMarks(body, findings);
   if (typeof body["max_tokens"] !== "number") {
     findings.add("max-tokens", "max_tokens", "max_tokens: Field required");
   }
   return findings.violations;
+}
+
+/** Marks in tools, system prompt and messages, and the one for the end of the request. */
+function checkMarks({ tools, system, messages, cache_control: end }: Fields, findings: AnthropicFindings): void {
+  const marks = cacheMarks([tools, system, messages]);
+  const count = marks.length + (isObject(end) ? 1 : 0);
+  if (count > 4) {
+    const text = `A maximum of 4 blocks with cache_control may be provided. Found ${count}.`;
+    findings.add("cache-marks", "messages", text);
+  }
+  if (lateHour(marks) >= 0) {
+    const text = "a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block.";
+    findings.add("cache-order", "messages", text);
+  }
 }
 
 interface Place {

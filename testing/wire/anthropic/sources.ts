@@ -21,6 +21,8 @@ export const anthropicSources = {
   "thought-at-end": "https://github.com/tailcallhq/forgecode/issues/2107",
   "trailing-space": "https://github.com/tailcallhq/forgecode/issues/1872",
   prefill: `${threads}/52433`,
+  "cache-marks": `${docs}/build-with-claude/prompt-caching`,
+  "cache-order": `${docs}/build-with-claude/prompt-caching`,
   "unsigned-thought": thinkingPage,
   "foreign-thought": thinkingPage,
   "bound-thought": `${preservedThinking}/fix-bound-to-a-different-conversation`,

@@ -1,5 +1,5 @@
 import { Findings, type WireViolation } from "../findings.js";
-import { type Fields, fieldsIn, isBlank, isObject, listIn, textIn } from "../json.js";
+import { cacheMarks, type Fields, fieldsIn, isBlank, isObject, lateHour, listIn, textIn } from "../json.js";
 import type { ProviderMemory } from "../provider-memory.js";
 import { bedrockSources, type BedrockFindings } from "./sources.js";
 
@@ -16,6 +16,14 @@ export function checkBedrock(
     checkPair(messages, { index, findings });
   });
   checkDocuments(messages, findings);
+  const marks = cacheMarks([fieldsIn(body["toolConfig"])["tools"], body["system"], messages]);
+  if (marks.length > 4 || lateHour(marks) >= 0) {
+    findings.add(
+      "cache-points",
+      "messages",
+      "The request has more than 4 cache points, or a longer one behind a shorter.",
+    );
+  }
   const usesTools = messages.some(({ content }) =>
     listIn(content).some((block) => "toolUse" in block || "toolResult" in block),
   );

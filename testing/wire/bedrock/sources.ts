@@ -19,6 +19,7 @@ export const bedrockSources = {
   "no-tools": "https://github.com/langgenius/dify/issues/17545",
   "unsigned-thought": `${converse}_ReasoningTextBlock.html`,
   "foreign-thought": `${converse}_ReasoningTextBlock.html`,
+  "cache-points": "https://docs.aws.amazon.com/bedrock/latest/userguide/prompt-caching.html",
   "document-name": `${converse}_DocumentBlock.html`,
   "same-document": "https://github.com/BerriAI/litellm/issues/29418",
   "thought-at-end": "https://github.com/tailcallhq/forgecode/issues/2107",
