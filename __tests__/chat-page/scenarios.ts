@@ -122,7 +122,7 @@ export const chatPageScenarios: readonly ChatPageScenario[] = [
       await button(other, question).click();
       await holding(other, `Answer to ${question}.`).waitFor();
       assert.deepEqual(await messagesOn(other), answered(question));
-      const { sessions } = await memory.sessions.list({ owner: "guest", verify: true });
+      const { sessions } = await memory.sessions.list({ owner: "guest" });
       assert.equal(sessions.filter(({ title }) => title === question).length, 1);
     },
   },
@@ -140,7 +140,7 @@ export const chatPageScenarios: readonly ChatPageScenario[] = [
       await holding(second, `The beginning of ${question}`).waitFor();
       await button(second, "Stop").click();
       await Promise.all([first, second].map((page) => holding(page, "… (stopped)").waitFor()));
-      const { sessions } = await memory.sessions.list({ owner: "guest", verify: true });
+      const { sessions } = await memory.sessions.list({ owner: "guest" });
       const { sessionId } = sessions.find(({ title }) => title === question)!;
       const { items } = await memory.history(sessionId, { owner: "guest" }).getPage({ limit: 10 });
       const stored = items.map(({ message }) => `${message.getType()} ${message.text.trim()}`);
@@ -205,7 +205,7 @@ export const chatPageScenarios: readonly ChatPageScenario[] = [
         holding(second, `Answer to ${other}.`).waitFor(),
       ]);
       await Promise.all([idle(first), idle(second)]);
-      const { sessions } = await memory.sessions.list({ owner: "guest", verify: true });
+      const { sessions } = await memory.sessions.list({ owner: "guest" });
       const { sessionId } = sessions.find(({ title }) => title === `short ${name}`)!;
       const { items } = await memory.history(sessionId, { owner: "guest" }).getPage({ limit: 10 });
       const stored = items.map(({ message }) => `${message.getType()} ${message.text}`);

@@ -120,7 +120,7 @@ describe.each(["Redis", "memory"])("re-encryption in a store in %s", (kind) => {
   });
 
   it("keeps titles and metadata sealed, in lists too, and moves them to the current key", async () => {
-    const label = { title: "secret title", metadata: '{"a":"secret"}', listed: '{"a":"secret"}' };
+    const label = { title: "secret title", metadata: '{"a":"secret"}' };
     const first = sealedWith(testKeys("k1"));
     await first.append({ id: "s", owner: "ann", label }, { records: [], side: { set: { a: "b" } } });
     const listed = async (from: SessionStore) => {

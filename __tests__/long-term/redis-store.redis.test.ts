@@ -6,7 +6,7 @@ import { RedisStore } from "langchain-redis-memory/checkpoint";
 import * as z from "zod";
 import { startContractServer } from "../contract/contract-server.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
-import { allLeastCommands } from "../support/least-commands.js";
+import { allLeastCommands, partCommands } from "../support/least-commands.js";
 import { ownServer } from "../support/own-server.js";
 import { uniquePrefix } from "../support/shared-redis.js";
 import { testKeys } from "../support/test-keys.js";
@@ -217,8 +217,8 @@ describe("RedisStore", () => {
     await expect(store.get(["a"], "k")).rejects.toMatchObject({ code: "closed" });
   });
 
-  it("needs of a Redis user the least commands and two more", async () => {
-    const commands = [...allLeastCommands, "zcard", "zrangebylex"].map((command) => `+${command}`);
+  it("needs of a Redis user the least commands and four more", async () => {
+    const commands = [...allLeastCommands, ...partCommands.RedisStore].map((command) => `+${command}`);
     await own.client.call("ACL", "SETUSER", "items", "reset", "on", ">pw", "~*", ...commands);
     const client = closed(new Redis(own.server.url, { username: "items", password: "pw" }));
     const store = new RedisStore({ client, keyPrefix: uniquePrefix(), itemTTL: { seconds: 60, refreshOnRead: true } });

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import type { Redis } from "ioredis";
 import { ConflictError, StoreError } from "../../src/base/errors.js";
-import { listedSummary, type SessionDetails, type SessionSummary } from "../../src/store/lists.js";
+import { summaryOf, type SessionDetails, type SessionSummary } from "../../src/store/lists.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import { human, record } from "../../testing/session-store/store-case.js";
 import { owners, sessions, type ClientCommand, type Clients } from "../support/client-command.js";
@@ -51,7 +51,7 @@ async function runAll(
   stores: readonly RedisSessionStore[],
   list: readonly { readonly command: ClientCommand; readonly instance: number }[],
 ): Promise<Outcome[]> {
-  const maps = { views: new Map(), labels: new Map(), cursors: new Map(), tokens: new Map() };
+  const maps = { views: new Map(), labels: new Map(), tokens: new Map() };
   const all: Clients = { stores, ...maps, fences: [], clocksStand: false, pass: () => undefined };
   return Promise.all(
     list.map(async ({ command, instance }) => {
@@ -91,7 +91,7 @@ async function expectNothingWrong(
   const staged = await client.keys("*:staged:*:progress");
   const copied = await Promise.all(staged.map((key) => client.hget(key, "owner")));
   for (const owner of owners) {
-    const own = described.filter((each) => each.owner === owner).map((each) => listedSummary(each));
+    const own = described.filter((each) => each.owner === owner).map((each) => summaryOf(each));
     expect(byId((await store.lists.list(owner, { limit: 10 })).sessions)).toEqual(byId(own));
     if (outcomes.some(({ command, code }) => command === `eraseOwner "${owner}"` && code === undefined)) {
       // What another owner was given a copy of before is that owner's.

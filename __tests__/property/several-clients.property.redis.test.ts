@@ -84,6 +84,6 @@ async function expectAgreement(client: RedisClient, list: Commands, pass: Client
 }
 
 function newClients(stores: Clients["stores"], clocks: Pick<Clients, "pass" | "clocksStand">): Clients {
-  const maps = { views: new Map(), labels: new Map(), cursors: new Map(), tokens: new Map() };
+  const maps = { views: new Map(), labels: new Map(), tokens: new Map() };
   return { stores, ...maps, fences: [], ...clocks };
 }

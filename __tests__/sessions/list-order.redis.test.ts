@@ -1,7 +1,11 @@
+import fc from "fast-check";
 import { Redis } from "ioredis";
 import { setTimeout as pause } from "node:timers/promises";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { interceptedClient } from "../../testkit/proxies/intercepted-client.js";
+import { ownerKey } from "../../src/redis/keys.js";
+import { OwnerLists } from "../../src/redis-lists/owner-lists.js";
+import { RedisSessionStore, wireOf } from "../../src/redis-store/redis-session-store.js";
+import type { ListPlace } from "../../src/store/lists.js";
+import { propertyRuns } from "../support/property-runs.js";
 import { closeMemories, newMemory } from "../support/memories.js";
 import { human } from "../support/messages.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
@@ -9,48 +13,6 @@ import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 afterEach(closeMemories);
 
 const owner = "ann";
-
-it("a session that was written to stands in front, also where another process renames it meanwhile", async () => {
-  const redis = { keyPrefix: uniquePrefix() };
-  const client = new Redis(sharedRedisUrl());
-  let holds = false;
-  let letGo!: () => void;
-  const released = new Promise<void>((resolve) => (letGo = resolve));
-  let reached!: () => void;
-  const isReached = new Promise<void>((resolve) => (reached = resolve));
-  const writer = new RedisChatMemory({
-    redis,
-    client: interceptedClient(client, async (send, args) => {
-      if (holds && args.some((arg) => String(arg).startsWith('{"mode":"front"'))) {
-        reached();
-        await released;
-      }
-      return send();
-    }),
-  });
-  try {
-    await writer.history("first", { owner }).append([human("1")]);
-    await writer.drain();
-    const other = newMemory({ redis });
-    await other.history("second", { owner }).append([human("2")]);
-    await other.drain();
-    holds = true;
-    await writer.history("first", { owner }).append([human("3")]);
-    await isReached;
-    await other.sessions.update("first", { title: "Letters" }, { owner });
-    letGo();
-    await writer.drain();
-    const { sessions } = await other.sessions.list({ owner });
-    expect(sessions.map(({ sessionId, title }) => [sessionId, title])).toEqual([
-      ["first", "Letters"],
-      ["second", undefined],
-    ]);
-  } finally {
-    letGo();
-    await writer.close();
-    client.disconnect();
-  }
-});
 
 it("a list that was lost is made anew, with each session at its place by time", async () => {
   const redis = { keyPrefix: uniquePrefix() };
@@ -68,4 +30,35 @@ it("a list that was lost is made anew, with each session at its place by time", 
   expect(await listed()).toEqual([]);
   await memory.sessions.reindex();
   expect(await listed()).toEqual(before);
+});
+
+it("a walk meets each entry once and in order, however many have one score, and whatever their names", async () => {
+  const entries = fc.uniqueArray(
+    fc.record({ score: fc.nat(3), member: fc.oneof(fc.stringMatching(/^[a-d]{1,2}$/), fc.constantFrom("%zz", "%41")) }),
+    { minLength: 1, maxLength: 20, selector: ({ member }) => member },
+  );
+  const store = new RedisSessionStore({ url: sharedRedisUrl(), keyPrefix: uniquePrefix() });
+  const { runner, keyPrefix } = wireOf(store)!;
+  const lists = new OwnerLists(runner, keyPrefix);
+  const client = new Redis(sharedRedisUrl());
+  const key = ownerKey(keyPrefix, owner);
+  const walk = async (all: readonly { score: number; member: string }[], limit: number) => {
+    await client.unlink(key);
+    await client.zadd(key, ...all.flatMap(({ score, member }) => [score, member]));
+    const met: string[] = [];
+    let before: ListPlace | undefined;
+    do {
+      const page = await lists.page(owner, { limit, before });
+      met.push(...page.entries.map(({ member }) => member));
+      expect(page.entries.length).toBeLessThanOrEqual(limit);
+      before = page.next;
+    } while (before !== undefined);
+    expect(met).toEqual(await client.zrange(key, "+inf", "-inf", "BYSCORE", "REV"));
+  };
+  try {
+    await fc.assert(fc.asyncProperty(entries, fc.integer({ min: 1, max: 7 }), walk), { numRuns: propertyRuns(100) });
+  } finally {
+    await store.close();
+    client.disconnect();
+  }
 });

@@ -1,7 +1,7 @@
 import type { Redis } from "ioredis";
 import type { RedisClient } from "../../src/redis/client.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
-import { listedSummary } from "../../src/store/lists.js";
+import { summaryOf } from "../../src/store/lists.js";
 import { asRead, forkOf, human, record } from "../../testing/session-store/store-case.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 
@@ -87,7 +87,7 @@ describe("A write to a session of an owner whom it does not name", () => {
     const { details, listed } = await written(write, client);
     const owner = name === "restart" ? undefined : "ann";
     expect(details?.owner).toBe(owner);
-    const { expiresAt, ...summary } = listedSummary(details!);
+    const { expiresAt, ...summary } = summaryOf(details!);
     expect(listed).toEqual(owner && { ...summary, ...(expiresAt !== undefined && { expiresAt: expect.any(Number) }) });
     // Each reading adds the time that is left to the time of the reading.
     expect(Math.abs((listed?.expiresAt ?? 0) - ((owner && expiresAt) ?? 0))).toBeLessThan(1_000);

@@ -1,7 +1,7 @@
 import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
 import { HumanMessage } from "@langchain/core/messages";
 import { RedisSaver } from "langchain-redis-memory/checkpoint";
-import { ownerKeys, sessionKeys, threadKeys } from "../../src/redis/keys.js";
+import { ownerKey, sessionKeys, threadKeys } from "../../src/redis/keys.js";
 import { decodeSessionId, encodeSessionId } from "../../src/store/session-ref.js";
 import { closeMemories, newMemory } from "../support/memories.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
@@ -59,9 +59,8 @@ describe("A field that only looks like one of ours", () => {
     const memory = newMemory({ redis });
     await memory.history("s", { owner: "ann" }).addMessages([new HumanMessage("Oslo")]);
     await memory.drain();
-    const keys = ownerKeys(redis.keyPrefix, "ann");
-    await client.zadd(keys.sessions, (await client.zscore(keys.sessions, "s"))!, "%zz");
-    await client.hset(keys.summaries, "%zz", '1 {"c":1,"u":1,"m":1,"r":1}');
+    const key = ownerKey(redis.keyPrefix, "ann");
+    await client.zadd(key, (await client.zscore(key, "s"))!, "%zz");
     const { sessions } = await memory.sessions.list({ owner: "ann" });
     expect(sessions.map(({ sessionId }) => sessionId)).toEqual(["s"]);
     expect(await memory.sessions.deleteOwner("ann")).toBe(1);

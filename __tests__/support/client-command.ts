@@ -13,8 +13,6 @@ export interface Clients {
   readonly fences: SessionHold[];
   /** The version of each session's label, as it was read last. */
   readonly labels: Map<string, string>;
-  /** The `next` of the last page of each owner's list. */
-  readonly cursors: Map<string, number>;
   /** Random tokens by the order in which they were first seen, so that stores that do the same give the same names. */
   readonly tokens: Map<unknown, string>;
   /** False where the clock of the server is the machine's, so that times are not compared. */

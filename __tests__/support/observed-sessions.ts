@@ -1,3 +1,4 @@
+import { byId, listOf } from "./listed-sessions.js";
 import { owners, sessions, type ClientCommand, type Clients } from "./client-command.js";
 
 /** What a command gave, with errors as plain data and random tokens by name; lists show what it wrote. */
@@ -23,12 +24,7 @@ export async function observed(clients: Clients, instance: number): Promise<unkn
         await store.lists.describe({ id }),
       ]),
     ),
-    Promise.all(
-      owners.map(async (owner) => [
-        (await store.lists.list(owner, { limit: 10 })).sessions,
-        await store.lists.count(owner),
-      ]),
-    ),
+    Promise.all(owners.map(async (owner) => byId(await listOf(store, owner, 10)))),
   ]);
   return named({ found, lists }, clients);
 }

@@ -17,6 +17,4 @@ const tombstones: Record<string, readonly [Read, readonly string[]]> = {
   checkpoints: [fields, ["erased"]],
   run: [async (client, key) => (await client.xrange(key, "-", "+")).flatMap(([, entry]) => entry), ["x", ""]],
   "run:steers": [(client, key) => client.lrange(key, 0, -1), ["-9007199254740991"]],
-  sessions: [(client, key) => client.zrange(key, "0", "-1"), ["!"]],
-  summaries: [fields, ["!"]],
 };

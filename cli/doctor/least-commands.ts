@@ -32,14 +32,14 @@ export const leastCommands = {
     "xrange",
     "xrevrange",
   ],
-  /** Sessions that expire. */
+  /** Sessions that expire, and owners. */
   sessionTTL: ["pttl", "pexpireat", "persist"],
   /** Summaries and `oneTurnAtATime`. */
   leases: ["get", "set"],
   /** `waitReplicas`. */
   waitReplicas: ["wait"],
   /** Owners and lists of sessions; looking through everything also needs `scan`. */
-  owners: ["zadd", "zrem", "zcount", "zscore", "zmscore", "zrangebyscore", "zrevrangebyscore", "zrevrange", "scan"],
+  owners: ["zadd", "zrem", "zcount", "zscore", "zrangebyscore", "zrevrangebyscore", "zrandmember", "scan"],
   /** Forks of sessions. */
   forks: ["hgetall", "hincrby", "rename"],
   /** `rebuild` of some damage, and keys of encryption that are exchanged. */
@@ -52,8 +52,8 @@ export const leastCommands = {
 
 /** Commands of `./checkpoint` and `./runs`, beside those above: a user without them lacks that part only. */
 export const partCommands = {
-  RedisSaver: ["zcard", "zlexcount", "zrevrangebylex"],
-  RedisStore: ["zcard", "zrangebylex"],
+  RedisSaver: ["zcard", "zlexcount", "zrevrange", "zrevrangebylex"],
+  RedisStore: ["zcard", "zmscore", "zrangebylex", "zrevrange"],
   redisRuns: ["xread", "xtrim", "pexpire"],
 } as const;
 

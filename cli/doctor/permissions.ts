@@ -39,6 +39,7 @@ const argumentsOf: Readonly<Record<Command, (key: string) => readonly (string | 
   zrangebyscore: (key) => [key, 0, 1],
   zrevrangebyscore: (key) => [key, 1, 0],
   zrevrange: (key) => [key, 0, 0],
+  zrandmember: (key) => [key],
   scan: () => [0],
   hgetall: (key) => [key],
   hincrby: (key) => [key, "a", 1],
@@ -120,7 +121,7 @@ function refusal(group: Probed, found: string): Finding {
 }
 
 const uses: Readonly<Record<Exclude<Probed, "always">, string>> = {
-  sessionTTL: "sessions that expire",
+  sessionTTL: "sessions that expire, and owners",
   leases: "summaries and oneTurnAtATime",
   waitReplicas: "waitReplicas and redirected writes",
   owners: "owners and lists of sessions",

@@ -64,7 +64,6 @@ const sessionSeeds = {
     ["side:app:a", "b", "discarded:0", "a".repeat(32), "reduced", "1", "title", "t", "tokens", "5"].join("\n"),
     '{"at":1,"start":0,"head":1,"before":{"messages":2},"after":{"messages":1}}',
   ],
-  "list-entry": ['s\n5 {"c":1,"u":2,"m":3,"r":1,"t":4,"U":"m\\t1\\t2\\t3","T":"t","M":"{}"}', "s%2Ft\n?7 5 {}"],
   "key-name": ["chat-7", "s%2Ft", "%E2%82%AC"],
 };
 

@@ -240,7 +240,13 @@ export const plants = {
     },
   ],
   /** A page of an owner's list begins with the last entry of the page before. */
-  "list-page": [{ file: `${lua}/list-entries.lua`, search: "'(' .. ARGV[1]", replacement: "ARGV[1]" }],
+  "list-page": [
+    {
+      file: "src/redis-lists/owner-lists.ts",
+      search: "entry.member < place.member",
+      replacement: "entry.member <= place.member",
+    },
+  ],
 } as const satisfies Record<string, readonly Plant[]>;
 
 export type PlantName = keyof typeof plants;

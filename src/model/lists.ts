@@ -1,5 +1,6 @@
 import {
-  listedSummary,
+  summaryOf,
+  type ListPlace,
   type ListsProgress,
   type ListsReindex,
   type SessionAccess,
@@ -24,18 +25,18 @@ export class InMemoryLists implements SessionLists {
 
   async list(
     owner: string,
-    { limit, before = Infinity }: { readonly limit: number; readonly before?: number },
+    { limit, before }: { readonly limit: number; readonly before?: ListPlace },
   ): Promise<SessionsPage> {
     checkInteger("limit", limit, 1);
-    checkOptional("before", before === Infinity ? undefined : before, notNegative);
+    checkOptional("before", before?.score, notNegative);
     return this.#sessions.callOfAll("listSessions", () => {
-      const found = this.#of(owner).filter(([, { ownership }]) => ownership.place < before);
-      found.sort(([, a], [, b]) => b.ownership.place - a.ownership.place);
+      const all = this.#of(owner).map(([member, session]) => ({ member, session, score: session.ownership.place }));
+      const found = all.filter((entry) => before === undefined || order(before, entry) < 0).sort(order);
       const page = found.slice(0, limit);
-      const next = found.length > limit ? page.at(-1)![1].ownership.place : undefined;
+      const { score, member } = page.at(-1) ?? { score: 0, member: "" };
       return {
-        sessions: page.map(([sessionId, session]) => listedSummary(detailsOf(sessionId, session))),
-        ...(next !== undefined && { next }),
+        sessions: page.map(({ member: id, session }) => summaryOf(detailsOf(id, session))),
+        ...(found.length > limit && { next: { score, member } }),
       };
     });
   }
@@ -115,4 +116,9 @@ export class InMemoryLists implements SessionLists {
   #of(owner: string): [string, InMemorySession][] {
     return [...this.#sessions.all()].filter(([, { ownership }]) => ownership.owner === owner);
   }
+}
+
+/** Newest first. */
+function order(a: ListPlace, b: ListPlace): number {
+  return b.score - a.score || (a.member < b.member ? 1 : a.member > b.member ? -1 : 0);
 }

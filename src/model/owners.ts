@@ -10,7 +10,7 @@ export interface InMemoryOwnership {
   owner: string | undefined;
   label: SessionLabel;
   labelVersion: string;
-  /** Its place in lists, larger for later writes; see {@link InMemoryPlaces}. */
+  /** Its score in lists: the microsecond of its last write. */
   place: number;
   readonly usage: Map<string, ModelUsage>;
 }

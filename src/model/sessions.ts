@@ -2,7 +2,6 @@ import { report, type MemoryEventHandler } from "../base/events.js";
 import { closed } from "../store/refusals.js";
 import { checkSessionId, type SessionRef } from "../store/session-ref.js";
 import { everyCheck, passGate, type Check, type Repetition } from "./gate.js";
-import { InMemoryPlaces } from "./places.js";
 import type { InMemorySession } from "./session.js";
 
 /** Options of {@link InMemorySessions}. */
@@ -26,7 +25,7 @@ export class InMemorySessions {
   /** Tombstones of erased sessions: the time at which each expires. */
   readonly #guards = new Map<string, number>();
   readonly #announced = new Set<{ readonly sessionId: string; readonly owners: readonly string[] }>();
-  readonly #places = new InMemoryPlaces();
+  #lastPlace = 0;
   #sweepAt = 1_000;
   #closed = false;
 
@@ -142,7 +141,8 @@ export class InMemorySessions {
     }
     session.updated = this.now();
     session.created ??= session.updated;
-    session.ownership.place = this.#places.front(session.updated);
+    this.#lastPlace = Math.max(this.#lastPlace + 1, Math.floor(session.updated * 1_000));
+    session.ownership.place = this.#lastPlace;
     this.refresh(session, ttlMs);
     this.#sessions.set(sessionId, session);
     if (this.#sessions.size > this.#sweepAt) {
@@ -152,7 +152,7 @@ export class InMemorySessions {
 
   /** Places a session in lists by the time of its last write instead of in front. */
   placeByTime({ updated = 0, ownership }: InMemorySession): void {
-    ownership.place = this.#places.at(Math.min(updated, this.now()));
+    ownership.place = Math.min(ownership.place, Math.floor(updated * 1_000));
   }
 
   /** Sets the expiry of a session to this many milliseconds from now; undefined keeps it. */
@@ -182,7 +182,6 @@ export class InMemorySessions {
       }
     }
     this.#guards.forEach((until, sessionId) => until < this.now() && this.#guards.delete(sessionId));
-    this.#places.keepOnly([...this.#sessions.values()].map(({ ownership }) => ownership.place));
     this.#options.onSweep();
     this.#sweepAt = Math.max(1_000, 2 * this.#sessions.size);
   }

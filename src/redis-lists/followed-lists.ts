@@ -2,7 +2,18 @@ import { loadedOnce } from "../base/loaded-once.js";
 import type { ScriptRunner } from "../redis/script-runner.js";
 import { groupWhenUsed } from "../store/groups.js";
 import type { SessionLists } from "../store/lists.js";
-import type { FollowedWrite, RedisLists } from "./session-lists.js";
+import type { SessionRef } from "../store/session-ref.js";
+import type { RedisLists } from "./session-lists.js";
+
+/** The time to live of a write that changes no expiry: its list is kept long enough. */
+export const keepsExpiry = 0;
+
+/** A write of a session. */
+export interface FollowedWrite<T> {
+  /** Milliseconds that the session lives after it, {@link keepsExpiry}, or undefined if it may stay for ever. */
+  readonly ttlMs: number | undefined;
+  write(): Promise<T>;
+}
 
 /**
  * The owners' lists as a store uses them. Their code is loaded with the first write of a session that has an owner, or
@@ -11,49 +22,51 @@ import type { FollowedWrite, RedisLists } from "./session-lists.js";
 export class FollowedLists {
   /** The lists' own methods. */
   readonly group: SessionLists;
-  readonly #lists: () => RedisLists | Promise<RedisLists>;
-  /** The lists, as soon as they are loaded. */
-  loaded: RedisLists | undefined;
+  /** Loads the lists. */
+  readonly load: () => RedisLists | Promise<RedisLists>;
+  #loaded: RedisLists | undefined;
+  readonly #owners: ReadonlyMap<string, string>;
   /** Background work, awaited by `flush` only. */
   readonly #aside = new Set<Promise<unknown>>();
 
   /** `owners` holds those of sessions, from replies. */
   constructor(runner: ScriptRunner, keyPrefix: string, owners: ReadonlyMap<string, string>) {
-    this.#lists = loadedOnce(async () => {
+    this.#owners = owners;
+    this.load = loadedOnce(async () => {
       const { RedisLists } = await import("./session-lists.js");
-      return (this.loaded = new RedisLists(runner, keyPrefix, owners));
+      return (this.#loaded = new RedisLists(runner, keyPrefix, (work) => this.aside(work)));
     });
     this.group = {
-      ...groupWhenUsed("lists", async () => this.#lists()),
+      ...groupWhenUsed("lists", async () => this.load()),
       flush: () => this.#flush(),
     };
   }
 
-  /** Loads the lists. */
-  async load(): Promise<RedisLists> {
-    return this.#lists();
-  }
-
-  /** {@link follow} for a write that must wait for the announcement. */
-  async followAnnounced<T>(sessionId: string, followed: FollowedWrite<T>): Promise<T> {
-    return (await this.#lists()).followAnnounced(sessionId, followed);
-  }
-
-  /** Updates the list of the owner, `""` for none, after an extended expiry. */
-  async extended(sessionId: string, owner: string): Promise<void> {
-    if (owner !== "") {
-      (await this.#lists()).extended(sessionId, owner);
+  /** Makes a write. Enters the session, in front of it, in the list of the owner that it names or is known to have. */
+  async follow<T>({ id: sessionId, owner }: SessionRef, { ttlMs, write }: FollowedWrite<T>): Promise<T> {
+    const entered = owner ?? this.#owners.get(sessionId);
+    const isStillOwners = () => this.#owners.get(sessionId) === entered;
+    const result =
+      entered === undefined
+        ? await write()
+        : await (this.#loaded ?? (await this.load())).follow(
+            { owner: entered, sessionId, ttlMs },
+            write,
+            isStillOwners,
+          );
+    // The reply may be the first that names the owner, or name another one.
+    const named = this.#owners.get(sessionId);
+    if (named !== undefined && named !== entered) {
+      void (await this.load()).enter({ owner: named, sessionId, ttlMs });
     }
+    return result;
   }
 
-  /** Removes an ended session from the list of its owner, `""` for none. Never fails: `flush` retries. */
-  async ended(sessionId: string, owner: string): Promise<void> {
-    await (owner === "" ? undefined : (await this.#lists()).ended(sessionId, owner));
-  }
-
-  /** Restores title and metadata of a session that lost its state from the owner's list. */
-  async restoreLabel(sessionId: string, owner: string): Promise<void> {
-    await (await this.#lists()).restoreLabel(sessionId, owner);
+  /** Keeps the list of the owner, `""` for none, after an extended expiry. */
+  async extended(sessionId: string, owner: string, ttlMs: number): Promise<void> {
+    if (owner !== "") {
+      await (await this.load()).extended({ owner, sessionId, ttlMs });
+    }
   }
 
   /** Runs background work, awaited by `flush` only; ignores its failure. */
@@ -65,11 +78,12 @@ export class FollowedLists {
   /** Flushes, and stops the timers. */
   async close(): Promise<void> {
     await this.#flush();
-    this.loaded?.close();
+    this.#loaded?.close();
   }
 
   async #flush(): Promise<void> {
     await Promise.all(this.#aside);
-    await this.loaded?.flush();
+    await this.#loaded?.flush();
+    await Promise.all(this.#aside);
   }
 }

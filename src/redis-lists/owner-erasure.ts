@@ -1,4 +1,3 @@
-import { maxTries } from "../base/tries.js";
 import { MemoryError } from "../base/errors.js";
 import { randomToken } from "../base/ids.js";
 import type { ListsProgress } from "../store/lists.js";
@@ -6,19 +5,16 @@ import { keyOf } from "../redis/data-parts.js";
 import { forkKeys, sessionKeys } from "../redis/keys.js";
 import { otherOwner } from "../store/refusals.js";
 import { eraseOthers, ownersOfOthers } from "./kinds.js";
-import type { MarkedEntry, OwnerLists } from "./owner-lists.js";
+import type { OwnerLists } from "./owner-lists.js";
 import { isOwnedBy, scanKeys, type FoundCopy, type KeyScan } from "../redis/scan-keys.js";
 import { runOnSession } from "../redis/script-runner.js";
 import { eraseSessionScript } from "../redis/lua/later-scripts.js";
 
 const pageLength = 100;
-/** Context of an erasure. */
-export interface Erasure extends KeyScan {
-  readonly owners: OwnerLists;
-}
 
 /** The erasure of all sessions of an owner. */
-export interface OwnerErasure extends Erasure {
+export interface OwnerErasure extends KeyScan {
+  readonly lists: OwnerLists;
   readonly owner: string;
   readonly guardMs: number;
   readonly onProgress: ((progress: ListsProgress) => void) | undefined;
@@ -43,7 +39,6 @@ export async function eraseSession(
     readonly owner: string | undefined;
     readonly guardMs: number;
     readonly strict: boolean;
-    readonly assigns?: boolean;
   },
 ): Promise<ErasedSession> {
   const { runner, keyPrefix } = scan;
@@ -78,39 +73,41 @@ async function refuseOthers({ runner, keyPrefix }: KeyScan, sessionId: string, o
 }
 
 /**
- * Erases the sessions in an owner's list, then unlisted sessions that name the owner, then those begun meanwhile.
- * Resumable: a crash leaves entries without sessions, never sessions that the next run would miss.
+ * Erases the sessions in an owner's list, then unlisted sessions that name the owner, then those begun meanwhile: each
+ * is listed before its first write, so that this finds its entry, or the session begins after the end. Resumable: a
+ * crash leaves entries without sessions, never sessions that the next run would miss.
  */
 export async function eraseOwner(erasure: OwnerErasure): Promise<number> {
-  const { owner, guardMs, onProgress, owners } = erasure;
+  const { owner, onProgress } = erasure;
   let sessions = 0;
   const note = (count: number) => {
     sessions += count;
     onProgress?.({ sessions });
   };
-  for (let left = pageLength; left === pageLength;) {
-    // The oldest come first, so that announcements of active writers do not keep this from ending.
-    const page = await owners.mark(owner, guardMs, pageLength);
-    note(await erasePage(erasure, idsIn(page)));
-    await owners.drop(owner, page, 0);
-    left = page.length;
-  }
+  await eraseListed(erasure, note);
   for await (const page of scanKeys(erasure)) {
     const own = page.sessions.filter((found) => isOwnedBy(found, owner)).map(({ sessionId }) => sessionId);
     const others = page.others.filter((found) => found.owner === owner).map(({ id }) => id);
     note(await erasePage(erasure, [...new Set([...own, ...others])]));
     await Promise.all(page.copies.filter((copy) => copy.owner === owner).map((copy) => dropCopy(erasure, copy)));
-    await owners.mark(owner, guardMs, 1);
   }
-  for (let round = 1; ; round += 1) {
-    const page = await owners.mark(owner, guardMs, pageLength);
-    note(await erasePage(erasure, idsIn(page)));
-    // Active writers keep announcing sessions, erased and new ones.
-    const release = { mark: randomToken(), milliseconds: guardMs, erased: page, inAnyCase: round >= maxTries.lists };
-    if (await owners.unmark(owner, release)) {
-      return sessions;
-    }
-    await owners.drop(owner, page, 0);
+  await eraseListed(erasure, note);
+  return sessions;
+}
+
+/** The oldest come first, so that entries of active writers do not keep this from ending. */
+async function eraseListed(erasure: OwnerErasure, note: (count: number) => void): Promise<void> {
+  const { lists, owner } = erasure;
+  for (let left = pageLength; left === pageLength;) {
+    const page = await lists.oldest(owner, pageLength);
+    note(
+      await erasePage(
+        erasure,
+        page.flatMap(({ sessionId }) => sessionId ?? []),
+      ),
+    );
+    await lists.drop(owner, page, 0);
+    left = page.length;
   }
 }
 
@@ -124,26 +121,21 @@ export async function dropCopy(
   await Promise.all(keys.map((key) => runner.command(name, { verb: "unlink", args: [key] }, [key])));
 }
 
-function idsIn(page: readonly MarkedEntry[]): string[] {
-  return page.flatMap(({ sessionId }) => sessionId ?? []);
-}
-
 async function erasePage(erasure: OwnerErasure, ids: readonly string[]): Promise<number> {
   const erased = await Promise.all(ids.map((sessionId) => eraseOwn(erasure, sessionId)));
   return erased.filter((session) => session?.existed === true).length;
 }
 
-/** Erases a session unless it belongs to another owner. The list decides if the session names no owner. */
+/**
+ * Erases a session unless it belongs to another owner, or lost every name of its owner: an entry proves nothing, as a
+ * write that is refused makes one too.
+ */
 async function eraseOwn(erasure: OwnerErasure, sessionId: string): Promise<ErasedSession | undefined> {
-  const { owner, guardMs, owners } = erasure;
-  const request = { owner, guardMs, strict: true };
+  const { owner, guardMs } = erasure;
   try {
-    return await eraseSession(erasure, sessionId, request);
+    return await eraseSession(erasure, sessionId, { owner, guardMs, strict: true });
   } catch (error) {
     const code = MemoryError.isInstance(error) ? error.code : undefined;
-    if (code === "damaged" && (await owners.summary(owner, sessionId)) !== undefined) {
-      return eraseSession(erasure, sessionId, { ...request, assigns: true });
-    }
     if (code === "damaged" || code === "other_owner") {
       // The session is not theirs, but a thread or a run of its id may be.
       const existed = await eraseOthers(erasure, sessionId, { owner, isNamelessOwn: false, guardMs });

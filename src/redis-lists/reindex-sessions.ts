@@ -1,86 +1,69 @@
 import { MemoryError } from "../base/errors.js";
-import type { ListsReindex } from "../store/lists.js";
-import type { DescribedSession } from "./entries.js";
+import { scanKeys, type FoundSession, type KeyScan } from "../redis/scan-keys.js";
+import type { ListPlace, ListsReindex } from "../store/lists.js";
 import type { OwnerLists } from "./owner-lists.js";
-import { scanKeys, type KeyScan } from "../redis/scan-keys.js";
-import type { SessionDescriber } from "./session-describer.js";
+import type { StoredDetails } from "./stored-details.js";
 
 const pageLength = 100;
 
 /** Context of a reindexing. */
 export interface Reindexing extends ListsReindex {
   readonly scan: KeyScan;
-  readonly owners: OwnerLists;
-  readonly describer: SessionDescriber;
+  readonly lists: OwnerLists;
+  readonly details: StoredDetails;
   readonly graceMs: number;
 }
 
-/** Lists every session under its owner, and removes stale entries. Returns the number of sessions with an owner. */
+/** Lists every session under its owner, and drops entries of ended ones. Returns the number of those with an owner. */
 export async function reindexSessions(reindexing: Reindexing): Promise<number> {
-  const { scan, owners, describer, graceMs, onProgress } = reindexing;
+  const { scan, onProgress } = reindexing;
   const seen = new Set<string>();
-  const indexed = new Set<string>();
+  const owners = new Set<string>();
   for await (const page of scanKeys(scan)) {
     const fresh = page.sessions.filter(({ sessionId, owner }) => owner !== undefined && !seen.has(sessionId));
     fresh.forEach(({ sessionId }) => seen.add(sessionId));
-    page.owners.forEach((owner) => indexed.add(owner));
+    page.owners.forEach((owner) => owners.add(owner));
     for (let first = 0; first < fresh.length; first += pageLength) {
-      const part = fresh.slice(first, first + pageLength);
-      const described = await Promise.all(part.map(({ sessionId }) => describeUnlessRefused(sessionId, reindexing)));
-      await putByOwner(owners, described);
+      await Promise.all(
+        fresh.slice(first, first + pageLength).map((session) => enterUnlessRefused(session, reindexing)),
+      );
       onProgress?.({ sessions: seen.size });
     }
   }
-  for (const owner of indexed) {
-    await dropStrangers({ owners, describer, owner, graceMs });
+  for (const owner of owners) {
+    await dropEnded(owner, reindexing);
   }
   return seen.size;
 }
 
-/** Undefined for a session that cannot be read, which is reported. */
-async function describeUnlessRefused(
-  sessionId: string,
-  { describer, onProblem }: Reindexing,
-): Promise<DescribedSession | undefined> {
+/** Enters a session by its last write. One that cannot be read is reported; one that lost its state comes last. */
+async function enterUnlessRefused(
+  { sessionId, owner }: FoundSession,
+  { lists, details, onProblem }: Reindexing,
+): Promise<void> {
   try {
-    return await describer.describe(sessionId);
+    const found = await details.describe({ id: sessionId });
+    const listedBy = found === undefined ? owner : found.owner;
+    if (listedBy !== undefined) {
+      const { updatedAt = 0, expiresAt } = found ?? {};
+      // By the server's clock, so from the last write on.
+      const ttlMs = expiresAt === undefined ? undefined : Math.max(0, expiresAt - updatedAt);
+      await lists.enter(listedBy, sessionId, { ttlMs, keepsPlace: true, score: updatedAt * 1_000 });
+    }
   } catch (error) {
     if (onProblem === undefined || !MemoryError.isInstance(error) || error.retryable) {
       throw error;
     }
     onProblem({ sessionId, error });
-    return undefined;
   }
 }
 
-async function putByOwner(owners: OwnerLists, all: readonly (DescribedSession | undefined)[]): Promise<void> {
-  const byOwner = new Map<string, DescribedSession[]>();
-  for (const described of all) {
-    const owner = described?.details.owner;
-    if (owner !== undefined) {
-      byOwner.set(owner, byOwner.get(owner) ?? []);
-      byOwner.get(owner)!.push(described!);
-    }
-  }
-  // Skips owners whose erasure is under way or recent: the touches of writers follow.
-  await Promise.all([...byOwner].map(([owner, sessions]) => owners.put(owner, sessions, { mode: "keep" })));
-}
-
-async function dropStrangers({
-  owners,
-  describer,
-  owner,
-  graceMs,
-}: Pick<Reindexing, "owners" | "describer" | "graceMs"> & { readonly owner: string }): Promise<void> {
-  let before: number | undefined;
+async function dropEnded(owner: string, { lists, details, graceMs }: Reindexing): Promise<void> {
+  let before: ListPlace | undefined;
   do {
-    const { entries, next } = await owners.list(owner, before, pageLength);
-    const found = await Promise.all(entries.map(({ sessionId }) => describer.describeOf(owner, sessionId)));
-    await owners.drop(
-      owner,
-      entries.filter((_, index) => found[index] === undefined),
-      graceMs,
-    );
+    const { entries, next } = await lists.page(owner, { limit: pageLength, before });
+    const { ended } = await details.see(owner, entries);
+    await lists.drop(owner, ended, graceMs);
     before = next;
   } while (before !== undefined);
 }

@@ -1,137 +1,106 @@
-import { isDeepStrictEqual } from "node:util";
-import {
-  listedSummary,
-  type ListsProgress,
-  type ListsReindex,
-  type SessionAccess,
-  type SessionDetails,
-  type SessionLists,
-  type SessionLabel,
-  type SessionsPage,
-  type SessionSummary,
-} from "../store/lists.js";
 import { randomToken } from "../base/ids.js";
-import type { SessionRef } from "../store/session-ref.js";
-import { checkInteger, checkOptional, notNegative } from "../store/request-checks.js";
-import { announcedGraceMs, ListTouches } from "./touches.js";
+import { MemoryError } from "../base/errors.js";
 import { sessionKeys } from "../redis/keys.js";
-import { eraseOwner, eraseSession } from "./owner-erasure.js";
-import { OwnerLists, type SeenEntry } from "./owner-lists.js";
-import { reindexSessions } from "./reindex-sessions.js";
+import { relabelSessionScript } from "../redis/lua/later-scripts.js";
 import { scanSessions, type KeyScan } from "../redis/scan-keys.js";
 import { runOnSession, type ScriptRunner } from "../redis/script-runner.js";
-import { relabelSessionScript } from "../redis/lua/later-scripts.js";
-import { SessionDescriber } from "./session-describer.js";
+import type {
+  ListPlace,
+  ListsProgress,
+  ListsReindex,
+  SessionAccess,
+  SessionDetails,
+  SessionLabel,
+  SessionLists,
+  SessionsPage,
+} from "../store/lists.js";
+import { checkInteger, checkOptional, notNegative } from "../store/request-checks.js";
+import type { SessionRef } from "../store/session-ref.js";
+import { ListWrites, type WrittenSession } from "./list-writes.js";
+import { eraseOwner, eraseSession } from "./owner-erasure.js";
+import { OwnerLists, type ListEntry } from "./owner-lists.js";
+import { reindexSessions } from "./reindex-sessions.js";
+import { StoredDetails } from "./stored-details.js";
 
-/** A write followed by an update of the list. */
-export interface FollowedWrite<T> {
-  readonly owner?: string | undefined;
-  readonly ttlMs?: number | undefined;
-  write(): Promise<T>;
-  /** False for a result that says that nothing was written. @default true */
-  readonly wrote?: (result: T) => boolean;
-  /** Place of the session in the list: in front, or by the time of its last write. @default "front" */
-  readonly listed?: () => "front" | "place";
+/** How long an entry stays without its session, in milliseconds: longer than any write that it was sent in front of. */
+const graceMs = 60_000;
+/** Entries that are looked at when a session with an expiry enters a list: dead ones do not outnumber the others. */
+const swept = 3;
+
+/** A session that was created from elsewhere. */
+export interface CreatedFrom<T> {
+  readonly created: T;
+  readonly owner: string | undefined;
+  /** When it was last written, in milliseconds; undefined if that is now. */
+  readonly updatedAt: number | undefined;
 }
 
 /**
- * Lists of sessions in Redis: for each owner a ZSET and a HASH in the owner's slot, which follow the sessions. Lists of
- * what other processes wrote may be a second behind.
+ * Lists of sessions in Redis: for each owner a ZSET of ids and times in the owner's slot. A session is entered in front
+ * of each of its writes, so that a list may name a session that has ended, and misses none that exists. A page is read
+ * from the sessions; entries of ended ones are dropped when they are met.
  */
 export class RedisLists implements SessionLists {
   readonly #runner: ScriptRunner;
   readonly #keyPrefix: string;
-  readonly #owners: OwnerLists;
-  readonly #describer: SessionDescriber;
-  readonly #touches: ListTouches;
-  /** Background work, awaited by `flush` only. */
-  readonly #aside = new Set<Promise<unknown>>();
+  readonly #lists: OwnerLists;
+  readonly #details: StoredDetails;
+  readonly #writes: ListWrites;
+  readonly #aside: (work: Promise<unknown>) => void;
 
-  /** `ownersOfSessions` holds those that replies named. */
-  constructor(runner: ScriptRunner, keyPrefix: string, ownersOfSessions: ReadonlyMap<string, string> = new Map()) {
+  /** `aside` takes work that nobody awaits. */
+  constructor(runner: ScriptRunner, keyPrefix: string, aside: (work: Promise<unknown>) => void) {
     this.#runner = runner;
     this.#keyPrefix = keyPrefix;
-    this.#owners = new OwnerLists(runner, keyPrefix);
-    this.#describer = new SessionDescriber(runner, keyPrefix);
-    this.#touches = new ListTouches(this.#owners, this.#describer, ownersOfSessions);
+    this.#lists = new OwnerLists(runner, keyPrefix);
+    this.#details = new StoredDetails(runner, keyPrefix);
+    this.#writes = new ListWrites(this.#lists, (owner) => aside(this.#sweep(owner)));
+    this.#aside = aside;
   }
 
   async list(
     owner: string,
-    { limit, before, verify = false }: { readonly limit: number; readonly before?: number; readonly verify?: boolean },
+    { limit, before }: { readonly limit: number; readonly before?: ListPlace },
   ): Promise<SessionsPage> {
     checkInteger("limit", limit, 1);
-    checkOptional("before", before, notNegative);
-    const { entries, next } = await this.#owners.list(owner, before, limit);
-    const gone: SeenEntry[] = [];
-    const looked = entries.map(async ({ sessionId, stamp, summary }): Promise<SessionSummary | undefined> => {
-      if (summary !== undefined && !verify) {
-        return summary;
+    checkOptional("before", before?.score, notNegative);
+    for (let place = before; ;) {
+      const { entries, next } = await this.#lists.page(owner, { limit, before: place });
+      const { sessions, ended } = await this.#details.see(owner, entries);
+      this.#aside(this.#lists.drop(owner, ended, graceMs));
+      if (sessions.length > 0 || next === undefined) {
+        return { sessions, ...(next && { next }) };
       }
-      const described = await this.#describer.describeOf(owner, sessionId);
-      if (described === undefined) {
-        gone.push({ sessionId, stamp });
-        return undefined;
-      }
-      if (described === "damaged") {
-        return summary;
-      }
-      const current = listedSummary(described.details);
-      if (summary === undefined || differs(summary, current)) {
-        this.#runAside(this.#owners.put(owner, [described], { mode: "keep" }));
-      }
-      return current;
-    });
-    const sessions = (await Promise.all(looked)).filter((session) => session !== undefined);
-    if (gone.length > 0) {
-      this.#runAside(this.#owners.drop(owner, gone, announcedGraceMs));
+      place = next;
     }
-    return { sessions, ...(next !== undefined && { next }) };
   }
 
   async count(owner: string): Promise<number> {
-    return this.#owners.count(owner);
+    return this.#lists.count(owner);
   }
 
-  async describe({ id, owner }: SessionRef): Promise<SessionDetails | undefined> {
-    return (await this.#describer.describe(id, { owner, full: true }))?.details;
-  }
-
-  /** Restores title and metadata of a session that lost its state from the owner's list. */
-  async restoreLabel(sessionId: string, owner: string): Promise<void> {
-    const summary = await this.#owners.summary(owner, sessionId);
-    if (summary !== undefined && Object.keys(summary.label).length > 0) {
-      await this.relabel({ id: sessionId, owner }, { label: summary.label, version: "" });
-    }
+  async describe(session: SessionRef): Promise<SessionDetails | undefined> {
+    return this.#details.describe(session);
   }
 
   async relabel(
     { id: sessionId, owner }: SessionRef,
     { label, version }: { readonly label: SessionLabel; readonly version: string },
   ): Promise<"changed" | "stale" | "missing"> {
-    const texts = [label.title, label.metadata, label.listed].flatMap((text) => [
-      text === undefined ? "0" : "1",
-      text ?? "",
-    ]);
+    const texts = [label.title, label.metadata].flatMap((text) => [text === undefined ? "0" : "1", text ?? ""]);
     const args = [JSON.stringify({ owner, version, newVersion: randomToken() }), ...texts];
     const keys = [sessionKeys(this.#keyPrefix, sessionId).state];
-    const name = { operation: "relabel", sessionId };
     const call = { script: relabelSessionScript, keys, args, writes: true };
-    const [word] = (await runOnSession(this.#runner, name, call)) as [string];
-    if (word === "CHANGED") {
-      const described = await this.#describer.describe(sessionId);
-      const current = described?.details.owner;
-      await (current === undefined ? undefined : this.#touches.settle(sessionId, current));
-    }
+    const [word] = (await runOnSession(this.#runner, { operation: "relabel", sessionId }, call)) as [string];
     return word === "CHANGED" ? "changed" : word === "STALE" ? "stale" : "missing";
   }
 
-  async erase({ id: sessionId, owner }: SessionRef, { guardMs }: { readonly guardMs: number }): Promise<boolean> {
+  async erase({ id, owner }: SessionRef, { guardMs }: { readonly guardMs: number }): Promise<boolean> {
     checkInteger("guardMs", guardMs, 1);
-    const result = await eraseSession(this.#erasure(), sessionId, { owner, guardMs, strict: false });
-    const known = result.owner === "" ? (owner ?? "") : result.owner;
-    await this.ended(sessionId, known === "" ? this.#touches.ownerOf(sessionId) : known);
-    return result.existed;
+    const erased = await eraseSession(this.#scan(), id, { owner, guardMs, strict: false });
+    const listedBy = erased.owner === "" ? owner : erased.owner;
+    await (listedBy === undefined ? undefined : this.#lists.remove(listedBy, id).catch(() => undefined));
+    return erased.existed;
   }
 
   async eraseOwner(
@@ -139,7 +108,7 @@ export class RedisLists implements SessionLists {
     { guardMs, onProgress }: { readonly guardMs: number; readonly onProgress?: (progress: ListsProgress) => void },
   ): Promise<number> {
     checkInteger("guardMs", guardMs, 1);
-    return eraseOwner({ ...this.#erasure(), owner, guardMs, onProgress });
+    return eraseOwner({ ...this.#scan(), lists: this.#lists, owner, guardMs, onProgress });
   }
 
   scan({ owner }: SessionAccess = {}): AsyncIterable<string> {
@@ -147,85 +116,89 @@ export class RedisLists implements SessionLists {
   }
 
   async reindex(listeners: ListsReindex = {}): Promise<number> {
-    const [owners, describer] = [this.#owners, this.#describer];
-    return reindexSessions({ scan: this.#scan(), owners, describer, graceMs: announcedGraceMs, ...listeners });
+    return reindexSessions({
+      ...listeners,
+      scan: this.#scan(),
+      lists: this.#lists,
+      details: this.#details,
+      graceMs,
+    });
   }
 
+  /** Sends again what failed. */
   async flush(): Promise<void> {
-    await Promise.all(this.#aside);
-    await this.#touches.flush();
-    await Promise.all(this.#aside);
+    await this.#writes.retry();
   }
 
-  /** Writes, then updates the list; first announces a session that is new to this process. */
-  async follow<T>(sessionId: string, { owner, ttlMs, write, wrote }: FollowedWrite<T>): Promise<T> {
-    const ended = this.#touches.begin(sessionId, owner);
-    if (owner !== undefined) {
-      this.#touches.announce(sessionId, owner, ttlMs);
-    }
-    return this.#followed(sessionId, { owner, write, ...(wrote && { wrote }) }, ended);
-  }
-
-  /** {@link follow} for a write that must wait for the announcement. */
-  async followAnnounced<T>(sessionId: string, followed: FollowedWrite<T>): Promise<T> {
-    const { owner, ttlMs } = followed;
-    const ended = this.#touches.begin(sessionId, owner);
+  /**
+   * Enters a session in a list and makes the write, which is sent in the same tick. Where that is refused, or says that
+   * the session is not the owner's, the entry is taken back.
+   */
+  async follow<T>(written: WrittenSession, write: () => Promise<T>, isStillOwners: () => boolean): Promise<T> {
+    const entered = this.enter(written);
+    let isOwners = true;
     try {
-      await (owner === undefined ? undefined : this.#touches.announceNow(sessionId, owner, ttlMs));
-    } catch (error) {
-      ended();
-      throw error;
-    }
-    return this.#followed(sessionId, followed, ended);
-  }
-
-  async #followed<T>(sessionId: string, followed: FollowedWrite<T>, ended: () => void): Promise<T> {
-    const { owner, write, wrote, listed = () => "front" } = followed;
-    try {
-      const result = await write().finally(ended);
-      this.#touches.touch(sessionId, { owner, mode: (wrote?.(result) ?? true) ? listed() : "keep" });
+      const result = await write();
+      isOwners = isStillOwners();
       return result;
     } catch (error) {
-      this.#touches.touch(sessionId, { owner, mode: "keep" });
+      isOwners = !/^(erased|other_owner|exists)$/.test(String(MemoryError.isInstance(error) ? error.code : ""));
       throw error;
+    } finally {
+      if (!isOwners) {
+        this.#aside(entered.then((entry) => entry && this.#dropUnlessAlive(written.owner, entry)));
+      }
     }
   }
 
-  /** Updates the list after an extended expiry. */
-  extended(sessionId: string, owner: string): void {
-    this.#touches.touch(sessionId, { owner, mode: "keep" });
+  /** Enters a session in a list. Never fails: what failed is sent again. */
+  enter(written: WrittenSession): Promise<ListEntry | undefined> {
+    const entered = this.#writes.enter(written);
+    this.#aside(entered);
+    return entered;
   }
 
-  /** Removes an ended session from its owner's list; `""`: of no owner. Never fails: `flush` retries. */
-  async ended(sessionId: string, owner: string): Promise<void> {
-    await (owner === "" ? undefined : this.#touches.settle(sessionId, owner));
+  /** Creates a session that is entered before in the lists of all owners of its data, where an erasure finds it. */
+  async create<T>(
+    written: readonly WrittenSession[],
+    finish: () => Promise<CreatedFrom<T> | undefined>,
+  ): Promise<T | undefined> {
+    const entries = await Promise.all(written.map((one) => this.#writes.send(one)));
+    try {
+      const finished = await finish();
+      const { owner, updatedAt } = finished ?? {};
+      const sessionId = written[0]?.sessionId;
+      if (owner !== undefined && sessionId !== undefined && updatedAt !== undefined) {
+        await this.#lists.move(owner, sessionId, updatedAt * 1_000, "LT").catch(() => undefined);
+      }
+      return finished?.created;
+    } finally {
+      this.#aside(Promise.all(entries.map((entry, index) => this.#dropUnlessAlive(written[index]!.owner, entry))));
+    }
   }
 
-  /** Runs background work, awaited by `flush` only; ignores its failure. */
-  #runAside(work: Promise<unknown>): void {
-    const tracked: Promise<unknown> = work.catch(() => undefined).finally(() => this.#aside.delete(tracked));
-    this.#aside.add(tracked);
+  /** Keeps the list of a session whose expiry was extended. */
+  async extended(written: WrittenSession): Promise<void> {
+    await this.#writes.extend(written);
   }
 
-  /** Stops the timers. */
   close(): void {
-    this.#touches.close();
+    this.#writes.close();
+  }
+
+  /** Looks at some entries, as a list that nobody reads would grow by all sessions that expire. */
+  async #sweep(owner: string): Promise<void> {
+    const { ended } = await this.#details.see(owner, await this.#lists.some(owner, swept));
+    await this.#lists.drop(owner, ended, graceMs);
+  }
+
+  /** The entry goes only if it is still the same: another write may be under way. */
+  async #dropUnlessAlive(owner: string, entry: ListEntry): Promise<void> {
+    const { ended } = await this.#details.see(owner, [entry]);
+    await this.#lists.drop(owner, ended, 0);
   }
 
   #scan(): KeyScan {
     return { runner: this.#runner, keyPrefix: this.#keyPrefix };
   }
-
-  #erasure() {
-    return { ...this.#scan(), owners: this.#owners };
-  }
-}
-
-/** Compares expiries by the second, because each read computes them anew. */
-function differs(known: SessionSummary, current: SessionSummary): boolean {
-  const inSeconds = ({ expiresAt, ...rest }: SessionSummary) => ({
-    ...rest,
-    at: expiresAt && Math.round(expiresAt / 1_000),
-  });
-  return !isDeepStrictEqual(inSeconds(known), inSeconds(current));
 }

@@ -51,13 +51,12 @@ export class RedisBeside implements SessionBeside {
   }
 
   async writeSide(session: SessionRef, changes: SideWrite): Promise<boolean> {
-    const { id, owner } = session;
     const write = async () => {
       const stored = await writeSide(this.#calls.placeOf(session), changes);
-      this.#calls.noteOwner(id, stored);
+      this.#calls.noteOwner(session.id, stored);
       return stored !== undefined;
     };
-    return this.#calls.follow(id, { owner, ttlMs: changes.ttlMs, write, wrote: Boolean });
+    return this.#calls.follow(session, { ttlMs: changes.ttlMs, write });
   }
 
   async readTurn(session: SessionRef, name: string): Promise<StoredTurn | undefined> {
@@ -151,11 +150,10 @@ export class RedisBeside implements SessionBeside {
     const { log, ids, state } = this.#calls.placeOf(session).keys;
     const args = [JSON.stringify({ ...askOf(session), newEpoch })];
     const call = { script: restartSessionScript, args, keys: [log, ids, state] };
-    const reply = await this.#runOnState("restart", session, call);
-    const [, ended] = reply as [string, string];
-    const { runner, keyPrefix, lists } = this.#calls;
+    await this.#runOnState("restart", session, call);
+    const { runner, keyPrefix } = this.#calls;
+    this.#calls.noteOwner(sessionId, "");
     await eraseOthers({ runner, keyPrefix }, sessionId, { owner, isNamelessOwn: true, guardMs: undefined });
-    await lists.ended(sessionId, ended || (owner ?? ""));
     return newEpoch;
   }
 

@@ -1,5 +1,4 @@
-import type { FollowedLists } from "../redis-lists/followed-lists.js";
-import type { FollowedWrite } from "../redis-lists/session-lists.js";
+import type { FollowedLists, FollowedWrite } from "../redis-lists/followed-lists.js";
 import type { SessionKeys } from "../redis/keys.js";
 import type { ScriptCall, ScriptRunner } from "../redis/script-runner.js";
 import type { SessionRef } from "../store/session-ref.js";
@@ -32,12 +31,12 @@ export interface RedisCalls {
   placeOf(session: SessionRef): SessionPlace;
   /** Runs a script on a session. */
   script(operation: string, session: SessionRef, call: SessionCall): Promise<unknown>;
-  /** Runs a script that writes and replies a word and the owner; updates the owner's lists. */
+  /** Runs a script that writes and replies a word and the owner; follows it in the owner's list. */
   write(operation: string, session: SessionRef, call: Omit<SessionCall, "writes">): Promise<unknown>;
   append(operation: string, session: SessionRef, planned: PlannedRequest): Promise<AppendResult | "stale">;
-  /** Makes a write, then updates the owner's list if the session has an owner. */
-  follow<T>(sessionId: string, followed: FollowedWrite<T>): Promise<T>;
-  /** Caches the owner in a reply, if there is one. */
+  /** Makes a write, behind the entry of the session in the list of its owner. */
+  follow<T>(session: SessionRef, followed: FollowedWrite<T>): Promise<T>;
+  /** Caches the owner in a reply, `""` for none. */
   noteOwner(sessionId: string, owner: unknown): void;
   /** Drops the cached positions of the session. */
   forget(sessionId: string): void;

@@ -1,5 +1,6 @@
 import { MemoryError } from "../base/errors.js";
 import { dropCopy } from "../redis-lists/owner-erasure.js";
+import type { CreatedFrom } from "../redis-lists/session-lists.js";
 import { askText, runOnSession } from "../redis/script-runner.js";
 import { digestLength } from "../redis/stored-fields.js";
 import { forkKeys, idHash } from "../redis/keys.js";
@@ -85,7 +86,7 @@ export class RedisCopies implements SessionCopies {
       await this.#drop(creation);
       return undefined;
     }
-    return this.#announced(creation, () => this.#finish(creation, next));
+    return this.#listed(creation, () => this.#finish(creation, next));
   }
 
   /**
@@ -116,29 +117,21 @@ export class RedisCopies implements SessionCopies {
   }
 
   /**
-   * Announces the session to the owners of its data, then finishes it. The source is read last, after the announcement:
-   * an erasure before that read erases the source, and a later one finds the copy and leaves its tombstone there.
+   * Lists the session for the owners of its data, then finishes it. The source is read last: an erasure before that
+   * read erases the source, and a later one finds the entry and leaves its tombstone there.
    */
-  #announced(
+  async #listed(
     { session, request: { owners = [], ttlMs } }: Creation,
-    finish: () => Promise<{ readonly created: CreatedSession; readonly isPast: boolean } | undefined>,
-  ): Promise<CreatedSession | undefined> {
-    let listed: "front" | "place" = "front";
-    let write = async () => {
-      const finished = await finish();
-      listed = finished?.isPast === true ? "place" : "front";
-      return finished?.created;
-    };
-    for (const owner of new Set(owners.length === 0 ? [undefined] : owners)) {
-      const inner = write;
-      const followed = { owner, ttlMs, write: inner, listed: () => listed };
-      const wrote = (result: CreatedSession | undefined) => result !== undefined;
-      write = () => this.#calls.lists.followAnnounced(session.id, { ...followed, wrote });
+    finish: () => Promise<CreatedFrom<CreatedSession> | undefined>,
+  ) {
+    if (owners.length === 0) {
+      return (await finish())?.created;
     }
-    return write();
+    const written = [...new Set(owners)].map((owner) => ({ owner, sessionId: session.id, ttlMs }));
+    return (await this.#calls.lists.load()).create(written, finish);
   }
 
-  async #finish(creation: Creation, next: number) {
+  async #finish(creation: Creation, next: number): Promise<CreatedFrom<CreatedSession> | undefined> {
     const { session, request, target, staging } = creation;
     const state = await request.finish(next);
     if (state === undefined) {
@@ -155,8 +148,8 @@ export class RedisCopies implements SessionCopies {
         : undefined);
       throw error;
     });
-    const isPast = state.updatedAt !== undefined;
-    return word === "FORKED" ? { created: { epoch, next }, isPast } : undefined;
+    const { owner, updatedAt } = state;
+    return word === "FORKED" ? { created: { epoch, next }, owner, updatedAt } : undefined;
   }
 
   async #drop({ session, tag }: Creation): Promise<void> {

@@ -3,6 +3,7 @@ import { askOf, askText, runOnSession } from "../redis/script-runner.js";
 import { fieldPairs } from "./whole-state.js";
 import { idHash } from "../redis/keys.js";
 import { beginSwapsScript, finishSwapsScript, rewindScript, swapRecordsScript } from "../redis/lua/later-scripts.js";
+import { keepsExpiry } from "../redis-lists/followed-lists.js";
 import { planReplaceTail } from "../store/append-decision.js";
 import type { RebuildOptions, SessionEdits, SwapPass, SwapRequest } from "../store/edits.js";
 import { randomToken } from "../base/ids.js";
@@ -42,16 +43,13 @@ export class RedisEdits implements SessionEdits {
     identify: IdentifyRecord,
     { assigns = false }: RebuildOptions = {},
   ): Promise<void> {
-    const { id, owner } = session;
-    const { lists } = this.#calls;
+    const { id } = session;
     const name = { operation: "rebuild", sessionId: id };
     const rebuild = { ...this.#calls.placeOf(session), name, identify, assigns };
-    const write = async () => {
-      const rebuilt = await rebuildSession(rebuild);
-      this.#calls.noteOwner(id, rebuilt.owner);
-      await (rebuilt.lostState && rebuilt.owner !== "" ? lists.restoreLabel(id, rebuilt.owner) : undefined);
-    };
-    await this.#calls.follow(id, { owner, write });
+    await this.#calls.follow(session, {
+      ttlMs: keepsExpiry,
+      write: async () => this.#calls.noteOwner(id, await rebuildSession(rebuild)),
+    });
     this.#calls.forget(id);
   }
 

@@ -57,6 +57,6 @@ export async function extendExpiry(calls: RedisCalls, session: SessionRef, ttlMs
   const { extendExpiryScript: script } = await laterScripts();
   const call = { script, args, writes: true };
   const [word, stored] = (await calls.script("extendExpiry", session, call)) as [string, string?];
-  await calls.lists.extended(session.id, stored ?? "");
+  await calls.lists.extended(session.id, stored ?? "", ttlMs);
   return word === "EXTENDED";
 }

@@ -1,4 +1,3 @@
-import { StoreError } from "../base/errors.js";
 import type { SessionKeys } from "../redis/keys.js";
 import { viewFields } from "../redis/stored-fields.js";
 import {
@@ -107,8 +106,7 @@ function stateOf(keys: SessionKeys): Command {
   return { verb: "hmget", args: [keys.state, ...viewFields] };
 }
 
-// Native commands in a MULTI, because a script that returns a thousand records takes twice as long (Redis 7.0). A
-// server that is out of memory refuses to queue any command, even reads, but still runs a read-only script.
+// Native commands in a MULTI, because a script that returns a thousand records takes twice as long (Redis 7.0).
 function atOnce(
   { runner, session, name, keys }: Omit<Read, "index">,
   commands: readonly Command[],
@@ -121,15 +119,8 @@ function atOnce(
     const [, ...reply] = (await runOnSession(runner, name, call)) as unknown[];
     return reply;
   };
-  return runner.transaction(name, commands).then(
-    (reply) => (session.owner !== undefined && hasLostState(reply) ? byScript() : reply),
-    (error: unknown) => {
-      if (StoreError.isInstance(error) && error.code === "out_of_memory") {
-        return byScript();
-      }
-      throw error;
-    },
-  );
+  const isLost = (reply: readonly unknown[]) => session.owner !== undefined && hasLostState(reply);
+  return runner.transaction(name, commands).then((reply) => (isLost(reply) ? byScript() : reply));
 }
 
 /** True if a session lost its state but has records or ids: only the gate can identify its owner. */

@@ -38,21 +38,13 @@ interface LogReading {
   readonly turns: readonly string[];
 }
 
-/** A session as it was rebuilt. */
-export interface RebuiltSession {
-  /** Its owner, or `""`. */
-  readonly owner: string;
-  /** True if its state was lost, and with it title and metadata. */
-  readonly lostState: boolean;
-}
-
 /**
- * Derives `ids` and `state` from the log, page by page, and writes them by compare-and-set.
+ * Derives `ids` and `state` from the log, page by page, and writes them by compare-and-set. Returns the owner, or `""`.
  *
  * @throws ConflictError `stale` if it changed during each try, `other_owner`; StoreError `erased`, and `damaged` if its
  *   owner is lost.
  */
-export async function rebuildSession(rebuild: Rebuild): Promise<RebuiltSession> {
+export async function rebuildSession(rebuild: Rebuild): Promise<string> {
   const { runner, name, keys, session, assigns } = rebuild;
   for (let count = 0; count < maxTries.write; count += 1) {
     const { identities, turns, ...read } = await readWholeLog(rebuild);
@@ -64,7 +56,7 @@ export async function rebuildSession(rebuild: Rebuild): Promise<RebuiltSession> 
       throw ownerLost(name.sessionId);
     }
     if (word === "REBUILT") {
-      return { owner: found!, lostState: read.fields[0] === "" };
+      return found!;
     }
   }
   throw keptChanging("rebuild", name.sessionId);

@@ -1,7 +1,6 @@
 import { BoundedMap } from "../base/bounded-map.js";
 import { parseOptions, type SchemaOutput } from "../base/options.js";
-import { FollowedLists } from "../redis-lists/followed-lists.js";
-import type { FollowedWrite } from "../redis-lists/session-lists.js";
+import { FollowedLists, keepsExpiry, type FollowedWrite } from "../redis-lists/followed-lists.js";
 import { askText, type FirstScripts, firstScripts, runOnSession, ScriptRunner } from "../redis/script-runner.js";
 import { openConnection, type Connection } from "../redis/connection.js";
 import { idHash, logSum, sessionKeys, type SessionKeys } from "../redis/keys.js";
@@ -79,7 +78,7 @@ export class RedisSessionStore implements SessionStore {
   readonly #runner: ScriptRunner;
   readonly #seen = new SessionCache();
   readonly #views: KeptViews;
-  /** Owners of sessions, from replies, so that later writes without an owner update their lists too. */
+  /** Owners of sessions, from replies, so that later writes without an owner enter their lists too. */
   readonly #owners = new BoundedMap<string, string>(10_000);
   /** Names of keys of the sessions used last: each call needs them twice. */
   readonly #keys = new BoundedMap<string, SessionKeys>(1_000);
@@ -163,13 +162,13 @@ export class RedisSessionStore implements SessionStore {
 
   async clear(session: SessionRef): Promise<void> {
     const { id, owner } = session;
-    const ended = await clearSession(this.#session(session));
+    const existed = await clearSession(this.#session(session));
     this.#forget(id);
+    this.#noteOwner(id, "");
     const { eraseOthers } = await import("../redis-lists/kinds.js");
-    const isNamelessOwn = owner === undefined || ended.existed;
+    const isNamelessOwn = owner === undefined || existed;
     const scan = { runner: this.#runner, keyPrefix: this.#options.keyPrefix };
     await eraseOthers(scan, id, { owner, isNamelessOwn, guardMs: undefined });
-    await this.#lists.ended(id, ended.owner || (owner ?? ""));
   }
 
   async close(): Promise<void> {
@@ -179,7 +178,7 @@ export class RedisSessionStore implements SessionStore {
   }
 
   #append(operation: string, session: SessionRef, { request, plan }: PlannedRequest): Promise<AppendResult | "stale"> {
-    const { id: sessionId, owner } = session;
+    const { id: sessionId } = session;
     const known = this.#views.get(sessionId);
     const at = this.#seen.get(sessionId)?.next ?? 0;
     const texts = plan.records.map(({ record }) => record);
@@ -192,10 +191,7 @@ export class RedisSessionStore implements SessionStore {
       const sent = scripts instanceof Promise ? scripts.then(send) : send(scripts);
       return sent.then((reply) => this.#appended(session, fullReply(reply, plan), { request, parts }));
     };
-    const wrote = (result: AppendResult | "stale") => {
-      return result !== "stale" && result.turn === undefined && result.place?.isHeld !== false;
-    };
-    return this.#follow(sessionId, { owner, ttlMs: request.ttlMs, write, wrote });
+    return this.#follow(session, { ttlMs: request.ttlMs, write });
   }
 
   /** The result in the reply of an append, which also says what the session is like now. */
@@ -292,25 +288,27 @@ export class RedisSessionStore implements SessionStore {
       script: (operation, session, call) => this.#script(operation, session, call),
       write: (operation, session, call) => this.#write(operation, session, call),
       append: (operation, session, planned) => this.#append(operation, session, planned),
-      follow: (sessionId, followed) => this.#follow(sessionId, followed),
+      follow: (session, followed) => this.#follow(session, followed),
       noteOwner: (sessionId, owner) => this.#noteOwner(sessionId, owner),
       forget: (sessionId) => this.#forget(sessionId),
     };
   }
 
-  async #follow<T>(sessionId: string, followed: FollowedWrite<T>): Promise<T> {
-    const hasOwner = followed.owner !== undefined || this.#owners.has(sessionId);
-    const result = hasOwner ? undefined : await followed.write();
-    // The reply may be the first that names an owner.
-    if (!hasOwner && !this.#owners.has(sessionId)) {
-      return result as T;
+  async #follow<T>(session: SessionRef, followed: FollowedWrite<T>): Promise<T> {
+    if (session.owner !== undefined || this.#owners.has(session.id)) {
+      return this.#lists.follow(session, followed);
     }
-    const lists = this.#lists.loaded ?? (await this.#lists.load());
-    return lists.follow(sessionId, hasOwner ? followed : { ...followed, write: async () => result as T });
+    const result = await followed.write();
+    // The reply may be the first that names an owner.
+    const isOwned = this.#owners.has(session.id);
+    return isOwned ? this.#lists.follow(session, { ...followed, write: async () => result }) : result;
   }
 
+  /** Notes the owner in a reply, `""` for none; anything else says nothing of it. */
   #noteOwner(sessionId: string, owner: unknown): void {
-    if (typeof owner === "string" && owner !== "") {
+    if (owner === "") {
+      this.#owners.delete(sessionId);
+    } else if (typeof owner === "string") {
       this.#owners.set(sessionId, owner);
     }
   }
@@ -336,7 +334,7 @@ export class RedisSessionStore implements SessionStore {
       this.#noteOwner(session.id, owner);
       return word;
     };
-    return this.#follow(session.id, { write, wrote: (word) => word !== "STALE" && word !== "RANGE" });
+    return this.#follow(session, { ttlMs: keepsExpiry, write });
   }
 
   #script(operation: string, { id: sessionId }: SessionRef, call: SessionCall): Promise<unknown> {
@@ -391,7 +389,7 @@ export class SessionCache {
 }
 
 /**
- * Removes a session, and returns whether it existed, and its owner or `""`.
+ * Removes a session, and returns whether it existed.
  *
  * Two round trips, a read of the epoch and a removal under that epoch: a client resends a command whose reply was lost,
  * and that must not remove records that others wrote in between.
@@ -406,7 +404,7 @@ async function clearSession({
   readonly runner: ScriptRunner;
   readonly session: SessionRef;
   readonly keys: SessionKeys;
-}): Promise<{ readonly existed: boolean; readonly owner: string }> {
+}): Promise<boolean> {
   const name = { operation: "clear", sessionId: session.id };
   const { log, ids, state } = keys;
   const args = [askText(session)];
@@ -414,6 +412,6 @@ async function clearSession({
   const life = await runOnSession(runner, name, { script: readEpochScript, keys: [state], args, writes: false });
   const [, epoch] = life as [string, string];
   const call = { script: clearSessionScript, keys: [log, ids, state], args: [...args, epoch], writes: true };
-  const [, owner = ""] = (await runOnSession(runner, name, call)) as [string, string?];
-  return { existed: epoch !== "", owner };
+  await runOnSession(runner, name, call);
+  return epoch !== "";
 }

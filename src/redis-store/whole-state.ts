@@ -6,7 +6,7 @@ import { sideWithPrefix } from "../store/side-fields.js";
 import { turnNameLength } from "../store/turns.js";
 import { digestLength, discardedEntryLength, idHashLength } from "../redis/stored-fields.js";
 import { markFrom } from "./turn-marks.js";
-import { usageFrom, usageText } from "../redis-lists/entries.js";
+import { usageFrom, usageText } from "../redis-lists/stored-details.js";
 
 const sidePrefix = "side:";
 
@@ -44,7 +44,7 @@ export function stateFields(
   const known: Record<string, string | number | undefined> = {
     ...viewFields(state, ends),
     ...{ created: createdAt, updated: updatedAt, owner, key },
-    ...{ title: label.title, metadata: label.metadata, listed: label.listed },
+    ...{ title: label.title, metadata: label.metadata },
     label: state.hasLabel ? randomToken() : undefined,
     usage: usage && usageText(usage),
     turns: discardedTurns.map(({ name }) => name).join("") || undefined,
@@ -108,7 +108,7 @@ export function packedIds(ids: readonly RememberedId[]): string {
 
 function identityIn(fields: Fields): Pick<KeptState, "owner" | "label" | "hasLabel" | "usage"> {
   const [owner, usage] = [fields.get("owner"), fields.get("usage")];
-  const names = ["title", "metadata", "listed"] as const;
+  const names = ["title", "metadata"] as const;
   return {
     ...(owner !== undefined && { owner }),
     label: Object.fromEntries(names.flatMap((name) => (fields.has(name) ? [[name, fields.get(name)!]] : []))),

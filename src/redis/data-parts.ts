@@ -22,7 +22,6 @@ const dataParts = {
   names: { kind: "item", of: "store" },
   expiry: { kind: "item", of: "store" },
   sessions: { kind: "list", of: "owner" },
-  summaries: { kind: "list", of: "owner" },
   mail: { kind: "mailbox", of: "process" },
 } as const satisfies Record<string, { readonly kind: string; readonly of: DataSubject }>;
 

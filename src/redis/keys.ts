@@ -24,17 +24,12 @@ export function sessionKeys(keyPrefix: string, sessionId: string): SessionKeys {
   return { log: key("log"), ids: key("ids"), state: key("state"), lease: key("lease") };
 }
 
-/** Names of the keys of one owner; both lie in the owner's hash slot, and exist together. */
-export interface OwnerKeys {
-  /** ZSET: the owner's sessions by the time of their last write, and when they expire. */
-  readonly sessions: string;
-  /** HASH: session → what a list shows of it. */
-  readonly summaries: string;
-}
-
-/** The keys of an owner. No session's key begins like them: an encoded session id holds no colon. */
-export function ownerKeys(keyPrefix: string, owner: string): OwnerKeys {
-  return { sessions: keyOf(keyPrefix, "sessions", owner), summaries: keyOf(keyPrefix, "summaries", owner) };
+/**
+ * The list of an owner, a ZSET: encoded session id → microsecond of the last write. No session's key begins like it: an
+ * encoded session id holds no colon.
+ */
+export function ownerKey(keyPrefix: string, owner: string): string {
+  return keyOf(keyPrefix, "sessions", owner);
 }
 
 /** Names of the keys of one LangGraph thread; all lie in one hash slot, that of the session of the same id. */

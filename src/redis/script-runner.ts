@@ -1,5 +1,7 @@
 import type { RedisClient, CommandBatch } from "./client.js";
 import { isPassing, isUnknownScript, type CallName, isRedirection, replicaError, unknownReply } from "./errors.js";
+import { StoreError } from "../base/errors.js";
+import { laterScripts } from "./loaded-scripts.js";
 import { RoundTrips, type Deadline, type RoundTripOptions } from "./round-trips.js";
 import type { Script } from "./script.js";
 import { sendTransaction } from "./wire.js";
@@ -83,13 +85,30 @@ export class ScriptRunner {
    * client may send that to a lagging replica.
    */
   transaction(name: CallName, commands: readonly Command[]): Promise<unknown[]> {
-    return this.#attempt(this.#deadline(name, false), (client) => sendTogether(client, commands)).then((replies) => {
-      if (replies.length !== commands.length) {
-        // The application has a transaction of its own open on this client.
-        throw unknownReply(name);
-      }
-      return replies;
-    });
+    return this.#attempt(this.#deadline(name, false), (client) => sendTogether(client, commands)).then(
+      (replies) => repliesTo(name, commands, replies),
+      (error: unknown) => this.#byScript(name, commands, error),
+    );
+  }
+
+  /** As {@link transaction}, for several that are sent together, each of one hash slot. */
+  transactions(name: CallName, all: readonly (readonly Command[])[]): Promise<unknown[][]> {
+    const send = (client: RedisClient) => Promise.all(all.map((commands) => sendTogether(client, commands)));
+    return this.#attempt(this.#deadline(name, false), send).then(
+      (replies) => all.map((commands, index) => repliesTo(name, commands, replies[index]!)),
+      (error: unknown) => Promise.all(all.map((commands) => this.#byScript(name, commands, error))),
+    );
+  }
+
+  /** A server that is out of memory queues no command, not even a read, but still runs a script that reads. */
+  async #byScript(name: CallName, commands: readonly Command[], error: unknown): Promise<unknown[]> {
+    if (!StoreError.isInstance(error) || error.code !== "out_of_memory") {
+      throw error;
+    }
+    const { readTogetherScript: script } = await laterScripts();
+    const keys = new Set(commands.flatMap(({ args: [key] }) => (key === undefined ? [] : [String(key)])));
+    const args = [JSON.stringify(commands.map(({ verb, args }) => [verb, ...args.map(String)]))];
+    return (await this.run(name, { script, keys: [...keys], args, writes: false })) as unknown[];
   }
 
   /** Makes all later calls fail with `closed`. */
@@ -145,6 +164,14 @@ function notQueued(name: CallName, reply: unknown): unknown {
     throw unknownReply(name);
   }
   return reply;
+}
+
+/** Refuses replies of a client on which the application has a transaction of its own open. */
+function repliesTo(name: CallName, commands: readonly Command[], replies: unknown[]): unknown[] {
+  if (replies.length !== commands.length) {
+    throw unknownReply(name);
+  }
+  return replies;
 }
 
 interface Sending {

@@ -30,24 +30,6 @@ export const viewFields = [
   "sum",
 ] as const;
 
-/**
- * Fields of `state` that describe a session, in the order of the reply; the metadata of lists is put in their place.
- */
-export const describedFields = [
-  "epoch",
-  "owner",
-  "label",
-  "created",
-  "updated",
-  "base",
-  "next",
-  "rounds",
-  "tokens",
-  "usage",
-  "title",
-  "listed",
-] as const;
-
 /** Fields of `state` that every short path of an append checks. */
 export const plainFields = [
   "next",
@@ -75,12 +57,6 @@ export const discardedEntryLength = idHashLength + digestLength + 10;
 
 /** Characters of the longest text of entries: 128 of them, so that a change copies little. */
 export const discardedChunkLength = 128 * discardedEntryLength;
-
-/**
- * Lowest score of a session in an owner's ZSET. Sessions are scored by microseconds; below them lie members
- * `!<session>` scored by the session's expiry in milliseconds, and `!`, the mark of an erasure, by its own.
- */
-export const firstScore = "100000000000000";
 
 /** The field of `ids` that names the session's owner; no hash of an id has its form. */
 export const ownerField = "[owner]";

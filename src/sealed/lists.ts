@@ -6,7 +6,7 @@ import { passedOn } from "../store/groups.js";
 import type { SessionDetails, SessionLists, SessionLabel, SessionsPage, SessionSummary } from "../store/lists.js";
 import { SessionOpener } from "./session-opener.js";
 
-const texts = ["title", "metadata", "listed"] as const;
+const texts = ["title", "metadata"] as const;
 
 /**
  * Lists of sessions whose titles and metadata are encrypted, each under its session's key; owners are not. A list
@@ -59,22 +59,10 @@ export async function openLabel(opener: SessionOpener, label: SessionLabel): Pro
   for (const name of texts) {
     const text = label[name];
     if (text !== undefined) {
-      opened[name] = await openText(opener, name, text);
+      opened[name] = await opener.field(name, text);
     }
   }
   return opened;
-}
-
-/** A list shows as metadata what was sealed as its shorter form, where there is one. */
-async function openText(opener: SessionOpener, name: (typeof texts)[number], text: string): Promise<string> {
-  try {
-    return await opener.field(name, text);
-  } catch (error) {
-    if (name !== "metadata" || !EncryptionError.isInstance(error) || error.code !== "wrong_key") {
-      throw error;
-    }
-    return opener.field("listed", text);
-  }
 }
 
 /** True for a label of which a text is not sealed with the key. */

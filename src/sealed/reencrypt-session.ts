@@ -129,7 +129,7 @@ function replacedIn<Place>(texts: readonly (readonly [Place, string])[]): (reado
   return texts.filter(([, text]) => text.includes("\ufffd"));
 }
 
-/** Seals title and metadata anew, in the session and in its owner's list. */
+/** Seals title and metadata anew. */
 async function relabel({ store, session }: Reencryption, opener: SessionOpener, key: SessionKey) {
   const details = await store.lists.describe(session);
   if (details === undefined || !needsSeal(key, details.label)) {

@@ -14,7 +14,7 @@ export interface HistoryIdentity extends SessionNames {
   readonly owner?: string;
   /** Title for a session that never had title or metadata; `memory.sessions.update` changes it. At most 1,000 bytes. */
   readonly title?: string;
-  /** Metadata, stored together with the title: an object of JSON values, at most 64 kB. */
+  /** Metadata, stored together with the title: an object of JSON values, at most 16 kB. */
   readonly metadata?: SessionMetadata;
 }
 

@@ -11,12 +11,12 @@ export type SessionMetadata = Readonly<Record<string, unknown>>;
 export interface SessionNames {
   /** Title of the session; at most 1,000 bytes. @default none */
   readonly title?: string;
-  /** Metadata of the application; at most 65,536 bytes as JSON. @default none */
+  /** Metadata of the application; at most 16,384 bytes as JSON. @default none */
   readonly metadata?: SessionMetadata;
 }
 
-/** Maximum bytes of a title, of metadata as JSON, and of the metadata in a list. */
-const limits = { title: 1_000, metadata: 65_536, listed: 1_024 };
+/** Maximum bytes of a title, and of metadata as JSON: a page of a list reads those of all its sessions. */
+const limits = { title: 1_000, metadata: 16_384 };
 
 /**
  * The stored texts of title and metadata. The only serializer; {@link namesIn} is the only parser.
@@ -30,13 +30,7 @@ export function labelOf(user: string, { title, metadata }: SessionNames): Sessio
   if (metadata === undefined) {
     return title === undefined || title === "" ? {} : { title };
   }
-  const text = metadataText(user, metadata);
-  const isLong = Buffer.byteLength(text) > limits.listed;
-  return {
-    ...(title !== undefined && title !== "" && { title }),
-    metadata: text,
-    ...(isLong && { listed: listedText(metadata) }),
-  };
+  return { ...(title !== undefined && title !== "" && { title }), metadata: metadataText(user, metadata) };
 }
 
 /** Parses title and metadata; omits unreadable metadata. */
@@ -59,22 +53,6 @@ export function isLocked({ title, metadata }: SessionLabel): boolean {
  */
 export function refuseLocked(sessionId: string, { title = "", metadata = "" }: SessionLabel): void {
   refuseSealedFields(sessionId, [title, metadata]);
-}
-
-/** The first keys that fit into a list's limit. */
-function listedText(metadata: SessionMetadata): string {
-  const shown: string[] = [];
-  // The braces, less the comma that the first one does without.
-  let length = 1;
-  for (const [key, value] of Object.entries(metadata)) {
-    const text = `${JSON.stringify(key)}:${JSON.stringify(value)}`;
-    length += Buffer.byteLength(text) + 1;
-    if (length > limits.listed) {
-      break;
-    }
-    shown.push(text);
-  }
-  return `{${shown.join(",")}}`;
 }
 
 function checkTitle(user: string, title: unknown): void {

@@ -35,7 +35,6 @@ const listSchema = lazy(() =>
       defaultLimit,
     ),
     cursor: z.optional(z.unknown()),
-    verify: z.optional(z.boolean("must be true or false")),
   }),
 );
 const erasureSchema = lazy(() =>
@@ -63,22 +62,21 @@ export class MemorySessions {
   }
 
   /**
-   * Returns a page of an owner's sessions, by last write, newest first: 30 by default, at most 1,000. One round trip,
-   * however many sessions there are. Cursor pagination without duplicates; a session written meanwhile moves to the
-   * front. Eventually consistent: writes of other processes may be missing for a second; `verify: true` reads each
-   * session of the page (one more round trip) and repairs the list. A session whose encryption key is missing is
-   * `locked`.
+   * Returns a page of an owner's sessions, by last write, newest first: 30 by default, at most 1,000. Two round trips,
+   * however many sessions there are: the page, and its sessions as they are now. It may hold fewer than `limit`, as
+   * sessions that have ended are left out. Cursor pagination without duplicates; a session written meanwhile moves to
+   * the front. A session whose encryption key is missing is `locked`.
    *
    * @throws ConfigurationError `owner`, `limit`, `cursor`; StoreError.
    */
   async list(options: SessionListOptions): Promise<SessionList> {
-    const { owner, limit, cursor, verify } = parseOptions("sessions.list", listSchema(), options);
+    const { owner, limit, cursor } = parseOptions("sessions.list", listSchema(), options);
     checkOwnerName("sessions.list", owner);
     if (cursor === null) {
       return { sessions: [], next: null };
     }
     const before = cursor === undefined ? undefined : placeIn(cursor);
-    const page = await this.#store.lists.list(owner, withoutUndefined({ limit, before, verify }));
+    const page = await this.#store.lists.list(owner, withoutUndefined({ limit, before }));
     const next = page.next === undefined ? null : cursorText(page.next);
     return { sessions: page.sessions.map(listedSession), next };
   }
@@ -86,7 +84,7 @@ export class MemorySessions {
   /**
    * Finds sessions by title, metadata, last write and the text of their messages, newest first, also encrypted ones.
    *
-   * Titles and metadata are compared as lists show them, 200 sessions a round trip. Text is searched by reading the
+   * Titles and metadata are read like pages of a list, 200 sessions in two round trips. Text is searched by reading the
    * sessions for which the rest holds, from the newest message back, at most 20,000 messages and two seconds a call:
    * `stopped` and `reached` say where it ended, and `cursor` goes on from there, also within a session. No index is
    * kept. A session that is written between two calls moves to the front. Without `owner` the sessions of all owners
@@ -99,7 +97,10 @@ export class MemorySessions {
     return searchSessions(this.#store, options, this.#onEvent);
   }
 
-  /** Returns the number of an owner's sessions. One round trip. */
+  /**
+   * Returns how many sessions an owner's list names, also some that have ended and were not looked at since: never too
+   * few. One round trip.
+   */
   async count(options: Pick<SessionListOptions, "owner">): Promise<number> {
     const { owner } = parseOptions("sessions.count", accessSchema(), options);
     checkOwnerName("sessions.count", owner);

@@ -11,8 +11,6 @@ export interface SessionListOptions {
   readonly limit?: number;
   /** Cursor: the `next` of the previous page; null returns an empty page. @default the first page */
   readonly cursor?: string | null | undefined;
-  /** True to read each session of the page and to repair the list; one more round trip. @default false */
-  readonly verify?: boolean;
 }
 
 /** A page of an owner's sessions. */

@@ -4,7 +4,7 @@ import { ConfigurationError } from "../base/errors.js";
 import { lazy, nonEmptyText, nonNegativeInteger, parseOptions, positiveInteger } from "../base/options.js";
 import { checkOwnerName } from "../session/identity.js";
 import type { SessionMetadata } from "../session/labels.js";
-import { maxListLimit } from "../store/lists.js";
+import { maxListLimit, type ListPlace } from "../store/lists.js";
 import type { StoredSession } from "./stored-sessions.js";
 import { foldedText } from "./text-filter.js";
 
@@ -109,8 +109,8 @@ export type CheckedSearch = ReturnType<typeof checkedSearch>;
 
 /** The place behind a session, where a search goes on. */
 export interface SearchPlace {
-  /** The `before` of the page of the owner's list that holds the session; without an owner, its last write. */
-  readonly page?: number;
+  /** The `before` of the page of the owner's list that holds the session; without an owner, its own last write. */
+  readonly page?: ListPlace;
   /** The session. */
   readonly after?: string;
   /** The messages of the session in front of this position are still to be read. */
@@ -143,7 +143,11 @@ export function searchCursor({ page, after, rest }: SearchPlace): string {
 }
 
 const placeSchema = lazy(() =>
-  z.tuple([z.nullable(nonNegativeInteger()), z.nullable(nonEmptyText()), z.nullable(nonNegativeInteger())]),
+  z.tuple([
+    z.nullable(z.strictObject({ score: nonNegativeInteger(), member: nonEmptyText() })),
+    z.nullable(nonEmptyText()),
+    z.nullable(nonNegativeInteger()),
+  ]),
 );
 
 function placeIn(cursor: unknown): SearchPlace {

@@ -6,7 +6,7 @@ import { decodeRecord, metaOf } from "../codec/decode-record.js";
 import { textOf } from "../messages/content.js";
 import { refuseLocked } from "../session/labels.js";
 import { parseSealed } from "../sealed/keys/header.js";
-import type { SessionDetails, SessionSummary } from "../store/lists.js";
+import type { SessionDetails } from "../store/lists.js";
 import type { StoredPage } from "../store/session-pages.js";
 import { concernsOneSession, leaveOut } from "./problems.js";
 import {
@@ -236,15 +236,11 @@ class Search {
   async *#ofOwner(owner: string, { page, after }: SearchPlace): AsyncGenerator<Batch> {
     for (let [before, passed] = [page, after]; ;) {
       const at = before === undefined ? {} : { page: before };
-      const { sessions, next } = await this.#store.lists.list(owner, {
-        limit: listPage,
-        ...(before !== undefined && { before }),
-      });
+      const { sessions, next } = await this.#store.lists.list(owner, { limit: listPage, ...(before && { before }) });
       // Not found where that session was written since: what follows it may come again, and nothing is missed.
       const first = passed === undefined ? 0 : sessions.findIndex(({ sessionId }) => sessionId === passed) + 1;
-      const whole = await Promise.all(sessions.slice(first).map((summary) => this.#whole(summary, owner)));
-      const known = whole.filter((session) => session !== undefined);
-      yield { sessions: known, placeOf: ({ sessionId }) => ({ ...at, after: sessionId }) };
+      const details = sessions.slice(first).map((summary) => ({ ...summary, owner, labelVersion: "" }));
+      yield { sessions: details, placeOf: ({ sessionId }) => ({ ...at, after: sessionId }) };
       if (next === undefined) {
         return;
       }
@@ -252,18 +248,10 @@ class Search {
     }
   }
 
-  /** A list shows the first keys of long metadata: where a key that is asked for is not among them, all are read. */
-  async #whole(summary: SessionSummary, owner: string): Promise<SessionDetails | undefined> {
-    const { metadata: shown = "" } = summary.label;
-    const isShort = Object.keys(this.#asked.metadata).every((key) => shown.includes(JSON.stringify(key)));
-    const listed = { ...summary, owner, labelVersion: "" };
-    return isShort || shown === "" ? listed : this.#described(summary.sessionId);
-  }
-
   /** All sessions, by last write, newest first. They are found by a scan again for each 10,000, and for each call. */
   async *#ofAll({ page, after = "" }: SearchPlace): AsyncGenerator<Batch> {
     const order = (a: Listed, b: Listed) => b.updatedAt - a.updatedAt || (a.sessionId < b.sessionId ? -1 : 1);
-    let last = page === undefined ? undefined : { updatedAt: page, sessionId: after };
+    let last = page === undefined ? undefined : { updatedAt: page.score, sessionId: after };
     for (;;) {
       const newest = new FirstOf<SessionDetails>(sortedSessions, order);
       let count = 0;
@@ -274,7 +262,10 @@ class Search {
         }
       }
       const { items } = newest;
-      const placeOf = ({ updatedAt, sessionId }: Listed) => ({ page: updatedAt, after: sessionId });
+      const placeOf = ({ updatedAt, sessionId }: Listed) => ({
+        page: { score: updatedAt, member: sessionId },
+        after: sessionId,
+      });
       for (let from = 0; from < items.length; from += listPage) {
         yield { sessions: items.slice(from, from + listPage), placeOf };
       }

@@ -8,7 +8,7 @@ export interface ListedSession {
   readonly sessionId: string;
   /** Title of the session, if it has one. */
   readonly title?: string;
-  /** Metadata; in a list the first keys that fit into 1 kB. */
+  /** Metadata of the application. */
   readonly metadata: SessionMetadata;
   /** Set if title and metadata are omitted, because this process lacks their encryption key. */
   readonly locked?: true;

@@ -1,5 +1,4 @@
 import type { MemoryError } from "../base/errors.js";
-import { withoutUndefined } from "../base/options.js";
 import type { SessionRef } from "./session-ref.js";
 
 /** The caller of a method. With an owner, a session of another owner is refused. */
@@ -8,17 +7,12 @@ export interface SessionAccess {
   readonly owner?: string;
 }
 
-/**
- * Label of a session: title and metadata, texts that are opaque to the store. `listed` replaces `metadata` in lists if
- * that is too long.
- */
+/** Label of a session: title and metadata, texts that are opaque to the store. */
 export interface SessionLabel {
   /** Title of the session. */
   readonly title?: string;
   /** Metadata of the application. */
   readonly metadata?: string;
-  /** Shorter form of `metadata` for lists. */
-  readonly listed?: string;
 }
 
 /** Tokens of stored answers of one model. Integers. */
@@ -63,12 +57,20 @@ export interface SessionDetails extends SessionSummary {
   readonly labelVersion: string;
 }
 
+/** The place of an entry in a list, which is sorted by score, and by member where scores are equal. */
+export interface ListPlace {
+  /** 0 or more. */
+  readonly score: number;
+  /** The name of the session in the list. */
+  readonly member: string;
+}
+
 /** A page of an owner's sessions, newest first. */
 export interface SessionsPage {
-  /** The sessions of the page. */
+  /** The sessions of the page; fewer than `limit` where entries name ended ones. Empty only on the last page. */
   readonly sessions: readonly SessionSummary[];
   /** Pass it as `before` for the next page; undefined on the last one. */
-  readonly next?: number;
+  readonly next?: ListPlace;
 }
 
 /** Progress of an erasure or a reindexing. */
@@ -92,9 +94,9 @@ export const maxListLimit = 1_000;
 export const maxUsageModels = 32;
 
 /**
- * Lists of sessions by owner. Owner, label and times are stored in the session, the source of truth; lists are an
- * eventually consistent index. A store with this group honours `owner` and `label` of a {@link SessionRef}, and
- * `NewRecord.usage`.
+ * Lists of sessions by owner: ids and times. All else that a list shows is read from the sessions. A session enters
+ * its owner's list in front of each write, so that a list may name a session that has ended, which is not shown, and
+ * misses none that exists.
  * @example
  * import { InMemorySessionStore } from "langchain-redis-memory/store";
  *
@@ -109,22 +111,17 @@ export const maxUsageModels = 32;
  * console.log(sessions[0]?.usage?.[0]?.total); // 15
  */
 export interface SessionLists {
-  /**
-   * A page of the sessions of an owner, newest first by their last write. One round trip from the index; with `verify`
-   * each session of the page is read, and stale entries are repaired.
-   */
+  /** A page of the sessions of an owner, newest first by their last write. Two round trips. */
   list(
     owner: string,
     request: {
       /** Sessions of the page, 1 to `maxListLimit`. */
       readonly limit: number;
       /** The `next` of the page before. @default the first page */
-      readonly before?: number;
-      /** True to read each session of the page. @default false */
-      readonly verify?: boolean;
+      readonly before?: ListPlace;
     },
   ): Promise<SessionsPage>;
-  /** The number of sessions in the owner's list. One round trip. */
+  /** The number of entries in the owner's list: an upper bound of that of its sessions. One round trip. */
   count(owner: string): Promise<number>;
   /** The details of a session; undefined if it does not exist. One round trip. */
   describe(session: SessionRef): Promise<SessionDetails | undefined>;
@@ -166,12 +163,11 @@ export interface SessionLists {
   scan(access?: SessionAccess): AsyncIterable<string>;
   /** Rebuilds every list from the sessions. Returns the number of sessions that were read. */
   reindex(options?: ListsReindex): Promise<number>;
-  /** Resolves when lists show all writes of this process. */
+  /** Resolves when nothing of this process is on its way to lists. */
   flush(): Promise<void>;
 }
 
-/** The list's summary of a session: with the shorter metadata, and without the owner. */
-export function listedSummary({ owner: _owner, labelVersion: _version, ...summary }: SessionDetails): SessionSummary {
-  const { title, metadata, listed } = summary.label;
-  return { ...summary, label: withoutUndefined({ title, metadata: listed ?? metadata }) };
+/** The part of the details that a list shows. */
+export function summaryOf({ owner: _owner, labelVersion: _version, ...summary }: SessionDetails): SessionSummary {
+  return summary;
 }

@@ -2,6 +2,7 @@ import { strict as assert } from "node:assert";
 import type { CopyPage, CreateRequest, NewState } from "../../src/store/copies.js";
 import type { NewRecord } from "../../src/store/session-writes.js";
 import { asRead, code, human, option, record, records, texts, written } from "./store-case.js";
+import { walk } from "./list-cases.js";
 import type { StoreCase } from "./store-case.js";
 
 const turnName = "turn-name-0001";
@@ -139,13 +140,8 @@ export const copyCases: readonly StoreCase[] = [
       const owner = `owner of ${session.id}`;
       const list = async () => {
         await store.lists.flush();
-        const found: string[] = [];
-        for (let before: number | undefined, isFirst = true; isFirst || before !== undefined; isFirst = false) {
-          const page = await store.lists.list(owner, { limit: 1, ...(before !== undefined && { before }) });
-          found.push(...page.sessions.map(({ sessionId }) => sessionId.slice(session.id.length)));
-          before = page.next;
-        }
-        return found;
+        const found = (await walk({ store }, owner, 1)).flat();
+        return found.map((sessionId) => sessionId.slice(session.id.length));
       };
       await store.append({ id: `${session.id}-now`, owner }, { records: records("n", 1) });
       const { updatedAt } = (await store.lists.describe({ id: `${session.id}-now` }))!;
@@ -162,6 +158,19 @@ export const copyCases: readonly StoreCase[] = [
       assert.deepEqual(rest.slice(2), ["-older", "-never"]);
       await store.append({ id: `${session.id}-older`, owner }, { records: records("m", 1) });
       assert.deepEqual((await list()).slice(0, 3), ["-older", "-future", "-now"]);
+    },
+  },
+  {
+    title: "sessions of one last write are each listed once, page by page",
+    async check({ store, session }) {
+      const owner = `owner of ${session.id}`;
+      const ids = Array.from({ length: 7 }, (_, index) => `${session.id} ${"abcdefg"[index]!}`);
+      for (const id of ids) {
+        await store.copies.create({ id }, creating({ owner, updatedAt: 5_000 }, records(id, 1)));
+      }
+      for (const limit of [1, 2, 3, 7]) {
+        assert.deepEqual((await walk({ store }, owner, limit)).flat(), [...ids].reverse());
+      }
     },
   },
   {

@@ -1,10 +1,11 @@
 import { strict as assert } from "node:assert";
 import { code, option, records, type StoreCase, type StoreContext } from "./store-case.js";
+import type { ListPlace } from "../../src/store/lists.js";
 
 /** The ids in an owner's list, page by page. */
-async function walk({ store }: StoreContext, owner: string, limit: number): Promise<string[][]> {
+export async function walk({ store }: Pick<StoreContext, "store">, owner: string, limit: number): Promise<string[][]> {
   const pages: string[][] = [];
-  let before: number | undefined;
+  let before: ListPlace | undefined;
   do {
     const { sessions, next } = await store.lists.list(owner, { limit, ...(before !== undefined && { before }) });
     pages.push(sessions.map(({ sessionId }) => sessionId));
@@ -65,22 +66,10 @@ export const listCases: readonly StoreCase[] = [
       const label = { title: "é👍\n", metadata: '{"a":1}' };
       await store.append({ ...session, owner: "ann", label }, { records: records("a", 3), ttlMs: 60_000 });
       await store.lists.flush();
-      for (const verify of [false, true]) {
-        const { sessions } = await store.lists.list("ann", { limit: 1, verify });
-        const { createdAt, updatedAt, expiresAt, ...rest } = sessions[0]!;
-        assert.deepEqual(rest, { sessionId: session.id, label, messages: 3, rounds: 0 });
-        assert.ok(createdAt >= 0 && updatedAt >= createdAt && expiresAt! > updatedAt);
-      }
-    },
-  },
-  {
-    title: "lists show the shorter form of metadata, and describe shows both",
-    async check({ store, session }) {
-      const label = { metadata: "long", listed: "short" };
-      await store.append({ ...session, owner: "ann", label }, { records: records("a", 1) });
-      await store.lists.flush();
-      assert.deepEqual((await store.lists.list("ann", { limit: 1 })).sessions[0]?.label, { metadata: "short" });
-      assert.deepEqual((await store.lists.describe(session))?.label, label);
+      const { sessions } = await store.lists.list("ann", { limit: 1 });
+      const { createdAt, updatedAt, expiresAt, ...rest } = sessions[0]!;
+      assert.deepEqual(rest, { sessionId: session.id, label, messages: 3, rounds: 0 });
+      assert.ok(createdAt >= 0 && updatedAt >= createdAt && expiresAt! > updatedAt);
     },
   },
   {
@@ -102,7 +91,7 @@ export const listCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "sessions past their expiry are neither listed nor counted",
+    title: "sessions past their expiry are not listed; the count is never too low",
     async check(context) {
       const { store, session, time, wait } = context;
       await store.append({ id: `${session.id}-short`, owner: "ann" }, { records: records("a", 1), ttlMs: time(400) });
@@ -110,8 +99,8 @@ export const listCases: readonly StoreCase[] = [
       await store.append({ id: `${session.id}-ever`, owner: "ann" }, { records: records("a", 1) });
       await store.lists.flush();
       await wait(500);
-      assert.equal(await store.lists.count("ann"), 2);
-      assert.deepEqual((await walk(context, "ann", 1)).flat().length, 2);
+      assert.ok((await store.lists.count("ann")) >= 2);
+      assert.deepEqual((await walk(context, "ann", 1)).flat(), [`${session.id}-ever`, `${session.id}-long`]);
     },
   },
   {
@@ -213,7 +202,7 @@ export const listCases: readonly StoreCase[] = [
     title: "a page of no sessions, and a guard of no time, are refused",
     async check({ store, session }) {
       await assert.rejects(store.lists.list("ann", { limit: 0 }), option("limit"));
-      await assert.rejects(store.lists.list("ann", { limit: 1, before: -1 }), option("before"));
+      await assert.rejects(store.lists.list("ann", { limit: 1, before: { score: -1, member: "s" } }), option("before"));
       await assert.rejects(store.lists.erase(session, { guardMs: 0 }), option("guardMs"));
       await assert.rejects(store.lists.eraseOwner("ann", { guardMs: 0.5 }), option("guardMs"));
     },

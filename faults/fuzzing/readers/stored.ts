@@ -8,8 +8,8 @@ import { decodeRecord, metaOf, reviveMessage, turnIn } from "../../../src/codec/
 import { decodeHead } from "../../../src/codec/head.js";
 import { identifyRecord } from "../../../src/codec/message-ids.js";
 import { itemOf as longTermItem, parseRecord as parseItem } from "../../../src/long-term/item-records.js";
-import { describedFrom, entriesFrom } from "../../../src/redis-lists/entries.js";
-import { fieldPairs, reductionsIn, wholeStateFrom } from "../../../src/redis-store/whole-state.js";
+import { detailsFrom, usageFrom } from "../../../src/redis-lists/stored-details.js";
+import { reductionsIn, wholeStateFrom } from "../../../src/redis-store/whole-state.js";
 import { lookedUp, markFrom, turnFrom } from "../../../src/redis-store/turn-marks.js";
 import { ChunkReader } from "../../../src/runs/chunk-text.js";
 import { lettersIn, runEndIn, runMetaIn } from "../../../src/runs/stored-texts.js";
@@ -44,9 +44,8 @@ export const sessionReaders: Readonly<Record<string, Reader>> = {
     const lines = text.split("\n");
     const list = lines.length % 2 === 0 ? lines : [...lines, ""];
     const state = wholeStateFrom(["STATE", "epoch", "3", "0", "", list, list]);
-    return [state, reductionsIn(text), describedFrom("s", ["SESSION", "1", "-1", list, fieldPairs(list).get("title")])];
+    return [state, reductionsIn(text), detailsFrom("s", [lines, "-1", ["1", "0"]]), usageFrom(text)];
   },
-  "list-entry": (text) => entriesFrom(["", ...text.split("\n")], 1),
   "key-name": (text) => decodeSessionId(text),
 };
 

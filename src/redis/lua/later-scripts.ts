@@ -204,80 +204,33 @@ end
 return { 'COMMITTED', s.owner or '' }`,
 };
 
-export const listTimeAt3: ScriptPart = {
-  file: "includes/list-time.lua",
-  line: 3,
+export const dropEntriesAt9: ScriptPart = {
+  file: "drop-entries.lua",
+  line: 9,
   text: `\
-local function micros()
 local time = redis.call('TIME')
-return time[1] * 1000000 + time[2]
+local latest = ARGV[1] == '0' and math.huge or time[1] * 1000000 + time[2] - ARGV[1] * 1000
+for i = 2, #ARGV, 2 do
+local score = tonumber(redis.call('ZSCORE', KEYS[1], ARGV[i]))
+if score and score == tonumber(ARGV[i + 1]) and score <= latest then redis.call('ZREM', KEYS[1], ARGV[i]) end
 end
-local function whole(number) return string.format('%.0f', number) end`,
+return 'OK'`,
 };
 
-export const countEntriesAt12: ScriptPart = {
-  file: "count-entries.lua",
+export const enterSessionAt12: ScriptPart = {
+  file: "enter-session.lua",
   line: 12,
   text: `\
-local now = '(' .. whole(math.floor(micros() / 1000))
-local mark = tonumber(redis.call('ZSCORE', KEYS[1], '!'))
-local expired = redis.call('ZCOUNT', KEYS[1], 1, now) - (mark and mark < tonumber(now:sub(2)) and 1 or 0)
-return redis.call('ZCOUNT', KEYS[1], '100000000000000', '+inf') - expired`,
-};
-
-export const describeSessionAt13: ScriptPart = {
-  file: "describe-session.lua",
-  line: 13,
-  text: `\
-local request, s = cjson.decode(ARGV[1]), loadSession(KEYS[1])
-local refusal = gate(request, s, 'owner')
-if refusal then return refusal end
-if s.epoch == '' then return { request.owner and s.left and 'DAMAGED' or 'NONE' } end
-local field = redis.call('HMGET', KEYS[1], 'epoch', 'owner', 'label', 'created', 'updated', 'base', 'next', 'rounds', 'tokens', 'usage', 'title', 'listed')
-local metadata = (request.full or not field[12]) and redis.call('HGET', KEYS[1], 'metadata')
-local time = redis.call('TIME')
+local list, session, mode, score, life = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local time, left = redis.call('TIME'), redis.call('PTTL', list)
 local micros = string.format('%.0f', time[1] * 1000000 + time[2])
-return { 'OK', micros, redis.call('PTTL', KEYS[1]), field, metadata }`,
-};
-
-export const stampOfAt4: ScriptPart = {
-  file: "includes/stamp-of.lua",
-  line: 4,
-  text: `\
-local function stampOf(value) return (value or ''):match('^%??%d*') end`,
-};
-
-export const expireListsAt6: ScriptPart = {
-  file: "includes/expire-lists.lua",
-  line: 6,
-  text: `\
-local function expireIndex()
-local listed = redis.call('ZCOUNT', KEYS[1], '100000000000000', '+inf')
-local mortal = redis.call('ZCOUNT', KEYS[1], 1, '(' .. '100000000000000') - (redis.call('ZSCORE', KEYS[1], '!') and 1 or 0)
-local last = redis.call('ZREVRANGEBYSCORE', KEYS[1], '(' .. '100000000000000', 1, 'WITHSCORES', 'LIMIT', 0, 1)[2]
-for _, key in ipairs(KEYS) do
-if listed > mortal then redis.call('PERSIST', key) elseif last then redis.call('PEXPIREAT', key, last) end
+redis.call('ZADD', list, mode, score == '' and micros or score, session)
+if life == '' then
+redis.call('PERSIST', list)
+elseif life ~= '0' and left < 1.2 * life and (left ~= -1 or redis.call('ZCOUNT', list, '-inf', '+inf') == 1) then
+redis.call('PEXPIREAT', list, string.format('%.0f', micros / 1000 + 1.2 * life))
 end
-end`,
-};
-
-export const dropEntriesAt14: ScriptPart = {
-  file: "drop-entries.lua",
-  line: 14,
-  text: `\
-local now, count = micros(), 0
-for i = 2, #ARGV, 2 do
-local stamp = stampOf(redis.call('HGET', KEYS[2], ARGV[i]))
-local announced = tonumber(stamp:match('^%?(%d+)'))
-local fresh = announced and now - announced < ARGV[1] * 1000
-if stamp == ARGV[i + 1] and not fresh and redis.call('ZSCORE', KEYS[1], ARGV[i]) then
-redis.call('ZREM', KEYS[1], ARGV[i], '!' .. ARGV[i])
-redis.call('HDEL', KEYS[2], ARGV[i])
-count = count + 1
-end
-end
-expireIndex()
-return count`,
+return micros`,
 };
 
 export const topOfRunAt4: ScriptPart = {
@@ -493,64 +446,6 @@ if not field[3] and #waiters == 0 and redis.call('HLEN', state) == 5 then redis.
 return { 'LEFT' }`,
 };
 
-export const pruneAt6: ScriptPart = {
-  file: "includes/prune.lua",
-  line: 6,
-  text: `\
-local function prune(limit)
-local now = '(' .. whole(math.floor(micros() / 1000))
-for _, name in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], 1, now, 'LIMIT', 0, limit)) do
-local session = name:sub(2)
-redis.pcall('ZREM', KEYS[1], name, session)
-redis.pcall('HDEL', KEYS[2], session == '' and '!' or session)
-end
-end`,
-};
-
-export const listEntriesAt15: ScriptPart = {
-  file: "list-entries.lua",
-  line: 15,
-  text: `\
-prune(500)
-local now, limit = math.floor(micros() / 1000), tonumber(ARGV[2])
-local reply, found, left, last = { '' }, 0, limit + 1000, ARGV[1] == '' and '+inf' or '(' .. ARGV[1]
-while found < limit and left > 0 do
-local page = redis.call('ZREVRANGEBYSCORE', KEYS[1], last, '100000000000000', 'WITHSCORES', 'LIMIT', 0, limit - found)
-if #page == 0 then return reply end
-local names, marks = {}, {}
-for i = 1, #page, 2 do
-names[#names + 1] = page[i]
-marks[#marks + 1] = '!' .. page[i]
-end
-local expiries = redis.call('ZMSCORE', KEYS[1], unpack(marks))
-local values = redis.call('HMGET', KEYS[2], unpack(names))
-for i, name in ipairs(names) do
-if not expiries[i] or tonumber(expiries[i]) >= now then
-found = found + 1
-reply[#reply + 1], reply[#reply + 2] = name, values[i] or ''
-end
-end
-left, last = left - #names, '(' .. page[#page]
-end
-if redis.call('ZCOUNT', KEYS[1], '100000000000000', last) > 0 then reply[1] = last:sub(2) end
-return reply`,
-};
-
-export const markOwnerAt18: ScriptPart = {
-  file: "mark-owner.lua",
-  line: 18,
-  text: `\
-redis.call('ZREM', KEYS[1], '')
-redis.call('ZADD', KEYS[1], whole(math.floor(micros() / 1000) + ARGV[1]), '!')
-redis.call('HSET', KEYS[2], '!', 'erasing')
-expireIndex()
-local reply = {}
-for _, session in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '100000000000000', '+inf', 'LIMIT', 0, ARGV[2])) do
-reply[#reply + 1], reply[#reply + 2] = session, stampOf(redis.call('HGET', KEYS[2], session))
-end
-return reply`,
-};
-
 export const openCopyAt12: ScriptPart = {
   file: "open-copy.lua",
   line: 12,
@@ -559,62 +454,6 @@ local refusal = gate({}, loadSession(KEYS[3], nil, nil, redis.pcall), 'erased')
 if refusal then return refusal end
 if redis.call('EXISTS', KEYS[1], KEYS[2], KEYS[3]) > 0 then return { 'EXISTS' } end
 return { 'NEXT', redis.call('HGET', KEYS[4], 'next') or '' }`,
-};
-
-export const scoresAt7: ScriptPart = {
-  file: "includes/scores.lua",
-  line: 7,
-  text: `\
-local function front()
-local top = redis.call('ZREVRANGE', KEYS[1], 0, 0, 'WITHSCORES')[2]
-return math.max(micros(), tonumber(top or 0) + 1)
-end
-local function place(wanted)
-local step = 1
-while redis.call('ZCOUNT', KEYS[1], whole(wanted), whole(wanted)) > 0 do wanted, step = wanted + step, 2 * step end
-return wanted
-end`,
-};
-
-export const putEntriesAt27: ScriptPart = {
-  file: "put-entries.lua",
-  line: 27,
-  text: `\
-local request = cjson.decode(ARGV[1])
-local mark, announces = redis.call('HGET', KEYS[2], '!'), request.mode == 'announce'
-local ends = mark and tonumber(redis.call('ZSCORE', KEYS[1], '!')) or 0
-local isKnown = mark ~= 'erasing' and mark == request.mark
-if mark and ends * 1000 > micros() and not isKnown and not announces then return { 'MARKED', mark } end
-local reply = { 'OK' }
-for i = 2, #ARGV, 5 do
-local session, version, expiry, value = ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 2], ARGV[i + 4]
-local score, stored = redis.call('ZSCORE', KEYS[1], session), redis.call('HGET', KEYS[2], session) or ''
-local stamp, wasAnnounced = stampOf(stored), stored:byte(1) == 63
-local last = wasAnnounced and stored:sub(#stamp + 2) or stored
-if announces then value = '?' .. whole(micros()) .. ' ' .. last end
-if announces or version >= (tonumber(stampOf(last)) or 0) then
-if not announces and (not score or wasAnnounced) then reply[#reply + 1] = (i - 2) / 5 end
-local isLate = score and wasAnnounced and math.floor(ARGV[i + 3] / 1000) > math.floor(score / 1000)
-if request.mode == 'front' or announces and not score then
-score = whole(front())
-elseif not score or request.mode == 'place' or isLate and not announces then
-score = whole(place(tonumber(ARGV[i + 3])))
-end
-redis.call('ZADD', KEYS[1], score, session)
-redis.call('HSET', KEYS[2], session, value)
-if expiry ~= '' then
-redis.call('ZADD', KEYS[1], expiry, '!' .. session)
-elseif not announces then
-redis.call('ZREM', KEYS[1], '!' .. session)
-end
-elseif request.mode == 'front' and score and math.floor(ARGV[i + 3] / 1000) > math.floor(score / 1000) then
-redis.call('ZADD', KEYS[1], whole(front()), session)
-end
-if announces then reply[2] = wasAnnounced and stamp ~= request.own and '' or stampOf(value) end
-end
-prune(8)
-expireIndex()
-return reply`,
 };
 
 export const readAllAt11: ScriptPart = {
@@ -712,6 +551,15 @@ return {
 s.tokens and string.format('%.17g', s.tokens) or '',
 s.counter, whole and 1 or 0, field[1] or '0', field[2] or '', field[3] or '', expires, s.damaged and 1 or 0
 }`,
+};
+
+export const readTogetherAt11: ScriptPart = {
+  file: "read-together.lua",
+  line: 11,
+  text: `\
+local replies = {}
+for i, command in ipairs(cjson.decode(ARGV[1])) do replies[i] = redis.call(unpack(command)) end
+return replies`,
 };
 
 export const readTurnAt12: ScriptPart = {
@@ -917,7 +765,7 @@ if s.epoch == '' then return { 'NONE' } end
 if s.label == request.newVersion then return { 'CHANGED' } end
 if (s.label or '') ~= request.version then return { 'STALE' } end
 redis.call('HSET', state, 'label', request.newVersion)
-for i, name in ipairs({ 'title', 'metadata', 'listed' }) do
+for i, name in ipairs({ 'title', 'metadata' }) do
 if ARGV[2 * i] == '1' then
 redis.call('HSET', state, name, ARGV[2 * i + 1])
 else
@@ -1128,28 +976,6 @@ if type(hold) == 'number' then return { 'WAITS', hold } end
 return { 'HELD', hold.fence, beginHeld(state, s, request, hold), redis.call('PTTL', state) }`,
 };
 
-export const unmarkOwnerAt17: ScriptPart = {
-  file: "unmark-owner.lua",
-  line: 17,
-  text: `\
-local erased = 0
-for i = 4, #ARGV do
-if redis.call('ZSCORE', KEYS[1], ARGV[i]) then erased = erased + 1 end
-end
-if ARGV[3] ~= '1' and redis.call('ZCOUNT', KEYS[1], '100000000000000', '+inf') > erased then return 'MORE' end
-for i = 4, #ARGV do
-redis.call('ZREM', KEYS[1], ARGV[i], '!' .. ARGV[i])
-end
-redis.call('ZREM', KEYS[1], '')
-for _, session in ipairs(redis.call('HKEYS', KEYS[2])) do
-if not redis.call('ZSCORE', KEYS[1], session) then redis.call('HDEL', KEYS[2], session) end
-end
-redis.call('ZADD', KEYS[1], whole(math.floor(micros() / 1000) + ARGV[2]), '!')
-redis.call('HSET', KEYS[2], '!', ARGV[1])
-expireIndex()
-return 'ENDED'`,
-};
-
 export const writeSideAt21: ScriptPart = {
   file: "write-side.lua",
   line: 21,
@@ -1205,24 +1031,12 @@ export const commitReductionScript = script([
   commitReductionAt21,
 ]);
 
-export const countEntriesScript = script([
-  listTimeAt3,
-  countEntriesAt12,
-]);
-
-export const describeSessionScript = script([
-  numbersAt5,
-  ownerLeftAt8,
-  loadSessionAt12,
-  gateAt17,
-  describeSessionAt13,
-]);
-
 export const dropEntriesScript = script([
-  listTimeAt3,
-  stampOfAt4,
-  expireListsAt6,
-  dropEntriesAt14,
+  dropEntriesAt9,
+]);
+
+export const enterSessionScript = script([
+  enterSessionAt12,
 ]);
 
 export const eraseRunScript = script([
@@ -1296,34 +1110,12 @@ export const giveBackHoldScript = script([
   giveBackHoldAt14,
 ]);
 
-export const listEntriesScript = script([
-  listTimeAt3,
-  pruneAt6,
-  listEntriesAt15,
-]);
-
-export const markOwnerScript = script([
-  listTimeAt3,
-  expireListsAt6,
-  stampOfAt4,
-  markOwnerAt18,
-]);
-
 export const openCopyScript = script([
   numbersAt5,
   ownerLeftAt8,
   loadSessionAt12,
   gateAt17,
   openCopyAt12,
-]);
-
-export const putEntriesScript = script([
-  listTimeAt3,
-  stampOfAt4,
-  scoresAt7,
-  pruneAt6,
-  expireListsAt6,
-  putEntriesAt27,
 ]);
 
 export const readAllScript = script([
@@ -1379,6 +1171,10 @@ export const readStatsScript = script([
   gateAt17,
   nowAt3,
   readStatsAt14,
+]);
+
+export const readTogetherScript = script([
+  readTogetherAt11,
 ]);
 
 export const readTurnScript = script([
@@ -1519,12 +1315,6 @@ export const takeHoldScript = script([
   expireAllAt4,
   beginHeldAt8,
   takeHoldAt15,
-]);
-
-export const unmarkOwnerScript = script([
-  listTimeAt3,
-  expireListsAt6,
-  unmarkOwnerAt17,
 ]);
 
 export const writeSideScript = script([

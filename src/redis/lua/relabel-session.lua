@@ -1,8 +1,8 @@
 -- Replaces title and metadata, if they are unchanged since the read (compare-and-set).
 --
 -- KEYS: state.
--- ARGV: the request as JSON { owner?, version, newVersion }; title, metadata and the metadata for lists, each as "1"
---   and the text, or "0" and "".
+-- ARGV: the request as JSON { owner?, version, newVersion }; title and metadata, each as "1" and the text, or "0" and
+--   "".
 -- Replies: CHANGED | those of the gate | STALE | NONE.
 --
 -- Idempotent: a retry after a lost reply finds its own `newVersion`.
@@ -18,7 +18,7 @@ if s.epoch == '' then return { 'NONE' } end
 if s.label == request.newVersion then return { 'CHANGED' } end
 if (s.label or '') ~= request.version then return { 'STALE' } end
 redis.call('HSET', state, 'label', request.newVersion)
-for i, name in ipairs({ 'title', 'metadata', 'listed' }) do
+for i, name in ipairs({ 'title', 'metadata' }) do
   if ARGV[2 * i] == '1' then
     redis.call('HSET', state, name, ARGV[2 * i + 1])
   else
