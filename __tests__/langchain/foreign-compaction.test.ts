@@ -16,7 +16,14 @@ import {
   type ReducerLike,
 } from "../../src/entries/index.js";
 import { HistoryManager } from "../../src/entries/tool-loop.js";
-import { toModel, wired } from "../../src/entries/structure.js";
+import {
+  type BuiltInProfile,
+  builtInProfiles,
+  repairConversation,
+  toModel,
+  validateConversation,
+  wired,
+} from "../../src/entries/structure.js";
 import { CountingCounter } from "../support/counting-counter.js";
 
 interface Body {
@@ -234,6 +241,28 @@ describe("an agent that calls another provider's model in the middle of a turn",
 
 describe("what no session can rebuild", () => {
   const list = (answer: BaseMessage) => [answer, new HumanMessage("And now?")];
+
+  it("goes back to OpenAI with the user's messages that responses.compact kept beside it", async () => {
+    const kept = { type: "message", role: "user", content: [{ type: "input_text", text: "Weather in Oslo?" }] };
+    const bodies: Body[] = [];
+    const model = models.openai(bodies);
+    const { messages, repairs } = await toModel(list(ofOpenAi("", [kept, item])), { model });
+    await model.invoke(messages);
+    expect(repairs).toEqual([]);
+    expect(bodies[0]!.input!.slice(0, 2)).toEqual([kept, item]);
+    expect(JSON.stringify(bodies[0]!.input!.at(-1))).toContain("And now?");
+  });
+
+  it.each(Object.keys(builtInProfiles) as BuiltInProfile[])(
+    "loses no text of Anthropic's in a request for %s",
+    (profile) => {
+      const given = list(readable["a block by itself"]());
+      const { messages } = repairConversation(given, { profile, purpose: "model-input" });
+      expect(JSON.stringify(messages)).toContain("They talked about Oslo.");
+      const issues = validateConversation(messages, { profile, purpose: "model-input" });
+      expect(issues.filter(({ severity }) => severity === "error")).toEqual([]);
+    },
+  );
 
   it("toModel gives a summary, and leaves out what is sealed", async () => {
     const { messages, repairs } = await toModel(list(readable["a block beside an answer"]()), {
