@@ -1,3 +1,4 @@
+import { ChatAnthropic } from "@langchain/anthropic";
 import { AIMessage, type BaseMessage, HumanMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
 import { stampAnswer, walkLedger } from "../../src/entries/structure.js";
 import { copyMessage } from "../../src/codec/copy-message.js";
@@ -24,6 +25,27 @@ it("stamps an answer whose thought is signed, in twelve characters and forty byt
     new AIMessage("Hi"),
     unsigned,
   ]);
+});
+
+it("knows a tool again in each form in which models take it", () => {
+  const schema = { type: "object", properties: { q: { type: "string" } }, required: ["q"] };
+  const [name, description] = ["lookup", "Looks something up."];
+  const forms: Record<string, unknown[]> = {
+    "LangChain's": [{ name, description, schema, lc_namespace: ["x"], invoke: () => "" }],
+    "OpenAI's": [{ type: "function", function: { name, description, parameters: schema } }],
+    "Anthropic's": [{ name, description, input_schema: schema }],
+    "Bedrock's": [{ toolSpec: { name, description, inputSchema: { json: schema } } }],
+    "that of a bound model": new ChatAnthropic({
+      model: "claude-opus-5-5",
+      apiKey: "none",
+    }).formatStructuredToolToAnthropic([
+      { name, description, schema, lc_namespace: ["x"], invoke: () => "" } as never,
+    ])!,
+  };
+  const stamps = Object.values(forms).map((tools) => walkLedger([question], { tools }).prefix.chain);
+  expect(new Set(stamps.map((chain) => JSON.stringify(chain))).size).toBe(1);
+  const other = [{ name, description: "Looks.", input_schema: schema }];
+  expect(walkLedger([question], { tools: other }).prefix.chain).not.toEqual(stamps[0]);
 });
 
 it.each<[string, BaseMessage[], object, string | undefined]>([

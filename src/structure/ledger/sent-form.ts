@@ -131,14 +131,23 @@ export function toolsText(tools: readonly unknown[]): string {
 function toolText(tool: Fields): string {
   let told = toolTexts.get(tool);
   if (told === undefined) {
-    const extras = fieldsOf(tool["extras"]);
-    const isLater = (tool["defer_loading"] ?? extras["defer_loading"]) === true;
-    const sent = {
-      ...fieldsOf(convertToOpenAITool(tool as never)),
-      ...(isRecord(tool["extras"]) && { extras: plain(extras) }),
-    };
-    told = isLater ? "" : textOf(plain(sent));
+    const sent = sentTool(tool);
+    told = sent["defer_loading"] === true ? "" : textOf(sortKeys(plain(sent)));
     toolTexts.set(tool, told);
   }
   return told;
+}
+
+/** The tool as Anthropic takes it, the same for each form in which LangChain's models take it. */
+function sentTool(tool: Fields): Fields {
+  const { function: called, toolSpec, ...told } = fieldsOf(convertToOpenAITool(tool as never));
+  if (isRecord(toolSpec)) {
+    const { inputSchema, ...named } = toolSpec;
+    return { ...without(told, "type"), ...named, input_schema: fieldsOf(inputSchema)["json"] };
+  }
+  if (!isRecord(called)) {
+    return told;
+  }
+  const { parameters, ...named } = called;
+  return { ...without(told, "type"), ...named, input_schema: parameters, ...fieldsOf(tool["extras"]) };
 }
