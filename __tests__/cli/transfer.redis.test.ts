@@ -3,6 +3,8 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, lstatSync, readdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
+import { RedisSaver } from "../../src/checkpoint/redis-saver.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { jsonLines, startCommand } from "../support/built-command.js";
 import { commandKey, commandPlaces, withCommandKey } from "../support/command-places.js";
@@ -40,6 +42,35 @@ describe("the commands export and import", () => {
     expect((await target.memory.history("bob").getMessages()).map(({ text }) => text)).toEqual(
       talk.map(({ text }) => text),
     );
+  });
+
+  it("bring threads to another place, all or those of an owner, and name one that is damaged", async () => {
+    const [source, target] = [place(), place()];
+    const thread = (thread_id: string, owner?: string) => ({ configurable: { thread_id, ...(owner && { owner }) } });
+    const graphOf = (memory: RedisChatMemory) =>
+      new StateGraph(MessagesAnnotation)
+        .addNode("a", () => ({ messages: [] }))
+        .addEdge(START, "a")
+        .compile({ checkpointer: new RedisSaver({ memory }) });
+    await source.memory.history("ann", { owner: "a" }).append(talk);
+    for (const [id, owner] of [["ann"], ["anns", "a"], ["nobodys"], ["damaged"]] as const) {
+      await graphOf(source.memory).invoke({ messages: [human(`${id}?`)] }, thread(id, owner));
+    }
+    await client.unlink(`${source.keyPrefix}:{damaged}:order`);
+    const { exitCode, output, errors } = await source.command(["export", "--all"]);
+    expect([exitCode, errors]).toEqual([
+      1,
+      expect.stringMatching(/^thread damaged: Redis lost a part.*\n1 session and 3 threads exported, 1 problem\.\n$/),
+    ]);
+    const own = await source.command(["export", "--owner", "a"]);
+    expect([own.exitCode, own.errors]).toEqual([0, "1 session and 2 threads exported.\n"]);
+    const imported = await target.command(["import", "-"], { input: output });
+    expect([imported.exitCode, imported.output]).toEqual([
+      0,
+      "1 session imported with 4 messages, 0 of them encrypted, 0 sessions there already.\n3 threads imported.\n",
+    ]);
+    const { values } = await graphOf(target.memory).getState(thread("nobodys"));
+    expect((values as typeof MessagesAnnotation.State).messages.map(({ text }) => text)).toEqual(["nobodys?"]);
   });
 
   it("export to a file that is complete or absent, and show how far they are in percent", async () => {

@@ -2,12 +2,13 @@ import { Command } from "commander";
 import { MemoryError } from "../../src/base/errors.js";
 import type { MemoryEvent } from "../../src/base/events.js";
 import { brokenOff } from "../../src/sessions/export-session.js";
+import { exportThreads } from "../../src/sessions/thread-lines.js";
 import { MessageHistory } from "../../src/openai/message-history.js";
 import { allSessions, describeSession } from "../all-sessions.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
 import { damageOf, problemOf, remainsOf, unreadableRecords } from "../damage.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
-import { DataError, UsageError } from "../failure.js";
+import { DataError, reasonOf, UsageError } from "../failure.js";
 import { counted, whole } from "../figures.js";
 import { interrupted } from "../interruption.js";
 import type { MessagePage, PageItem } from "../../src/session/screen-pages.js";
@@ -15,6 +16,7 @@ import { oneOf } from "../operands.js";
 import { printable } from "../printable.js";
 import { ProgressBar } from "../progress-bar.js";
 import { openServer, withServerOptions, type Server, type ServerOptions } from "../server.js";
+import { damageIn } from "../threads.js";
 import { WholeFile } from "../whole-file.js";
 
 const formats = ["own", "openai", "message-history"] as const;
@@ -95,39 +97,79 @@ async function exportAll(
   named: readonly string[] | undefined,
   options: ExportOptions,
 ): Promise<ExitCode> {
-  const { server, context, bar } = parts;
+  const { context, bar } = parts;
   const { screen, signal } = context;
-  let [sessions, failed] = [0, 0];
+  let [failed, sessions, threads] = [0, 0, 0];
   const note = (sessionId: string, reason: string) => {
     failed += 1;
     screen.note(printable(`${sessionId}: ${reason}`));
   };
   try {
-    for await (const sessionId of named ?? namesOf(server, options, signal)) {
-      if (signal.aborted) {
-        break;
-      }
-      try {
-        sessions += (await write({ ...parts, note }, sessionId, { ...options, isNamed: named !== undefined })) ? 1 : 0;
-      } catch (error) {
-        if (!(error instanceof DataError) && (!MemoryError.isInstance(error) || isRetryable(error))) {
-          throw error;
-        }
-        note(sessionId, MemoryError.isInstance(error) ? await problemOf(server, sessionId, error) : error.message);
-      }
+    const seen = new Set<string>();
+    for await (const isWritten of writeSessions({ ...parts, note }, named, { ...options, seen })) {
+      sessions += isWritten ? 1 : 0;
     }
+    threads =
+      named === undefined && options.format === "own" ? await writeThreads({ ...parts, note }, options, seen) : 0;
   } finally {
     bar.stop();
   }
+  const done = [counted(sessions, "session"), ...(threads > 0 ? [counted(threads, "thread")] : [])].join(" and ");
   if (signal.aborted) {
-    const done = `The export holds ${counted(sessions, "session")} and is not complete; run the same command again.`;
-    return interrupted(screen, options.out === undefined ? done : "Nothing was written; run the same command again.");
+    const partly = `The export holds ${done} and is not complete; run the same command again.`;
+    return interrupted(screen, options.out === undefined ? partly : "Nothing was written; run the same command again.");
   }
-  screen.note(`${counted(sessions, "session")} exported${failed > 0 ? `, ${counted(failed, "problem")}` : ""}.`);
+  screen.note(`${done} exported${failed > 0 ? `, ${counted(failed, "problem")}` : ""}.`);
   if (failed > 0) {
     return exitCodes.findings;
   }
-  return sessions === 0 ? exitCodes.nothing : exitCodes.done;
+  return sessions + threads === 0 ? exitCodes.nothing : exitCodes.done;
+}
+
+/** Yields of each session whether something of it was written, and adds its id to `seen`. */
+async function* writeSessions(
+  exporting: Exporting,
+  named: readonly string[] | undefined,
+  { seen, ...options }: ExportOptions & { readonly seen: Set<string> },
+): AsyncGenerator<boolean> {
+  const { server, context, note } = exporting;
+  for await (const sessionId of named ?? namesOf(server, options, context.signal)) {
+    if (context.signal.aborted) {
+      return;
+    }
+    seen.add(sessionId);
+    try {
+      yield await write(exporting, sessionId, { ...options, isNamed: named !== undefined });
+    } catch (error) {
+      if (!(error instanceof DataError) && (!MemoryError.isInstance(error) || isRetryable(error))) {
+        throw error;
+      }
+      note(sessionId, MemoryError.isInstance(error) ? await problemOf(server, sessionId, error) : error.message);
+    }
+  }
+}
+
+/** Writes all threads, or those of the owner and of these sessions of theirs, and returns their number. */
+async function writeThreads(
+  { server, context, target, note }: Exporting,
+  { owner }: ExportOptions,
+  sessions: ReadonlySet<string>,
+): Promise<number> {
+  let threads = 0;
+  for await (const { id, line, error } of exportThreads(server.store, owner, sessions)) {
+    if (context.signal.aborted) {
+      break;
+    }
+    if (line !== undefined) {
+      await target.write(`${line}\n`);
+      threads += 1;
+    } else if (MemoryError.isInstance(error) && !isRetryable(error)) {
+      note(`thread ${id}`, damageIn(error) ?? reasonOf(error));
+    } else {
+      throw error;
+    }
+  }
+  return threads;
 }
 
 /** Messages are counted first only where somebody sees it: not beside conversations on a terminal. */

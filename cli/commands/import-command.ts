@@ -65,6 +65,8 @@ content it is refused.`;
 interface Outcome {
   readonly line: number;
   readonly sessionId: string;
+  /** Set for a thread, whose id is `sessionId`. */
+  readonly kind?: "thread";
   readonly outcome: "imported" | "unchanged" | "expired" | "failed" | "partial";
   readonly messages: number;
   /** True for one that is encrypted now. */
@@ -72,13 +74,22 @@ interface Outcome {
   readonly reason?: string;
 }
 
-type Tally = Record<Outcome["outcome"] | "messages" | "sealed", number>;
+type Tally = Record<Outcome["outcome"] | "threads" | "messages" | "sealed", number>;
 
 async function importFile(context: CommandContext, options: ImportOptions, file: string): Promise<ExitCode> {
   const { screen, env, signal } = context;
   checkEncryption(options, env);
   const server = await openServer(options, env);
-  const tally: Tally = { imported: 0, messages: 0, sealed: 0, unchanged: 0, expired: 0, failed: 0, partial: 0 };
+  const tally: Tally = {
+    imported: 0,
+    threads: 0,
+    messages: 0,
+    sealed: 0,
+    unchanged: 0,
+    expired: 0,
+    failed: 0,
+    partial: 0,
+  };
   const total = await sizeOf(file);
   const bar = new ProgressBar(screen, { total, unit: total === undefined ? "lines" : "bytes" });
   const onLine = (end: number) => (total === undefined ? bar.advance() : bar.reach(end));
@@ -88,7 +99,7 @@ async function importFile(context: CommandContext, options: ImportOptions, file:
       if (signal.aborted) {
         break;
       }
-      tally[outcome.outcome] += 1;
+      tally[outcome.kind === "thread" && outcome.outcome === "imported" ? "threads" : outcome.outcome] += 1;
       tally.messages += outcome.outcome === "imported" ? outcome.messages : 0;
       tally.sealed += outcome.sealed ? 1 : 0;
       await report(screen, file, outcome);
@@ -204,14 +215,15 @@ function shortReason(error: MemoryError): string {
 async function report(screen: Screen, file: string, { line, reason, ...outcome }: Outcome): Promise<void> {
   await screen.record({ file, line, ...outcome, ...(reason !== undefined && { reason }) });
   if (reason !== undefined) {
-    const session = outcome.sessionId === "" ? "" : ` session ${JSON.stringify(outcome.sessionId)}:`;
+    const session =
+      outcome.sessionId === "" ? "" : ` ${outcome.kind ?? "session"} ${JSON.stringify(outcome.sessionId)}:`;
     await screen.line(printable(`${file}:${line}:${session} ${reason}`));
   }
 }
 
 async function summarize(
   screen: Screen,
-  { imported, messages, sealed, unchanged, expired, failed, partial }: Tally,
+  { imported, threads, messages, sealed, unchanged, expired, failed, partial }: Tally,
   { isStopped, isInterrupted }: { readonly isStopped: boolean; readonly isInterrupted: boolean },
 ): Promise<void> {
   await screen.line(
@@ -219,6 +231,9 @@ async function summarize(
       `${whole(sealed)} of them encrypted, ` +
       `${counted(unchanged, "session")} there already.`,
   );
+  if (threads > 0) {
+    await screen.line(`${counted(threads, "thread")} imported.`);
+  }
   if (expired > 0) {
     await screen.line(`${counted(expired, "session")} had expired and were left out; --ttl imports them.`);
   }

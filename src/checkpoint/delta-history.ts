@@ -2,7 +2,7 @@ import type { CheckpointPendingWrite } from "@langchain/langgraph-checkpoint";
 import { maxTries } from "../base/tries.js";
 import type { KnownPlace } from "./config.js";
 import type { SaverParts } from "./saver-parts.js";
-import { changedThread, corruptCheckpoint } from "./thread-errors.js";
+import { changedThread, corruptCheckpoint } from "../redis/thread-errors.js";
 import type { OpenedCheckpoint, ThreadReader } from "./thread-reader.js";
 import { placeOf } from "../redis/thread-records.js";
 import type { Items, StoredCheckpoint } from "./thread-store.js";

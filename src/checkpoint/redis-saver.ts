@@ -35,7 +35,7 @@ import { checkpointSegments, writesSegments, type ValueSetting } from "./record-
 import { saverSchema, type RedisSaverOptions, type RedisSaverSettings } from "./saver-options.js";
 import { SealedTexts } from "../sealed/sealed-texts.js";
 import type { SaverParts } from "./saver-parts.js";
-import { unknownCheckpoint } from "./thread-errors.js";
+import { unknownCheckpoint } from "../redis/thread-errors.js";
 import { ThreadReader } from "./thread-reader.js";
 import { scanThreads } from "./thread-scan.js";
 import { ThreadStore } from "./thread-store.js";

@@ -6,7 +6,7 @@ import { writesInOrder, type StoredWrite } from "./pending-writes.js";
 import { ItemParser, reviveValue } from "./revive-value.js";
 import type { SealedTexts } from "../sealed/sealed-texts.js";
 import { parseRecord, placeOf, writeRecords, type StoredRecord } from "../redis/thread-records.js";
-import { corruptCheckpoint, damagedCheckpoint } from "./thread-errors.js";
+import { corruptCheckpoint, damagedCheckpoint } from "../redis/thread-errors.js";
 import type { Items, StoredCheckpoint } from "./thread-store.js";
 
 /** The content of a checkpoint's record. */

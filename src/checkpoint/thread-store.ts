@@ -1,12 +1,10 @@
 import { numberIn, unknownReply, type CallName } from "../redis/errors.js";
 import { sessionKeys, threadKeys } from "../redis/keys.js";
 import { eraseThreadScript } from "../redis/lua/later-scripts.js";
-import { fieldPairs } from "../redis-store/whole-state.js";
 import type { TimeToLive } from "../base/options.js";
 import type { ScriptCall, ScriptRunner } from "../redis/script-runner.js";
 import { randomToken } from "../base/ids.js";
 import {
-  importThreadScript,
   listCheckpointsScript,
   pruneThreadScript,
   putCheckpointScript,
@@ -17,8 +15,9 @@ import {
 } from "./lua/scripts.js";
 import type { WrittenItems } from "./known-items.js";
 import { refusalFrom } from "../store/refusals.js";
-import { damagedThread } from "./thread-errors.js";
+import { damagedThread } from "../redis/thread-errors.js";
 import { placeOf } from "../redis/thread-records.js";
+import { readThread, writeThread, type WholeThread } from "../redis/whole-thread.js";
 
 /** A checkpoint as it is stored. */
 export interface StoredCheckpoint {
@@ -50,14 +49,6 @@ export interface RecordWrite {
   readonly expected: string | undefined;
   /** Owner of a thread that has none yet. */
   readonly owner: string | undefined;
-}
-
-/** A whole stored thread. */
-export interface WholeThread {
-  readonly items: readonly string[];
-  /** Names and values of `checkpoints`. */
-  readonly fields: readonly (readonly [name: string, value: string])[];
-  readonly members: readonly string[];
 }
 
 /** How threads are kept. */
@@ -168,33 +159,14 @@ export class ThreadStore {
   }
 
   /** A whole stored thread at one moment. */
-  async readWhole(threadId: string): Promise<WholeThread> {
-    const [items, checkpoints, order] = this.#keys(threadId) as [string, string, string];
-    const [texts, fields, members] = (await this.#runner.transaction(callOf("copyThread", threadId), [
-      { verb: "lrange", args: [items, 0, -1] },
-      { verb: "hgetall", args: [checkpoints] },
-      { verb: "zrevrange", args: [order, 0, -1] },
-    ])) as [string[], string[] | Map<string, string> | Record<string, string>, string[]];
-    // As the application's reply transformers and the protocol have it.
-    const found = Array.isArray(fields) ? fieldPairs(fields) : fields instanceof Map ? fields : Object.entries(fields);
-    const pairs = [...found];
-    const isErased = pairs.some(([name]) => name === "erased");
-    return { items: texts, fields: isErased ? [] : pairs, members };
+  readWhole(threadId: string): Promise<WholeThread> {
+    return readThread(this.#scan, threadId, "copyThread");
   }
 
   /** Writes a whole thread; false if there is another one of this id. */
-  async writeWhole(threadId: string, { items, fields, members }: WholeThread): Promise<boolean> {
-    const { threadTTL } = this.#settings;
-    const request = {
-      items: items.length,
-      fields: 2 * fields.length,
-      token: fields.find(([name]) => name === "token")?.[1],
-      count: members.length,
-      ...(threadTTL !== undefined && { ttl: threadTTL.ms }),
-    };
-    const args = [JSON.stringify(request), ...items, ...fields.flat(), ...members.flatMap((member) => ["0", member])];
-    const [word] = await this.#run("copyThread", threadId, { script: importThreadScript, args, writes: true });
-    return word === "OK";
+  async writeWhole(threadId: string, thread: WholeThread): Promise<boolean> {
+    const written = { thread, ttl: this.#settings.threadTTL?.ms, operation: "copyThread" };
+    return (await writeThread(this.#scan, threadId, written)) !== "EXISTS";
   }
 
   /** Removes a thread, whole or damaged; the tombstone of an erasure stays. */
@@ -231,6 +203,10 @@ export class ThreadStore {
       throw unknownReply(name);
     }
     return reply;
+  }
+
+  get #scan() {
+    return { runner: this.#runner, keyPrefix: this.#settings.keyPrefix };
   }
 
   #keys(threadId: string): string[] {

@@ -8,7 +8,7 @@ import type { KnownThread } from "./known-items.js";
 import type { SaverParts } from "./saver-parts.js";
 import type { Segment } from "./split-value.js";
 import { isTextItem, memberOf, recordTail, type RecordHeader } from "../redis/thread-records.js";
-import { tooLargeItem } from "./thread-errors.js";
+import { tooLargeItem } from "../redis/thread-errors.js";
 import { callOf, putCalls } from "./thread-store.js";
 
 /** A record that is to be written. */

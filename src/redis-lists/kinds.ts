@@ -5,6 +5,7 @@ import { changeHash, changeList, resealAll, sumOf, type Resealed, type Sealing }
 import { ownerOfData, scanNames, type KeyScan } from "../redis/scan-keys.js";
 import type { Script } from "../redis/script.js";
 import { changedField, isTextItem } from "../redis/thread-records.js";
+import { readThread, type StoredThread } from "../redis/whole-thread.js";
 
 /** Entries of a run that one call reads. */
 const entriesAtOnce = 500;
@@ -31,6 +32,8 @@ interface KindEntry {
   readonly owner: ((scan: KeyScan, id: string) => Promise<string | undefined>) | LeftOut;
   /** The number of its pieces: 1 for a thread or a run, 0 for what is only a tombstone, the number of items. */
   readonly count: ((scan: KeyScan, id: string) => Promise<number>) | LeftOut;
+  /** Reads it whole, as it is stored; undefined where nothing is left of it. */
+  readonly read: ((scan: KeyScan, id: string) => Promise<StoredThread | undefined>) | LeftOut;
   /** Removes it; true if there was something that counts as data. */
   readonly erase: ((scan: KeyScan, id: string, request: OthersErasure) => Promise<boolean>) | LeftOut;
   /** Seals its texts with the current key, in one pass. */
@@ -42,6 +45,7 @@ const kinds: { readonly [K in DataKind]: KindEntry } = {
   session: {
     owner: { none: "a scan reads it, also of a session that lost a key (scanKeys)" },
     count: { none: "its store describes each" },
+    read: { none: "its store reads it in pages (exportSession)" },
     erase: { none: "erase-session.lua goes first, and says whose the rest is" },
     reencrypt: { none: "its store does it (reencryptSession), in Redis and in memory" },
   },
@@ -52,6 +56,7 @@ const kinds: { readonly [K in DataKind]: KindEntry } = {
       const [entries] = (await runner.transaction(nameOf(id, "count"), [newest])) as [RunEntries];
       return entries.some(([, [kind]]) => kind !== "x") ? 1 : 0;
     },
+    read: { none: "its answer is stored in its session or thread" },
     erase: async (scan, id, request) => {
       const { guardMs } = request;
       const isGone = await eraseBy(scan, id, { script: eraseRunScript, parts: ["run"], args: [textOf(request)] });
@@ -73,6 +78,10 @@ const kinds: { readonly [K in DataKind]: KindEntry } = {
         { verb: "hexists", args: [keyOf(keyPrefix, "checkpoints", id), "erased"] },
       ])) as [number, number];
       return found > erased ? 1 : 0;
+    },
+    read: async (scan, id) => {
+      const thread = await readThread(scan, id, "export");
+      return thread.fields.length + thread.items.length + thread.members.length === 0 ? undefined : thread;
     },
     erase: async (scan, id, request) => {
       const call = { script: eraseThreadScript, args: [textOf(request)] };
@@ -98,6 +107,7 @@ const kinds: { readonly [K in DataKind]: KindEntry } = {
   lease: {
     owner: { none: "it is the session's" },
     count: { none: "it lives for the seconds of a summary" },
+    read: { none: "it holds a random token" },
     erase: async (scan, id, { isNamelessOwn }) => {
       await (isNamelessOwn ? command(scan, id, "unlink", "lease") : undefined);
       return false;
@@ -107,11 +117,13 @@ const kinds: { readonly [K in DataKind]: KindEntry } = {
   copy: {
     owner: { none: "a scan reads it with the copy's tag (scanKeys)" },
     count: { none: "it lives for ten minutes" },
+    read: { none: "it is a part of a session that is there" },
     erase: { none: "a copy goes by its tag with its owner (dropCopy), or in ten minutes" },
     reencrypt: { none: "it becomes a session of the process that writes it, or expires in ten minutes" },
   },
   item: {
     owner: { none: "items belong to namespaces of the application" },
+    read: { none: "items belong to namespaces of the application: search()" },
     count: async ({ runner, keyPrefix }, id) =>
       Number(await runner.read(nameOf("", "count"), { verb: "hlen", args: [keyOf(keyPrefix, "values", id)] })),
     erase: { none: "items belong to namespaces of the application: deleteNamespace()" },
@@ -127,12 +139,14 @@ const kinds: { readonly [K in DataKind]: KindEntry } = {
   list: {
     owner: { none: "its key names it" },
     count: { none: "it lists sessions, which are counted" },
+    read: { none: "it lists sessions" },
     erase: { none: "entries leave the list of the owner with the session" },
     reencrypt: { none: "its texts are copies of the session's, and are written with these" },
   },
   mailbox: {
     owner: { none: "it is a process's" },
     count: { none: "it lives as long as its process" },
+    read: { none: "it holds names of runs" },
     erase: { none: "it is a process's, and ends with it" },
     reencrypt: { none: "it holds names, and lives for minutes" },
   },
@@ -162,6 +176,28 @@ export async function* foundPieces(scan: KeyScan, only?: DataKind): AsyncGenerat
       return isNew;
     });
     yield fresh.map(({ kind, id }) => ({ kind, id }));
+  }
+}
+
+/**
+ * Pieces that the erasure of an owner would remove beside the given sessions of theirs, if they can be read whole; one
+ * that names nobody belongs to its session. Without an owner, everybody's. Yields how to read each.
+ */
+export async function* ownedPieces(
+  scan: KeyScan,
+  owner: string | undefined,
+  sessions: ReadonlySet<string>,
+): AsyncGenerator<FoundPiece & { readonly read: () => Promise<StoredThread | undefined> }> {
+  for await (const page of foundPieces(scan)) {
+    for (const { kind, id } of page) {
+      const { owner: ownerOf, read } = kinds[kind];
+      if (typeof ownerOf === "function" && typeof read === "function") {
+        const named = await ownerOf(scan, id);
+        if (owner === undefined || named === owner || (named === undefined && sessions.has(id))) {
+          yield { kind, id, read: () => read(scan, id) };
+        }
+      }
+    }
   }
 }
 

@@ -1,13 +1,15 @@
 import { decodeHead, encodeHead } from "../codec/head.js";
 import { metaOf } from "../codec/decode-record.js";
 import { ConflictError, type MemoryError } from "../base/errors.js";
-import { sessionLabel } from "../store/refusals.js";
+import { keyOf } from "../redis/data-parts.js";
+import { damaged, sessionLabel } from "../store/refusals.js";
 import { beginsRound } from "../store/record-text.js";
 import type { SessionLists } from "../store/lists.js";
 import type { SessionRef } from "../store/session-ref.js";
 import type { NamedMark, WholeState } from "../store/copies.js";
 import { namesIn } from "../session/labels.js";
 import { LogReader, refuseSealedState } from "./read-log.js";
+import { besideOf, exportThreads } from "./thread-lines.js";
 import { concernsOneSession, leaveOut, type ProblemListeners } from "./problems.js";
 import { valueIn } from "../messages/values.js";
 import type { SessionStore } from "../store/session-store.js";
@@ -71,27 +73,49 @@ export interface OwnerExport extends ProblemListeners {
  */
 export async function* exportOwnerSessions({ lists, store, owner, ...listeners }: OwnerExport): AsyncGenerator<string> {
   let first: MemoryError | undefined;
+  const note = (sessionId: string, error: unknown, kind?: string) => {
+    if (!concernsOneSession(error)) {
+      throw error;
+    }
+    leaveOut(listeners, { operation: "exportOwner", sessionId, ...(kind !== undefined && { kind }), error });
+    first ??= error;
+  };
+  const sessions = new Set<string>();
   for await (const sessionId of lists.scan({ owner })) {
+    sessions.add(sessionId);
     let hasBegun = false;
     try {
       for await (const line of exportSession(store, { id: sessionId, owner })) {
         hasBegun = true;
         yield line;
       }
-    } catch (error) {
-      if (!concernsOneSession(error)) {
-        throw error;
+      if (!hasBegun && (await isLost(store, sessionId))) {
+        throw damaged("exportOwner", sessionId);
       }
+    } catch (error) {
       if (hasBegun) {
         yield brokenOff(sessionId);
       }
-      leaveOut(listeners, { operation: "exportOwner", sessionId, error });
-      first ??= error;
+      note(sessionId, error);
+    }
+  }
+  for await (const { id, kind, line, error } of exportThreads(store, owner, sessions)) {
+    if (line === undefined) {
+      note(id, error, kind);
+    } else {
+      yield line;
     }
   }
   if (first !== undefined && listeners.onProblem === undefined) {
     throw first;
   }
+}
+
+/** True for a session of which Redis holds the index of its messages alone: no message of it can be read. */
+async function isLost(store: SessionStore, sessionId: string): Promise<boolean> {
+  const { wire } = besideOf(store);
+  const ids = { verb: "exists", args: [keyOf(wire?.keyPrefix ?? "", "ids", sessionId)] };
+  return (await wire?.runner.read({ operation: "exportOwner", sessionId }, ids)) === 1;
 }
 
 /** The last line of a partly exported session, which an import skips. */

@@ -19,15 +19,17 @@ export interface SessionImportProblem {
 export interface SessionImportSummary {
   /** Imported sessions. */
   readonly sessions: number;
+  /** Imported LangGraph threads. */
+  readonly threads: number;
   /** Messages of the imported sessions. */
   readonly messages: number;
-  /** Sessions that existed with equal content. */
+  /** Sessions and threads that existed with equal content. */
   readonly unchanged: number;
-  /** Skipped sessions whose expiry has passed. */
+  /** Skipped sessions and threads whose expiry has passed. */
   readonly expired: number;
-  /** Imported sessions that are encrypted. */
+  /** Imported sessions and threads that are encrypted. */
   readonly sealed: number;
-  /** Sessions passed to `onProblem`. */
+  /** Sessions and threads passed to `onProblem`. */
   readonly failed: number;
 }
 
@@ -86,16 +88,21 @@ export async function importLines(
       "sessions.import: the lines must be an array or another iterable of strings.",
     );
   }
-  const done = { sessions: 0, messages: 0, unchanged: 0, expired: 0, sealed: 0, failed: 0 };
+  const done = { sessions: 0, threads: 0, messages: 0, unchanged: 0, expired: 0, sealed: 0, failed: 0 };
   const setting = {
     ttlMs: sessionTTL === undefined ? undefined : sessionTTL * 1_000,
     encryption: encryption ?? (await defaultEncryption(store)),
   };
-  for await (const { outcome, messages, sealed, sessionId, line, error } of importSessions(store, lines, setting)) {
+  for await (const { outcome, kind, messages, sealed, sessionId, line, error } of importSessions(
+    store,
+    lines,
+    setting,
+  )) {
     if (error !== undefined && onProblem === undefined) {
       throw error;
     }
-    done[outcome === "imported" ? "sessions" : outcome === "partial" ? "failed" : outcome] += 1;
+    const imported = kind === "thread" ? "threads" : "sessions";
+    done[outcome === "imported" ? imported : outcome === "partial" ? "failed" : outcome] += 1;
     done.sealed += sealed ? 1 : 0;
     done.messages += outcome === "imported" ? messages : 0;
     if (error !== undefined) {

@@ -5,6 +5,7 @@ import { sessionLabel, transferLost } from "../store/refusals.js";
 import type { CopiedRecord, CopiedTurn, CopyPage } from "../store/copies.js";
 import { exportSession } from "./export-session.js";
 import { sealedParts } from "../sealed/loaded-store.js";
+import { besideOf, importThread } from "./thread-lines.js";
 import { BrokenOff, LineReader } from "./line-reader.js";
 import { badLine, fieldsOf, parseLine, requireText, StateLines, type ExportLine } from "./lines.js";
 import type { SessionStore } from "../store/session-store.js";
@@ -16,6 +17,8 @@ const pageBytes = 1_000_000;
 export interface SessionImport {
   /** `""` for an invalid line before any session. */
   readonly sessionId: string;
+  /** Set for a thread, whose id is `sessionId`. */
+  readonly kind?: "thread";
   /**
    * `unchanged`: the session exists with equal content. `expired`: its expiry has passed. `partial`: the export is
    * marked as incomplete.
@@ -51,31 +54,53 @@ export async function* importSessions(
 ): AsyncGenerator<SessionImport> {
   const reader = new LineReader(lines);
   for (;;) {
-    let started: StateLines | undefined;
+    let first: ExportLine | undefined;
     let from = 0;
     try {
-      const line = await reader.line();
+      first = await reader.line();
       from = reader.number;
-      if (line === undefined) {
+      if (first === undefined) {
         return;
       }
-      if (line.type !== "session") {
-        throw badLine(line.number, 'a session begins with a line of the type "session"');
-      }
-      started = new StateLines(line);
-      const done = await importSession({ store, reader, setting }, started, line);
-      yield { sessionId: started.sessionId, ...done, line: reader.number };
+      const done = await importPiece({ store, reader, setting }, first);
+      yield { ...nameIn(first), ...done, line: reader.number };
     } catch (error) {
       if (!MemoryError.isInstance(error) || (error.retryable && !ConflictError.isInstance(error))) {
         throw error;
       }
       const line = reader.number;
       const outcome = error instanceof BrokenOff ? "partial" : "failed";
-      yield { sessionId: started?.sessionId ?? "", outcome, messages: 0, sealed: false, line, error };
+      yield { ...nameIn(first), outcome, messages: 0, sealed: false, line, error };
       // After the yield: a caller that stops at the first failure need not read the rest of the session.
       await reader.skipSession(from === 0 ? line : from);
     }
   }
+}
+
+/** The session or thread that a first line begins; no name for any other line. */
+function nameIn(first: ExportLine | undefined): Pick<SessionImport, "sessionId" | "kind"> {
+  const { sessionId, threadId } = first?.fields ?? {};
+  const isThread = first?.type === "thread";
+  const name = isThread ? threadId : first?.type === "session" ? sessionId : undefined;
+  return { sessionId: typeof name === "string" ? name : "", ...(isThread && { kind: "thread" }) };
+}
+
+/** Imports a session from its first line on, or the line of a thread. */
+async function importPiece(
+  work: Import,
+  line: ExportLine,
+): Promise<Pick<SessionImport, "outcome" | "messages" | "sealed">> {
+  const { store, setting } = work;
+  const { wire, ring } = besideOf(store);
+  if (line.type === "thread" && wire !== undefined) {
+    const ringFor = async (sessionId: string, wasSealed: boolean) =>
+      (await isToSeal(store, { sessionId, wasSealed }, setting)) ? ring : undefined;
+    return { ...(await importThread(line, { wire, ttlMs: setting.ttlMs, ringFor })), messages: 0 };
+  }
+  if (line.type !== "session") {
+    throw badLine(line.number, 'a session begins with a line of the type "session"');
+  }
+  return importSession(work, new StateLines(line), line);
 }
 
 interface Import {
@@ -122,17 +147,26 @@ async function importSession(
 }
 
 /** Store that creates the session: sealed with the current key, or plain. */
-async function targetFor(store: SessionStore, { sessionId, wasSealed }: StateLines, { encryption }: ImportSetting) {
-  const parts = sealedParts(store);
+async function targetFor(store: SessionStore, started: StateLines, setting: ImportSetting) {
+  const seals = await isToSeal(store, started, setting);
+  const { copies } = seals ? store : (sealedParts(store)?.store ?? store);
+  return { seals, create: copies!.create.bind(copies) };
+}
+
+/** True for a session or thread that is to be encrypted. @throws ConfigurationError where that needs a key. */
+async function isToSeal(
+  store: SessionStore,
+  { sessionId, wasSealed }: Pick<StateLines, "sessionId" | "wasSealed">,
+  { encryption }: ImportSetting,
+): Promise<boolean> {
   const seals = encryption === "seal" || (encryption === "keep" && wasSealed);
-  if (seals && (await parts?.ring.current(sessionId)) === undefined) {
+  if (seals && (await sealedParts(store)?.ring.current(sessionId)) === undefined) {
     throw new ConfigurationError(
       "encryption",
       `Without a current key ${sessionLabel(sessionId)} cannot be encrypted as it was; nothing was imported of it.`,
     );
   }
-  const { copies } = seals ? store : (parts?.store ?? store);
-  return { seals, create: copies!.create.bind(copies) };
+  return seals;
 }
 
 /** Reader of a session's records, up to its end line. */

@@ -85,6 +85,12 @@ const schemas = {
     z.object({ turns: z.array(mark(), "must be an array").check(z.maxLength(maxDiscardedTurns, "is too long")) }),
   ),
   record: lazy(() => z.object({ position: position(), record: z.unknown(), turn: z.optional(mark()) })),
+  thread: lazy(() =>
+    z.object({
+      ...{ threadId: text(), expiresAt: z.optional(time()), sealed: z.optional(z.boolean()) },
+      ...{ fields: z.record(z.string(), text()), items: z.array(text()), members: z.array(text()) },
+    }),
+  ),
   end: lazy(() => z.object({ records: nonNegativeInteger() })),
 } as const;
 
@@ -201,7 +207,8 @@ export function requireText(line: ExportLine, field: string, value: unknown): st
   return found;
 }
 
-function orBadLine<T>(number: number, work: () => T): T {
+/** The result of `work`, whose errors become those of a line. @throws RecordError `corrupt`. */
+export function orBadLine<T>(number: number, work: () => T): T {
   try {
     return work();
   } catch (error) {

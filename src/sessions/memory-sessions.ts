@@ -197,8 +197,9 @@ export class MemorySessions {
   }
 
   /**
-   * Exports all sessions of an owner as JSON lines. Scans all keys of Redis. A session that cannot be read (its key is
-   * missing) is skipped with an event `session_skipped`.
+   * Exports all sessions of an owner, and the LangGraph threads that `deleteOwner` would remove, as JSON lines. Scans
+   * all keys of Redis. A session or thread that cannot be read (its key, or a part of it, is missing) is skipped with
+   * an event `session_skipped`.
    *
    * @throws the error of the first skipped session, after the others; not with `onProblem`, which receives each.
    */
@@ -211,9 +212,9 @@ export class MemorySessions {
   }
 
   /**
-   * Imports the lines of `export` and `exportOwner` with ids, times, reductions, titles, usage and owners. A session
-   * becomes visible, atomically, after its last line. Idempotent: a session that exists with equal content is not
-   * changed. Buffers at most 500 messages. Does not call `beforeStore`.
+   * Imports the lines of `export` and `exportOwner` with ids, times, reductions, titles, usage, owners and threads. A
+   * session becomes visible, atomically, after its last line. Idempotent: a session that exists with equal content is
+   * not changed. Buffers at most 500 messages. Does not call `beforeStore`.
    *
    * @throws RecordError `corrupt` with the number of an invalid line; ConflictError `exists` for a session that exists
    *   with other content; StoreError, also `erased`. With `onProblem`, errors of single sessions are passed to it, and

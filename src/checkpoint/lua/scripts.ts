@@ -23,95 +23,6 @@ return thread
 end`,
 };
 
-export const nextTokenAt7: ScriptPart = {
-  file: "includes/next-token.lua",
-  line: 7,
-  text: `\
-local function nextToken(thread, seed)
-thread.token = redis.sha1hex(thread.token .. seed):sub(1, 22)
-return thread.token
-end`,
-};
-
-export const nowAt3: ScriptPart = {
-  file: "includes/now.lua",
-  line: 3,
-  text: `\
-local function now()
-local time = redis.call('TIME')
-return time[1] * 1000 + math.floor(time[2] / 1000)
-end`,
-};
-
-export const inChunksAt3: ScriptPart = {
-  file: "includes/in-chunks.lua",
-  line: 3,
-  text: `\
-local function inChunks(command, key, values, from, to)
-local last = to or #values
-for first = from or 1, last, 7000 do
-redis.call(command, key, unpack(values, first, math.min(first + 6999, last)))
-end
-end`,
-};
-
-export const expireAllAt4: ScriptPart = {
-  file: "includes/expire-all.lua",
-  line: 4,
-  text: `\
-local function expireAll(at)
-local text = string.format('%.0f', at)
-for _, key in ipairs(KEYS) do redis.call('PEXPIREAT', key, text) end
-end`,
-};
-
-export const writeRecordAt11: ScriptPart = {
-  file: "includes/write-record.lua",
-  line: 11,
-  text: `\
-local function begin(token)
-call('HSET', checkpoints, 'token', token, 'base', 0, 'next', 1, 'count', 1)
-call('RPUSH', items, '')
-call('ZADD', order, 0, '')
-return { token = token, base = 0, next = 1, count = 1 }
-end
-
-local function pushItems(thread, first, seed)
-if #ARGV < first then return end
-thread.next = thread.next + #ARGV - first + 1
-call('HSET', checkpoints, 'next', thread.next, 'token', nextToken(thread, seed))
-inChunks('RPUSH', items, ARGV, first)
-end
-
-local function nameOwner(owner)
-if owner then call('HSETNX', checkpoints, 'owner', owner) end
-end
-
-local function expireThread(ttl)
-if ttl then expireAll(now() + ttl) end
-end`,
-};
-
-export const importThreadAt12: ScriptPart = {
-  file: "import-thread.lua",
-  line: 12,
-  text: `\
-local request = cjson.decode(ARGV[1])
-local thread = loadThread()
-if isErased then return { 'ERASED' } end
-if thread then
-local isCopy = thread.token == request.token and thread.count == request.count
-return { isCopy and not thread.isDamaged and 'OK' or 'EXISTS' }
-end
-local lastItem = 1 + request.items
-local lastField = lastItem + request.fields
-inChunks('HSET', checkpoints, ARGV, lastItem + 1, lastField)
-inChunks('RPUSH', items, ARGV, 2, lastItem)
-inChunks('ZADD', order, ARGV, lastField + 1)
-expireThread(request.ttl)
-return { 'OK' }`,
-};
-
 export const threadGateAt6: ScriptPart = {
   file: "includes/thread-gate.lua",
   line: 6,
@@ -299,6 +210,16 @@ end
 end`,
 };
 
+export const nextTokenAt7: ScriptPart = {
+  file: "includes/next-token.lua",
+  line: 7,
+  text: `\
+local function nextToken(thread, seed)
+thread.token = redis.sha1hex(thread.token .. seed):sub(1, 22)
+return thread.token
+end`,
+};
+
 export const dropItemsAt8: ScriptPart = {
   file: "includes/drop-items.lua",
   line: 8,
@@ -327,6 +248,18 @@ thread.base = front
 call('HSET', checkpoints, 'base', front, 'token', nextToken(thread, seed))
 end
 return emptied
+end`,
+};
+
+export const inChunksAt3: ScriptPart = {
+  file: "includes/in-chunks.lua",
+  line: 3,
+  text: `\
+local function inChunks(command, key, values, from, to)
+local last = to or #values
+for first = from or 1, last, 7000 do
+redis.call(command, key, unpack(values, first, math.min(first + 6999, last)))
+end
 end`,
 };
 
@@ -387,6 +320,53 @@ for i = 1, count do
 if stored[i] ~= ARGV[first + i - 1] then return nil end
 end
 return tonumber(base)
+end`,
+};
+
+export const nowAt3: ScriptPart = {
+  file: "includes/now.lua",
+  line: 3,
+  text: `\
+local function now()
+local time = redis.call('TIME')
+return time[1] * 1000 + math.floor(time[2] / 1000)
+end`,
+};
+
+export const expireAllAt4: ScriptPart = {
+  file: "includes/expire-all.lua",
+  line: 4,
+  text: `\
+local function expireAll(at)
+local text = string.format('%.0f', at)
+for _, key in ipairs(KEYS) do redis.call('PEXPIREAT', key, text) end
+end`,
+};
+
+export const writeRecordAt11: ScriptPart = {
+  file: "includes/write-record.lua",
+  line: 11,
+  text: `\
+local function begin(token)
+call('HSET', checkpoints, 'token', token, 'base', 0, 'next', 1, 'count', 1)
+call('RPUSH', items, '')
+call('ZADD', order, 0, '')
+return { token = token, base = 0, next = 1, count = 1 }
+end
+
+local function pushItems(thread, first, seed)
+if #ARGV < first then return end
+thread.next = thread.next + #ARGV - first + 1
+call('HSET', checkpoints, 'next', thread.next, 'token', nextToken(thread, seed))
+inChunks('RPUSH', items, ARGV, first)
+end
+
+local function nameOwner(owner)
+if owner then call('HSETNX', checkpoints, 'owner', owner) end
+end
+
+local function expireThread(ttl)
+if ttl then expireAll(now() + ttl) end
 end`,
 };
 
@@ -511,16 +491,6 @@ if refusal then return refusal end
 if not thread then return { 'NONE' } end
 return readPage(thread, ARGV, true)`,
 };
-
-export const importThreadScript = script([
-  threadAt6,
-  nextTokenAt7,
-  nowAt3,
-  inChunksAt3,
-  expireAllAt4,
-  writeRecordAt11,
-  importThreadAt12,
-]);
 
 export const listCheckpointsScript = script([
   threadAt6,

@@ -446,6 +446,29 @@ if not field[3] and #waiters == 0 and redis.call('HLEN', state) == 5 then redis.
 return { 'LEFT' }`,
 };
 
+export const importThreadAt14: ScriptPart = {
+  file: "import-thread.lua",
+  line: 14,
+  text: `\
+local items, checkpoints, order = KEYS[1], KEYS[2], KEYS[3]
+local call = redis.call
+local request = cjson.decode(ARGV[1])
+local field = call('HMGET', checkpoints, 'token', 'count', 'erased')
+if field[3] then return { 'ERASED' } end
+if call('EXISTS', items, checkpoints, order) > 0 then
+local isCopy = field[1] == request.token and tonumber(field[2]) == request.count
+local isWhole = call('LLEN', items) == request.items and call('ZCARD', order) == request.count
+return { isCopy and isWhole and call('HLEN', checkpoints) == request.fields / 2 and 'SAME' or 'EXISTS' }
+end
+local lastItem = 1 + request.items
+local lastField = lastItem + request.fields
+inChunks('HSET', checkpoints, ARGV, lastItem + 1, lastField)
+inChunks('RPUSH', items, ARGV, 2, lastItem)
+inChunks('ZADD', order, ARGV, lastField + 1)
+if request.ttl then expireAll(now() + request.ttl) end
+return { 'OK' }`,
+};
+
 export const openCopyAt12: ScriptPart = {
   file: "open-copy.lua",
   line: 12,
@@ -1108,6 +1131,13 @@ export const finishSwapsScript = script([
 export const giveBackHoldScript = script([
   holderAt4,
   giveBackHoldAt14,
+]);
+
+export const importThreadScript = script([
+  inChunksAt3,
+  expireAllAt4,
+  nowAt3,
+  importThreadAt14,
 ]);
 
 export const openCopyScript = script([

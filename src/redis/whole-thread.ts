@@ -1,0 +1,101 @@
+import { refusalFrom } from "../store/refusals.js";
+import type { CallName } from "./errors.js";
+import { threadKeys } from "./keys.js";
+import { importThreadScript } from "./lua/later-scripts.js";
+import type { TextKind } from "./reseal-texts.js";
+import type { KeyScan } from "./scan-keys.js";
+import { changedField, isTextItem } from "./thread-records.js";
+
+/** A whole stored thread. */
+export interface WholeThread {
+  readonly items: readonly string[];
+  /** Names and values of `checkpoints`. */
+  readonly fields: readonly (readonly [name: string, value: string])[];
+  readonly members: readonly string[];
+}
+
+/** A whole thread as it was read. */
+export interface StoredThread extends WholeThread {
+  /** Milliseconds that it still lives; undefined if it does not expire. */
+  readonly left: number | undefined;
+}
+
+/** A whole thread at one moment; empty for none, or a tombstone. */
+export async function readThread(
+  { runner, keyPrefix }: KeyScan,
+  threadId: string,
+  operation: string,
+): Promise<StoredThread> {
+  const { items, checkpoints, order } = threadKeys(keyPrefix, threadId);
+  const [texts, stored, members, left] = (await runner.transaction(nameOf(threadId, operation), [
+    { verb: "lrange", args: [items, 0, -1] },
+    { verb: "hgetall", args: [checkpoints] },
+    { verb: "zrevrange", args: [order, 0, -1] },
+    { verb: "pttl", args: [checkpoints] },
+  ])) as [string[], string[] | Map<string, string> | Record<string, string>, string[], number];
+  // As the application's reply transformers and the protocol have it.
+  const isList = Array.isArray(stored);
+  const pairs = isList ? pairsIn(stored) : [...(stored instanceof Map ? stored : Object.entries(stored))];
+  const fields = pairs.some(([name]) => name === "erased") ? [] : pairs;
+  return { items: texts, fields, members, left: left < 0 ? undefined : left };
+}
+
+function pairsIn(list: readonly string[]): (readonly [string, string])[] {
+  return list.flatMap((name, index) => (index % 2 === 0 ? [[name, list[index + 1]!] as const] : []));
+}
+
+/**
+ * Writes a whole thread: `OK`, `SAME` where it is there and has not changed since, `EXISTS` where there is another.
+ *
+ * @throws StoreError `erased`.
+ */
+export async function writeThread(
+  { runner, keyPrefix }: KeyScan,
+  threadId: string,
+  { thread, ttl, operation }: { thread: WholeThread; ttl: number | undefined; operation: string },
+): Promise<"OK" | "SAME" | "EXISTS"> {
+  const { items, fields, members } = thread;
+  const keys = threadKeys(keyPrefix, threadId);
+  const request = {
+    items: items.length,
+    fields: 2 * fields.length,
+    token: fieldIn(thread, "token"),
+    count: members.length,
+    ttl,
+  };
+  const args = [JSON.stringify(request), ...items, ...fields.flat(), ...members.flatMap((member) => ["0", member])];
+  const call = { script: importThreadScript, keys: [keys.items, keys.checkpoints, keys.order], args, writes: true };
+  const name = nameOf(threadId, operation);
+  const [word] = (await runner.run(name, call)) as ["OK" | "SAME" | "EXISTS" | "ERASED"];
+  if (word === "ERASED") {
+    throw refusalFrom(word, undefined, name)!;
+  }
+  return word;
+}
+
+/** The value of a field, such as `owner`. */
+export function fieldIn({ fields }: WholeThread, name: string): string | undefined {
+  return fields.find(([field]) => field === name)?.[1];
+}
+
+/** False where Redis lost a part of it. */
+export function isWhole(thread: WholeThread): boolean {
+  const length = Number(fieldIn(thread, "next")) - Number(fieldIn(thread, "base"));
+  return thread.items.length === length && thread.members.length === Number(fieldIn(thread, "count"));
+}
+
+/** A thread with each of its texts changed; a text for which `change` returns undefined stays. */
+export async function withTexts<Thread extends WholeThread>(
+  thread: Thread,
+  change: (text: string, kind: TextKind, name: string) => Promise<string | undefined>,
+): Promise<Thread> {
+  const items = thread.items.map(async (item) => (isTextItem(item) && (await change(item, "item", ""))) || item);
+  const fields = thread.fields.map(
+    async ([name, value]) => [name, (await changedField(name, value, change)) ?? value] as const,
+  );
+  return { ...thread, items: await Promise.all(items), fields: await Promise.all(fields) };
+}
+
+function nameOf(sessionId: string, operation: string): CallName {
+  return { operation, sessionId, subject: "thread" };
+}

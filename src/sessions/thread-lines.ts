@@ -1,0 +1,105 @@
+import { ConflictError } from "../base/errors.js";
+import { damagedThread, threadLabel } from "../redis/thread-errors.js";
+import { isWhole, withTexts, writeThread, type StoredThread, type WholeThread } from "../redis/whole-thread.js";
+import { ownedPieces, type FoundPiece } from "../redis-lists/kinds.js";
+import { wireOf, type RedisWire } from "../redis-store/redis-session-store.js";
+import type { KeyRing } from "../sealed/keys/key-ring.js";
+import { sealedParts } from "../sealed/loaded-store.js";
+import { SealedTexts } from "../sealed/sealed-texts.js";
+import { checkSessionId } from "../store/session-ref.js";
+import type { SessionStore } from "../store/session-store.js";
+import { badLine, fieldsOf, orBadLine, type ExportLine } from "./lines.js";
+
+/** The connection and the keys of a store, for data beside its sessions; no connection for a store in memory. */
+export function besideOf(store: SessionStore): { readonly wire?: RedisWire; readonly ring?: KeyRing } {
+  const parts = sealedParts(store);
+  const wire = wireOf(parts?.store ?? store);
+  return { ...(wire && { wire }), ...(parts && { ring: parts.ring }) };
+}
+
+/** A thread to export: its line, or why it cannot be read. */
+interface ExportedThread extends FoundPiece {
+  readonly line?: string;
+  readonly error?: unknown;
+}
+
+/** Exports the threads of an owner and of the given sessions of theirs, or without an owner all; a line each. */
+export async function* exportThreads(
+  store: SessionStore,
+  owner: string | undefined,
+  sessions: ReadonlySet<string>,
+): AsyncGenerator<ExportedThread> {
+  const { wire, ring } = besideOf(store);
+  for await (const { kind, id, read } of wire === undefined ? [] : ownedPieces(wire, owner, sessions)) {
+    try {
+      const thread = await read();
+      yield* thread === undefined ? [] : [{ kind, id, line: await threadLine(id, thread, ring) }];
+    } catch (error) {
+      yield { kind, id, error };
+    }
+  }
+}
+
+/** The line of a thread, whose texts are opened. @throws StoreError `damaged`; EncryptionError. */
+async function threadLine(threadId: string, thread: StoredThread, ring: KeyRing | undefined): Promise<string> {
+  if (!isWhole(thread)) {
+    throw damagedThread("export", threadId);
+  }
+  const sealed = new SealedTexts(ring);
+  let isSealed = false;
+  const { items, fields, members, left } = await withTexts(thread, async (text, kind, name) => {
+    isSealed ||= text.startsWith("~");
+    return (await sealed.opener(threadId, [text]))(text, kind, name);
+  });
+  return JSON.stringify({
+    ...{ type: "thread", threadId, expiresAt: left === undefined ? undefined : Date.now() + left },
+    ...{ sealed: isSealed || undefined, fields: Object.fromEntries(fields), items, members },
+  });
+}
+
+/**
+ * Imports the line of a thread.
+ *
+ * @throws RecordError `corrupt`; ConflictError `exists` if there is another thread of this id; StoreError `erased`.
+ */
+export async function importThread(
+  line: ExportLine,
+  {
+    wire,
+    ttlMs,
+    ringFor,
+  }: {
+    readonly wire: RedisWire;
+    readonly ttlMs: number | undefined;
+    /** The keys that seal it, by whether it was sealed; undefined for plain text. */
+    readonly ringFor: (threadId: string, wasSealed: boolean) => Promise<KeyRing | undefined>;
+  },
+): Promise<{ readonly outcome: "imported" | "unchanged" | "expired"; readonly sealed: boolean }> {
+  const { threadId, expiresAt, sealed = false, ...found } = fieldsOf("thread", line);
+  const plain: WholeThread = { ...found, fields: Object.entries(found.fields) };
+  orBadLine(line.number, () => checkSessionId(threadId));
+  if (!isWhole(plain) || found.fields["token"] === undefined || found.fields["erased"] !== undefined) {
+    throw badLine(line.number, "the thread is not whole");
+  }
+  const ttl = ttlMs ?? (expiresAt === undefined ? undefined : expiresAt - Date.now());
+  if (ttl !== undefined && ttl <= 0) {
+    return { outcome: "expired", sealed: false };
+  }
+  const ring = await ringFor(threadId, sealed);
+  const seal = await new SealedTexts(ring).sealer(threadId);
+  const thread = await withTexts(plain, async (text, kind, name) => {
+    if (text.startsWith("~")) {
+      throw badLine(line.number, "the thread is encrypted");
+    }
+    return seal(text, kind, name);
+  });
+  const word = await writeThread(wire, threadId, { thread, ttl, operation: "import" });
+  if (word === "EXISTS") {
+    const sentence = `There is a ${threadLabel(threadId)} with other content; nothing was imported.`;
+    throw new ConflictError(`${sentence} Delete it first, or import into another key prefix.`, {
+      code: "exists",
+      sessionId: threadId,
+    });
+  }
+  return { outcome: word === "OK" ? "imported" : "unchanged", sealed: ring !== undefined };
+}
