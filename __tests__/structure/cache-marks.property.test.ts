@@ -1,10 +1,17 @@
 import { ChatAnthropic } from "@langchain/anthropic";
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
+import { ChatMistralAI } from "@langchain/mistralai";
 import fc from "fast-check";
 import { createAgent } from "langchain";
 import { redisMemoryMiddleware } from "../../src/entries/agent.js";
-import { InMemorySessionStore, promptCacheMarks, RedisChatMemory } from "../../src/entries/index.js";
-import { repairConversation, toModel, validateConversation } from "../../src/entries/structure.js";
+import {
+  InMemorySessionStore,
+  type MemoryEvent,
+  promptCacheMarks,
+  RedisChatMemory,
+  withRedisMemory,
+} from "../../src/entries/index.js";
+import { builtInProfiles, repairConversation, toModel, validateConversation } from "../../src/entries/structure.js";
 import { type ProviderServer, startProviderServer } from "../../testing/provider-server.js";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -81,6 +88,48 @@ it("marks of promptCacheMarks keep to what other marks leave", async () => {
   const given = conversation("anthropic", [undefined, undefined, undefined, "hour", "hour", "hour"]);
   const sent = marksIn(await promptCacheMarks({ profile: "anthropic" }).invoke(given));
   expect(sent.map(({ ttl }) => ttl)).toEqual(["1h", "1h", "1h", "1h"]);
+});
+
+describe("pictures and files", () => {
+  const picture = { type: "image_url", image_url: { url: "data:image/png;base64,iVBORw0KGgo=" } };
+  const list = (count: number) =>
+    Array.from({ length: count }, (_, index) => [
+      new HumanMessage({ content: [{ type: "text", text: `q${index}` }, picture] }),
+      new AIMessage("a"),
+    ]).flat();
+  const isNote = ({ text: said }: BaseMessage) => said.endsWith("(image left out)");
+
+  it.each([
+    ["anthropic", 100],
+    ["mistral", 8],
+    ["bedrock", Infinity],
+    [{ ...builtInProfiles["openai-chat"], name: "azure", maxMedia: 50 }, 50],
+  ] as const)("go to the provider up to its number, the newest first (%#)", (profile, max) => {
+    const given = [...list(110), new HumanMessage("And?")];
+    const options = { profile, purpose: "model-input" } as const;
+    const { messages, repairs } = repairConversation(given, options);
+    const notes = messages.flatMap((message, index) => (isNote(message) ? [index / 2] : []));
+    expect(notes).toEqual([...Array(Math.max(0, 110 - max)).keys()]);
+    expect(repairs.every(({ rule }) => rule === "S39")).toBe(true);
+    expect(validateConversation(messages, options)).toEqual([]);
+    expect(validateConversation(given, { profile })).toEqual([]);
+  });
+
+  it("that are left out are told by an event", async () => {
+    const events: MemoryEvent[] = [];
+    const memory = new RedisChatMemory({ store: new InMemorySessionStore(), onEvent: (event) => events.push(event) });
+    const history = memory.history("pictures");
+    await history.addMessages(list(9));
+    const model = new ChatMistralAI({ model: "mistral-large-latest", apiKey: "none" });
+    const seen: BaseMessage[] = [];
+    model._generate = async (messages) => {
+      seen.push(...messages);
+      return { generations: [{ text: "a", message: new AIMessage("a") }] };
+    };
+    await withRedisMemory(model, { memory }).invoke("And?", { configurable: { sessionId: "pictures" } });
+    expect(seen.filter(isNote)).toHaveLength(1);
+    expect(events).toContainEqual({ type: "repaired", sessionId: "pictures", rules: ["S39"] });
+  });
 });
 
 describe("requests to a server that counts marks", () => {

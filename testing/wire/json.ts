@@ -53,3 +53,11 @@ export function lateHour(marks: readonly Fields[]): number {
   const short = marks.findIndex(({ ttl }) => ttl !== "1h");
   return short < 0 ? -1 : marks.findIndex(({ ttl }, index) => index > short && ttl === "1h");
 }
+
+/** The number of blocks of these types in content, and in the results of tools in it. */
+export function countBlocks(content: unknown, types: readonly string[]): number {
+  return listIn(content).reduce((count, block) => {
+    const own = types.includes(String(block["type"])) ? 1 : 0;
+    return count + own + (block["type"] === "tool_result" ? countBlocks(block["content"], types) : 0);
+  }, 0);
+}

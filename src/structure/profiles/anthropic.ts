@@ -24,6 +24,7 @@ export const anthropic: StructureProfile = {
   },
   callIds: { characters: identifiers, minLength: 1, maxLength: 64, reuse: "error" },
   names: { characters: identifiers, maxLength: 64 },
+  maxMedia: 100, // seen: "too many images and documents: 120 + 0 > 100"
   blocks: {
     system: ["text"],
   },

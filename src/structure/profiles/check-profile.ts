@@ -41,6 +41,7 @@ const profileSchema = lazy(() =>
     lateSystem: oneOf("accepted", "refused"),
     names: z.optional(z.strictObject({ characters: text(), maxLength: nonNegativeInteger() })),
     blocks: z.optional(record(["system", "user", "assistant", "tool", "other"], texts())),
+    maxMedia: z.optional(nonNegativeInteger()),
     genericRoles: texts(),
   }),
 );

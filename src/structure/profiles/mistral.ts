@@ -25,6 +25,7 @@ export const mistral: StructureProfile = {
   resultOrder: "calls",
   callIds: { characters: alphanumerics, minLength: 9, maxLength: 9, reuse: "warning" },
   names: { characters: identifiers, maxLength: 64 },
+  maxMedia: 8, // docs.mistral.ai, "vision"
   blocks: {
     system: ["text"],
     user: ["text", "image_url", "document_url", "input_audio", "file"],

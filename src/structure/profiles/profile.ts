@@ -76,6 +76,8 @@ export interface StructureProfile {
   readonly names?: NameForm;
   /** For rule S27: allowed content block types by speaker; a missing speaker may use all. */
   readonly blocks?: Readonly<Partial<Record<Speaker, readonly string[]>>>;
+  /** For rule S39: how many pictures and files a request may have; notes stand for the oldest. @default any number */
+  readonly maxMedia?: number;
   /** For rule S31: accepted roles of generic messages; `function` stands for function messages. @default none */
   readonly genericRoles?: readonly string[];
 }

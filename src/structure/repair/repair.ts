@@ -1,9 +1,10 @@
 import type { BaseMessage } from "@langchain/core/messages";
+import { mapSame } from "../../messages/copies/edits.js";
 import { readableByGoogle } from "../adapters/form.js";
 import { type Origin, originOf } from "../adapters/origin.js";
 import { orderInMessage } from "../rules/content-rules.js";
 import { earlyRules, isValid, lastQuestionIn, lateRules, readStructure } from "../rules/find-issues.js";
-import { marksHold, withinMarks } from "../rules/mark-rules.js";
+import { keepNewest } from "../rules/request-rules.js";
 import type { MessageRule, RepairPlace } from "../rules/rules.js";
 import { foldFirstSteps, foldTools } from "./fold-tools.js";
 import { agreeCopies, giveForm } from "./form.js";
@@ -76,23 +77,20 @@ function repairEntries(entries: readonly Entry[], session: RepairSession): reado
     repairTurns,
     (given) => repairMessages(given, session, lastRules),
     giveForm,
-    leaveMarks,
+    leaveNewest,
   ];
   return parts.reduce((given, part) => part(given, session), entries);
 }
 
-/** Leaves the newest marks of a prompt cache, as many as a request takes (S38). */
-function leaveMarks(entries: readonly Entry[], { criteria, repairs }: RepairSession): readonly Entry[] {
+/** Leaves the newest parts of which a request takes so many: rules S38 and S39. */
+function leaveNewest(entries: readonly Entry[], { criteria, repairs }: RepairSession): readonly Entry[] {
   const messages = entries.map(({ message }) => message);
-  const within = marksHold(criteria) ? withinMarks(messages, criteria.marks) : messages;
-  return entries.map((entry, place) => {
-    const message = within[place]!;
-    if (message === entry.message) {
-      return entry;
-    }
-    repairs.push({ rule: "S38", index: entry.index, action: "changed", message: "Took a mark of a prompt cache." });
-    return { ...entry, message };
+  const kept = keepNewest(messages, criteria, ({ rule, done }, place) => {
+    repairs.push({ rule, index: entries[place]!.index, action: "changed", message: done });
   });
+  return mapSame(entries, (entry, place) => [
+    kept[place] === entry.message ? entry : { ...entry, message: kept[place]! },
+  ]);
 }
 
 /**

@@ -29,7 +29,7 @@ import type {
   StructureIssue,
 } from "./rules.js";
 import { checkCopies } from "./copy-rules.js";
-import { checkMarks } from "./mark-rules.js";
+import { checkRequest } from "./request-rules.js";
 import { wellFormedText } from "./text-rules.js";
 import { knownRoles, namedResults, readableCalls, wellFormedNames } from "./name-rules.js";
 import { checkFirstThought, checkLateSystems } from "./turn-rules.js";
@@ -79,7 +79,7 @@ export function findIssues(messages: readonly BaseMessage[], criteria: Structure
   own.forEach(({ forms }, index) => forms.forEach((problem) => add({ ...problem, index })));
   checkOrder(context, report);
   checkTools(context, report);
-  checkMarks(context, report);
+  checkRequest(context, report);
   if (profile.rules.S33 !== undefined) {
     checkFirstThought(context, report);
   }

@@ -3,7 +3,6 @@ import { inForm } from "../../messages/change-message.js";
 import { type Block, blocksOf, contentOf } from "../../messages/content.js";
 import { mapSame, withFields } from "../../messages/copies/edits.js";
 import { type Fields, fieldsOf, isRecord } from "../../messages/values.js";
-import type { ReportFinding, StructureContext, StructureCriteria } from "./rules.js";
 
 /** The providers' limit; a request with more marks is refused. */
 export const maxMarks = 4;
@@ -34,22 +33,6 @@ export function marksIn(blocks: readonly unknown[]): readonly Fields[] {
 export function markIn(block: unknown): Fields | undefined {
   const { cache_control: carried, cachePoint } = fieldsOf(block);
   return [carried, cachePoint].find(isRecord);
-}
-
-/** Checks the marks of a request: rule S38. */
-export function checkMarks({ messages, ...criteria }: StructureContext, report: ReportFinding): void {
-  const within = marksHold(criteria) ? withinMarks(messages, criteria.marks) : messages;
-  within.forEach((message, index) => {
-    if (message !== messages[index]) {
-      const text = "The request has more marks of a prompt cache than four, or one for an hour behind a shorter one.";
-      report({ rule: "S38", index, message: text });
-    }
-  });
-}
-
-/** True where messages are a request's: a stored history may have any number of marks. */
-export function marksHold({ purpose, marks, profile }: StructureCriteria): boolean {
-  return profile.rules.S38 === "error" && (purpose === "model-input" || marks !== undefined);
 }
 
 /**

@@ -54,11 +54,12 @@ export const structureRules = {
   S36: "A thought goes out only in a form, and with a signature, that the provider takes back.",
   S37: "Every block of text has one, without half of a surrogate pair.",
   S38: "A request has four marks of a prompt cache at most, and none for an hour behind one for five minutes.",
+  S39: "A request has no more pictures and files than the provider takes.",
 } as const;
 
 /** The ids of {@link structureRules} by themselves: a check of a profile needs no sentences. */
 export const ruleIds: readonly string[] = Array.from(
-  { length: 38 },
+  { length: 39 },
   (_, index) => `S${String(index + 1).padStart(2, "0")}`,
 ).filter((id) => id !== "S23" && id !== "S24");
 

@@ -1,5 +1,15 @@
 import { Findings, type WireViolation } from "../findings.js";
-import { cacheMarks, type Fields, fieldsIn, isBlank, isObject, lateHour, listIn, textIn } from "../json.js";
+import {
+  cacheMarks,
+  countBlocks,
+  type Fields,
+  fieldsIn,
+  isBlank,
+  isObject,
+  lateHour,
+  listIn,
+  textIn,
+} from "../json.js";
 import type { ProviderMemory } from "../provider-memory.js";
 import { checkBlock } from "./check-block.js";
 import { checkServerTools, checkToolUse } from "./check-tools.js";
@@ -25,6 +35,12 @@ export function checkAnthropic(
   checkThoughts(body, { memory, model, findings });
   checkFirstThought(body, { messages, model, findings });
   checkMarks(body, findings);
+  const [images, documents] = ["image", "document"].map((type) =>
+    messages.reduce((count, { content }) => count + countBlocks(content, [type]), 0),
+  ) as [number, number];
+  if (images + documents > 100) {
+    findings.add("media-count", "messages", `too many images and documents: ${images} + ${documents} > 100`);
+  }
   if (typeof body["max_tokens"] !== "number") {
     findings.add("max-tokens", "max_tokens", "max_tokens: Field required");
   }

@@ -21,6 +21,7 @@ export const anthropicSources = {
   "thought-at-end": "https://github.com/tailcallhq/forgecode/issues/2107",
   "trailing-space": "https://github.com/tailcallhq/forgecode/issues/1872",
   prefill: `${threads}/52433`,
+  "media-count": "https://github.com/anthropics/claude-code/issues/24541",
   "cache-marks": `${docs}/build-with-claude/prompt-caching`,
   "cache-order": `${docs}/build-with-claude/prompt-caching`,
   "unsigned-thought": thinkingPage,

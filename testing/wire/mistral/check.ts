@@ -1,5 +1,5 @@
 import { Findings, type RuleSources, type WireViolation } from "../findings.js";
-import { type Fields, fieldsIn, isBlank, listIn, textIn } from "../json.js";
+import { countBlocks, type Fields, fieldsIn, isBlank, listIn, textIn } from "../json.js";
 
 const validator =
   "https://github.com/mistralai/mistral-common/blob/main/src/mistral_common/protocol/instruct/validator.py";
@@ -19,6 +19,7 @@ const sources = {
   arguments: api,
   "chunk-type": api,
   "chunk-form": api,
+  "image-count": "https://docs.mistral.ai/capabilities/vision",
 } as const satisfies RuleSources<string>;
 
 type MistralFindings = Findings<keyof typeof sources>;
@@ -49,6 +50,9 @@ export function checkMistral(body: Fields): readonly WireViolation[] {
     checkOrder(messages[index - 1]?.["role"], message["role"], { index, findings });
   });
   checkCalls(messages, findings);
+  if (messages.reduce((count, { content }) => count + countBlocks(content, ["image_url"]), 0) > 8) {
+    findings.add("image-count", "messages", "Too many images in request. Max is 8.");
+  }
   const last = messages.at(-1);
   if (last?.["role"] === "assistant" && last["prefix"] !== true) {
     const text = "Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant";
