@@ -155,10 +155,10 @@ export class TurnRequests {
 
   /** Ids of messages in front of the turn that nothing answers, which may be why its request was refused. */
   async unanswered(): Promise<string[]> {
-    const toFit = this.#toFit && { ...this.#toFit, messages: this.list.messages };
-    const left = toFit && (await fitting()).withoutUnanswered(toFit);
-    const kept = new Set(left);
-    return left === undefined ? [] : idsOf(this.list.messages.filter((message) => !kept.has(message)));
+    const { messages } = this.list;
+    const isOfTurn = (message: BaseMessage) => this.list.isOfTurn(message);
+    const kept = new Set((await fitting()).withoutUnanswered({ messages, isOfTurn }) ?? messages);
+    return idsOf(messages.filter((message) => !kept.has(message)));
   }
 
   /** Keeps with the model's first answer to the request made last what that was thought to take. */

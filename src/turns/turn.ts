@@ -47,7 +47,10 @@ export interface TurnSetting {
   readonly profile?: ProfileChoice | undefined;
   /** Tells messages of the view that the turn's own list holds again. @default none */
   readonly isInState?: ((message: BaseMessage) => boolean) | undefined;
-  /** True if the runnable may act before a request is refused, so that nothing is tried again. @default false */
+  /**
+   * True if nothing is tried again: the runnable may act before a request is refused, or the application calls the
+   * model. @default false
+   */
   readonly acts?: boolean;
   /** True where nobody can tell what is stored in the place of a message. @default false */
   readonly isRewritten?: boolean;

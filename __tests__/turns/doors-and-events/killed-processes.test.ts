@@ -1,5 +1,6 @@
 import { RedisChatMemory } from "../../../src/memory/redis-chat-memory.js";
 import { InMemorySessionStore } from "../../../src/model/in-memory-session-store.js";
+import type { SessionStore } from "../../../src/store/session-store.js";
 import { lookupCall } from "../../support/agents.js";
 import { doors, type DoorName } from "./doors.js";
 import { DyingStore } from "./dying-store.js";
@@ -41,15 +42,40 @@ async function died(door: DoorName, persist: "step" | "turn", { life, writes }: 
   return { scene, outcome };
 }
 
-/**
- * Where the next question is refused with the one that has no mark, and both are marked: an agent inside a chain may
- * have acted, so its request is not made again without it. The question behind it is answered.
- */
+/** Where the next question is refused with the one that has no mark, and both are marked. */
 const marksTwo = new Set(["chain over agent, a refusal"]);
 
 const cells = (Object.keys(doors) as DoorName[]).flatMap((door) =>
   Object.keys(lives).map((life) => [door, life] as const),
 );
+
+/** Doors that make no request again, so that two questions are marked: what they call may have acted, or is not theirs. */
+const asksOnce = new Set<string>(["chain over agent", "HistoryManager"]);
+
+describe("a refused question whose process died before it was marked", () => {
+  // In a loop of one's own that appends by itself nobody knows of refusals.
+  const others = (Object.keys(doors) as DoorName[]).filter((door) => door !== "withTurn, own append");
+
+  it.each(others)("is left out of requests at the door %s behind one refusal at most", async (door) => {
+    let now = Date.now();
+    const store = new InMemorySessionStore({ now: () => now });
+    const dying = new DyingStore(store);
+    const memoryOn = (base: SessionStore) => new RedisChatMemory({ profile: "openai", store: base });
+    const first = new Scene(memoryOn(dying.store), { door: "chain", persist: "step" });
+    await first.ask("hi");
+    first.model.poison = { Q: refusal };
+    dying.diesBehind(1);
+    expect((await first.ask("Q")).error?.message).toBe(refusal().message);
+    // The hold of a dead process expires.
+    now += 60_000;
+    const scene = new Scene(memoryOn(store), { door, persist: "step" });
+    scene.model.poison = { Q: refusal };
+    expect(await scene.stored()).toBe("hi hello Q");
+    const next = await scene.ask("next");
+    expect(next.error?.message).toBe(asksOnce.has(door) ? refusal().message : undefined);
+    expect((await scene.ask("later")).error).toBeUndefined();
+  });
+});
 
 describe("a process that dies behind any of its writes", () => {
   it.each(cells)("at the door %s with %s leaves a session that goes on", async (door, life) => {

@@ -70,7 +70,7 @@ export class SessionReader {
   }
 
   async #read(turnId: string): Promise<Snapshot> {
-    const setting = { history: this.#history, session: this.#session, turnId, policy };
+    const setting = { history: this.#history, session: this.#session, turnId, policy, acts: true };
     const [turn, data] = await Promise.all([Turn.open(setting, { messages: [] }), this.#data.read()]);
     this.#turn = turn;
     this.#references.restore(data.references);
