@@ -203,7 +203,7 @@ describe("a request that was refused", () => {
   const refused = async (error: Error, messages: readonly BaseMessage[], options: ContextWindowOptions = {}) => {
     const scene = await sceneOf(0, options);
     const isOfTurn = (message: BaseMessage) => message === messages.at(-1);
-    const toFit = { messages, isOfTurn, request: {}, config: {} };
+    const toFit = { messages, isOfTurn, request: {}, config: {}, wasTooLong: false };
     return { ...scene, fitted: await fitRefused(scene.session, toFit, error) };
   };
 

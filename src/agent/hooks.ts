@@ -154,12 +154,7 @@ export class AgentHooks {
     }
     await run.step(state);
     try {
-      return await this.#ask(run, { request, config }, handler).catch(async (error: unknown) => {
-        if (!(await run.again(error))) {
-          throw error;
-        }
-        return this.#ask(run, { request, config }, handler);
-      });
+      return await run.asking(() => this.#ask(run, { request, config }, handler));
     } catch (error) {
       // LangGraph aborts the signal of a stream whose run has failed: nobody stopped it.
       this.#stop.listen(undefined);

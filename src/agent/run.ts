@@ -127,9 +127,9 @@ export class AgentRun {
     return [...history, ...turn];
   }
 
-  /** True if the request made last was refused, is smaller now, and is to be made again. */
-  again(error: unknown): Promise<boolean> {
-    return this.#turn.again(error);
+  /** Calls the model until it answers, or its request is not to be made again. */
+  asking<Response>(ask: () => Promise<Response>): Promise<Response> {
+    return this.#turn.asking(ask);
   }
 
   /** The model's answer to the request made last, under an id that no other message has. */

@@ -141,6 +141,11 @@ export class ChainTurn {
     return isAgain;
   }
 
+  /** Calls the runnable until it answers, or its request is not to be made again. */
+  asking<Output>(ask: () => Promise<Output>): Promise<Output> {
+    return this.#turn.asking(ask, (error) => this.again(error));
+  }
+
   /** Ends a failed run: marks the question, if the provider would refuse it again. */
   async fail(error: unknown): Promise<void> {
     if (!this.#isOver) {

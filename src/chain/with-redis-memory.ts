@@ -152,12 +152,7 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
       config.signal?.throwIfAborted();
       const child = said === undefined ? own : childConfig(config, runManager, said);
       const ask = () => (running = turn.within(() => runnableOf<Output>(turn).invoke(turn.input, child)));
-      const output = await ask().catch(async (error: unknown) => {
-        if (!(await turn.again(error))) {
-          throw error;
-        }
-        return ask();
-      });
+      const output = await turn.asking(ask);
       return await this.#finish(turn, output, config);
     } catch (error) {
       await turn.fail(error);
@@ -170,18 +165,19 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
 
   /** The chunks of an answer. A request that is refused before the first one may be tried again. */
   async *#chunks(turn: ChainTurn, config: Partial<RunnableConfig>): AsyncGenerator<Output> {
-    const stream = () => turn.within(() => runnableOf<Output>(turn).stream(turn.input, config));
-    let isBegun = false;
-    try {
-      for await (const chunk of await stream()) {
-        isBegun = true;
-        yield chunk;
+    for (let isBegun = false; ;) {
+      try {
+        const stream = await turn.within(() => runnableOf<Output>(turn).stream(turn.input, config));
+        for await (const chunk of stream) {
+          isBegun = true;
+          yield chunk;
+        }
+        return;
+      } catch (error) {
+        if (isBegun || !(await turn.again(error))) {
+          throw error;
+        }
       }
-    } catch (error) {
-      if (isBegun || !(await turn.again(error))) {
-        throw error;
-      }
-      yield* await stream();
     }
   }
 

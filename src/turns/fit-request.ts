@@ -191,18 +191,18 @@ async function reduceRequest(
 }
 
 /**
- * Fewer messages for a request that the provider refused: smaller ones where it was too long, with any reducer; else
- * without the unanswered questions in front of the turn, which a process that died may have left without their mark.
- * Undefined where nothing can go.
+ * Fewer messages for a request that the provider refused: smaller ones where it was too long for the first time, with
+ * any reducer; else without the unanswered questions in front of the turn, which a process that died may have left
+ * without their mark. Undefined where nothing can go.
  */
 export async function fitRefused(
   session: ConversationSession,
-  toFit: RequestToFit,
+  toFit: RequestToFit & { readonly wasTooLong: boolean },
   error: unknown,
 ): Promise<FittedMessages | undefined> {
   const { sessionId, context } = session;
   const refused = refusalIn(error);
-  const fitted = refused === undefined ? undefined : await fitOverflow(session, toFit, refused);
+  const fitted = refused === undefined || toFit.wasTooLong ? undefined : await fitOverflow(session, toFit, refused);
   const unanswered = fitted === undefined ? withoutUnanswered(toFit) : undefined;
   if (refused !== undefined) {
     const retried = fitted !== undefined || unanswered !== undefined;
@@ -211,6 +211,11 @@ export async function fitRefused(
   return unanswered === undefined
     ? fitted
     : { messages: unanswered, before: { messages: toFit.messages.length }, measured: undefined };
+}
+
+/** True for the refusal of a request that exceeds its model's window. */
+export function isTooLong(error: unknown): boolean {
+  return refusalIn(error) !== undefined;
 }
 
 async function fitOverflow(

@@ -85,13 +85,7 @@ function manualTurn(turn: Turn, observer: RequestObserver): MemoryTurn {
       return turn.replay && turn.storedAnswer;
     },
     async ask(call, model) {
-      const answer = await send(call, model).catch(async (error: unknown) => {
-        if (!(await turn.again(error))) {
-          throw error;
-        }
-        return send(call, model);
-      });
-      return turn.answered(answer);
+      return turn.answered(await turn.asking(() => send(call, model)));
     },
     async step(messages) {
       own.push(...messages);

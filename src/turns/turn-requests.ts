@@ -64,6 +64,8 @@ export class TurnRequests {
   #measured: MeasuredRequest | undefined;
   #reducedFrom: ViewSize | undefined;
   #readFor: Adapter | undefined;
+  /** True if the request at hand was refused as too long before. */
+  #wasTooLong = false;
   /** The view and the turn. */
   readonly list: TurnList;
 
@@ -145,8 +147,10 @@ export class TurnRequests {
     if (toFit === undefined) {
       return false;
     }
-    const { fitRefused } = await fitting();
-    const fitted = await fitRefused(this.#session, { ...toFit, messages: this.list.messages }, error);
+    const { fitRefused, isTooLong } = await fitting();
+    const { messages } = this.list;
+    const fitted = await fitRefused(this.#session, { ...toFit, messages, wasTooLong: this.#wasTooLong }, error);
+    this.#wasTooLong ||= isTooLong(error);
     if (fitted !== undefined) {
       this.#take(fitted);
     }
@@ -163,6 +167,7 @@ export class TurnRequests {
 
   /** Keeps with the model's first answer to the request made last what that was thought to take. */
   note(answer: BaseMessage): void {
+    this.#wasTooLong = false;
     const { askedAs, size } = this.#measured ?? {};
     if (askedAs !== undefined && size !== undefined && roleOf(answer) === "ai") {
       noteAsked(answer, askedAs, size.estimate);

@@ -234,9 +234,22 @@ export class Turn {
     return this.requests.make(call);
   }
 
+  /** Makes requests until the model answers, or refuses one that is not to be made again. */
+  async asking<Answer>(ask: () => Promise<Answer>, again = (error: unknown) => this.again(error)): Promise<Answer> {
+    for (;;) {
+      try {
+        return await ask();
+      } catch (error) {
+        if (!(await again(error))) {
+          throw error;
+        }
+      }
+    }
+  }
+
   /**
-   * True if the request made last is to be made again, because it is smaller now: once for each request, and never
-   * where something may have been done meanwhile.
+   * True if the request made last is to be made again, because it is smaller now; never where something may have been
+   * done meanwhile.
    */
   async again(error: unknown): Promise<boolean> {
     if (this.#setting.acts === true || this.#isClosed) {

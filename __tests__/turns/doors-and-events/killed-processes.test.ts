@@ -5,7 +5,7 @@ import { lookupCall } from "../../support/agents.js";
 import { doors, type DoorName } from "./doors.js";
 import { DyingStore } from "./dying-store.js";
 import type { Happening } from "./events.js";
-import { refusals } from "./provider-errors.js";
+import { overflows, refusals } from "./provider-errors.js";
 import { Scene } from "./scene.js";
 
 const refusal = refusals["openai, content filter"]!;
@@ -56,23 +56,28 @@ describe("a refused question whose process died before it was marked", () => {
   // In a loop of one's own that appends by itself nobody knows of refusals.
   const others = (Object.keys(doors) as DoorName[]).filter((door) => door !== "withTurn, own append");
 
-  it.each(others)("is left out of requests at the door %s behind one refusal at most", async (door) => {
+  const refusedAs = { "for its words": refusal, "as too long": Object.values(overflows)[0]! };
+  const cases = Object.entries(refusedAs).flatMap(([words, error]) =>
+    others.map((door) => [words, door, error] as const),
+  );
+
+  it.each(cases)("%s is left out at the door %s, behind one error at most", async (_, door, refuse) => {
     let now = Date.now();
     const store = new InMemorySessionStore({ now: () => now });
     const dying = new DyingStore(store);
     const memoryOn = (base: SessionStore) => new RedisChatMemory({ profile: "openai", store: base });
     const first = new Scene(memoryOn(dying.store), { door: "chain", persist: "step" });
     await first.ask("hi");
-    first.model.poison = { Q: refusal };
+    first.model.poison = { Q: refuse };
     dying.diesBehind(1);
-    expect((await first.ask("Q")).error?.message).toBe(refusal().message);
+    expect((await first.ask("Q")).error?.message).toBe(refuse().message);
     // The hold of a dead process expires.
     now += 60_000;
     const scene = new Scene(memoryOn(store), { door, persist: "step" });
-    scene.model.poison = { Q: refusal };
+    scene.model.poison = { Q: refuse };
     expect(await scene.stored()).toBe("hi hello Q");
     const next = await scene.ask("next");
-    expect(next.error?.message).toBe(asksOnce.has(door) ? refusal().message : undefined);
+    expect(next.error?.message).toBe(asksOnce.has(door) ? refuse().message : undefined);
     expect((await scene.ask("later")).error).toBeUndefined();
   });
 });
