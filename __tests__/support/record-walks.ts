@@ -1,3 +1,4 @@
+import { createHook } from "node:async_hooks";
 import { readFileSync } from "node:fs";
 import { Session, type Profiler } from "node:inspector";
 import { fileURLToPath } from "node:url";
@@ -8,7 +9,7 @@ import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { ToolModel } from "./agents.js";
 
-// Records in which files of `src` a function runs during a call, by V8's counts of calls.
+// Records in which files of `src` a function runs during a call, by V8's counts of calls, and the promises of a turn.
 // `__tests__/walks.redis.test.ts`
 // bundles this program, which makes one script of all sources with a comment at the beginning of each, and runs it.
 
@@ -53,6 +54,22 @@ function filesIn(scripts: readonly Profiler.ScriptCoverage[]): string[] {
   return [...new Set(files)].filter((path) => path.startsWith("src/")).sort();
 }
 
+/** The promises of a call that has run before: the fewest of ten calls, because a timer may fire within one. */
+async function promisesOf(call: () => Promise<unknown>): Promise<number> {
+  let made = 0;
+  const hook = createHook({ init: (_, type) => (made += type === "PROMISE" ? 1 : 0) });
+  const counts: number[] = [];
+  for (let run = 0; run < 10; run += 1) {
+    await new Promise((resolve) => setImmediate(resolve));
+    made = 0;
+    hook.enable();
+    await call();
+    hook.disable();
+    counts.push(made);
+  }
+  return Math.min(...counts);
+}
+
 async function main(): Promise<void> {
   await post("Profiler.enable");
   await post("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
@@ -73,7 +90,11 @@ async function main(): Promise<void> {
     "a chain's turn": await walk(() => chain.invoke("Hi", turnOf("c"))),
     "an agent's turn": await walk(() => agent.invoke({ messages: [new HumanMessage("Hi")] }, turnOf("g"))),
   };
-  console.log(JSON.stringify(walks));
+  const promises = {
+    "a model alone": await promisesOf(() => model.invoke("Hi")),
+    "a chain's turn": await promisesOf(() => chain.invoke("Hi", turnOf("c"))),
+  };
+  console.log(JSON.stringify({ walks, promises }));
   await memory.close();
 }
 

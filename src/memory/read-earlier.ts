@@ -250,7 +250,10 @@ function foundIn({ records, from }: SearchedPage, { isAsked, mayHold = () => tru
   const messages = records.map((record, index) => {
     return mayHold(record) || record.includes('"refused"') ? messageIn(record, from + index) : undefined;
   });
-  messages.forEach((message) => message && refusedMarkOf(message)?.ids.forEach((id) => refused.add(id)));
+  for (const message of messages) {
+    const { ids = [], before = [] } = (message && refusedMarkOf(message)) ?? {};
+    [...ids, ...before].forEach((id) => refused.add(id));
+  }
   return messages.flatMap((message, index) => {
     const isFound = message !== undefined && !refused.has(message.id ?? "") && mayHold(records[index]!);
     const isMark = message !== undefined && refusedMarkOf(message) !== undefined;

@@ -13,8 +13,8 @@ const refusedResult = "(The model's provider refused to read this result.)";
 
 /**
  * A conversation in its order as models see it: without marks, and without the questions that they name; tool results
- * that they name keep their place, with a note. A mark with an answer directly behind it names nothing, because a retry
- * succeeded. Returns the same list where there is no mark. Linear.
+ * that they name keep their place, with a note. A mark with an answer directly behind it names nothing of its turn,
+ * because a retry succeeded. Returns the same list where there is no mark. Linear.
  */
 export function withoutRefused<T>(
   list: readonly T[],
@@ -29,7 +29,8 @@ export function withoutRefused<T>(
     const next = list.slice(index + 1, index + 2).map((element) => roleOf(messageOf(element)));
     return marks[index + 1] === undefined && (next[0] === "ai" || next[0] === "tool");
   };
-  const hidden = new Set(marks.flatMap((mark, index) => (mark === undefined || isAnswered(index) ? [] : mark.ids)));
+  const idsIn = (mark: RefusedMark, index: number) => [...(mark.before ?? []), ...(isAnswered(index) ? [] : mark.ids)];
+  const hidden = new Set(marks.flatMap((mark, index) => (mark === undefined ? [] : idsIn(mark, index))));
   return list.flatMap((element, index) => {
     const message = messageOf(element);
     if (marks[index] !== undefined || (hidden.has(message.id ?? "") && roleOf(message) === "human")) {

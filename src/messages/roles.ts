@@ -31,6 +31,11 @@ export interface RefusedMark {
   readonly reason: "too_long" | "refused";
   /** Ids of the turn's messages that no answer of the model follows: the question, or new tool results. */
   readonly ids: readonly string[];
+  /**
+   * Ids of messages in front of the turn that nothing answers, and which may be why: a retry of the turn that succeeds
+   * does not clear them. @default none
+   */
+  readonly before?: readonly string[];
   /** The provider's HTTP status, if it told one. */
   readonly status?: number;
 }

@@ -235,16 +235,13 @@ export class Turn {
   }
 
   /** Makes requests until the model answers, or refuses one that is not to be made again. */
-  async asking<Answer>(ask: () => Promise<Answer>, again = (error: unknown) => this.again(error)): Promise<Answer> {
-    for (;;) {
-      try {
-        return await ask();
-      } catch (error) {
-        if (!(await again(error))) {
-          throw error;
-        }
+  asking<Answer>(ask: () => Promise<Answer>, again = (error: unknown) => this.again(error)): Promise<Answer> {
+    return ask().catch(async (error: unknown) => {
+      if (!(await again(error))) {
+        throw error;
       }
-    }
+      return this.asking(ask, again);
+    });
   }
 
   /**
@@ -314,11 +311,12 @@ export class Turn {
       await this.#writing?.catch(() => undefined);
       const { messages, side } = await unstored();
       // A retry of a refused question finds its mark there.
-      const told = [...this.#written, ...this.#identified(messages, this.#stored)];
-      const own = told.slice(told.findLastIndex(({ role }) => role === "ai") + 1).map(({ id }) => id);
+      const all = [...this.#written, ...this.#identified(messages, this.#stored)];
+      const own = all.slice(all.findLastIndex(({ role }) => role === "ai") + 1).map(({ id }) => id);
       // Elsewhere the request was made again without them.
-      const ids = this.#setting.acts === true ? [...(await this.requests.unanswered()), ...own] : own;
-      const mark = own.length > 0 ? [refusedMark({ ...refusal, ids })] : [];
+      const before = this.#setting.acts === true && own.length > 0 ? await this.requests.unanswered() : [];
+      const told = { ...refusal, ids: own, ...(before.length > 0 && { before }) };
+      const mark = own.length > 0 ? [refusedMark(told)] : [];
       await this.#write([...messages, ...mark], { done: false, side });
     });
   }
