@@ -1,46 +1,44 @@
-import { SystemMessage, type AIMessage, type BaseMessage } from "@langchain/core/messages";
-import type { Runnable, RunnableConfig } from "@langchain/core/runnables";
+import type { BaseMessage } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
 import { mayCall } from "../messages/calls.js";
 import { changeMessage } from "../messages/change-message.js";
-import { mergeMessages } from "../messages/copies/merge-messages.js";
 import { roleOf } from "../messages/roles.js";
 import { ConflictError, MemoryError } from "../base/errors.js";
 import { report } from "../base/events.js";
+import { mayHold } from "../session/hold/take-hold.js";
+import type { ModelPlan } from "../structure/seam/model-input.js";
+import type { HoldPolicy } from "../turns/defaults.js";
 import { showAnswer } from "../turns/show-answer.js";
+import { SaidSoFar, stopSignal } from "../turns/stop.js";
+import type { TurnHolding, TurnPolicy } from "../turns/turn-setting.js";
 import type { AskedState } from "./asked-question.js";
+import {
+  type CallRequest,
+  callAgain,
+  changedResponse,
+  isAnswer,
+  messageOf,
+  partsOf,
+  preparedCall,
+  toolsOf,
+} from "./model-call.js";
 import { hearQuestions } from "./observed-checkpointer.js";
 import { AgentRun, type RunSetting } from "./run.js";
+import { RunEnd } from "./run-end.js";
+import { currentConfig, hasCheckpointer, isPartOf } from "./run-place.js";
 import { turnIdOf } from "./state.js";
-import { SaidSoFar, StopListener, stopSignal } from "../turns/stop.js";
-import type { TurnPolicy } from "../turns/turn.js";
-import { currentConfig, hasCheckpointer } from "./run-place.js";
-import type { RunTurn } from "./run-turn.js";
 import { asAnswer, isStructured, structuredAnswer, type ResponseFormat } from "./structured-answer.js";
-import { frontMarks, withinMarks } from "../structure/rules/mark-rules.js";
-import type { StructureCriteria } from "../structure/rules/rules.js";
-import { withCacheMarks } from "../reducers/prompt-cache/marks.js";
-import { boundThoughts, type BoundThoughts, type ModelPlan } from "../structure/seam/model-input.js";
-import type { StructureProfile } from "../structure/profiles/profile.js";
-import type { ModelProfile } from "../structure/seam/profile-of.js";
 
-/** How requests are sent, and the hold of a run. */
+/** How requests are sent, and how a run holds its session, if runs of a session are serialized. */
 export interface HookOptions {
   readonly promptCacheMarks: boolean;
-  /** The session's hold, if runs of a session are serialized. */
-  readonly turn: RunTurn | undefined;
+  readonly holding: ({ readonly owner: string } & HoldPolicy) | undefined;
 }
 
-/** The used part of a model call's request. */
-interface CallRequest extends ResponseFormat {
-  readonly messages: BaseMessage[];
-  readonly model?: unknown;
-  /** Before langchain 1.1 the text alone. */
-  readonly systemMessage?: SystemMessage;
-  readonly systemPrompt?: string;
-  /** Options of the model's tools. */
-  readonly modelSettings?: object;
-  readonly state: { readonly messages: BaseMessage[] };
-}
+/** Maximum time without a model call or hook before a run loses its hold, in milliseconds. */
+const longestMs = 5 * 60_000;
+/** The same where nothing tells that a run ended in its tools: with `holdMs` within the `waitMs` of the next turn. */
+const longestUnobservedMs = 45_000;
 
 /** State update of a hook; beside messages, a structured response. */
 interface StateUpdate {
@@ -58,12 +56,13 @@ export class AgentHooks {
   /** The state as the run begins, where it is not the one that it was given. */
   readonly #asked: AskedState | undefined;
   readonly #watch = new SkipWatch();
-  readonly #stop = new StopListener(() => this.#keepWhatWasSaid());
+  readonly #end = new RunEnd({ stopped: () => this.#stopped(), ended: () => this.#release() });
   #run: Promise<AgentRun> | undefined;
   /** The config of the hook that was called last. */
   #config: ReturnType<typeof currentConfig> = currentConfig();
   #format: ResponseFormat = {};
-  #state: readonly BaseMessage[] = [];
+  /** The state of the model call that was made last; undefined before the first. */
+  #state: readonly BaseMessage[] | undefined;
   /** The model's last or current output. */
   #said: () => BaseMessage | undefined = () => undefined;
   #isStopped = false;
@@ -73,11 +72,24 @@ export class AgentHooks {
   /** The write of a stopped run. */
   #stopping = Promise.resolve();
 
-  constructor(setting: RunSetting, options: HookOptions, asked?: AskedState) {
-    this.#setting = setting;
+  constructor(setting: Omit<RunSetting, "holding">, options: HookOptions, asked?: AskedState) {
+    const { holding } = options;
+    this.#setting = { ...setting, holding: holding && (() => holdingIn(this.#config, holding)) };
     this.#policy = { ...options, ...setting.policy };
     this.#asked = asked;
-    options.turn?.endsBehind(() => this.#stopping);
+  }
+
+  /**
+   * The run begins with this hook.
+   *
+   * @throws ConflictError `nested_turn` within a turn of the session, where the user asked for a hold.
+   */
+  begins(): void {
+    const { holding } = this.#policy;
+    if (holding !== undefined) {
+      mayHold(this.#setting.session, holding);
+    }
+    this.#end.begins(this.#config);
   }
 
   /**
@@ -100,8 +112,7 @@ export class AgentHooks {
   async beforeCall(state: readonly BaseMessage[]): Promise<undefined> {
     this.#watch.disarm();
     if (this.#run !== undefined || this.#setting.parts.after.length > 0) {
-      this.#config = currentConfig();
-      await (this.#run === undefined ? undefined : this.#policy.turn?.enter(this.#config));
+      await this.#enter();
       await (await this.#open(state)).step(state);
     }
     this.#expect(state);
@@ -115,21 +126,20 @@ export class AgentHooks {
     request: Request,
     handler: (request: Request) => Response | Promise<Response>,
   ): Promise<Response> {
-    const { turn } = this.#policy;
     this.#watch.disarm();
     const config = currentConfig();
     try {
-      this.#config = config;
       if (hasCheckpointer(config)) {
         hearQuestions(config);
       }
-      await (this.#run === undefined ? undefined : turn?.enter(config));
+      await this.#enter();
       const response = await this.#call(request, handler);
-      // The hook after the agent stores the answer.
-      await (isAnswer(response) ? turn?.signOfLife() : turn?.toolsBegin(config));
+      (await this.#run)?.hold.signOfLife();
+      // The hook after the agent stores an answer; behind tools there may be none.
+      await (!isAnswer(response) && this.#end.isBehindTools(config) ? this.#release() : undefined);
       return response;
     } catch (error) {
-      await turn?.release();
+      await this.#release();
       throw error;
     }
   }
@@ -141,15 +151,13 @@ export class AgentHooks {
     const config = currentConfig();
     const { messages: state } = request.state;
     this.#format = request;
-    if (this.#policy.onAbort === "keep") {
-      this.#watchStop(state, config);
-    }
+    this.#state = state;
     const run = await this.#open(state, { writes: this.#policy.persist === "step" });
-    this.#policy.turn?.signOfLife({ isWorking: true });
+    run.hold.signOfLife({ isWorking: true });
     const replay = this.#isCalled ? undefined : run.replay();
     this.#isCalled = true;
     if (replay !== undefined) {
-      await this.#policy.turn?.release();
+      await this.#release();
       return (await this.#replay(run, { replay, request, config })) as Response;
     }
     await run.step(state);
@@ -157,7 +165,7 @@ export class AgentHooks {
       return await run.asking(() => this.#ask(run, { request, config }, handler));
     } catch (error) {
       // LangGraph aborts the signal of a stream whose run has failed: nobody stopped it.
-      this.#stop.listen(undefined);
+      this.#end.close();
       await run.fail(error, state);
       throw error;
     }
@@ -192,21 +200,10 @@ export class AgentHooks {
     return response;
   }
 
-  /** The request as it is sent, and what its answer is to be marked with. */
-  async #prepared<Request extends CallRequest>(request: Request, { plan, profile }: ModelPlan) {
-    const plain = withOneSystemText(request, plan.criteria.profile);
-    const marked = markedRequest(plain, { ...plan.criteria, isAdding: this.#policy.promptCacheMarks });
-    const bound = await this.#thoughtsOf(marked, profile);
-    return { sent: bound === undefined ? marked : { ...marked, messages: bound.messages }, bound };
-  }
-
-  #thoughtsOf(
-    { messages, systemMessage, systemPrompt, tools }: CallRequest,
-    profile: ModelProfile,
-  ): Promise<BoundThoughts | undefined> {
+  #prepared<Request extends CallRequest>(request: Request, planned: ModelPlan) {
     const { sessionId, context } = this.#setting.session;
-    const request = { profile, messages, system: systemMessage ?? systemPrompt, tools };
-    return boundThoughts(request, { sessionId, onEvent: context.onEvent });
+    const isAdding = this.#policy.promptCacheMarks;
+    return preparedCall(request, planned, { sessionId, onEvent: context.onEvent, isAdding });
   }
 
   /** Returns the stored answer as the model's, and streams it. */
@@ -232,13 +229,12 @@ export class AgentHooks {
    */
   async end(state: readonly BaseMessage[]): Promise<StateUpdate | undefined> {
     this.#watch.disarm();
-    this.#stop.listen(undefined);
-    const { turn } = this.#policy;
+    this.#end.close();
+    this.#config = currentConfig();
     try {
-      this.#config = currentConfig();
       const run = await this.#open(state);
-      await (run.isClosed ? undefined : turn?.enter(this.#config));
-      const storing = run.finish(state, turn);
+      await (run.isClosed ? undefined : run.hold.enter());
+      const storing = run.finish(state);
       // The caller of a stopped run is gone, so `drain` waits for its write.
       this.#setting.session.inBackground(storing.catch(() => undefined));
       await storing;
@@ -249,17 +245,32 @@ export class AgentHooks {
       const structuredResponse = structuredAnswer(run.storedAnswer ?? [], this.#format);
       return { messages, ...(structuredResponse !== undefined && { structuredResponse }) };
     } finally {
-      await turn?.release();
+      await this.#release();
     }
+  }
+
+  /** Goes on in the hold, and listens for the run's end. */
+  async #enter(): Promise<void> {
+    this.#config = currentConfig();
+    this.#end.listen(this.#config);
+    await (await this.#run)?.hold.enter();
+  }
+
+  /** Releases the hold, behind the write of a stopped run. Never rejects. */
+  async #release(): Promise<void> {
+    this.#end.close();
+    const run = this.#run;
+    const work = this.#stopping.then(async () => (await run)?.hold.end()).catch(() => undefined);
+    this.#setting.session.inBackground(work);
+    await work;
   }
 
   /** Opens the run once, retrying after a failure; with `writes` the read also stores the question. */
   #open(state: readonly BaseMessage[], { writes = false }: { readonly writes?: boolean } = {}): Promise<AgentRun> {
     if (this.#run === undefined) {
-      const { turn } = this.#policy;
-      const open = () => AgentRun.open(this.#setting, { state, writes });
-      const run = turn === undefined ? open() : turn.opens(this.#config, open);
+      const run = AgentRun.open(this.#setting, { state, writes });
       this.#run = run;
+      this.#end.observe(this.#config);
       run.catch((error: unknown) => {
         this.#run = undefined;
         this.#isRefused = ConflictError.isInstance(error) || (MemoryError.isInstance(error) && !error.retryable);
@@ -274,12 +285,7 @@ export class AgentHooks {
 
   async #skipped(state: readonly BaseMessage[]): Promise<void> {
     await this.#reporting(state, (run) => run.skip(state));
-    await this.#policy.turn?.release();
-  }
-
-  #watchStop(state: readonly BaseMessage[], config: ReturnType<typeof currentConfig>): void {
-    this.#state = state;
-    this.#stop.listen(stopSignal(config));
+    await this.#release();
   }
 
   #listening<Response>(config: ReturnType<typeof currentConfig>, answer: () => Promise<Response>): Promise<Response> {
@@ -291,14 +297,16 @@ export class AgentHooks {
     });
   }
 
-  #keepWhatWasSaid(): void {
-    if (!this.#isStopped && !this.#isRefused) {
+  /** Keeps what was said, and releases the hold. */
+  #stopped(): void {
+    const state = this.#policy.onAbort === "keep" ? this.#state : undefined;
+    if (state !== undefined && !this.#isStopped && !this.#isRefused) {
       this.#isStopped = true;
       this.#watch.disarm();
       const said = this.#said();
-      this.#stopping = this.#reporting(this.#state, (run) => run.stop(this.#state, said));
-      this.#setting.session.inBackground(this.#stopping);
+      this.#stopping = this.#reporting(state, (run) => run.stop(state, said));
     }
+    void this.#release();
   }
 
   /** Runs background work and reports its failure. */
@@ -312,51 +320,6 @@ export class AgentHooks {
       report(context.onEvent, { type: "turn_not_stored", sessionId, turnId, reason: "failed", error });
     }
   }
-}
-
-/** True for an answer without tool calls: the run's last hooks should follow at once. */
-function isAnswer(response: unknown): boolean {
-  const message = messageOf(response);
-  return message !== undefined && !mayCall(message);
-}
-
-/** A model that takes tools. */
-interface BindableModel {
-  bindTools(tools: readonly unknown[], settings?: object): Runnable<BaseMessage[], BaseMessage>;
-}
-
-/** Calls the model of a request as langchain does, but forces neither a tool nor a form of the answer. */
-function callAgain(
-  { model, systemMessage, systemPrompt = "", messages, tools = [], modelSettings }: CallRequest,
-  config: RunnableConfig | undefined,
-): Promise<BaseMessage> {
-  const system = systemMessage ?? new SystemMessage(systemPrompt);
-  const called = (model as BindableModel).bindTools(tools, modelSettings);
-  return called.invoke(system.text === "" ? messages : [system, ...messages], config);
-}
-
-/** The parts of a request beside its messages. */
-function partsOf({ model, systemMessage, systemPrompt, tools }: CallRequest) {
-  return { model, system: systemMessage ?? systemPrompt, tools };
-}
-
-/** The tools of a request; undefined where a structured response may still add its own. */
-function toolsOf({ tools = [], responseFormat }: ResponseFormat): readonly unknown[] | undefined {
-  return tools.length === 0 && responseFormat !== undefined ? undefined : tools;
-}
-
-function messageOf(response: unknown): AIMessage | undefined {
-  const isMessage = (response as Partial<AIMessage> | undefined)?.getType?.() === "ai";
-  return isMessage ? (response as AIMessage) : undefined;
-}
-
-/** The model's response with changed answers. */
-function changedResponse<Response>(response: Response, change: <M extends BaseMessage>(answer: M) => M): Response {
-  const message = messageOf(response);
-  if (message !== undefined) {
-    return change(message) as Response;
-  }
-  return isStructured(response) ? { ...response, messages: response.messages.map((each) => change(each)) } : response;
 }
 
 /** Milliseconds; longer than other middleware takes between two hooks, unless it calls a model. */
@@ -391,37 +354,12 @@ class SkipWatch {
   }
 }
 
-/** The marked part of a model call's request; before langchain 1.1 without `systemMessage`. */
-type MarkedFields = Pick<CallRequest, "messages" | "systemMessage">;
-
-/**
- * The request with the system text of the conversation in its own, where the provider takes one. ChatAnthropic sends
- * several as blocks, so that the first one stays in the provider's cache.
- */
-function withOneSystemText<Request extends MarkedFields>(
-  request: Request,
-  { rules, adapter }: StructureProfile,
-): Request {
-  const { messages, systemMessage } = request;
-  const [first, ...rest] = messages;
-  const isApart = first !== undefined && roleOf(first) === "system" && (systemMessage?.text ?? "") !== "";
-  return isApart && rules.S04 === "error" && adapter !== "anthropic"
-    ? { ...request, messages: rest, systemMessage: mergeMessages([systemMessage!, first]) }
-    : request;
-}
-
-/** The request with no more marks for a prompt cache than it may have, system message included; some may be added. */
-function markedRequest<Request extends CallRequest>(
-  request: Request,
-  { profile, isAdding }: Pick<StructureCriteria, "profile"> & { readonly isAdding: boolean },
-): Request {
-  const { messages, systemMessage, modelSettings } = request;
-  const front = frontMarks(toolsOf(request) ?? [], modelSettings);
-  const all = [...(systemMessage === undefined ? [] : [systemMessage]), ...messages];
-  const marked = isAdding ? withCacheMarks(all, { profile, front }) : withinMarks(all, front);
-  if (marked === all) {
-    return request;
-  }
-  const [system, ...rest] = systemMessage === undefined ? [undefined, ...marked] : marked;
-  return { ...request, messages: rest, ...(system !== undefined && { systemMessage: system }) };
+/** How a run holds its session, as its hook that was called last says. */
+function holdingIn(
+  config: ReturnType<typeof currentConfig>,
+  holding: NonNullable<HookOptions["holding"]>,
+): TurnHolding {
+  const isCaller = () => isPartOf(currentConfig(), config);
+  const longest = hasCheckpointer(config) ? longestMs : longestUnobservedMs;
+  return { ...holding, longestMs: longest, signal: stopSignal(config), isCaller };
 }

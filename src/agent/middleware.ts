@@ -14,7 +14,6 @@ import { resolveProfileChoice } from "../structure/profiles/resolve-profile.js";
 import { AgentHooks } from "./hooks.js";
 import { splitState } from "./state.js";
 import { askedState } from "./asked-question.js";
-import { RunTurn } from "./run-turn.js";
 import { currentConfig, hasCheckpointer, namespaceOf, placeFinder, type AgentRuntime } from "./run-place.js";
 import type { WithRedisMemoryOptions } from "../chain/options.js";
 import { sessionIdSchema, type SessionIdOption } from "../session/identity.js";
@@ -173,14 +172,15 @@ function runFinder(options: CheckedOptions) {
       const { place, history, session } = sessionOfRun(config);
       // Without a writer each hook opens a run of its own, and would wait for the one before it.
       const isHeld = holding !== undefined && writer !== undefined;
-      const turn = isHeld ? new RunTurn(session, { owner: `${owner}: oneTurnAtATime`, ...holding }) : undefined;
-      if (isNew) {
-        turn?.begins(config);
-      }
+      const held = isHeld ? { owner: `${owner}: oneTurnAtATime`, ...holding } : undefined;
       const asked = isNew && hasCheckpointer(config) ? await askedState(messages, config, session) : undefined;
       const parts = splitState(asked?.messages ?? messages);
       const setting = { history, session, place, profile, parts, policy: { persist, onAbort } };
-      return new AgentHooks(setting, { promptCacheMarks, turn }, asked);
+      const hooks = new AgentHooks(setting, { promptCacheMarks, holding: held }, asked);
+      if (isNew) {
+        hooks.begins();
+      }
+      return hooks;
     };
     return runs.of(writer as object | undefined, namespaceOf(config), { open, isNew });
   };

@@ -7,7 +7,8 @@ import type { ProfileChoice } from "../structure/profiles/check-profile.js";
 import type { ModelPlan, PlannedRequest } from "../structure/seam/model-input.js";
 import { canOpenByWriting, idsOf } from "../turns/open-turn.js";
 import { interruptedMessage } from "../turns/stop.js";
-import { Turn, type TurnHold, type TurnPolicy } from "../turns/turn.js";
+import { Turn } from "../turns/turn.js";
+import type { TurnHolding, TurnPolicy } from "../turns/turn-setting.js";
 import type { MadeRequest } from "../turns/turn-requests.js";
 import { currentConfig, type RunPlace } from "./run-place.js";
 import { copiesIn, correctedState, missingIn, type StateParts, turnIdOf, withoutSummaries } from "./state.js";
@@ -21,6 +22,8 @@ export interface RunSetting {
   readonly policy: TurnPolicy;
   /** The parts of the run's initial state. */
   readonly parts: StateParts;
+  /** Returns how the run holds its session now; undefined where it does not. */
+  readonly holding: (() => TurnHolding) | undefined;
 }
 
 /** A model call, and the repair of its request. */
@@ -143,8 +146,13 @@ export class AgentRun {
   }
 
   /** Stores the rest of the state's turn, and releases its hold in the same step. */
-  finish(state: readonly BaseMessage[], hold: TurnHold | undefined): Promise<void> {
-    return this.#turn.finish(() => this.#unsettled(state), { hold, config: currentConfig() });
+  finish(state: readonly BaseMessage[]): Promise<void> {
+    return this.#turn.finish(() => this.#unsettled(state), { config: currentConfig() });
+  }
+
+  /** The turn's hold. */
+  get hold(): Pick<Turn, "enter" | "signOfLife" | "end"> {
+    return this.#turn;
   }
 
   /** Stores a stopped run: the turn so far, and the model's partial output. */

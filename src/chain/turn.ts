@@ -96,7 +96,7 @@ export class ChainTurn {
     const setting = {
       ...{ history, session, profile, acts, config, policy: options, isRewritten: overridesAppend(history) },
       turnId: names.turnId ?? questionIdOf(messages),
-      holding: holding && { owner, ...holding, longestMs, signal },
+      holding: holding && (() => ({ owner, ...holding, longestMs, signal })),
     };
     const opening = ChainTurn.#open({ options, session, config, given: input }, Turn.open(setting, { messages }));
     // The caller of a stopped run is gone, so `drain` waits for its write.

@@ -143,7 +143,7 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
     let running: Promise<Output> | undefined;
     // Only a signal stops a run, so without one nobody asks what was said.
     const said = config.signal && new SaidSoFar();
-    const unwatch = whenStopped(config.signal, () => void turn.stop(() => partialOf(running, said)));
+    const unwatch = config.signal && whenStopped(config.signal, () => void turn.stop(() => partialOf(running, said)));
     try {
       if (repeated !== undefined) {
         await showAnswer(repeated, own);
@@ -158,7 +158,7 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
       await turn.fail(error);
       throw error;
     } finally {
-      unwatch();
+      unwatch?.();
       await turn.end();
     }
   }
@@ -194,7 +194,7 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
       const said = config.signal && new SaidSoFar();
       const stop = () => turn.stop(() => (chunks.isEmpty ? said?.unfinished : chunks.said));
       // Both paths are needed: a generator without a pending read does not notice an abort.
-      const unwatch = whenStopped(config.signal, () => void stop());
+      const unwatch = config.signal && whenStopped(config.signal, () => void stop());
       let isLeft = true;
       try {
         if (repeated !== undefined) {
@@ -216,7 +216,7 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
         await turn.fail(error);
         throw error;
       } finally {
-        unwatch();
+        unwatch?.();
         this.#ignoreStops(config.signal);
         await (isLeft ? stop() : turn.end());
       }

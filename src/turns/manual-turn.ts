@@ -3,7 +3,8 @@ import { ownIdOf } from "../codec/message-ids.js";
 import { roleOf } from "../messages/roles.js";
 import type { ReducerRequest } from "../reducers/chat-history-reducer.js";
 import { boundThoughts, type RequestObserver } from "../structure/seam/model-input.js";
-import { Turn, type TurnSetting } from "./turn.js";
+import { Turn } from "./turn.js";
+import type { TurnSetting } from "./turn-setting.js";
 
 // Loaded with the first `withTurn` that has an input.
 

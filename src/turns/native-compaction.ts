@@ -14,6 +14,8 @@ import { viewSize } from "../reducers/reduction-outcome.js";
 import type { ConversationSession } from "../session/conversation-session.js";
 import type { WindowSource } from "../session/memory-context.js";
 import { commitOutcome, underLease } from "../session/reduce-view.js";
+import type { TracePlace } from "../session/reduction-trace.js";
+import type { TurnRequests } from "./turn-requests.js";
 import { reportNotNative } from "../structure/seam/model-input.js";
 
 // Loaded with the first run of a memory that asks providers to compact.
@@ -27,6 +29,20 @@ export interface SentConversation {
   readonly config: RunnableConfig | undefined;
   /** Sends messages to another model as that request was sent. */
   readonly ask: (messages: BaseMessage[], model: object, config?: RunnableConfig) => Promise<BaseMessage>;
+}
+
+/** Asks the provider to compact what a turn has sent, where its door can ask again. Never throws. */
+export async function compactTurn(
+  session: ConversationSession,
+  { last: request, list }: TurnRequests,
+  config: TracePlace | undefined,
+): Promise<void> {
+  const { window: source } = session.context;
+  const { ask } = request ?? {};
+  if (source !== undefined && request !== undefined && ask !== undefined) {
+    const send: SentConversation["ask"] = (messages, model, inner) => ask(messages, inner, model);
+    await compactNatively(session, { source, messages: [...list.messages], request, config, ask: send });
+  }
 }
 
 const failures = new FailurePause();

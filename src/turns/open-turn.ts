@@ -16,6 +16,7 @@ import { reportUnknownWindow } from "../structure/seam/model-input.js";
 import type { ModelProfile } from "../structure/seam/profile-of.js";
 import { answerStart } from "../session/turn-messages.js";
 import { firstOfBlock, newInput, type InputPlace } from "./new-input.js";
+import type { TurnInput, TurnSetting } from "./turn-setting.js";
 import { writeTurn, type AppendHistory } from "../session/append-options.js";
 
 /** A turn to open: its session, its id if it has one, and the caller's input. */
@@ -48,6 +49,8 @@ export interface OpenTurn {
   readonly isQuestionGone: boolean;
   /** The input that is not stored yet. */
   readonly newMessages: readonly BaseMessage[];
+  /** The input that the opening has stored. */
+  readonly written: readonly BaseMessage[];
   /** The turn for the model, behind `history`: its stored messages that can stay, then its new ones. */
   readonly turn: readonly BaseMessage[];
 }
@@ -96,7 +99,7 @@ export async function sortOut(request: TurnRequest, view: DecodedView, attempt =
   const own = kept.map(({ message }) => message).filter((message) => refusedMarkOf(message) === undefined);
   const turn = [...gone, ...own, ...newMessages];
   const history = stored.length === 0 ? viewMessages(view) : await beforeOwn({ session, view, own: stored });
-  return { state, view, history, stored, isQuestionGone, newMessages, turn };
+  return { state, view, history, stored, isQuestionGone, newMessages, written: [], turn };
 }
 
 /** True where a turn is marked as stored and Redis lost its records: a model would be called without its question. */
@@ -292,8 +295,22 @@ async function beforeOwn({
   return withoutRefusedEntries(inTurnOrder(entries)).map(({ message }) => message);
 }
 
+/**
+ * Opens a turn: by the write of its question with `persist: "step"`, where that tells whether it is new, else by a
+ * read.
+ */
+export function openAs(
+  { history, session, turnId, policy, isRewritten = false }: TurnSetting,
+  { messages, changed = [], written = messages }: TurnInput,
+): Promise<OpenTurn> {
+  const request = { history, session, turnId, changed, isRewritten };
+  return policy.persist === "step" && canOpenByWriting(written) && canOpenByWriting(messages)
+    ? openByWriting({ ...request, input: written })
+    : openTurn({ ...request, input: messages });
+}
+
 /** A turn opened by the write of its input. */
-export interface OpeningWrite extends TurnRequest {
+interface OpeningWrite extends TurnRequest {
   readonly history: AppendHistory;
 }
 
@@ -325,5 +342,5 @@ export async function openByWriting({ history, ...request }: OpeningWrite): Prom
   const decoded = session.decode({ ...view, ...mark });
   const earlier = decoded.entries.filter(({ position }) => position === undefined || position < first);
   const read = { view: decoded, history: earlier.map(({ message }) => message) };
-  return { state: "new", ...read, stored: [], isQuestionGone: false, newMessages: [], turn: input };
+  return { state: "new", ...read, stored: [], isQuestionGone: false, newMessages: [], written: input, turn: input };
 }

@@ -35,10 +35,7 @@ export class StopListener {
 }
 
 /** Calls back once when the signal aborts, at once if it has. Returns a function that removes the listener. */
-export function whenStopped(signal: AbortSignal | undefined, onStop: () => void): () => void {
-  if (signal === undefined) {
-    return () => undefined;
-  }
+export function whenStopped(signal: AbortSignal, onStop: () => void): () => void {
   const listener = new StopListener(onStop);
   listener.listen(signal);
   if (signal.aborted) {

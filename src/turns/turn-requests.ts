@@ -1,9 +1,11 @@
+import { randomUUID } from "node:crypto";
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { report, type MemoryEventHandler, type ViewSize } from "../base/events.js";
 import { loadedOnce } from "../base/loaded-once.js";
 import { messageIdOf } from "../codec/message-ids.js";
 import { fromCompaction, sealedIn } from "../messages/calls.js";
+import { changeMessage } from "../messages/change-message.js";
 import { roleOf } from "../messages/roles.js";
 import type { ReducerRequest } from "../reducers/chat-history-reducer.js";
 import type { MeasuredRequest } from "../reducers/window/context-window.js";
@@ -48,6 +50,9 @@ export interface FormedRequest extends ModelInput {
   readonly planned: ModelPlan;
 }
 
+/** Answers that this process has stored: a cache may return the same object for another question. */
+const taken = new WeakSet<BaseMessage>();
+
 /** A request that was made. */
 export interface MadeRequest extends ReducerRequest {
   readonly ask?: NonNullable<ModelCall["ask"]>;
@@ -66,6 +71,8 @@ export class TurnRequests {
   #readFor: Adapter | undefined;
   /** True if the request at hand was refused as too long before. */
   #wasTooLong = false;
+  /** Ids that no answer may get. */
+  #knownIds: Set<string | undefined> | undefined;
   /** The view and the turn. */
   readonly list: TurnList;
 
@@ -165,14 +172,33 @@ export class TurnRequests {
     return idsOf(messages.filter((message) => !kept.has(message)));
   }
 
-  /** Keeps with the model's first answer to the request made last what that was thought to take. */
-  note(answer: BaseMessage): void {
+  /**
+   * An answer of the model to the request made last, under an id that no other message has; keeps with it what the
+   * request was thought to take.
+   */
+  answered<M extends BaseMessage>(answer: M, isInState: (id: string) => boolean = () => false): M {
+    const { view, stored } = this.#opened;
+    const known = (this.#knownIds ??= new Set([...view.all, ...stored].map(({ message }) => message.id)));
+    const { id } = answer;
+    const isKnown = id !== undefined && (known.has(id) || this.list.hasSeen(id) || isInState(id));
+    const own = isKnown || taken.has(answer) ? this.renamed(answer) : answer;
+    taken.add(answer).add(own);
+    known.add(own.id);
     this.#wasTooLong = false;
     const { askedAs, size } = this.#measured ?? {};
-    if (askedAs !== undefined && size !== undefined && roleOf(answer) === "ai") {
-      noteAsked(answer, askedAs, size.estimate);
+    if (askedAs !== undefined && size !== undefined && roleOf(own) === "ai") {
+      noteAsked(own, askedAs, size.estimate);
       this.#measured = undefined;
     }
+    return own;
+  }
+
+  /** An answer under an id of its own. */
+  renamed<M extends BaseMessage>(answer: M): M {
+    const own = changeMessage(answer, { id: randomUUID() });
+    const { sessionId, context } = this.#session;
+    report(context.onEvent, { type: "answer_renamed", sessionId, messageId: answer.id ?? "", storedAs: own.id! });
+    return own;
   }
 
   #update({ turn = this.#opened.turn }: ModelCall): void {

@@ -1,89 +1,28 @@
-import { randomUUID } from "node:crypto";
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { ConflictError } from "../base/errors.js";
 import { report } from "../base/events.js";
 import { isInterrupted, messageIdOf } from "../codec/message-ids.js";
 import type { TurnOutput } from "../codec/encode-message.js";
-import { changeMessage } from "../messages/change-message.js";
 import { refusedMark } from "../messages/refused.js";
 import { roleOf } from "../messages/roles.js";
 import type { ContextWindow } from "../reducers/window/context-window.js";
-import { writeTurn, type AppendHistory, type TurnOutcome, type TurnSettings } from "../session/append-options.js";
-import type { ConversationSession } from "../session/conversation-session.js";
-import { type HeldTurn, holdWithNextCall, type TakeTurnOptions } from "../session/hold/take-hold.js";
-import { traceOf, type TracePlace } from "../session/reduction-trace.js";
+import { writeTurn, type TurnOutcome, type TurnSettings } from "../session/append-options.js";
+import { type HeldTurn, holdAgain, holdWithNextCall } from "../session/hold/take-hold.js";
+import { traceOf } from "../session/reduction-trace.js";
 import { answersOfTurn, messagesOfTurn, replacedTail, type StoredMessage } from "../session/turn-messages.js";
 import type { SessionView } from "../store/session-reads.js";
 import type { RewindRequest } from "../store/session-writes.js";
 import type { SideChanges } from "../store/side-fields.js";
-import type { ProfileChoice } from "../structure/profiles/check-profile.js";
 import type { ReducedTurn } from "./commit-reduced.js";
-import { canOpenByWriting, openByWriting, openTurn, type OpenTurn } from "./open-turn.js";
+import { openAs, type OpenTurn } from "./open-turn.js";
+import type { MessagesToStore, TurnInput, TurnSetting, Unstored } from "./turn-setting.js";
 import { TurnRequests, type FormedRequest, type ModelCall } from "./turn-requests.js";
-
-/** When a turn is stored, and what a stopped one leaves. */
-export interface TurnPolicy {
-  readonly persist: "turn" | "step";
-  readonly onAbort: "discard" | "keep";
-}
-
-/** The hold in which a turn is written; its last write releases it. */
-export interface TurnHold {
-  readonly ticket: string | undefined;
-  wasGivenBack(): void;
-}
-
-/** How a turn holds its session, from its first call on. */
-export type TurnHolding = Omit<TakeTurnOptions, "isCaller"> & { readonly isAsked: boolean };
-
-/** A turn to open. */
-export interface TurnSetting {
-  readonly history: AppendHistory;
-  readonly session: ConversationSession;
-  readonly turnId: string | undefined;
-  readonly policy: TurnPolicy;
-  /** @default the memory's profile */
-  readonly profile?: ProfileChoice | undefined;
-  /** Tells messages of the view that the turn's own list holds again. @default none */
-  readonly isInState?: ((message: BaseMessage) => boolean) | undefined;
-  /**
-   * True if nothing is tried again: the runnable may act before a request is refused, or the application calls the
-   * model. @default false
-   */
-  readonly acts?: boolean;
-  /** True where nobody can tell what is stored in the place of a message. @default false */
-  readonly isRewritten?: boolean;
-  /** The run's config, in whose run a reduction behind a write is traced. */
-  readonly config?: Partial<RunnableConfig> | undefined;
-  /** @default no hold of the turn's own */
-  readonly holding?: TurnHolding | undefined;
-}
-
-/** The input of a turn. */
-export interface TurnInput {
-  /** The new user messages, possibly behind the client's copy of the whole history. */
-  readonly messages: readonly BaseMessage[];
-  /** The same messages as other middleware has changed them since, told by their ids. @default none */
-  readonly changed?: readonly BaseMessage[];
-  /** Messages that the opening writes with `persist: "step"`; empty where it only reads. @default `messages` */
-  readonly written?: readonly BaseMessage[];
-}
-
-/** Messages to store; a function is called when the writes before it have ended. */
-export type MessagesToStore = readonly BaseMessage[] | (() => readonly BaseMessage[]);
-
-/** The part of a failed run that is not stored yet, where its question is marked. */
-export interface Unstored {
-  readonly messages: readonly BaseMessage[];
-  readonly side?: SideChanges;
-}
 
 /** One of a turn's writes. */
 interface TurnWriting {
   readonly done: boolean;
   readonly output?: TurnOutput | undefined;
-  readonly hold?: TurnHold | undefined;
   /** @default the run's */
   readonly config?: Partial<RunnableConfig> | undefined;
   /** Side data of the session, which is written with the messages. */
@@ -113,13 +52,11 @@ export class Turn {
   #replay: readonly StoredMessage[] | undefined;
   /** Input that is not stored yet. */
   #unstored: readonly BaseMessage[];
-  readonly #held: HeldTurn | undefined;
-  /** Ids that no answer may get. */
-  #knownIds: Set<string | undefined> | undefined;
+  #held: HeldTurn | undefined;
   /** The write under way; the next one needs its count. */
   #writing: Promise<void> | undefined;
 
-  private constructor(setting: TurnSetting, { opened, written, held }: OpenedTurn) {
+  private constructor(setting: TurnSetting, opened: OpenTurn, held: HeldTurn | undefined) {
     const { session, turnId, profile = session.context.profile, isInState = () => false } = setting;
     const { state, stored, view } = opened;
     this.#setting = setting;
@@ -129,7 +66,7 @@ export class Turn {
     this.#turnId = turnId;
     this.#stored = view.stored.turn?.count ?? 0;
     this.#written = stored.map(({ message }) => ({ id: message.id ?? "", role: roleOf(message) }));
-    this.#noteWritten(written, 0);
+    this.#noteWritten(opened.written, 0);
     this.#isClosed = state === "stored";
     this.#replay = this.#isClosed ? stored : undefined;
     const interrupted = { own: stored, read: view.stored, turnId: view.stored.turn && turnId };
@@ -143,15 +80,9 @@ export class Turn {
    */
   static async open(setting: TurnSetting, input: TurnInput): Promise<Turn> {
     const { session, holding } = setting;
-    const hold = holding && holdWithNextCall(session, holding);
+    const hold = holding && holdWithNextCall(session, holding());
     try {
-      const isWritten = canBeWritten(setting, input);
-      const opened = await (isWritten
-        ? openByWriting(openingOf(setting, input, writtenIn(input)))
-        : openTurn(openingOf(setting, input, input.messages)));
-      const isNew = isWritten && opened.state === "new" && opened.newMessages.length === 0;
-      const written = isNew ? writtenIn(input) : [];
-      return new Turn(setting, { opened, written, held: hold?.held });
+      return new Turn(setting, await openAs(setting, input), hold?.held);
     } catch (error) {
       await hold?.held?.release();
       throw error;
@@ -161,10 +92,6 @@ export class Turn {
   /** The turn as it was read. */
   get opened(): OpenTurn {
     return this.#opened;
-  }
-
-  get turnId(): string | undefined {
-    return this.#turnId;
   }
 
   /** The turn's messages, where it is stored with its answer: by an earlier run, or meanwhile by another one. */
@@ -207,26 +134,52 @@ export class Turn {
     return this.#held === undefined ? run() : this.#held.within(run);
   }
 
-  /** Prolongs the hold: the run shows activity. */
-  signOfLife(): void {
+  /** Prolongs the hold: the run shows activity, or with `isWorking` begins what may take long. */
+  signOfLife(how?: { readonly isWorking: boolean }): void {
+    this.#held?.signOfLife(how);
+  }
+
+  /** Prolongs the hold, and acquires it again where the run seemed over, or was silent for too long. */
+  async enter(): Promise<void> {
+    const { session, holding } = this.#setting;
+    if (this.#held?.hasLapsed) {
+      await this.end();
+    }
+    if (this.#held === undefined && holding !== undefined) {
+      const how = holding();
+      this.#held = await holdAgain(session, how);
+      if (how.signal?.aborted) {
+        // A run stopped while acquiring has no use for the hold.
+        await this.end();
+        how.signal.throwIfAborted();
+      }
+    }
     this.#held?.signOfLife();
   }
 
   /** Releases the hold. Never rejects. */
   end(): Promise<void> | undefined {
-    return this.#held?.release();
+    const held = this.#held;
+    this.#held = undefined;
+    return held?.release();
   }
 
   /** Reports that a stored turn was sent again. */
   reportReplay(): void {
-    const { sessionId, context } = this.#setting.session;
-    report(context.onEvent, { type: "turn_repeated", sessionId, turnId: this.#turnId });
+    report(this.#setting.session.context.onEvent, { type: "turn_repeated", ...this.#names });
   }
 
   /** Reports that another middleware ended the run before all was stored. */
   reportSkipped(): void {
-    const { sessionId, context } = this.#setting.session;
-    report(context.onEvent, { type: "turn_not_stored", sessionId, turnId: this.#turnId, reason: "skipped" });
+    this.#reportNotStored({ reason: "skipped" });
+  }
+
+  get #names() {
+    return { sessionId: this.#setting.session.sessionId, turnId: this.#turnId };
+  }
+
+  #reportNotStored(why: { readonly reason: "skipped" | "failed"; readonly error?: unknown }): void {
+    report(this.#setting.session.context.onEvent, { type: "turn_not_stored", ...this.#names, ...why });
   }
 
   /** The next request: the view and the turn, within every limit, in the form of the model. */
@@ -260,16 +213,8 @@ export class Turn {
    * An answer of the model to the request made last, under an id that no other message has; notes what the request was
    * thought to take.
    */
-  answered<M extends BaseMessage>(answer: M, isInState: (id: string) => boolean = () => false): M {
-    const { view, stored } = this.#opened;
-    const known = (this.#knownIds ??= new Set([...view.all, ...stored].map(({ message }) => message.id)));
-    const { id } = answer;
-    const isKnown = id !== undefined && (known.has(id) || this.requests.list.hasSeen(id) || isInState(id));
-    const own = isKnown || taken.has(answer) ? this.#renamed(answer) : answer;
-    taken.add(answer).add(own);
-    known.add(own.id);
-    this.requests.note(own);
-    return own;
+  answered<M extends BaseMessage>(answer: M, isInState?: (id: string) => boolean): M {
+    return this.requests.answered(answer, isInState);
   }
 
   /** Stores messages of the turn with `persist: "step"`, and leaves it open. */
@@ -325,8 +270,7 @@ export class Turn {
     try {
       await work();
     } catch (error) {
-      const { sessionId, context } = this.#setting.session;
-      report(context.onEvent, { type: "turn_not_stored", sessionId, turnId: this.#turnId, reason: "failed", error });
+      this.#reportNotStored({ reason: "failed", error });
     }
   }
 
@@ -351,7 +295,7 @@ export class Turn {
     const reduce = done && !isCommitted && (isCheap || this.requests.last === undefined);
     const trace = done && reducer !== undefined ? traceOf(how.config ?? this.#setting.config) : undefined;
     const cut = messages.length > 0 ? this.#cut : undefined;
-    const hold = done ? (how.hold ?? this.#held) : undefined;
+    const hold = done ? this.#held : undefined;
     const settings = { stored: this.#stored, done, output: how.output, cut, reduce };
     const written = { ...settings, returnView: isCommitted, giveBack: hold?.ticket, trace };
     const { outcome, sent } = await this.#append(messages, { ...(side && { side }), turn: written });
@@ -370,43 +314,33 @@ export class Turn {
       await (reduceWhen === "background" ? session.inBackground(work) : work);
     }
     if (isNative) {
-      session.inBackground(this.#compact(trace));
+      const compacting = import("./native-compaction.js");
+      session.inBackground(compacting.then(({ compactTurn }) => compactTurn(session, this.requests, trace)));
     }
   }
 
   /** Appends; an answer whose id was stored with other content gets one of its own. */
-  async #append(messages: readonly BaseMessage[], write: TurnAppend): Promise<Appended> {
+  async #append(given: readonly BaseMessage[], write: TurnAppend) {
     const { history, session } = this.#setting;
     const named = this.#turnId === undefined ? write : { ...write, turnId: this.#turnId };
-    try {
-      const outcome = await writeTurn(history, messages, { ...named, turn: { ...write.turn, refusesKnown: true } });
-      return { outcome, sent: messages };
-    } catch (error) {
-      const id = ConflictError.isInstance(error) && error.code === "content" ? error.messageId : undefined;
-      const other = messages.find((message) => message.id !== undefined && message.id === id);
-      if (other === undefined) {
-        throw error;
-      }
-      if (roleOf(other) === "human" || roleOf(other) === "system") {
-        if (session.context.onConflict === "error") {
+    const refusing = { ...named, turn: { ...write.turn, refusesKnown: true } };
+    for (let sent = given; ;) {
+      try {
+        return { outcome: await writeTurn(history, sent, refusing), sent };
+      } catch (error) {
+        const id = ConflictError.isInstance(error) && error.code === "content" ? error.messageId : undefined;
+        const other = sent.find((message) => message.id !== undefined && message.id === id);
+        const isInput = other !== undefined && (roleOf(other) === "human" || roleOf(other) === "system");
+        if (other === undefined || (isInput && session.context.onConflict === "error")) {
           throw error;
         }
-        return { outcome: await writeTurn(history, messages, named), sent: messages };
+        if (isInput) {
+          return { outcome: await writeTurn(history, sent, named), sent };
+        }
+        const own = this.requests.renamed(other);
+        sent = sent.map((message) => (message === other ? own : message));
       }
-      const own = this.#renamed(other);
-      return this.#append(
-        messages.map((message) => (message === other ? own : message)),
-        write,
-      );
     }
-  }
-
-  /** An answer under an id that no other message has. */
-  #renamed<M extends BaseMessage>(answer: M): M {
-    const own = changeMessage(answer, { id: randomUUID() });
-    const { sessionId, context } = this.#setting.session;
-    report(context.onEvent, { type: "answer_renamed", sessionId, messageId: answer.id ?? "", storedAs: own.id! });
-    return own;
   }
 
   #note(outcome: TurnOutcome, messages: readonly BaseMessage[]): void {
@@ -443,28 +377,11 @@ export class Turn {
     return commitReduced({ session, requests: this.requests, view, storedIdOf, isWritten, ...how });
   }
 
-  /** Asks the provider to compact what was sent, if it nears the window. */
-  async #compact(config: TracePlace | undefined): Promise<void> {
-    const { session } = this.#setting;
-    const { window: source } = session.context;
-    const { last: request, list } = this.requests;
-    const { ask } = request ?? {};
-    if (source !== undefined && request !== undefined && ask !== undefined) {
-      const { compactNatively } = await import("./native-compaction.js");
-      const send = (messages: BaseMessage[], model: object, inner?: Parameters<typeof ask>[1]) =>
-        ask(messages, inner, model);
-      await compactNatively(session, { source, messages: [...list.messages], request, config, ask: send });
-    }
-  }
-
   /** The stored messages of the answer, without marks. */
   get storedAnswer(): BaseMessage[] {
     return answersOfTurn(this.#replay ?? this.#opened.stored);
   }
 }
-
-/** Answers that this process has stored: a cache may return the same object for another question. */
-const taken = new WeakSet<BaseMessage>();
 
 /** Parameters of a write besides its messages and the name of the turn. */
 interface TurnAppend {
@@ -476,35 +393,4 @@ interface TurnAppend {
 interface WrittenMessage {
   readonly id: string;
   readonly role: string;
-}
-
-/** The outcome of a write, and the messages as they were sent. */
-interface Appended {
-  readonly outcome: TurnOutcome;
-  readonly sent: readonly BaseMessage[];
-}
-
-/** A turn as it was read, with the messages that its opening has written. */
-interface OpenedTurn {
-  readonly opened: OpenTurn;
-  readonly written: readonly BaseMessage[];
-  readonly held: HeldTurn | undefined;
-}
-
-/** The messages that the opening of a turn writes. */
-function writtenIn({ messages, written = messages }: TurnInput): readonly BaseMessage[] {
-  return written;
-}
-
-/** True where the write of the question tells whether it is new, in the round trip of the read. */
-function canBeWritten({ policy }: TurnSetting, input: TurnInput): boolean {
-  return policy.persist === "step" && canOpenByWriting(writtenIn(input)) && canOpenByWriting(input.messages);
-}
-
-function openingOf(
-  { history, session, turnId, isRewritten = false }: TurnSetting,
-  { changed = [] }: TurnInput,
-  input: readonly BaseMessage[],
-): Parameters<typeof openByWriting>[0] {
-  return { history, session, turnId, input, changed, isRewritten };
 }

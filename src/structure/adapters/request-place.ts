@@ -10,19 +10,12 @@ import { ownToolParts } from "./own-tools.js";
 /** Facts about messages that depend on the others of their request, by index. */
 export type RequestPlaces = ReadonlyMap<number, RequestPlace>;
 
-const noPlaces: RequestPlaces = new Map();
-
-/** The facts about messages that depend on the others of their request, as far as the adapter asks for them. Linear. */
-export function placesInRequest(messages: readonly BaseMessage[], adapter: Adapter | undefined): RequestPlaces {
-  switch (adapter) {
-    case "openai-responses":
-      return responsesPlaces(messages);
-    case "bedrock":
-      return documentNames(messages);
-    default:
-      return noPlaces;
-  }
-}
+/** Finds facts about messages that depend on the others of their request, for adapters that ask for some. Linear. */
+export const placesInRequest: Readonly<Partial<Record<Adapter, (messages: readonly BaseMessage[]) => RequestPlaces>>> =
+  {
+    "openai-responses": responsesPlaces,
+    bedrock: documentNames,
+  };
 
 /** OpenAI takes each item once. An answer comes again from a cache of answers, a fork or an import. */
 function responsesPlaces(messages: readonly BaseMessage[]): RequestPlaces {

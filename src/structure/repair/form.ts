@@ -36,21 +36,18 @@ export function giveForm(entries: readonly Entry[], session: RepairSession): rea
     withReadable(entry, session).map((each) =>
       isResult(each)
         ? each
-        : inAdapterForm(each, { ...facts, isOfThisTurn: place > last, ...places.get(place) }, session),
+        : inAdapterForm(each, { ...facts, isOfThisTurn: place > last, ...places?.get(place) }, session),
     ),
   );
   // The form of results depends on that of the calls.
   const placesNow = placesIn(formed, session);
   return formed.map((entry, place) =>
-    isResult(entry) ? inAdapterForm(entry, { ...facts, isOfThisTurn: true, ...placesNow.get(place) }, session) : entry,
+    isResult(entry) ? inAdapterForm(entry, { ...facts, isOfThisTurn: true, ...placesNow?.get(place) }, session) : entry,
   );
 }
 
-function placesIn(entries: readonly Entry[], { criteria }: RepairSession): RequestPlaces {
-  return placesInRequest(
-    entries.map(({ message }) => message),
-    criteria.profile.adapter,
-  );
+function placesIn(entries: readonly Entry[], { criteria }: RepairSession): RequestPlaces | undefined {
+  return placesInRequest[criteria.profile.adapter!]?.(entries.map(({ message }) => message));
 }
 
 function inAdapterForm(entry: Entry, facts: FormFacts, { criteria, repairs }: RepairSession): Entry {

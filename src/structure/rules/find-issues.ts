@@ -112,13 +112,13 @@ function ownProblems(context: StructureContext, criteria: StructureCriteria): re
   const nameOf = (index: number) =>
     profile.rules.S20 === undefined || context.speakers[index] !== "tool" ? "" : context.links.callOf[index]?.name;
   const listed = lazily(() => [...earlyRules, ...lateRules].filter(({ rule }) => profile.rules[rule] !== undefined));
-  const places = placesInRequest(messages, profile.adapter);
+  const places = profile.adapter && placesInRequest[profile.adapter]?.(messages);
   return messages.map((message, index) => {
     if (isPlain(message, profile)) {
       return noProblems;
     }
     const source = sourceOf(message);
-    const { ownToolPart, isRepeated, documentNames } = places.get(index) ?? {};
+    const { ownToolPart, isRepeated, documentNames } = places?.get(index) ?? {};
     const inRequest = [ownToolPart, isRepeated, documentNames, nameOf(index)];
     const place = [criteria, index > lastUser, index === messages.length - 1, ...inRequest];
     const facts = source === undefined ? [...place, ...fieldsRead(message)] : place;
@@ -126,7 +126,7 @@ function ownProblems(context: StructureContext, criteria: StructureCriteria): re
     if (known !== undefined && facts.every((fact, at) => fact === known.facts[at])) {
       return known.problems;
     }
-    const forms = formProblems(context, message, { isOfThisTurn: index > lastUser, ...places.get(index) });
+    const forms = formProblems(context, message, { isOfThisTurn: index > lastUser, ...places?.get(index) });
     const rules = listed().flatMap(({ rule, find }): Problem[] => {
       const problem = find(message, { context, index });
       return problem === undefined ? [] : [{ rule, message: problem }];
