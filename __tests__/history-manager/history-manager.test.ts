@@ -271,6 +271,7 @@ describe("HistoryManager", () => {
   it("cuts a result that is too large for any store, and says how much of it is stored", async () => {
     const session = newSession();
     const manager = session.instance();
+    await manager.getHistoryForModelCall(asking("hi"));
     manager.appendToolCalls([call("c")]);
     await manager.addToolCallResults([{ id: "c", name: "search", content: "x".repeat(2_000_000) }]);
     await manager.commit();
@@ -282,6 +283,7 @@ describe("HistoryManager", () => {
   it("leaves the least relevant out of sources that are too large for any store, the cited ones last", async () => {
     const session = newSession();
     const manager = session.instance();
+    await manager.getHistoryForModelCall(asking("hi"));
     manager.appendToolCalls([call("c")]);
     await manager.addToolCallResults([{ id: "c", name: "search", chunks: chunks(5, { length: 90_000 }) }]);
     manager.addAssistantMessage(new AIMessage("See [source4]."));
@@ -319,6 +321,7 @@ describe("HistoryManager", () => {
     const session = newSession();
     const manager = session.instance();
     await manager.addUploadedContent([{ id: "u", name: "a.txt", mimeType: "text/plain", text: "upload" }]);
+    await manager.getHistoryForModelCall(asking("hi"));
     manager.appendToolCalls([call("c")]);
     await manager.addToolCallResults([{ id: "c", name: "search", chunks: chunks(2) }]);
     await manager.commit();
@@ -373,11 +376,13 @@ describe("HistoryManager", () => {
 
   it("refuses to add to a turn while it is being stored", async () => {
     const manager = newSession().instance();
+    await manager.getHistoryForModelCall(asking("hi"));
     manager.addAssistantMessage(new AIMessage("done"));
     const storing = manager.commit();
     expect(() => manager.addAssistantMessage(new AIMessage("next"))).toThrow(ConfigurationError);
     await Promise.all([storing, manager.commit()]);
     manager.addAssistantMessage(new AIMessage("next"));
+    await expect(manager.commit()).rejects.toMatchObject({ option: "originalUserMessage" });
   });
 
   it("keeps stored system messages and summaries at the front, and does not repeat the system prompt", async () => {

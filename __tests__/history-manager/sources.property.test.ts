@@ -31,6 +31,7 @@ describe("sources, across turns on several instances", () => {
         for (const [number, { instance, iterations, cites, commits }] of turns.entries()) {
           const manager = instances[instance]!;
           const own: number[] = [];
+          await manager.getHistoryForModelCall(asking(`question ${number}`));
           for (const [step, counts] of iterations.entries()) {
             const ids = counts.map((_, place) => `t${number}-${step}-${place}`);
             manager.appendToolCalls(ids.map((id) => call(id)));

@@ -264,6 +264,7 @@ describe("HistoryManager, where an earlier implementation failed", () => {
   it("keeps the sources of a turn without an answer", async () => {
     const session = newSession();
     const manager = session.instance();
+    await manager.getHistoryForModelCall(asking("hi"));
     await search(manager, "a", 2);
     await manager.commit();
     expect(sourcesIn(await session.history().getTranscript(), "a")).toEqual([1, 2]);

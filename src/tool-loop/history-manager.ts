@@ -233,14 +233,18 @@ export class HistoryManager {
    * (event `turn_repeated`); of one that is stored in part, the rest is added. A last message that is marked
    * `response_metadata.interrupted` leaves the turn open: the answer of a later run with this `turnId` replaces it.
    *
-   * @throws StructureError while a call is waiting for its result; ConflictError if a turn with this id is stored with
-   *   other content; StoreError.
+   * @throws ConfigurationError `originalUserMessage` for a turn without a question; StructureError while a call is
+   *   waiting for its result; ConflictError if a turn with this id is stored with other content; StoreError.
    */
   async commit(options: Pick<forms.ModelCallRequest, "turnId"> = {}): Promise<void> {
     const { turnId } = parseOptions("commit", forms.commitSchema(), options);
     this.#turn.nameAs("commit", turnId);
     return this.#ending(async (turn) => {
       const { messages, side, opened } = await this.#record(turn);
+      if (turn.originalUserMessage === undefined && opened.opened.stored.length === 0) {
+        const advice = "call getHistoryForModelCall with its originalUserMessage first";
+        throw new ConfigurationError("originalUserMessage", `commit: the turn has no question; ${advice}.`);
+      }
       await opened.finish(messages, { side });
       this.#endTurn();
     });
