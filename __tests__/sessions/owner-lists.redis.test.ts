@@ -118,14 +118,14 @@ describe("a list of an owner names each session before it is written", () => {
     const ids = Array.from({ length: 30 }, (_, index) => `s${index}`);
     const clock = jest.spyOn(Date, "now").mockReturnValue(5_000);
     try {
-      for (const id of [...ids, ...ids]) {
+      for (const id of [...ids, ...[...ids].reverse()]) {
         await append(store, id);
       }
     } finally {
       clock.mockRestore();
     }
-    expect(await listed()).toEqual([...ids].reverse());
-    const newest = Number(await client.zscore(list, "s29"));
+    expect(await listed()).toEqual(ids);
+    const newest = Number(await client.zscore(list, "s0"));
     expect(Math.abs(newest - (await secondsAgo(0)))).toBeLessThan(60_000_000);
   });
 });
@@ -258,6 +258,13 @@ describe("a session that ends", () => {
     await append(store, "mortal", 600_000);
     await append(another(), "mortal", 600_000);
     expect(await client.pttl(list)).toBe(-1);
+    await client.unlink(list);
+    await append(another(), "mortal", 60_000);
+    expect(await client.pttl(list)).toBeGreaterThan(0);
+    const writer = another();
+    await append(writer, "mortal", 60_000);
+    await append(writer, "mortal");
+    expect(await client.pttl(list)).toBe(-1);
   });
 
   it("does so in a list that a reduction or an extended life has followed", async () => {
@@ -288,6 +295,23 @@ describe("a session that ends", () => {
 });
 
 describe("the erasure of an owner beside writers that keep beginning sessions", () => {
+  it("finds one that begins behind the scan of all keys", async () => {
+    await append(store, "old");
+    let begun = 0;
+    const eraser = another(async (send, args) => {
+      const reply = await send();
+      if (args.includes("MATCH") && Array.isArray(reply) && reply[0] === "0") {
+        begun += 1;
+        await append(store, "new");
+      }
+      return reply;
+    });
+    expect(await eraser.lists.eraseOwner(owner, { guardMs })).toBe(2);
+    expect(begun).toBe(1);
+    await expect(append(store, "new")).rejects.toMatchObject({ code: "erased" });
+    expect((await store.readView({ id: "new" })).epoch).toBe("");
+  });
+
   it("leaves no session unlisted, and none at all when it is repeated behind them", async () => {
     let isOver = false;
     const writers = ["x", "y"].map(async (name) => {
