@@ -141,7 +141,7 @@ const kinds: { readonly [K in DataKind]: KindEntry } = {
     count: { none: "it lists sessions, which are counted" },
     read: { none: "it lists sessions" },
     erase: { none: "entries leave the list of the owner with the session" },
-    reencrypt: { none: "its texts are copies of the session's, and are written with these" },
+    reencrypt: { none: "it holds ids and times" },
   },
   mailbox: {
     owner: { none: "it is a process's" },

@@ -20,9 +20,14 @@ if isRun then
 end
 if last and last.isErased and not request.guardMs then return { 'GONE', '0' } end
 local left = last and last.isErased and redis.call('PTTL', KEYS[1]) or 0
-redis.call('UNLINK', KEYS[1])
-if request.guardMs then
-  redis.call('XADD', KEYS[1], string.format('%.0f-0', math.max(now(), last and last.at + 1 or 0)), 'x', '')
-  expireAll(now() + math.max(left, request.guardMs))
+if not request.guardMs then
+  redis.call('UNLINK', KEYS[1])
+  return { 'GONE', isRun and '1' or '0' }
 end
+-- The key stays while its entries go, and XADD is not the first write: see the include keep-fields.
+local at = now() + math.max(left, request.guardMs)
+expireAll(at)
+local id = string.format('%.0f-0', math.max(now(), last and last.at + 1 or 0))
+redis.call('XADD', KEYS[1], 'MAXLEN', 1, id, 'x', '')
+expireAll(at)
 return { 'GONE', isRun and '1' or '0' }

@@ -13,7 +13,7 @@
 -- twin: model/lists.ts
 --
 --- @include gate
---- @include expire-all
+--- @include keep-fields
 --- @include now
 
 local request, s = cjson.decode(ARGV[1]), loadSession(KEYS[3], nil, nil, redis.pcall)
@@ -25,8 +25,7 @@ local left = s.erased and redis.call('PTTL', KEYS[3]) or 0
 local isAgain = s.erased and s.erased:sub(-#request.call) == request.call
 local call = (existed or isAgain) and ' ' .. request.call or ''
 local owner = s.owner or not request.owner and redis.call('HGET', KEYS[3], 'erasedOwner') or ''
-redis.call('UNLINK', KEYS[1], KEYS[2], KEYS[3])
-redis.call('HSET', KEYS[3], 'next', 1, 'erased', now() .. call)
-if owner ~= '' and not request.owner then redis.call('HSET', KEYS[3], 'erasedOwner', owner) end
-expireAll(now() + math.max(left, request.guardMs))
+local named = owner ~= '' and not request.owner and { 'erasedOwner', owner } or {}
+redis.call('UNLINK', KEYS[1], KEYS[2])
+keepFields(KEYS[3], now() + math.max(left, request.guardMs), 'next', 1, 'erased', now() .. call, unpack(named))
 return { 'GONE', owner, (existed or isAgain) and '1' or s.erased and 'again' or '0' }

@@ -9,9 +9,13 @@
 --- @include expire-all
 --- @include now
 
-redis.call('UNLINK', KEYS[1])
-if ARGV[1] ~= '' then
+if ARGV[1] == '' then
+  redis.call('UNLINK', KEYS[1])
+else
+  -- The key stays while its elements go, and RPUSH is not the first write: see the include keep-fields.
+  redis.call('LTRIM', KEYS[1], 0, 0)
   redis.call('RPUSH', KEYS[1], '-9007199254740991')
+  redis.call('LTRIM', KEYS[1], -1, -1)
   expireAll(now() + ARGV[1])
 end
 return { 'GONE' }

@@ -9,7 +9,7 @@
 --
 -- twin: none, threads are kept in Redis only
 --
---- @include expire-all
+--- @include keep-fields
 --- @include now
 
 local request, key = cjson.decode(ARGV[1]), KEYS[2] or KEYS[1]
@@ -21,9 +21,10 @@ if isThread and not isOwn then return { 'KEPT' } end
 if isThread and #KEYS == 1 then return { 'WHOLE' } end
 if erased and not request.guardMs then return { 'GONE', '0' } end
 local left = erased and redis.call('PTTL', key) or 0
-redis.call('UNLINK', unpack(KEYS))
+if KEYS[2] then redis.call('UNLINK', KEYS[1], KEYS[3]) end
 if request.guardMs then
-  redis.call('HSET', key, 'erased', string.format('%.0f', now()))
-  expireAll(now() + math.max(left, request.guardMs))
+  keepFields(key, now() + math.max(left, request.guardMs), 'erased', string.format('%.0f', now()))
+else
+  redis.call('UNLINK', key)
 end
 return { 'GONE', isThread and '1' or '0' }

@@ -272,12 +272,37 @@ if not isOwn or not request.guardMs and not last.ending then return { 'KEPT' } e
 end
 if last and last.isErased and not request.guardMs then return { 'GONE', '0' } end
 local left = last and last.isErased and redis.call('PTTL', KEYS[1]) or 0
+if not request.guardMs then
 redis.call('UNLINK', KEYS[1])
-if request.guardMs then
-redis.call('XADD', KEYS[1], string.format('%.0f-0', math.max(now(), last and last.at + 1 or 0)), 'x', '')
-expireAll(now() + math.max(left, request.guardMs))
+return { 'GONE', isRun and '1' or '0' }
 end
+
+local at = now() + math.max(left, request.guardMs)
+expireAll(at)
+local id = string.format('%.0f-0', math.max(now(), last and last.at + 1 or 0))
+redis.call('XADD', KEYS[1], 'MAXLEN', 1, id, 'x', '')
+expireAll(at)
 return { 'GONE', isRun and '1' or '0' }`,
+};
+
+export const keepFieldsAt7: ScriptPart = {
+  file: "includes/keep-fields.lua",
+  line: 7,
+  text: `\
+local function keepFields(key, at, ...)
+local fields, kept, gone = { ... }, {}, {}
+for i = 1, #fields, 2 do kept[fields[i]] = true end
+local names = redis.pcall('HKEYS', key)
+for _, name in ipairs(names) do
+if not kept[name] then gone[#gone + 1] = name end
+end
+local text = at and string.format('%.0f', at)
+if at then redis.call('PEXPIREAT', key, text) end
+if names.err then redis.call('UNLINK', key) end
+redis.call('HSET', key, ...)
+inChunks('HDEL', key, gone)
+if at then redis.call('PEXPIREAT', key, text) end
+end`,
 };
 
 export const eraseSessionAt19: ScriptPart = {
@@ -293,10 +318,9 @@ local left = s.erased and redis.call('PTTL', KEYS[3]) or 0
 local isAgain = s.erased and s.erased:sub(-#request.call) == request.call
 local call = (existed or isAgain) and ' ' .. request.call or ''
 local owner = s.owner or not request.owner and redis.call('HGET', KEYS[3], 'erasedOwner') or ''
-redis.call('UNLINK', KEYS[1], KEYS[2], KEYS[3])
-redis.call('HSET', KEYS[3], 'next', 1, 'erased', now() .. call)
-if owner ~= '' and not request.owner then redis.call('HSET', KEYS[3], 'erasedOwner', owner) end
-expireAll(now() + math.max(left, request.guardMs))
+local named = owner ~= '' and not request.owner and { 'erasedOwner', owner } or {}
+redis.call('UNLINK', KEYS[1], KEYS[2])
+keepFields(KEYS[3], now() + math.max(left, request.guardMs), 'next', 1, 'erased', now() .. call, unpack(named))
 return { 'GONE', owner, (existed or isAgain) and '1' or s.erased and 'again' or '0' }`,
 };
 
@@ -304,9 +328,13 @@ export const eraseSteersAt12: ScriptPart = {
   file: "erase-steers.lua",
   line: 12,
   text: `\
+if ARGV[1] == '' then
 redis.call('UNLINK', KEYS[1])
-if ARGV[1] ~= '' then
+else
+
+redis.call('LTRIM', KEYS[1], 0, 0)
 redis.call('RPUSH', KEYS[1], '-9007199254740991')
+redis.call('LTRIM', KEYS[1], -1, -1)
 expireAll(now() + ARGV[1])
 end
 return { 'GONE' }`,
@@ -325,10 +353,11 @@ if isThread and not isOwn then return { 'KEPT' } end
 if isThread and #KEYS == 1 then return { 'WHOLE' } end
 if erased and not request.guardMs then return { 'GONE', '0' } end
 local left = erased and redis.call('PTTL', key) or 0
-redis.call('UNLINK', unpack(KEYS))
+if KEYS[2] then redis.call('UNLINK', KEYS[1], KEYS[3]) end
 if request.guardMs then
-redis.call('HSET', key, 'erased', string.format('%.0f', now()))
-expireAll(now() + math.max(left, request.guardMs))
+keepFields(key, now() + math.max(left, request.guardMs), 'erased', string.format('%.0f', now()))
+else
+redis.call('UNLINK', key)
 end
 return { 'GONE', isThread and '1' or '0' }`,
 };
@@ -827,14 +856,13 @@ local function repeated() return s.epoch == request.newEpoch and { 'CLEARED', ''
 local refusal = gate(request, s, 'erased owner epoch fence', repeated)
 if refusal then return refusal end
 local field = redis.call('HMGET', state, 'fence', 'holder', 'waiters')
-local left, time = redis.call('PTTL', state), now()
-redis.call('UNLINK', unpack(KEYS))
-local epoch, at = request.newEpoch, string.format('%.0f', time)
-redis.call('HSET', state, 'epoch', epoch, 'rev', epoch, 'created', at, 'updated', at)
+local epoch, at = request.newEpoch, string.format('%.0f', now())
+local kept = { 'epoch', epoch, 'rev', epoch, 'created', at, 'updated', at }
 for i, name in ipairs({ 'fence', 'holder', 'waiters' }) do
-if field[i] then redis.call('HSET', state, name, field[i]) end
+if field[i] then kept[#kept + 1], kept[#kept + 2] = name, field[i] end
 end
-if left >= 0 then expireAll(time + left) end
+redis.call('UNLINK', KEYS[1], KEYS[2])
+keepFields(state, nil, unpack(kept))
 return { 'CLEARED', s.owner or '' }`,
 };
 
@@ -1075,7 +1103,8 @@ export const eraseSessionScript = script([
   ownerLeftAt8,
   loadSessionAt12,
   gateAt17,
-  expireAllAt4,
+  inChunksAt3,
+  keepFieldsAt7,
   nowAt3,
   eraseSessionAt19,
 ]);
@@ -1087,7 +1116,8 @@ export const eraseSteersScript = script([
 ]);
 
 export const eraseThreadScript = script([
-  expireAllAt4,
+  inChunksAt3,
+  keepFieldsAt7,
   nowAt3,
   eraseThreadAt15,
 ]);
@@ -1268,7 +1298,8 @@ export const restartSessionScript = script([
   ownerLeftAt8,
   loadSessionAt12,
   gateAt17,
-  expireAllAt4,
+  inChunksAt3,
+  keepFieldsAt7,
   nowAt3,
   restartSessionAt15,
 ]);

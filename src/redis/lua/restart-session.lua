@@ -9,7 +9,7 @@
 -- twin: model/holds.ts
 --
 --- @include gate
---- @include expire-all
+--- @include keep-fields
 --- @include now
 
 local state, request = KEYS[3], cjson.decode(ARGV[1])
@@ -18,12 +18,11 @@ local function repeated() return s.epoch == request.newEpoch and { 'CLEARED', ''
 local refusal = gate(request, s, 'erased owner epoch fence', repeated)
 if refusal then return refusal end
 local field = redis.call('HMGET', state, 'fence', 'holder', 'waiters')
-local left, time = redis.call('PTTL', state), now()
-redis.call('UNLINK', unpack(KEYS))
-local epoch, at = request.newEpoch, string.format('%.0f', time)
-redis.call('HSET', state, 'epoch', epoch, 'rev', epoch, 'created', at, 'updated', at)
+local epoch, at = request.newEpoch, string.format('%.0f', now())
+local kept = { 'epoch', epoch, 'rev', epoch, 'created', at, 'updated', at }
 for i, name in ipairs({ 'fence', 'holder', 'waiters' }) do
-  if field[i] then redis.call('HSET', state, name, field[i]) end
+  if field[i] then kept[#kept + 1], kept[#kept + 2] = name, field[i] end
 end
-if left >= 0 then expireAll(time + left) end
+redis.call('UNLINK', KEYS[1], KEYS[2])
+keepFields(state, nil, unpack(kept))
 return { 'CLEARED', s.owner or '' }
