@@ -23,6 +23,8 @@ interface Report {
   readonly replays: ReplayReport;
   readonly media: unknown;
   readonly leaks: LeakReport;
+  /** Profiles of the models that `initChatModel` makes, by provider. */
+  readonly universal: Readonly<Record<string, string>>;
 }
 
 beforeAll(async () => {
@@ -92,6 +94,18 @@ it("sends untouched answers to their own provider byte for byte, and loses no te
 
 it("leaves no part of what redact takes out of an answer in stores, exports, events, traces and requests", () => {
   expect(report.leaks).toEqual({ leaks: [], refused: [], unproven: [] });
+});
+
+it("knows the model that initChatModel makes of each installed provider", () => {
+  expect(report.universal).toEqual({
+    openai: "openai-chat",
+    anthropic: "anthropic",
+    google: "google",
+    "google-genai": "google-genai",
+    mistralai: "mistral",
+    bedrock: "bedrock",
+    deepseek: "deepseek",
+  });
 });
 
 it("names the lowest adapters in docs/providers.md with the versions that CI installs", () => {

@@ -5,6 +5,7 @@ import { mediaReport } from "./media.js";
 import { replayReport } from "./replays.js";
 import { measuredBefore, operations } from "./operations.js";
 import { sources, targets } from "./adapters.js";
+import { universalReport } from "./universal.js";
 
 // Sends the matrix of requests, and prints it as tables; with `--json`, the failing cells by cause; with `--kept`, the
 // table of docs/providers.md instead; with `--replays`, what becomes of untouched answers. With `--report`, one line of
@@ -42,7 +43,7 @@ async function wholeReport(): Promise<string> {
   const failing = matrix.failing.map((cell) => `${matrixCell(cell)}: ${cell.cause}`);
   const parts = { kept: await keptTable(), replays: await replayReport(), media: await mediaReport() };
   const leaks = await leakReport();
-  return JSON.stringify({ played: matrix.played, failing, ...parts, leaks });
+  return JSON.stringify({ played: matrix.played, failing, ...parts, leaks, universal: await universalReport() });
 }
 
 /** The operations that fail, by arm, cause, and `source > target`. */

@@ -1,4 +1,4 @@
-import { HumanMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
+import { AIMessage, HumanMessage, SystemMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
 import {
   approximateCounter,
@@ -20,8 +20,18 @@ export interface Operation {
 }
 
 const tokenCounter = approximateCounter();
+const words = { type: "text", text: "Mark." };
+const marked = (ttl: object) => ({ ...words, cache_control: { type: "ephemeral", ...ttl } });
+
 /** With half of a surrogate pair, as where a client cuts a text in the middle of a character. */
 const question = () => new HumanMessage("And now? \ud83d");
+
+/** With more marks of a prompt cache than a request may have, in a bad order, and a block of text without one. */
+function hostileQuestion(): HumanMessage {
+  const hour = marked({ ttl: "1h" });
+  const content = [marked({}), hour, hour, hour, hour, { type: "text" }, { ...words, text: "And now? \ud83d" }];
+  return new HumanMessage({ content: content as never });
+}
 
 /** Operations of the measured table, and those after it. */
 export const operations: readonly Operation[] = [
@@ -38,12 +48,12 @@ export const operations: readonly Operation[] = [
   },
   { name: "repair, dropped", choices: { missingResults: "drop", trailingMessages: "drop" }, apply: withoutOneResult },
   { name: "repair, filled", apply: withoutOneResult },
-  { name: "rename", oddIds: true, apply: (messages) => messages },
+  { name: "rename", oddIds: true, apply: renameAndRepeat },
   { name: "merge", apply: withoutQuestionInside },
   { name: "sanitize", apply: (messages) => sanitizeConversation(messages, { isKnownResult: () => true }).messages },
   { name: "interrupted", apply: interrupt },
   { name: "recalled", apply: recall },
-  { name: "rewind", apply: (messages) => [...messages.slice(0, lastQuestion(messages) - 1), question()] },
+  { name: "rewind", apply: (messages) => [...messages.slice(0, lastQuestion(messages) - 1), hostileQuestion()] },
 ];
 
 /** The number of operations at the front that the first measured table had. */
@@ -52,6 +62,26 @@ export const measuredBefore = 11;
 function summarize(messages: BaseMessage[]): Promise<BaseMessage[]> {
   const model = new FakeListChatModel({ responses: ["A summary."] });
   return reducedBy(new ChatHistorySummarizationReducer({ model, targetCount: 5, tokenCounter }))(messages);
+}
+
+/** Results under other names than their calls, a call with an empty id, and a round that comes again from a cache. */
+function renameAndRepeat(messages: BaseMessage[]): BaseMessage[] {
+  const [first = -1, second = -1] = messages.flatMap((message, index) =>
+    message.getType() === "human" ? [index] : [],
+  );
+  const last = lastQuestion(messages);
+  const renamed = messages.map((message) =>
+    message.getType() === "tool"
+      ? new ToolMessage({ ...(message as ToolMessage), name: "mcp__lookup" } as never)
+      : message,
+  );
+  const byHand = [
+    new HumanMessage("Look."),
+    new AIMessage({ content: "", tool_calls: [{ id: "", name: "lookup", args: { q: "by hand" } }] }),
+    new ToolMessage({ content: "found", tool_call_id: "", name: "lookup" }),
+    new AIMessage("Done."),
+  ];
+  return [...renamed.slice(0, last), ...byHand, ...renamed.slice(first, second), ...renamed.slice(last)];
 }
 
 function withoutOneResult(messages: BaseMessage[]): BaseMessage[] {
