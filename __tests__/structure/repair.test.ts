@@ -230,6 +230,22 @@ describe("repairConversation", () => {
     expect(messages.map(sketch)).toEqual(["human: q", "ai: (image left out)", "ai: done"]);
   });
 
+  it("keeps Claude's signed thoughts apart, each with the field that Anthropic asks for", () => {
+    const block = (signature: string, thinking?: string) => ({ type: "thinking", thinking, signature });
+    const calling = (...content: object[]) =>
+      new AIMessage({
+        content: [...content, { type: "tool_use", id: "c1", name: "lookup", input: {} }] as never,
+        tool_calls: [{ id: "c1", name: "lookup", args: {} }],
+        response_metadata: { model_provider: "anthropic" },
+      });
+    const { thinking: _, ...bare } = block("B");
+    const given = [human("q"), calling(block("A", "a"), { type: "text", text: "" }, bare), tool("c1", "r")];
+    const { messages } = repairConversation(given, { profile: "anthropic", purpose: "model-input" });
+    const [first, gap, second] = messages[1]!.content as unknown as Record<string, unknown>[];
+    expect([first, gap, second]).toEqual([block("A", "a"), { type: "text", text: "..." }, block("B", "")]);
+    expect(validateConversation(messages, { profile: "anthropic", purpose: "model-input" })).toEqual([]);
+  });
+
   it.each(["neutral", "gemini"] as const)("ends no turn of %s on an answer of which nothing is left", (profile) => {
     const options = { profile, purpose: "model-input", trailingMessages: "fill" } as const;
     const given = [new HumanMessage("Go."), new AIMessage({ content: [{ type: "thinking", thinking: "hm" }] })];
