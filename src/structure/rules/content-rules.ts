@@ -16,6 +16,7 @@ import {
 import { isSignedThought } from "../../messages/copies/thoughts.js";
 import { type Speaker, speakerOf } from "../../messages/roles.js";
 import { plainAnswer, plainBlock, spokenText } from "../../messages/copies/plain-answer.js";
+import { hasForgottenCalls } from "../adapters/blocks.js";
 import { inWords } from "../adapters/question.js";
 import type { MessageRule } from "./rules.js";
 import type { StructureProfile } from "../profiles/profile.js";
@@ -123,7 +124,7 @@ export const noEmptyAnswer: MessageRule = {
     if (isEmpty(message, context.profile)) {
       return "The model neither says anything nor calls a tool.";
     }
-    return holdsForgottenCalls(message)
+    return hasForgottenCalls(message)
       ? "The message holds a list of raw tool calls but makes no tool call."
       : undefined;
   },
@@ -134,7 +135,7 @@ export const noEmptyAnswer: MessageRule = {
     if (emptyMessages === "drop") {
       return { done: "Removed an empty message of the model." };
     }
-    const clean = holdsForgottenCalls(message) ? dropKwarg(message, "tool_calls") : message;
+    const clean = hasForgottenCalls(message) ? dropKwarg(message, "tool_calls") : message;
     return {
       message: textAnswer(clean, fillers.assistant),
       done: "Replaced empty content by a placeholder.",
@@ -145,13 +146,6 @@ export const noEmptyAnswer: MessageRule = {
 /** The Responses API reads an item in which it compacted the conversation. */
 function isEmpty(message: BaseMessage, { adapter }: StructureProfile): boolean {
   return saysNothing(message) && (adapter !== "openai-responses" || compactionIn(message) === undefined);
-}
-
-function holdsForgottenCalls(message: BaseMessage): boolean {
-  return (
-    Array.isArray((message.additional_kwargs as Record<string, unknown>)?.["tool_calls"]) &&
-    callsOf(message).length === 0
-  );
 }
 
 /** S17: the model's last message does not end in white space. */
