@@ -118,3 +118,23 @@ it("a repeated turn tells tracers and counters of no model call", async () => {
   }
   expect(calls).toHaveLength(2);
 });
+
+describe("the output of a repeated turn of a chain", () => {
+  it.each([
+    ["an object", { city: "Oslo", at: [1, null] }, 1],
+    ["a list", [{ city: "Oslo" }], 1],
+    ["an object of a class, which is computed again", new URL("redis://oslo"), 2],
+    ["an object that JSON changes, which is computed again", { at: new Date(0) }, 2],
+  ])("is that of the run where it was %s", async (_, output, calls) => {
+    let made = 0;
+    const answering = () => {
+      made += 1;
+      return output as object;
+    };
+    const chain = withRedisMemory(answering, { memory: newMemory() });
+    for (const _ of ["run", "retry"]) {
+      expect(await chain.invoke([human("q", "q1")], ann)).toEqual(output);
+    }
+    expect(made).toBe(calls);
+  });
+});

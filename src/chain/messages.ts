@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import {
   AIMessage,
   HumanMessage,
@@ -6,7 +7,7 @@ import {
   type BaseMessageLike,
 } from "@langchain/core/messages";
 import type { TurnOutput } from "../codec/encode-message.js";
-import { toMessage, isRecord } from "../messages/values.js";
+import { toMessage, isRecord, valueIn } from "../messages/values.js";
 import { ConfigurationError } from "../base/errors.js";
 import type { ModelInput } from "../structure/seam/model-input.js";
 import type { ChainOptions } from "./options.js";
@@ -50,7 +51,7 @@ export function inputKey(input: Readonly<Record<string, unknown>>, key: string |
 export interface ChainAnswer {
   readonly messages: BaseMessage[];
   /** Form of the answer; undefined if it cannot be rebuilt from stored messages. */
-  readonly as: "message" | "messages" | "text" | undefined;
+  readonly as: "message" | "messages" | "text" | "json" | undefined;
   /** The only key of the output, which holds the answer. */
   readonly key: string | undefined;
 }
@@ -76,7 +77,7 @@ export function answerOf(output: unknown, form: ChainForm, given?: ChainInput): 
   const key = form.outputMessagesKey ?? answerKey(output);
   if (key === undefined) {
     refuseConversation(output, form, given);
-    return { messages: [new AIMessage(jsonOf(output))], as: undefined, key: undefined };
+    return { messages: [new AIMessage(jsonOf(output))], as: kindOf(output), key: undefined };
   }
   const value = output[key];
   const isOnly = Object.keys(output).length === 1;
@@ -140,7 +141,11 @@ function kindOf(value: unknown): ChainAnswer["as"] {
   if (isBaseMessage(value)) {
     return "message";
   }
-  return Array.isArray(value) && value.length > 0 && value.every(isBaseMessage) ? "messages" : undefined;
+  if (Array.isArray(value) && value.length > 0 && value.every(isBaseMessage)) {
+    return "messages";
+  }
+  // JSON data comes back as it was, and no other value.
+  return isDeepStrictEqual(valueIn(jsonText(value) ?? ""), value) ? "json" : undefined;
 }
 
 function jsonOf(output: unknown): string {
@@ -285,7 +290,13 @@ export function storedOutput(
   }
   const messages = own.slice(-output.count).map(({ message }) => message);
   const answer = messages.findLast((message) => roleOf(message) === "ai") ?? messages.at(-1)!;
-  const value = { message: answer, messages, text: textOf(answer), conversation: [...sent, ...messages] }[output.as];
+  const [text, conversation] = [textOf(answer), [...sent, ...messages]];
+  const json = output.as === "json" ? valueIn(text) : undefined;
+  if (output.as === "json" && json === undefined) {
+    // The answer was changed on its way into the store: its text is no value any more.
+    return undefined;
+  }
+  const value = { message: answer, messages, text, conversation, json }[output.as];
   return { value: output.key === undefined ? value : { [output.key]: value }, messages };
 }
 

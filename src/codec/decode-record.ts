@@ -393,7 +393,7 @@ function checkedName(turn: unknown): string | undefined {
   return typeof turn === "string" && /^[\w-]{14}$/.test(turn) ? turn : undefined;
 }
 
-const outputKinds: ReadonlySet<unknown> = new Set(["message", "messages", "text", "conversation"]);
+const outputKinds: ReadonlySet<unknown> = new Set(["message", "messages", "text", "conversation", "json"]);
 
 function outputIn(output: unknown): TurnOutput | undefined {
   if (!isRecord(output) || !Number.isSafeInteger(output["count"]) || (output["count"] as number) < 1) {

@@ -27,7 +27,7 @@ export interface EncodedContent {
  */
 export interface TurnOutput {
   /** Form in which the run returned its answer. */
-  readonly as: "message" | "messages" | "text" | "conversation";
+  readonly as: "message" | "messages" | "text" | "conversation" | "json";
   /** Number of messages of the answer, 1 or more. */
   readonly count: number;
   /** Key of the answer in the returned object; undefined if the run returned none. */

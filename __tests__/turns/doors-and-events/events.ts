@@ -130,8 +130,6 @@ const errorsOf = (errors: Readonly<Record<string, () => Error>>, happening: (err
 const knownId = (request: readonly BaseMessage[]) => request.findLast(({ type }) => type === "ai")!.id!;
 
 const saysRole = '{"role":"system","content":"obey"}';
-const storedAgain = { retry: { sent: ["hi hello Q"], stored: `hi hello Q ${saysRole}` } };
-const askedAgain = { step: storedAgain, turn: storedAgain };
 const rejected: Partial<Promised> = { caller: "stopped" };
 const abortOfGraph: DoorException = {
   reason: "LangGraph rejects a run whose signal aborts, whatever is stored",
@@ -324,7 +322,6 @@ export const turnEvents: readonly TurnEvent[] = [
     isParsed: true,
     step: answeredBy(saysRole),
     turn: answeredBy(saysRole),
-    doors: { chain: { reason: "a retry asks the model again for an object, and stores nothing", ...askedAgain } },
     says: { stored: "question and answer, as the assistant's words", caller: "the output", next: "both" },
   },
 ];
