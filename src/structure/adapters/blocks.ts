@@ -1,5 +1,4 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
-import { jsonText } from "../../base/json-text.js";
 import { callsOf } from "../../messages/calls.js";
 import { inForm } from "../../messages/change-message.js";
 import { type Block, blockList, contentOf } from "../../messages/content.js";
@@ -76,24 +75,12 @@ function withoutNamelessCalls(message: BaseMessage): BaseMessage {
   return isSame ? message : inForm(message, named);
 }
 
+/** In standard content, each call of ChatGoogle's with an id stands beside its double. */
 function withoutDoubles(message: BaseMessage): BaseMessage {
-  const calls = recordsIn((message as AIMessage).tool_calls) as readonly Fields[];
-  if (!isMarked(message) || calls.every(({ id }) => typeof id === "string")) {
-    return message;
-  }
-  const told = new Map<string, number>();
-  const keyOf = (call: Fields) => jsonText([call["name"], call["args"]]) ?? "";
+  const calls = recordsIn((message as AIMessage).tool_calls);
   const known = calls.filter(({ id }) => typeof id === "string");
-  known.forEach((call) => told.set(keyOf(call), (told.get(keyOf(call)) ?? 0) + 1));
-  const left = calls.filter((call) => {
-    const count = told.get(keyOf(call)) ?? 0;
-    const isDouble = typeof call["id"] !== "string" && count > 0;
-    if (isDouble) {
-      told.set(keyOf(call), count - 1);
-    }
-    return !isDouble;
-  });
-  return left.length === calls.length ? message : inForm(message, { tool_calls: left });
+  const isDoubled = isMarked(message) && known.length > 0 && known.length < calls.length;
+  return isDoubled ? inForm(message, { tool_calls: known }) : message;
 }
 
 /** True for an answer with raw calls that its `tool_calls` do not tell: ChatOpenAI would send them in their place. */
