@@ -79,7 +79,7 @@ function replay(output: readonly BaseMessage[], modelCall: (sent: readonly BaseM
       }
       seen.push(message);
     }
-    return [...output];
+    return { messages: [...output] };
   });
 }
 

@@ -81,7 +81,7 @@ export function answerOf(output: unknown, form: ChainForm, given?: ChainInput): 
   }
   const value = output[key];
   const isOnly = Object.keys(output).length === 1;
-  const messages = answerMessages(value);
+  const messages = isNoMessages(key, value) ? [] : answerMessages(value);
   return {
     messages: key === "raw" && hasRaw(output) ? messages.map(structuredAnswer) : messages,
     as: isOnly ? kindOf(value) : undefined,
@@ -166,8 +166,7 @@ function answerMessages(value: unknown): BaseMessage[] {
   if (isBaseMessage(value)) {
     return [value];
   }
-  // An empty list is of an agent that adds nothing.
-  if (Array.isArray(value) && value.every(isBaseMessage)) {
+  if (Array.isArray(value) && value.length > 0 && value.every(isBaseMessage)) {
     return value;
   }
   return [new AIMessage(typeof value === "string" ? value : jsonOf(value))];
