@@ -39,7 +39,7 @@ export const plants = {
   "step-check": [
     {
       file: "src/session/plan-commit.ts",
-      search: "if (splitsStep({ before, after })) {",
+      search: "if (splitsStep({ before: before.map(originalOf), after: after.map(originalOf) })) {",
       replacement: "if (splitsStep({ before, after }) && before.length < 0) {",
     },
   ],
@@ -88,7 +88,7 @@ export const plants = {
   "run-position": [
     {
       file: "src/runs/redis-runs.ts",
-      search: "const from = position?.place ?? runStart;",
+      search: "const from = isElsewhere ? runStart : (position?.place ?? runStart);",
       replacement: "const from = position === undefined ? runStart : { ...position.place, index: 999 };",
     },
   ],
@@ -105,9 +105,9 @@ export const plants = {
   /** The name of a turn is not passed on by `HistoryManager`. */
   "turn-name": [
     {
-      file: "src/tool-loop/history-manager.ts",
-      search: "name: turnId = turn.id } = turn;",
-      replacement: "id: turnId } = turn;",
+      file: "src/tool-loop/turn/turn.ts",
+      search: "this.#givenName ??= name;",
+      replacement: "",
     },
   ],
   /** A reduction begins the view one message too late. */
@@ -167,8 +167,8 @@ export const plants = {
   "chain-turn-name": [
     {
       file: "src/chain/turn.ts",
-      search: "turnId === undefined ? { turn: traced } : { turnId, turn: traced }",
-      replacement: "{ turn: traced }",
+      search: "turnId: names.turnId ?? questionIdOf(messages),",
+      replacement: "turnId: undefined,",
     },
   ],
   /** A rewind to before the view's start leaves the start where it was. */
@@ -215,7 +215,7 @@ export const plants = {
   "held-clear": [
     {
       file: `${lua}/restart-session.lua`,
-      search: "redis.call('UNLINK', unpack(KEYS))",
+      search: "redis.call('UNLINK', KEYS[1], KEYS[2])",
       replacement: "",
     },
   ],
