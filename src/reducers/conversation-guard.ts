@@ -3,6 +3,8 @@ import { Runnable, type RunnableConfig } from "@langchain/core/runnables";
 import * as z from "zod/mini";
 import { findAllIssues, repairAll } from "../structure/ledger/bound-rule.js";
 import { repairFields, type RepairOptions, type RepairPlan, resolveRepairOptions } from "../structure/options.js";
+import { langchain } from "../structure/profiles/langchain.js";
+import type { StructureProfile } from "../structure/profiles/profile.js";
 import { resolveProfileChoice } from "../structure/profiles/resolve-profile.js";
 import { type ModelPlan, planForModel } from "../structure/seam/model-input.js";
 import { throwOnErrors } from "../structure/validate.js";
@@ -20,7 +22,8 @@ export interface ConversationGuardOptions extends Omit<RepairOptions, "profile" 
   readonly purpose?: RepairOptions["purpose"];
   /**
    * The profile whose rules hold; `"auto"`: that of `model`, which is then the model that is called, and where it is
-   * not given or not known the neutral one. @default "auto" with a model that is called, else "langchain"
+   * not given or not known the neutral one. `langchain` holds the three rules of LangChain's guide.
+   * @default "auto" with a model that is called, else "langchain"
    */
   readonly profile?: RepairOptions["profile"] | "auto";
   /**
@@ -34,16 +37,16 @@ export interface ConversationGuardOptions extends Omit<RepairOptions, "profile" 
    */
   readonly mode?: "throw" | "repair" | "report";
   /** Called with all issues, warnings included, before anything is done about them; not called if there are none. */
-  readonly onIssues?: (issues: readonly StructureIssue[]) => void;
+  readonly onIssues?: (issues: readonly StructureIssue[]) => unknown;
   /** Called with the changes of a repair; not called if there are none. */
-  readonly onRepairs?: (repairs: readonly StructureRepair[]) => void;
+  readonly onRepairs?: (repairs: readonly StructureRepair[]) => unknown;
 }
 
 const guardOptions = lazy(() =>
   z.strictObject({
     mode: z._default(z.enum(["throw", "repair", "report"], 'must be "throw", "repair" or "report"'), "repair"),
-    onIssues: z.optional(anyFunction<(issues: readonly StructureIssue[]) => void>()),
-    onRepairs: z.optional(anyFunction<(repairs: readonly StructureRepair[]) => void>()),
+    onIssues: z.optional(anyFunction<(issues: readonly StructureIssue[]) => unknown>()),
+    onRepairs: z.optional(anyFunction<(repairs: readonly StructureRepair[]) => unknown>()),
     ...repairFields(),
     purpose: z._default(repairFields().purpose, "model-input"),
     // Its form is checked by resolveProfileChoice.
@@ -77,6 +80,9 @@ export function conversationGuard(options: ConversationGuardOptions = {}): Runna
 
 const owner = "conversationGuard";
 
+/** The rules of LangChain's guide for a request: a first message that breaks them is no mere warning. */
+const guide = lazy((): StructureProfile => ({ ...langchain, rules: { ...langchain.rules, S02: "error" } }));
+
 function isModel(value: unknown): boolean {
   return typeof value === "string" || (typeof value === "object" && value !== null);
 }
@@ -91,7 +97,8 @@ function plannerOf({
 }): GuardSettings["planFor"] {
   const isCalled = typeof model === "object";
   const chosen = profile === undefined ? (isCalled ? "auto" : "langchain") : profile;
-  const resolved = resolveProfileChoice(owner, chosen === "auto" && !isCalled ? "neutral" : chosen);
+  const isGuide = chosen === "langchain" && choices.purpose !== "history";
+  const resolved = isGuide ? guide() : resolveProfileChoice(owner, chosen === "auto" && !isCalled ? "neutral" : chosen);
   const named = resolved === "auto" ? {} : { profile: resolved };
   if (isCalled) {
     const request = { model, choices: { ...choices, ...named } };
@@ -133,11 +140,11 @@ class ConversationGuard extends Runnable<ReducerInput, BaseMessage[]> {
     return this._callWithConfig(guard, input, config);
   }
 
-  #guard(messages: BaseMessage[], plan: RepairPlan): BaseMessage[] {
+  async #guard(messages: BaseMessage[], plan: RepairPlan): Promise<BaseMessage[]> {
     const { mode, onIssues, onRepairs } = this.#settings;
     const issues = findAllIssues(messages, plan.criteria);
     if (issues.length > 0) {
-      onIssues?.(issues);
+      await onIssues?.(issues);
     }
     if (mode === "throw") {
       throwOnErrors(issues);
@@ -147,7 +154,7 @@ class ConversationGuard extends Runnable<ReducerInput, BaseMessage[]> {
     }
     const repaired = repairAll(plan, messages);
     if (repaired.repairs.length > 0) {
-      onRepairs?.(repaired.repairs);
+      await onRepairs?.(repaired.repairs);
     }
     throwOnErrors(findAllIssues(repaired.messages, plan.criteria));
     return repaired.messages;

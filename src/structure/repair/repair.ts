@@ -59,8 +59,17 @@ function newestOrigin(messages: readonly BaseMessage[]): Origin | undefined {
 /** Merging messages can violate these rules again. */
 const lastRules: readonly MessageRule[] = [orderInMessage, ...lateRules];
 
-/** Ordered so that no step undoes an earlier one. */
+/**
+ * Ordered so that no step undoes an earlier one, but for the last form: where turns moved, it may leave nothing of an
+ * answer, so that all is looked at once more.
+ */
 function repairEntries(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
+  const moved = inOrder(entries, session);
+  const formed = giveForm(moved, session);
+  return leaveNewest(isChanged(moved, formed) ? giveForm(inOrder(formed, session), session) : formed, session);
+}
+
+function inOrder(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
   const parts: ((entries: readonly Entry[], session: RepairSession) => readonly Entry[])[] = [
     agreeCopies,
     giveForm,
@@ -70,14 +79,11 @@ function repairEntries(entries: readonly Entry[], session: RepairSession): reado
     repairCallIds,
     foldTools,
     foldFirstSteps,
-    giveForm,
-    repairMessagesWithoutCalls,
+    giveFormAgain,
     mergeRuns,
     placeLateSystems,
     repairTurns,
     (given) => repairMessages(given, session, lastRules),
-    giveForm,
-    leaveNewest,
   ];
   return parts.reduce((given, part) => part(given, session), entries);
 }
@@ -94,14 +100,19 @@ function leaveNewest(entries: readonly Entry[], { criteria, repairs }: RepairSes
 }
 
 /**
- * A message whose calls were dropped may be empty now, or the last one of a turn that is at its end, and a folded
- * result may hold block types that user messages may not.
+ * The form of messages that changed. One that lost its calls, or its thoughts by the form, may be empty now, or the
+ * last one of a turn that is at its end, and a folded result may hold block types that user messages may not.
  */
-function repairMessagesWithoutCalls(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
+function giveFormAgain(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
   const { choices, criteria } = session;
+  const formed = giveForm(entries, session);
   const mayHaveChanged =
     choices.missingResults === "drop" || choices.trailingMessages === "fill" || criteria.hasTools === false;
-  return mayHaveChanged ? repairMessages(entries, session, earlyRules) : entries;
+  return mayHaveChanged || isChanged(entries, formed) ? repairMessages(formed, session, earlyRules) : formed;
+}
+
+function isChanged(before: readonly Entry[], after: readonly Entry[]): boolean {
+  return after.length !== before.length || after.some(({ message }, place) => message !== before[place]!.message);
 }
 
 /**
