@@ -68,13 +68,13 @@ function wrong(session: string, name: string, { count }: Coverage, left: number)
   return { figure: "wrongSummaries", session, amount: 1, says };
 }
 
-/**
- * Calls of the model that overlap: a lease was to let one process pay at a time. The loop of an agent makes its own
- * requests smaller without a lease, because it cannot wait.
- */
+/** Doors whose turns make their own requests smaller, without a lease: a request cannot wait for another's summary. */
+const requestDoors: ReadonlySet<string | undefined> = new Set(["agent", "chain"]);
+
+/** Calls of the model that overlap behind writes: a lease was to let one process pay at a time. */
 function atOnce({ final, windows }: SessionCase, summarized: readonly Call[]): Finding[] {
   const calls = summarized
-    .filter(({ asked, told, door }) => door !== "agent" && told !== Infinity && !isTouched(windows, asked, told))
+    .filter(({ asked, told, door }) => !requestDoors.has(door) && told !== Infinity && !isTouched(windows, asked, told))
     .sort((a, b) => a.asked - b.asked);
   let last: Call | undefined;
   return calls.flatMap((call) => {
