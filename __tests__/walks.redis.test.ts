@@ -12,8 +12,8 @@ const budgets = {
   append: 22,
   "append with an owner": 27,
   view: 14,
-  "a chain's turn": 45,
-  "an agent's turn": 50,
+  "a chain's turn": 46,
+  "an agent's turn": 51,
 };
 
 /** Promises of a call, at most. To be lowered with each merge. */

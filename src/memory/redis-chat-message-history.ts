@@ -28,6 +28,7 @@ import type { Replacement } from "../session/replace-from.js";
 import type { SessionRef } from "../store/session-ref.js";
 import { ConfigurationError } from "../base/errors.js";
 import type { MemoryEvent } from "../base/events.js";
+import { inspectedAs } from "../base/inspected-as.js";
 import { loadedOnce } from "../base/loaded-once.js";
 
 /** Options of {@link RedisChatMessageHistory}: those of the memory, and the session id. */
@@ -86,6 +87,7 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
     this.#session =
       shared?.session ??
       new ConversationSession({ id: options?.sessionId }, createMemoryContext("RedisChatMessageHistory", options));
+    inspectedAs(this, () => `RedisChatMessageHistory(session ${JSON.stringify(this.sessionId)})`);
   }
 
   /** The session's id. */
@@ -311,11 +313,6 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
       yield* page.items.map(({ message }) => message);
       after = page.next;
     }
-  }
-
-  /** Text for `console.log`. */
-  [Symbol.for("nodejs.util.inspect.custom")](): string {
-    return `RedisChatMessageHistory(session ${JSON.stringify(this.sessionId)})`;
   }
 
   /** Drains, and closes the connection if this history opened it. */

@@ -1,5 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { ConfigurationError } from "../base/errors.js";
+import { inspectedAs } from "../base/inspected-as.js";
 import { parseJson } from "../base/json-value.js";
 import { type SimulatedCall, type WrittenCall, writeCalls } from "../messages/simulated-calls.js";
 import { fromLangChain, toLangChain } from "./conversion/langchain-conversion.js";
@@ -50,6 +51,7 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
    */
   constructor(messages: readonly OpenAIMessage[] | string = [], options: MessageHistoryOptions = {}) {
     this.#clock = checkArgument(owner, "options", options).clock ?? systemClock;
+    inspectedAs(this, () => this.toString());
     this.#messages = typeof messages === "string" ? [] : parseMessages(owner, messages);
     if (typeof messages === "string") {
       this.addMessage("system", messages);
@@ -263,11 +265,6 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
   /** Returns `MessageHistory(3 messages)`. */
   toString(): string {
     return `${owner}(${this.length} messages)`;
-  }
-
-  /** Text for `console.log`: the same as `toString`. */
-  [Symbol.for("nodejs.util.inspect.custom")](): string {
-    return this.toString();
   }
 
   #add(method: string, message: OpenAIMessage, notes: MessageNotes): void {

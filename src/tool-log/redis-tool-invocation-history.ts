@@ -3,6 +3,7 @@ import * as z from "zod/mini";
 import { refuseSealedFields } from "../sealed/keys/field.js";
 import { ConfigurationError, RecordError } from "../base/errors.js";
 import { report } from "../base/events.js";
+import { inspectedAs } from "../base/inspected-as.js";
 import { anyFunction, lazy, nonEmptyText, objectWith, parseOptions, positiveInteger } from "../base/options.js";
 import type { RedisChatMemory } from "../memory/redis-chat-memory.js";
 import { historySession, type RedisChatMessageHistory } from "../memory/redis-chat-message-history.js";
@@ -93,6 +94,7 @@ export class RedisToolInvocationHistory implements AsyncIterable<ToolInvocation>
     this.#limit = limit;
     this.#maxCharacters = maxCharacters;
     this.#clock = clock ?? systemClock;
+    inspectedAs(this, () => `${owner}(session ${JSON.stringify(this.sessionId)})`);
   }
 
   /** The session's id. */
@@ -145,11 +147,6 @@ export class RedisToolInvocationHistory implements AsyncIterable<ToolInvocation>
   /** Iterates over the records that exist when the iteration begins. */
   async *[Symbol.asyncIterator](): AsyncIterableIterator<ToolInvocation> {
     yield* await this.toList();
-  }
-
-  /** Text for `console.log`. */
-  [Symbol.for("nodejs.util.inspect.custom")](): string {
-    return `${owner}(session ${JSON.stringify(this.sessionId)})`;
   }
 
   #read(name: string, text: string): ToolInvocation | undefined {

@@ -1,6 +1,7 @@
 import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
 import * as z from "zod/mini";
 import { anyFunction, parseOptions, positiveInteger } from "../base/options.js";
+import { inspectedAs } from "../base/inspected-as.js";
 import { parseJson } from "../base/json-value.js";
 import { systemClock, type Clock } from "../openai/timestamp.js";
 import { ToolCallbackHandler } from "./tool-callback-handler.js";
@@ -58,6 +59,7 @@ export class ToolInvocationHistory implements Iterable<ToolInvocation> {
     this.#limit = limit;
     this.#records = parseInvocations(owner, records, clock);
     this.#dropOldest();
+    inspectedAs(this, () => this.toString());
   }
 
   /** Restores a log from what `JSON.stringify(log)` wrote. */
@@ -108,11 +110,6 @@ export class ToolInvocationHistory implements Iterable<ToolInvocation> {
   /** Returns `ToolInvocationHistory(3 invocations)`. */
   toString(): string {
     return `${owner}(${this.length} invocations)`;
-  }
-
-  /** Text for `console.log`. */
-  [Symbol.for("nodejs.util.inspect.custom")](): string {
-    return this.toString();
   }
 
   #dropOldest(): void {
