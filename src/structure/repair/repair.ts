@@ -59,17 +59,8 @@ function newestOrigin(messages: readonly BaseMessage[]): Origin | undefined {
 /** Merging messages can violate these rules again. */
 const lastRules: readonly MessageRule[] = [orderInMessage, ...lateRules];
 
-/**
- * Ordered so that no step undoes an earlier one, but for the last form: where turns moved, it may leave nothing of an
- * answer, so that all is looked at once more.
- */
+/** Ordered so that no step undoes an earlier one. */
 function repairEntries(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
-  const moved = inOrder(entries, session);
-  const formed = giveForm(moved, session);
-  return leaveNewest(isChanged(moved, formed) ? giveForm(inOrder(formed, session), session) : formed, session);
-}
-
-function inOrder(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
   const parts: ((entries: readonly Entry[], session: RepairSession) => readonly Entry[])[] = [
     agreeCopies,
     giveForm,
@@ -84,6 +75,8 @@ function inOrder(entries: readonly Entry[], session: RepairSession): readonly En
     placeLateSystems,
     repairTurns,
     (given) => repairMessages(given, session, lastRules),
+    giveForm,
+    leaveNewest,
   ];
   return parts.reduce((given, part) => part(given, session), entries);
 }
