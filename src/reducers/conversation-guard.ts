@@ -3,8 +3,7 @@ import { Runnable, type RunnableConfig } from "@langchain/core/runnables";
 import * as z from "zod/mini";
 import { findAllIssues, repairAll } from "../structure/ledger/bound-rule.js";
 import { repairFields, type RepairOptions, type RepairPlan, resolveRepairOptions } from "../structure/options.js";
-import { langchain } from "../structure/profiles/langchain.js";
-import type { StructureProfile } from "../structure/profiles/profile.js";
+import { langchainGuide } from "../structure/profiles/langchain.js";
 import { resolveProfileChoice } from "../structure/profiles/resolve-profile.js";
 import { type ModelPlan, planForModel } from "../structure/seam/model-input.js";
 import { throwOnErrors } from "../structure/validate.js";
@@ -80,9 +79,6 @@ export function conversationGuard(options: ConversationGuardOptions = {}): Runna
 
 const owner = "conversationGuard";
 
-/** The rules of LangChain's guide for a request: a first message that breaks them is no mere warning. */
-const guide = lazy((): StructureProfile => ({ ...langchain, rules: { ...langchain.rules, S02: "error" } }));
-
 function isModel(value: unknown): boolean {
   return typeof value === "string" || (typeof value === "object" && value !== null);
 }
@@ -98,7 +94,9 @@ function plannerOf({
   const isCalled = typeof model === "object";
   const chosen = profile === undefined ? (isCalled ? "auto" : "langchain") : profile;
   const isGuide = chosen === "langchain" && choices.purpose !== "history";
-  const resolved = isGuide ? guide() : resolveProfileChoice(owner, chosen === "auto" && !isCalled ? "neutral" : chosen);
+  const resolved = isGuide
+    ? langchainGuide
+    : resolveProfileChoice(owner, chosen === "auto" && !isCalled ? "neutral" : chosen);
   const named = resolved === "auto" ? {} : { profile: resolved };
   if (isCalled) {
     const request = { model, choices: { ...choices, ...named } };

@@ -5,6 +5,7 @@ import type { MemoryEvent } from "../base/events.js";
 import { lazy } from "../base/options.js";
 import { fieldsOf, stringIn } from "../messages/values.js";
 import { type RepairOptions, resolveRepairOptions } from "../structure/options.js";
+import { langchainGuide } from "../structure/profiles/langchain.js";
 import { repairAs } from "../structure/repair/repair.js";
 import { storedField } from "./as-reducer.js";
 import { isPrompt, messagesOf, type ReducerInput } from "./chat-history-reducer.js";
@@ -16,7 +17,7 @@ export interface TrimmerRun {
 }
 
 /** The rules of LangChain's guide: first message, last message, results behind their calls. */
-const rules: RepairOptions = { profile: "langchain", purpose: "model-input", leadingMessages: "fill" };
+const rules: RepairOptions = { profile: langchainGuide, purpose: "model-input" };
 const plan = lazy(() => resolveRepairOptions("trimmer", rules));
 const planOfPrompt = lazy(() => resolveRepairOptions("trimmer", { ...rules, trailingMessages: "fill" }));
 

@@ -10,3 +10,6 @@ export const langchain: StructureProfile = {
   rules: { ...refusedEverywhere, S01: "error", S02: "warning", S03: "error", S05: "error" },
   callIds: { reuse: "warning" },
 };
+
+/** The rules of LangChain's guide for a request: a first message that breaks them is no mere warning. */
+export const langchainGuide: StructureProfile = { ...langchain, rules: { ...langchain.rules, S02: "error" } };
