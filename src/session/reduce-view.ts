@@ -136,11 +136,11 @@ export async function commitOutcome(
   const result = await commit(target, view, plan);
   if (result === "committed") {
     const { before, after, overBudgetBy } = outcome;
-    const left = view.entries.filter(
-      ({ message: { id }, position = -1 }) => position < plan.start && !plan.headIds.has(id),
-    );
-    const copies = () => left.map(({ message }) => copyMessage(message));
-    report(context.onEvent, { type: "reduced", sessionId, before, after, overBudgetBy, left: copies });
+    const left = () =>
+      view.entries.flatMap(({ message, position = -1 }) =>
+        position < plan.start && !plan.headIds.has(message.id) ? [copyMessage(message)] : [],
+      );
+    report(context.onEvent, { type: "reduced", sessionId, before, after, overBudgetBy, left });
   }
   return result;
 }
