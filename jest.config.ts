@@ -30,36 +30,49 @@ const shared: Config = {
   modulePathIgnorePatterns: ["<rootDir>/dist/", "<rootDir>/benchmarks/", "<rootDir>/.cache/"],
 };
 
-/** `unit` needs nothing but Node.js; `redis` starts private servers (see `testkit/servers/redis-server.ts`), and
- * `browser` a Chromium besides. */
+/** The tests of the package. `redis` starts private servers, see `testkit/servers/redis-server.ts`. */
+const tests: Config["projects"] = [
+  {
+    ...shared,
+    displayName: "unit",
+    testMatch: ["<rootDir>/__tests__/**/*.test.ts"],
+    testPathIgnorePatterns: ["\\.(redis|browser|program)\\.test\\.ts$"],
+  },
+  {
+    ...shared,
+    displayName: "redis",
+    testMatch: ["<rootDir>/__tests__/**/*.redis.test.ts"],
+    globalSetup: "<rootDir>/__tests__/support/redis-setup.ts",
+    globalTeardown: "<rootDir>/__tests__/support/redis-teardown.ts",
+  },
+];
+
+/** What users run and see: the examples, the demo and the programs of the guides, and the pages in a Chromium. */
+const programs: Config["projects"] = [
+  {
+    ...shared,
+    displayName: "program",
+    testMatch: ["<rootDir>/__tests__/**/*.program.test.ts"],
+    globalSetup: "<rootDir>/__tests__/support/redis-setup.ts",
+    globalTeardown: "<rootDir>/__tests__/support/redis-teardown.ts",
+  },
+  {
+    ...shared,
+    displayName: "browser",
+    testMatch: ["<rootDir>/__tests__/**/*.browser.test.ts"],
+    globalSetup: "<rootDir>/__tests__/support/browser-setup.ts",
+    globalTeardown: "<rootDir>/__tests__/support/browser-teardown.ts",
+  },
+];
+
 const config: Config = {
   // More workers than cores, because many tests wait for servers. Not as a percentage: Jest takes "150%" for 150.
   maxWorkers: Math.ceil(availableParallelism() * 1.5),
   testSequencer: "<rootDir>/__tests__/support/longest-first-sequencer.cjs",
   // Ends what hangs; how fast the machine is decides nothing.
   testTimeout: 240_000,
-  projects: [
-    {
-      ...shared,
-      displayName: "unit",
-      testMatch: ["<rootDir>/__tests__/**/*.test.ts"],
-      testPathIgnorePatterns: ["\\.(redis|browser)\\.test\\.ts$"],
-    },
-    {
-      ...shared,
-      displayName: "redis",
-      testMatch: ["<rootDir>/__tests__/**/*.redis.test.ts"],
-      globalSetup: "<rootDir>/__tests__/support/redis-setup.ts",
-      globalTeardown: "<rootDir>/__tests__/support/redis-teardown.ts",
-    },
-    {
-      ...shared,
-      displayName: "browser",
-      testMatch: ["<rootDir>/__tests__/**/*.browser.test.ts"],
-      globalSetup: "<rootDir>/__tests__/support/browser-setup.ts",
-      globalTeardown: "<rootDir>/__tests__/support/browser-teardown.ts",
-    },
-  ],
+  // Jest's option for projects takes no pattern of paths beside it, so the name of npm's script decides.
+  projects: process.env["npm_lifecycle_event"] === "test:programs" ? programs : tests,
 };
 
 export default config;

@@ -25,12 +25,12 @@ describe("real conversations", () => {
   });
 
   it.each([1, 5, 13])(
-    "cut to their last %i messages at every index, and repaired, are accepted by the service",
+    "cut to their last %i messages wherever they end, and repaired, are accepted by the service",
     (target) => {
       let cuts = 0;
       let repaired = 0;
       for (const messages of all) {
-        for (let end = 1; end <= messages.length; end += 1) {
+        for (const end of endsOf(messages)) {
           const result = repairConversation(messages.slice(Math.max(0, end - target), end), {
             profile: "openai",
             purpose: "model-input",
@@ -82,14 +82,14 @@ const reducers: readonly [string, ChatHistoryReducer][] = [
   ["short tool results", new ChatHistoryToolResultReducer({ keepLast: 1, maxCharacters: 40 })],
 ];
 
-describe("real conversations, reduced at every index,", () => {
+describe("real conversations, reduced wherever they end,", () => {
   const all = realConversations();
 
   it.each(reducers)("are accepted by the service without a repair: %s", async (_, reducer) => {
     let reduced = 0;
     const refused: unknown[] = [];
     for (const messages of all) {
-      for (let end = 1; end <= messages.length; end += 1) {
+      for (const end of endsOf(messages)) {
         const prefix = messages.slice(0, end);
         const result = await reducer.invoke(prefix);
         reduced +=
@@ -105,6 +105,12 @@ describe("real conversations, reduced at every index,", () => {
     expect(reduced).toBeGreaterThan(0);
   });
 });
+
+/** Where a conversation may end: behind each message, and of a long one at forty places. */
+function endsOf({ length }: readonly BaseMessage[]): number[] {
+  const step = Math.ceil(length / 40);
+  return Array.from({ length: Math.ceil(length / step) }, (_, index) => length - index * step);
+}
 
 /** False while a call at the end waits for its result: no model is called then. */
 function endsAnswered(messages: readonly BaseMessage[]): boolean {

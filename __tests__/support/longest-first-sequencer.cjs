@@ -9,14 +9,12 @@ const { default: Sequencer } = require("@jest/test-sequencer");
  */
 const longest = [
   "wire/doors.test.ts",
-  "inspector/inspector-page.browser.test.ts",
   "wire/matrix.test.ts",
-  "chat-page/chat-page.browser.test.ts",
   "topology/cluster.redis.test.ts",
   "contract/redis-session-store.redis.test.ts",
-  "examples/examples.redis.test.ts",
   "runs/lost-runs.redis.test.ts",
-  "runnable-blocks.redis.test.ts",
+  "faults/orders.redis.test.ts",
+  "turns/stored-once.property.redis.test.ts",
   "contract/sealed-session-store.redis.test.ts",
   "checkpoint/conformance.redis.test.ts",
   "contract/composed-stores.test.ts",

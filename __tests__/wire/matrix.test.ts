@@ -5,13 +5,13 @@ import { promisify } from "node:util";
 import type { LeakReport } from "../../testkit/wire-matrix/leaks.js";
 import type { ReplayReport } from "../../testkit/wire-matrix/replays.js";
 import { type BuiltPrograms, buildPrograms } from "../support/built-programs.js";
-import { drawnQuarter } from "./drawn-quarter.js";
+import { drawnPart } from "./drawn-part.js";
 
 // Its own process, because two of the chat models cannot be loaded as CommonJS.
 const source = "testkit/wire-matrix/main.ts";
 const listed = join(__dirname, "failing-cells.json");
 let programs: BuiltPrograms;
-const drawn = drawnQuarter();
+const drawn = drawnPart();
 let report: Report;
 
 interface Report {

@@ -107,11 +107,9 @@ function modesOf(door: Door): readonly Mode[] {
 }
 
 /**
- * Quarters of the cells, numbered from 0 to 3: each has cells of each door, provider and mode, and of each operation at
- * one door or another; 0 and 2 together have one mode of each door, provider and operation, and 1 and 3 the other (of
- * doors with one mode, half of the cells each).
+ * Parts of the cells, numbered from 0 to 11: each has cells of each door, provider and mode. Together they are all.
  */
-export function cellsOfQuarters(quarters: readonly number[]): readonly Cell[] {
+export function cellsOfParts(parts: readonly number[]): readonly Cell[] {
   const all = allCells();
   return all.filter(({ door, mode, provider, operation }) => {
     const places = [
@@ -120,7 +118,7 @@ export function cellsOfQuarters(quarters: readonly number[]): readonly Cell[] {
       doorProviders.indexOf(provider),
       doorOperations.indexOf(operation),
     ];
-    return quarters.includes(places.reduce((sum, place) => sum + place) % 4);
+    return parts.includes(places.reduce((sum, place) => sum + place) % 12);
   });
 }
 

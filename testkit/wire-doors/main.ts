@@ -1,12 +1,12 @@
-import { allCells, type Cell, cellName, type CellReport, cellsOfQuarters } from "./cells.js";
+import { allCells, type Cell, cellName, type CellReport, cellsOfParts } from "./cells.js";
 import { operations } from "./operations.js";
 import { Scene } from "./scene.js";
 
 // Runs every operation through every door against the servers that stand for the providers, and prints one line of
 // JSON a cell. `npm run check:wire:doors -- <text>` runs the cells whose name holds the text, and
-// `-- --quarters 0,2` two quarters of all.
+// `-- --parts 0,2` two parts of all.
 
-const [, , only = "", quarters = ""] = process.argv;
+const [, , only = "", parts = ""] = process.argv;
 
 // The client of ChatGoogleGenerativeAI leaves a promise behind that rejects when a stream is stopped.
 process.on("unhandledRejection", (error) => {
@@ -32,8 +32,8 @@ async function runCell(cell: Cell): Promise<CellReport> {
 }
 
 const cells =
-  only === "--quarters"
-    ? cellsOfQuarters(quarters.split(",").map(Number))
+  only === "--parts"
+    ? cellsOfParts(parts.split(",").map(Number))
     : allCells().filter((cell) => cellName(cell).includes(only));
 for (const cell of cells) {
   const line = `${JSON.stringify(await runCell(cell))}\n`;

@@ -9,8 +9,8 @@ import { universalReport } from "./universal.js";
 
 // Sends the matrix of requests, and prints it as tables; with `--json`, the failing cells by cause; with `--kept`, the
 // table of docs/providers.md instead; with `--replays`, what becomes of untouched answers. With `--report`, one line of
-// JSON has these, what becomes of the user's media, and what redacted answers leave behind. `--quarters 0,2` plays two
-// quarters of the cells, `--conversations <n>` sets the number of conversations a cell, `--arm <name>` plays one arm.
+// JSON has these, what becomes of the user's media, and what redacted answers leave behind. `--parts 0,2` plays two
+// twelfths of the cells, `--conversations <n>` sets the number of conversations a cell, `--arm <name>` plays one arm.
 
 const { argv } = process;
 const valueOf = (option: string) => (argv.includes(option) ? argv[argv.indexOf(option) + 1] : undefined);
@@ -39,7 +39,7 @@ async function asked(): Promise<string> {
 }
 
 async function wholeReport(): Promise<string> {
-  const matrix = await runMatrix({ conversations, quarters: valueOf("--quarters")?.split(",").map(Number) });
+  const matrix = await runMatrix({ conversations, parts: valueOf("--parts")?.split(",").map(Number) });
   const failing = matrix.failing.map((cell) => `${matrixCell(cell)}: ${cell.cause}`);
   const parts = { kept: await keptTable(), replays: await replayReport(), media: await mediaReport() };
   const leaks = await leakReport();

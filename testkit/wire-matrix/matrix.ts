@@ -37,11 +37,11 @@ export interface MatrixOptions {
   /** Conversations a cell. */
   readonly conversations: number;
   /**
-   * Quarters of the cells, numbered from 0 to 3; in each, each source meets each target, each operation and each arm.
+   * Parts of the cells, numbered from 0 to 11. Together they are all.
    *
    * @default all cells
    */
-  readonly quarters?: readonly number[] | undefined;
+  readonly parts?: readonly number[] | undefined;
   /** @default {@link arms} */
   readonly arms?: readonly Arm[] | undefined;
 }
@@ -65,18 +65,14 @@ export const tool = {
 };
 
 /** Sends the answers of every source, changed by every operation, to every target. The same seeds, the same report. */
-export async function runMatrix({
-  conversations,
-  quarters = [0, 1, 2, 3],
-  arms: played = arms,
-}: MatrixOptions): Promise<MatrixReport> {
+export async function runMatrix({ conversations, parts, arms: played = arms }: MatrixOptions): Promise<MatrixReport> {
   const failing: FailingCell[] = [];
   const cells: string[] = [];
   const all = targets();
   for (const [row, source] of sources().entries()) {
     for (const [column, operation] of operations.entries()) {
       const lists = await changedLists(source, { operation, conversations });
-      const isPlayed = (place: number) => quarters.includes((row + column + place) % 4);
+      const isPlayed = (place: number) => parts?.includes((row + column + place) % 12) ?? true;
       for (const { arm, target } of armsAndTargets(all, isPlayed)) {
         if (!played.includes(arm)) {
           continue;
