@@ -137,6 +137,7 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
         "ListReader",
         "ListedSession",
         "ListsProgress",
+        "OwnerErasure",
         "OwnerExportOptions",
         "ReadLegacyOptions",
         "ReencryptOptions",

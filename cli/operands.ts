@@ -1,4 +1,6 @@
 import { InvalidArgumentError } from "commander";
+import { UsageError } from "./failure.js";
+import { isLabel } from "../src/redis/item-names.js";
 
 /** A whole number of at least 1, as an option's value. */
 export function positiveOperand(value: string): number {
@@ -11,6 +13,28 @@ export function positiveOperand(value: string): number {
 /** The values of an option that may be given several times. */
 export function collected(value: string, before: readonly string[] = []): string[] {
   return [...before, value];
+}
+
+/** Namespaces of long-term memory such as `users.ann`, as the values of an option that may be given several times. */
+export function namespaceOperand(value: string, before: readonly string[][] = []): string[][] {
+  const labels = value.split(".");
+  if (!labels.every(isLabel)) {
+    throw new InvalidArgumentError("It must be labels joined by periods, such as users.ann.");
+  }
+  return [...before, labels];
+}
+
+/** Help for the option `--namespace`. */
+export const namespaceHelp = "with --owner: a namespace of long-term memory that holds their items, such as users.ann";
+
+/** Refuses namespaces of nobody. @throws UsageError */
+export function refuseNamespace(
+  command: string,
+  { owner, namespace }: { readonly owner?: string; readonly namespace?: unknown },
+): void {
+  if (namespace !== undefined && owner === undefined) {
+    throw new UsageError(`${command}: --namespace needs --owner.`);
+  }
 }
 
 /** One of several words, as an option's value. */

@@ -18,6 +18,8 @@ export interface ServerOptions {
   readonly url?: string;
   readonly cluster?: boolean;
   readonly prefix: string;
+  /** Namespaces of long-term memory that hold the items of the owner. */
+  readonly namespace?: readonly (readonly string[])[];
 }
 
 /** A connection that was opened, and the memory behind it. */
@@ -58,7 +60,7 @@ export function withServerOptions(command: Command): Command {
  *   Neither shows the URL's user or password.
  */
 export async function openServer(
-  { url, cluster, prefix }: ServerOptions,
+  { url, cluster, prefix, namespace }: ServerOptions,
   env: Environment,
   onEvent?: MemoryEventHandler,
 ): Promise<Server> {
@@ -76,7 +78,8 @@ export async function openServer(
   const client = isNode ? await clusterOf(parsed.url, { node, options, address }) : node;
   const plain = new RedisSessionStore({ client, keyPrefix: prefix });
   const { store } = openStore("Server", { store: plain, ...(encryption && { encryption }) });
-  const memory = new RedisChatMemory({ store, ...(onEvent && { onEvent }) });
+  const ownerNamespaces = namespace && { ownerNamespaces: () => namespace };
+  const memory = new RedisChatMemory({ store, ...ownerNamespaces, ...(onEvent && { onEvent }) });
   const close = async () => {
     await memory.drain();
     await plain.close();

@@ -60,7 +60,7 @@ describe("The thread of a session", () => {
     await saver.copyThread("of-session", "copied too");
     await put("nobody's");
     await put("dan's", "dan");
-    expect(await memory.sessions.deleteOwner("cid")).toBe(4);
+    expect(await memory.sessions.deleteOwner("cid")).toMatchObject({ sessions: 4 });
     const left = ["alone", "copied", "of-session", "copied too", "nobody's", "dan's"].map(async (id) => [
       id,
       (await saver.getTuple(at(id))) !== undefined,

@@ -67,7 +67,8 @@ describe("A saver's round trips", () => {
     await saver.prune(thread, { keep: 1 });
     expect(await tripsOf(put(other, 60))).toBe(3);
     expect(await tripsOf(put(other, 61))).toBe(1);
-    expect(await tripsOf(() => saver.deleteThread(thread))).toBe(1);
+    // Two keys are looked at first, together: a script may not name missing keys of a slot that is being moved.
+    expect(await tripsOf(() => saver.deleteThread(thread))).toBe(3);
     expect(await tripsOf(put(other, 61))).toBe(3);
   });
 

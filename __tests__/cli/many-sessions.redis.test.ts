@@ -58,7 +58,7 @@ describe("the command delete", () => {
   it("erases all sessions of an owner with --owner --yes, and nobody else's", async () => {
     const { key, command, memory } = await place();
     const { exitCode, output } = await command(["delete", "--owner", "ann", "--yes"]);
-    expect([exitCode, output]).toEqual([0, "ann: 2 sessions deleted\n"]);
+    expect([exitCode, output]).toEqual([0, "ann: 2 sessions deleted, items not asked (--namespace)\n"]);
     expect(await client.exists(key("a1", "log"), key("a2", "log"))).toBe(0);
     expect(await memory.history("b1", { owner: "bob" }).getMessages()).toHaveLength(3);
   });

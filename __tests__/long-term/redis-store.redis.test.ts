@@ -65,7 +65,7 @@ describe("RedisStore", () => {
     expect((await store.search(["a"], { filter: {} })).map(({ key }) => key)).toEqual(["long"]);
     expect(await store.listNamespaces()).toEqual([["a", "b"]]);
     const keys = keysOf(keyPrefix);
-    expect(await own.client.hlen(keys[0])).toBe(2);
+    expect(await own.client.hlen(keys[0])).toBe(1);
     await store.put(["c"], "short", { x: 3 });
     expect(await own.client.hlen(keys[0])).toBe(2);
     expect(new Set(await ttlsOfOneMoment(own.client, keys)).size).toBe(1);

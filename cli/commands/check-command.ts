@@ -15,7 +15,8 @@ import { oneOf } from "../operands.js";
 import { ProgressBar } from "../progress-bar.js";
 import type { Screen } from "../screen.js";
 import { openServer, withServerOptions, type Server, type ServerOptions } from "../server.js";
-import { threadIds } from "../threads.js";
+import { foundPieces, problemsOf, type FoundPiece, type ReadKind } from "../../src/redis-lists/kinds.js";
+import { wireOfServer } from "../threads.js";
 
 const profiles = Object.keys(builtInProfiles) as BuiltInProfile[];
 
@@ -69,34 +70,55 @@ async function check(
     total: all ? undefined : total,
     unit: all || thread !== undefined ? "ids" : "sessions",
   });
-  const sessions = new Tally(screen, "session", options);
-  const threads = new Tally(screen, "thread", options);
+  const tallies = {
+    session: new Tally(screen, "session", options),
+    thread: new Tally(screen, "thread", options),
+    other: new Tally(screen, "store", options),
+  };
   try {
-    for await (const sessionId of namesOf(server, named, options, signal)) {
-      await sessions.note(await look(server, { sessionId, options, events }), sessionId);
-      bar.advance();
-    }
-    for await (const threadId of threadsOf(server, options, signal)) {
-      await threads.note(await checkThread(server, threadId, { isNamed: !all }), `thread ${threadId}`);
+    for await (const piece of piecesOf(server, named, options)) {
+      if (signal.aborted) {
+        break;
+      }
+      await note({ server, options, events }, piece, tallies);
       bar.advance();
     }
   } finally {
     bar.stop();
     await server.close();
   }
-  return summarize(screen, { sessions, threads, isOfThread: thread !== undefined && named.length === 0 }, signal);
+  return summarize(screen, { ...tallies, isOfThread: thread !== undefined && named.length === 0 }, signal);
 }
 
-interface Tallies {
-  readonly sessions: Tally;
-  readonly threads: Tally;
+interface Tallies extends Record<ReadKind | "other", Tally> {
   /** True where no session was asked for. */
-  readonly isOfThread: boolean;
+  readonly isOfThread?: boolean;
+}
+
+/** The readers of the kinds that the table leaves to this command. */
+const readers: Record<ReadKind, (parts: Parts, id: string) => Promise<Look>> = {
+  session: ({ server, options, events }, sessionId) => look(server, { sessionId, options, events }),
+  thread: ({ server, options }, threadId) => checkThread(server, threadId, { isNamed: options.all !== true }),
+};
+
+interface Parts {
+  readonly server: Server;
+  readonly options: CheckOptions;
+  readonly events: MemoryEvent[];
+}
+
+async function note(parts: Parts, { kind, id }: FoundPiece, tallies: Tallies): Promise<void> {
+  if (kind === "session" || kind === "thread") {
+    return tallies[kind].note(await readers[kind](parts, id), kind === "session" ? id : `thread ${id}`);
+  }
+  const found = await problemsOf(wireOfServer(parts.server), { kind, id });
+  const all = found.map((detail) => ({ kind, problem: "unreadable", severity: "error" as const, detail }));
+  return tallies.other.note({ isOpened: true, all }, kind);
 }
 
 async function summarize(
   screen: Screen,
-  { sessions, threads, isOfThread }: Tallies,
+  { session: sessions, thread: threads, other, isOfThread }: Tallies,
   signal: AbortSignal,
 ): Promise<ExitCode> {
   await sessions.printLacking();
@@ -106,42 +128,26 @@ async function summarize(
     ...(isOfThread ? [] : [counted(sessions.checked, "session")]),
     ...(areThreads ? [counted(threads.checked, "thread")] : []),
   ];
-  await printTotals(screen, [sessions, threads], nouns.join(" and "));
+  await printTotals(screen, [sessions, threads, other], nouns.join(" and "));
   if (signal.aborted) {
     return interrupted(screen, "Not all sessions were checked.");
   }
-  if (sessions.errors + threads.errors > 0) {
+  if (sessions.errors + threads.errors + other.errors > 0) {
     return exitCodes.findings;
   }
   return sessions.found > 0 ? exitCodes.warnings : exitCodes.done;
 }
-async function* namesOf(
+
+/** The named sessions and thread, or all that the table of kinds knows, each once. */
+async function* piecesOf(
   server: Server,
   named: readonly string[],
-  { all }: CheckOptions,
-  signal: AbortSignal,
-): AsyncGenerator<string> {
-  yield* named;
-  for await (const sessionId of all ? server.plainLists.scan() : []) {
-    if (signal.aborted) {
-      return;
-    }
-    yield sessionId;
-  }
-}
-
-/** The ids of the threads that are checked, each once. */
-async function* threadsOf(server: Server, { all, thread }: CheckOptions, signal: AbortSignal): AsyncGenerator<string> {
-  if (thread !== undefined) {
-    yield thread;
-  }
-  for await (const ids of all && !signal.aborted ? threadIds(server, signal) : []) {
-    for (const threadId of ids) {
-      if (signal.aborted) {
-        return;
-      }
-      yield threadId;
-    }
+  { all, thread }: CheckOptions,
+): AsyncGenerator<FoundPiece> {
+  yield* named.map((id) => ({ kind: "session" as const, id }));
+  yield* thread === undefined ? [] : [{ kind: "thread" as const, id: thread }];
+  for await (const page of all ? foundPieces(wireOfServer(server)) : []) {
+    yield* page;
   }
 }
 

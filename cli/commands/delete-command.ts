@@ -5,6 +5,7 @@ import { remainsOf } from "../damage.js";
 import { UsageError } from "../failure.js";
 import { counted } from "../figures.js";
 import { interrupted } from "../interruption.js";
+import { namespaceHelp, namespaceOperand, refuseNamespace } from "../operands.js";
 import { printable } from "../printable.js";
 import { ProgressBar } from "../progress-bar.js";
 import { openServer, withServerOptions, type Server, type ServerOptions } from "../server.js";
@@ -23,6 +24,7 @@ const guardMs = 600_000;
 export function deleteCommand(): CommandDefinition {
   const command = withServerOptions(new Command().argument("[sessions...]", "ids of the sessions"))
     .option("--owner <owner>", "all sessions of this owner")
+    .option("--namespace <labels>", namespaceHelp, namespaceOperand)
     .option("--yes", "really delete; without it nothing is done")
     .option("--dry-run", "name what would be deleted, and delete nothing")
     .addHelpText(
@@ -45,6 +47,7 @@ async function deleteSessions(
   if ((owner === undefined) === (sessions.length === 0)) {
     throw new UsageError("delete: name sessions, or give --owner.");
   }
+  refuseNamespace("delete", options);
   if (yes !== true && dryRun !== true) {
     throw new UsageError(
       "delete: nothing was deleted. What is deleted cannot be brought back; add --yes to do it, or --dry-run.",
@@ -87,7 +90,7 @@ async function deleteOwned(server: Server, { screen, signal }: CommandContext, o
   const bar = new ProgressBar(screen, { total: undefined, unit: "sessions" });
   try {
     signal.throwIfAborted();
-    const sessions = await server.memory.sessions.deleteOwner(owner, {
+    const { sessions, items } = await server.memory.sessions.deleteOwner(owner, {
       guardMs,
       onProgress: (progress) => {
         bar.reach(progress.sessions);
@@ -95,9 +98,10 @@ async function deleteOwned(server: Server, { screen, signal }: CommandContext, o
       },
     });
     bar.stop();
-    await screen.record({ owner, sessions });
-    await screen.line(printable(`${owner}: ${counted(sessions, "session")} deleted`));
-    return sessions === 0 ? exitCodes.nothing : exitCodes.done;
+    await screen.record({ owner, sessions, items });
+    const asked = items === "not asked" ? "items not asked (--namespace)" : counted(items, "item");
+    await screen.line(printable(`${owner}: ${counted(sessions, "session")} deleted, ${asked}`));
+    return sessions === 0 && (items === 0 || items === "not asked") ? exitCodes.nothing : exitCodes.done;
   } catch (error) {
     if (signal.aborted) {
       return interrupted(screen, "Not all sessions of this owner were deleted; run the same command again.");

@@ -2,7 +2,7 @@ import { Command } from "commander";
 import { MemoryError } from "../../src/base/errors.js";
 import type { MemoryEvent } from "../../src/base/events.js";
 import { brokenOff } from "../../src/sessions/export-session.js";
-import { exportThreads } from "../../src/sessions/thread-lines.js";
+import { exportBeside } from "../../src/sessions/item-lines.js";
 import { MessageHistory } from "../../src/openai/message-history.js";
 import { allSessions, describeSession } from "../all-sessions.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
@@ -12,7 +12,7 @@ import { DataError, reasonOf, UsageError } from "../failure.js";
 import { counted, whole } from "../figures.js";
 import { interrupted } from "../interruption.js";
 import type { MessagePage, PageItem } from "../../src/session/screen-pages.js";
-import { oneOf } from "../operands.js";
+import { namespaceHelp, namespaceOperand, oneOf, refuseNamespace } from "../operands.js";
 import { printable } from "../printable.js";
 import { ProgressBar } from "../progress-bar.js";
 import { openServer, withServerOptions, type Server, type ServerOptions } from "../server.js";
@@ -34,6 +34,7 @@ export function exportCommand(): CommandDefinition {
   const command = withServerOptions(new Command().argument("[sessions...]", "ids of sessions"))
     .option("--all", "every session")
     .option("--owner <owner>", "every session of this owner")
+    .option("--namespace <labels>", namespaceHelp, namespaceOperand)
     .option("--format <format>", formats.join(", "), oneOf(formats), "own")
     .option("--out <file>", "write to this file, which is complete or absent (default: standard output)")
     .addHelpText("after", helpText);
@@ -59,6 +60,7 @@ async function exportSessions(context: CommandContext, options: ExportOptions, n
   if (everything === named.length > 0) {
     throw new UsageError("export: name sessions, or give --all or --owner.");
   }
+  refuseNamespace("export", options);
   const events: MemoryEvent[] = [];
   const server = await openServer(options, context.env, (event) => events.push(event));
   try {
@@ -99,7 +101,7 @@ async function exportAll(
 ): Promise<ExitCode> {
   const { context, bar } = parts;
   const { screen, signal } = context;
-  let [failed, sessions, threads] = [0, 0, 0];
+  let [failed, sessions, others] = [0, 0, noOthers];
   const note = (sessionId: string, reason: string) => {
     failed += 1;
     screen.note(printable(`${sessionId}: ${reason}`));
@@ -109,12 +111,19 @@ async function exportAll(
     for await (const isWritten of writeSessions({ ...parts, note }, named, { ...options, seen })) {
       sessions += isWritten ? 1 : 0;
     }
-    threads =
-      named === undefined && options.format === "own" ? await writeThreads({ ...parts, note }, options, seen) : 0;
+    others =
+      named === undefined && options.format === "own" ? await writeOthers({ ...parts, note }, options, seen) : noOthers;
   } finally {
     bar.stop();
   }
-  const done = [counted(sessions, "session"), ...(threads > 0 ? [counted(threads, "thread")] : [])].join(" and ");
+  const counts = [
+    ["session", sessions],
+    ["thread", others.thread],
+    ["item", others.item],
+  ] as const;
+  const done = counts
+    .flatMap(([noun, count]) => (count > 0 || noun === "session" ? [counted(count, noun)] : []))
+    .join(" and ");
   if (signal.aborted) {
     const partly = `The export holds ${done} and is not complete; run the same command again.`;
     return interrupted(screen, options.out === undefined ? partly : "Nothing was written; run the same command again.");
@@ -123,7 +132,7 @@ async function exportAll(
   if (failed > 0) {
     return exitCodes.findings;
   }
-  return sessions + threads === 0 ? exitCodes.nothing : exitCodes.done;
+  return sessions + others.thread + others.item === 0 ? exitCodes.nothing : exitCodes.done;
 }
 
 /** Yields of each session whether something of it was written, and adds its id to `seen`. */
@@ -149,27 +158,32 @@ async function* writeSessions(
   }
 }
 
-/** Writes all threads, or those of the owner and of these sessions of theirs, and returns their number. */
-async function writeThreads(
+/** The numbers of what an export holds beside sessions. */
+const noOthers = { thread: 0, item: 0 };
+
+/** Writes all threads and items, or those of the owner and of these sessions of theirs, and returns their numbers. */
+async function writeOthers(
   { server, context, target, note }: Exporting,
-  { owner }: ExportOptions,
+  { owner, namespace }: ExportOptions,
   sessions: ReadonlySet<string>,
-): Promise<number> {
-  let threads = 0;
-  for await (const { id, line, error } of exportThreads(server.store, owner, sessions)) {
+): Promise<typeof noOthers> {
+  const counts = { ...noOthers };
+  const wanted = { owner, sessions, namespaces: namespace ?? [] };
+  for await (const { id, kind, line, error } of exportBeside(server.store, wanted)) {
     if (context.signal.aborted) {
       break;
     }
     if (line !== undefined) {
       await target.write(`${line}\n`);
-      threads += 1;
+      counts[kind === "item" ? "item" : "thread"] += 1;
     } else if (MemoryError.isInstance(error) && !isRetryable(error)) {
-      note(`thread ${id}`, damageIn(error) ?? reasonOf(error));
+      const damage = kind === "thread" ? damageIn(error) : undefined;
+      note(kind === "item" ? "long-term memory" : `thread ${id}`, damage ?? reasonOf(error));
     } else {
       throw error;
     }
   }
-  return threads;
+  return counts;
 }
 
 /** Messages are counted first only where somebody sees it: not beside conversations on a terminal. */

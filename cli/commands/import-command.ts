@@ -65,8 +65,8 @@ content it is refused.`;
 interface Outcome {
   readonly line: number;
   readonly sessionId: string;
-  /** Set for a thread, whose id is `sessionId`. */
-  readonly kind?: "thread";
+  /** Set for a thread, whose id is `sessionId`, and for an item of long-term memory. */
+  readonly kind?: "thread" | "item";
   readonly outcome: "imported" | "unchanged" | "expired" | "failed" | "partial";
   readonly messages: number;
   /** True for one that is encrypted now. */
@@ -74,21 +74,15 @@ interface Outcome {
   readonly reason?: string;
 }
 
-type Tally = Record<Outcome["outcome"] | "threads" | "messages" | "sealed", number>;
+type Tally = Record<Outcome["outcome"] | "threads" | "items" | "messages" | "sealed", number>;
 
 async function importFile(context: CommandContext, options: ImportOptions, file: string): Promise<ExitCode> {
   const { screen, env, signal } = context;
   checkEncryption(options, env);
   const server = await openServer(options, env);
   const tally: Tally = {
-    imported: 0,
-    threads: 0,
-    messages: 0,
-    sealed: 0,
-    unchanged: 0,
-    expired: 0,
-    failed: 0,
-    partial: 0,
+    ...{ imported: 0, threads: 0, items: 0, messages: 0, sealed: 0 },
+    ...{ unchanged: 0, expired: 0, failed: 0, partial: 0 },
   };
   const total = await sizeOf(file);
   const bar = new ProgressBar(screen, { total, unit: total === undefined ? "lines" : "bytes" });
@@ -99,7 +93,8 @@ async function importFile(context: CommandContext, options: ImportOptions, file:
       if (signal.aborted) {
         break;
       }
-      tally[outcome.kind === "thread" && outcome.outcome === "imported" ? "threads" : outcome.outcome] += 1;
+      const { kind } = outcome;
+      tally[kind !== undefined && outcome.outcome === "imported" ? (`${kind}s` as const) : outcome.outcome] += 1;
       tally.messages += outcome.outcome === "imported" ? outcome.messages : 0;
       tally.sealed += outcome.sealed ? 1 : 0;
       await report(screen, file, outcome);
@@ -223,7 +218,7 @@ async function report(screen: Screen, file: string, { line, reason, ...outcome }
 
 async function summarize(
   screen: Screen,
-  { imported, threads, messages, sealed, unchanged, expired, failed, partial }: Tally,
+  { imported, threads, items, messages, sealed, unchanged, expired, failed, partial }: Tally,
   { isStopped, isInterrupted }: { readonly isStopped: boolean; readonly isInterrupted: boolean },
 ): Promise<void> {
   await screen.line(
@@ -231,8 +226,13 @@ async function summarize(
       `${whole(sealed)} of them encrypted, ` +
       `${counted(unchanged, "session")} there already.`,
   );
-  if (threads > 0) {
-    await screen.line(`${counted(threads, "thread")} imported.`);
+  if (threads + items > 0) {
+    const others = [
+      ["thread", threads],
+      ["item", items],
+    ] as const;
+    const beside = others.flatMap(([noun, count]) => (count > 0 ? counted(count, noun) : []));
+    await screen.line(`${beside.join(" and ")} imported.`);
   }
   if (expired > 0) {
     await screen.line(`${counted(expired, "session")} had expired and were left out; --ttl imports them.`);

@@ -49,7 +49,7 @@ for (const { RedisChatMemory: Memory } of [imported, require("langchain-redis-me
   assert.equal((await memory.sessions.reencrypt()).failed, 0);
   await memory.drain();
   assert.equal((await memory.sessions.list({ owner: "ann" })).sessions.length, 2);
-  assert.equal(await memory.sessions.deleteOwner("ann", { guardMs: 1 }), 2);
+  assert.equal((await memory.sessions.deleteOwner("ann", { guardMs: 1 })).sessions, 2);
   await new Promise((resolve) => setTimeout(resolve, 50));
   await memory.sessions.import(lines);
   assert.deepEqual(contents(await history.getMessages()), ["one", "two"]);

@@ -1,6 +1,5 @@
 import { numberIn, unknownReply, type CallName } from "../redis/errors.js";
 import { sessionKeys, threadKeys } from "../redis/keys.js";
-import { eraseThreadScript } from "../redis/lua/later-scripts.js";
 import type { TimeToLive } from "../base/options.js";
 import type { ScriptCall, ScriptRunner } from "../redis/script-runner.js";
 import { randomToken } from "../base/ids.js";
@@ -17,7 +16,7 @@ import type { WrittenItems } from "./known-items.js";
 import { refusalFrom } from "../store/refusals.js";
 import { damagedThread } from "../redis/thread-errors.js";
 import { placeOf } from "../redis/thread-records.js";
-import { readThread, writeThread, type WholeThread } from "../redis/whole-thread.js";
+import { eraseThread, readThread, writeThread, type WholeThread } from "../redis/whole-thread.js";
 
 /** A checkpoint as it is stored. */
 export interface StoredCheckpoint {
@@ -171,8 +170,7 @@ export class ThreadStore {
 
   /** Removes a thread, whole or damaged; the tombstone of an erasure stays. */
   async remove(threadId: string): Promise<void> {
-    const call = { script: eraseThreadScript, args: ["{}"], keys: this.#keys(threadId), writes: true };
-    await this.#runner.run(callOf("deleteThread", threadId), call);
+    await eraseThread(this.#scan, callOf("deleteThread", threadId), "{}");
   }
 
   /** The owner of the session of this id. */

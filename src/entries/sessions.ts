@@ -3,6 +3,7 @@ export type { ListsProgress, SessionAccess } from "../store/lists.js";
 export type { SessionImportOptions, SessionImportProblem, SessionImportSummary } from "../sessions/import-lines.js";
 export { MemorySessions } from "../sessions/memory-sessions.js";
 export type {
+  OwnerErasure,
   OwnerExportOptions,
   ReencryptOptions,
   ReindexOptions,

@@ -3,15 +3,16 @@ import { StoreError } from "../base/errors.js";
 import { report, type MemoryEventHandler } from "../base/events.js";
 import type { SealedTexts } from "../sealed/sealed-texts.js";
 import { matchesFilter } from "./filters.js";
-import { boundsWithin, labelsOf } from "./item-names.js";
-import { itemOf, parseRecord, type StoredItem } from "./item-records.js";
-import { tooMany, type ItemScripts, type ScriptOperation } from "./item-scripts.js";
+import { boundsWithin, labelsOf, partsOf } from "../redis/item-names.js";
+import { itemValue, parseRecord, type StoredItem } from "../redis/item-records.js";
+import { runOperations, tooMany, type ScriptOperation } from "./item-scripts.js";
+import type { KeyScan } from "../redis/scan-keys.js";
 import { namespacesOf, scanOf } from "./namespaces.js";
 import { mostScanned, type CheckedList, type CheckedOperation, type CheckedSearch } from "./operations.js";
 
 /** Dependencies of a batch. */
 export interface BatchSetting {
-  readonly scripts: ItemScripts;
+  readonly wire: KeyScan;
   readonly sealed: SealedTexts;
   readonly maxItemBytes: number;
   readonly onEvent: MemoryEventHandler | undefined;
@@ -32,7 +33,7 @@ export async function runBatch(operations: readonly CheckedOperation[], setting:
   const name = operations.every(({ kind }) => kind === first.kind) ? first.kind : "batch";
   const reads = operations.filter(({ kind }) => kind !== "put" && kind !== "delete");
   const calls = [...reads.map(readCall), ...(await writeCalls(operations, setting))];
-  const replies = await setting.scripts.run(name, calls);
+  const replies = await runOperations(setting.wire, name, calls);
   const results = new Map<CheckedOperation, unknown>();
   for (const [index, operation] of reads.entries()) {
     results.set(operation, await resultOf(operation, replies[index], setting));
@@ -53,7 +54,8 @@ async function writeCalls(operations: readonly CheckedOperation[], { sealed, max
       last.set(name, ["put", name, seal!(text, "", name), ttl?.ms ?? "", ttl?.refreshOnRead ? ttl.ms : ""]);
     }
   }
-  return [...last.values()];
+  // Removals go last: the last item takes the keys with it.
+  return [...last.values()].sort(([a], [b]) => Number(a === "delete") - Number(b === "delete"));
 }
 
 function checkSize(text: string, limit: number): void {
@@ -126,9 +128,10 @@ async function searchResult(search: CheckedSearch, reply: readonly string[], set
     return found.slice(0, limit).map(({ item }) => item);
   }
   const page = found.slice(offset, offset + limit);
-  const refreshed = page.filter(({ stored: { isRefreshed } }) => isRefreshed);
+  const refreshed = page.filter(({ stored: { ttlAtReads } }) => ttlAtReads !== undefined);
   if (refreshed.length > 0) {
-    await setting.scripts.run(
+    await runOperations(
+      setting.wire,
       "search",
       refreshed.map(({ stored: { name } }) => ["touch", name]),
     );
@@ -155,4 +158,10 @@ function readable<T>(read: () => T, { onEvent }: BatchSetting): T | undefined {
     report(onEvent, { type: "record_skipped", sessionId: "", position: undefined, error: error as Error });
     return undefined;
   }
+}
+
+function itemOf({ name, created, updated }: StoredItem, text: string): Item {
+  const { namespace, key } = partsOf(name);
+  const [createdAt, updatedAt] = [new Date(created), new Date(updated)];
+  return { value: itemValue(name, text), key, namespace, createdAt, updatedAt };
 }

@@ -1,4 +1,5 @@
-import type { MatchCondition } from "@langchain/langgraph-checkpoint";
+import { InvalidNamespaceError, type MatchCondition } from "@langchain/langgraph-checkpoint";
+import { isLabel } from "../redis/item-names.js";
 import type { CheckedList } from "./operations.js";
 
 /** Parameters of the script's namespace scan. */
@@ -43,4 +44,31 @@ function fits(namespace: readonly string[], { matchType, path }: MatchCondition)
   const from = matchType === "prefix" ? 0 : namespace.length - path.length;
   const isLongEnough = namespace.length >= path.length;
   return isLongEnough && path.every((label, index) => label === "*" || namespace[from + index] === label);
+}
+
+/**
+ * Refuses a namespace as LangGraph's stores do.
+ *
+ * @throws InvalidNamespaceError
+ */
+export function checkNamespace(namespace: readonly unknown[]): asserts namespace is readonly string[] {
+  if (namespace.length === 0) {
+    throw new InvalidNamespaceError("Namespace cannot be empty.");
+  }
+  checkLabels(namespace);
+}
+
+/**
+ * Refuses invalid labels.
+ *
+ * @throws InvalidNamespaceError
+ */
+export function checkLabels(labels: readonly unknown[]): asserts labels is readonly string[] {
+  for (const label of labels) {
+    if (!isLabel(label)) {
+      throw new InvalidNamespaceError(
+        "A namespace label must be a non-empty, well-formed string without periods, colons and NUL characters.",
+      );
+    }
+  }
 }

@@ -8,7 +8,8 @@ import type {
 import { ConfigurationError } from "../base/errors.js";
 import { parseOptions, withoutUndefined, type TimeToLive, type TTL } from "../base/options.js";
 import { checkText } from "../checkpoint/config.js";
-import { checkLabels, checkNamespace, nameOf } from "./item-names.js";
+import { nameOf } from "../redis/item-names.js";
+import { checkLabels, checkNamespace } from "./namespaces.js";
 import { putSchema } from "./store-options.js";
 
 /** Maximum number of items that a search scans, and of namespaces that a list scans. */

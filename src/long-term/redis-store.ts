@@ -9,13 +9,10 @@ import { parseOptions, withoutUndefined, type TTL } from "../base/options.js";
 import { SealedTexts } from "../sealed/sealed-texts.js";
 import { openWire, type ThreadWire } from "../checkpoint/thread-wire.js";
 import { runBatch, type BatchSetting } from "./batch.js";
-import { boundsWithin, checkLabels } from "./item-names.js";
-import { ItemScripts } from "./item-scripts.js";
+import { clearItems } from "../redis/stored-items.js";
+import { checkLabels } from "./namespaces.js";
 import { checkOperation, type ItemPut } from "./operations.js";
 import { itemStoreSchema, type RedisStoreOptions, type ItemStoreSettings } from "./store-options.js";
-
-/** Maximum number of items that one script call removes. */
-const removedAtOnce = 1_000;
 
 /**
  * LangGraph's long-term memory on plain Redis 6.2 or later, Valkey, or a cluster of either: JSON
@@ -44,10 +41,9 @@ export class RedisStore extends BaseStore {
     super();
     this.#options = checkedOptions(options);
     this.#wire = openWire("RedisStore", options, this.#options);
-    const { runner, keyPrefix, ring, onEvent } = this.#wire;
+    const { ring, onEvent } = this.#wire;
     const { maxItemBytes } = this.#options;
-    const scripts = new ItemScripts(runner, keyPrefix);
-    this.#batches = { scripts, sealed: new SealedTexts(ring, "item 1"), maxItemBytes, onEvent };
+    this.#batches = { wire: this.#wire, sealed: new SealedTexts(ring, "item 1"), maxItemBytes, onEvent };
   }
 
   /** A store on its own connection to the URL. */
@@ -89,13 +85,7 @@ export class RedisStore extends BaseStore {
    */
   async deleteNamespace(namespacePrefix: readonly string[]): Promise<number> {
     checkLabels(namespacePrefix);
-    let removed = 0;
-    let last: number;
-    do {
-      last = await this.#batches.scripts.clear(boundsWithin(namespacePrefix), removedAtOnce);
-      removed += last;
-    } while (namespacePrefix.length > 0 && last === removedAtOnce);
-    return removed;
+    return clearItems(this.#wire, namespacePrefix);
   }
 
   /** Closes the store's own connection; one that it shares with a memory stays open. */

@@ -46,7 +46,8 @@ export class RedisChatMemory implements AsyncDisposable {
   /** Opens no connection yet. @throws ConfigurationError naming the option. */
   constructor(options: RedisChatMemoryOptions) {
     this.#context = createMemoryContext("RedisChatMemory", options);
-    this.sessions = new MemorySessions(this.#context.source, this.#context.onEvent);
+    const { source, onEvent, ownerNamespaces } = this.#context;
+    this.sessions = new MemorySessions(source, onEvent, ownerNamespaces);
   }
 
   /**

@@ -1,11 +1,15 @@
-import { keyOf, type DataKind, type DataPart } from "../redis/data-parts.js";
+import { StoreError } from "../base/errors.js";
+import { fieldsOf, stringIn, valueIn } from "../messages/values.js";
+import { keyOf, type DataKind, type DataPart, type NamedKey } from "../redis/data-parts.js";
 import type { CallName } from "../redis/errors.js";
-import { eraseRunScript, eraseSteersScript, eraseThreadScript } from "../redis/lua/later-scripts.js";
+import { eraseRunScript, eraseSteersScript } from "../redis/lua/later-scripts.js";
 import { changeHash, changeList, resealAll, sumOf, type Resealed, type Sealing } from "../redis/reseal-texts.js";
-import { ownerOfData, scanNames, type KeyScan } from "../redis/scan-keys.js";
+import { scanNames, type KeyScan } from "../redis/scan-keys.js";
 import type { Script } from "../redis/script.js";
+import type { Command } from "../redis/script-runner.js";
+import { checkItems } from "../redis/stored-items.js";
 import { changedField, isTextItem } from "../redis/thread-records.js";
-import { readThread, type StoredThread } from "../redis/whole-thread.js";
+import { eraseThread, readThread, type StoredThread } from "../redis/whole-thread.js";
 
 /** Entries of a run that one call reads. */
 const entriesAtOnce = 500;
@@ -36,21 +40,33 @@ interface KindEntry {
   readonly read: ((scan: KeyScan, id: string) => Promise<StoredThread | undefined>) | LeftOut;
   /** Removes it; true if there was something that counts as data. */
   readonly erase: ((scan: KeyScan, id: string, request: OthersErasure) => Promise<boolean>) | LeftOut;
+  /** Says what is wrong with it: by an operation on its stored form, or by the reader that `check` has for the kind. */
+  readonly check: ((scan: KeyScan, id: string) => Promise<string[]>) | "by its reader" | LeftOut;
   /** Seals its texts with the current key, in one pass. */
   readonly reencrypt: ((scan: KeyScan, id: string, sealing: Sealing) => Promise<Resealed>) | LeftOut;
 }
 
 /** Every kind of data that this package keeps. A new part of a key, or a kind without an entry, does not compile. */
-const kinds: { readonly [K in DataKind]: KindEntry } = {
+const kinds = {
   session: {
     owner: { none: "a scan reads it, also of a session that lost a key (scanKeys)" },
     count: { none: "its store describes each" },
     read: { none: "its store reads it in pages (exportSession)" },
     erase: { none: "erase-session.lua goes first, and says whose the rest is" },
+    check: "by its reader",
     reencrypt: { none: "its store does it (reencryptSession), in Redis and in memory" },
   },
   run: {
-    owner: (scan, id) => ownerIn(scan, "run", id),
+    owner: async (scan, id) => {
+      const newest = await read<readonly RunEntry[]>(scan, id, {
+        verb: "xrevrange",
+        args: ["run", "+", "-", "COUNT", 1],
+      });
+      const at = newest?.[0]?.[0].split("-")[0];
+      const args = ["run", `${at}-0`, `${at}-0`];
+      const begin = at === undefined ? undefined : await read<readonly RunEntry[]>(scan, id, { verb: "xrange", args });
+      return stringIn(fieldsOf(valueIn(begin?.[0]?.[1][1] ?? ""))["owner"]);
+    },
     count: async ({ runner, keyPrefix }, id) => {
       const newest = { verb: "xrevrange", args: [keyOf(keyPrefix, "run", id), "+", "-", "COUNT", 1] };
       const [entries] = (await runner.transaction(nameOf(id, "count"), [newest])) as [RunEntries];
@@ -59,38 +75,33 @@ const kinds: { readonly [K in DataKind]: KindEntry } = {
     read: { none: "its answer is stored in its session or thread" },
     erase: async (scan, id, request) => {
       const { guardMs } = request;
-      const isGone = await eraseBy(scan, id, { script: eraseRunScript, parts: ["run"], args: [textOf(request)] });
+      const isGone = await eraseBy(scan, id, { script: eraseRunScript, part: "run", args: [textOf(request)] });
       if (isGone !== "KEPT") {
         // One call for each key: most are missing, and a cluster refuses a script that names missing keys of a
         // migrating slot.
-        const steers = { script: eraseSteersScript, parts: ["run:steers"], args: [String(guardMs ?? "")] } as const;
+        const steers = { script: eraseSteersScript, part: "run:steers", args: [String(guardMs ?? "")] } as const;
         await Promise.all([eraseBy(scan, id, steers), command(scan, id, "unlink", "run:queue")]);
       }
       return isGone === "1";
     },
+    check: { none: "it lives for minutes; its readers name what they cannot read" },
     reencrypt: async (scan, id, sealing) => ({ count: 1, sealed: 0, left: await countUnsealed(scan, id, sealing) }),
   },
   thread: {
-    owner: (scan, id) => ownerIn(scan, "checkpoints", id),
-    count: async ({ runner, keyPrefix }, id) => {
-      const [found, erased] = (await runner.transaction(nameOf(id, "count"), [
-        { verb: "exists", args: threadParts.map((part) => keyOf(keyPrefix, part, id)) },
-        { verb: "hexists", args: [keyOf(keyPrefix, "checkpoints", id), "erased"] },
-      ])) as [number, number];
-      return found > erased ? 1 : 0;
+    owner: async (scan, id) =>
+      stringIn(await read<string | null>(scan, id, { verb: "hget", args: ["checkpoints", "owner"] })),
+    count: async (scan, id) => {
+      // One call for each key: a cluster refuses one that names a missing key of a migrating slot among others.
+      const found = await Promise.all(threadParts.map((part) => command(scan, id, "exists", part)));
+      const isErased = await read<number>(scan, id, { verb: "hexists", args: ["checkpoints", "erased"] });
+      return found.reduce((sum: number, count) => sum + Number(count), 0) > Number(isErased ?? 0) ? 1 : 0;
     },
     read: async (scan, id) => {
       const thread = await readThread(scan, id, "export");
       return thread.fields.length + thread.items.length + thread.members.length === 0 ? undefined : thread;
     },
-    erase: async (scan, id, request) => {
-      const call = { script: eraseThreadScript, args: [textOf(request)] };
-      const others = await Promise.all((["items", "order"] as const).map((part) => command(scan, id, "exists", part)));
-      const isAlone = others.every((count) => Number(count) === 0);
-      const gone = isAlone && (await eraseBy(scan, id, { ...call, parts: ["checkpoints"] }));
-      const isWhole = !gone || gone === "WHOLE";
-      return (isWhole ? await eraseBy(scan, id, { ...call, parts: threadParts }) : gone) === "1";
-    },
+    erase: async (scan, id, request) => (await eraseThread(scan, nameOf(id), textOf(request)))[1] === "1",
+    check: "by its reader",
     reencrypt: async ({ runner, keyPrefix }, id, { reseal }) => {
       const [hash, list] = [keyOf(keyPrefix, "checkpoints", id), keyOf(keyPrefix, "items", id)];
       const texts = { runner, name: { operation: "reencrypt", sessionId: id, subject: "thread" }, hash } as const;
@@ -112,6 +123,7 @@ const kinds: { readonly [K in DataKind]: KindEntry } = {
       await (isNamelessOwn ? command(scan, id, "unlink", "lease") : undefined);
       return false;
     },
+    check: { none: "it holds a random token" },
     reencrypt: { none: "it holds a random token" },
   },
   copy: {
@@ -119,6 +131,7 @@ const kinds: { readonly [K in DataKind]: KindEntry } = {
     count: { none: "it lives for ten minutes" },
     read: { none: "it is a part of a session that is there" },
     erase: { none: "a copy goes by its tag with its owner (dropCopy), or in ten minutes" },
+    check: { none: "it becomes a session, or expires in ten minutes" },
     reencrypt: { none: "it becomes a session of the process that writes it, or expires in ten minutes" },
   },
   item: {
@@ -127,6 +140,7 @@ const kinds: { readonly [K in DataKind]: KindEntry } = {
     count: async ({ runner, keyPrefix }, id) =>
       Number(await runner.read(nameOf("", "count"), { verb: "hlen", args: [keyOf(keyPrefix, "values", id)] })),
     erase: { none: "items belong to namespaces of the application: deleteNamespace()" },
+    check: (scan) => checkItems(scan),
     reencrypt: async ({ runner, keyPrefix }, id, { reseal }) => {
       const name = { operation: "reencrypt", sessionId: "", subject: "store" } as const;
       return changeHash({ runner, name, hash: keyOf(keyPrefix, "values", id) }, async (record, item) => {
@@ -141,6 +155,7 @@ const kinds: { readonly [K in DataKind]: KindEntry } = {
     count: { none: "it lists sessions, which are counted" },
     read: { none: "it lists sessions" },
     erase: { none: "entries leave the list of the owner with the session" },
+    check: { none: "a page looks at each of its sessions" },
     reencrypt: { none: "it holds ids and times" },
   },
   mailbox: {
@@ -148,13 +163,26 @@ const kinds: { readonly [K in DataKind]: KindEntry } = {
     count: { none: "it lives as long as its process" },
     read: { none: "it holds names of runs" },
     erase: { none: "it is a process's, and ends with it" },
+    check: { none: "it holds names, and lives for minutes" },
     reencrypt: { none: "it holds names, and lives for minutes" },
   },
-};
+} as const satisfies { readonly [K in DataKind]: KindEntry };
+const entries: { readonly [K in DataKind]: KindEntry } = kinds;
+
+/** Kinds that `check` reads with the means of their room. */
+export type ReadKind = {
+  [K in DataKind]: (typeof kinds)[K]["check"] extends "by its reader" ? K : never;
+}[DataKind];
+
+/** The problems of a piece by its table entry; none for a kind that has a reader, or that nobody checks. */
+export async function problemsOf(scan: KeyScan, { kind, id }: FoundPiece): Promise<string[]> {
+  const { check } = entries[kind];
+  return typeof check === "function" ? check(scan, id) : [];
+}
 
 /** Removes what else lies under the id of a session, and may be removed; true if a run or a thread was. */
 export async function eraseOthers(scan: KeyScan, id: string, request: OthersErasure): Promise<boolean> {
-  const erased = Object.values(kinds).map(({ erase }) =>
+  const erased = Object.values(entries).map(({ erase }) =>
     typeof erase === "function" ? erase(scan, id, request) : false,
   );
   return (await Promise.all(erased)).includes(true);
@@ -190,7 +218,7 @@ export async function* ownedPieces(
 ): AsyncGenerator<FoundPiece & { readonly read: () => Promise<StoredThread | undefined> }> {
   for await (const page of foundPieces(scan)) {
     for (const { kind, id } of page) {
-      const { owner: ownerOf, read } = kinds[kind];
+      const { owner: ownerOf, read } = entries[kind];
       if (typeof ownerOf === "function" && typeof read === "function") {
         const named = await ownerOf(scan, id);
         if (owner === undefined || named === owner || (named === undefined && sessions.has(id))) {
@@ -207,7 +235,7 @@ export async function* countOthers(scan: KeyScan): AsyncGenerator<Partial<Record
   for await (const page of foundPieces(scan)) {
     await Promise.all(
       page.map(async ({ kind, id }) => {
-        const { count } = kinds[kind];
+        const { count } = entries[kind];
         const found = typeof count === "function" ? await count(scan, id) : 0;
         counts[kind] = (counts[kind] ?? 0) + found;
       }),
@@ -226,7 +254,7 @@ export async function* reencryptOthers(
 ): AsyncGenerator<FoundPiece & (Resealed | { readonly error: unknown })> {
   for await (const page of foundPieces(scan)) {
     for (const { kind, id } of page) {
-      const { reencrypt } = kinds[kind];
+      const { reencrypt } = entries[kind];
       if (typeof reencrypt === "function") {
         const errors: unknown[] = [];
         // A text that cannot be opened does not keep the others from being sealed.
@@ -259,30 +287,50 @@ async function countUnsealed({ runner, keyPrefix }: KeyScan, id: string, { hasSe
   }
 }
 
-type RunEntries = readonly (readonly [id: string, fields: readonly string[]])[];
+type RunEntry = readonly [id: string, fields: readonly string[]];
+type RunEntries = readonly RunEntry[];
+
+/** The ids of found keys of which a piece names the owner itself. */
+export async function idsNaming(scan: KeyScan, keys: readonly NamedKey[], owner: string): Promise<string[]> {
+  const pieces = new Map(keys.map((key) => [`${key.kind} ${key.id}`, key]));
+  const found = [...pieces.values()].map(async ({ kind, id }) => {
+    const { owner: ownerOf } = entries[kind];
+    return typeof ownerOf === "function" && (await ownerOf(scan, id)) === owner ? id : [];
+  });
+  return (await Promise.all(found)).flat();
+}
 
 /** The owners that the thread and the run of an id name. */
 export async function ownersOfOthers(scan: KeyScan, id: string): Promise<string[]> {
   const owners = await Promise.all(
-    Object.values(kinds).map(({ owner }) => (typeof owner === "function" ? owner(scan, id) : undefined)),
+    Object.values(entries).map(({ owner }) => (typeof owner === "function" ? owner(scan, id) : undefined)),
   );
   return owners.flatMap((owner) => owner ?? []);
 }
 
-function ownerIn({ runner, keyPrefix }: KeyScan, part: "run" | "checkpoints", id: string) {
-  return runner.send(nameOf(id), (client) => ownerOfData(client, part, keyOf(keyPrefix, part, id)));
+/** The reply to a command on a part of an id, its first argument; undefined where that holds another type of value. */
+async function read<T>(
+  { runner, keyPrefix }: KeyScan,
+  id: string,
+  { verb, args: [part, ...rest] }: Command,
+): Promise<T | undefined> {
+  try {
+    const args = [keyOf(keyPrefix, part as DataPart, id), ...rest];
+    return (await runner.read(nameOf(id), { verb, args })) as T;
+  } catch (error) {
+    if (StoreError.isInstance(error) && error.code === "wrong_type") {
+      return undefined;
+    }
+    throw error;
+  }
 }
 
 async function eraseBy(
   { runner, keyPrefix }: KeyScan,
   id: string,
-  {
-    script,
-    parts,
-    args,
-  }: { readonly script: Script; readonly parts: readonly DataPart[]; readonly args: readonly string[] },
+  { script, part, args }: { readonly script: Script; readonly part: DataPart; readonly args: readonly string[] },
 ): Promise<string> {
-  const keys = parts.map((part) => keyOf(keyPrefix, part, id));
+  const keys = [keyOf(keyPrefix, part, id)];
   const [word, existed = "0"] = (await runner.run(nameOf(id), { script, keys, args, writes: true })) as string[];
   return word === "GONE" ? existed : word!;
 }

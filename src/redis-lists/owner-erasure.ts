@@ -4,7 +4,7 @@ import type { ListsProgress } from "../store/lists.js";
 import { keyOf } from "../redis/data-parts.js";
 import { forkKeys, sessionKeys } from "../redis/keys.js";
 import { otherOwner } from "../store/refusals.js";
-import { eraseOthers, ownersOfOthers } from "./kinds.js";
+import { eraseOthers, idsNaming, ownersOfOthers } from "./kinds.js";
 import type { OwnerLists } from "./owner-lists.js";
 import { isOwnedBy, scanKeys, type FoundCopy, type KeyScan } from "../redis/scan-keys.js";
 import { runOnSession } from "../redis/script-runner.js";
@@ -87,7 +87,7 @@ export async function eraseOwner(erasure: OwnerErasure): Promise<number> {
   await eraseListed(erasure, note);
   for await (const page of scanKeys(erasure)) {
     const own = page.sessions.filter((found) => isOwnedBy(found, owner)).map(({ sessionId }) => sessionId);
-    const others = page.others.filter((found) => found.owner === owner).map(({ id }) => id);
+    const others = await idsNaming(erasure, page.keys, owner);
     note(await erasePage(erasure, [...new Set([...own, ...others])]));
     await Promise.all(page.copies.filter((copy) => copy.owner === owner).map((copy) => dropCopy(erasure, copy)));
   }

@@ -4,7 +4,6 @@ import { ownerMark, ownerMarkIn } from "../store/record-text.js";
 import { namedKey, type DataPart, type NamedKey } from "./data-parts.js";
 import { ownerField } from "./stored-fields.js";
 import type { ScriptRunner } from "./script-runner.js";
-import { fieldsOf, stringIn, valueIn } from "../messages/values.js";
 
 const pageLength = 1_000;
 const name: CallName = { operation: "scan", sessionId: "" };
@@ -36,19 +35,14 @@ export interface FoundCopy {
   readonly owner: string | undefined;
 }
 
-/** A run, or a LangGraph thread, and the owner that it names itself. */
-interface FoundData {
-  readonly id: string;
-  readonly owner: string | undefined;
-}
-
 /** A page of a scan. */
 export interface FoundPage {
   readonly copies: readonly FoundCopy[];
   readonly sessions: readonly FoundSession[];
   /** Owners with lists. */
   readonly owners: readonly string[];
-  readonly others: readonly FoundData[];
+  /** Meanings of the names of all keys of the page. */
+  readonly keys: readonly NamedKey[];
 }
 
 /** A client, or one node of a cluster. */
@@ -146,37 +140,8 @@ async function pageOf(runner: ScriptRunner, { node, keys }: KeyPage): Promise<Fo
   });
   sessions.push(...(await withoutState(runner, node, { parts, unclear })));
   const owners = keys.flatMap(({ part, id }) => (part === "sessions" ? id : []));
-  return { sessions, copies, owners, others: await othersIn(runner, { node, keys }) };
+  return { sessions, copies, owners, keys };
 }
-
-/** The runs and threads of a page. */
-function othersIn(runner: ScriptRunner, { node, keys }: KeyPage): Promise<FoundData[]> {
-  return runner.send(name, () =>
-    Promise.all(
-      keys.flatMap(({ part, id, key }) =>
-        part === "run" || part === "checkpoints" ? ownerOfData(node, part, key).then((owner) => ({ id, owner })) : [],
-      ),
-    ),
-  );
-}
-
-/** The owner that a run or a thread names. */
-export async function ownerOfData(
-  node: Pick<Node, "call">,
-  part: "run" | "checkpoints",
-  key: string,
-): Promise<string | undefined> {
-  const ask = (verb: string, ...args: (string | number)[]) => node.call(verb, args).catch(() => undefined);
-  if (part === "checkpoints") {
-    return stringIn(await ask("hget", key, "owner"));
-  }
-  const newest = (await ask("xrevrange", key, "+", "-", "COUNT", 1)) as readonly RunEntry[] | undefined;
-  const at = newest?.[0]?.[0].split("-")[0];
-  const begin = at && ((await ask("xrange", key, `${at}-0`, `${at}-0`)) as readonly RunEntry[] | undefined);
-  return stringIn(fieldsOf(valueIn(begin?.[0]?.[1][1] ?? ""))["owner"]);
-}
-
-type RunEntry = readonly [id: string, fields: readonly string[]];
 
 /** Sessions that lost their state, from their other keys: the owner is named by the ids, else by the records. */
 async function withoutState(

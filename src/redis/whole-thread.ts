@@ -1,7 +1,7 @@
 import { refusalFrom } from "../store/refusals.js";
 import type { CallName } from "./errors.js";
 import { threadKeys } from "./keys.js";
-import { importThreadScript } from "./lua/later-scripts.js";
+import { eraseThreadScript, importThreadScript } from "./lua/later-scripts.js";
 import type { TextKind } from "./reseal-texts.js";
 import type { KeyScan } from "./scan-keys.js";
 import { changedField, isTextItem } from "./thread-records.js";
@@ -98,4 +98,19 @@ export async function withTexts<Thread extends WholeThread>(
 
 function nameOf(sessionId: string, operation: string): CallName {
   return { operation, sessionId, subject: "thread" };
+}
+
+/**
+ * Removes a thread, whole or damaged, by erase-thread.lua; returns its reply. Names `checkpoints` alone where the other
+ * keys are missing: a cluster refuses a script that names missing keys of a migrating slot.
+ */
+export async function eraseThread({ runner, keyPrefix }: KeyScan, name: CallName, request: string): Promise<string[]> {
+  const { items, checkpoints, order } = threadKeys(keyPrefix, name.sessionId);
+  const others = [items, order].map((key) => runner.command(name, { verb: "exists", args: [key] }, [key]));
+  const isAlone = (await Promise.all(others)).every((count) => Number(count) === 0);
+  const call = { script: eraseThreadScript, args: [request], writes: true };
+  const gone = isAlone && ((await runner.run(name, { ...call, keys: [checkpoints] })) as string[]);
+  return gone && gone[0] !== "WHOLE"
+    ? gone
+    : ((await runner.run(name, { ...call, keys: [items, checkpoints, order] })) as string[]);
 }

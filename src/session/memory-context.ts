@@ -4,6 +4,7 @@ import { ConfigurationError } from "../base/errors.js";
 import { type MemoryEventHandler } from "../base/events.js";
 import { loadedOnce } from "../base/loaded-once.js";
 import {
+  anyFunction,
   lazy,
   nonEmptyText,
   nonNegativeInteger,
@@ -126,6 +127,12 @@ export interface MemorySettings extends StoreSettings {
     /** Instructions for the model. @default a title of at most six words in the user's language */
     readonly prompt?: string;
   };
+  /**
+   * Says which namespaces of long-term memory (`RedisStore`) hold an owner's items, with those below them, so that
+   * `memory.sessions.deleteOwner` and `exportOwner` take them.
+   * @default items are not asked
+   */
+  readonly ownerNamespaces?: (owner: string) => readonly (readonly string[])[];
 }
 
 /**
@@ -166,6 +173,7 @@ export interface MemoryContext {
   readonly strict: boolean;
   readonly trackUsage: boolean;
   readonly titles: MemorySettings["titles"] | undefined;
+  readonly ownerNamespaces: MemorySettings["ownerNamespaces"] | undefined;
   /** Sessions that have a title, or get none. */
   readonly titled: BoundedMap<string, true>;
   readonly profile: ProfileChoice;
@@ -262,6 +270,7 @@ const memoryFields = lazy(() => ({
   profile: z.optional(z.custom<ProfileChoice>()),
   beforeStore: z.optional(z.custom<BeforeStore>((value) => typeof value === "function", "must be a function")),
   titles: z.optional(titleModel()),
+  ownerNamespaces: z.optional(anyFunction<NonNullable<MemorySettings["ownerNamespaces"]>>()),
 }));
 
 /** Option schemas by owner of a context. */
@@ -283,7 +292,8 @@ export function createMemoryContext(owner: keyof typeof schemas, options: RedisC
     );
   }
   const checked = parseOptions(owner, schemas[owner](), options);
-  const { sessionTTL, reducer, reduceWhen, onConflict, trackUsage, onEvent, titles, profile = "auto" } = checked;
+  const { sessionTTL, reducer, reduceWhen, onConflict, trackUsage, onEvent, titles } = checked;
+  const { profile = "auto", ownerNamespaces } = checked;
   const { onDamage, strict } = checked.onDamage;
   const pending = new Map<Promise<unknown>, string>();
   const opened = openStore(owner, options);
@@ -295,6 +305,7 @@ export function createMemoryContext(owner: keyof typeof schemas, options: RedisC
   const tokenCounter = checked.tokenCounter ?? resolved?.tokenCounter;
   return {
     ...{ store, ownsStore, reduceWhen, onConflict, onDamage, strict, trackUsage, onEvent },
+    ownerNamespaces,
     titles: titles as MemorySettings["titles"],
     titled: new BoundedMap(10_000),
     source: opened.store,

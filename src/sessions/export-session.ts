@@ -9,7 +9,8 @@ import type { SessionRef } from "../store/session-ref.js";
 import type { NamedMark, WholeState } from "../store/copies.js";
 import { namesIn } from "../session/labels.js";
 import { LogReader, refuseSealedState } from "./read-log.js";
-import { besideOf, exportThreads } from "./thread-lines.js";
+import { exportBeside } from "./item-lines.js";
+import { besideOf } from "./thread-lines.js";
 import { concernsOneSession, leaveOut, type ProblemListeners } from "./problems.js";
 import { valueIn } from "../messages/values.js";
 import type { SessionStore } from "../store/session-store.js";
@@ -63,15 +64,18 @@ export interface OwnerExport extends ProblemListeners {
   readonly lists: SessionLists;
   readonly store: SessionStore;
   readonly owner: string;
+  /** Those of the owner's items. */
+  readonly namespaces: readonly (readonly string[])[];
 }
 
 /**
- * Exports all sessions of an owner. Reports and skips a session that cannot be read; a partly read one ends with a
- * `broken` line.
+ * Exports all sessions of an owner, and their threads and items. Reports and skips a session that cannot be read; a
+ * partly read one ends with a `broken` line.
  *
  * @throws the error of the first skipped session, after the others, unless `onProblem` received it.
  */
-export async function* exportOwnerSessions({ lists, store, owner, ...listeners }: OwnerExport): AsyncGenerator<string> {
+export async function* exportOwnerSessions(request: OwnerExport): AsyncGenerator<string> {
+  const { lists, store, owner, namespaces, ...listeners } = request;
   let first: MemoryError | undefined;
   const note = (sessionId: string, error: unknown, kind?: string) => {
     if (!concernsOneSession(error)) {
@@ -99,7 +103,7 @@ export async function* exportOwnerSessions({ lists, store, owner, ...listeners }
       note(sessionId, error);
     }
   }
-  for await (const { id, kind, line, error } of exportThreads(store, owner, sessions)) {
+  for await (const { id, kind, line, error } of exportBeside(store, { owner, sessions, namespaces })) {
     if (line === undefined) {
       note(id, error, kind);
     } else {

@@ -21,15 +21,17 @@ export interface SessionImportSummary {
   readonly sessions: number;
   /** Imported LangGraph threads. */
   readonly threads: number;
+  /** Imported items of long-term memory. */
+  readonly items: number;
   /** Messages of the imported sessions. */
   readonly messages: number;
-  /** Sessions and threads that existed with equal content. */
+  /** Sessions, threads and items that existed with equal content. */
   readonly unchanged: number;
-  /** Skipped sessions and threads whose expiry has passed. */
+  /** Skipped sessions, threads and items whose expiry has passed. */
   readonly expired: number;
-  /** Imported sessions and threads that are encrypted. */
+  /** Imported sessions, threads and items that are encrypted. */
   readonly sealed: number;
-  /** Sessions and threads passed to `onProblem`. */
+  /** Sessions, threads and items passed to `onProblem`. */
   readonly failed: number;
 }
 
@@ -88,7 +90,7 @@ export async function importLines(
       "sessions.import: the lines must be an array or another iterable of strings.",
     );
   }
-  const done = { sessions: 0, threads: 0, messages: 0, unchanged: 0, expired: 0, sealed: 0, failed: 0 };
+  const done = { sessions: 0, threads: 0, items: 0, messages: 0, unchanged: 0, expired: 0, sealed: 0, failed: 0 };
   const setting = {
     ttlMs: sessionTTL === undefined ? undefined : sessionTTL * 1_000,
     encryption: encryption ?? (await defaultEncryption(store)),
@@ -101,7 +103,7 @@ export async function importLines(
     if (error !== undefined && onProblem === undefined) {
       throw error;
     }
-    const imported = kind === "thread" ? "threads" : "sessions";
+    const imported = kind === undefined ? "sessions" : (`${kind}s` as const);
     done[outcome === "imported" ? imported : outcome === "partial" ? "failed" : outcome] += 1;
     done.sealed += sealed ? 1 : 0;
     done.messages += outcome === "imported" ? messages : 0;

@@ -5,6 +5,7 @@ import { sessionLabel, transferLost } from "../store/refusals.js";
 import type { CopiedRecord, CopiedTurn, CopyPage } from "../store/copies.js";
 import { exportSession } from "./export-session.js";
 import { sealedParts } from "../sealed/loaded-store.js";
+import { importItemLine } from "./item-lines.js";
 import { besideOf, importThread } from "./thread-lines.js";
 import { BrokenOff, LineReader } from "./line-reader.js";
 import { badLine, fieldsOf, parseLine, requireText, StateLines, type ExportLine } from "./lines.js";
@@ -17,8 +18,8 @@ const pageBytes = 1_000_000;
 export interface SessionImport {
   /** `""` for an invalid line before any session. */
   readonly sessionId: string;
-  /** Set for a thread, whose id is `sessionId`. */
-  readonly kind?: "thread";
+  /** Set for a thread, whose id is `sessionId`, and for an item of long-term memory, whose `sessionId` is `""`. */
+  readonly kind?: "thread" | "item";
   /**
    * `unchanged`: the session exists with equal content. `expired`: its expiry has passed. `partial`: the export is
    * marked as incomplete.
@@ -77,25 +78,27 @@ export async function* importSessions(
   }
 }
 
-/** The session or thread that a first line begins; no name for any other line. */
+/** The session, thread or item that a first line begins; no name for any other line. */
 function nameIn(first: ExportLine | undefined): Pick<SessionImport, "sessionId" | "kind"> {
   const { sessionId, threadId } = first?.fields ?? {};
-  const isThread = first?.type === "thread";
-  const name = isThread ? threadId : first?.type === "session" ? sessionId : undefined;
-  return { sessionId: typeof name === "string" ? name : "", ...(isThread && { kind: "thread" }) };
+  const type = first?.type;
+  const name = type === "thread" ? threadId : type === "session" ? sessionId : undefined;
+  const kind = type === "thread" || type === "item" ? type : undefined;
+  return { sessionId: typeof name === "string" ? name : "", ...(kind && { kind }) };
 }
 
-/** Imports a session from its first line on, or the line of a thread. */
+/** Imports a session from its first line on, or the line of a thread or an item. */
 async function importPiece(
   work: Import,
   line: ExportLine,
 ): Promise<Pick<SessionImport, "outcome" | "messages" | "sealed">> {
   const { store, setting } = work;
   const { wire, ring } = besideOf(store);
-  if (line.type === "thread" && wire !== undefined) {
+  if ((line.type === "thread" || line.type === "item") && wire !== undefined) {
     const ringFor = async (sessionId: string, wasSealed: boolean) =>
       (await isToSeal(store, { sessionId, wasSealed }, setting)) ? ring : undefined;
-    return { ...(await importThread(line, { wire, ttlMs: setting.ttlMs, ringFor })), messages: 0 };
+    const importLine = line.type === "thread" ? importThread : importItemLine;
+    return { ...(await importLine(line, { wire, ttlMs: setting.ttlMs, ringFor })), messages: 0 };
   }
   if (line.type !== "session") {
     throw badLine(line.number, 'a session begins with a line of the type "session"');

@@ -61,12 +61,12 @@ export class LineReader {
     return line;
   }
 
-  /** Skips to the next session or thread; `from` is the number of this session's first line. */
+  /** Skips to the next session, thread or item; `from` is the number of this session's first line. */
   async skipSession(from: number): Promise<void> {
     const isNext = this.#number > from && this.#back === undefined;
     let text = isNext ? this.#last : await this.text();
     for (; text !== undefined; text = await this.text()) {
-      if (/^\s*\{\s*"type"\s*:\s*"(session|thread)"/.test(text)) {
+      if (/^\s*\{\s*"type"\s*:\s*"(session|thread|item)"/.test(text)) {
         this.#back = text;
         this.#number -= 1;
         return;

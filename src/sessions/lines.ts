@@ -91,6 +91,12 @@ const schemas = {
       ...{ fields: z.record(z.string(), text()), items: z.array(text()), members: z.array(text()) },
     }),
   ),
+  item: lazy(() =>
+    z.object({
+      ...{ namespace: z.array(text()), key: text(), value: z.unknown(), sealed: z.optional(z.boolean()) },
+      ...{ createdAt: time(), updatedAt: time(), expiresAt: z.optional(time()), ttlAtReads: z.optional(time()) },
+    }),
+  ),
   end: lazy(() => z.object({ records: nonNegativeInteger() })),
 } as const;
 

@@ -13,6 +13,7 @@ import { checkOwnerName } from "../session/identity.js";
 import { cursorText, placeIn } from "./cursor.js";
 import { labelOf, namesIn, refuseLocked, type SessionNames } from "../session/labels.js";
 import type {
+  OwnerErasure,
   OwnerExportOptions,
   ReencryptOptions,
   ReindexOptions,
@@ -20,6 +21,8 @@ import type {
   SessionList,
   SessionListOptions,
 } from "./requests.js";
+import { namespacesOf } from "./owner-namespaces.js";
+import type { MemorySettings } from "../session/memory-context.js";
 import { leaveOut, type SessionProblem } from "./problems.js";
 import { listedSession, storedSession, type StoredSession } from "./stored-sessions.js";
 
@@ -54,11 +57,13 @@ const batchSchema = <Progress>() =>
 export class MemorySessions {
   readonly #store: SessionStore;
   readonly #onEvent: MemoryEventHandler | undefined;
+  readonly #ownerNamespaces: MemorySettings["ownerNamespaces"];
 
   /** Constructed by the memory: `memory.sessions`. */
-  constructor(store: SessionStore, onEvent?: MemoryEventHandler) {
+  constructor(store: SessionStore, onEvent?: MemoryEventHandler, ownerNamespaces?: MemorySettings["ownerNamespaces"]) {
     this.#store = store;
     this.#onEvent = onEvent;
+    this.#ownerNamespaces = ownerNamespaces;
   }
 
   /**
@@ -174,15 +179,19 @@ export class MemorySessions {
   }
 
   /**
-   * Erases all data of an owner's sessions, and threads and runs that name the owner, beside concurrent writers, and
-   * returns the number of their ids. For `guardMs` (ten
-   * minutes by default; it must outlast this call and the longest turn) late writers cannot recreate them. New sessions
-   * of the owner are allowed afterwards. Idempotent and resumable. Scans all keys of Redis.
+   * Erases all data of an owner's sessions, threads and runs that name the owner, and the items of long-term memory in
+   * the owner's namespaces (option `ownerNamespaces`), beside concurrent writers. For `guardMs` (ten minutes by
+   * default; it must outlast this call and the longest turn) late writers cannot recreate sessions, threads and runs.
+   * New sessions of the owner are allowed afterwards. Idempotent and resumable. Scans all keys of Redis.
    */
-  async deleteOwner(owner: string, options: SessionErasureOptions = {}): Promise<number> {
+  async deleteOwner(owner: string, options: SessionErasureOptions = {}): Promise<OwnerErasure> {
     checkOwnerName("sessions.deleteOwner", owner);
     const { guardMs, onProgress } = parseOptions("sessions.deleteOwner", erasureSchema(), options);
-    return this.#store.lists.eraseOwner(owner, { guardMs, ...(onProgress && { onProgress }) });
+    const namespaces = namespacesOf(this.#ownerNamespaces, owner);
+    const sessions = await this.#store.lists.eraseOwner(owner, { guardMs, ...(onProgress && { onProgress }) });
+    // Last: whoever writes items beside a thread or a run has been refused by then.
+    const { eraseItems } = await import("./item-lines.js");
+    return { sessions, items: namespaces === undefined ? "not asked" : await eraseItems(this.#store, namespaces) };
   }
 
   /**
@@ -197,9 +206,10 @@ export class MemorySessions {
   }
 
   /**
-   * Exports all sessions of an owner, and the LangGraph threads that `deleteOwner` would remove, as JSON lines. Scans
-   * all keys of Redis. A session or thread that cannot be read (its key, or a part of it, is missing) is skipped with
-   * an event `session_skipped`.
+   * Exports all sessions of an owner, and the LangGraph threads and items of long-term memory that `deleteOwner` would
+   * remove, as JSON lines; items only with the memory's option `ownerNamespaces`. Scans all keys of Redis. A session,
+   * thread or item that cannot be read (its key, or a part of it, is missing) is skipped with an event
+   * `session_skipped`.
    *
    * @throws the error of the first skipped session, after the others; not with `onProblem`, which receives each.
    */
@@ -207,14 +217,15 @@ export class MemorySessions {
     checkOwnerName("sessions.exportOwner", owner);
     const { onProblem } = parseOptions("sessions.exportOwner", ownerExportSchema(), options);
     const [store, { lists }] = [this.#store, this.#store];
-    const wanted = { lists, store, owner, onProblem, onEvent: this.#onEvent };
+    const namespaces = namespacesOf(this.#ownerNamespaces, owner) ?? [];
+    const wanted = { lists, store, owner, namespaces, onProblem, onEvent: this.#onEvent };
     return linesOf(async () => (await exporting()).exportOwnerSessions(wanted));
   }
 
   /**
-   * Imports the lines of `export` and `exportOwner` with ids, times, reductions, titles, usage, owners and threads. A
-   * session becomes visible, atomically, after its last line. Idempotent: a session that exists with equal content is
-   * not changed. Buffers at most 500 messages. Does not call `beforeStore`.
+   * Imports the lines of `export` and `exportOwner` with ids, times, reductions, titles, usage, owners, threads and
+   * items. A session becomes visible, atomically, after its last line. Idempotent: a session that exists with equal
+   * content is not changed. Buffers at most 500 messages. Does not call `beforeStore`.
    *
    * @throws RecordError `corrupt` with the number of an invalid line; ConflictError `exists` for a session that exists
    *   with other content; StoreError, also `erased`. With `onProblem`, errors of single sessions are passed to it, and

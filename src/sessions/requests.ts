@@ -21,6 +21,14 @@ export interface SessionList {
   readonly next: string | null;
 }
 
+/** Result of `memory.sessions.deleteOwner`. */
+export interface OwnerErasure {
+  /** Ids of sessions, and of threads and runs without one. */
+  readonly sessions: number;
+  /** Items of long-term memory; `not asked` without the memory's option `ownerNamespaces`. */
+  readonly items: number | "not asked";
+}
+
 /** Options of `memory.sessions.deleteOwner`. */
 export interface SessionErasureOptions {
   /** Milliseconds for which guards refuse late writers. @default 600,000 */

@@ -17,8 +17,8 @@ export function besideOf(store: SessionStore): { readonly wire?: RedisWire; read
   return { ...(wire && { wire }), ...(parts && { ring: parts.ring }) };
 }
 
-/** A thread to export: its line, or why it cannot be read. */
-interface ExportedThread extends FoundPiece {
+/** A thread or an item to export: its line, or why it cannot be read. */
+export interface ExportedBeside extends FoundPiece {
   readonly line?: string;
   readonly error?: unknown;
 }
@@ -28,7 +28,7 @@ export async function* exportThreads(
   store: SessionStore,
   owner: string | undefined,
   sessions: ReadonlySet<string>,
-): AsyncGenerator<ExportedThread> {
+): AsyncGenerator<ExportedBeside> {
   const { wire, ring } = besideOf(store);
   for await (const { kind, id, read } of wire === undefined ? [] : ownedPieces(wire, owner, sessions)) {
     try {
@@ -57,24 +57,27 @@ async function threadLine(threadId: string, thread: StoredThread, ring: KeyRing 
   });
 }
 
+/** Target of an imported thread or item. */
+export interface BesideTarget {
+  readonly wire: RedisWire;
+  /** Time to live in milliseconds; undefined for the exported expiry. */
+  readonly ttlMs: number | undefined;
+  /** The keys that seal it, by the id of its thread, and whether it was sealed; undefined for plain text. */
+  readonly ringFor: (threadId: string, wasSealed: boolean) => Promise<KeyRing | undefined>;
+}
+
+/** Outcome of the line of a thread or an item. */
+export interface ImportedBeside {
+  readonly outcome: "imported" | "unchanged" | "expired";
+  readonly sealed: boolean;
+}
+
 /**
  * Imports the line of a thread.
  *
  * @throws RecordError `corrupt`; ConflictError `exists` if there is another thread of this id; StoreError `erased`.
  */
-export async function importThread(
-  line: ExportLine,
-  {
-    wire,
-    ttlMs,
-    ringFor,
-  }: {
-    readonly wire: RedisWire;
-    readonly ttlMs: number | undefined;
-    /** The keys that seal it, by whether it was sealed; undefined for plain text. */
-    readonly ringFor: (threadId: string, wasSealed: boolean) => Promise<KeyRing | undefined>;
-  },
-): Promise<{ readonly outcome: "imported" | "unchanged" | "expired"; readonly sealed: boolean }> {
+export async function importThread(line: ExportLine, { wire, ttlMs, ringFor }: BesideTarget): Promise<ImportedBeside> {
   const { threadId, expiresAt, sealed = false, ...found } = fieldsOf("thread", line);
   const plain: WholeThread = { ...found, fields: Object.entries(found.fields) };
   orBadLine(line.number, () => checkSessionId(threadId));

@@ -7,7 +7,7 @@ import { parseRecord, placeOf, recordHead, writeRecords } from "../../../src/red
 import { decodeRecord, metaOf, reviveMessage, turnIn } from "../../../src/codec/decode-record.js";
 import { decodeHead } from "../../../src/codec/head.js";
 import { identifyRecord } from "../../../src/codec/message-ids.js";
-import { itemOf as longTermItem, parseRecord as parseItem } from "../../../src/long-term/item-records.js";
+import { itemValue, parseRecord as parseItem } from "../../../src/redis/item-records.js";
 import { detailsFrom, usageFrom } from "../../../src/redis-lists/stored-details.js";
 import { reductionsIn, wholeStateFrom } from "../../../src/redis-store/whole-state.js";
 import { lookedUp, markFrom, turnFrom } from "../../../src/redis-store/turn-marks.js";
@@ -80,7 +80,7 @@ export const besideReaders: Readonly<Record<string, Reader>> = {
   },
   "long-term-item": (text) => {
     const item = parseItem("users\u0000ann\u0000\u0000key", text);
-    return longTermItem(item, item.text);
+    return itemValue(item.name, item.text);
   },
   "tool-record": (text) => parseInvocations("ToolInvocationHistory", [json(text)], () => new Date(0)),
 };

@@ -1,4 +1,5 @@
--- Reads and writes items of long-term memory in the order of ARGV; the client puts reads before writes.
+-- Reads and writes items of long-term memory in the order of ARGV; the client puts reads before writes, and puts before
+-- deletes.
 --
 -- KEYS: values, names, expiry.
 -- ARGV: for each operation its name, the number of its arguments, and these:
@@ -21,8 +22,6 @@ while at <= #ARGV do
   replies[#replies + 1] = run[ARGV[at]](unpack(ARGV, at + 2, at + 1 + count)) or false
   at = at + 2 + count
 end
-if isChanged then
-  removeExpired(100)
-  expireStore()
-end
+removeExpired(100)
+if isChanged then expireStore() end
 return replies

@@ -22,13 +22,13 @@ for _, key in ipairs(KEYS) do redis.call('PEXPIREAT', key, text) end
 end`,
 };
 
-export const itemsAt10: ScriptPart = {
+export const itemsAt12: ScriptPart = {
   file: "includes/items.lua",
-  line: 10,
+  line: 12,
   text: `\
 local values, names, expiry = KEYS[1], KEYS[2], KEYS[3]
 local call = redis.call
-local time = now()
+local time, isGone = now(), false
 
 local function loadStore()
 local count, named, mark = call('HLEN', values), call('ZCARD', names), call('ZSCORE', expiry, '')
@@ -60,36 +60,26 @@ end)
 return first
 end
 
+local function removeItems(list)
+if isGone or #list == 0 then return end
+local there = 0
+for _, score in ipairs(call('ZMSCORE', names, unpack(list))) do there = there + (score and 1 or 0) end
+isGone = there == call('ZCARD', names)
+if isGone then return call('UNLINK', unpack(KEYS)) end
+call('HDEL', values, unpack(list))
+call('ZREM', names, unpack(list))
+call('ZREM', expiry, unpack(list))
+end
+
 local function expireStore()
-local count = call('HLEN', values)
-if count == 0 then
-call('UNLINK', unpack(KEYS))
-elseif call('ZCARD', expiry) > count then
+local count = isGone and 0 or call('HLEN', values)
+if count == 0 then return end
+if call('ZCARD', expiry) > count then
 expireAll(tonumber(call('ZREVRANGE', expiry, 1, 1, 'WITHSCORES')[2]))
 else
 for _, key in ipairs(KEYS) do call('PERSIST', key) end
 end
 end`,
-};
-
-export const clearItemsAt11: ScriptPart = {
-  file: "clear-items.lua",
-  line: 11,
-  text: `\
-local count, isDamaged = loadStore()
-if ARGV[1] == '-' then
-call('UNLINK', unpack(KEYS))
-return { 'OK', count }
-end
-if isDamaged then return { 'DAMAGED' } end
-local found = call('ZRANGEBYLEX', names, ARGV[1], ARGV[2], 'LIMIT', 0, ARGV[3])
-if #found > 0 then
-call('HDEL', values, unpack(found))
-call('ZREM', names, unpack(found))
-call('ZREM', expiry, unpack(found))
-expireStore()
-end
-return { 'OK', #found }`,
 };
 
 export const findItemsAt6: ScriptPart = {
@@ -169,22 +159,22 @@ return 0
 end
 
 function run.delete(name)
-call('HDEL', values, name)
-call('ZREM', names, name)
-call('ZREM', expiry, name)
+removeItems({ name })
 isChanged = true
 return 0
 end
 
 local function removeExpired(most)
-local now = string.format('%.0f', time)
-for _, name in ipairs(call('ZRANGEBYSCORE', expiry, '-inf', now, 'LIMIT', 0, most)) do run.delete(name) end
+if isGone then return end
+local expired = call('ZRANGEBYSCORE', expiry, '-inf', string.format('%.0f', time), 'LIMIT', 0, most)
+removeItems(expired)
+isChanged = isChanged or #expired > 0
 end`,
 };
 
-export const runOperationsAt16: ScriptPart = {
+export const runOperationsAt17: ScriptPart = {
   file: "run-operations.lua",
-  line: 16,
+  line: 17,
   text: `\
 local _, isDamaged = loadStore()
 if isDamaged then return { 'DAMAGED' } end
@@ -194,25 +184,16 @@ local count = tonumber(ARGV[at + 1])
 replies[#replies + 1] = run[ARGV[at]](unpack(ARGV, at + 2, at + 1 + count)) or false
 at = at + 2 + count
 end
-if isChanged then
 removeExpired(100)
-expireStore()
-end
+if isChanged then expireStore() end
 return replies`,
 };
-
-export const clearItemsScript = script([
-  nowAt3,
-  expireAllAt4,
-  itemsAt10,
-  clearItemsAt11,
-]);
 
 export const runOperationsScript = script([
   nowAt3,
   expireAllAt4,
-  itemsAt10,
+  itemsAt12,
   findItemsAt6,
   changeItemsAt5,
-  runOperationsAt16,
+  runOperationsAt17,
 ]);

@@ -6,14 +6,14 @@ import {
   ownerLeftAt8,
   loadSessionAt12,
   gateAt17,
-  asReadAt6,
   nowAt3,
+  expireAllAt4,
+  asReadAt6,
   noteKeyAt4,
   inChunksAt3,
   forgetAt8,
   sharedMarksAt8,
   writeMarkAt8,
-  expireAllAt4,
   explainIdsAt8,
   readMarkAt6,
   holderAt4,
@@ -50,6 +50,84 @@ fields[#fields + 1] = redis.call('HGET', state, name)
 end
 end
 return { 'BEGUN', s.epoch, names, fields }`,
+};
+
+export const itemsAt12: ScriptPart = {
+  file: "includes/items.lua",
+  line: 12,
+  text: `\
+local values, names, expiry = KEYS[1], KEYS[2], KEYS[3]
+local call = redis.call
+local time, isGone = now(), false
+
+local function loadStore()
+local count, named, mark = call('HLEN', values), call('ZCARD', names), call('ZSCORE', expiry, '')
+return count, count ~= named or (count > 0) ~= (mark and true or false)
+end
+
+local function isLive(score)
+return not score or tonumber(score) > time
+end
+
+local function eachLive(lower, upper, count, visit)
+local found
+repeat
+found = call('ZRANGEBYLEX', names, lower, upper, 'LIMIT', 0, count)
+local scores = #found > 0 and call('ZMSCORE', expiry, unpack(found))
+for index, name in ipairs(found) do
+if isLive(scores[index]) and visit(name) == false then return end
+end
+lower = '(' .. (found[#found] or '')
+until #found < count
+end
+
+local function firstLive(lower, upper)
+local first
+eachLive(lower, upper, 4, function(name)
+first = name
+return false
+end)
+return first
+end
+
+local function removeItems(list)
+if isGone or #list == 0 then return end
+local there = 0
+for _, score in ipairs(call('ZMSCORE', names, unpack(list))) do there = there + (score and 1 or 0) end
+isGone = there == call('ZCARD', names)
+if isGone then return call('UNLINK', unpack(KEYS)) end
+call('HDEL', values, unpack(list))
+call('ZREM', names, unpack(list))
+call('ZREM', expiry, unpack(list))
+end
+
+local function expireStore()
+local count = isGone and 0 or call('HLEN', values)
+if count == 0 then return end
+if call('ZCARD', expiry) > count then
+expireAll(tonumber(call('ZREVRANGE', expiry, 1, 1, 'WITHSCORES')[2]))
+else
+for _, key in ipairs(KEYS) do call('PERSIST', key) end
+end
+end`,
+};
+
+export const clearItemsAt11: ScriptPart = {
+  file: "clear-items.lua",
+  line: 11,
+  text: `\
+local count, isDamaged = loadStore()
+if ARGV[1] == '-' then
+call('UNLINK', unpack(KEYS))
+return { 'OK', count }
+end
+if isDamaged then return { 'DAMAGED' } end
+local found = call('ZRANGEBYLEX', names, ARGV[1], ARGV[2], 'LIMIT', 0, ARGV[3])
+if #found > 0 then
+removeItems(found)
+expireStore()
+end
+return { 'OK', #found }`,
 };
 
 export const rememberReductionAt6: ScriptPart = {
@@ -473,6 +551,27 @@ if holderOf(field[1]) ~= ticket then return { 'LEFT' } end
 redis.call('HDEL', state, 'holder')
 if not field[3] and #waiters == 0 and redis.call('HLEN', state) == 5 then redis.call('UNLINK', state) end
 return { 'LEFT' }`,
+};
+
+export const importItemAt11: ScriptPart = {
+  file: "import-item.lua",
+  line: 11,
+  text: `\
+local name, record, at = ARGV[1], ARGV[2], ARGV[3]
+local _, isDamaged = loadStore()
+if isDamaged then return { 'DAMAGED' } end
+local stored = isLive(call('ZSCORE', expiry, name)) and call('HGET', values, name)
+if stored then return { 'STORED', stored } end
+call('HSET', values, name, record)
+call('ZADD', names, 0, name)
+call('ZADD', expiry, '+inf', '')
+if at == '' then
+call('ZREM', expiry, name)
+else
+call('ZADD', expiry, at, name)
+end
+expireStore()
+return { 'OK' }`,
 };
 
 export const importThreadAt14: ScriptPart = {
@@ -1062,6 +1161,13 @@ export const beginSwapsScript = script([
   beginSwapsAt12,
 ]);
 
+export const clearItemsScript = script([
+  nowAt3,
+  expireAllAt4,
+  itemsAt12,
+  clearItemsAt11,
+]);
+
 export const commitReductionScript = script([
   numbersAt5,
   ownerLeftAt8,
@@ -1161,6 +1267,13 @@ export const finishSwapsScript = script([
 export const giveBackHoldScript = script([
   holderAt4,
   giveBackHoldAt14,
+]);
+
+export const importItemScript = script([
+  nowAt3,
+  expireAllAt4,
+  itemsAt12,
+  importItemAt11,
 ]);
 
 export const importThreadScript = script([

@@ -18,14 +18,14 @@ function run.put(name, text, ttl, ttlAtReads)
 end
 
 function run.delete(name)
-  call('HDEL', values, name)
-  call('ZREM', names, name)
-  call('ZREM', expiry, name)
+  removeItems({ name })
   isChanged = true
   return 0
 end
 
 local function removeExpired(most)
-  local now = string.format('%.0f', time)
-  for _, name in ipairs(call('ZRANGEBYSCORE', expiry, '-inf', now, 'LIMIT', 0, most)) do run.delete(name) end
+  if isGone then return end
+  local expired = call('ZRANGEBYSCORE', expiry, '-inf', string.format('%.0f', time), 'LIMIT', 0, most)
+  removeItems(expired)
+  isChanged = isChanged or #expired > 0
 end

@@ -1,5 +1,3 @@
-import { InvalidNamespaceError } from "@langchain/langgraph-checkpoint";
-
 /** Separates labels; doubled, it ends the namespace. Labels are not empty and cannot contain it. */
 const separator = "\0";
 const end = separator.repeat(2);
@@ -29,29 +27,7 @@ export function boundsWithin(prefix: readonly string[]): NameBounds {
   return prefix.length === 0 ? ["-", "+"] : [`[${first}${separator}`, `(${first}\u0001`];
 }
 
-/**
- * Refuses a namespace as LangGraph's stores do.
- *
- * @throws InvalidNamespaceError
- */
-export function checkNamespace(namespace: readonly unknown[]): asserts namespace is readonly string[] {
-  if (namespace.length === 0) {
-    throw new InvalidNamespaceError("Namespace cannot be empty.");
-  }
-  checkLabels(namespace);
-}
-
-/**
- * Refuses invalid labels.
- *
- * @throws InvalidNamespaceError
- */
-export function checkLabels(labels: readonly unknown[]): asserts labels is readonly string[] {
-  for (const label of labels) {
-    if (typeof label !== "string" || label === "" || /[.:\0]/.test(label) || !label.isWellFormed()) {
-      throw new InvalidNamespaceError(
-        "A namespace label must be a non-empty, well-formed string without periods, colons and NUL characters.",
-      );
-    }
-  }
+/** True for a label of a namespace. */
+export function isLabel(label: unknown): label is string {
+  return typeof label === "string" && label !== "" && !/[.:\0]/.test(label) && label.isWellFormed();
 }

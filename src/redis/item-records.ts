@@ -1,16 +1,15 @@
-import type { Item } from "@langchain/langgraph-checkpoint";
 import { RecordError } from "../base/errors.js";
-import { encodeSessionId } from "../store/session-ref.js";
-import { partsOf } from "./item-names.js";
 import { valueIn } from "../messages/values.js";
+import { encodeSessionId } from "../store/session-ref.js";
+import { partsOf } from "../redis/item-names.js";
 
-/** A parsed record. */
+/** A parsed record. Times are milliseconds since 1970. */
 export interface StoredItem {
   readonly name: string;
   readonly created: number;
   readonly updated: number;
-  /** True if reads extend its expiry. */
-  readonly isRefreshed: boolean;
+  /** Milliseconds to which reads extend its expiry; undefined if they do not. */
+  readonly ttlAtReads: number | undefined;
   /** The value as JSON, which may be encrypted. */
   readonly text: string;
 }
@@ -21,18 +20,22 @@ export function parseRecord(name: string, record: string): StoredItem {
   if (text === undefined) {
     throw corruptItem(name);
   }
-  return { name, created: Number(created), updated: Number(updated), isRefreshed: ttl !== "", text };
+  const ttlAtReads = ttl === "" ? undefined : Number(ttl);
+  return { name, created: Number(created), updated: Number(updated), ttlAtReads, text };
 }
 
-/** The item of a record, from its decrypted text. @throws RecordError `corrupt` */
-export function itemOf({ name, created, updated }: StoredItem, text: string): Item {
+/** The inverse of {@link parseRecord}. */
+export function recordOf({ created, updated, ttlAtReads, text }: Omit<StoredItem, "name">): string {
+  return `${created}|${updated}|${ttlAtReads ?? ""}|${text}`;
+}
+
+/** The value of an item, from its decrypted text. @throws RecordError `corrupt` */
+export function itemValue(name: string, text: string): object {
   const value = valueIn(text);
   if (typeof value !== "object" || value === null) {
     throw corruptItem(name);
   }
-  const { namespace, key } = partsOf(name);
-  const [createdAt, updatedAt] = [new Date(created), new Date(updated)];
-  return { value: value as Item["value"], key, namespace, createdAt, updatedAt };
+  return value;
 }
 
 /** The error for an unreadable record. Namespace and key are encoded, so that they cannot forge log lines. */

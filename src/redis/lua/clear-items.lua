@@ -16,9 +16,7 @@ end
 if isDamaged then return { 'DAMAGED' } end
 local found = call('ZRANGEBYLEX', names, ARGV[1], ARGV[2], 'LIMIT', 0, ARGV[3])
 if #found > 0 then
-  call('HDEL', values, unpack(found))
-  call('ZREM', names, unpack(found))
-  call('ZREM', expiry, unpack(found))
+  removeItems(found)
   expireStore()
 end
 return { 'OK', #found }
