@@ -165,7 +165,7 @@ export class HistoryManager {
     const earlier = await this.#cleaner.clean(stored.earlier, asked.removeFromText);
     const said = [...earlier, ...stored.steps, ...turn.steps.map(({ message }) => message)];
     const answers = said.filter((message) => roleOf(message) === "ai");
-    const { measured, ...window } = await this.#window.fit({
+    const window = await this.#window.fit(opened.requests, {
       system: this.#prompt.system(renderedSystemMessage),
       user: this.#prompt.user({ original: stored.question ?? original, rendered }, stored.current),
       history: { ...stored, earlier, pinned: stored.pinned.filter(({ content }) => content !== renderedSystemMessage) },
@@ -178,7 +178,6 @@ export class HistoryManager {
     });
     this.#reader.report(window.outcome.repairs);
     this.#refuseExcess(window);
-    opened.requests.took(measured);
     const bound = await this.#withBoundThoughts(window, planned.profile);
     return opened.replay === undefined ? bound : { ...bound, replay: opened.storedAnswer };
   }

@@ -155,39 +155,12 @@ async function fitWindow(
     if (request.refused === undefined && (measured === undefined || !window.isDue(measured, messages))) {
       return undefined;
     }
-    const outcome = await reduceRequest(window, toFit);
+    const outcome = await tracedReduction(window, messages, traceOf(toFit.config), request);
     refuseSplitSteps(messages, outcome.messages);
     return outcome;
   });
   const isReduced = fitted.before !== undefined;
   return { ...fitted, measured: isReduced ? await window.measure([...fitted.messages], request) : measured };
-}
-
-/**
- * Reduces messages as what they are in the request: where a question stands behind them, their last round is not the
- * newest one, which a reducer keeps.
- */
-async function reduceRequest(
-  window: ContextWindow,
-  { messages, request, config }: RequestToFit,
-): Promise<ReductionOutcome> {
-  const trace = traceOf(config);
-  const { besides = [], ...others } = request;
-  if (!besides.some((message) => roleOf(message) === "human")) {
-    return tracedReduction(window, messages, trace, request);
-  }
-  const outcome = await tracedReduction(window, [...messages, ...besides], trace, others);
-  const { length } = besides;
-  if (!outcome.messages.slice(-length).every((message, index) => message === besides[index])) {
-    return tracedReduction(window, messages, trace, request);
-  }
-  const tokens = await countMessages(window.tokenCounter, besides);
-  const without = (size: ViewSize): ViewSize => ({
-    messages: size.messages - length,
-    ...(size.tokens !== undefined && { tokens: size.tokens - tokens }),
-  });
-  const { before, after } = outcome;
-  return { ...outcome, messages: outcome.messages.slice(0, -length), before: without(before), after: without(after) };
 }
 
 /**

@@ -8,7 +8,7 @@ import { fromCompaction, sealedIn } from "../messages/calls.js";
 import { changeMessage } from "../messages/change-message.js";
 import { roleOf } from "../messages/roles.js";
 import type { ReducerRequest } from "../reducers/chat-history-reducer.js";
-import type { MeasuredRequest } from "../reducers/window/context-window.js";
+import type { ContextWindow, MeasuredRequest } from "../reducers/window/context-window.js";
 import type { ConversationSession } from "../session/conversation-session.js";
 import { noteAsked } from "../session/encode-records.js";
 import type { Adapter } from "../structure/adapters/adapter.js";
@@ -234,9 +234,16 @@ export class TurnRequests {
     return this.#opened;
   }
 
-  /** Notes what a request that a door fitted by itself is thought to take. */
-  took(measured: MeasuredRequest): void {
+  /** The messages of a request that a door puts together, within a window of its own. */
+  async fitIn(window: ContextWindow, toFit: RequestToFit): Promise<readonly BaseMessage[]> {
+    const { fitRequest } = await fitting();
+    return (await fitRequest(this.#session, { load: () => window, isTold: true }, toFit)).messages;
+  }
+
+  /** Notes what such a request is thought to take. */
+  took(measured: MeasuredRequest): MeasuredRequest["size"] {
     this.#measured = measured;
+    return measured.size;
   }
 
   /** The messages in the form that the model takes. */

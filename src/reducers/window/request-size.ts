@@ -155,8 +155,9 @@ function anchorIn(messages: readonly BaseMessage[], asked: readonly AskedName[])
       const thought = knownCount(message, name.askedAs) as number;
       const ratio = billed / thought;
       const known = { index, name, billed, thought };
-      const isWhole = name.isWhole && ratio <= largestRatio;
-      return ratio < smallestRatio ? undefined : { ...known, ...(isWhole ? slopesAt(messages, known) : asCounted) };
+      return ratio < smallestRatio
+        ? undefined
+        : { ...known, ...(name.isWhole ? slopesAt(messages, known) : asCounted) };
     }
   }
   return undefined;
@@ -174,8 +175,11 @@ type BilledAnswer = Pick<Anchor, "index" | "name" | "billed" | "thought">;
 
 function slopesAt(messages: readonly BaseMessage[], newest: BilledAnswer): Pick<Slopes, "more" | "less"> {
   const seen = growthSlope(messages, newest);
+  if (seen !== undefined) {
+    return { more: seen, less: seen };
+  }
   const ratio = newest.billed / newest.thought;
-  return seen === undefined ? { more: ratio, less: (1 - doubtOfRemoved) * ratio } : { more: seen, less: seen };
+  return ratio > largestRatio ? asCounted : { more: ratio, less: (1 - doubtOfRemoved) * ratio };
 }
 
 /** Growth that is less, of the newest request's size, does not show what a token more is billed. */

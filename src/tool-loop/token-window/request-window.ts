@@ -6,13 +6,15 @@ import { changeContent } from "../../messages/copies/change-content.js";
 import { roleOf } from "../../messages/roles.js";
 import { sameElements } from "../../messages/copies/edits.js";
 import type { ReducerRequest } from "../../reducers/chat-history-reducer.js";
-import type { ReductionOutcome } from "../../reducers/reduction-outcome.js";
+import { removedMessages } from "../../reducers/reduction-outcome.js";
 import { ContextWindow, type MeasuredRequest } from "../../reducers/window/context-window.js";
 import { windowSettings, type ContextWindowOptions } from "../../reducers/window/options.js";
 import type { RepairPlan } from "../../structure/options.js";
 import { repairRequest } from "../../structure/repair/repair.js";
 import type { StructureRepair } from "../../structure/repair/session.js";
 import { countMessages } from "../../tokens/counted-messages.js";
+import { idsOf } from "../../turns/open-turn.js";
+import type { TurnRequests } from "../../turns/turn-requests.js";
 import type { StoredHistory } from "../stored/history.js";
 import type { Upload } from "../stored/uploads.js";
 import { refuseOpenCalls } from "../turn/record.js";
@@ -76,7 +78,7 @@ const continuation = new HumanMessage("Please continue.");
 const oldCharacters = 1_000;
 
 /**
- * `contextWindow` for the requests of a loop by hand, which stores none of its cuts. Uploads have a budget of their
+ * A `contextWindow` for the requests of a loop by hand, which stores none of its cuts. Uploads have a budget of their
  * own, and results with sources are shortened by relevance. One instance serves many turns, one at a time, and counts
  * nothing twice within a turn.
  */
@@ -86,7 +88,6 @@ export class RequestWindow {
   readonly #uploads: UploadParts;
   readonly #results = new WeakMap<ToolResult, ToolMessage>();
   readonly #carriers = new WeakMap<BaseMessage, { readonly parts: readonly ContentPart[]; readonly of: BaseMessage }>();
-  readonly #bare = new WeakMap<BaseMessage, BaseMessage>();
   /** The parts that results of the request at hand keep longest. */
   #kept: Parameters<typeof shorterResult>[2] = { cited: new Set(), reminders: new Map() };
 
@@ -101,50 +102,42 @@ export class RequestWindow {
   }
 
   /**
-   * The messages that fit, what was left out, and what the answer is to keep of the request's size.
+   * The messages that fit, and what was left out.
    *
    * @throws StructureError while a call is waiting for its result; ConfigurationError if the window is not known.
    */
-  async fit(content: RequestContent): Promise<FittedWindow & { readonly measured: MeasuredRequest }> {
+  async fit(requests: TurnRequests, content: RequestContent): Promise<FittedWindow> {
     const { system, user, history, steps, plan, model, tools } = content;
-    const added = steps.flatMap(({ message, results }) => [
-      message,
-      ...results.flatMap((result) => this.#shown(result)),
-    ]);
+    const added = steps.flatMap(({ message, results }) => [message, ...results.flatMap((each) => this.#shown(each))]);
     refuseOpenCalls(added);
-    const loop = [...history.steps, ...added];
-    const closing = loop.length > 0 && roleOf(loop.at(-1)!) === "ai" ? [continuation] : [];
-    const whole = [...history.pinned, ...history.earlier, user, ...loop];
+    const turn = [user, ...history.steps, ...added];
+    const closing = turn.length > 1 && roleOf(turn.at(-1)!) === "ai" ? [continuation] : [];
+    const whole = [...history.pinned, ...history.earlier, ...turn];
     this.#kept = { cited: content.cited, reminders: remindersOf(steps) };
-    const request = { model, ...(tools && { tools }), ...(system && { system }), besides: closing, isWhole: true };
+    const sent = { model, ...(tools && { tools }), isWhole: true };
+    const request = { ...sent, ...(system && { system }), besides: closing };
     const { size, room } = await this.#measure(whole, request);
     const left = size.messagesWithin(room) - (await countMessages(this.#window.tokenCounter, [user]));
     const uploads = await this.#uploads.within(content.uploads, Math.floor(this.#uploadShare * Math.max(0, left)));
-    const parts = { user, uploads, system, plan, closing, request };
-    let sent = await this.#send(whole, parts);
-    if (sent.added.length > 0 && sent.measured.size.tokens > room) {
-      // A repair may add a placeholder: then less is sent, rather than more than the window holds.
-      sent = await this.#send(whole, { ...parts, request: { ...request, besides: [...closing, ...sent.added] } });
-    }
-    const { messages, removed, kept, repairs, measured } = sent;
-    const { tokens } = measured.size;
-    const outcome = {
-      ...{ limit: room, tokens, overBudgetBy: Math.max(0, tokens - room), removed },
-      shortened: [...new Set([...uploads.flatMap(partlyShown), ...shortenedIn(kept, whole)])],
-      repairs,
+    const besides = [...closing, ...uploads.filter(({ as }) => as !== "hidden").map(({ message }) => message)];
+    const own = new Set(turn);
+    const make = async (inserted: readonly BaseMessage[] = []) => {
+      const toFit = { messages: whole, isOfTurn: (each: BaseMessage) => own.has(each), config: {} };
+      const within = { ...request, besides: [...besides, ...inserted] };
+      const kept = await requests.fitIn(this.#window, { ...toFit, request: within });
+      const made = [...(system ? [system] : []), ...this.#place(kept, { user, uploads }), ...closing];
+      const { messages, repairs } = repairRequest(plan, made);
+      const { tokens } = requests.took(await this.#measure(messages, sent));
+      return { kept, made: new Set(made), messages, repairs, tokens };
     };
-    return { messages, outcome, measured };
-  }
-
-  /** Reduces and repairs a request, and measures it as it is sent. */
-  async #send(whole: readonly BaseMessage[], { system, plan, closing, request, ...placing }: RequestToSend) {
-    const { messages: kept, removed } = await this.#reduce(whole, { ...placing, request });
-    const made = [...(system === undefined ? [] : [system]), ...kept, ...closing];
-    const { messages, repairs } = repairRequest(plan, made);
-    const { model, tools } = request;
-    const measured = await this.#measure(messages, { model, ...(tools && { tools }), isWhole: true });
-    const given = new Set(made);
-    return { messages, kept, removed, repairs, measured, added: messages.filter((message) => !given.has(message)) };
+    const first = await make();
+    const inserted = first.messages.filter((message) => !first.made.has(message));
+    // A repair may add a placeholder: then less is sent, rather than more than the window holds.
+    const { kept, messages, repairs, tokens } =
+      first.tokens > room && inserted.length > 0 ? await make(inserted) : first;
+    const shortened = [...new Set([...uploads.flatMap(partlyShown), ...shortenedIn(kept, whole)])];
+    const sizes = { limit: room, tokens, overBudgetBy: Math.max(0, tokens - room) };
+    return { messages, outcome: { ...sizes, removed: removedMessages(whole, kept), shortened, repairs } };
   }
 
   async #measure(messages: readonly BaseMessage[], request: ReducerRequest): Promise<MeasuredRequest> {
@@ -158,47 +151,32 @@ export class RequestWindow {
     return measured;
   }
 
-  /** Uploads of messages that leave come with the user's message, which then takes more. */
-  async #reduce(
+  /** Adds uploads to the messages that they belong to, else to the user's; the same objects if nothing changed. */
+  #place(
     messages: readonly BaseMessage[],
-    { request, ...placing }: UploadsToPlace & { readonly request: ReducerRequest },
-  ): Promise<Pick<ReductionOutcome, "messages" | "removed">> {
-    const first = await this.#window.reduceWithOutcome(this.#place(messages, placing), undefined, request);
-    const kept = first.messages.map((message) => this.#bare.get(message) ?? message);
-    const placed = this.#place(kept, placing);
-    if (sameElements(placed, first.messages)) {
-      return first;
+    { user, uploads }: { readonly user: BaseMessage; readonly uploads: readonly ShownUpload[] },
+  ): BaseMessage[] {
+    const ids = new Set(idsOf(messages));
+    const byPlace = new Map<string | undefined, ContentPart[]>();
+    for (const { upload, message } of uploads) {
+      const place = ids.has(upload.messageId ?? "") ? upload.messageId : undefined;
+      byPlace.set(place, [...(byPlace.get(place) ?? []), ...(message.content as ContentPart[])]);
     }
-    const second = await this.#window.reduceWithOutcome(placed, undefined, request);
-    return { messages: second.messages, removed: [...first.removed, ...second.removed] };
-  }
-
-  /** Adds uploads to the messages that they belong to; the same objects as last time if nothing changed. */
-  #place(messages: readonly BaseMessage[], { user, uploads }: UploadsToPlace): BaseMessage[] {
-    const byId = new Map(messages.flatMap((message) => (message.id === undefined ? [] : [[message.id, message]])));
-    const byMessage = new Map<BaseMessage, ContentPart[]>();
-    for (const { upload, parts } of uploads) {
-      const place = byId.get(upload.messageId ?? "") ?? user;
-      const list = byMessage.get(place) ?? [];
-      list.push(...parts);
-      byMessage.set(place, list);
-    }
-    return messages.map((message) => this.#withParts(message, byMessage.get(message) ?? []));
+    return messages.map((message) => {
+      const own = message.id === undefined ? [] : (byPlace.get(message.id) ?? []);
+      return this.#withParts(message, message === user ? [...own, ...(byPlace.get(undefined) ?? [])] : own);
+    });
   }
 
   #withParts(message: BaseMessage, parts: readonly ContentPart[]): BaseMessage {
-    if (parts.length === 0) {
-      return message;
-    }
     const known = this.#carriers.get(message);
-    if (known !== undefined && sameElements(known.parts, parts)) {
-      return known.of;
+    if (parts.length === 0 || (known !== undefined && sameElements(known.parts, parts))) {
+      return parts.length === 0 ? message : known!.of;
     }
     const { content } = message;
     const own = typeof content === "string" ? (content === "" ? [] : [textBlock(content)]) : content;
     const of = changeContent(message, [...own, ...parts]);
     this.#carriers.set(message, { parts, of });
-    this.#bare.set(of, message);
     return of;
   }
 
@@ -210,16 +188,6 @@ export class RequestWindow {
     this.#results.set(result, message);
     return [message];
   }
-}
-
-interface UploadsToPlace {
-  readonly user: BaseMessage;
-  readonly uploads: readonly ShownUpload[];
-}
-
-interface RequestToSend extends UploadsToPlace, Pick<RequestContent, "system" | "plan"> {
-  readonly closing: readonly BaseMessage[];
-  readonly request: ReducerRequest;
 }
 
 function remindersOf(steps: readonly LoopStep[]): ReadonlyMap<string, string> {

@@ -12,17 +12,17 @@ export type ContentPart = ContentBlock;
 export interface ShownUpload {
   readonly upload: Upload;
   readonly as: "whole" | "cut" | "left_out" | "hidden";
-  readonly parts: readonly ContentPart[];
+  /** Its parts, by themselves. */
+  readonly message: BaseMessage;
 }
 
 const nothing = new HumanMessage({ content: [] });
 
-/** Renders uploads within a budget; returns the same parts each time, so that they are counted once. */
+/** Renders uploads within a budget; returns the same messages each time, so that they are counted once. */
 export class UploadParts {
   readonly #counter: TokenCounter;
   readonly #whole = new WeakMap<Upload, ShownUpload>();
   readonly #smaller = new WeakMap<Upload, ShownUpload[]>();
-  readonly #carriers = new WeakMap<readonly ContentPart[], BaseMessage>();
 
   constructor(counter: TokenCounter) {
     this.#counter = counter;
@@ -35,12 +35,12 @@ export class UploadParts {
   async within(uploads: readonly Upload[], budget: number): Promise<ShownUpload[]> {
     const shown = uploads.map((upload) => known(this.#whole, upload, wholeUpload));
     const sizes: number[] = [];
-    for (const { parts } of shown) {
-      sizes.push(await this.#tokensOf(parts));
+    for (const { message } of shown) {
+      sizes.push(await this.#tokensOf(message));
     }
     let tokens = sizes.reduce((sum, size) => sum + size, 0);
     for (const [place, smaller] of tokens <= budget ? [] : this.#moves(uploads)) {
-      const size = await this.#tokensOf(smaller.parts);
+      const size = await this.#tokensOf(smaller.message);
       if (size < sizes[place]!) {
         tokens -= sizes[place]! - size;
         [sizes[place], shown[place]] = [size, smaller];
@@ -60,10 +60,9 @@ export class UploadParts {
     yield* moves.map((variants, place) => [place, variants.at(-1)!] as const);
   }
 
-  /** Tokens that parts add to a message. */
-  async #tokensOf(parts: readonly ContentPart[]): Promise<number> {
-    const carrier = known(this.#carriers, parts, () => new HumanMessage({ content: [...parts] }));
-    return Math.max(0, (await countOf(this.#counter, carrier)) - (await countOf(this.#counter, nothing)));
+  /** Tokens that its parts add to another message. */
+  async #tokensOf(message: BaseMessage): Promise<number> {
+    return Math.max(0, (await countOf(this.#counter, message)) - (await countOf(this.#counter, nothing)));
   }
 }
 
@@ -76,14 +75,18 @@ function known<K extends object, V>(all: WeakMap<K, V>, key: K, make: (key: K) =
 function smallerUploads(upload: Upload): ShownUpload[] {
   const { text = "" } = upload;
   const cuts = lengthsBelow(text.length).map((characters): ShownUpload => {
-    return { upload, as: "cut", parts: [textBlock(`${titleOf(upload)}:\n${cutText(text, characters)}`)] };
+    return shownAs(upload, "cut", [textBlock(`${titleOf(upload)}:\n${cutText(text, characters)}`)]);
   });
   const statement = `[${titleOf(upload)} omitted: it does not fit the context window.]`;
-  return [...cuts, { upload, as: "left_out", parts: [textBlock(statement)] }, { upload, as: "hidden", parts: [] }];
+  return [...cuts, shownAs(upload, "left_out", [textBlock(statement)]), shownAs(upload, "hidden", [])];
 }
 
 function wholeUpload(upload: Upload): ShownUpload {
-  return { upload, as: "whole", parts: wholeParts(upload) };
+  return shownAs(upload, "whole", wholeParts(upload));
+}
+
+function shownAs(upload: Upload, as: ShownUpload["as"], content: readonly ContentPart[]): ShownUpload {
+  return { upload, as, message: new HumanMessage({ content: [...content] }) };
 }
 
 function wholeParts(upload: Upload): readonly ContentPart[] {
