@@ -74,3 +74,49 @@ describe("a request whose provider takes no such text from a role", () => {
     expect(requested("mistral", [message])[0]!.text).toBe(question);
   });
 });
+
+describe("a request of a model whose class is not known", () => {
+  const lookup = { id: "c1", name: "lookup", args: { q: "Oslo" } };
+  const answer = new AIMessage({
+    content: [
+      { type: "text", text: "I " },
+      { type: "text", text: "look." },
+    ],
+    tool_calls: [lookup],
+    response_metadata: { model_provider: "anthropic" },
+  });
+  const parts = [
+    { type: "text", text: question },
+    { type: "text", text: "And Bergen?" },
+  ];
+  const result = new ToolMessage({ content: [{ type: "text", text: "north" }], tool_call_id: "c1", name: "lookup" });
+  const next = new HumanMessage("And?");
+
+  it("has texts alone as one text, beside which every class reads the calls", () => {
+    const sent = requested("neutral", [
+      new HumanMessage({ content: parts }),
+      answer,
+      result,
+      new AIMessage("Found."),
+      next,
+    ]);
+    expect(sent.map(({ content }) => content)).toEqual([
+      `${question}\nAnd Bergen?`,
+      "I look.",
+      "north",
+      "Found.",
+      "And?",
+    ]);
+    expect((sent[1] as AIMessage).tool_calls).toMatchObject([lookup]);
+  });
+
+  it("keeps the blocks of a message that has a picture or a mark of a cache", () => {
+    const image = { type: "image_url", image_url: { url: "https://example.com/a.png" } };
+    for (const content of [
+      [parts[0]!, image],
+      [parts[0]!, { ...parts[1]!, cache_control: { type: "ephemeral" } }],
+    ]) {
+      expect(requested("neutral", [new HumanMessage({ content })])[0]!.content).toEqual(content);
+    }
+  });
+});

@@ -70,7 +70,7 @@ async function hiddenBody(messages: readonly BaseMessage[], { model }: Pick<Targ
 }
 
 /** The texts of the conversation, and the arguments of its calls, that stand less often in the body than there. */
-function missingIn(body: string, messages: readonly BaseMessage[]): string[] {
+export function missingIn(body: string, messages: readonly BaseMessage[]): string[] {
   const wanted = new Map<string, number>();
   const want = (text: string) => wanted.set(text, (wanted.get(text) ?? 0) + 1);
   // In standard content, ChatGoogle makes two of each call, of which one has no id.

@@ -13,7 +13,7 @@ import type { Adapter, FormFacts, OwnForm } from "./adapter.js";
 import { anthropicAnswer } from "./anthropic.js";
 import { bedrockAnswer } from "./bedrock.js";
 import { withoutCompaction } from "./compaction.js";
-import { hasForgottenCalls, isMarked, withoutMadeUpCalls } from "./blocks.js";
+import { hasForgottenCalls, isMarked, withForm, withoutMadeUpCalls } from "./blocks.js";
 import { googleAnswer, googleGenaiAnswer, plainForGenai, plainForGoogle } from "./google.js";
 import { responsesAnswer, withoutItemId } from "./openai-responses.js";
 import { adapterOf, mayComeFrom, originOf } from "./origin.js";
@@ -49,6 +49,27 @@ const plainForms: Readonly<Partial<Record<Adapter, OwnForm>>> = {
 
 /** A message in the form that the adapter reads; the message itself if it has that form. */
 export function formFor(adapter: Adapter, given: BaseMessage, facts: FormFacts): BaseMessage {
+  const formed = adapterForm(adapter, given, facts);
+  return adapter === "neutral" ? inOneText(formed) : formed;
+}
+
+/**
+ * A message that holds nothing but texts, as one text: a list makes ChatOllama and ChatCerebras leave out the calls
+ * beside it, and ChatCohere and ChatCloudflareWorkersAI throw.
+ */
+function inOneText(message: BaseMessage): BaseMessage {
+  const { content } = message;
+  const isText = ({ type, text, ...rest }: Block) =>
+    type === "text" && typeof text === "string" && Object.keys(rest).length === 0;
+  if (typeof content === "string" || content.length === 0 || !blocksOf(message).every(isText)) {
+    return message;
+  }
+  const texts = blocksOf(message).map(({ text }) => text as string);
+  // Providers part an answer's text where a citation begins; a user's blocks are texts of their own.
+  return withForm(message, { content: texts.join(speakerOf(message) === "assistant" ? "" : "\n") });
+}
+
+function adapterForm(adapter: Adapter, given: BaseMessage, facts: FormFacts): BaseMessage {
   const speaker = speakerOf(given);
   if (speaker === "assistant" && (given.getType() as string) === "ai") {
     return answerForm(adapter, withoutMadeUpCalls(given), facts);
