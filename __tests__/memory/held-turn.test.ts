@@ -58,7 +58,7 @@ describe("a turn that is held", () => {
 
   it("stays while its run works, however long, and ends when it is given back", async () => {
     const { held, isFree } = await take();
-    held.signOfLife({ isWorking: true });
+    held.signOfLife(Infinity);
     await jest.advanceTimersByTimeAsync(60 * minutes);
     expect(await isFree()).toBe(false);
     await held.release();

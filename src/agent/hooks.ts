@@ -1,6 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { mayCall } from "../messages/calls.js";
 import { changeMessage } from "../messages/change-message.js";
 import { roleOf } from "../messages/roles.js";
 import { ConflictError, MemoryError } from "../base/errors.js";
@@ -40,6 +39,9 @@ const longestMs = 5 * 60_000;
 /** The same where nothing tells that a run ended in its tools: with `holdMs` within the `waitMs` of the next turn. */
 const longestUnobservedMs = 45_000;
 
+/** The same between two hooks, where only other middleware works: longer than that takes, unless it calls a model. */
+const betweenHooksMs = 1_000;
+
 /** State update of a hook; beside messages, a structured response. */
 interface StateUpdate {
   readonly messages: BaseMessage[];
@@ -55,7 +57,6 @@ export class AgentHooks {
   readonly #policy: HookOptions & TurnPolicy;
   /** The state as the run begins, where it is not the one that it was given. */
   readonly #asked: AskedState | undefined;
-  readonly #watch = new SkipWatch();
   readonly #end = new RunEnd({ stopped: () => this.#stopped(), ended: () => this.#release() });
   #run: Promise<AgentRun> | undefined;
   /** The config of the hook that was called last. */
@@ -69,39 +70,31 @@ export class AgentHooks {
   /** True while the session is closed to the run: nothing is to be stored, and the caller is told. */
   #isRefused = false;
   #isCalled = false;
+  /** True while only other middleware works. */
+  #isHookNext = false;
   /** The write of a stopped run. */
   #stopping = Promise.resolve();
 
   constructor(setting: Omit<RunSetting, "holding">, options: HookOptions, asked?: AskedState) {
     const { holding } = options;
-    this.#setting = { ...setting, holding: holding && (() => holdingIn(this.#config, holding)) };
+    const onLapse = () => this.#lapsed();
+    this.#setting = { ...setting, holding: holding && (() => ({ ...holdingIn(this.#config, holding), onLapse })) };
     this.#policy = { ...options, ...setting.policy };
     this.#asked = asked;
   }
 
   /**
-   * The run begins with this hook.
+   * Before the agent.
    *
    * @throws ConflictError `nested_turn` within a turn of the session, where the user asked for a hold.
    */
-  begins(): void {
+  begin(): StateUpdate | undefined {
     const { holding } = this.#policy;
     if (holding !== undefined) {
       mayHold(this.#setting.session, holding);
     }
     this.#end.begins(this.#config);
-  }
-
-  /**
-   * Before the agent. Another middleware may end the run before this one's next hook; noticing that delays nothing,
-   * because other middleware may be slow here. `isFound` is false where the next hook opens a run of its own.
-   */
-  begin(given: readonly BaseMessage[], { isFound }: { readonly isFound: boolean }): StateUpdate | undefined {
-    const state = this.#asked?.messages ?? given;
     const update = this.#asked?.update;
-    if (isFound) {
-      void this.#watch.arm(beforeFirstCall, () => this.#skipped(state));
-    }
     return update && { messages: update };
   }
 
@@ -110,12 +103,12 @@ export class AgentHooks {
    * stored with its first model call, as other middleware has changed it.
    */
   async beforeCall(state: readonly BaseMessage[]): Promise<undefined> {
-    this.#watch.disarm();
     if (this.#run !== undefined || this.#setting.parts.after.length > 0) {
       await this.#enter();
-      await (await this.#open(state)).step(state);
+      const run = await this.#open(state);
+      await run.step(state);
+      this.#expectHook(run);
     }
-    this.#expect(state);
   }
 
   /**
@@ -126,7 +119,6 @@ export class AgentHooks {
     request: Request,
     handler: (request: Request) => Response | Promise<Response>,
   ): Promise<Response> {
-    this.#watch.disarm();
     const config = currentConfig();
     try {
       if (hasCheckpointer(config)) {
@@ -134,9 +126,14 @@ export class AgentHooks {
       }
       await this.#enter();
       const response = await this.#call(request, handler);
-      (await this.#run)?.hold.signOfLife();
       // The hook after the agent stores an answer; behind tools there may be none.
-      await (!isAnswer(response) && this.#end.isBehindTools(config) ? this.#release() : undefined);
+      const run = await this.#run!;
+      if (isAnswer(response)) {
+        this.#expectHook(run);
+      } else {
+        run.turn.signOfLife();
+        await (this.#end.isBehindTools(config) ? this.#release() : undefined);
+      }
       return response;
     } catch (error) {
       await this.#release();
@@ -153,7 +150,7 @@ export class AgentHooks {
     this.#format = request;
     this.#state = state;
     const run = await this.#open(state, { writes: this.#policy.persist === "step" });
-    run.hold.signOfLife({ isWorking: true });
+    run.turn.signOfLife(Infinity);
     const replay = this.#isCalled ? undefined : run.replay();
     this.#isCalled = true;
     if (replay !== undefined) {
@@ -162,7 +159,7 @@ export class AgentHooks {
     }
     await run.step(state);
     try {
-      return await run.asking(() => this.#ask(run, { request, config }, handler));
+      return await run.turn.asking(() => this.#ask(run, { request, config }, handler));
     } catch (error) {
       // LangGraph aborts the signal of a stream whose run has failed: nobody stopped it.
       this.#end.close();
@@ -178,7 +175,7 @@ export class AgentHooks {
     handler: (request: Request) => Response | Promise<Response>,
   ): Promise<Response> {
     const { messages: state } = request.state;
-    const planned = await run.planOf({ model: request.model, tools: toolsOf(request), config });
+    const planned = await run.turn.requests.planOf({ model: request.model, tools: toolsOf(request), config });
     const ask = async (messages: BaseMessage[], inner?: RunnableConfig, model = request.model) =>
       callAgain((await this.#prepared({ ...request, messages, model }, planned)).sent, inner);
     const setting = { planned, config, call: partsOf(request), ask };
@@ -191,13 +188,7 @@ export class AgentHooks {
     const stamp = bound?.stamp ?? ((message) => message);
     const response = changedResponse(given, (message) => run.answered(stamp(message), state));
     const message = messageOf(response);
-    if (message === undefined) {
-      return isStructured(response) ? (asAnswer(response) as Response) : response;
-    }
-    if (!mayCall(message)) {
-      this.#expect(state);
-    }
-    return response;
+    return message === undefined && isStructured(response) ? (asAnswer(response) as Response) : response;
   }
 
   #prepared<Request extends CallRequest>(request: Request, planned: ModelPlan) {
@@ -228,12 +219,11 @@ export class AgentHooks {
    * After the agent: stores the rest. Returns the messages missing in the state if another run stored this turn first.
    */
   async end(state: readonly BaseMessage[]): Promise<StateUpdate | undefined> {
-    this.#watch.disarm();
     this.#end.close();
     this.#config = currentConfig();
     try {
       const run = await this.#open(state);
-      await (run.isClosed ? undefined : run.hold.enter());
+      await (run.turn.isClosed ? undefined : run.turn.enter());
       const storing = run.finish(state);
       // The caller of a stopped run is gone, so `drain` waits for its write.
       this.#setting.session.inBackground(storing.catch(() => undefined));
@@ -252,15 +242,16 @@ export class AgentHooks {
   /** Goes on in the hold, and listens for the run's end. */
   async #enter(): Promise<void> {
     this.#config = currentConfig();
+    this.#isHookNext = false;
     this.#end.listen(this.#config);
-    await (await this.#run)?.hold.enter();
+    await (await this.#run)?.turn.enter();
   }
 
   /** Releases the hold, behind the write of a stopped run. Never rejects. */
   async #release(): Promise<void> {
     this.#end.close();
     const run = this.#run;
-    const work = this.#stopping.then(async () => (await run)?.hold.end()).catch(() => undefined);
+    const work = this.#stopping.then(async () => (await run)?.turn.end()).catch(() => undefined);
     this.#setting.session.inBackground(work);
     await work;
   }
@@ -279,13 +270,15 @@ export class AgentHooks {
     return this.#run;
   }
 
-  #expect(state: readonly BaseMessage[]): void {
-    this.#setting.session.inBackground(this.#watch.arm(betweenHooks, () => this.#skipped(state)));
+  #expectHook(run: AgentRun): void {
+    this.#isHookNext = true;
+    run.turn.signOfLife(betweenHooksMs);
   }
 
-  async #skipped(state: readonly BaseMessage[]): Promise<void> {
-    await this.#reporting(state, (run) => run.skip(state));
-    await this.#release();
+  /** The hold was released. Where no hook has followed, another middleware has ended the run, or works for long. */
+  #lapsed(): void {
+    const state = this.#state ?? [];
+    this.#run?.then((run) => this.#isHookNext && run.skip(state)).catch(() => undefined);
   }
 
   #listening<Response>(config: ReturnType<typeof currentConfig>, answer: () => Promise<Response>): Promise<Response> {
@@ -302,7 +295,6 @@ export class AgentHooks {
     const state = this.#policy.onAbort === "keep" ? this.#state : undefined;
     if (state !== undefined && !this.#isStopped && !this.#isRefused) {
       this.#isStopped = true;
-      this.#watch.disarm();
       const said = this.#said();
       this.#stopping = this.#reporting(state, (run) => run.stop(state, said));
     }
@@ -319,38 +311,6 @@ export class AgentHooks {
       const turnId = turnIdOf(place, parts);
       report(context.onEvent, { type: "turn_not_stored", sessionId, turnId, reason: "failed", error });
     }
-  }
-}
-
-/** Milliseconds; longer than other middleware takes between two hooks, unless it calls a model. */
-const betweenHooks = 1_000;
-/** Milliseconds; longer than other middleware usually takes between a run's first hook and its first model call. */
-const beforeFirstCall = 10_000;
-
-/**
- * Watchdog for runs that another middleware ended by a jump past all later hooks: the expected hook does not follow.
- * Its timer does not keep the process alive.
- */
-class SkipWatch {
-  #stop: (() => void) | undefined;
-
-  /** Calls `onSkip` unless `disarm` is called in time. Resolves when one of both has happened. */
-  arm(patienceMs: number, onSkip: () => Promise<void>): Promise<void> {
-    this.disarm();
-    return new Promise((resolve) => {
-      const timer = setTimeout(() => void onSkip().finally(resolve), patienceMs);
-      timer.unref();
-      this.#stop = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-  }
-
-  /** The expected hook was called. */
-  disarm(): void {
-    this.#stop?.();
-    this.#stop = undefined;
   }
 }
 

@@ -99,9 +99,7 @@ export function redisMemoryMiddleware<const Schema extends ZodObject | undefined
     ...(contextSchema && { contextSchema }),
     ...(checked.readEarlier && { tools: [earlierOfRun(checked, checked.readEarlier)] }),
     beforeAgent: async ({ messages }, runtime) => {
-      const run = await runOf(messages, runtime, { isNew: true });
-      // Without a writer the later hooks do not find this run.
-      return run.begin(messages, { isFound: (runtime as { readonly writer?: unknown }).writer !== undefined });
+      return (await runOf(messages, runtime, { isNew: true })).begin();
     },
     beforeModel: async ({ messages }, runtime) => (await runOf(messages, runtime)).beforeCall(messages),
     wrapModelCall: async (request, handler) => {
@@ -176,11 +174,7 @@ function runFinder(options: CheckedOptions) {
       const asked = isNew && hasCheckpointer(config) ? await askedState(messages, config, session) : undefined;
       const parts = splitState(asked?.messages ?? messages);
       const setting = { history, session, place, profile, parts, policy: { persist, onAbort } };
-      const hooks = new AgentHooks(setting, { promptCacheMarks, holding: held }, asked);
-      if (isNew) {
-        hooks.begins();
-      }
-      return hooks;
+      return new AgentHooks(setting, { promptCacheMarks, holding: held }, asked);
     };
     return runs.of(writer as object | undefined, namespaceOf(config), { open, isNew });
   };

@@ -4,7 +4,7 @@ import { overridesAppend, type RedisChatMessageHistory } from "../memory/redis-c
 import type { ReducerRequest } from "../reducers/chat-history-reducer.js";
 import type { ConversationSession } from "../session/conversation-session.js";
 import type { ProfileChoice } from "../structure/profiles/check-profile.js";
-import type { ModelPlan, PlannedRequest } from "../structure/seam/model-input.js";
+import type { ModelPlan } from "../structure/seam/model-input.js";
 import { canOpenByWriting, idsOf } from "../turns/open-turn.js";
 import { interruptedMessage } from "../turns/stop.js";
 import { Turn } from "../turns/turn.js";
@@ -37,7 +37,8 @@ interface RequestSetting {
 
 /** One run of an agent: translates its state for a {@link Turn}. */
 export class AgentRun {
-  readonly #turn: Turn;
+  /** The turn that the run makes. */
+  readonly turn: Turn;
   readonly #parts: StateParts;
   /** Ids of the state's messages that were stored when the run began, or never will be. */
   readonly #settled: ReadonlySet<string>;
@@ -48,7 +49,7 @@ export class AgentRun {
 
   private constructor({ parts }: RunSetting, turn: Turn) {
     const { opened } = turn;
-    this.#turn = turn;
+    this.turn = turn;
     this.#parts = parts;
     const ofTurn = new Set(idsOf(opened.turn));
     const ofInput = new Set(idsOf(opened.newMessages));
@@ -95,24 +96,14 @@ export class AgentRun {
     if (!this.#isDone) {
       return undefined;
     }
-    this.#turn.reportReplay();
-    return missingIn(this.#parts, this.#turn.storedAnswer);
+    this.turn.reportReplay();
+    return missingIn(this.#parts, this.turn.storedAnswer);
   }
 
   /** The stored answer, if another run stored it. */
   get storedAnswer(): readonly BaseMessage[] | undefined {
-    const answer = this.#turn.replay && this.#turn.storedAnswer;
+    const answer = this.turn.replay && this.turn.storedAnswer;
     return answer === undefined || answer.length === 0 ? undefined : answer;
-  }
-
-  /** True once the run writes nothing more. */
-  get isClosed(): boolean {
-    return this.#turn.isClosed;
-  }
-
-  /** The repair of a request for the profile. */
-  planOf(request: PlannedRequest): Promise<ModelPlan> {
-    return this.#turn.requests.planOf(request);
   }
 
   /** The messages of a request: the reduced view and the turn, repaired. */
@@ -122,7 +113,7 @@ export class AgentRun {
     { planned, config, call, ask }: RequestSetting,
   ): Promise<BaseMessage[]> {
     const made = { ...call, planned, config, ask, isWhole: true };
-    const { history, turn } = await this.#turn.request({
+    const { history, turn } = await this.turn.request({
       ...made,
       turn: this.#turnIn(state),
       changes: { state, sent },
@@ -130,65 +121,55 @@ export class AgentRun {
     return [...history, ...turn];
   }
 
-  /** Calls the model until it answers, or its request is not to be made again. */
-  asking<Response>(ask: () => Promise<Response>): Promise<Response> {
-    return this.#turn.asking(ask);
-  }
-
   /** The model's answer to the request made last, under an id that no other message has. */
   answered<M extends BaseMessage>(answer: M, state: readonly BaseMessage[]): M {
-    return this.#turn.answered(answer, (id) => state.some((message) => message.id === id));
+    return this.turn.answered(answer, (id) => state.some((message) => message.id === id));
   }
 
   /** Stores the finished steps in the state, and the question. */
   step(state: readonly BaseMessage[]): Promise<void> {
-    return this.#turn.step(() => this.#unsettled(state));
+    return this.turn.step(() => this.#unsettled(state));
   }
 
   /** Stores the rest of the state's turn, and releases its hold in the same step. */
   finish(state: readonly BaseMessage[]): Promise<void> {
-    return this.#turn.finish(() => this.#unsettled(state), { config: currentConfig() });
-  }
-
-  /** The turn's hold. */
-  get hold(): Pick<Turn, "enter" | "signOfLife" | "end"> {
-    return this.#turn;
+    return this.turn.finish(() => this.#unsettled(state), { config: currentConfig() });
   }
 
   /** Stores a stopped run: the turn so far, and the model's partial output. */
   stop(state: readonly BaseMessage[], partial: BaseMessage | undefined): Promise<void> {
     const said = interruptedMessage(partial);
-    return this.#turn.stop(() => [...this.#unsettled(state), ...(said === undefined ? [] : [said])]);
+    return this.turn.stop(() => [...this.#unsettled(state), ...(said === undefined ? [] : [said])]);
   }
 
   /** Marks the question, or the results that the model was to read, if the provider would refuse them again. */
   fail(error: unknown, state: readonly BaseMessage[]): Promise<void> {
-    return this.#turn.fail(error, () => ({ messages: this.#unsettled(state) }));
+    return this.turn.fail(error, () => ({ messages: this.#unsettled(state) }));
   }
 
   /** Reports a run that another middleware ended past all later hooks, where something is not stored. */
   skip(state: readonly BaseMessage[]): void {
-    if (!this.isClosed && this.#unsettled(state).length > 0) {
-      this.#turn.reportSkipped();
+    if (!this.turn.isClosed && this.#unsettled(state).length > 0) {
+      this.turn.reportSkipped();
     }
   }
 
   #unsettled(state: readonly BaseMessage[]): BaseMessage[] {
-    const isNew = (id: string) => !this.#settled.has(id) && !this.#turn.hasStored(id);
+    const isNew = (id: string) => !this.#settled.has(id) && !this.turn.hasStored(id);
     return withoutSummaries(state).filter(({ id }) => id === undefined || isNew(id));
   }
 
   /** State update that makes the state equal to the stored turn; undefined if it is. */
   correction(state: readonly BaseMessage[]): BaseMessage[] | undefined {
-    const isOpen = this.#turn.opened.state === "open";
-    const missing = isOpen ? missingIn(this.#parts, this.#turn.storedAnswer) : [];
+    const isOpen = this.turn.opened.state === "open";
+    const missing = isOpen ? missingIn(this.#parts, this.turn.storedAnswer) : [];
     const answer = this.#isDone ? undefined : this.storedAnswer;
     return correctedState({ parts: this.#parts, state, answer, missing });
   }
 
   /** The turn's messages, in the state's version if it holds them. */
   #turnIn(state: readonly BaseMessage[]): BaseMessage[] {
-    const { turn } = this.#turn.opened;
+    const { turn } = this.turn.opened;
     const ids = new Set(idsOf(turn));
     const current = new Map(state.map((message) => [message.id, message]));
     const later = withoutSummaries(state).filter(

@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import type { RunnableConfig } from "@langchain/core/runnables";
+import type { Runnable, RunnableConfig } from "@langchain/core/runnables";
 import { loadedOnce } from "../base/loaded-once.js";
 import { overridesAppend, sessionOf } from "../memory/redis-chat-message-history.js";
 import { roleOf } from "../messages/roles.js";
@@ -153,19 +153,10 @@ export class ChainTurn {
     }
   }
 
-  /** Runs a function in the hold's async context, so that nested turns are detected. */
-  within<Result>(run: () => Promise<Result>): Promise<Result> {
-    return this.#turn.within(run);
-  }
-
-  /** The chain, or its copy with wired models. */
-  get runnable(): unknown {
-    return this.#made.runnable;
-  }
-
-  /** The runnable's input. */
-  get input(): unknown {
-    return this.#made.input;
+  /** Calls the chain, or its copy with wired models, in the hold's async context: nested turns are detected. */
+  calling<Result>(call: (runnable: Runnable, input: unknown) => Promise<Result>): Promise<Result> {
+    const { runnable, input } = this.#made;
+    return this.#turn.within(() => call(runnable as Runnable, input));
   }
 
   /** Stores the answer. Returns the output, or that of another run that stored the same turn first. */

@@ -151,7 +151,7 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
       }
       config.signal?.throwIfAborted();
       const child = said === undefined ? own : childConfig(config, runManager, said);
-      const ask = () => (running = turn.within(() => runnableOf<Output>(turn).invoke(turn.input, child)));
+      const ask = () => (running = turn.calling((runnable, given) => runnable.invoke(given, child) as Promise<Output>));
       const output = await turn.asking(ask);
       return await this.#finish(turn, output, config);
     } catch (error) {
@@ -167,8 +167,8 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
   async *#chunks(turn: ChainTurn, config: Partial<RunnableConfig>): AsyncGenerator<Output> {
     for (let isBegun = false; ;) {
       try {
-        const stream = await turn.within(() => runnableOf<Output>(turn).stream(turn.input, config));
-        for await (const chunk of stream) {
+        const stream = await turn.calling((runnable, input) => runnable.stream(input, config));
+        for await (const chunk of stream as AsyncIterable<Output>) {
           isBegun = true;
           yield chunk;
         }
@@ -242,10 +242,6 @@ function takesState(runnable: unknown): boolean {
   const isGraph = (runnable as { readonly lg_is_pregel?: unknown }).lg_is_pregel === true;
   const isAgent = typeof (runnable as { invoke?: unknown }).invoke === "function" && !Runnable.isRunnable(runnable);
   return isAgent || (isGraph && isRecord(channels) && "messages" in channels);
-}
-
-function runnableOf<Output>({ runnable }: ChainTurn): Runnable<unknown, Output> {
-  return runnable as Runnable<unknown, Output>;
 }
 
 function coerceToRunnable(runnable: unknown): Runnable {

@@ -1,7 +1,8 @@
-import type { BaseMessage } from "@langchain/core/messages";
+import { type BaseMessage, HumanMessage, SystemMessage } from "@langchain/core/messages";
 import { BudgetError, ConfigurationError } from "../base/errors.js";
 import { checkReserve } from "../reducers/window/options.js";
 import { textOf } from "../messages/content.js";
+import { sameElements } from "../messages/copies/edits.js";
 import { roleOf } from "../messages/roles.js";
 import type { ConversationSession } from "../session/conversation-session.js";
 import { sessionOf } from "../memory/redis-chat-message-history.js";
@@ -13,7 +14,7 @@ import { boundThoughts, planOf, type BoundThoughts, type ModelPlan } from "../st
 import { tiktokenCounter } from "../tokens/counters/tiktoken-counter.js";
 import { TextCleaner } from "./text-cleaner.js";
 import * as forms from "./history-manager-options.js";
-import { PromptMessages } from "./token-window/prompt-messages.js";
+import { renderQuestion } from "./turn/rendered-question.js";
 import type { ReferenceManager } from "./stored/reference-manager.js";
 import { SessionData } from "./stored/session-data.js";
 import { SessionReader } from "./stored/session-reader.js";
@@ -64,7 +65,7 @@ export class HistoryManager {
   readonly #window: RequestWindow;
   readonly #profile: StructureProfile | "auto";
   readonly #cleaner = new TextCleaner();
-  readonly #prompt = new PromptMessages();
+  #prompt: Prompt | undefined;
   #turn = new LoopTurn();
   /** Stamps the answer to the last request; undefined for models that do not bind their thoughts. */
   #stamp: BoundThoughts["stamp"] | undefined;
@@ -166,8 +167,7 @@ export class HistoryManager {
     const said = [...earlier, ...stored.steps, ...turn.steps.map(({ message }) => message)];
     const answers = said.filter((message) => roleOf(message) === "ai");
     const window = await this.#window.fit(opened.requests, {
-      system: this.#prompt.system(renderedSystemMessage),
-      user: this.#prompt.user({ original: stored.question ?? original, rendered }, stored.current),
+      ...this.#promptOf([renderedSystemMessage, stored.question ?? original, rendered, stored.current]),
       history: { ...stored, earlier, pinned: stored.pinned.filter(({ content }) => content !== renderedSystemMessage) },
       uploads: [...shownUploads(turn.uploadsWith(uploads), stored), ...turn.results().flatMap(imagesOf)],
       steps: turn.steps,
@@ -176,10 +176,20 @@ export class HistoryManager {
       model: this.#options.model,
       tools: this.#tools,
     });
-    this.#reader.report(window.outcome.repairs);
     this.#refuseExcess(window);
     const bound = await this.#withBoundThoughts(window, planned.profile);
     return opened.replay === undefined ? bound : { ...bound, replay: opened.storedAnswer };
+  }
+
+  /** The model call's own messages; the same objects for the same texts, so that they are counted once. */
+  #promptOf(given: Prompt["given"]): Omit<Prompt, "given"> {
+    if (this.#prompt === undefined || !sameElements(this.#prompt.given, given)) {
+      const [instructions, original, rendered, stored] = given;
+      const system = instructions === "" ? undefined : new SystemMessage(instructions);
+      const user = stored ? renderQuestion(stored, { original, rendered }) : new HumanMessage(rendered);
+      this.#prompt = { given, system, user };
+    }
+    return this.#prompt;
   }
 
   /** Undefined where those that are bound to the model count. */
@@ -329,4 +339,11 @@ export class HistoryManager {
   #number(): Promise<void> {
     return this.#numbering.number(this.#turn, () => this.#reader.read(this.#turn.name));
   }
+}
+
+/** The own messages of a model call, and what they were made of. */
+interface Prompt {
+  readonly given: readonly [instructions: string, original: string, rendered: string, stored: BaseMessage | undefined];
+  readonly system: BaseMessage | undefined;
+  readonly user: BaseMessage;
 }

@@ -240,6 +240,12 @@ export class TurnRequests {
     return (await fitRequest(this.#session, { load: () => window, isTold: true }, toFit)).messages;
   }
 
+  /** The messages of such a request, repaired for its model. */
+  repaired(messages: readonly BaseMessage[], plan: RepairPlan): BaseMessage[] {
+    const { sessionId } = this.#session;
+    return modelInput({ history: messages, turn: [], plan, sessionId, onEvent: this.#onceEach }).history;
+  }
+
   /** Notes what such a request is thought to take. */
   took(measured: MeasuredRequest): MeasuredRequest["size"] {
     this.#measured = measured;

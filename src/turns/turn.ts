@@ -134,9 +134,9 @@ export class Turn {
     return this.#held === undefined ? run() : this.#held.within(run);
   }
 
-  /** Prolongs the hold: the run shows activity, or with `isWorking` begins what may take long. */
-  signOfLife(how?: { readonly isWorking: boolean }): void {
-    this.#held?.signOfLife(how);
+  /** Prolongs the hold: the run shows activity, and may be silent for so many milliseconds now. */
+  signOfLife(silenceMs?: number): void {
+    this.#held?.signOfLife(silenceMs);
   }
 
   /** Prolongs the hold, and acquires it again where the run seemed over, or was silent for too long. */

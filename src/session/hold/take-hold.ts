@@ -17,8 +17,10 @@ const graceMs = 2_000;
 export interface TakeTurnOptions extends Required<HoldTimes> {
   /** Caller, which begins error messages. */
   readonly owner: string;
-  /** Milliseconds without activity of the run after which its hold is no longer renewed. @default never */
+  /** Milliseconds without activity of the run after which its hold is released. @default never */
   readonly longestMs?: number;
+  /** Called where it was released so. */
+  readonly onLapse?: (() => void) | undefined;
   readonly signal?: AbortSignal | undefined;
   /** True if the calling code is part of the acquiring run. @default code run by the hold's `within` */
   readonly isCaller?: () => boolean;
@@ -112,7 +114,7 @@ async function take<Result extends { readonly place?: HoldPlace }>(
   options: TakeTurnOptions,
   call?: TakingCall<Result>,
 ): Promise<{ readonly held?: HeldTurn; readonly result?: Result }> {
-  const { owner, waitMs, holdMs, longestMs = Infinity, signal, isCaller = () => false } = options;
+  const { owner, waitMs, holdMs, longestMs = Infinity, onLapse, signal, isCaller = () => false } = options;
   signal?.throwIfAborted();
   const { sessionId, ref, context } = session;
   const { beside } = context.store;
@@ -143,7 +145,7 @@ async function take<Result extends { readonly place?: HoldPlace }>(
     giveBack();
     forget();
   };
-  const parts = { beside, store: source, session: ref, ticket, holdMs, ttlMs, longestMs, spent, onRelease };
+  const parts = { beside, store: source, session: ref, ticket, holdMs, ttlMs, longestMs, onLapse, spent, onRelease };
   const turn = new HeldTurn(parts);
   return { held: turn, ...(result && { result }) };
 }
@@ -263,8 +265,9 @@ export interface HeldTurnParts {
   readonly ticket: string;
   readonly holdMs: number;
   readonly ttlMs: number | undefined;
-  /** Milliseconds without activity after which the hold is no longer renewed. */
+  /** Milliseconds without activity after which the hold is released, and `onLapse` is called. */
   readonly longestMs: number;
+  readonly onLapse?: (() => void) | undefined;
   readonly spent: SpentTickets;
   /** Called on release. */
   readonly onRelease: () => void;
@@ -277,8 +280,8 @@ export class HeldTurn {
   /** Milliseconds for which a renewal lasts. */
   readonly #span: number;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #lastSign = performance.now();
-  #isWorking = false;
+  /** When the run is taken to be over, unless it shows activity. */
+  #lapsesAt: number;
   #isOver = false;
   #hasLapsed = false;
   #released: Promise<void> | undefined;
@@ -288,6 +291,7 @@ export class HeldTurn {
     const { store, session, holdMs, ttlMs = Infinity } = parts;
     this.#running = new RunningTurn(store, session.id);
     this.#span = Math.min(holdMs, ttlMs);
+    this.#lapsesAt = performance.now() + parts.longestMs;
     this.#renewIn();
   }
 
@@ -296,15 +300,14 @@ export class HeldTurn {
     return this.#parts.ticket;
   }
 
-  /** True for a hold that is no longer renewed, because its run showed no activity for too long. */
+  /** True for a hold that was released because its run showed no activity for too long. */
   get hasLapsed(): boolean {
     return this.#hasLapsed;
   }
 
-  /** Records activity of the holding run; while it `isWorking`, no further activity is needed. */
-  signOfLife({ isWorking = false }: { readonly isWorking?: boolean } = {}): void {
-    this.#lastSign = performance.now();
-    this.#isWorking = isWorking;
+  /** Records activity of the holding run, which may be silent for so many milliseconds now. */
+  signOfLife(silenceMs = this.#parts.longestMs): void {
+    this.#lapsesAt = performance.now() + silenceMs;
   }
 
   /** Runs a function inside the turn: a nested turn of the session is refused at once. */
@@ -342,15 +345,18 @@ export class HeldTurn {
   }
 
   #renew(): void {
-    const { beside, session, ticket, holdMs, ttlMs, longestMs } = this.#parts;
-    this.#hasLapsed = !this.#isWorking && performance.now() - this.#lastSign > longestMs;
-    if (!this.#hasLapsed) {
-      const turn = { ticket, holdMs, ...(ttlMs !== undefined && { ttlMs }) };
-      beside.renewHold(session, turn).then(
-        (isHeld) => isHeld && this.#renewIn(),
-        // The connection may be back in time.
-        () => this.#renewIn(1 / 8),
-      );
+    const { beside, session, ticket, holdMs, ttlMs, onLapse } = this.#parts;
+    this.#hasLapsed = performance.now() > this.#lapsesAt;
+    if (this.#hasLapsed) {
+      void this.release();
+      onLapse?.();
+      return;
     }
+    const turn = { ticket, holdMs, ...(ttlMs !== undefined && { ttlMs }) };
+    beside.renewHold(session, turn).then(
+      (isHeld) => isHeld && this.#renewIn(),
+      // The connection may be back in time.
+      () => this.#renewIn(1 / 8),
+    );
   }
 }

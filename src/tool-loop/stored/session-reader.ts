@@ -1,10 +1,8 @@
 import { HumanMessage } from "@langchain/core/messages";
-import { report } from "../../base/events.js";
 import type { AppendHistory } from "../../session/append-options.js";
 import type { ConversationSession } from "../../session/conversation-session.js";
 import { comparableForms } from "../../session/stored-forms.js";
 import { textOf } from "../../messages/content.js";
-import type { StructureRepair } from "../../structure/repair/session.js";
 import type { OpenTurn } from "../../turns/open-turn.js";
 import { Turn } from "../../turns/turn.js";
 import type { ReferenceManager } from "./reference-manager.js";
@@ -34,7 +32,6 @@ export class SessionReader {
   #reading: { readonly turnId: string; readonly snapshot: Promise<Snapshot> } | undefined;
   #turn: Turn | undefined;
   #sorted: SortedTurn | undefined;
-  #hasReported = false;
   #asked: HumanMessage | undefined;
 
   constructor(
@@ -111,19 +108,9 @@ export class SessionReader {
     return [...new Set([original, textOf(form!)])];
   }
 
-  /** Reports repairs to `onEvent`, once a turn. */
-  report(repairs: readonly StructureRepair[]): void {
-    if (repairs.length > 0 && !this.#hasReported) {
-      this.#hasReported = true;
-      const { sessionId, context } = this.#session;
-      report(context.onEvent, { type: "repaired", sessionId, rules: [...new Set(repairs.map(({ rule }) => rule))] });
-    }
-  }
-
   /** Makes the next turn read the session again. */
   forget(): void {
     this.#reading = undefined;
     this.#turn = undefined;
-    this.#hasReported = false;
   }
 }

@@ -10,8 +10,6 @@ import { removedMessages } from "../../reducers/reduction-outcome.js";
 import { ContextWindow, type MeasuredRequest } from "../../reducers/window/context-window.js";
 import { windowSettings, type ContextWindowOptions } from "../../reducers/window/options.js";
 import type { RepairPlan } from "../../structure/options.js";
-import { repairRequest } from "../../structure/repair/repair.js";
-import type { StructureRepair } from "../../structure/repair/session.js";
 import { countMessages } from "../../tokens/counted-messages.js";
 import { idsOf } from "../../turns/open-turn.js";
 import type { TurnRequests } from "../../turns/turn-requests.js";
@@ -48,8 +46,6 @@ export interface WindowOutcome {
   readonly removed: readonly BaseMessage[];
   /** Ids of uploads, and of calls whose results, that are sent in part, or as a note. */
   readonly shortened: readonly string[];
-  /** Repairs of what the model would have refused; their indexes count the messages as they would have been sent. */
-  readonly repairs: readonly StructureRepair[];
 }
 
 /** Everything that should be sent, before it is made to fit. */
@@ -126,18 +122,17 @@ export class RequestWindow {
       const within = { ...request, besides: [...besides, ...inserted] };
       const kept = await requests.fitIn(this.#window, { ...toFit, request: within });
       const made = [...(system ? [system] : []), ...this.#place(kept, { user, uploads }), ...closing];
-      const { messages, repairs } = repairRequest(plan, made);
+      const messages = requests.repaired(made, plan);
       const { tokens } = requests.took(await this.#measure(messages, sent));
-      return { kept, made: new Set(made), messages, repairs, tokens };
+      return { kept, made: new Set(made), messages, tokens };
     };
     const first = await make();
     const inserted = first.messages.filter((message) => !first.made.has(message));
     // A repair may add a placeholder: then less is sent, rather than more than the window holds.
-    const { kept, messages, repairs, tokens } =
-      first.tokens > room && inserted.length > 0 ? await make(inserted) : first;
+    const { kept, messages, tokens } = first.tokens > room && inserted.length > 0 ? await make(inserted) : first;
     const shortened = [...new Set([...uploads.flatMap(partlyShown), ...shortenedIn(kept, whole)])];
     const sizes = { limit: room, tokens, overBudgetBy: Math.max(0, tokens - room) };
-    return { messages, outcome: { ...sizes, removed: removedMessages(whole, kept), shortened, repairs } };
+    return { messages, outcome: { ...sizes, removed: removedMessages(whole, kept), shortened } };
   }
 
   async #measure(messages: readonly BaseMessage[], request: ReducerRequest): Promise<MeasuredRequest> {
