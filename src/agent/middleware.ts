@@ -158,11 +158,12 @@ function runFinder(options: CheckedOptions) {
   const holding = holdPolicy(oneTurnAtATime);
   const { profile: given } = options;
   const profile = given === undefined ? undefined : resolveProfileChoice(owner, given);
-  const runs = new AgentRuns<AgentHooks>();
+  // By LangGraph's writer, which all hooks of a run share; agents inside a graph share it too, and differ by namespace.
+  const runs = new WeakMap<object, Map<string, Promise<AgentHooks>>>();
   const sessionOfRun = sessionFinder(options);
   return (
     messages: readonly BaseMessage[],
-    { writer }: { readonly writer?: unknown },
+    { writer }: { readonly writer?: object | undefined },
     { isNew = false }: { readonly isNew?: boolean } = {},
   ): Promise<AgentHooks> => {
     const config = currentConfig();
@@ -176,30 +177,12 @@ function runFinder(options: CheckedOptions) {
       const setting = { history, session, place, profile, parts, policy: { persist, onAbort } };
       return new AgentHooks(setting, { promptCacheMarks, holding: held }, asked);
     };
-    return runs.of(writer as object | undefined, namespaceOf(config), { open, isNew });
-  };
-}
-
-/**
- * Registry of active runs, by LangGraph's writer, which all hooks of a run share; agents inside a graph also share it
- * and differ by namespace. Keeps nothing in the agent's state, which streams and checkpoints would show.
- */
-class AgentRuns<Run> {
-  readonly #runs = new WeakMap<object, Map<string, Promise<Run>>>();
-
-  /** The run of a hook; opened if it is unknown, as after an interrupt, or begins (`isNew`). */
-  of(
-    writer: object | undefined,
-    namespace: string,
-    { open, isNew = false }: { readonly open: () => Promise<Run>; readonly isNew?: boolean },
-  ): Promise<Run> {
     if (writer === undefined) {
       return open();
     }
-    const runs = this.#runs.get(writer) ?? new Map<string, Promise<Run>>();
-    const known = isNew ? undefined : runs.get(namespace);
-    const run = known ?? open();
-    this.#runs.set(writer, runs.set(namespace, run));
+    const ofWriter = runs.get(writer) ?? new Map<string, Promise<AgentHooks>>();
+    const run = (isNew ? undefined : ofWriter.get(namespaceOf(config))) ?? open();
+    runs.set(writer, ofWriter.set(namespaceOf(config), run));
     return run;
-  }
+  };
 }

@@ -3,13 +3,13 @@ import { blockText, isTextBlock, textBlock, type Block } from "../../messages/co
 import { changeContent } from "../../messages/copies/change-content.js";
 import { roleOf } from "../../messages/roles.js";
 
-/** True for a user's message whose text begins with the original one, with nothing or white space behind it. */
+/** True for a user's message whose first text begins with the original one, with nothing or white space behind it. */
 export function isQuestion(message: BaseMessage | undefined, original: string | undefined): message is BaseMessage {
   return (
     message !== undefined &&
     original !== undefined &&
     roleOf(message) === "human" &&
-    withoutOriginal(message.content, original) !== undefined
+    restBehind(original, message.content) !== undefined
   );
 }
 
@@ -22,46 +22,24 @@ export function renderQuestion(
   { original, rendered }: { readonly original: string; readonly rendered: string },
 ): BaseMessage {
   const { content } = message;
-  const rest = withoutOriginal(content, original);
+  const rest = restBehind(original, content);
+  const text = rendered + (rest ?? "");
   if (typeof content === "string") {
-    return changeContent(message, rendered + (rest === undefined ? "" : rest.text));
+    return changeContent(message, text);
   }
-  const parts = rest?.parts ?? content.filter((part) => !isText(part));
-  const place = rest?.place ?? 0;
-  const replaced = textBlock(rendered + (rest?.text ?? ""));
-  return changeContent(message, [...parts.slice(0, place), replaced, ...parts.slice(place)]);
+  const first = content.findIndex(isText);
+  const kept = content.filter((part, index) => index !== first && (rest !== undefined || !isText(part)));
+  const place = rest === undefined ? 0 : Math.max(0, first);
+  return changeContent(message, [...kept.slice(0, place), textBlock(text), ...kept.slice(place)]);
 }
 
-/** The rest behind the original text: the text that follows it in its part, and the other parts. */
-interface Remainder {
-  readonly text: string;
-  readonly parts: readonly Block[];
-  /** Index among `parts` of the part that held the original text. */
-  readonly place: number;
-}
-
-/** Undefined where the content does not begin with the text. Parts of one text need not end where the original does. */
-function withoutOriginal(content: BaseMessage["content"], original: string): Remainder | undefined {
-  const all = typeof content === "string" ? [textBlock(content)] : (content as Block[]);
-  const place = all.findIndex(isText);
-  if (place < 0) {
-    return original === "" ? { text: "", parts: all, place: 0 } : undefined;
-  }
-  let left = original;
-  const parts = [...all.slice(0, place)];
-  for (const [offset, part] of all.slice(place).entries()) {
-    const text = isText(part) ? blockText(part) : undefined;
-    if (text === undefined) {
-      parts.push(part);
-    } else if (text.length < left.length && left.startsWith(text)) {
-      left = left.slice(text.length);
-    } else {
-      const rest = text.startsWith(left) ? text.slice(left.length) : undefined;
-      const isWhole = rest !== undefined && (rest === "" || (original !== "" && /^\s/.test(rest)));
-      return isWhole ? { text: rest, parts: [...parts, ...all.slice(place + offset + 1)], place } : undefined;
-    }
-  }
-  return undefined;
+/** The first text of a content behind the original one; undefined where it does not begin with that. */
+function restBehind(original: string, content: BaseMessage["content"]): string | undefined {
+  const parts: readonly unknown[] = typeof content === "string" ? [content] : content;
+  const first = parts.find(isText);
+  const text = typeof first === "string" ? first : first === undefined ? "" : blockText(first as Block);
+  const rest = text.startsWith(original) ? text.slice(original.length) : undefined;
+  return rest === "" || (original !== "" && /^\s/.test(rest ?? "")) ? rest : undefined;
 }
 
 function isText(part: unknown): boolean {
