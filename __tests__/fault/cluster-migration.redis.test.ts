@@ -1,6 +1,11 @@
+import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
 import { Cluster } from "ioredis";
+import { RedisSaver } from "../../src/checkpoint/redis-saver.js";
+import { identifyRecord } from "../../src/codec/message-ids.js";
+import { RedisStore } from "../../src/long-term/redis-store.js";
+import { countOthers } from "../../src/redis-lists/kinds.js";
 import { sessionKeys } from "../../src/redis/keys.js";
-import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
+import { RedisSessionStore, wireOf } from "../../src/redis-store/redis-session-store.js";
 import { asRead, human, record, records, texts } from "../../testing/session-store/store-case.js";
 import { leastUser, refusalsAndUse } from "../../testkit/servers/least-user.js";
 import { beginMove, startCluster, type PrivateCluster } from "../../testkit/servers/redis-cluster.js";
@@ -9,15 +14,19 @@ import { uniquePrefix } from "../support/shared-redis.js";
 describe("A session whose slot is being moved", () => {
   let cluster: PrivateCluster;
   let client: Cluster;
+  /** Of a user with all commands. */
+  let other: Cluster;
   let written: RedisSessionStore;
   beforeAll(async () => {
     cluster = await startCluster(2);
     client = new Cluster([...cluster.nodes], { redisOptions: leastUser });
+    other = new Cluster([...cluster.nodes]);
   });
   // All tests use one slot, and a node gives none away while it holds keys of it.
   afterEach(() => written.clear({ id: "s" }));
   afterAll(async () => {
     client.disconnect();
+    other.disconnect();
     await cluster.stop();
   });
 
@@ -75,6 +84,56 @@ describe("A session whose slot is being moved", () => {
     expect(result).toMatchObject({ appended: 2, next: 7 });
     expect([5, 7]).toContain(view.records.length);
     expect((await store.append({ id: "s" }, { records: records("b", 3) })).duplicates).toBe(2);
+  });
+
+  it("is rebuilt as usual", async () => {
+    const { store, keys } = await prepared();
+    const { finish, moveAllKeys } = await beginMove(cluster, keys.state);
+    await store.edits.rebuild({ id: "s" }, (text) => identifyRecord(text));
+    expect((await store.readView({ id: "s" })).records).toHaveLength(5);
+    expect((await store.append({ id: "s" }, { records: [record("n")] })).next).toBe(6);
+    await moveAllKeys();
+    await finish();
+  });
+
+  it("has a thread that is counted and removed, also one that is not there", async () => {
+    const { store, keys } = await prepared();
+    const keyPrefix = keys.log.split(":{")[0]!;
+    const saver = new RedisSaver({ client: other, keyPrefix, commandTimeout: 40_000 });
+    const config = { configurable: { thread_id: "s", checkpoint_ns: "" } };
+    await saver.put(config, { ...emptyCheckpoint(), id: uuid6(1) }, { source: "loop", step: 1, parents: {} }, {});
+    const { finish, moveAllKeys } = await beginMove(cluster, keys.state);
+    const threads = async () => {
+      let counts: { readonly thread?: number } = {};
+      for await (counts of countOthers(wireOf(new RedisSessionStore({ client: other, keyPrefix }))!));
+      return counts.thread ?? 0;
+    };
+    expect(await threads()).toBe(1);
+    await saver.deleteThread("s");
+    await saver.deleteThread("s");
+    expect(await threads()).toBe(0);
+    await store.lists.erase({ id: "s" }, { guardMs: 1 });
+    await saver.deleteThread("s");
+    expect(await threads()).toBe(0);
+    await moveAllKeys();
+    await finish();
+  });
+
+  it("is that of items, the last of which is removed", async () => {
+    const { keys } = await prepared();
+    const keyPrefix = keys.log.split(":{")[0]!;
+    const items = new RedisStore({ client: other, keyPrefix, commandTimeout: 40_000 });
+    await items.put(["a"], "k", { a: 1 });
+    await items.put(["b"], "k", { a: 1 });
+    const { finish } = await beginMove(cluster, `${keyPrefix}:{store:items}:values`);
+    await items.put(["a"], "k", { a: 2 });
+    await items.delete(["a"], "k");
+    expect(await items.search([])).toHaveLength(1);
+    expect(await items.deleteNamespace(["b"])).toBe(1);
+    await finish();
+    expect(await items.search([])).toEqual([]);
+    await items.put(["a"], "k", { a: 3 });
+    expect(await items.deleteNamespace([])).toBe(1);
   });
 
   it("fails with unavailable, without hanging, if its keys stay on two nodes", async () => {

@@ -3,6 +3,8 @@ import { MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { RedisChatMemory, sessionConfig, withRedisMemory } from "langchain-redis-memory";
 import { RedisSaver } from "langchain-redis-memory/checkpoint";
 import { redisRuns, type Run, type RunItem } from "langchain-redis-memory/runs";
+import { Cluster, type Redis } from "ioredis";
+import { beginMove, startCluster, type PrivateCluster } from "../../testkit/servers/redis-cluster.js";
 import { ToolModel } from "../support/agents.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
@@ -22,14 +24,62 @@ function gate() {
   return { open, entered, pass: async () => (enter(), opened) };
 }
 
-describe.each(["delete", "deleteOwner"] as const)("behind %s", (erase) => {
+/** A server, or a Cluster whose slot of the session is being moved while it is erased. */
+interface Place {
+  readonly client: Redis | Cluster;
+  /** Names of keys that may stay. */
+  readonly kept: RegExp;
+  masters(): Redis[];
+  /** Begins to move the slot of a key; returns what moves its keys and ends the move. */
+  move(key: string): Promise<() => Promise<void>>;
+}
+
+describe("on one server", () => {
   const client = sharedClient();
+  describe.each(["delete", "deleteOwner"] as const)("behind %s", (erase) =>
+    itLeavesNothing(erase, () => ({
+      client,
+      kept: /\{process:/,
+      masters: () => [client],
+      move: async () => async () => undefined,
+    })),
+  );
+});
+
+describe("in a Cluster whose slot is being moved", () => {
+  let cluster: PrivateCluster;
+  let client: Cluster;
+  beforeAll(async () => {
+    cluster = await startCluster(2);
+    client = new Cluster([...cluster.nodes]);
+  });
+  afterAll(async () => {
+    client.disconnect();
+    await cluster.stop();
+  });
+  // A write that waits for the slot has entered the owner's list: that may name a session that is gone.
+  const kept = /\{(process|owner):/;
+  const move = async (key: string) => {
+    const { moveAllKeys, finish } = await beginMove(cluster, key);
+    return async () => {
+      await moveAllKeys();
+      await finish();
+    };
+  };
+  describe.each(["delete", "deleteOwner"] as const)("behind %s", (erase) =>
+    itLeavesNothing(erase, () => ({ client, kept, masters: () => client.nodes("master"), move })),
+  );
+});
+
+function itLeavesNothing(erase: "delete" | "deleteOwner", where: () => Place): void {
   const closed = closedAfterEach();
 
   const place = (isEncrypted: boolean) => {
     const keyPrefix = uniquePrefix();
     const encryption = isEncrypted ? { encryption: testKeys("k1") } : {};
-    const memory = closed(new RedisChatMemory({ client, redis: { keyPrefix }, ...encryption }));
+    const { client, kept, masters, move } = where();
+    const redis = { keyPrefix, commandTimeout: 40_000 };
+    const memory = closed(new RedisChatMemory({ client, redis, ...encryption }));
     const { entered, open, pass } = gate();
     const model = new ToolModel(async () => (await pass(), `${marker} answer`));
     const chat = withRedisMemory(model, { memory });
@@ -52,16 +102,25 @@ describe.each(["delete", "deleteOwner"] as const)("behind %s", (erase) => {
       graph: (signal: AbortSignal) =>
         graph.stream({ messages: question }, { configurable: { thread_id: "s" }, signal, streamMode: "updates" }),
     };
-    const eraseAll = () =>
-      erase === "delete"
+    let moved: Promise<void> | undefined;
+    const eraseAll = async () => {
+      const finish = await move(`${keyPrefix}:{s}:state`);
+      await (erase === "delete"
         ? memory.sessions.delete("s", { owner: "ann", guardMs })
-        : memory.sessions.deleteOwner("ann", { guardMs });
+        : memory.sessions.deleteOwner("ann", { guardMs }));
+      // What was under way goes on in the moving slot for a moment.
+      moved = new Promise((resolve) => setTimeout(resolve, 200)).then(finish);
+    };
     const expectNothing = async () => {
+      await moved;
       await memory.drain();
-      const stored = await storedBytes(client, keyPrefix);
-      expect([...stored.entries()].filter((entry) => entry.join().includes(marker))).toEqual([]);
-      for (const key of [...stored.keys()].filter((name) => !name.includes("{process:"))) {
-        await expectTombstone(client, key, guardMs);
+      for (const node of masters()) {
+        const stored = await storedBytes(node, keyPrefix);
+        expect([...stored.entries()].filter((entry) => entry.join().includes(marker))).toEqual([]);
+        for (const key of [...stored.keys()].filter((name) => !kept.test(name))) {
+          await expectTombstone(node, key, guardMs);
+          await client.unlink(key);
+        }
       }
     };
     return { memory, graph, question, works, runs: redisRuns(memory), entered, open, eraseAll, expectNothing };
@@ -122,7 +181,7 @@ describe.each(["delete", "deleteOwner"] as const)("behind %s", (erase) => {
     expect(await outcome).toBe("erased");
     await expectNothing();
   });
-});
+}
 
 /** The items of a run until it ends or its session is gone. */
 async function itemsOf(run: Run): Promise<(RunItem | string)[]> {

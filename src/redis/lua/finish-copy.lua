@@ -59,7 +59,8 @@ if hasLog then
     if not readMark(mark[1]) then writeMark(mark[1], mark[2] and 'T' or 't', mark[3], mark[4]) end
   end
 end
-keepAll()
-if request.ttl then expireAll(time + request.ttl) end
-if request.expiresAt then expireAll(request.expiresAt) end
+local made = hasRecords and { log, ids, state } or KEYS
+keepAll(made)
+if request.ttl then expireAll(time + request.ttl, made) end
+if request.expiresAt then expireAll(request.expiresAt, made) end
 return { 'FORKED' }

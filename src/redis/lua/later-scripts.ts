@@ -473,8 +473,8 @@ export const keepAllAt3: ScriptPart = {
   file: "includes/keep-all.lua",
   line: 3,
   text: `\
-local function keepAll()
-for _, key in ipairs(KEYS) do redis.call('PERSIST', key) end
+local function keepAll(keys)
+for _, key in ipairs(keys or KEYS) do redis.call('PERSIST', key) end
 end`,
 };
 
@@ -518,9 +518,10 @@ for _, mark in ipairs(request.turns) do
 if not readMark(mark[1]) then writeMark(mark[1], mark[2] and 'T' or 't', mark[3], mark[4]) end
 end
 end
-keepAll()
-if request.ttl then expireAll(time + request.ttl) end
-if request.expiresAt then expireAll(request.expiresAt) end
+local made = hasRecords and { log, ids, state } or KEYS
+keepAll(made)
+if request.ttl then expireAll(time + request.ttl, made) end
+if request.expiresAt then expireAll(request.expiresAt, made) end
 return { 'FORKED' }`,
 };
 
@@ -887,7 +888,8 @@ end
 if #request.recordKeys > 0 then redis.call('HSET', state, 'key', key:match('^%s*(.-)$')) end
 local owner = s.owner or request.owner
 if owner then redis.call('HSETNX', state, 'owner', owner) end
-redis.call('UNLINK', ids)
+
+keepFields(ids, nil, '', '')
 local base = mend(length, request.rounds)
 if length > 0 then explainIds(0, length + #ARGV / 3, true) end
 if length > 0 and owner then redis.call('HSET', ids, '[owner]', owner) end
@@ -902,6 +904,7 @@ entries[2 * i] = digest .. string.format('%.0f', base + i - 1)
 end
 inChunks('HSET', ids, entries)
 if left >= 0 then expireAll(now() + left) else keepAll() end
+redis.call('HDEL', ids, '')
 return { 'REBUILT', redis.call('HGET', state, 'owner') or '' }`,
 };
 
@@ -1384,6 +1387,7 @@ export const rebuildScript = script([
   restoreTurnsAt8,
   inChunksAt3,
   restoreDiscardedAt9,
+  keepFieldsAt7,
   logSumAt11,
   rebuildAt26,
 ]);

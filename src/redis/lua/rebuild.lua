@@ -17,7 +17,7 @@
 --- @include explain-ids
 --- @include restore-turns
 --- @include restore-discarded
---- @include in-chunks
+--- @include keep-fields
 --- @include log-sum
 --- @const digestLength
 --- @const ownerField
@@ -52,7 +52,8 @@ end
 if #request.recordKeys > 0 then redis.call('HSET', state, 'key', key:match('^%s*(.-)$')) end
 local owner = s.owner or request.owner
 if owner then redis.call('HSETNX', state, 'owner', owner) end
-redis.call('UNLINK', ids)
+-- The key is there all the while: see the include keep-fields.
+keepFields(ids, nil, '', '')
 local base = mend(length, request.rounds)
 if length > 0 then explainIds(0, length + #ARGV / 3, true) end
 if length > 0 and owner then redis.call('HSET', ids, ownerField, owner) end
@@ -67,4 +68,5 @@ for i = 1, length do
 end
 inChunks('HSET', ids, entries)
 if left >= 0 then expireAll(now() + left) else keepAll() end
+redis.call('HDEL', ids, '')
 return { 'REBUILT', redis.call('HGET', state, 'owner') or '' }

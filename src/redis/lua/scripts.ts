@@ -755,9 +755,9 @@ export const expireAllAt4: ScriptPart = {
   file: "includes/expire-all.lua",
   line: 4,
   text: `\
-local function expireAll(at)
+local function expireAll(at, keys)
 local text = string.format('%.0f', at)
-for _, key in ipairs(KEYS) do redis.call('PEXPIREAT', key, text) end
+for _, key in ipairs(keys or KEYS) do redis.call('PEXPIREAT', key, text) end
 end`,
 };
 

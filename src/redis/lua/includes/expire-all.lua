@@ -1,7 +1,7 @@
--- `expireAll(at)` sets the same expiry, in milliseconds of server time, on all keys of the script. The only place
--- that sets an expiry of a session, except the short path of an append.
+-- `expireAll(at, keys)` sets the same expiry, in milliseconds of server time, on keys, nil: on all keys of the script.
+-- The only place that sets an expiry of a session, except the short path of an append.
 
-local function expireAll(at)
+local function expireAll(at, keys)
   local text = string.format('%.0f', at)
-  for _, key in ipairs(KEYS) do redis.call('PEXPIREAT', key, text) end
+  for _, key in ipairs(keys or KEYS) do redis.call('PEXPIREAT', key, text) end
 end

@@ -1,5 +1,5 @@
--- `keepAll()` removes the expiry of all keys of the script, the opposite of `expireAll`.
+-- `keepAll(keys)` removes the expiry of keys, nil: of all keys of the script. The opposite of `expireAll`.
 
-local function keepAll()
-  for _, key in ipairs(KEYS) do redis.call('PERSIST', key) end
+local function keepAll(keys)
+  for _, key in ipairs(keys or KEYS) do redis.call('PERSIST', key) end
 end
