@@ -1,4 +1,4 @@
-import { connect, createServer, type AddressInfo } from "node:net";
+import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { inspect } from "node:util";
 import { Cluster, Redis } from "ioredis";
 import { Redis as Redis5 } from "ioredis5";
@@ -272,8 +272,6 @@ describe("RedisSessionStore whose server goes away", () => {
         expect((await failureOf(append())).failure).toMatchObject({ code: "unavailable" });
         expect(await quickestFailure(append)).toBeLessThan(1_500);
         server = await startRedisOn(port);
-        // A failure is known for a tenth of a second.
-        await new Promise((resolve) => setTimeout(resolve, 150));
         expect(await store.append({ id: "s" }, { records: [record("c")] })).toMatchObject({ appended: 1 });
       } finally {
         await store.close();
@@ -282,4 +280,80 @@ describe("RedisSessionStore whose server goes away", () => {
       }
     },
   );
+
+  describe.each(["config", "client", "client of ioredis 5"])(
+    "and comes back a moment after a failure, by %s",
+    (way) => {
+      it("refuses no call with a failure that is older than the call, and opens one connection for all", async () => {
+        const server = await startRedis();
+        const door = await startDoor(server.port);
+        const retryStrategy = (attempt: number) => (attempt < 2 ? 10 : 3_600_000);
+        const at = { host: "127.0.0.1", port: door.port, retryStrategy, maxRetriesPerRequest: null };
+        const client = {
+          config: () => undefined,
+          client: () => new Redis(at),
+          "client of ioredis 5": () => new Redis5(at) as never as Redis,
+        }[way]!();
+        client?.on("error", () => undefined);
+        const options = client === undefined ? { config: at } : { client: client as RedisClient };
+        // A connection that broke has a fifth of it to come back.
+        const store = new RedisSessionStore({ ...options, keyPrefix: uniquePrefix(), commandTimeout: 2_000 });
+        const read = () => store.readView({ id: "s" });
+        try {
+          for (let count = 0; count < 12; count += 1) {
+            await read();
+            await door.shut();
+            const failing = await Promise.all(Array.from({ length: 5 }, () => failureOf(read())));
+            failing.forEach(({ failure }) => expect(failure).toEqual(unreachable("ECONNREFUSED")));
+            expect(Math.min(...failing.map(({ took }) => took))).toBeLessThan(1_800);
+            // Known to be down, each says so as it is now, and soon.
+            const known = await Promise.all([failureOf(read()), failureOf(read())]);
+            known.forEach(({ failure }) => expect(failure).toEqual(unreachable("ECONNREFUSED")));
+            await new Promise((resolve) => (count % 3 === 0 ? setImmediate(resolve) : setTimeout(resolve, 3 * count)));
+            const before = door.opened;
+            await door.open();
+            await Promise.all(Array.from({ length: 5 }, read));
+            expect(door.opened - before).toBe(1);
+          }
+        } finally {
+          await store.close();
+          client?.disconnect();
+          await door.shut();
+          await server.stop();
+        }
+      });
+    },
+  );
 });
+
+/** Stands before a server, and refuses and takes connections as it is told. */
+async function startDoor(serverPort: number) {
+  const sockets = new Set<Socket>();
+  let opened = 0;
+  const proxy = createServer((client) => {
+    opened += 1;
+    const server = connect({ port: serverPort, host: "127.0.0.1" });
+    for (const socket of [client, server]) {
+      sockets.add(socket);
+      socket.on("error", () => undefined);
+      socket.on("close", () => sockets.delete(socket));
+    }
+    client.pipe(server).pipe(client);
+  });
+  const listen = (at: number) => new Promise<void>((resolve) => proxy.listen(at, "127.0.0.1", resolve));
+  await listen(0);
+  const { port } = proxy.address() as AddressInfo;
+  return {
+    port,
+    /** Connections so far. */
+    get opened() {
+      return opened;
+    },
+    open: () => listen(port),
+    shut: () =>
+      new Promise((resolve) => {
+        proxy.close(resolve);
+        sockets.forEach((socket) => socket.destroy());
+      }),
+  };
+}

@@ -194,9 +194,6 @@ interface ObservableClient extends RedisClient {
   reconnectTimeout?: NodeJS.Timeout | null;
 }
 
-/** Milliseconds for which a failure counts as current, without another attempt. */
-const freshMs = 100;
-
 const watches = new WeakMap<RedisClient, ConnectionWatch>();
 
 /**
@@ -208,6 +205,10 @@ export class ConnectionWatch {
   readonly #client: ObservableClient;
   readonly #waiting = new Set<() => void>();
   readonly #waitingToOpen = new Set<() => void>();
+  /** True from the failure of an attempt to open the connection until the next attempt. */
+  #hasFailed = false;
+  /** True where somebody came behind the failure of an attempt, before the client had noticed its end. */
+  #isAsked = false;
   #hearsErrors = false;
   #failure: unknown;
   /** When the last attempt to open the connection failed, as `performance.now()`. */
@@ -223,7 +224,8 @@ export class ConnectionWatch {
       this.#opened();
     }
     client.on?.("ready", () => this.#opened());
-    client.on?.("close", () => (this.#brokenAt ??= performance.now()));
+    client.on?.("connecting", () => (this.#hasFailed = false));
+    client.on?.("close", () => this.#closed());
     client.on?.("sentinelError", (error) => (this.#sentinelFailure = error));
   }
 
@@ -269,29 +271,40 @@ export class ConnectionWatch {
   /**
    * Returns why the connection cannot be opened, if it is down and an attempt to open it has failed.
    *
-   * A connection that was up and broke is given `patience` milliseconds to come back before its failure counts.
+   * A connection that was up and broke is given `patience` milliseconds to come back before its failure counts, and a
+   * failure before `since`, as `performance.now()`, does not.
    */
-  failure(patience: number): unknown {
+  failure(patience: number, since = -Infinity): unknown {
     const counts = !this.isUp && performance.now() - (this.#brokenAt ?? Infinity) >= patience;
-    return counts ? this.#failure : undefined;
+    return counts && this.#failedAt >= since ? this.#failure : undefined;
   }
 
   /**
-   * True while an attempt to connect is under way. If the client is in a reconnect pause, and the last failure is not
-   * current, starts the attempt at once.
+   * Sees to it that the connection is being opened now, in one attempt for all who wait for it: without the rest of the
+   * pause that the client makes, and once more where the attempt under way has failed and the client has not noticed
+   * its end. False if the client tries no more.
    */
   triesToOpen(): boolean {
-    const { status, reconnectTimeout } = this.#client;
-    if (performance.now() - this.#failedAt < freshMs) {
-      return false;
+    const { status } = this.#client;
+    const isTrying = status === "connecting" || status === "connect";
+    if ((isTrying && !this.#hasFailed) || this.#triesNow()) {
+      return true;
     }
-    if (status !== "reconnecting" || !reconnectTimeout || this.#client.connect === undefined) {
-      return status === "connecting" || status === "connect";
+    this.#isAsked = isTrying || status === "close";
+    return this.#isAsked;
+  }
+
+  /** Ends the pause of a client between two attempts. */
+  #triesNow(): boolean {
+    const { status, reconnectTimeout, connect } = this.#client;
+    if (status !== "reconnecting" || !reconnectTimeout || connect === undefined) {
+      return false;
     }
     clearTimeout(reconnectTimeout);
     this.#client.reconnectTimeout = null;
+    this.#hasFailed = this.#isAsked = false;
     // Its failure is reported by the `error` event.
-    this.#client.connect().catch(() => undefined);
+    this.#client.connect!().catch(() => undefined);
     return true;
   }
 
@@ -307,8 +320,16 @@ export class ConnectionWatch {
     return () => void this.#waiting.delete(listener);
   }
 
+  /** Begins the next attempt at once, where somebody waits for it who came behind the failure of the last one. */
+  #closed(): void {
+    this.#brokenAt ??= performance.now();
+    // A Cluster begins its pause in a listener of its own.
+    process.nextTick(() => this.#isAsked && this.#triesNow());
+  }
+
   #opened(): void {
     this.#openings += 1;
+    this.#isAsked = false;
     this.#brokenAt = undefined;
     this.#failure = undefined;
     this.#waitingToOpen.forEach((listener) => listener());
@@ -325,6 +346,7 @@ export class ConnectionWatch {
         // ioredis sums up what the Sentinels answered; the last answer says more.
         this.#failure = isSummaryOfSentinels(error) ? (this.#sentinelFailure ?? error) : error;
         this.#failedAt = performance.now();
+        this.#hasFailed = true;
         this.#waiting.forEach((listener) => listener());
       }
     });

@@ -38,6 +38,8 @@ interface Settling<T> {
 
 /** A round trip that waits for its connection. */
 interface Waiting {
+  /** When it began, as `performance.now()`: a failure before that is none of its own. */
+  readonly began: number;
   readonly reject: (failure: unknown) => void;
   /** Called when the round trip has ended. */
   readonly cleanups: (() => void)[];
@@ -108,7 +110,7 @@ export class RoundTrips {
       };
       const timer = setTimeout(() => reject(this.#timedOut(deadline)), at - began);
       cleanups.push(() => clearTimeout(timer));
-      this.#sendWhenUp({ name, send, resolve, reject, cleanups, isOver: () => isOver });
+      this.#sendWhenUp({ name, send, began, resolve, reject, cleanups, isOver: () => isOver });
     });
   }
 
@@ -157,7 +159,7 @@ export class RoundTrips {
     if (watch === undefined || watch !== this.#watch || !watch.isUp) {
       return undefined;
     }
-    waiting.cleanups.push(rejectionOnFailure(watch, { patienceMs: this.#patienceMs, reject: waiting.reject }));
+    waiting.cleanups.push(rejectionOnFailure(watch, this.#patienceMs, waiting));
     return client;
   }
 
@@ -176,9 +178,9 @@ export class RoundTrips {
    * then when the next attempt, which begins now, has succeeded. From then on `reject` is called as soon as the
    * connection is known to fail.
    *
-   * @throws the failure, before anything is sent, if it is of this moment.
+   * @throws the failure, before anything is sent, if the client makes no further attempt.
    */
-  async #whenUsable(client: RedisClient, { reject, cleanups }: Waiting): Promise<void> {
+  async #whenUsable(client: RedisClient, waiting: Waiting): Promise<void> {
     const watch = ConnectionWatch.of(client);
     if (watch !== this.#watch) {
       this.#watch = watch;
@@ -192,7 +194,8 @@ export class RoundTrips {
     if (known !== undefined && !isTrying) {
       throw known;
     }
-    cleanups.push(rejectionOnFailure(watch, { patienceMs, reject }));
+    const { cleanups } = waiting;
+    cleanups.push(rejectionOnFailure(watch, patienceMs, waiting));
     if (isDown) {
       // Never resolves for a call that failed meanwhile: nothing is sent for it.
       await new Promise<void>((resolve) => cleanups.push(watch.onOpen(resolve)));
@@ -241,7 +244,8 @@ export class RoundTrips {
 /** Rejects when the connection has failed and was given its time to come back; returns a function that ends this. */
 function rejectionOnFailure(
   watch: ConnectionWatch,
-  { patienceMs, reject }: Pick<Waiting, "reject"> & { readonly patienceMs: number },
+  patienceMs: number,
+  { began, reject }: Pick<Waiting, "reject" | "began">,
 ): () => void {
   let timer: NodeJS.Timeout | undefined;
   const checkLater = () => {
@@ -250,7 +254,7 @@ function rejectionOnFailure(
     timer = left > 0 ? setTimeout(check, left + 1) : undefined;
   };
   const check = () => {
-    const failure = watch.failure(patienceMs);
+    const failure = watch.failure(patienceMs, began);
     if (failure !== undefined) {
       reject(failure);
     } else {
