@@ -97,6 +97,7 @@ export default {
   projectDocuments: [
     ...[...guides.values()].flat(),
     "docs/decisions/*.md",
+    "docs/development/*.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
     "CHANGELOG.md",

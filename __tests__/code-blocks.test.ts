@@ -1,12 +1,29 @@
 import { execFile } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { filesOfGuide } from "./chat-page/guide.js";
 import { commentBlocks, documentBlocks, fencedBlocks, type CodeBlock } from "./support/code-blocks.js";
+import { readDocument } from "./support/markdown.js";
 
 const root = join(__dirname, "..");
-const blocks = [...documentBlocks(root), ...commentBlocks(root)].filter(({ language }) => /^tsx?$/.test(language));
+/** The programs that guides name instead of showing them. */
+const files: readonly CodeBlock[] = [
+  ...["agent-api/server.mts", "agent-api/model.mts", "threads/server.mts"].map((path) => [
+    `examples/${path}`,
+    readDocument(root, `examples/${path}`),
+  ]),
+  ...Object.entries(filesOfGuide(root)).map(([path, code]) => [`examples/apps/nextjs-chat/${path}`, code]),
+].map(([path, code]) => ({
+  path: path!,
+  code: code!,
+  language: path!.endsWith("tsx") ? "tsx" : "ts",
+  line: 1,
+  marks: [],
+}));
+const blocks = [...documentBlocks(root), ...commentBlocks(root), ...files].filter(({ language }) =>
+  /^tsx?$/.test(language),
+);
 
 /** Pages of React are checked with Preact's types, which are the same for what the guides use. */
 const pages = {
@@ -92,13 +109,6 @@ describe("the code blocks of documents and doc comments", () => {
 
   it("compile as pages of React", async () => {
     expect(await problemsOf(blocks.filter(({ language }) => language === "tsx"))).toEqual([]);
-  });
-
-  it("of the chat page are the files of its example", () => {
-    const place = join(root, "examples/apps/nextjs-chat");
-    for (const [path, code] of Object.entries(filesOfGuide(root))) {
-      expect(readFileSync(join(place, path), "utf8")).toBe(code);
-    }
   });
 
   it("import what they use, in the first lines", () => {

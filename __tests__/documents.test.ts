@@ -1,10 +1,11 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { allLeastCommands, leastCommands } from "./support/least-commands.js";
+import { allLeastCommands, leastCommands, partCommands } from "./support/least-commands.js";
 import { exportsOf, sourceProgram } from "./support/source-program.js";
 import { anchorsOf, documentsIn, linksOf, pathsNamed, readDocument } from "./support/markdown.js";
 
 const root = join(__dirname, "..");
+const testsOfPromises = "docs/development/tests-of-promises.md";
 const documents = ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "CHANGELOG.md", "docs"]
   .filter((path) => existsSync(join(root, path)))
   .flatMap((path) => documentsIn(root, path));
@@ -30,7 +31,7 @@ describe("the documents", () => {
   });
 
   it("say for every promise of the README which test shows it, and every test of a topology is named", () => {
-    const page = readDocument(root, "docs/guarantees.md");
+    const page = readDocument(root, testsOfPromises);
     const section = /## What is guaranteed\n([\s\S]*?)\n## /.exec(readDocument(root, "README.md"))![1]!;
     const promises = section.match(/^- \*\*/gm)!.length;
     const rows = page.split("\n").filter((line) => /^\| [^-|]*\| `(__tests__|benchmarks)\//.test(line));
@@ -43,7 +44,7 @@ describe("the documents", () => {
   });
 
   it("name for each promise of a turn and each door a test that exists, by its title", () => {
-    const section = /## One turn, at each door\n([\s\S]*?)\n## /.exec(readDocument(root, "docs/guarantees.md"))![1]!;
+    const section = /## One turn, at each door\n([\s\S]*?)\n## /.exec(readDocument(root, testsOfPromises))![1]!;
     const tables = section.split(/^### /m).slice(1);
     const tests = tables.map((table) => [...table.matchAll(/^\|([^|]*)\|[^|]*\|([^|]*)\| `(__tests__[^`]+)` *\|$/gm)]);
     const missing = tests.flat().filter(([, , title, path]) => !readDocument(root, path!).includes(title!.trim()));
@@ -60,13 +61,13 @@ describe("the documents", () => {
 
   it("list the commands that a Redis user needs as the tests found them", () => {
     const page = readDocument(root, "docs/many-instances.md");
-    const section = /## Commands that the Redis user needs\n([\s\S]*?)\n## /.exec(page)![1]!;
+    const section = /## Rights of the Redis user\n([\s\S]*?)\n## /.exec(page)![1]!;
     const rows = section
       .split("\n")
       .filter((line) => line.startsWith("|"))
       .slice(2);
     const listed = rows.map((row) => [...row.replaceAll("\\|", "|").matchAll(/`([a-z|]+)`/g)].map(([, name]) => name!));
-    expect(listed).toEqual(Object.values(leastCommands));
+    expect(listed).toEqual([...Object.values(leastCommands), ...Object.values(partCommands)]);
   });
 
   it("create a Redis user with these commands and no others", () => {
@@ -75,7 +76,8 @@ describe("the documents", () => {
     expect(words.slice(0, words.indexOf("-@all") + 1).join(" ")).toBe(
       "redis-cli ACL SETUSER chat on >PASSWORD resetkeys ~lcmem:* resetchannels -@all",
     );
-    expect(words.slice(words.indexOf("-@all") + 1)).toEqual(allLeastCommands.map((command) => `+${command}`));
+    const allowed = new Set([...allLeastCommands, ...Object.values(partCommands).flat()]);
+    expect(words.slice(words.indexOf("-@all") + 1)).toEqual([...allowed].map((command) => `+${command}`));
   });
 
   it("list every option of a memory", () => {
@@ -101,6 +103,28 @@ describe("the documents", () => {
   });
 });
 
+describe("the guides of the package", () => {
+  const guides = documents.filter((path) => /^docs\/[\w-]+\.md$/.test(path));
+  const counts = new Map(guides.map((path) => [path, wordsOf(readDocument(root, path))]));
+
+  it("have at most 28,000 words together, and none more than 2,500", () => {
+    const all = [...counts.values()].reduce((sum, count) => sum + count, 0);
+    expect(all).toBeGreaterThan(15_000);
+    expect(all).toBeLessThanOrEqual(28_000);
+    expect([...counts].filter(([, count]) => count > 2_500)).toEqual([]);
+  });
+
+  it("have a glossary of at most twelve words", () => {
+    const words = readDocument(root, "docs/glossary.md").match(/^\| \*\*/gm)!;
+    expect(words.length).toBeGreaterThan(5);
+    expect(words.length).toBeLessThanOrEqual(12);
+  });
+
+  it("are counted with their code, without the bars and rules of tables and lone operators", () => {
+    expect(wordsOf("| a | b-c |\n| --- | --- |\n\n```ts\nconst d = e;\n```")).toBe(6);
+  });
+});
+
 describe("the README", () => {
   const text = readDocument(root, "README.md");
 
@@ -119,6 +143,11 @@ describe("the README", () => {
     expect(firstUse("`session`\n```ts\nsession\n```\nTwo sessions. A _session_ is …", "session")).toBe("sessions. A");
   });
 });
+
+/** The number of words, those of code included: what stands between white space and has a letter or a digit. */
+function wordsOf(text: string): number {
+  return text.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word)).length;
+}
 
 /** The first use of a word in the prose of a document, with the characters around it; code and links do not count. */
 function firstUse(text: string, word: string): string {

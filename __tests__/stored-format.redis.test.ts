@@ -10,7 +10,7 @@ import { readDocument } from "./support/markdown.js";
 import { canInstall, installDebianPackage } from "../testkit/servers/redis-binary.js";
 import { sharedRedisUrl } from "./support/shared-redis.js";
 
-const page = "docs/stored-format.md";
+const page = "docs/development/stored-format.md";
 const reader = fencedBlocks(page, readDocument(join(__dirname, ".."), page)).find(
   ({ language }) => language === "python",
 )!;

@@ -8,14 +8,14 @@ import { readDocument } from "./support/markdown.js";
 import { sharedRedisUrl, uniquePrefix } from "./support/shared-redis.js";
 
 const root = join(__dirname, "..");
-const page = readDocument(root, "docs/stored-format.md");
+const page = readDocument(root, "docs/development/stored-format.md");
 const program = /```ts\n(import [\s\S]*?)```/.exec(page)![1]!;
 const listing = /```console\n([\s\S]*?)```/.exec(page)![1]!;
 
 /** Fields that differ each time. */
 const random = new Set(["epoch", "rev", "sum", "updated", "created"]);
 
-describe("the session that docs/stored-format.md shows", () => {
+describe("the session that docs/development/stored-format.md shows", () => {
   const folder = mkdtempSync(join(root, ".cache-readme-"));
   const client = new Redis(sharedRedisUrl());
   const keyPrefix = uniquePrefix();

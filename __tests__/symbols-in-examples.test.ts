@@ -19,7 +19,7 @@ const blocks = [...documentBlocks(root), ...commentBlocks(root)]
   .filter(({ language }) => /^tsx?$/.test(language))
   .map(({ code, language }, index) => ({ path: placeOf(`block-${index}.${language}`), code: `${code}\nexport {};` }));
 const examples = readTree(join(root, "examples"))
-  .filter(({ path }) => path.endsWith(".ts"))
+  .filter(({ path }) => /\.m?ts$/.test(path))
   .map(({ path }) => ({ path: placeOf(path), code: readFileSync(placeOf(path), "utf8") }));
 const shown = new Set([...blocks, ...examples].flatMap(({ code }) => code.match(/\w+/g) ?? []));
 

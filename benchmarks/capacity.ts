@@ -1,6 +1,6 @@
 // What sessions take in Redis, measured on one node; a model made of that; and how well the model foretells a cluster
-// of three masters. Writes the figures of docs/capacity.md. Run it with `npm run capacity`; --sessions is how many fill
-// the cluster, and --quick shows in seconds that everything works, and writes nothing that lasts.
+// of three masters. Writes the figures of docs/development/capacity.md. Run it with `npm run capacity`; --sessions is
+// how many fill the cluster, and --quick shows in seconds that everything works, and writes nothing that lasts.
 import { randomBytes } from "node:crypto";
 import { parseArgs } from "node:util";
 import { Redis } from "ioredis";

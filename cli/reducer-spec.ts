@@ -54,7 +54,7 @@ export function reducerOf(spec: string, setting: SummarySetting): NamedReducer {
 }
 
 /**
- * The ways to keep requests within a room that docs/choosing-a-reducer.md compares: none, each reducer, those of other
+ * The ways to keep requests within a room that docs/reducers.md compares: none, each reducer, those of other
  * packages that shorten results long before the room is full, and contextWindow.
  */
 export function policiesFor(room: number): string[] {

@@ -1,4 +1,4 @@
-/** Prints the table of docs/fault-runs.md from files that hold what runs printed with `--json`. */
+/** Prints the table of docs/development/fault-runs.md from files that hold what runs printed with `--json`. */
 import { readFileSync } from "node:fs";
 import { markdownTable } from "./markdown-table.js";
 import type { Figures } from "./report.js";

@@ -1,6 +1,6 @@
 /**
- * Makes the pictures of docs/inspector.md: `npm run docs:screenshots`. Plays recorded conversations into a private
- * Redis server, opens the inspector on them, and takes pictures with Chromium: CHROMIUM_BIN, or Debian's.
+ * Makes the pictures of docs/development/inspector.md: `npm run docs:screenshots`. Plays recorded conversations into a
+ * private Redis server, opens the inspector on them, and takes pictures with Chromium: CHROMIUM_BIN, or Debian's.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";

@@ -81,15 +81,20 @@ function nextVersion(current, positionals) {
   return numbers.join(".");
 }
 
-/** The changelog with what is unreleased as a section of its own; undefined where there is nothing. */
+/**
+ * The changelog with what is unreleased as a section of its own, or with a date behind the version where that has a
+ * section already, as the first release has; undefined where there is neither.
+ */
 function released(text, version, date) {
   const heading = "## Unreleased\n";
   const start = text.indexOf(heading) + heading.length;
   const next = text.indexOf("\n## ", start);
   const section = text.slice(start, next < 0 ? undefined : next);
-  return start < heading.length || !/^- /m.test(section)
-    ? undefined
-    : `${text.slice(0, start)}\n## ${version} (${date})\n${text.slice(start)}`;
+  if (start >= heading.length && /^- /m.test(section)) {
+    return `${text.slice(0, start)}\n## ${version} (${date})\n${text.slice(start)}`;
+  }
+  const begun = `\n## ${version}\n`;
+  return text.includes(begun) ? text.replace(begun, `\n## ${version} (${date})\n`) : undefined;
 }
 
 function write({ manifest, version, changelog }) {

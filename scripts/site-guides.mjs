@@ -26,7 +26,7 @@ if (missing.length > 0) {
 /** What readers type into the search of the site, and the guide that it shows first. */
 export const searches = {
   encrypt: "docs/encryption.md",
-  "cut by tokens": "docs/choosing-a-reducer.md",
+  "cut by tokens": "docs/reducers.md",
   "delete a user's data": "docs/sessions.md",
   GDPR: "docs/sessions.md",
   "list conversations": "docs/sessions.md",
@@ -47,6 +47,7 @@ export function searchesFor(path) {
 /** The heading of a page that README does not list. */
 const others = [
   [/^docs\/decisions\//, "Decisions"],
+  [/^docs\/development\//, "Development"],
   [/^benchmarks\/results\//, "Measurements"],
 ];
 

@@ -1,4 +1,6 @@
 import { randomUUID } from "node:crypto";
+import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { startOpenAIServer, type OpenAIServer } from "../../testing/index.js";
 import { startRedis, type PrivateRedis } from "../../testkit/servers/redis-server.js";
 import { buildGuideServer, type GuideServer, type Instance } from "../support/guide-server.js";
@@ -34,7 +36,7 @@ describe("The server of the guide docs/agent-api.md, as three instances", () => 
     [redis, models, server] = await Promise.all([
       startRedis(),
       startOpenAIServer({ reply: replyTo }),
-      buildGuideServer("docs/agent-api.md"),
+      buildGuideServer("examples/agent-api/server.mts"),
     ]);
     const setting = { REDIS_URL: redis.url, OPENAI_BASE_URL: models.url, OPENAI_API_KEY: "none" };
     instances = await Promise.all([1, 2, 3].map(() => server.start(setting)));
@@ -48,7 +50,8 @@ describe("The server of the guide docs/agent-api.md, as three instances", () => 
   /** The reply to a question; "long" streams slowly, and "weather" calls the tool first. */
   function replyTo(body: Record<string, unknown>) {
     const said = body["messages"] as readonly { readonly role: string; readonly content: string }[];
-    const question = said.findLast(({ role }) => role === "user")!.content;
+    const asked: unknown = said.findLast(({ role }) => role === "user")!.content;
+    const question = typeof asked === "string" ? asked : "a picture";
     if (question.startsWith("weather") && said.at(-1)!.role === "user") {
       return { toolCalls: [{ name: "weather", arguments: { city: "Oslo" } }] };
     }
@@ -71,10 +74,9 @@ describe("The server of the guide docs/agent-api.md, as three instances", () => 
     expect(events[0]).toEqual({ name: "tool", data: { name: "weather" } });
     expect(textOf(events)).toBe("gpt-4o-mini says: weather?");
     expect(events.at(-1)).toEqual({ name: "end", data: { state: "done" } });
+    // Neither the call, which has no text, nor what the tool returned.
     expect((await shown(1, chat)).map(({ role, text }) => [role, text])).toEqual([
       ["human", "weather?"],
-      ["ai", ""],
-      ["tool", "4 °C in Oslo"],
       ["ai", "gpt-4o-mini says: weather?"],
     ]);
   });
@@ -128,7 +130,7 @@ describe("The server of the guide docs/agent-api.md, as three instances", () => 
     expect((await shown(2, chat)).map(({ text }) => text)).toEqual(["long way", whole]);
     // A position of a run that is gone.
     const gone = { "x-user": owner, "last-event-id": "1700000000000-3:1" };
-    const nothing = await fetch(`${instances[1]!.url}/chats/${randomUUID()}/run`, { headers: gone });
+    const nothing = await fetch(`${instances[1]!.url}/chats/${chat}/run`, { headers: gone });
     expect(await nothing.text()).toBe("event: reset\ndata: {}\n\nevent: end\ndata: {}\n\n");
     expect(whole).toHaveLength("gpt-4o-mini says: long way ".length + 400);
   });
@@ -180,8 +182,85 @@ describe("The server of the guide docs/agent-api.md, as three instances", () => 
     expect((await call(1, `/${chat}`, { user })).status).toBe(404);
   });
 
+  it.each<[string, string, object | undefined]>([
+    ["GET", "", undefined],
+    ["GET", "/run", undefined],
+    ["POST", "/stop", undefined],
+    ["PATCH", "", { title: "Mine" }],
+    ["DELETE", "", undefined],
+    ["PUT", "/messages/m1", { text: "New" }],
+    ["POST", "/messages/m1/again", {}],
+  ])("answers %s %s alike for somebody else's conversation and for none", async (method, path, body) => {
+    const chat = randomUUID();
+    await ask(0, chat, { messageId: "m1", text: "Mine" });
+    const answers = [chat, randomUUID()].map(async (id) => {
+      const answer = await call(1, `/${id}${path}`, {
+        method,
+        user: "eve",
+        ...(body && { body: JSON.stringify(body) }),
+      });
+      return [answer.status, await answer.text()];
+    });
+    const none = [404, JSON.stringify({ error: "no_such_chat" })];
+    expect(await Promise.all(answers)).toEqual([none, none]);
+    expect((await shown(2, chat)).map(({ text }) => text)).toEqual(["Mine", "gpt-4o-mini says: Mine"]);
+  });
+
+  it("answers alike behind a position in an answer", async () => {
+    const chat = randomUUID();
+    const begin = await until(await call(0, `/${chat}/messages`, said({ messageId: "m1", text: "long" })), "text");
+    const headers = { "x-user": "eve", "last-event-id": /^id: (.*)$/m.exec(begin)![1]! };
+    const answers = [chat, randomUUID()].map(async (id) =>
+      (await fetch(`${instances[1]!.url}/chats/${id}/run`, { headers })).text(),
+    );
+    const none = JSON.stringify({ error: "no_such_chat" });
+    expect(await Promise.all(answers)).toEqual([none, none]);
+  });
+
+  it("asks again with the pictures of a question, and edits no answer", async () => {
+    const chat = randomUUID();
+    const url = "data:image/png;base64,iVBORw0KGgo=";
+    const content = [
+      { type: "text", text: "look" },
+      { type: "image_url", image_url: { url } },
+    ];
+    const client = new RedisChatMemory({ url: redis.url });
+    const history = client.history(chat, { owner });
+    await history.addMessages([
+      new HumanMessage({ id: "m1", content }),
+      new AIMessage({ id: "a1", content: "A cat." }),
+    ]);
+    await client.close();
+    await (await call(0, `/${chat}/messages/m1/again`, said({}))).text();
+    expect(JSON.stringify(models.requests.at(-1))).toContain(url);
+    const [, answer] = (await shown(1, chat)) as readonly { readonly id?: string }[];
+    const edit = { method: "PUT", body: JSON.stringify({ text: "New" }) };
+    for (const made of [
+      call(0, `/${chat}/messages/${answer!.id}`, edit),
+      call(1, `/${chat}/messages/${answer!.id}/again`, said({})),
+    ]) {
+      const refused = await made;
+      expect([refused.status, await refused.json()]).toEqual([400, { error: "no_question" }]);
+    }
+    expect((await shown(1, chat)).map(({ role }) => role)).toEqual(["human", "ai"]);
+  });
+
   it.each<[string, number, (chat: string) => Promise<Response>]>([
     ["a request without text", 400, async (chat) => call(0, `/${chat}/messages`, said({ messageId: "m9" }))],
+    ["a body that is no object", 400, async (chat) => call(0, `/${chat}/messages`, { method: "POST", body: "null" })],
+    ["a malformed path", 400, async () => call(0, "/%E0%A4%A")],
+    ["a path of slashes", 404, async () => fetch(`${instances[0]!.url}//`)],
+    ["a page before nothing", 400, async (chat) => call(0, `/${chat}?before=x`)],
+    [
+      "a text over a megabyte",
+      413,
+      async (chat) => call(0, `/${chat}/messages`, said({ messageId: "m9", text: "x".repeat(3_000_000) })),
+    ],
+    [
+      "a text that only the memory refuses",
+      413,
+      async (chat) => call(0, `/${chat}/messages`, said({ messageId: "m9", text: "x".repeat(999_940) })),
+    ],
     ["no JSON", 400, async (chat) => call(0, `/${chat}/messages`, { method: "POST", body: "{" })],
     ["a model that is not offered", 400, async (chat) => call(0, `/${chat}/messages/m1/again`, said({ model: "o" }))],
     [

@@ -1,17 +1,15 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { fencedBlocks } from "../support/code-blocks.js";
 import { readDocument } from "../support/markdown.js";
 
-/** The two files of the guide docs/chat-page.md, by the path at which it wants each. */
-export function filesOfGuide(root: string): Readonly<Record<"app/api/chats/route.ts" | "app/page.tsx", string>> {
-  const blocks = fencedBlocks("docs/chat-page.md", readDocument(root, "docs/chat-page.md"));
-  const only = (language: string) => {
-    const [block, ...others] = blocks.filter((block) => block.language === language);
-    if (block === undefined || others.length > 0) {
-      throw new Error(`docs/chat-page.md has ${others.length + (block ? 1 : 0)} blocks of ${language}, not one.`);
-    }
-    return block.code;
-  };
-  return { "app/api/chats/route.ts": only("ts"), "app/page.tsx": only("tsx") };
+const files = ["app/api/chats/route.ts", "app/page.tsx"] as const;
+
+/** The two files that the guide docs/chat-page.md shows, by the path at which it wants each. */
+export function filesOfGuide(root: string): Readonly<Record<(typeof files)[number], string>> {
+  const place = join(root, "examples/apps/nextjs-chat");
+  const [route, page] = files.map((path) => readFileSync(join(place, path), "utf8"));
+  return { [files[0]]: route!, [files[1]]: page! };
 }
 
 /** The packages that the guide installs. */

@@ -257,14 +257,16 @@ export const chatPageScenarios: readonly ChatPageScenario[] = [
       const unknown = [
         ["GET", `?id=${randomUUID()}`],
         ["DELETE", `?id=${randomUUID()}`],
+        ["POST", "", { id: randomUUID(), messageId: "m", stop: true }],
       ] as const;
-      assert.deepEqual(await statuses(url, unknown), [404, 404]);
+      assert.deepEqual(await statuses(url, unknown), [404, 404, 404]);
       const others = [
         ["GET", `?id=${foreign}`],
         ["DELETE", `?id=${foreign}`],
         ["POST", "", message(foreign)],
+        ["POST", "", { id: foreign, messageId: "m", stop: true }],
       ] as const;
-      assert.deepEqual(await statuses(url, others), [404, 404, 404]);
+      assert.deepEqual(await statuses(url, others), [404, 404, 404, 404]);
       const gone = [
         ["POST", "", message(deleted)],
         ["DELETE", `?id=${deleted}`],

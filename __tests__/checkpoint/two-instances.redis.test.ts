@@ -11,7 +11,7 @@ interface Shown {
 describe("The service of the guide docs/checkpoints.md, as two instances", () => {
   let server: GuideServer;
   beforeAll(async () => {
-    server = await buildGuideServer("docs/checkpoints.md");
+    server = await buildGuideServer("examples/threads/server.mts");
   });
   afterAll(() => server?.stop());
 

@@ -9,7 +9,7 @@ import { startOpenAIServer, type OpenAIServer } from "../../testing/openai-serve
 import { closedAfterEach } from "../support/closed-after-each.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 
-/** The figure in docs/choosing-a-reducer.md is of WINDOW_TURNS=200. */
+/** The figure in docs/reducers.md is of WINDOW_TURNS=200. */
 const turns = Number(process.env["WINDOW_TURNS"] ?? 40);
 const window = 8_192;
 const cachedPrice = 0.1;

@@ -20,13 +20,17 @@ function picturesOf(path: string): string[] {
 describe("the documents of an installed package", () => {
   it("are the README and all that it leads to", () => {
     expect(documents).toEqual(expect.arrayContaining(["README.md", "CHANGELOG.md", "docs/chat-page.md"]));
-    expect(documents.length).toBeGreaterThan(40);
+    expect(documents.length).toBeGreaterThan(20);
+  });
+
+  it("are no pages of this package's own development", () => {
+    const guides = /^(README|CHANGELOG)\.md$|^docs\/[\w-]+\.md$|^examples\//;
+    expect(documents.filter((path) => !guides.test(path))).toEqual([]);
   });
 
   it.each(documents)("%s links only to what is installed with it", (path) => {
     const links = linksOf(path, readDocument(root, path));
-    // The pictures of the inspector would be half of the package.
-    const missing = links.filter(({ file }) => !isPacked(file) && !file.startsWith("docs/images/"));
+    const missing = links.filter(({ file }) => !isPacked(file));
     expect(missing.map(({ line, target }) => `${path}:${line} ${target}`)).toEqual([]);
     expect(picturesOf(path).filter((file) => !isPacked(file))).toEqual([]);
   });

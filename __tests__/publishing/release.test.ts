@@ -103,6 +103,14 @@ describe("the release script", () => {
     expect(git("log", "-1", "--format=%s")).toBe("Release 2.0.0\n");
   });
 
+  it("dates the section of a first release that stands in the changelog already", () => {
+    const { run, read, write, commit } = smallPackage();
+    write("CHANGELOG.md", "# Changes\n\n## Unreleased\n\n## 1.2.3\n\n- All of it.\n");
+    commit();
+    expect(run("release.mjs", "1.2.3")).toMatchObject({ status: 0, stderr: "" });
+    expect(read("CHANGELOG.md")).toMatch(/^## Unreleased\n\n## 1\.2\.3 \(\d{4}-\d\d-\d\d\)\n\n- All of it\.$/m);
+  });
+
   it("refuses a dirty tree, a changelog without an entry, a placeholder, and a version that does not follow", () => {
     const { run, write, setManifest, git } = smallPackage();
     write("CHANGELOG.md", "# Changes\n\n## Unreleased\n\n## 1.2.3 (2026-01-01)\n\n- Begun.\n");

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { buildPrograms } from "./built-programs.js";
-import { documentBlocks } from "./code-blocks.js";
+import { readDocument } from "./markdown.js";
 
 const root = join(__dirname, "../..");
 
@@ -15,7 +15,7 @@ export interface Instance {
   stop(signal?: "SIGTERM" | "SIGKILL"): Promise<void>;
 }
 
-/** The server that a guide prints. */
+/** The server that a guide names. */
 export interface GuideServer {
   /** Starts an instance; resolves when it says its address. */
   start(env: NodeJS.ProcessEnv): Promise<Instance>;
@@ -23,13 +23,12 @@ export interface GuideServer {
   stop(): Promise<void>;
 }
 
-/** Builds the server of a guide: its first block of TypeScript that listens. */
-export async function buildGuideServer(document: string): Promise<GuideServer> {
+/** Builds the server that a guide names, a program of the examples. */
+export async function buildGuideServer(path: string): Promise<GuideServer> {
   mkdirSync(join(root, ".cache"), { recursive: true });
   const folder = mkdtempSync(join(root, ".cache", "guide-"));
   const source = join(folder, "server.mts");
-  const block = documentBlocks(root).find(({ path, code }) => path === document && code.includes("server.listen("));
-  writeFileSync(source, block!.code);
+  writeFileSync(source, readDocument(root, path));
   const built = await buildPrograms([source], { withPackages: true });
   const children = new Set<ChildProcess>();
   const end = async (child: ChildProcess, signal: NodeJS.Signals) => {

@@ -40,7 +40,7 @@ const plans = [1e6, 1e8].flatMap((sessions) => activities.map((activity) => ({ s
 const peak = 3;
 const secondsOfDay = 86_400;
 
-/** The figures of docs/capacity.md. */
+/** The figures of docs/development/capacity.md. */
 export function capacityText(findings: CapacityFindings): string {
   const parts = [sessionText, turnText, planText, variantText, checkText].map((part) => part(findings));
   return parts.join("\n\n").split("\n").map(wrapped).join("\n");

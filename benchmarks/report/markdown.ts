@@ -7,7 +7,7 @@ export function reportText(sections: readonly Section[], machine: string): strin
   const parts = [
     "# Results",
     machine,
-    "Pages of their own: [a long life](long-life.md), [capacity](../../docs/capacity.md), and " +
+    "Pages of their own: [a long life](long-life.md), [capacity](../../docs/development/capacity.md), and " +
       "[what was tried](processor-time.md) where targets for processor time, reads and imports are missed.",
     "## Targets",
     tableText(targetTable(targets)),

@@ -35,9 +35,9 @@ export function writeHeadlines(sections: readonly Section[]): void {
   }
 }
 
-/** Replaces the figures of docs/capacity.md; returns its path. */
+/** Replaces the figures of docs/development/capacity.md; returns its path. */
 export function writeCapacity(text: string): string {
-  const path = fileURLToPath(new URL("../../docs/capacity.md", import.meta.url));
+  const path = fileURLToPath(new URL("../../docs/development/capacity.md", import.meta.url));
   writeBetween(path, "capacity", `\n\nMeasured on ${machineText()}.\n\n${text}\n\n`);
   return path;
 }

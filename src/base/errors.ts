@@ -25,6 +25,21 @@ export interface MemoryErrorDetails {
  * `cause` is the underlying error. Messages name the option, session or position concerned and the remedy, never
  * message text or secrets. Use `isInstance` and not `instanceof`: an application may load the ESM and the CommonJS
  * build at once.
+ * @example
+ * import { BudgetError, MemoryError, RecordError, StructureError, SummaryError } from "langchain-redis-memory";
+ *
+ * export function logLine(error: unknown): string {
+ *   if (BudgetError.isInstance(error)) {
+ *     return `${error.needed} where ${error.allowed} are allowed`;
+ *   }
+ *   if (RecordError.isInstance(error)) {
+ *     return `${error.code} at ${error.position}`;
+ *   }
+ *   if (StructureError.isInstance(error)) {
+ *     return error.issues.map(({ rule, index }) => `${rule} at ${index}`).join(", ");
+ *   }
+ *   return SummaryError.isInstance(error) ? `summary ${error.code}` : MemoryError.isInstance(error) ? error.code : "?";
+ * }
  */
 export class MemoryError extends Error {
   /** Error code for branching; stable between releases. */
@@ -231,4 +246,44 @@ export class EncryptionError extends MemoryError {
     this.keyId = details.keyId;
     this.keys = details.keys ?? [];
   }
+}
+
+/** The status of each code that means something to a client of an HTTP server. */
+const httpStatuses: Readonly<Record<number, readonly string[]>> = {
+  400: ["invalid_option", "invalid_structure", "unsupported_message", "refused"],
+  404: ["other_owner", "unknown_session", "unknown_message", "unknown_checkpoint", "erased"],
+  409: ["content", "position", "epoch", "stale", "busy", "nested_turn", "fenced", "exists"],
+  413: ["too_large", "over_budget"],
+  503: ["unavailable", "timeout", "out_of_memory", "read_only", "closed"],
+};
+
+/**
+ * The HTTP status of an answer to a request that failed with `error`: that of the first error of this package among it
+ * and its causes (LangChain wraps errors of an agent's middleware). 400: the request cannot be served as it is. 404:
+ * there is no such session, or it belongs to somebody else; both look the same. 409: the session is in another state.
+ * 413: too large. 503: the same request may succeed later; send `Retry-After`. 500: everything else.
+ * @example
+ * import { httpStatusOf, RedisChatMemory } from "langchain-redis-memory";
+ *
+ * const memory = new RedisChatMemory({ url: "redis://localhost:6379" });
+ * export async function GET(request: Request): Promise<Response> {
+ *   try {
+ *     const id = new URL(request.url).searchParams.get("id") ?? "";
+ *     return Response.json(await memory.history(id, { owner: "ann" }).stats());
+ *   } catch (error) {
+ *     return new Response(null, { status: httpStatusOf(error) });
+ *   }
+ * }
+ */
+export function httpStatusOf(error: unknown): number {
+  let cause = error;
+  for (let depth = 0; depth < 8 && !MemoryError.isInstance(cause); depth += 1) {
+    cause = (cause as { readonly cause?: unknown } | null | undefined)?.cause;
+  }
+  if (!MemoryError.isInstance(cause)) {
+    return 500;
+  }
+  const { code, retryable } = cause;
+  const [status] = Object.entries(httpStatuses).find(([, codes]) => codes.includes(code)) ?? [];
+  return status === undefined ? (retryable ? 503 : 500) : Number(status);
 }

@@ -9,6 +9,7 @@ export {
   StoreError,
   StructureError,
   SummaryError,
+  httpStatusOf,
   type MemoryErrorDetails,
 } from "../base/errors.js";
 export type { MemoryEvent, MemoryEventHandler, ViewSize } from "../base/events.js";

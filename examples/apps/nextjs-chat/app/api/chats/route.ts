@@ -4,11 +4,10 @@ import { ChatPromptTemplate, MessagesPlaceholder } from "@langchain/core/prompts
 import { ChatOpenAI } from "@langchain/openai";
 import {
   ChatHistoryTokenReducer,
-  ConfigurationError,
-  ConflictError,
+  httpStatusOf,
+  MemoryError,
   RedisChatMemory,
   sessionConfig,
-  StoreError,
   withRedisMemory,
 } from "langchain-redis-memory";
 import { redisRuns } from "langchain-redis-memory/runs";
@@ -46,7 +45,9 @@ export async function POST(request: Request): Promise<Response> {
   const owner = await ownerOf(request);
   try {
     if (!isText(text)) {
-      return Response.json({ stopped: await runs.stop(id, { turnId: messageId, owner }) });
+      const stopped = await runs.stop(id, { turnId: messageId, owner });
+      const isThere = stopped || (await memory.sessions.get(id, { owner })) !== undefined;
+      return isThere ? Response.json({ stopped }) : failed(404, "no_such_chat");
     }
     const question = new HumanMessage({ id: messageId, content: text });
     const title = [...text].slice(0, 60).join(""); // whole characters; the first question of a conversation names it
@@ -106,18 +107,14 @@ function isText(value: unknown): value is string {
 
 /** What was wrong with the request. Nobody learns whether a conversation of somebody else exists. */
 function refused(error: unknown): Response {
-  if (ConfigurationError.isInstance(error)) {
-    return failed(400, error.code); // an id that no session can have, for example
+  const status = httpStatusOf(error);
+  if (status === 500) {
+    throw error; // Next.js logs it and answers 500
   }
-  if (StoreError.isInstance(error) && error.code === "erased") {
-    return failed(404, "no_such_chat");
-  }
-  if (ConflictError.isInstance(error)) {
-    return error.code === "other_owner" ? failed(404, "no_such_chat") : failed(409, error.code);
-  }
-  throw error; // Next.js logs it and answers 500
+  const code = MemoryError.isInstance(error) ? error.code : "failed";
+  return failed(status, status === 404 ? "no_such_chat" : code);
 }
 
 function failed(status: number, error: string): Response {
-  return Response.json({ error }, { status });
+  return Response.json({ error }, { status, headers: status === 503 ? { "retry-after": "1" } : {} });
 }
