@@ -84,6 +84,30 @@ export const nonEmptyText = lazy(() =>
 export const anyFunction = <T>() => z.custom<T>((value) => typeof value === "function", "must be a function");
 
 /**
+ * A listener, which may be async: a rejection is thrown at its next call, as if it had thrown there, and never ends the
+ * process.
+ */
+export const listener = <Told>() =>
+  z.pipe(
+    anyFunction<Listener<Told>>(),
+    z.transform((listen: Listener<Told>) => {
+      let failure: { readonly error: unknown } | undefined;
+      return (told: Told): void => {
+        if (failure !== undefined) {
+          throw failure.error;
+        }
+        const result: unknown = listen(told);
+        if (result instanceof Promise) {
+          result.catch((error: unknown) => (failure = { error }));
+        }
+      };
+    }),
+  );
+
+/** Called with what is to be told; an async function does, too. */
+export type Listener<Told> = (told: Told) => void;
+
+/**
  * An object with the named methods. Instances are recognized by their methods, because their class may come from
  * another copy of a package.
  */

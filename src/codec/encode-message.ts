@@ -306,7 +306,10 @@ function unsupportedField(field: string, { problem }: Walk, error: unknown): Rec
   if (problem === undefined) {
     return unsupportedMessage(`${field} cannot be read`, error);
   }
-  const path = problem.path.map((key) => (typeof key === "number" ? `[${key}]` : `.${key.slice(0, 40)}`));
+  // Keys of arguments are a model's words, and no error shows any.
+  const args = problem.path.indexOf("args");
+  const shown = args === -1 ? problem.path : [...problem.path.slice(0, args + 1), "…"];
+  const path = shown.map((key) => (typeof key === "number" ? `[${key}]` : `.${key.slice(0, 40)}`));
   return unsupportedMessage(`${(field + path.join("")).slice(0, 200)} ${problem.reason}`);
 }
 

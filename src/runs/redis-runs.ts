@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import type { BaseMessage, BaseMessageLike } from "@langchain/core/messages";
 import { ConfigurationError } from "../base/errors.js";
 import { randomToken } from "../base/ids.js";
-import { lazy, nonEmptyText, nonNegativeInteger, parseOptions, positiveInteger } from "../base/options.js";
+import { anyText, lazy, nonNegativeInteger, parseOptions, positiveInteger } from "../base/options.js";
 import { contextOf, type RedisChatMemory } from "../memory/redis-chat-memory.js";
 import { sessionOf } from "../memory/redis-chat-message-history.js";
 import { wireOf, type RedisWire } from "../redis-store/redis-session-store.js";
@@ -10,7 +10,7 @@ import { sealedParts } from "../sealed/loaded-store.js";
 import type { ConversationSession } from "../session/conversation-session.js";
 import { checkOwnerName } from "../session/identity.js";
 import type { MemoryContext } from "../session/memory-context.js";
-import { checkSessionId, type SessionRef } from "../store/session-ref.js";
+import { checkSessionId, isWithin, limitedText, mostBytes, type SessionRef } from "../store/session-ref.js";
 import { storedIds } from "../turns/open-turn.js";
 import type { SaidToRun, SteeredRuns } from "../turns/said-to-run.js";
 import { RunProcess } from "./run-process.js";
@@ -101,7 +101,7 @@ const accessFields = { owner: z.optional(z.unknown()) };
 const startSchema = lazy(() =>
   z.strictObject({
     ...accessFields,
-    turnId: nonEmptyText(),
+    turnId: limitedText("id"),
     whileRunning: z._default(
       z.enum(["refuse", "queue", "stop", "steer"], 'must be "refuse", "queue", "stop" or "steer"'),
       "refuse",
@@ -114,12 +114,14 @@ const startSchema = lazy(() =>
 const joinSchema = lazy(() =>
   z.strictObject({
     ...accessFields,
-    turnId: z.optional(nonEmptyText()),
-    after: z.optional(z.nullable(z.string("must be a string"))),
+    turnId: z.optional(limitedText("id")),
+    after: z.optional(
+      z.nullable(anyText().check(z.refine((text) => isWithin(text, mostBytes.id), "must be a position of a run"))),
+    ),
     signal: z.optional(z.custom<AbortSignal>()),
   }),
 );
-const stopSchema = lazy(() => z.strictObject({ ...accessFields, turnId: z.optional(nonEmptyText()) }));
+const stopSchema = lazy(() => z.strictObject({ ...accessFields, turnId: z.optional(limitedText("id")) }));
 const activeSchema = lazy(() => z.strictObject(accessFields));
 
 const known = new WeakMap<MemoryContext, RedisRuns>();

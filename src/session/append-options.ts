@@ -2,14 +2,8 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import * as z from "zod/mini";
 import type { TurnOutput } from "../codec/encode-message.js";
-import {
-  lazy,
-  nonEmptyText,
-  nonNegativeInteger,
-  objectWith,
-  parseOptions,
-  type SchemaOutput,
-} from "../base/options.js";
+import { lazy, nonNegativeInteger, objectWith, parseOptions, type SchemaOutput } from "../base/options.js";
+import { isWithin, limitedText, mostBytes } from "../store/session-ref.js";
 import { checkSide } from "../store/request-checks.js";
 import type { SessionView } from "../store/session-reads.js";
 import type { RewindRequest } from "../store/session-writes.js";
@@ -159,7 +153,7 @@ function namesTurnOnly(options: unknown): options is SchemaOutput<typeof appendS
   }
   for (const name in options) {
     const value = (options as Record<string, unknown>)[name];
-    const isName = name === "turnId" && typeof value === "string" && value !== "";
+    const isName = name === "turnId" && typeof value === "string" && value !== "" && isWithin(value, mostBytes.id);
     if (!isName && !(name === "turn" && value instanceof TurnTicket)) {
       return false;
     }
@@ -170,7 +164,7 @@ function namesTurnOnly(options: unknown): options is SchemaOutput<typeof appendS
 /** The form of {@link AppendOptions}. */
 const appendSchema = lazy(() =>
   z.strictObject({
-    turnId: z.optional(nonEmptyText()),
+    turnId: z.optional(limitedText("id")),
     expectedNext: z.optional(nonNegativeInteger()),
     side: z.optional(objectWith<SideChanges>([], "an object with set, remove or bound")),
     turn: z.optional(

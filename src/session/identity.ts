@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { ConfigurationError } from "../base/errors.js";
 import { misspeltName, lazy, parseOptions, withoutUndefined } from "../base/options.js";
 import { labelOf, type SessionNames, type SessionMetadata } from "./labels.js";
-import type { SessionRef } from "../store/session-ref.js";
+import { isWithin, mostBytes, type SessionRef } from "../store/session-ref.js";
 
 /** Owner of a session, and the label of a new one. */
 export interface HistoryIdentity extends SessionNames {
@@ -58,19 +58,17 @@ function namesOnly(identity: unknown): boolean {
   return true;
 }
 
-const maxOwnerBytes = 512;
-
 /**
  * Refuses an owner that is not a string of 1 to 512 bytes of UTF-8.
  *
  * @throws ConfigurationError `owner`; `user` names the called function.
  */
 export function checkOwnerName(user: string, owner: unknown): asserts owner is string {
-  const isText = typeof owner === "string" && owner !== "" && owner.length <= maxOwnerBytes && owner.isWellFormed();
-  if (!isText || Buffer.byteLength(owner) > maxOwnerBytes) {
+  const isText = typeof owner === "string" && owner !== "" && isWithin(owner, mostBytes.id) && owner.isWellFormed();
+  if (!isText) {
     throw new ConfigurationError(
       "owner",
-      `${user}: option "owner" must be a string of 1 to ${maxOwnerBytes} bytes of well-formed UTF-8.`,
+      `${user}: option "owner" must be a string of 1 to ${mostBytes.id} bytes of well-formed UTF-8.`,
     );
   }
 }
@@ -151,6 +149,9 @@ export function readRunNames(
   const { turnId, owner, title, metadata } = configurable;
   if (turnId !== undefined) {
     checkText(`${user}: configurable.turnId`, "turnId", turnId);
+    if (!isWithin(turnId, mostBytes.id)) {
+      throw new ConfigurationError("turnId", `${user}: configurable.turnId must have at most ${mostBytes.id} bytes.`);
+    }
   }
   if (owner !== undefined) {
     checkText(`${user}: configurable.owner`, "owner", owner);

@@ -3,7 +3,8 @@ import * as z from "zod/mini";
 import { metaOf } from "../codec/decode-record.js";
 import { ConfigurationError, ConflictError } from "../base/errors.js";
 import { report } from "../base/events.js";
-import { lazy, nonEmptyText, nonNegativeInteger, parseOptions, positiveInteger } from "../base/options.js";
+import { limitedText } from "../store/session-ref.js";
+import { lazy, nonNegativeInteger, parseOptions, positiveInteger } from "../base/options.js";
 import { refusedMarkOf } from "../messages/roles.js";
 import type { StoredPage, StoredReduction } from "../store/session-pages.js";
 import { headIds } from "./head-ids.js";
@@ -106,7 +107,7 @@ const schema = lazy(() =>
     after: z.optional(
       z.nullable(z.int("must be an integer of -1 or more").check(z.minimum(-1, "must be an integer of -1 or more"))),
     ),
-    around: z.optional(nonEmptyText()),
+    around: z.optional(limitedText("id")),
     limit: z._default(positiveInteger(), 50),
     order: z._default(z.enum(["conversation", "log"], 'must be "conversation" or "log"'), "conversation"),
   }),

@@ -1,6 +1,7 @@
 import { decodeHead, encodeHead } from "../codec/head.js";
 import { metaOf } from "../codec/decode-record.js";
 import { ConflictError, type MemoryError } from "../base/errors.js";
+import { jsonText } from "../base/json-text.js";
 import { keyOf } from "../redis/data-parts.js";
 import { damaged, sessionLabel } from "../store/refusals.js";
 import { beginsRound } from "../store/record-text.js";
@@ -207,10 +208,12 @@ function headLines(head: string): { readonly record?: unknown; readonly text?: s
   }
 }
 
-/** The parsed JSON of a text if it round-trips; else the text. */
+/** The parsed JSON of a text if it round-trips; else the text, as for a record that is nested too deeply for a line. */
 function asJson(text: string): unknown {
   const value = valueIn(text);
-  return typeof value === "object" && value !== null && JSON.stringify(value) === text ? value : text;
+  const isRecord = typeof value === "object" && value !== null;
+  // The line that holds it is a few levels deeper.
+  return isRecord && jsonText([[[[value]]]]) === `[[[[${text}]]]]` ? value : text;
 }
 
 function changed(sessionId: string): ConflictError {

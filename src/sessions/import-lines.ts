@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { ConfigurationError, type MemoryError } from "../base/errors.js";
-import { anyFunction, lazy, parseOptions, positiveInteger } from "../base/options.js";
+import { lazy, listener, parseOptions, positiveInteger } from "../base/options.js";
 import { sealedParts } from "../sealed/loaded-store.js";
 import { importSessions } from "./import-sessions.js";
 import type { SessionStore } from "../store/session-store.js";
@@ -67,8 +67,8 @@ const schema = lazy(() =>
   z.strictObject({
     sessionTTL: z.optional(positiveInteger()),
     encryption: z.optional(z.enum(["keep", "seal", "plain"], 'must be "keep", "seal" or "plain"')),
-    onProblem: z.optional(anyFunction<(problem: SessionImportProblem) => void>()),
-    onProgress: z.optional(anyFunction<(progress: SessionImportSummary) => void>()),
+    onProblem: z.optional(listener<SessionImportProblem>()),
+    onProgress: z.optional(listener<SessionImportSummary>()),
   }),
 );
 

@@ -3,7 +3,7 @@ import * as z from "zod/mini";
 import { ConflictError } from "../base/errors.js";
 import type { MemoryEventHandler } from "../base/events.js";
 import { loadedOnce } from "../base/loaded-once.js";
-import { anyFunction, lazy, parseOptions, positiveInteger, withoutUndefined } from "../base/options.js";
+import { lazy, listener, parseOptions, positiveInteger, withoutUndefined } from "../base/options.js";
 import { maxListLimit, type ListsProgress, type SessionAccess } from "../store/lists.js";
 import type { SessionStore } from "../store/session-store.js";
 import type { ReencryptProgress } from "./reencrypt-sessions.js";
@@ -44,14 +44,14 @@ const erasureSchema = lazy(() =>
   z.strictObject({
     owner: z.optional(z.unknown()),
     guardMs: z._default(positiveInteger(), defaultGuardMs),
-    onProgress: z.optional(anyFunction<(progress: ListsProgress) => void>()),
+    onProgress: z.optional(listener<ListsProgress>()),
   }),
 );
-const onProblem = lazy(() => z.optional(anyFunction<(problem: SessionProblem) => void>()));
+const onProblem = lazy(() => z.optional(listener<SessionProblem>()));
 const ownerExportSchema = lazy(() => z.strictObject({ onProblem: onProblem() }));
 /** Listeners of a call that goes through all sessions; such calls are rare, so that the schema is made anew. */
 const batchSchema = <Progress>() =>
-  z.strictObject({ onProgress: z.optional(anyFunction<(progress: Progress) => void>()), onProblem: onProblem() });
+  z.strictObject({ onProgress: z.optional(listener<Progress>()), onProblem: onProblem() });
 
 /** The sessions of a memory: lists by owner, titles, export, import, erasure and re-encryption. */
 export class MemorySessions {

@@ -2,6 +2,8 @@ import type { BaseMessage } from "@langchain/core/messages";
 import * as z from "zod/mini";
 import { ConfigurationError } from "../base/errors.js";
 import { lazy, nonEmptyText, nonNegativeInteger, parseOptions, positiveInteger } from "../base/options.js";
+import { limitedText } from "../store/session-ref.js";
+import { isRecord } from "../messages/values.js";
 import { checkOwnerName } from "../session/identity.js";
 import type { SessionMetadata } from "../session/labels.js";
 import { maxListLimit, type ListPlace } from "../store/lists.js";
@@ -88,13 +90,19 @@ export interface SessionSearch {
 const schema = lazy(() =>
   z.strictObject({
     owner: z.optional(z.unknown()),
-    text: z.optional(nonEmptyText()),
+    text: z.optional(limitedText("wanted")),
     roles: z._default(
       z.array(z.enum(["human", "ai", "tool", "system"], 'must be "human", "ai", "tool" or "system"'), "must be a list"),
       ["human", "ai"],
     ),
-    title: z.optional(nonEmptyText()),
-    metadata: z.optional(z.record(z.string(), z.unknown(), "must be an object of JSON values")),
+    title: z.optional(limitedText("wanted")),
+    metadata: z.optional(
+      z.custom<Readonly<Record<string, unknown>>>(
+        // A schema of records leaves this key out, and the search would find more than was asked for.
+        (value) => isRecord(value) && !Array.isArray(value) && !Object.hasOwn(value, "__proto__"),
+        "must be an object of JSON values",
+      ),
+    ),
     from: z.optional(nonNegativeInteger()),
     to: z.optional(nonNegativeInteger()),
     limit: z._default(positiveInteger().check(z.maximum(maxListLimit, `must be at most ${maxListLimit}`)), 30),

@@ -1,6 +1,8 @@
+import * as z from "zod/mini";
 import type { SessionLabel } from "./lists.js";
 import type { WriterKeys } from "./writer-keys.js";
 import { ConfigurationError } from "../base/errors.js";
+import { nonEmptyText } from "../base/options.js";
 
 /**
  * A session and the rights of its caller: id, owner, hold and encryption keys. The first argument of every store method
@@ -49,8 +51,19 @@ export interface SessionHold {
   readonly token?: number;
 }
 
-/** Longest session id, in bytes of UTF-8. */
-const maxSessionIdBytes = 512;
+/** The most bytes of UTF-8 in what clients may name: ids of turns, messages and positions; texts to search for. */
+export const mostBytes = { id: 512, wanted: 1_000 } as const;
+
+/** A text of at least one character and at most so many bytes. */
+export const limitedText = (limit: keyof typeof mostBytes) =>
+  nonEmptyText().check(
+    z.refine((text) => isWithin(text, mostBytes[limit]), `must have at most ${mostBytes[limit]} bytes of UTF-8`),
+  );
+
+/** True for a text of at most so many bytes of UTF-8; a huge one is not encoded. */
+export function isWithin(text: string, bytes: number): boolean {
+  return text.length <= bytes && Buffer.byteLength(text) <= bytes;
+}
 
 /**
  * Encodes a session id for keys: everything but `A-Z a-z 0-9 . _ ~ -` is percent-encoded, so that different ids never
@@ -95,12 +108,8 @@ export function checkSessionId(sessionId: unknown): asserts sessionId is string 
   if (sessionId === "") {
     throw new ConfigurationError("sessionId", "The session id must not be empty.");
   }
-  // A character takes at least one byte, so that huge strings can be refused without encoding them.
-  if (sessionId.length > maxSessionIdBytes || Buffer.byteLength(sessionId) > maxSessionIdBytes) {
-    throw new ConfigurationError(
-      "sessionId",
-      `The session id must not be longer than ${maxSessionIdBytes} bytes in UTF-8.`,
-    );
+  if (!isWithin(sessionId, mostBytes.id)) {
+    throw new ConfigurationError("sessionId", `The session id must not be longer than ${mostBytes.id} bytes in UTF-8.`);
   }
   if (!sessionId.isWellFormed()) {
     throw new ConfigurationError(

@@ -1,14 +1,7 @@
 import * as z from "zod/mini";
-import {
-  anyText,
-  fraction,
-  lazy,
-  nonEmptyText,
-  nonNegativeInteger,
-  objectWith,
-  positiveInteger,
-} from "../base/options.js";
+import { anyText, fraction, lazy, nonNegativeInteger, objectWith, positiveInteger } from "../base/options.js";
 import type { RedisChatMessageHistory } from "../memory/redis-chat-message-history.js";
+import { limitedText } from "../store/session-ref.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 import { toolListSchema, type ToolDefinitionLike } from "../tokens/formulas/tools-cost.js";
 import { removeFromTextSchema, type RemoveFromText } from "./text-cleaner.js";
@@ -136,7 +129,7 @@ export const modelCallSchema = lazy(() =>
     originalUserMessage: anyText(),
     renderedUserMessage: anyText(),
     renderedSystemMessage: anyText(),
-    turnId: z.optional(nonEmptyText()),
+    turnId: z.optional(limitedText("id")),
     removeFromText: z.optional(removeFromTextSchema()),
   }),
 );
@@ -149,6 +142,6 @@ export const userVisibleSchema = lazy(() =>
 /** Schema of the options of `commit`. */
 export const commitSchema = lazy(() =>
   z.strictObject({
-    turnId: z.optional(nonEmptyText()),
+    turnId: z.optional(limitedText("id")),
   }),
 );

@@ -1,8 +1,9 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import * as z from "zod/mini";
 import { ConfigurationError } from "../../base/errors.js";
+import { limitedText } from "../../store/session-ref.js";
 import type { HistoryIdentity } from "../identity.js";
-import { lazy, nonEmptyText, nonNegativeInteger, parseOptions, positiveInteger } from "../../base/options.js";
+import { lazy, nonNegativeInteger, parseOptions, positiveInteger } from "../../base/options.js";
 import { toMessage } from "../../messages/values.js";
 
 /** Options of `memory.withTurn`: owner and label as for `memory.history`, and times in milliseconds. */
@@ -59,7 +60,7 @@ const schema = lazy(() =>
     owner: z.optional(z.unknown()),
     title: z.optional(z.unknown()),
     metadata: z.optional(z.unknown()),
-    turnId: z.optional(nonEmptyText()),
+    turnId: z.optional(limitedText("id")),
     input: z.optional(z.unknown()),
     ...times(),
   }),
