@@ -32,6 +32,14 @@ describe("The checker of erasures", () => {
     expect(found([append(0, "a"), erase(), read])).toEqual(["staleReads", "wrongErasures"]);
   });
 
+  it("counts the thread, the run and the item of an owner that a client finds behind their erasure", () => {
+    const beside = (left: string[]) => at(20, { do: "erase-beside", answer: { left } });
+    expect(found([beside([])])).toEqual([]);
+    expect(found([beside(["thread", "item"])])).toEqual(["wrongErasures", "wrongErasures"]);
+    expect(found([beside(["run"])], "", 0, [{ from: 10, to: 30 }])).toEqual([]);
+    expect(found([{ ...beside(["run"]), ok: false }])).toEqual([]);
+  });
+
   it("counts keys that are left after the guard, unless somebody may have begun the session anew", () => {
     expect(found([append(0, "a"), erase()], "", 1)).toEqual(["wrongErasures"]);
     expect(found([append(0, "a"), erase(), append(20_000, "b")], "b:0-1", 3)).toEqual([]);

@@ -1,10 +1,13 @@
 import type { Call } from "../journal/read-journals.js";
-import { isTouched } from "./failover-windows.js";
+import { isTouched, type FailoverWindow } from "./failover-windows.js";
 import type { Finding } from "./finding.js";
 import { isOwned, isWrite, type SessionCase } from "./session-case.js";
 
 /** Microseconds after which no copy of a question is under way any more, and no summary of before. */
 const patience = 10_000_000;
+
+/** Microseconds in which what such an erasure removes was written. */
+const life = 30_000_000;
 
 /** An erasure that was told to be made, and until when late writers were refused at least. */
 interface Erasure {
@@ -25,6 +28,18 @@ export function checkErasures({ final, windows }: SessionCase, calls: readonly C
     .map(({ asked, told, guardMs = 0 }): Erasure => ({ asked, told, guarded: asked + guardMs * 1_000 }));
   const says = erasures.flatMap((erasure) => [...duringGuard(erasure, calls), ...leftKeys(erasure, final.keys, calls)]);
   return [...new Set(says)].map((text) => ({ figure: "wrongErasures", session: final.id, amount: 1, says: text }));
+}
+
+/** Checks the erasures of owners who have no session: none leaves a thread, a run or an item. */
+export function checkErasuresBeside(calls: readonly Call[], windows: readonly FailoverWindow[]): Finding[] {
+  return calls
+    .filter((call) => call.do === "erase-beside" && call.ok && !isTouched(windows, call.asked - life, Infinity))
+    .flatMap(({ session = "", client, asked, answer: { left = [] } }) =>
+      left.map((kind) => ({
+        ...{ figure: "wrongErasures" as const, session, amount: 1 },
+        says: `client ${client} found the ${kind} of an owner that it erased at ${asked}`,
+      })),
+    );
 }
 
 function duringGuard({ told, guarded }: Erasure, calls: readonly Call[]): string[] {

@@ -1,6 +1,6 @@
 import type { Call } from "../journal/read-journals.js";
 import { checkAnswers, type FinalChat } from "./check-answers.js";
-import { checkErasures } from "./check-erasures.js";
+import { checkErasures, checkErasuresBeside } from "./check-erasures.js";
 import { checkFork } from "./check-forks.js";
 import { checkHeldTurns } from "./check-held-turns.js";
 import { checkLists, type OwnerList } from "./check-lists.js";
@@ -57,6 +57,7 @@ export function checkRun({ calls, sessions, windows, lists, threads = [], chats 
       ...inLists,
       ...checkThreads(threads, calls, windows),
       ...checkAnswers(chats, calls, windows),
+      ...checkErasuresBeside(calls, windows),
       ...[...bySession].flatMap(([session, own]) => checkReplies(session, own)),
       ...sessions.flatMap((final) => {
         const own = bySession.get(final.id) ?? [];

@@ -7,6 +7,7 @@ import { redisMemoryMiddleware } from "../../src/agent/middleware.js";
 import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
 import type { MemoryEvent } from "../../src/base/events.js";
 import { RedisSaver } from "../../src/checkpoint/redis-saver.js";
+import { RedisStore } from "../../src/long-term/redis-store.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import type { SessionStore } from "../../src/store/session-store.js";
 import type { JournalWriter } from "../journal/journal-writer.js";
@@ -43,6 +44,8 @@ export interface Doors {
   readonly store: SessionStore;
   /** Two instances that put checkpoints of the same threads on the memory's connection. */
   readonly savers: readonly [RedisSaver, RedisSaver];
+  /** Long-term memory, whose items belong to the owner that their namespace names. */
+  readonly items: RedisStore;
   readonly chain: Runnable<BaseMessage[], BaseMessage>;
   readonly agent: AgentLike;
   readonly withHistory: (note: (error: unknown) => void) => Runnable<BaseMessage[], unknown>;
@@ -83,7 +86,8 @@ export function openDoors(
     ...(isEncrypted && { encryption }),
     ...(expires && { sessionTTL: 86_400 }),
   };
-  const memory = new RedisChatMemory({ store, reduceWhen, retention, onEvent, ...more });
+  const ownerNamespaces = (owner: string) => [[owner.replaceAll(".", "-")]];
+  const memory = new RedisChatMemory({ store, reduceWhen, retention, onEvent, ownerNamespaces, ...more });
   let issues: string[] = [];
   const model = RunnableLambda.from((messages: BaseMessage[]) => {
     issues.push(...issuesOf(messages));
@@ -93,6 +97,7 @@ export function openDoors(
   const middleware = [redisMemoryMiddleware({ memory, persist, oneTurnAtATime: holds })];
   return {
     ...{ memory, store },
+    items: new RedisStore({ memory }),
     savers: [new RedisSaver({ memory, keep: 2 }), new RedisSaver({ memory, keep: 2 })],
     chain: withRedisMemory(model, { memory, persist, oneTurnAtATime: holds }) as unknown as Runnable<
       BaseMessage[],

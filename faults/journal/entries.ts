@@ -12,6 +12,7 @@ export type Deed =
   | "replace"
   | "fork"
   | "erase"
+  | "erase-beside"
   | "list"
   | "put"
   | "get"
@@ -70,6 +71,8 @@ export interface Told {
   readonly covered?: readonly string[];
   /** The sessions that a list showed. */
   readonly listed?: readonly string[];
+  /** Kinds of data of which an erasure left something. */
+  readonly left?: readonly string[];
   /** The part of the answer that a reader of a run heard. */
   readonly said?: string;
   /** The end that it was told, and the run, by its time; left out where the answer came out of the memory. */

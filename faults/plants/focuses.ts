@@ -1,8 +1,12 @@
 import type { Focus } from "../plan/session-plan.js";
 import type { PlantName } from "./plants.js";
 
-const alone = { "fork-session": 0, "list-sessions": 0, "held-turn": 0, "erase-owner": 0 };
+const alone = { "fork-session": 0, "list-sessions": 0, "held-turn": 0, "erase-owner": 0, "erase-beside": 0 };
 const quiet = { ...alone, "start-answer": 0, "follow-answer": 0 };
+const beside: Focus = {
+  ...{ reducers: ["none"], removals: ["erase"] },
+  weights: { ...quiet, "agent-turn": 0, "managed-turn": 0, "erase-beside": 20 },
+};
 const brief = { ...quiet, "agent-turn": 0, "managed-turn": 0, "message-history-run": 0, "chain-turn": 0 };
 
 /**
@@ -31,6 +35,10 @@ export const focuses: Readonly<Record<PlantName, Focus>> = {
   "retry-id": { reducers: ["none"], removals: ["none"], weights: { ...brief, "append-plain": 25 } },
   // Owners that are erased beside writers.
   "erasure-guard": { reducers: ["none"], removals: ["erase"], weights: { ...brief, "erase-owner": 2, "read-view": 6 } },
+  // Owners with threads, runs and items, and no session, that are erased.
+  "thread-erasure": beside,
+  "run-erasure": beside,
+  "item-erasure": beside,
   // Turns of HistoryManager that come again.
   "turn-name": { reducers: ["none"], removals: ["none"], weights: { ...brief, "managed-turn": 12, "retry-turn": 12 } },
   // Reductions, and reads.

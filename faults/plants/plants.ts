@@ -102,6 +102,24 @@ export const plants = {
       replacement: "",
     },
   ],
+  /** An erasure leaves threads. */
+  "thread-erasure": [
+    {
+      file: "src/redis-lists/kinds.ts",
+      search: 'erase: async (scan, id, request) => (await eraseThread(scan, nameOf(id), textOf(request)))[1] === "1",',
+      replacement: "erase: async () => false,",
+    },
+  ],
+  /** An erasure leaves no tombstone of a run, and its entries. */
+  "run-erasure": [
+    {
+      file: `${lua}/erase-run.lua`,
+      search: "redis.call('XADD', KEYS[1], 'MAXLEN', 1, id, 'x', '')",
+      replacement: "",
+    },
+  ],
+  /** An erasure leaves items. */
+  "item-erasure": [{ file: `${lua}/clear-items.lua`, search: "removeItems(found)", replacement: "" }],
   /** The name of a turn is not passed on by `HistoryManager`. */
   "turn-name": [
     {

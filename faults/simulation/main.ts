@@ -56,8 +56,9 @@ if (
   print(usage);
   process.exit(values.help ? 0 : 2);
 }
-/** Simulations leave out what the others are planted in: they have no runs. */
-const simulated = plantNames.filter((name) => name !== "run-position");
+/** Planted in what simulations leave out: they have no runs. */
+const needingServers = new Set<PlantName>(["run-position", "thread-erasure", "run-erasure", "item-erasure"]);
+const simulated = plantNames.filter((name) => !needingServers.has(name));
 const focus = values.focus === undefined ? undefined : focuses[values.focus as PlantName];
 simulateGlobals();
 // Errors in a simulation are mostly caught, and looking up their places takes longer than the rest.

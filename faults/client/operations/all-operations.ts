@@ -1,4 +1,5 @@
 import { appendPlain, appendWithIds, appendWithTurnId } from "./append-turn.js";
+import { eraseBeside } from "./erase-beside.js";
 import { eraseOwner } from "./erase-owner.js";
 import { followAnswer, startAnswer } from "./follow-answer.js";
 import { forkSession } from "./fork-session.js";
@@ -20,5 +21,5 @@ export const operations: readonly Operation[] = [
   ...[chainTurn, agentTurn, managedTurn, messageHistoryRun, retryTurn],
   ...[readView, readTranscript, reduceByHand, rewind, takeBack, clear],
   ...[replaceFrom, forkSession, heldTurn, listSessions, eraseOwner, putCheckpoints, rotateKeys],
-  ...[startAnswer, followAnswer, clearHeld],
+  ...[startAnswer, followAnswer, clearHeld, eraseBeside],
 ];
