@@ -4,7 +4,8 @@ import { digestLength } from "../src/redis/stored-fields.js";
 import { idHash, sessionKeys } from "../src/redis/keys.js";
 import { KeyRing } from "../src/sealed/keys/key-ring.js";
 import { sealedParts } from "../src/sealed/loaded-store.js";
-import { SessionOpener } from "../src/sealed/session-opener.js";
+import { DataKeys } from "../src/sealed/keys/data-keys.js";
+import { SealedCalls } from "../src/sealed/sealed-calls.js";
 import { lengthBefore, type Remains } from "./damage.js";
 import type { Server } from "./server.js";
 
@@ -31,7 +32,7 @@ export interface LostMessages {
 export async function findLostMessages(server: Server, sessionId: string, remains: Remains): Promise<LostMessages> {
   const places: (number | undefined)[] = [];
   const [unreadable, changed]: [number[], number[]] = [[], []];
-  const opener = new SessionOpener(sealedParts(server.store)?.ring ?? KeyRing.of({ current: null }), sessionId);
+  const opener = await openerOf(server, sessionId);
   const { log } = sessionKeys(server.keyPrefix, sessionId);
   for (;;) {
     // As they lie in Redis: the other keys, which say where the log begins, may be what is damaged.
@@ -52,10 +53,21 @@ export async function findLostMessages(server: Server, sessionId: string, remain
   }
 }
 
+/** Opens records that were read from Redis directly. */
+async function openerOf({ store }: Server, sessionId: string): Promise<SealedCalls> {
+  const parts = sealedParts(store);
+  const opener = new SealedCalls(parts?.keys ?? new DataKeys(KeyRing.of({ current: null })), { id: sessionId });
+  const found = await store.edits.readKey({ id: sessionId });
+  if (found?.stored !== undefined) {
+    opener.learn(found.stored);
+  }
+  return opener;
+}
+
 /** Undefined for a record that its key does not open: whether it is another key, or the record was changed. */
-async function openedUnlessChanged(opener: SessionOpener, record: string): Promise<string | undefined> {
+async function openedUnlessChanged(opener: SealedCalls, record: string): Promise<string | undefined> {
   try {
-    return (await opener.record(record)).plain;
+    return await opener.record(record);
   } catch (error) {
     if (EncryptionError.isInstance(error) && error.code === "wrong_key") {
       return undefined;

@@ -30,6 +30,14 @@ describe("export of damaged sessions", () => {
       await history.append(talk, { turnId: "t1" });
       await damages[name]!((part) => `${keyPrefix}:{hurt}:${part}`);
       const { exitCode, output, errors } = await command(["export", "--all"], withCommandKey);
+      if (seals && name === "log only") {
+        // Both hashes that hold its data key are gone.
+        expect([exitCode, errors]).toEqual([
+          1,
+          expect.stringMatching(/^hurt: encrypted with the key .*\n1 session exp/),
+        ]);
+        continue;
+      }
       expect([exitCode, errors]).toEqual([1, expect.stringMatching(/^hurt: damaged: .*\n2 sessions exported, 1 pro/)]);
       const path = file(output);
       const target = place();

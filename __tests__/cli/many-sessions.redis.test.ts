@@ -122,7 +122,7 @@ describe("the command reencrypt", () => {
   it("seals everything with the current key, after which the older one can go", async () => {
     const { command } = await place(testKeys("old"));
     const { exitCode, output } = await command(["reencrypt", "--json"], testKeys("new", "old"));
-    const counts = { sessions: 3, threads: 0, items: 0, runs: 0, sealed: expect.any(Number) };
+    const counts = { sessions: 3, threads: 0, items: 0, runs: 0, keys: 3, sealed: 0 };
     expect([exitCode, jsonLines(output)]).toEqual([0, [{ ...counts, incomplete: 0, failed: 0, interrupted: false }]]);
     expect((await command(["check", "--all"], testKeys("new"))).exitCode).toBe(0);
   });
@@ -136,8 +136,13 @@ describe("the command reencrypt", () => {
     expect(exitCode).toBe(1);
     expect(output).toMatch(/^s1: failed: encrypted with the key "stranger", which is not in \w+\n/m);
     expect(output).toMatch(/^a1: failed: its state is gone/m);
-    expect(output).toMatch(/^b1: failed: the index of its messages is gone; run rebuild/m);
-    expect(output).toMatch(/ of 4 sessions, .* encrypted with the current key; 3 left as named above\.\n$/);
+    expect(output).toMatch(/ of 4 sessions, .* encrypted with the current key; 2 left as named above\.\n$/);
+    // Its key lies in both of the hashes, of which one is gone.
+    const memory = new RedisChatMemory({ client, redis: { keyPrefix: prefix }, encryption: testKeys("new") });
+    for (const id of ["a1", "b1"]) {
+      await memory.history(id).rebuild();
+      expect((await memory.history(id).getMessages()).length).toBeGreaterThan(0);
+    }
     expect((await command(["check", "a2"], testKeys("new"))).exitCode).toBe(0);
   });
 
@@ -165,7 +170,7 @@ describe("the command reencrypt", () => {
     ]);
     expect(output).not.toContain("others kept writing");
     const records = await client.lrange(key("a1", "log"), 0, -1);
-    expect(records.map((record) => record.includes('"sealed":"new"'))).toEqual([true, false, true]);
+    expect(records.map((record) => record.includes('"sealed":"'))).toEqual([true, false, true]);
   });
 
   it("seals a text that holds U+FFFD by itself", async () => {

@@ -1,9 +1,9 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage, type ToolCall } from "@langchain/core/messages";
 import fc from "fast-check";
-import { randomBytes } from "node:crypto";
+import { createSecretKey, randomBytes } from "node:crypto";
 import { identifyRecord } from "../../src/codec/message-ids.js";
 import { encodeMessage } from "../../src/codec/encode-message.js";
-import { KeyRing } from "../../src/sealed/keys/key-ring.js";
+import { SessionKey } from "../../src/sealed/keys/session-key.js";
 import { parseSealed } from "../../src/sealed/keys/header.js";
 import { fromSevenBitText, toSevenBitText } from "../../src/sealed/keys/seven-bit-text.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
@@ -12,6 +12,9 @@ import { openRecord, sealRecord } from "../../src/sealed/record.js";
 import { anyMessage } from "../support/message-arbitraries.js";
 import { testKey, testKeys } from "../support/test-keys.js";
 import { propertyRuns } from "../support/property-runs.js";
+
+/** The same key for each session. */
+const sessionKey = (sessionId: string) => new SessionKey(createSecretKey(testKey("k").key), "AAAAAAAA", sessionId);
 
 describe("the option encryption", () => {
   const short = randomBytes(31);
@@ -52,7 +55,7 @@ describe("the option encryption", () => {
 });
 
 describe("a sealed record", () => {
-  const key = KeyRing.of(testKeys("k")).derived("k", "s")!;
+  const key = sessionKey("s");
 
   it("opens to the same text, whatever the message is, and only at its place", () => {
     fc.assert(
@@ -66,7 +69,7 @@ describe("a sealed record", () => {
           meta: { v: 2 },
         });
         expect(() => identifyRecord(sealed)).toThrow(expect.objectContaining({ name: "EncryptionError" }));
-        const other = KeyRing.of(testKeys("k")).derived("k", "t")!;
+        const other = sessionKey("t");
         expect(openRecord(other, parseSealed(sealed)!)).toBeUndefined();
       }),
       { numRuns: propertyRuns(60) },
@@ -100,7 +103,7 @@ describe("a sealed record", () => {
 });
 
 describe("the length of a sealed record", () => {
-  const key = KeyRing.of(testKeys("k")).derived("k", "s")!;
+  const key = sessionKey("s");
   const sealedLength = (message: BaseMessage) => {
     const { record } = encodeMessage(message, { id: "m" });
     return sealRecord(key, record, "m").length;

@@ -1,5 +1,5 @@
 import { isResent } from "../../src/store/append-decision.js";
-import { refusalFrom, unknownKey } from "../../src/store/refusals.js";
+import { refusalFrom } from "../../src/store/refusals.js";
 import { appendResult } from "../../src/redis-store/append-call.js";
 
 describe("appendResult", () => {
@@ -32,18 +32,17 @@ describe("refusalFrom", () => {
     ["EXISTS", "exists"],
   ])("makes the error of %s", (word, code) => {
     const refused = { operation: "append", sessionId: "s" };
-    expect(refusalFrom(word, "k1.AAAAAAAA", refused)).toMatchObject({ code, sessionId: "s" });
+    expect(refusalFrom(word, "AAAAAAAA k1 wrapped", refused)).toMatchObject({ code, sessionId: "s" });
   });
 
-  it("names the keys that a session needs, by the first one's id", () => {
+  it("names the data key that a session has, and the master key that wrapped it", () => {
     const refused = { operation: "append", sessionId: "s" };
-    const keys = ["team.2026.AAAAAAAA", "k1.BBBBBBBB"];
-    expect(refusalFrom("KEY", `${keys.join(" ")} *pass`, refused)).toMatchObject({
+    expect(refusalFrom("KEY", "AAAAAAAA team.2026 plain wrapped", refused)).toMatchObject({
       keyId: "team.2026",
-      keys,
+      stored: { key: "AAAAAAAA team.2026 plain", dek: "wrapped" },
       message: expect.stringContaining('with the key "team.2026",') as string,
     });
-    expect(unknownKey("s", "k1").keys).toEqual([]);
+    expect(refusalFrom("KEY", " ", refused)).toMatchObject({ code: "unknown_key", stored: undefined });
   });
 
   it.each(["OK", "TURN", "damaged", "", undefined])("knows no refusal in %j", (word) => {

@@ -142,16 +142,17 @@ describe("What Redis keeps of a session", () => {
     expect(await store.readLog(session)).toMatchObject({ from: 2, records: texts(chat.slice(2)) });
   });
 
-  it("names the key of a writer that wrote something, not of one that removed side fields", async () => {
-    const keys = (current: string) => ({ current, known: ["first", "second"] });
-    const write = (current: string, changes: SideChanges) =>
-      store.beside.writeSide({ ...session, keys: keys(current) }, changes);
-    const named = () => client.hget(keysOf("s").state, "key");
-    await write("first", { set: { field: "x", other: "y" } });
-    await write("second", { remove: ["field"] });
-    expect(await named()).toBe("first");
-    await write("second", { set: { field: "x" } });
-    expect(await named()).toBe("second first");
+  it("takes the data key of a writer that wrote something, not of one that removed side fields", async () => {
+    const write = (name: string, changes: SideChanges) => {
+      const made = { key: `${name} k1`, dek: "wrapped" };
+      return store.beside.writeSide({ ...session, keys: { name, made } }, changes);
+    };
+    const named = () => client.hmget(keysOf("s").state, "key", "dek");
+    await store.beside.writeSide(session, { set: { other: "y" } });
+    await write("AAAAAAAA", { remove: ["field"] });
+    expect(await named()).toEqual([null, null]);
+    await write("BBBBBBBB", { set: { field: "x" } });
+    expect(await named()).toEqual(["BBBBBBBB k1 plain", "wrapped"]);
   });
 
   it("says how its ids are read: briefly where they are few, and in a long text where they are a table", async () => {

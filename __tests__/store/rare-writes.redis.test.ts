@@ -41,18 +41,17 @@ describe("A rare write to a session", () => {
     expect(await store.readView(session)).toMatchObject({ tokens: 8, counter: "c", next: 4 });
   });
 
-  it("of side fields or of a head names its key, and one of stored messages does not", async () => {
-    const as = (current: string) => ({ ...session, keys: { current, known: ["first", "second", "third"] } });
-    await store.append(as("first"), { records: chat });
-    await store.append(as("second"), { records: chat });
-    expect(await fieldsOf("s", "key")).toEqual(["first"]);
-    await store.append(as("second"), { records: [], side: { set: { field: "x" } } });
-    expect(await fieldsOf("s", "key")).toEqual(["second first"]);
-    await store.append(as("first"), { records: [], side: { set: { field: "y" } } });
-    expect(await fieldsOf("s", "key")).toEqual(["first second"]);
-    const reduced = { start: 2, head: "sealed", headCount: 1 };
-    await store.commitReduction(as("third"), { ...asRead(await store.readView(session)), ...reduced });
-    expect(await fieldsOf("s", "key")).toEqual(["third first second"]);
+  it("of side fields keeps its data key in the index of ids too, once there are records", async () => {
+    const made = { key: "AAAAAAAA k1", dek: "wrapped" };
+    const kept = () => client.hmget(keysOf("s").ids, "[key]", "[dek]");
+    await store.append(
+      { ...session, keys: { name: "AAAAAAAA", made } },
+      { records: [], side: { set: { field: "x" } } },
+    );
+    expect(await kept()).toEqual([null, null]);
+    await store.append({ ...session, keys: { name: "AAAAAAAA" } }, { records: chat });
+    expect([await fieldsOf("s", "key"), await fieldsOf("s", "dek")]).toEqual([[made.key], [made.dek]]);
+    expect(await kept()).toEqual([made.key, made.dek]);
   });
 
   it("of stored messages marks no turn, and one of none ends a turn that is open", async () => {
@@ -78,26 +77,6 @@ describe("A rare write to a session", () => {
     await store.beside.takeHold(session, hold);
     await store.beside.giveBackHold(session, "ticket");
     expect(await store.beside.readSide(session, "")).toEqual({ field: "x" });
-  });
-
-  it("that begins a pass of re-encryption names all keys, each once, and one mark", async () => {
-    const as = (current: string) => ({ ...session, keys: { current, known: ["first", "second", "third"] } });
-    const begun = async (current: string) => (await store.edits.beginSwaps(as(current)))!.mark;
-    for (const [index, key] of ["first", "second", "third"].entries()) {
-      await store.append(as(key), { records: [chat[index]!] });
-    }
-    expect(await begun("second")).toMatch(/^second third first \*[\w-]+$/);
-    const mark = await begun("third");
-    expect(mark).toMatch(/^third second first \*[\w-]+$/);
-    // A write under the pass's own key concerns no text that the pass has to replace.
-    await store.append(as("third"), { records: [chat[3]!] });
-    expect(await fieldsOf("s", "key")).toEqual([mark]);
-    const { epoch } = await store.readView(session);
-    expect(await store.edits.finishSwaps(session, { epoch, mark, fields: {} }, "third")).toBe(true);
-    const last = (await store.edits.beginSwaps(as("third")))!;
-    await store.append(as("second"), { records: [human("q3")] });
-    expect(await fieldsOf("s", "key")).toEqual(["second third"]);
-    expect(await store.edits.finishSwaps(session, last, "third")).toBe(false);
   });
 
   it("of a turn starts it anew where only the ids of its first life are left", async () => {
@@ -179,20 +158,6 @@ describe("A rare write to a session", () => {
     const cut = { ...asRead(await store.readView(session)), to: 3, forget: ["a2"] };
     await store.edits.replaceTail(session, { records: [record("a3")], cut });
     expect((await store.copies.read(session))!.cut).not.toBe(before.cut);
-  });
-
-  it("that compares is given the records that are kept, and the digests of those that were discarded", async () => {
-    await store.append(session, { records: chat });
-    const discard = { forget: ["q1", "a1"], remember: { count: 9, seconds: 600 } };
-    const reduced = { ...asRead(await store.readView(session)), start: 2, head: "", headCount: 0, discard };
-    await store.commitReduction(session, reduced);
-    const list = [record("a1", { text: "other" }), record("a2", { text: "other" })];
-    const keys = { current: "first", known: ["first"], compare: true };
-    const { differing } = await store.append({ ...session, keys }, { records: list });
-    expect(differing).toEqual([
-      { index: 0, digest: chat[1]!.digest },
-      { index: 1, record: chat[3]!.record },
-    ]);
   });
 
   it("of a part of an open turn is not the append that stored all of it", async () => {

@@ -45,14 +45,21 @@ describe("What a rebuild leaves in Redis", () => {
     expect(await client.hget(keys.ids, ownerField)).toBe("ann");
   });
 
-  it("names each key once that the session needs, and none where it needs none", async () => {
+  it("keeps the data key in both hashes, of which one may be lost, and makes none", async () => {
     await store.append(session, { records: chat });
     await store.edits.rebuild(session, identify);
     expect(await client.hexists(keys.state, "key")).toBe(0);
-    await client.hset(keys.state, "key", "of-head of-records");
-    const sealed = (text: string) => ({ ...identify(text)!, key: text === chat[0]!.record ? "of-records" : "older" });
-    await store.edits.rebuild(session, sealed);
-    expect(await client.hget(keys.state, "key")).toBe("of-head of-records older");
+    const made = { key: "AAAAAAAA k1 plain", dek: "wrapped" };
+    await store.append(
+      { ...session, keys: { name: "AAAAAAAA", made: { ...made, key: "AAAAAAAA k1" } } },
+      { records: [human("q9")] },
+    );
+    for (const part of ["state", "ids"] as const) {
+      await client.unlink(keys[part]);
+      await store.edits.rebuild({ ...session, keys: { name: "AAAAAAAA" } }, identify);
+      expect(await client.hmget(keys.state, "key", "dek")).toEqual([made.key, made.dek]);
+      expect(await client.hmget(keys.ids, "[key]", "[dek]")).toEqual([made.key, made.dek]);
+    }
   });
 
   it("expires like the log, or never", async () => {

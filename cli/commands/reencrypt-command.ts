@@ -2,7 +2,7 @@ import { Command } from "commander";
 import type { SessionProblem } from "../../src/sessions/problems.js";
 import { reencryptAll, type ReencryptProgress, type ReencryptRequest } from "../../src/sessions/reencrypt-sessions.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
-import { damageOf, problemOf, remainsOf } from "../damage.js";
+import { problemOf } from "../damage.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
 import { UsageError } from "../failure.js";
 import { counted, whole } from "../figures.js";
@@ -53,24 +53,21 @@ async function reencrypt(context: CommandContext, options: ServerOptions): Promi
 const keepWriting = "others kept writing with another key; run it again when they have the new one";
 const cannotChange = "a run holds text of another key until it expires; run it again then";
 
+const nothing: ReencryptProgress = {
+  ...{ sessions: 0, threads: 0, items: 0, runs: 0 },
+  ...{ keys: 0, sealed: 0, incomplete: 0, failed: 0 },
+};
+
 async function reencryptServer(server: Server, { screen, signal }: CommandContext): Promise<ReencryptProgress> {
   const bar = new ProgressBar(screen, { total: undefined, unit: "sessions" });
   const left: (LeftSession | Promise<LeftSession>)[] = [];
-  let done: ReencryptProgress = { sessions: 0, threads: 0, items: 0, runs: 0, sealed: 0, incomplete: 0, failed: 0 };
-  let lost = 0;
+  let done = nothing;
   const sessionIds = async function* () {
     for await (const sessionId of server.plainLists.scan()) {
       if (signal.aborted) {
         return;
       }
-      const remains = await remainsOf(server, sessionId);
-      if (remains?.missing.has("state")) {
-        // Its records are as they were: which key they need is not known any more.
-        left.push({ sessionId, problem: "failed", reason: damageOf(remains).sentence });
-        lost += 1;
-      } else {
-        yield sessionId;
-      }
+      yield sessionId;
       await printLeft(screen, await Promise.all(left.splice(0)));
     }
   };
@@ -90,7 +87,7 @@ async function reencryptServer(server: Server, { screen, signal }: CommandContex
   };
   await reencryptAll(server.store, request).finally(() => bar.stop());
   await printLeft(screen, await Promise.all(left.splice(0)));
-  return { ...done, sessions: done.sessions + lost, failed: done.failed + lost };
+  return done;
 }
 
 async function failedPiece(server: Server, { sessionId, kind, error }: SessionProblem): Promise<LeftSession> {
@@ -108,9 +105,9 @@ async function printLeft(screen: Screen, left: readonly LeftSession[]): Promise<
 }
 
 async function summarize(screen: Screen, done: ReencryptProgress): Promise<void> {
-  const { sessions, threads, items, runs, sealed, incomplete, failed } = done;
+  const { sessions, threads, items, runs, keys, sealed, incomplete, failed } = done;
   const kinds = `${counted(sessions, "session")}, ${counted(threads, "thread")} and ${counted(items, "item")}`;
-  const parts = `${counted(sealed, "part")} of ${kinds} encrypted with the current key`;
+  const parts = `${counted(keys, "key")} and ${counted(sealed, "part")} of ${kinds} encrypted with the current key`;
   const left = failed + incomplete + runs;
   await screen.line(left === 0 ? `${parts}.` : `${parts}; ${whole(left)} left as named above.`);
 }

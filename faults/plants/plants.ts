@@ -18,8 +18,8 @@ export const plants = {
   idempotence: [
     {
       file: `${lua}/includes/sort-out.lua`,
-      search: "local function sortOut(s, count)",
-      replacement: "local function sortOut(s, count)\n  do return {}, 0, {} end",
+      search: "local function sortOut(s, count, digests)",
+      replacement: "local function sortOut(s, count, digests)\n  do return {}, 0, {} end",
     },
     {
       file: `${lua}/includes/stored-turn.lua`,

@@ -227,24 +227,18 @@ export class EncryptionError extends MemoryError {
   declare readonly code: "unknown_key" | "wrong_key";
   /** Undefined for a record read outside of a session. */
   readonly sessionId: string | undefined;
-  /** The id of the key. */
+  /** The id of the key; in a process without the option `encryption`, it may be the name of a session's data key. */
   readonly keyId: string;
-  /**
-   * If a store refused: the names of all keys of the session, each the key's id, a dot, and 8 characters that prove
-   * possession of the key.
-   */
-  readonly keys: readonly string[];
 
   /** `details.keyId` is the id of the required key. */
   constructor(
     message: string,
     details: Pick<EncryptionError, "code" | "sessionId" | "keyId"> &
-      Partial<Pick<EncryptionError, "keys" | "retryable" | "cause">>,
+      Partial<Pick<EncryptionError, "retryable" | "cause">>,
   ) {
     super(message, details);
     this.sessionId = details.sessionId;
     this.keyId = details.keyId;
-    this.keys = details.keys ?? [];
   }
 }
 

@@ -7,17 +7,17 @@ import {
   type PlannedAppend,
 } from "../store/append-decision.js";
 import { anyDigest, type AppendResult, type NewRecord, type ReplaceTailRequest } from "../store/session-writes.js";
-import { mostClockSkew, outOfRange, WrongStamp } from "../store/refusals.js";
+import { mostClockSkew, OtherDigests, outOfRange, WrongStamp } from "../store/refusals.js";
 import { beginsRound } from "../store/record-text.js";
 import type { StoredTurn } from "../store/turns.js";
 import { applySide } from "../store/side-fields.js";
 import { exceedsLimit, totalAfterAppend, unknownTotal } from "../store/token-total.js";
 import { aheadIn, takeIn } from "./holds.js";
 import { claimSession, countUsage } from "./owners.js";
-import { isAsRead, newSession, nextPosition, truncate, viewOf, type InMemorySession } from "./session.js";
+import { isAsRead, newSession, nextPosition, noteKey, truncate, viewOf, type InMemorySession } from "./session.js";
 import type { Repetition } from "./gate.js";
 import type { InMemorySessions } from "./sessions.js";
-import { withKey } from "../store/writer-keys.js";
+import { keyParts } from "../store/writer-keys.js";
 import { markTurn, storedTurn } from "./turns.js";
 
 interface PlannedWrite extends PlannedAppend {
@@ -63,10 +63,13 @@ export function appendTo(sessions: InMemorySessions, planned: PlannedWrite): App
   return written(sessions, append, decideRecords(append, target));
 }
 
-/** The answer to a repeated append: its turn is stored, or the caller has to compare records that only it can read. */
+/** The answer to a repeated append: its turn is stored. @throws OtherDigests. */
 function repetitionOf(append: Append): Repetition<AppendResult> {
   const target = targetOf(append);
-  const answer = repeatedTurn(append) ?? differingRecords(append, target);
+  const answer = repeatedTurn(append);
+  if (answer === undefined) {
+    refuseOtherDigests(append, target);
+  }
   return answer === undefined ? { hold: heldAs(append, target) } : { answer };
 }
 
@@ -104,26 +107,17 @@ function openedPlace({ stored, request, now }: Append): Pick<AppendResult, "plac
   return stored !== undefined && request.take ? { place: takeIn(stored, request.take, now) } : {};
 }
 
-/** The reply with the records whose id is stored with another digest, if the writer asks for them and there are any. */
-function differingRecords(append: Append, target: AppendTarget | undefined): AppendResult | undefined {
-  const {
-    session: { keys },
-    stored: session,
-    plan,
-  } = append;
-  if (session === undefined || keys?.compare !== true) {
-    return undefined;
+/** Asks a writer that encrypts for the digests of plain text where the session may hold it under these ids. */
+function refuseOtherDigests({ session: { keys }, stored, plan }: Append, target: AppendTarget | undefined): void {
+  const mayBePlain = stored?.key === undefined || keyParts(stored.key).hasPlain;
+  if (keys === undefined || !mayBePlain || plan.records.some(({ otherDigest }) => otherDigest !== undefined)) {
+    return;
   }
-  const differing = plan.records.flatMap(({ id, digest }, number) => {
-    const stored = target!.digestOf(id);
-    const record = session.log[(session.ids.get(id)?.position ?? 0) - session.base];
-    const index = plan.indexes[number]!;
-    return stored === undefined || stored === digest || stored === anyDigest
-      ? []
-      : [record === undefined ? { index, digest: stored } : { index, record }];
-  });
-  const counts = { appended: 0, duplicates: 0, conflicts: [] };
-  return differing.length === 0 ? undefined : { ...counts, next: target!.next, epoch: target!.epoch, differing };
+  const isOther = (digest: string, found: string | undefined) =>
+    found !== undefined && found !== digest && found !== anyDigest;
+  if (plan.records.some(({ id, digest }) => isOther(digest, target?.digestOf(id)))) {
+    throw new OtherDigests();
+  }
 }
 
 function repeatedTurn(append: Append): AppendResult | undefined {
@@ -164,6 +158,9 @@ function addRecords(
   fresh: readonly NewRecord[],
 ): void {
   const first = nextPosition(session);
+  if (fresh.length > 0 || Object.keys(request.side?.set ?? {}).length > 0) {
+    noteKey(session, caller);
+  }
   session.total = totalAfterAppend(session.total, { fresh, counter: plan.counter });
   for (const { id, digest, record } of fresh) {
     session.ids.set(id, { digest, position: nextPosition(session) });
@@ -174,8 +171,6 @@ function addRecords(
     markTurn(session.turns, { claim: request.turn, count: fresh.length, first });
   }
   session.fence = caller.hold?.token ?? session.fence;
-  const writes = fresh.length > 0 || Object.keys(request.side?.set ?? {}).length > 0;
-  session.key = withKey(session.key, writes ? caller.keys?.current : undefined);
   claimSession(session, caller);
   countUsage(session, fresh);
   applySide(session.side, request.side);

@@ -14,10 +14,9 @@ import {
 import type { SessionRef } from "../store/session-ref.js";
 import { applySide, sideWithPrefix, type SideWrite } from "../store/side-fields.js";
 import type { StoredTurn } from "../store/turns.js";
-import { withKey } from "../store/writer-keys.js";
 import { isUntouched, keepAlive, takeHold } from "./holds.js";
 import { claimSession } from "./owners.js";
-import { newSession, nextPosition, roundsOf, type InMemorySession } from "./session.js";
+import { newSession, nextPosition, noteKey, roundsOf, type InMemorySession } from "./session.js";
 import type { InMemorySessions } from "./sessions.js";
 import { storedTurn } from "./turns.js";
 
@@ -48,8 +47,10 @@ export class InMemoryBeside implements SessionBeside {
       const creates = Object.keys(changes.set ?? {}).length > 0;
       const stored = found ?? (creates ? newSession() : undefined);
       if (stored !== undefined) {
+        if (creates) {
+          noteKey(stored, session);
+        }
         applySide(stored.side, changes);
-        stored.key = withKey(stored.key, creates ? session.keys?.current : undefined);
         claimSession(stored, session);
       }
       this.#sessions.keep(session.id, stored, changes.ttlMs);
@@ -76,19 +77,19 @@ export class InMemoryBeside implements SessionBeside {
   async readPage(session: SessionRef, request: StoredPageRequest): Promise<StoredPage | undefined> {
     checkPageRequest(request);
     return this.#sessions.call("readPage", session, () => {
-      return screenPageOf(this.#sessions.find(session) ?? newSession(), request);
+      return screenPageOf(this.#sessions.readable(session) ?? newSession(), request);
     });
   }
 
   async readStats(session: SessionRef): Promise<StoredStats | undefined> {
-    return this.#sessions.read("readStats", session, { found: statsOf, missing: () => undefined });
+    return this.#sessions.call("readStats", session, () => {
+      const stored = this.#sessions.find(session);
+      return stored && statsOf(stored);
+    });
   }
 
   async readReductions(session: SessionRef): Promise<readonly StoredReduction[]> {
-    return this.#sessions.read("readReductions", session, {
-      found: ({ reductions }) => [...reductions],
-      missing: () => [],
-    });
+    return this.#sessions.call("readReductions", session, () => [...(this.#sessions.find(session)?.reductions ?? [])]);
   }
 
   async takeHold(session: SessionRef, request: HoldRequest): Promise<HoldPlace> {

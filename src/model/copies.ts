@@ -33,12 +33,12 @@ export class InMemoryCopies implements SessionCopies {
   }
 
   async readMarks(session: SessionRef, { turns = [], ids = [] }: MarksRequest): Promise<KnownMarks> {
-    return this.#sessions.read("readMarks", session, {
-      found: (stored) => ({
-        turns: turns.map((name) => stored.turns.marks.get(name)),
-        digests: ids.map((id) => stored.ids.get(id)?.digest),
-      }),
-      missing: () => ({ turns: turns.map(() => undefined), digests: ids.map(() => undefined) }),
+    return this.#sessions.call("readMarks", session, () => {
+      const stored = this.#sessions.find(session);
+      return {
+        turns: turns.map((name) => stored?.turns.marks.get(name)),
+        digests: ids.map((id) => stored?.ids.get(id)?.digest),
+      };
     });
   }
 
@@ -62,7 +62,7 @@ export class InMemoryCopies implements SessionCopies {
       checkCreated(state, { base, next: base + records.length });
       return this.#sessions.call("createCopy", { id }, () => {
         this.#refuseTaken(id);
-        const created = { ...sessionFrom(state, { base, records, pages }), key: keys?.current ?? "" };
+        const created = { ...sessionFrom(state, { base, records, pages }), key: keys?.made };
         this.#keep(id, created, { state, ttlMs: request.ttlMs });
         return { epoch: created.epoch, next: nextPosition(created) };
       });
@@ -109,7 +109,7 @@ function stateOf(session: InMemorySession): WholeState {
     discardedIds: discarded.map(({ id, second }) => ({ mark: id, digest: ids.get(id)!.digest, second })),
     ...(total?.tokens !== undefined && { tokens: total.tokens, counter: total.counter }),
     ...(owner !== undefined && { owner }),
-    ...(key !== "" && { key }),
+    isSealed: key !== undefined,
     ...(usage.size > 0 && { usage: [...usage.values()] }),
     ...(created !== undefined && { createdAt: created }),
     ...(updated !== undefined && { updatedAt: updated }),

@@ -1,12 +1,11 @@
 import { planReplaceTail } from "../store/append-decision.js";
-import type { RecordSwap, SessionEdits, SwapPass, SwapRequest } from "../store/edits.js";
-import { randomToken } from "../base/ids.js";
+import type { RecordSwap, SessionEdits, SessionKeyState, SwapRequest } from "../store/edits.js";
 import { checkRewind, type SizeLimits } from "../store/request-checks.js";
 import type { SessionRef } from "../store/session-ref.js";
 import type { AppendResult, IdentifyRecord, ReplaceTailRequest, RewindRequest } from "../store/session-writes.js";
-import { keyNames, withKey } from "../store/writer-keys.js";
+import type { StoredKey } from "../store/writer-keys.js";
 import { appendTo } from "./append.js";
-import { reidentify, rewindTo, type InMemorySession } from "./session.js";
+import { noteKey, reidentify, rewindTo, type InMemorySession } from "./session.js";
 import type { InMemorySessions } from "./sessions.js";
 
 const sidePrefix = "side:";
@@ -42,7 +41,7 @@ export class InMemoryEdits implements SessionEdits {
 
   async rebuild(session: SessionRef, identify: IdentifyRecord): Promise<void> {
     return this.#sessions.call("rebuild", session, () => {
-      const stored = this.#sessions.writable("rebuild", session, ["erased"]);
+      const stored = this.#sessions.writable("rebuild", session, ["erased", "key"]);
       if (stored !== undefined) {
         reidentify(stored, identify);
         stored.ownership.owner ??= session.owner;
@@ -51,39 +50,33 @@ export class InMemoryEdits implements SessionEdits {
     });
   }
 
-  async beginSwaps(session: SessionRef): Promise<SwapPass | undefined> {
-    return this.#sessions.call("beginSwaps", session, () => {
-      const stored = this.#sessions.writable("beginSwaps", session, ["key"]);
-      if (stored === undefined) {
-        return undefined;
+  async readKey(session: SessionRef): Promise<SessionKeyState | undefined> {
+    return this.#sessions.call("readKey", session, () => {
+      const stored = this.#sessions.find(session);
+      return stored && { epoch: stored.epoch, stored: stored.key };
+    });
+  }
+
+  async rewrapKey(session: SessionRef, { was, now }: { readonly was: StoredKey; readonly now: StoredKey }) {
+    return this.#sessions.call("rewrapKey", session, () => {
+      const stored = this.#sessions.find(session);
+      const isSame = stored?.key?.key === was.key && stored.key.dek === was.dek;
+      if (isSame) {
+        stored.key = now;
       }
-      stored.key = `${withKey(keyNames(stored.key).join(" "), session.keys?.current)} *${randomToken()}`;
-      const side = [...stored.side].map(([name, text]) => [sidePrefix + name, text]);
-      const head = stored.head === "" ? [] : [["head", stored.head]];
-      const fields = Object.fromEntries([...head, ...side]) as Record<string, string>;
-      return { epoch: stored.epoch, mark: stored.key, fields };
+      return isSame;
     });
   }
 
   async swapRecords(session: SessionRef, { epoch, records, fields = [] }: SwapRequest): Promise<number> {
     return this.#sessions.call("swapRecords", session, () => {
-      const stored = this.#sessions.find(session);
+      const stored = this.#sessions.writable("swapRecords", session, ["key"]);
       if (stored?.epoch !== epoch) {
         return 0;
       }
+      noteKey(stored, session);
       const swapped = records.filter((swap) => swapRecord(stored, swap)).length;
       return swapped + fields.filter((swap) => swapField(stored, swap)).length;
-    });
-  }
-
-  async finishSwaps(session: SessionRef, { epoch, mark }: SwapPass, key: string): Promise<boolean> {
-    return this.#sessions.call("finishSwaps", session, () => {
-      const stored = this.#sessions.find(session);
-      if (stored?.epoch !== epoch || stored.key !== mark) {
-        return false;
-      }
-      stored.key = key;
-      return true;
     });
   }
 }
@@ -104,14 +97,19 @@ function swapField(
   session: InMemorySession,
   { name, was, text }: { name: string; was: string; text: string },
 ): boolean {
+  const { side, ownership } = session;
   if (name === "head" && session.head === was) {
     session.head = text;
     return true;
   }
-  const side = name.startsWith(sidePrefix) ? name.slice(sidePrefix.length) : undefined;
-  if (side === undefined || session.side.get(side) !== was) {
+  if ((name === "title" || name === "metadata") && ownership.label[name] === was) {
+    ownership.label = { ...ownership.label, [name]: text };
+    return true;
+  }
+  const field = name.startsWith(sidePrefix) ? name.slice(sidePrefix.length) : undefined;
+  if (field === undefined || side.get(field) !== was) {
     return false;
   }
-  session.side.set(side, text);
+  side.set(field, text);
   return true;
 }

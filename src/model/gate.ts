@@ -1,6 +1,6 @@
-import { refusalFrom, refuseFenced, refuseOwner } from "../store/refusals.js";
+import { KeyNeeded, refusalFrom, refuseFenced, refuseOwner } from "../store/refusals.js";
 import type { SessionRef } from "../store/session-ref.js";
-import { keyNames } from "../store/writer-keys.js";
+import { keyParts } from "../store/writer-keys.js";
 import type { InMemorySession } from "./session.js";
 
 /** Checks of the gate in their order; the owner is always checked. A hold is checked by its epoch, then its fence. */
@@ -19,16 +19,13 @@ export function passGate<Answer = never>(
   session: SessionRef,
   { stored, isErased, checks, repeated }: GatedCall<Answer>,
 ): Answer | undefined {
-  const { key = "", ownership } = stored ?? {};
-  const { keys } = session;
-  const refuse = (check: Check, word: string, lacks: boolean) => {
-    if (lacks && checks.includes(check)) {
-      throw refusalFrom(word, key, { operation, sessionId: session.id })!;
-    }
-  };
-  refuse("erased", "ERASED", isErased);
-  refuseOwner(session, ownership?.owner);
-  refuse("key", "KEY", !keyNames(key).every((name) => keys?.known.includes(name)));
+  if (isErased && checks.includes("erased")) {
+    throw refusalFrom("ERASED", undefined, { operation, sessionId: session.id })!;
+  }
+  refuseOwner(session, stored?.ownership.owner);
+  if (checks.includes("key")) {
+    refuseKey(session, stored);
+  }
   const { answer, hold } = repeated?.() ?? { answer: undefined, hold: session.hold };
   if (answer !== undefined) {
     return answer;
@@ -37,6 +34,14 @@ export function passGate<Answer = never>(
     refuseFenced({ ...session, hold }, stored);
   }
   return undefined;
+}
+
+function refuseKey({ id, keys }: SessionRef, stored: InMemorySession | undefined): void {
+  const key = stored?.key;
+  const isOther = key === undefined ? keys?.made === undefined : keys?.name !== keyParts(key).name;
+  if (isOther && (key ?? keys?.name) !== undefined) {
+    throw new KeyNeeded(id, key);
+  }
 }
 
 /** The gate's input about a call that may repeat one whose reply was lost. */

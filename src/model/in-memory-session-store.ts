@@ -126,7 +126,7 @@ export class InMemorySessionStore implements SessionStore {
   }
 
   #viewOf(session: SessionRef, options: ReadViewOptions): SessionView {
-    const stored = this.#sessions.find(session);
+    const stored = this.#sessions.readable(session);
     return { ...(stored ? viewOf(stored) : emptyView()), ...lookUp(stored ?? newSession(), options) };
   }
 

@@ -12,7 +12,7 @@ import {
 import { checkInteger, checkOptional, notNegative } from "../store/request-checks.js";
 import type { SessionRef } from "../store/session-ref.js";
 import { detailsOf, setLabel } from "./owners.js";
-import type { InMemorySession } from "./session.js";
+import { noteKey, type InMemorySession } from "./session.js";
 import type { InMemorySessions } from "./sessions.js";
 
 /** Lists of the sessions in memory, computed for each call and so always exact. */
@@ -57,13 +57,14 @@ export class InMemoryLists implements SessionLists {
     { label, version }: { readonly label: SessionLabel; readonly version: string },
   ): Promise<"changed" | "stale" | "missing"> {
     return this.#sessions.call("relabel", session, () => {
-      const stored = this.#sessions.writable("relabel", session, ["erased"]);
+      const stored = this.#sessions.writable("relabel", session, ["erased", "key"]);
       if (stored === undefined) {
         return "missing";
       }
       if (stored.ownership.labelVersion !== version) {
         return "stale";
       }
+      noteKey(stored, session);
       setLabel(stored.ownership, label);
       return "changed";
     });

@@ -62,6 +62,7 @@ export function detailsOf(sessionId: string, session: InMemorySession): SessionD
     ...(owner !== undefined && { owner }),
     ...(session.total?.tokens !== undefined && { tokens: session.total.tokens }),
     ...(usage.size > 0 && { usage: [...usage.values()] }),
+    ...(session.key && { key: session.key }),
     ...(session.expiresAt !== undefined && { expiresAt: session.expiresAt }),
   };
 }

@@ -17,7 +17,7 @@ import { decideCommit, isSameLog, type CommitTarget } from "../store/commit-deci
 import { planRead } from "../store/request-checks.js";
 
 import { newOwnership, type InMemoryOwnership } from "./owners.js";
-import { keyNames, withKey } from "../store/writer-keys.js";
+import type { StoredKey } from "../store/writer-keys.js";
 import type { InMemoryHold } from "./holds.js";
 import { discardTurns, reopenTurns, restoreTurns, type InMemoryTurns } from "./turns.js";
 
@@ -47,8 +47,8 @@ export interface InMemorySession {
   total: TokenTotal | undefined;
   rounds: number;
   fence: number;
-  /** Names of the keys that the session needs, see `writer-keys.ts`. */
-  key: string;
+  /** Its data key; undefined for a session of plain text. */
+  key: StoredKey | undefined;
   expiresAt: number | undefined;
   log: string[];
   readonly ids: Map<string, { readonly digest: string; readonly position: number }>;
@@ -70,7 +70,7 @@ export function newSession(): InMemorySession {
     total: undefined,
     rounds: 0,
     fence: 0,
-    key: "",
+    key: undefined,
   };
   const epoch = randomToken();
   const turns = { marks: new Map(), discarded: [] };
@@ -84,6 +84,15 @@ export function newSession(): InMemorySession {
 /** The position that the next record will get. */
 export function nextPosition({ base, log }: InMemorySession): number {
   return base + log.length;
+}
+
+/** Sets the data key of a session that has none to the writer's; texts that are there already are plain. */
+export function noteKey(session: InMemorySession, { keys }: SessionRef): void {
+  if (session.key === undefined && keys?.made !== undefined) {
+    const { label } = session.ownership;
+    const isEmpty = session.total === undefined && session.side.size === 0 && Object.keys(label).length === 0;
+    session.key = isEmpty ? keys.made : { ...keys.made, key: `${keys.made.key} plain` };
+  }
 }
 
 /** Looks up the ids and the turn of a read. */
@@ -134,7 +143,7 @@ export function commitTo(
   }
   const { start, head, headCount, base, tokens, counter } = decision;
   const before = viewSize(session);
-  session.key = withKey(session.key, caller.keys?.current);
+  noteKey(session, caller);
   session.total = { tokens, counter };
   session.start = start;
   session.head = head;
@@ -216,8 +225,6 @@ export function reidentify(session: InMemorySession, identify: IdentifyRecord): 
     }
   });
   restoreTurns(session, identities);
-  const names = keyNames([session.key, ...identities.flatMap((identity) => identity?.key ?? [])].join(" "));
-  session.key = [...new Set(names)].join(" ");
   session.rev = session.cut = randomToken();
 }
 

@@ -1,5 +1,5 @@
 import { report, type MemoryEventHandler } from "../base/events.js";
-import { closed } from "../store/refusals.js";
+import { closed, learnKey } from "../store/refusals.js";
 import { checkSessionId, type SessionRef } from "../store/session-ref.js";
 import { everyCheck, passGate, type Check, type Repetition } from "./gate.js";
 import type { InMemorySession } from "./session.js";
@@ -61,14 +61,14 @@ export class InMemorySessions {
     }
   }
 
-  /** Runs a call that reads a session. */
+  /** Runs a call that reads texts of a session. */
   read<T>(
     operation: string,
     session: SessionRef,
     { found, missing }: { found: (session: InMemorySession) => T; missing: () => T },
   ): T {
     return this.call(operation, session, () => {
-      const stored = this.find(session);
+      const stored = this.readable(session);
       return stored === undefined ? missing() : found(stored);
     });
   }
@@ -76,6 +76,15 @@ export class InMemorySessions {
   /** Returns a session that has not expired; refuses another owner. */
   find(session: SessionRef): InMemorySession | undefined {
     return this.writable("", session, []);
+  }
+
+  /** As {@link find}, for a call that reads texts, which is told of the data key. */
+  readable(session: SessionRef): InMemorySession | undefined {
+    const stored = this.find(session);
+    if (stored?.key !== undefined) {
+      learnKey(session, stored.key);
+    }
+    return stored;
   }
 
   /** As {@link find}, for a call that writes: applies these checks of the gate. */

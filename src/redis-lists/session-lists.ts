@@ -3,7 +3,7 @@ import { MemoryError } from "../base/errors.js";
 import { sessionKeys } from "../redis/keys.js";
 import { relabelSessionScript } from "../redis/lua/later-scripts.js";
 import { scanSessions, type KeyScan } from "../redis/scan-keys.js";
-import { runOnSession, type ScriptRunner } from "../redis/script-runner.js";
+import { askOf, runOnSession, type ScriptRunner } from "../redis/script-runner.js";
 import type {
   ListPlace,
   ListsProgress,
@@ -84,14 +84,15 @@ export class RedisLists implements SessionLists {
   }
 
   async relabel(
-    { id: sessionId, owner }: SessionRef,
+    session: SessionRef,
     { label, version }: { readonly label: SessionLabel; readonly version: string },
   ): Promise<"changed" | "stale" | "missing"> {
     const texts = [label.title, label.metadata].flatMap((text) => [text === undefined ? "0" : "1", text ?? ""]);
-    const args = [JSON.stringify({ owner, version, newVersion: randomToken() }), ...texts];
-    const keys = [sessionKeys(this.#keyPrefix, sessionId).state];
-    const call = { script: relabelSessionScript, keys, args, writes: true };
-    const [word] = (await runOnSession(this.#runner, { operation: "relabel", sessionId }, call)) as [string];
+    const args = [JSON.stringify({ ...askOf(session), version, newVersion: randomToken() }), ...texts];
+    const { ids, state } = sessionKeys(this.#keyPrefix, session.id);
+    const call = { script: relabelSessionScript, keys: [ids, state], args, writes: true };
+    const name = { operation: "relabel", sessionId: session.id };
+    const [word] = (await runOnSession(this.#runner, name, call)) as [string];
     return word === "CHANGED" ? "changed" : word === "STALE" ? "stale" : "missing";
   }
 

@@ -10,7 +10,7 @@ import type { ListEntry } from "./owner-lists.js";
 
 const fields = [
   ...["epoch", "owner", "label", "created", "updated", "base", "next", "rounds", "tokens", "usage"],
-  ...["title", "metadata", "erased"],
+  ...["title", "metadata", "erased", "key", "dek"],
 ] as const;
 
 /** A session as `state` describes it; `lost` where there is none, or no hash, undefined where it was erased. */
@@ -148,7 +148,8 @@ function isUnclear(found: Found): boolean {
 /** Converts the replies of the reads of a session. */
 export function detailsFrom(sessionId: string, reply: readonly unknown[]): Found {
   const [values, left, [seconds, micros]] = reply as [(string | null)[], unknown, [unknown, unknown]];
-  const [epoch, owner, label, created, updated, base, next, rounds, tokens, usage, title, metadata, erased] = values;
+  const [epoch, owner, label, created, updated, base, next, rounds, tokens, usage, title, metadata, erased, key, dek] =
+    values;
   if (isText(erased)) {
     return undefined;
   }
@@ -168,6 +169,7 @@ export function detailsFrom(sessionId: string, reply: readonly unknown[]): Found
     ...(isText(owner) && { owner }),
     ...(isText(tokens) && { tokens: amountOf(tokens) }),
     ...(isText(usage) && { usage: usageFrom(usage) }),
+    ...(isText(key) && { key: { key, dek: dek ?? "" } }),
     ...(Number(left) >= 0 && {
       expiresAt: Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000) + Number(left),
     }),

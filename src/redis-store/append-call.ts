@@ -1,4 +1,4 @@
-import { contentConflict, outOfRange, positionConflict, WrongStamp } from "../store/refusals.js";
+import { contentConflict, OtherDigests, outOfRange, positionConflict, WrongStamp } from "../store/refusals.js";
 import type { SessionRef } from "../store/session-ref.js";
 import { askOf } from "../redis/script-runner.js";
 import { idHash, lastHash } from "../redis/keys.js";
@@ -29,6 +29,12 @@ function usageItems(records: AppendPlan["records"]) {
   return items.length === 0 ? undefined : items;
 }
 
+/** Further digests of records, by their places. */
+function otherDigests(records: AppendPlan["records"]): string[] | undefined {
+  const digests = records.map(({ otherDigest = "" }) => otherDigest);
+  return digests.some((digest) => digest !== "") ? digests : undefined;
+}
+
 /** The records of an append as texts, and the sender's knowledge of the log. */
 export interface AppendParts {
   readonly plan: AppendPlan;
@@ -57,11 +63,7 @@ export function appendArguments(
   const scriptRequest = {
     sets: side.request.sets,
     bound: side.request.bound,
-    epoch: randomToken(),
-    count: texts.length,
-    at,
-    rounds,
-    sum,
+    ...{ epoch: randomToken(), count: texts.length, at, rounds, sum },
     keep: request.onConflict === "keep",
     counter: request.counter,
     tokens,
@@ -72,6 +74,7 @@ export function appendArguments(
     maxTokens: viewLimit?.tokens,
     maxFromStart: viewLimit?.fromStart,
     usage: usageItems(plan.records),
+    digests: otherDigests(plan.records),
     turn: request.turn,
     take: take && { ...take, ttlMs: undefined },
     giveBack: request.giveBack,
@@ -121,7 +124,7 @@ export function appendResult(sessionId: string, { reply, request, plan, view }: 
     return waitingResult(rest);
   }
   if (word === "DIFFERS") {
-    return comparedRecords(rest, plan);
+    throw new OtherDigests();
   }
   if (word !== "OK") {
     throw refusal(sessionId, { word, detail: rest[0], request, plan });
@@ -191,16 +194,6 @@ function repeatedTurn(rest: readonly unknown[], { records, duplicates }: AppendP
   const [, , , next, epoch] = rest;
   const counts = { appended: 0, duplicates: duplicates + records.length, conflicts: [] };
   return { ...counts, next: Number(next), epoch: String(epoch), turn: turnFrom(rest) };
-}
-
-/** The stored records of ids whose digest differs. */
-function comparedRecords([next, epoch, found, ...texts]: readonly unknown[], plan: AppendPlan): AppendResult {
-  const [records, digests] = texts as [string[], string[]];
-  const differing = (found as unknown[]).map((at, i) => {
-    const index = plan.indexes[Number(at)]!;
-    return records[i] === "" ? { index, digest: digests[i]! } : { index, record: records[i]! };
-  });
-  return { appended: 0, duplicates: 0, conflicts: [], next: Number(next), epoch: String(epoch), differing };
 }
 
 interface Refusal {
@@ -285,14 +278,14 @@ function claimsOf({ session, request, tokens }: PlainAppend): (string | number |
   const { counter, viewLimit, turn, take, giveBack } = request;
   return [
     ...[counter, counter === undefined ? undefined : tokens, viewLimit?.tokens],
-    ...[owner, keys?.current, hold?.epoch, hold?.token],
+    ...[owner, keys?.name, hold?.epoch, hold?.token],
     ...[turn?.name, turn?.stored, turn && (turn.done ? "T" : "t")],
     ...[take?.ticket, take?.holdMs, giveBack, label && 1],
   ];
 }
 
 function isPlain({ session, request, plan, at }: PlainAppend): boolean {
-  const { keys, hold } = session;
+  const { hold } = session;
   const { viewLimit, ttlMs, counter, expectedNext, take, giveBack } = request;
   for (const field in request) {
     if (!plainParts.has(field) && request[field as keyof AppendRequest] !== undefined) {
@@ -309,7 +302,6 @@ function isPlain({ session, request, plan, at }: PlainAppend): boolean {
     (viewLimit?.tokens === undefined || counter !== undefined) &&
     (expectedNext === undefined || expectedNext === at) &&
     (take === undefined || giveBack === undefined) &&
-    hold?.epoch !== "" &&
-    (keys?.current === undefined || keys.known.includes(keys.current))
+    hold?.epoch !== ""
   );
 }

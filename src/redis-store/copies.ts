@@ -1,7 +1,7 @@
 import { MemoryError } from "../base/errors.js";
 import { dropCopy } from "../redis-lists/owner-erasure.js";
 import type { CreatedFrom } from "../redis-lists/session-lists.js";
-import { askText, runOnSession } from "../redis/script-runner.js";
+import { askOf, askText, runOnSession } from "../redis/script-runner.js";
 import { digestLength } from "../redis/stored-fields.js";
 import { forkKeys, idHash } from "../redis/keys.js";
 import {
@@ -80,7 +80,7 @@ export class RedisCopies implements SessionCopies {
     const staged = forkKeys(this.#calls.keyPrefix, session.id, tag);
     const target = [keys.log, keys.ids, keys.state];
     const creation = { session, request, tag, target, staging: [staged.log, staged.ids, staged.state] };
-    const [, reached] = await this.#run(session, openCopyScript, [...target, staged.state], []);
+    const [, reached] = await this.#run(session, openCopyScript, [...target, staged.state], [askText(session)]);
     const next = await this.#stagePages(creation, reached === "" ? request.base : Number(reached));
     if (next === undefined) {
       await this.#drop(creation);
@@ -99,7 +99,8 @@ export class RedisCopies implements SessionCopies {
     for (let isWhole = false; !isWhole;) {
       isWhole = true;
       for await (const page of request.pages(position)) {
-        const args = pageArguments(page, { from: position, base, ttl, owner });
+        const { keys } = askOf(session);
+        const args = pageArguments(page, { from: position, base, ttl, owner, keys });
         const [, reached] =
           page.records.length === 0 ? ["", position] : await this.#run(session, stageCopyScript, staging, args);
         if (reached === "") {
@@ -168,10 +169,12 @@ export class RedisCopies implements SessionCopies {
   }
 }
 
+type Keys = Pick<ReturnType<typeof askOf>, "keys">;
+
 /** The arguments of the script that adds a page. */
 function pageArguments(
   { records, turns, before }: CopyPage,
-  place: { readonly from: number; readonly base: number; readonly ttl: number; readonly owner: string },
+  place: { readonly from: number; readonly base: number; readonly ttl: number; readonly owner: string } & Keys,
 ): string[] {
   const { from } = place;
   const identities = records.flatMap((record, index) => identityOf(record, from + index));
@@ -206,5 +209,5 @@ function finishArguments(state: NewState, { session, request, epoch, next }: Fin
   const turns = discardedTurns.map(({ name, done, count, first }) => [name, done, count, first]);
   const known = knownIds.flatMap(({ id, digest }) => [idHash(id), `${digest}-1`]);
   const asked = JSON.stringify({ epoch, base, next, known, turns, ttl, expiresAt });
-  return [asked, packedIds(discardedIds), ...stateFields(state, { key: session.keys?.current, base, next })];
+  return [asked, packedIds(discardedIds), ...stateFields(state, { key: session.keys?.made, base, next })];
 }

@@ -1,15 +1,15 @@
 import { createHash } from "node:crypto";
-import { askOf, askText, runOnSession } from "../redis/script-runner.js";
-import { fieldPairs } from "./whole-state.js";
+import { askOf, askText, firstScripts, runOnSession } from "../redis/script-runner.js";
 import { idHash } from "../redis/keys.js";
-import { beginSwapsScript, finishSwapsScript, rewindScript, swapRecordsScript } from "../redis/lua/later-scripts.js";
+import { rewindScript, rewrapKeyScript, swapRecordsScript } from "../redis/lua/later-scripts.js";
 import { keepsExpiry } from "../redis-lists/followed-lists.js";
 import { planReplaceTail } from "../store/append-decision.js";
-import type { RebuildOptions, SessionEdits, SwapPass, SwapRequest } from "../store/edits.js";
+import type { RebuildOptions, SessionEdits, SessionKeyState, SwapRequest } from "../store/edits.js";
 import { randomToken } from "../base/ids.js";
 import { outOfRange } from "../store/refusals.js";
 import { checkRewind } from "../store/request-checks.js";
 import type { SessionRef } from "../store/session-ref.js";
+import type { StoredKey } from "../store/writer-keys.js";
 import type { AppendResult, IdentifyRecord, ReplaceTailRequest, RewindRequest } from "../store/session-writes.js";
 import type { RedisCalls } from "./calls.js";
 import { rewindArguments } from "./commit-call.js";
@@ -53,15 +53,21 @@ export class RedisEdits implements SessionEdits {
     this.#calls.forget(id);
   }
 
-  async beginSwaps(session: SessionRef): Promise<SwapPass | undefined> {
-    const args = [askText(session), randomToken()];
-    const call = { script: beginSwapsScript, args, writes: true };
-    const reply = (await this.#calls.script("beginSwaps", session, call)) as unknown[];
-    if (reply[0] !== "BEGUN") {
-      return undefined;
-    }
-    const [, epoch, mark, list] = reply as [string, string, string, string[]];
-    return { epoch, mark, fields: Object.fromEntries(fieldPairs(list)) };
+  async readKey(session: SessionRef): Promise<SessionKeyState | undefined> {
+    const { runner, keys } = this.#calls.placeOf(session);
+    const { readEpochScript: script } = await firstScripts();
+    const call = { script, keys: [keys.state], args: [askText(session)], writes: false };
+    const reply = await runOnSession(runner, { operation: "readKey", sessionId: session.id }, call);
+    const [, epoch, key, dek, isLeft] = reply as [string, string, string, string, unknown];
+    return epoch === "" && Number(isLeft) === 0 ? undefined : { epoch, stored: key === "" ? undefined : { key, dek } };
+  }
+
+  async rewrapKey(session: SessionRef, { was, now }: { readonly was: StoredKey; readonly now: StoredKey }) {
+    const { runner, keys } = this.#calls.placeOf(session);
+    const args = [askText(session), `${was.key} ${was.dek}`, now.key, now.dek];
+    const call = { script: rewrapKeyScript, keys: [keys.ids, keys.state], args, writes: true };
+    const [word] = (await runOnSession(runner, { operation: "rewrapKey", sessionId: session.id }, call)) as unknown[];
+    return word === "REWRAPPED";
   }
 
   async swapRecords(session: SessionRef, { epoch, records, fields = [] }: SwapRequest): Promise<number> {
@@ -80,15 +86,6 @@ export class RedisEdits implements SessionEdits {
     const call = { script: swapRecordsScript, args, writes: true };
     const [, swapped] = (await this.#calls.script("swapRecords", session, call)) as unknown[];
     return Number(swapped);
-  }
-
-  async finishSwaps(session: SessionRef, { epoch, mark }: SwapPass, key: string): Promise<boolean> {
-    const { runner, keys: all } = this.#calls.placeOf(session);
-    const keys = [all.state];
-    const call = { script: finishSwapsScript, keys, args: [askText(session), epoch, mark, key], writes: true };
-    const name = { operation: "finishSwaps", sessionId: session.id };
-    const [word] = (await runOnSession(runner, name, call)) as unknown[];
-    return word === "FINISHED";
   }
 }
 

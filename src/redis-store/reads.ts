@@ -19,7 +19,7 @@ import {
 } from "../redis/script-runner.js";
 import type { CallName } from "../redis/errors.js";
 import { beginsRound } from "../store/record-text.js";
-import { refuseOwner } from "../store/refusals.js";
+import { learnKey, refuseOwner } from "../store/refusals.js";
 
 /** A read of the log from an index on. */
 export interface Read {
@@ -119,11 +119,12 @@ function atOnce(
     const [, ...reply] = (await runOnSession(runner, name, call)) as unknown[];
     return reply;
   };
-  const isLost = (reply: readonly unknown[]) => session.owner !== undefined && hasLostState(reply);
+  const isFree = session.owner === undefined && session.keys?.asStored === true;
+  const isLost = (reply: readonly unknown[]) => !isFree && hasLostState(reply);
   return runner.transaction(name, commands).then((reply) => (isLost(reply) ? byScript() : reply));
 }
 
-/** True if a session lost its state but has records or ids: only the gate can identify its owner. */
+/** True if a session lost its state but has records or ids: only the gate can identify its owner and its data key. */
 function hasLostState([fields, records, ...counts]: readonly unknown[]): boolean {
   const state = fields as (string | null)[];
   const isGone = [state[viewFields.indexOf("next")], state[viewFields.indexOf("owner")]].every(
@@ -229,20 +230,26 @@ export function pageFrom(
 }
 
 /**
- * Refuses a read of a session of another owner. Returns the session's owner; `""` if it has none.
+ * Refuses a read of a session of another owner, and one of a session with a data key by a caller that does not encrypt.
+ * Returns the session's owner; `""` if it has none.
  *
- * @throws ConflictError `other_owner`.
+ * @throws ConflictError `other_owner`; EncryptionError `unknown_key`.
  */
 export function checkOwner(session: SessionRef, fields: ViewReply["fields"]): string {
   const stored = fields[ownerIndex] ?? "";
   if (session.owner !== undefined) {
     refuseOwner(session, stored);
   }
+  const [key, dek] = [fields[keyIndex], fields[keyIndex + 1]];
+  if (typeof key === "string" && typeof dek === "string") {
+    learnKey(session, { key, dek });
+  }
   return stored;
 }
 
 const ownerIndex = viewFields.indexOf("owner");
 const erasedIndex = viewFields.indexOf("erased");
+const keyIndex = viewFields.indexOf("key");
 
 /** Converts the reply of the script that reads rounds. */
 export function roundsFrom(reply: unknown): StoredRounds {

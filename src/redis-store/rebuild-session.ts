@@ -32,8 +32,6 @@ interface LogReading {
   readonly rounds: number;
   readonly sum: number;
   readonly identities: string;
-  /** Names of the keys that records need. */
-  readonly recordKeys: readonly string[];
   /** For each turn its name, the beginning of its mark, and the index of its first record. */
   readonly turns: readonly string[];
 }
@@ -92,7 +90,6 @@ async function readWholeLog({ runner, session, assigns, name, keys, identify }: 
         rounds,
         sum,
         identities: identities.join(""),
-        recordKeys: [...new Set(identified.flatMap((identity) => identity?.key ?? []))],
         turns: [...marksIn(identified)].flatMap(([turn, mark]) => [turn, sizesOf(mark), String(mark.first)]),
       };
     }

@@ -3,6 +3,7 @@ import { fieldsOf, isRecord, valueIn } from "../messages/values.js";
 import type { StoredReduction } from "../store/session-pages.js";
 import type { KeptState, NamedMark, NewState, RememberedId, WholeState } from "../store/copies.js";
 import { sideWithPrefix } from "../store/side-fields.js";
+import type { StoredKey } from "../store/writer-keys.js";
 import { turnNameLength } from "../store/turns.js";
 import { digestLength, discardedEntryLength, idHashLength } from "../redis/stored-fields.js";
 import { markFrom } from "./turn-marks.js";
@@ -11,7 +12,8 @@ import { usageFrom, usageText } from "../redis-lists/stored-details.js";
 const sidePrefix = "side:";
 
 /** Converts the reply of the script that reads a session's state. */
-export function wholeStateFrom([, epoch, length, isDamaged, expires, list, marks]: readonly unknown[]): WholeState {
+export function wholeStateFrom(reply: readonly unknown[]): WholeState {
+  const [, epoch, length, isDamaged, expires, list, marks, key] = reply;
   const fields = fieldPairs(list as readonly string[]);
   const base = numberIn(fields.get("base")) ?? 0;
   const next = numberIn(fields.get("next"));
@@ -30,20 +32,20 @@ export function wholeStateFrom([, epoch, length, isDamaged, expires, list, marks
     discardedTurns: discardedIn(fields, marks as readonly string[]),
     discardedIds: rememberedIn(fields),
     damaged: Number(isDamaged) === 1,
-    ...(fields.get("key") && { key: fields.get("key")! }),
+    isSealed: key !== "",
   };
 }
 
 /** Fields and values of `state` for a new session, without its epoch. */
 export function stateFields(
   state: NewState,
-  { key, ...ends }: { readonly key: string | undefined; readonly base: number; readonly next: number },
+  { key, ...ends }: { readonly key: StoredKey | undefined; readonly base: number; readonly next: number },
 ): string[] {
   const { createdAt, updatedAt, owner, label, usage, discardedTurns, reductions, reduced } = state;
   const side = Object.entries(state.side).map(([name, text]) => [sidePrefix + name, text]);
   const known: Record<string, string | number | undefined> = {
     ...viewFields(state, ends),
-    ...{ created: createdAt, updated: updatedAt, owner, key },
+    ...{ created: createdAt, updated: updatedAt, owner, ...key },
     ...{ title: label.title, metadata: label.metadata },
     label: state.hasLabel ? randomToken() : undefined,
     usage: usage && usageText(usage),
@@ -148,6 +150,6 @@ function isReduction(value: unknown): value is StoredReduction {
 }
 
 /** Fields and values from an alternating list, as HGETALL replies. */
-export function fieldPairs(list: readonly string[]): Map<string, string> {
+function fieldPairs(list: readonly string[]): Map<string, string> {
   return new Map(list.flatMap((name, index) => (index % 2 === 0 ? [[name, list[index + 1]!]] : [])));
 }

@@ -28,6 +28,8 @@ export const viewFields = [
   "owner",
   "erased",
   "sum",
+  "key",
+  "dek",
 ] as const;
 
 /** Fields of `state` that every short path of an append checks. */
@@ -60,6 +62,11 @@ export const discardedChunkLength = 128 * discardedEntryLength;
 
 /** The field of `ids` that names the session's owner; no hash of an id has its form. */
 export const ownerField = "[owner]";
+
+/** The fields of `ids` that keep the session's data key, as `key` and `dek` of `state` do, for the loss of `state`. */
+export const keyField = "[key]";
+/** See {@link keyField}. */
+export const dekField = "[dek]";
 
 /** Fields of `ids` from which on new marks share fields; up to there each has a field of its own. */
 export const mostOwnMarks = 32;

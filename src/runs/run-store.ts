@@ -3,11 +3,9 @@ import { runKeys, sessionKeys, type RunKeys } from "../redis/keys.js";
 import type { RedisWire } from "../redis-store/redis-session-store.js";
 import { askText, runOnSession, sendAlone, type Command } from "../redis/script-runner.js";
 import type { Script } from "../redis/script.js";
-import { sealText } from "../sealed/beside.js";
-import { refuseSealedFields } from "../sealed/keys/field.js";
+import { openField, sealField, sealedFieldParts } from "../sealed/keys/field.js";
 import type { KeyRing } from "../sealed/keys/key-ring.js";
-import { SessionOpener } from "../sealed/session-opener.js";
-import { refusalFrom, refuseOwner } from "../store/refusals.js";
+import { refusalFrom, refuseOwner, unknownKey, wrongKey } from "../store/refusals.js";
 import type { SessionRef } from "../store/session-ref.js";
 import {
   addToRunScript,
@@ -198,16 +196,24 @@ export class RunStore {
 
   /** Seals a text of a run for its place; a text stays plain where the memory stores plain text. */
   async seal({ id }: SessionRef, place: string, text: string): Promise<string> {
-    return sealText(await this.#ring?.current(id), `run ${place}`, text);
+    const key = await this.#ring?.derivedForWrite(id);
+    return key === undefined ? text : sealField(key, `run ${place}`, text);
   }
 
   /** @throws EncryptionError `unknown_key` and `wrong_key`. */
   async open({ id }: SessionRef, place: string, stored: string): Promise<string> {
-    if (this.#ring === undefined) {
-      refuseSealedFields(id, [stored]);
+    const sealed = sealedFieldParts(stored);
+    if (sealed === undefined) {
       return stored;
     }
-    return new SessionOpener(this.#ring, id).field(`run ${place}`, stored);
+    if (this.#ring === undefined) {
+      throw unknownKey(id, sealed.keyId);
+    }
+    const plain = openField(await this.#ring.derived(sealed.keyId, id), `run ${place}`, sealed);
+    if (plain === undefined) {
+      throw wrongKey(id, sealed.keyId);
+    }
+    return plain;
   }
 
   #keys(session: SessionRef): RunKeys {

@@ -1,11 +1,10 @@
 import { BoundedMap } from "../base/bounded-map.js";
-import { sealField } from "./keys/field.js";
-import type { SessionKey } from "./keys/session-key.js";
 import type { SessionBeside } from "../store/beside.js";
 import { passedOn } from "../store/groups.js";
 import type { SideWrite } from "../store/side-fields.js";
-import type { SessionRef } from "../store/session-ref.js";
-import { sealSide, sideField, type SealedWrites } from "./writes.js";
+import { sideField, type SealedCalls } from "./sealed-calls.js";
+import type { CallsOf } from "./store.js";
+import { sealSide } from "./writes.js";
 
 const maxSeen = 10_000;
 /** Values that are expected are short, such as numbers. */
@@ -15,20 +14,26 @@ type Fields = Readonly<Record<string, string>>;
 type Expected = Readonly<Record<string, string | undefined>>;
 
 /** Data beside the log: seals side fields; opens records of turns, rounds and pages. */
-export function sealedBeside(beside: SessionBeside, writes: (session: SessionRef) => SealedWrites): SessionBeside {
+export function sealedBeside(beside: SessionBeside, callsOf: CallsOf): SessionBeside {
   const side = new SealedSide(beside);
   return {
-    ...passedOn("beside", beside),
-    readSide: async (session, prefix) => side.read(writes(session), prefix),
-    writeSide: async (session, changes) => side.write(writes(session), changes),
+    ...passedOn(beside, ["readStats", "readReductions", "restart", "acquireLease", "releaseLease", "extendExpiry"]),
+    ...passedOn(beside, ["takeHold", "renewHold", "giveBackHold"]),
+    readSide: async (session, prefix) => side.read(callsOf(session), prefix),
+    writeSide: async (session, changes) => side.write(callsOf(session), changes),
     readTurn: async (session, name) => {
-      const turn = await beside.readTurn(session, name);
-      return turn && writes(session).opened(turn);
+      const calls = callsOf(session);
+      const turn = await calls.read((caller) => beside.readTurn(caller, name));
+      return turn && calls.opened(turn);
     },
-    readRounds: async (session, count) => writes(session).opened(await beside.readRounds(session, count)),
+    readRounds: async (session, count) => {
+      const calls = callsOf(session);
+      return calls.opened(await calls.read((caller) => beside.readRounds(caller, count)));
+    },
     readPage: async (session, request) => {
-      const page = await beside.readPage(session, request);
-      return page && writes(session).opener.view(page);
+      const calls = callsOf(session);
+      const page = await calls.read((caller) => beside.readPage(caller, request));
+      return page && calls.view(page);
     },
   };
 }
@@ -46,36 +51,40 @@ class SealedSide {
   }
 
   /** The fields whose names begin with a prefix. */
-  async read({ opener, session }: SealedWrites, prefix: string): Promise<Fields> {
-    const stored = await this.#beside.readSide(session, prefix);
+  async read(calls: SealedCalls, prefix: string): Promise<Fields> {
+    const stored = await calls.read((caller) => this.#beside.readSide(caller, prefix));
     const opened: [string, string][] = [];
     for (const [name, text] of Object.entries(stored)) {
-      const plain = await opener.field(sideField(name), text);
+      const plain = await calls.field(sideField(name), text);
       opened.push([name, plain]);
     }
     const plain = Object.fromEntries(opened);
-    this.#note(session.id, plain, stored);
+    this.#note(calls.session.id, plain, stored);
     return plain;
   }
 
   /** Writes fields if the expected ones hold what is expected. */
-  async write(writes: SealedWrites, changes: SideWrite): Promise<boolean> {
+  async write(calls: SealedCalls, changes: SideWrite): Promise<boolean> {
     const { expected } = changes;
-    const { id } = writes.session;
+    const { id } = calls.session;
+    const isSet = Object.keys(changes.set ?? {}).length > 0;
     const send = (wanted: Expected | undefined) =>
-      writes.send(async (caller, key) => {
-        const sealed = sealSide(key, changes)!;
-        const written = await this.#beside.writeSide(caller, { ...sealed, ...(wanted && { expected: wanted }) });
-        this.#note(id, written ? changes.set : {}, sealed.set);
-        return written;
-      });
+      calls.write(
+        async (caller, key) => {
+          const sealed = { ...sealSide(key, changes)!, ...(wanted && { expected: wanted }) };
+          const written = await this.#beside.writeSide(caller, sealed);
+          this.#note(id, written ? changes.set : {}, sealed.set);
+          return written;
+        },
+        (written) => written && isSet,
+      );
     if (expected === undefined) {
       return send(undefined);
     }
     if (await send(this.#guess(id, expected))) {
       return true;
     }
-    const stored = await this.#besided(writes, expected);
+    const stored = await this.#besided(calls, expected);
     return stored !== undefined && send(stored);
   }
 
@@ -96,20 +105,15 @@ class SealedSide {
   }
 
   /** The stored texts of expected values; undefined where a field holds another value. */
-  async #besided({ opener, session }: SealedWrites, expected: Expected): Promise<Expected | undefined> {
+  async #besided(calls: SealedCalls, expected: Expected): Promise<Expected | undefined> {
     const found: [string, string | undefined][] = [];
     for (const [name, plain] of Object.entries(expected)) {
-      const text = (await this.#beside.readSide(session, name))[name];
-      if ((text === undefined ? undefined : await opener.field(sideField(name), text)) !== plain) {
+      const text = (await calls.read((caller) => this.#beside.readSide(caller, name)))[name];
+      if ((text === undefined ? undefined : await calls.field(sideField(name), text)) !== plain) {
         return undefined;
       }
       found.push([name, text]);
     }
     return Object.fromEntries(found);
   }
-}
-
-/** A text for a field that a store keeps as it is, under the field's name. */
-export function sealText(key: SessionKey | undefined, name: string, text: string): string {
-  return key === undefined ? text : sealField(key, name, text);
 }

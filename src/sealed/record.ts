@@ -9,8 +9,8 @@ const metaStart = ',"meta":{"v":1';
 const beginning = /^\{"type":"([\w-]{1,40})"/;
 
 /**
- * Seals a record: a line `{"type":…,"data":{"id":…},"sealed":"<key id>","meta":{"v":2,…}}`, and behind it the sealed
- * text, seven bits in each character.
+ * Seals a record: a line `{"type":…,"data":{"id":…},"sealed":"<key name>","meta":{"v":2,…}}`, and behind it the sealed
+ * text, seven bits in each character. It opens only behind that same line.
  *
  * Not encrypted: the type, by which rounds are found, the id, and `meta` with the turn's name (a hash), token counts,
  * time, and form of the answer. Encrypted: the rest of `data`, compacted by {@link codeJson}; of a record that another
@@ -25,8 +25,8 @@ export function sealRecord(key: SessionKey, record: string, id: string): string 
   const isOwn = record.startsWith(dataStart, start) && isMeta(rest) && record.endsWith(idEnd, end);
   const data = isOwn ? codeJson(record.slice(start + dataStart.length, end - idEnd.length)) : undefined;
   const meta = data === undefined ? wholeMeta : `{"v":${sealedVersion}${rest}`;
-  const header = `{"type":"${type}","data":{"id":${JSON.stringify(id)}},"sealed":"${key.id}","meta":${meta}}`;
-  return `${header}\n${toSevenBitText(key.seal(data ?? record, { format: "record 2", type, name: id }))}`;
+  const line = `{"type":"${type}","data":{"id":${JSON.stringify(id)}},"sealed":"${key.id}","meta":${meta}}`;
+  return `${line}\n${toSevenBitText(key.seal(data ?? record, { format: "record 3", type: "", name: line }))}`;
 }
 
 /** How the data of a record ends: with the id, which is kept once. */
@@ -47,10 +47,10 @@ function isMeta(rest: string): boolean {
 const wholeMeta = `{"v":${sealedVersion},"whole":true}`;
 
 /** The record that was sealed, letter for letter; undefined if the key does not open it. */
-export function openRecord(key: SessionKey, { header, text }: SealedRecord): string | undefined {
+export function openRecord(key: SessionKey, { header, line, text }: SealedRecord): string | undefined {
   const { type, data, meta } = header;
   const bytes = fromSevenBitText(text);
-  const plain = bytes && key.open(bytes, { format: "record 2", type, name: data.id });
+  const plain = bytes && key.open(bytes, { format: "record 3", type: "", name: line });
   if (plain === undefined || meta.whole === true) {
     return plain;
   }

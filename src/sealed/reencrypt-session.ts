@@ -1,34 +1,34 @@
-import { maxTries } from "../base/tries.js";
-import type { KeyRing } from "./keys/key-ring.js";
-import { sealField } from "./keys/field.js";
-import type { SessionKey } from "./keys/session-key.js";
 import { ConfigurationError, RecordError } from "../base/errors.js";
-import type { RecordSwap, SwapPass } from "../store/edits.js";
+import { maxTries } from "../base/tries.js";
+import type { WholeState } from "../store/copies.js";
+import type { RecordSwap, SwapRequest } from "../store/edits.js";
 import { damaged, sessionLabel } from "../store/refusals.js";
 import type { SessionRef } from "../store/session-ref.js";
 import type { IdentifyRecord } from "../store/session-writes.js";
-import { needsSeal, openLabel, sealLabel } from "./lists.js";
+import { keyParts } from "../store/writer-keys.js";
+import { sealedFieldParts } from "./keys/field.js";
+import { parseSealed } from "./keys/header.js";
+import type { SessionKey } from "./keys/session-key.js";
+import type { SealedParts } from "./loaded-store.js";
 import { sealRecord } from "./record.js";
-import { SealedWrites } from "./writes.js";
-import type { SessionOpener } from "./session-opener.js";
-import type { SessionStore } from "../store/session-store.js";
+import { headField, labelTexts, SealedCalls, sealText, sideField } from "./sealed-calls.js";
 
-/** Records that one script replaces; a server is busy with them for three milliseconds. */
+/** Texts that one script replaces; a server is busy with them for three milliseconds. */
 const pageLength = 100;
-/** A session to encrypt anew. */
-export interface Reencryption {
-  /** The store underneath. */
-  readonly store: SessionStore;
-  readonly ring: KeyRing;
+
+/** A session to seal, and to bring under the current master key. */
+export interface Reencryption extends SealedParts {
   readonly session: SessionRef;
   readonly identify: IdentifyRecord;
 }
 
 /** Result of re-encrypting a session. */
 export interface Reencrypted {
-  /** Records, heads and side fields that were sealed with the current key. */
+  /** Plain texts that were sealed. */
   readonly sealed: number;
-  /** False if writers with other keys kept writing: call it again when they are gone. False with a `problem`, too. */
+  /** True if the data key was wrapped with the current master key. */
+  readonly rewrapped: boolean;
+  /** False if others kept changing what had to be changed: call it again. False with a `problem`, too. */
   readonly complete: boolean;
   /** A text that cannot be sealed, however often this is called; all others are. */
   readonly problem?: RecordError;
@@ -38,22 +38,65 @@ export interface Reencrypted {
 type Replaced = ReadonlyMap<string | number, string>;
 
 /**
- * Encrypts a session, plain texts included, with the current key while others write to it. Nothing is lost and no view
- * changes: a text that a writer changed meanwhile is left to the next pass. Undefined where no such session exists.
+ * Seals what is plain of a session, and wraps its data key with the current master key, while others write to it: they
+ * may hold either master key. Records that are sealed already stay as they are. Undefined where no such session exists.
  *
  * @throws EncryptionError if a key is missing; StoreError `damaged`.
  */
 export async function reencryptSession(work: Reencryption): Promise<Reencrypted | undefined> {
+  const { store, session } = work;
+  const found = await store.edits.readKey(session);
+  if (found === undefined) {
+    return undefined;
+  }
+  if (found.epoch === "") {
+    await rewrap(work, false);
+    throw damaged("reencrypt", session.id);
+  }
+  const hasPlain = found.stored === undefined || keyParts(found.stored).hasPlain;
+  const done = hasPlain ? await sealPlain(work) : { sealed: 0, complete: true };
+  const outcome = await rewrap(work, done.complete);
+  return { ...done, rewrapped: outcome === "rewrapped", complete: done.complete && outcome !== "changed" };
+}
+
+/** Brings the data key under the current master key; with everything sealed, without the mark of plain text. */
+async function rewrap(
+  { store, ring, keys, session }: Reencryption,
+  isSealed: boolean,
+): Promise<"same" | "rewrapped" | "changed"> {
+  const master = await currentMaster({ ring, session });
+  for (let count = 1; count <= maxTries.write; count += 1) {
+    const was = (await store.edits.readKey(session))?.stored;
+    const { masterId, hasPlain } = was === undefined ? { masterId: master.id, hasPlain: false } : keyParts(was);
+    if (was === undefined || (masterId === master.id && !(hasPlain && isSealed))) {
+      return "same";
+    }
+    const now = await keys.rewrapped(session.id, was, { master, hasPlain: hasPlain && !isSealed });
+    if (await store.edits.rewrapKey(session, { was, now })) {
+      return masterId === master.id ? "same" : "rewrapped";
+    }
+  }
+  return "changed";
+}
+
+async function currentMaster({ ring, session }: Pick<Reencryption, "ring" | "session">) {
+  const master = await ring.current(session.id);
+  if (master === undefined) {
+    throw new ConfigurationError("encryption", "reencrypt() needs a current key in the option encryption.");
+  }
+  return master;
+}
+
+/** Seals plain texts until a pass finds none: nobody adds any once the session has its key. */
+async function sealPlain(work: Reencryption): Promise<Omit<Reencrypted, "rewrapped">> {
+  await currentMaster(work);
   let sealed = 0;
   let before: Replaced = new Map();
   let stuck: (string | number)[] = [];
   for (let count = 1; count <= maxTries.write; count += 1) {
     const pass = await onePass(work);
-    if (pass === undefined) {
-      return count === 1 ? undefined : { sealed, complete: true };
-    }
     sealed += pass.sealed;
-    if (pass.complete) {
+    if (pass.plain === 0) {
       return { sealed, complete: true };
     }
     stuck = [...pass.replaced].filter(([place, text]) => before.get(place) === text).map(([place]) => place);
@@ -76,109 +119,85 @@ function invalidText(sessionId: string, place: string | number): RecordError {
   );
 }
 
-interface PassResult extends Reencrypted {
+/** Counts of a pass, and the texts that could not be compared. */
+interface Pass {
+  /** Plain texts that the pass found. */
+  readonly plain: number;
+  /** Texts that the pass sealed. */
+  readonly sealed: number;
   readonly replaced: Replaced;
 }
 
-async function onePass(work: Reencryption): Promise<PassResult | undefined> {
-  const { store, ring, session } = work;
-  const writes = new SealedWrites(ring, session);
-  const begun = await writes.send(async (caller, key) => {
-    if (key === undefined) {
-      throw new ConfigurationError("encryption", "reencrypt() needs a current key in the option encryption.");
-    }
-    return { key, pass: await store.edits.beginSwaps(caller) };
-  });
-  const { key, pass } = begun;
-  if (pass === undefined) {
-    return undefined;
+async function onePass(work: Reencryption): Promise<Pass> {
+  const { store, keys, session } = work;
+  const calls = new SealedCalls(keys, session);
+  const state = await calls.read((caller) => store.copies.read(caller));
+  if (state === undefined) {
+    return { plain: 0, sealed: 0, replaced: new Map() };
   }
-  const fields = await swapFields(work, { opener: writes.opener, key, pass });
-  const records = await swapRecords(work, { opener: writes.opener, key, pass });
-  const label = await relabel(work, writes.opener, key);
-  const isWhole =
-    fields.left + records.left + label.left === 0 && (await store.edits.finishSwaps(session, pass, key.tag));
-  const replaced = new Map<string | number, string>([...fields.replaced, ...records.replaced]);
-  return { sealed: fields.sealed + records.sealed + label.sealed, complete: isWhole, replaced };
-}
-
-interface Pass {
-  readonly opener: SessionOpener;
-  readonly key: SessionKey;
-  readonly pass: SwapPass;
-}
-
-async function swapFields({ store, session }: Reencryption, { opener, key, pass }: Pass) {
-  const fields: { name: string; was: string; text: string }[] = [];
-  for (const [name, was] of Object.entries(pass.fields)) {
-    if (was !== "" && !was.startsWith(`sealed:${key.id}.`)) {
-      fields.push({ name, was, text: sealField(key, name, await opener.field(name, was)) });
-    }
+  if (state.damaged) {
+    throw damaged("reencrypt", session.id);
   }
-  let sealed = 0;
+  const pass = { plain: 0, sealed: 0, replaced: new Map<string | number, string>() };
+  const { epoch } = state;
+  const fields = plainFields(state);
   for (let first = 0; first < fields.length; first += pageLength) {
     const some = fields.slice(first, first + pageLength);
-    sealed += await store.edits.swapRecords(session, { epoch: pass.epoch, records: [], fields: some });
+    note(pass, some);
+    pass.sealed += await swap(calls, work, (key) => ({
+      epoch,
+      records: [],
+      fields: some.map(([name, was]) => ({ name, was, text: sealText(key, name, was) })),
+    }));
   }
-  const replaced = replacedIn(fields.map(({ name, was }) => [name, was]));
-  return { sealed, left: fields.length - sealed, replaced };
-}
-
-/** Decoding puts U+FFFD in the place of bytes that are not valid UTF-8; a text may also hold it by itself. */
-function replacedIn<Place>(texts: readonly (readonly [Place, string])[]): (readonly [Place, string])[] {
-  return texts.filter(([, text]) => text.includes("\ufffd"));
-}
-
-/** Seals title and metadata anew. */
-async function relabel({ store, session }: Reencryption, opener: SessionOpener, key: SessionKey) {
-  const details = await store.lists.describe(session);
-  if (details === undefined || !needsSeal(key, details.label)) {
-    return { sealed: 0, left: 0 };
-  }
-  const label = sealLabel(key, await openLabel(opener, details.label));
-  const changed = await store.lists.relabel(session, { label, version: details.labelVersion });
-  return changed === "changed" ? { sealed: 1, left: 0 } : { sealed: 0, left: 1 };
-}
-
-async function swapRecords({ store, session, identify }: Reencryption, { opener, key, pass }: Pass) {
-  let [from, sealed, left] = [0, 0, 0];
-  const replaced: (readonly [number, string])[] = [];
-  for (;;) {
-    const page = await store.readLog(session, { from, limit: pageLength });
-    if (page.damaged) {
-      throw damaged("reencrypt", session.id);
-    }
-    const records: RecordSwap[] = [];
-    for (const [index, was] of page.records.entries()) {
-      const swap = await swapOf(was, { opener, key, identify, position: page.from + index });
-      records.push(...(swap ? [swap] : []));
-    }
-    const done = records.length === 0 ? 0 : await store.edits.swapRecords(session, { epoch: pass.epoch, records });
-    sealed += done;
-    left += records.length - done;
-    replaced.push(...replacedIn(records.map(({ position, was }) => [position, was] as const)));
+  for (let from = 0; ;) {
+    const page = await calls.read((caller) => store.readLog(caller, { from, limit: pageLength }));
+    const all = page.records.map((record, index) => [page.from + index, record] as const);
+    const some = all.filter(([, record]) => parseSealed(record) === undefined);
+    note(pass, some);
+    const swaps = (key: SessionKey) => some.map(([position, was]) => recordSwap(key, work.identify, { position, was }));
+    pass.sealed += some.length === 0 ? 0 : await swap(calls, work, (key) => ({ epoch, records: swaps(key) }));
     from = page.from + page.records.length;
     if (page.records.length === 0 || from >= page.next) {
-      return { sealed, left, replaced };
+      return pass;
     }
   }
 }
 
-async function swapOf(
-  was: string,
-  at: Pick<Pass, "opener" | "key"> & { readonly identify: IdentifyRecord; readonly position: number },
-): Promise<RecordSwap | undefined> {
-  const { opener, key, identify, position } = at;
-  const { plain, key: sealedWith } = await opener.record(was);
-  if (sealedWith?.tag === key.tag) {
-    return undefined;
-  }
-  const identity = identify(plain, position);
-  const text = sealRecord(key, plain, identity?.id ?? "");
-  return {
-    position,
-    was,
-    text,
-    ...(identity && { identity: { id: identity.id, digest: key.digest(identity.digest) } }),
-  };
+/** Plain texts beside the log, by the names that a swap takes. */
+function plainFields({ head, label, side }: WholeState): (readonly [name: string, text: string])[] {
+  const texts: (readonly [string, string | undefined])[] = [
+    [headField, head === "" ? undefined : head],
+    ...labelTexts.map((name) => [name, label[name]] as const),
+    ...Object.entries(side).map(([name, text]) => [sideField(name), text] as const),
+  ];
+  return texts.flatMap(([name, text]) => (text === undefined || sealedFieldParts(text) ? [] : [[name, text] as const]));
+}
+
+/** Counts plain texts. Decoding puts U+FFFD in the place of bytes that are not valid UTF-8; a text may also hold it. */
+function note(
+  pass: { plain: number; readonly replaced: Map<string | number, string> },
+  texts: readonly (readonly [place: string | number, text: string])[],
+): void {
+  pass.plain += texts.length;
+  texts.filter(([, text]) => text.includes("\ufffd")).forEach(([place, text]) => pass.replaced.set(place, text));
+}
+
+/** Replaces texts under the session's key, which a session without one takes from here. */
+function swap(calls: SealedCalls, { store }: Reencryption, request: (key: SessionKey) => SwapRequest): Promise<number> {
+  return calls.write(
+    (caller, key) => store.edits.swapRecords(caller, request(key!)),
+    (count) => count > 0,
+  );
+}
+
+function recordSwap(
+  key: SessionKey,
+  identify: IdentifyRecord,
+  { position, was }: { readonly position: number; readonly was: string },
+): RecordSwap {
+  const identity = identify(was, position);
+  const text = sealRecord(key, was, identity?.id ?? "");
+  const known = identity && { id: identity.id, digest: key.digest(identity.digest) };
+  return { position, was, text, ...(known && { identity: known }) };
 }

@@ -23,7 +23,7 @@ export class SealedTexts {
 
   /** Seals what is written to a thread; texts stay plain where the current key is `null`. */
   async sealer(threadId: string): Promise<(text: string, kind: TextKind, name: string) => string> {
-    const key = await this.#ring?.current(threadId);
+    const key = await this.#ring?.derivedForWrite(threadId);
     return (text, kind, name) =>
       key === undefined ? text : `~${key.id} ${key.seal(text, this.#placeOf(kind, name)).toString("base64url")}`;
   }
@@ -66,7 +66,7 @@ export class SealedTexts {
     if (this.#ring === undefined) {
       throw unknownKey(threadId, keyId);
     }
-    return this.#ring.load(keyId, threadId);
+    return this.#ring.derived(keyId, threadId);
   }
 }
 

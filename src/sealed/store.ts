@@ -1,75 +1,123 @@
 import { passedOn } from "../store/groups.js";
 import type { SessionEdits } from "../store/edits.js";
-import { checkSessionId, type SessionRef } from "../store/session-ref.js";
-import type { SessionStoreCore } from "../store/session-store.js";
-import { sealField } from "./keys/field.js";
-import type { KeyRing } from "./keys/key-ring.js";
-import type { SealedParts } from "./loaded-store.js";
-import { rebuildSealed } from "./rebuild-sealed.js";
+import type { SessionRef } from "../store/session-ref.js";
+import type { IdentifyRecord } from "../store/session-writes.js";
+import type { SessionStore, SessionStoreCore } from "../store/session-store.js";
 import { sealedBeside } from "./beside.js";
 import { sealedCopies } from "./copies.js";
+import { DataKeys } from "./keys/data-keys.js";
+import { parseSealed } from "./keys/header.js";
+import type { KeyRing } from "./keys/key-ring.js";
 import { sealedLists } from "./lists.js";
-import { SealedWrites } from "./writes.js";
-import { headField } from "./session-opener.js";
-import type { SessionStore } from "../store/session-store.js";
+import type { SealedParts } from "./loaded-store.js";
+import { openRecord } from "./record.js";
+import { headField, SealedCalls, sealText } from "./sealed-calls.js";
+import { sealedAppend } from "./writes.js";
 
 /**
  * A store whose records, heads and side fields lie encrypted in the store underneath, with the same contract; limits of
- * sizes count what is stored, which is about a seventh longer.
+ * sizes count what is stored, which is about a seventh longer. A method that is neither sealed here nor named as one
+ * that carries no text does not compile.
  *
  * Every method throws EncryptionError `unknown_key` and `wrong_key`.
  */
-export function sealedStore(inner: SessionStore, ring: KeyRing): SessionStore & { readonly sealed: SealedParts } {
-  const { limits, edits, beside, lists, copies } = inner;
-  const writes = (session: SessionRef) => {
-    checkSessionId(session.id);
-    return new SealedWrites(ring, session);
+export function sealedStore(
+  inner: SessionStore,
+  ring: KeyRing,
+  keys = new DataKeys(ring),
+): SessionStore & { readonly sealed: SealedParts } {
+  const callsOf = (session: SessionRef) => new SealedCalls(keys, session);
+  const forgetAfter = async <Result>(session: SessionRef, work: Promise<Result>): Promise<Result> => {
+    try {
+      return await work;
+    } finally {
+      keys.forget(session.id);
+    }
   };
+  const { limits, edits, beside, lists, copies } = inner;
   return {
-    ...sealedCore(inner, writes),
+    ...sealedCore(inner, callsOf),
+    clear: (session) => forgetAfter(session, inner.clear(session)),
     limits,
-    edits: sealedEdits(inner, edits, writes),
-    beside: sealedBeside(beside, writes),
-    lists: sealedLists(lists, ring),
-    copies: sealedCopies(inner, copies, ring),
+    edits: sealedEdits(edits, callsOf),
+    beside: {
+      ...sealedBeside(beside, callsOf),
+      restart: (session) => forgetAfter(session, beside.restart(session)),
+    },
+    lists: {
+      ...sealedLists(lists, callsOf),
+      erase: (session, request) => forgetAfter(session, lists.erase(session, request)),
+    },
+    copies: sealedCopies(copies, callsOf),
     close: () => inner.close(),
-    sealed: { store: inner, ring },
+    sealed: { store: inner, ring, keys },
   };
 }
 
-type Writes = (session: SessionRef) => SealedWrites;
+/** The calls of a session. */
+export type CallsOf = (session: SessionRef) => SealedCalls;
 
-function sealedCore(inner: SessionStore, writes: Writes): SessionStoreCore {
+function sealedCore(inner: SessionStore, callsOf: CallsOf): Omit<SessionStoreCore, "clear"> {
   return {
     append: async (session, request) =>
-      writes(session).append(request, (caller, sealed) => inner.append(caller, sealed)),
-    readView: async (session, options) => writes(session).opener.view(await inner.readView(session, options)),
-    readLog: async (session, options) => writes(session).opened(await inner.readLog(session, options)),
+      sealedAppend(callsOf(session), request, (caller, sealed) => inner.append(caller, sealed)),
+    readView: async (session, options) => {
+      const calls = callsOf(session);
+      return calls.view(await calls.read((caller) => inner.readView(caller, options)));
+    },
+    readLog: async (session, options) => {
+      const calls = callsOf(session);
+      return calls.opened(await calls.read((caller) => inner.readLog(caller, options)));
+    },
     commitReduction: async (session, request) =>
-      writes(session).send((caller, key) => {
-        const plain = key === undefined || typeof request.head !== "string" || request.head === "";
-        const head = plain ? request.head : sealField(key, headField, request.head);
-        return inner.commitReduction(caller, { ...request, head });
-      }),
-    clear: (session) => inner.clear(session),
+      callsOf(session).write(
+        (caller, key) => {
+          const plain = typeof request.head !== "string" || request.head === "";
+          const head = plain ? request.head : sealText(key, headField, request.head);
+          return inner.commitReduction(caller, { ...request, head });
+        },
+        (outcome) => outcome === "committed",
+      ),
   };
 }
 
-function sealedEdits(inner: SessionStore, edits: SessionEdits, writes: Writes): SessionEdits {
+function sealedEdits(edits: SessionEdits, callsOf: CallsOf): SessionEdits {
   return {
-    ...passedOn("edits", edits),
-    rewind: async (session, request) => writes(session).send((caller) => edits.rewind(caller, request)),
+    ...passedOn(edits, ["readKey", "rewrapKey", "swapRecords"]),
+    rewind: async (session, request) =>
+      callsOf(session).write(
+        (caller) => edits.rewind(caller, request),
+        () => false,
+      ),
     replaceTail: async (session, request) =>
-      writes(session).append(request, (caller, sealed) => edits.replaceTail(caller, sealed)),
+      sealedAppend(callsOf(session), request, (caller, sealed) => edits.replaceTail(caller, sealed)),
     rebuild: async (session, identify, options) => {
-      const { opener } = writes(session);
-      return rebuildSealed({
-        store: { readLog: (...args) => inner.readLog(...args), edits },
-        opener,
-        session,
-        identify,
-        options,
-      });
+      const calls = callsOf(session);
+      return calls.read((caller) => edits.rebuild(caller, identifySealed(calls, identify), options));
     },
+  };
+}
+
+/**
+ * Identifies records that may be sealed. A record that was changed in Redis stays in the log, as one that cannot be
+ * read; where the session's key is lost, a rebuild is refused: it would forget the ids of all messages.
+ */
+function identifySealed(calls: SealedCalls, identify: IdentifyRecord): IdentifyRecord {
+  return (record, position) => {
+    const sealed = parseSealed(record);
+    if (sealed === undefined) {
+      return identify(record, position);
+    }
+    const key = calls.keyNow(sealed.header.sealed);
+    if (key === undefined) {
+      const refusal = calls.refusal(sealed.header.sealed);
+      if (refusal.code === "unknown_key") {
+        throw refusal;
+      }
+      return undefined;
+    }
+    const plain = openRecord(key, sealed);
+    const identity = plain === undefined ? undefined : identify(plain, position);
+    return identity && { ...identity, digest: key.digest(identity.digest) };
   };
 }

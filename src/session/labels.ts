@@ -1,7 +1,8 @@
-import { refuseSealedFields, sealedFieldParts } from "../sealed/keys/field.js";
+import { sealedFieldParts } from "../sealed/keys/field.js";
 import { ConfigurationError } from "../base/errors.js";
 import { isPlainObject } from "../base/json-value.js";
-import type { SessionLabel } from "../store/lists.js";
+import type { SessionLabel, SessionSummary } from "../store/lists.js";
+import { KeyNeeded } from "../store/refusals.js";
 import { valueIn } from "../messages/values.js";
 
 /** Metadata of a session: an object of JSON values. */
@@ -51,8 +52,10 @@ export function isLocked({ title, metadata }: SessionLabel): boolean {
  *
  * @throws EncryptionError `unknown_key`.
  */
-export function refuseLocked(sessionId: string, { title = "", metadata = "" }: SessionLabel): void {
-  refuseSealedFields(sessionId, [title, metadata]);
+export function refuseLocked({ sessionId, label, key }: SessionSummary): void {
+  if (isLocked(label)) {
+    throw new KeyNeeded(sessionId, key);
+  }
 }
 
 function checkTitle(user: string, title: unknown): void {

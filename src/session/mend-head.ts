@@ -3,7 +3,7 @@ import { report } from "../base/events.js";
 import { maxTries } from "../base/tries.js";
 import { decodeHead } from "../codec/head.js";
 import { sealedParts } from "../sealed/loaded-store.js";
-import { headField, SessionOpener } from "../sealed/session-opener.js";
+import { headField, SealedCalls } from "../sealed/sealed-calls.js";
 import { keptRecords, refuseKept } from "../store/kept-records.js";
 import type { SessionView } from "../store/session-reads.js";
 import type { SessionOfMemory } from "./session-of-memory.js";
@@ -37,19 +37,21 @@ async function viewWithHead({ context: { store }, ref }: SessionOfMemory): Promi
   if (sealed === undefined) {
     return store.readView(ref);
   }
-  const view = await sealed.store.readView(ref);
-  const head = await unlessChanged(new SessionOpener(sealed.ring, ref.id).field(headField, view.head));
+  const calls = new SealedCalls(sealed.keys, ref);
+  const view = await calls.read((caller) => sealed.store.readView(caller));
+  const head = await unlessChanged(calls.field(headField, view.head));
   return { ...view, head: typeof head === "string" ? head : view.head };
 }
 
 /** Reports each record of the log that its key does not decrypt, because it was tampered with in Redis. */
 export async function reportUnopened({ context: { store, onEvent }, ref, sessionId }: SessionOfMemory): Promise<void> {
   const sealed = sealedParts(store);
-  const opener = sealed && new SessionOpener(sealed.ring, ref.id);
-  for (let from: number | undefined; sealed !== undefined && opener !== undefined;) {
-    const page = await sealed.store.readLog(ref, { limit: pageLength, ...(from !== undefined && { from }) });
+  const calls = sealed && new SealedCalls(sealed.keys, ref);
+  for (let from: number | undefined; sealed !== undefined && calls !== undefined;) {
+    const request = { limit: pageLength, ...(from !== undefined && { from }) };
+    const page = await calls.read((caller) => sealed.store.readLog(caller, request));
     for (const [index, record] of page.records.entries()) {
-      const error = await unlessChanged(opener.record(record));
+      const error = await unlessChanged(calls.record(record));
       if (EncryptionError.isInstance(error)) {
         report(onEvent, { type: "record_skipped", sessionId, position: page.from + index, error });
       }

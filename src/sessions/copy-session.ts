@@ -5,7 +5,7 @@ import { anyDigest } from "../store/session-writes.js";
 import { alreadyExists, damaged, keptChanging, positionConflict, refuseDiscarded } from "../store/refusals.js";
 import { checkOptional, notNegative, positive } from "../store/request-checks.js";
 import { checkSessionId, type SessionRef } from "../store/session-ref.js";
-import { LogReader, refuseSealedState } from "./read-log.js";
+import { LogReader } from "./read-log.js";
 import type { SessionStore } from "../store/session-store.js";
 
 /** Source, range and target of a copy. Tokens of the view, fences, reductions and usage are not copied. */
@@ -82,7 +82,6 @@ function refuseUnread({ session: { id } }: CopyRequest, source: WholeState): voi
   if (source.damaged) {
     throw damaged("fork", id);
   }
-  refuseSealedState(id, source);
 }
 
 /** A copy under way, with its source as first read. */
@@ -182,7 +181,7 @@ class SessionCopy {
   async #viewOf(state: WholeState, next: number) {
     const isWhole = state.start > next;
     const hasHead = !isWhole && state.head !== "";
-    const isPlain = state.key === undefined;
+    const isPlain = !state.isSealed;
     const known = hasHead ? await this.#knownIn(state) : [];
     const forgotten = { done: true, count: 0, first: 0 };
     const comparable = <Known extends { readonly digest: string }>(ids: readonly Known[]) =>

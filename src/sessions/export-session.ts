@@ -9,7 +9,7 @@ import type { SessionLists } from "../store/lists.js";
 import type { SessionRef } from "../store/session-ref.js";
 import type { NamedMark, WholeState } from "../store/copies.js";
 import { namesIn } from "../session/labels.js";
-import { LogReader, refuseSealedState } from "./read-log.js";
+import { LogReader } from "./read-log.js";
 import { exportBeside } from "./item-lines.js";
 import { besideOf } from "./thread-lines.js";
 import { concernsOneSession, leaveOut, type ProblemListeners } from "./problems.js";
@@ -36,7 +36,6 @@ export async function* exportSession(store: SessionStore, session: SessionRef): 
     return;
   }
   const state = found.damaged ? await whatIsLeft({ store, session }, found) : found;
-  refuseSealedState(sessionId, state);
   const source = { store, session };
   const pages = pagesOf(source, state);
   let next = await pages.next();
@@ -141,11 +140,11 @@ async function whatIsLeft(source: Source, state: WholeState): Promise<WholeState
 
 function* stateLines(sessionId: string, state: WholeState): Generator<string> {
   const { owner, createdAt, updatedAt, expiresAt, base, start, rounds, tokens, counter, usage } = state;
-  const { damaged, reduced, label, hasLabel, next, key } = state;
+  const { damaged, reduced, label, hasLabel, next, isSealed } = state;
   yield JSON.stringify({
     ...{ type: "session", sessionId, owner, ...(hasLabel && namesIn(label)), createdAt, updatedAt, expiresAt },
     ...{ messages: next - base, base, start, rounds, tokens, counter, usage },
-    ...{ reductions: reduced, ...(key !== undefined && { sealed: true }), ...(damaged && { damaged }) },
+    ...{ reductions: reduced, ...(isSealed && { sealed: true }), ...(damaged && { damaged }) },
   });
   for (const line of headLines(state.head)) {
     yield JSON.stringify({ type: "head", sessionId, ...line });

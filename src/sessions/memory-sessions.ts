@@ -122,7 +122,7 @@ export class MemorySessions {
     if (details === undefined) {
       return undefined;
     }
-    refuseLocked(sessionId, details.label);
+    refuseLocked(details);
     return storedSession(details);
   }
 
@@ -148,7 +148,7 @@ export class MemorySessions {
       if (details === undefined) {
         return undefined;
       }
-      refuseLocked(sessionId, details.label);
+      refuseLocked(details);
       const current = namesIn(details.label);
       const merged = withoutUndefined({ ...current.metadata, ...metadata });
       const label = labelOf("sessions.update", withoutUndefined({ title: title ?? current.title, metadata: merged }));

@@ -1,8 +1,3 @@
-import { refuseSealedFields } from "../sealed/keys/field.js";
-import { parseSealed } from "../sealed/keys/header.js";
-import { refuseLocked } from "../session/labels.js";
-import type { WholeState } from "../store/copies.js";
-import { unknownKey } from "../store/refusals.js";
 import type { SessionRef } from "../store/session-ref.js";
 import type { SessionStore } from "../store/session-store.js";
 
@@ -28,11 +23,7 @@ export class LogReader {
     this.#session = session;
   }
 
-  /**
-   * The next records from a position up to an end; undefined if the log no longer has that position.
-   *
-   * @throws EncryptionError `unknown_key` for an encrypted one.
-   */
+  /** The next records from a position up to an end; undefined if the log no longer has that position. */
   async read(from: number, end: number): Promise<readonly string[] | undefined> {
     const page = await this.#store.readLog(this.#session, { from, limit: Math.min(this.#limit, end - from) });
     const { records } = page;
@@ -40,21 +31,6 @@ export class LogReader {
       return undefined;
     }
     this.#limit = nextLimit(records);
-    records.forEach((record) => refuseSealed(this.#session.id, record));
     return records;
-  }
-}
-
-/** Refuses an encrypted state without its key. @throws EncryptionError `unknown_key`. */
-export function refuseSealedState(sessionId: string, { label, head, side }: WholeState): void {
-  refuseLocked(sessionId, label);
-  refuseSealedFields(sessionId, [head, ...Object.values(side)]);
-}
-
-/** Only a store without the key returns an encrypted record. */
-function refuseSealed(sessionId: string, record: string): void {
-  const sealed = parseSealed(record);
-  if (sealed !== undefined) {
-    throw unknownKey(sessionId, sealed.header.sealed);
   }
 }

@@ -22,11 +22,13 @@ export interface ReencryptProgress {
    * run, and a day after it where the run waits for a human. Repeat the call then.
    */
   readonly runs: number;
-  /** Texts re-encrypted with the current key, such as records, heads and side fields. */
+  /** Sessions whose data key was wrapped with the current key; their texts stay as they are. */
+  readonly keys: number;
+  /** Texts encrypted, such as plain records, heads and side fields of sessions, and the texts of threads and items. */
   readonly sealed: number;
   /**
-   * Sessions, threads and stores of items that still need another key, because writers with it kept writing: repeat the
-   * call when these are gone.
+   * Sessions, threads and stores of items that still need another key, or hold plain text, because others kept writing:
+   * repeat the call when these have the current key.
    */
   readonly incomplete: number;
   /** Skipped ones: a key, or a part of the session, is missing, or a record holds bytes that are not UTF-8. */
@@ -53,7 +55,7 @@ export interface ReencryptRequest extends Omit<SessionsRequest, "onProgress"> {
 }
 
 /**
- * Re-encrypts sessions with the current key (data of other keys and plain text), beside concurrent writers. Idempotent
+ * Wraps the data keys of sessions with the current key, and encrypts plain text, beside concurrent writers. Idempotent
  * and resumable. A session that cannot be decrypted is reported and skipped.
  *
  * @throws ConfigurationError without the option `encryption`; errors that concern all sessions, such as a StoreError.
@@ -63,7 +65,7 @@ export async function reencryptSessions(
   { sessionIds, onProgress, onIncomplete, ...listeners }: SessionsRequest,
 ): Promise<SessionsProgress> {
   const parts = partsOf(store);
-  const progress = { sessions: 0, sealed: 0, incomplete: 0, failed: 0 };
+  const progress = { sessions: 0, keys: 0, sealed: 0, incomplete: 0, failed: 0 };
   for await (const sessionId of sessionIds) {
     progress.sessions += 1;
     try {
@@ -73,6 +75,7 @@ export async function reencryptSessions(
         identify: (record) => identifyRecord(record),
       });
       progress.sealed += done?.sealed ?? 0;
+      progress.keys += done?.rewrapped === true ? 1 : 0;
       if (done?.problem !== undefined) {
         throw done.problem;
       }

@@ -222,7 +222,7 @@ class Search {
       return true;
     }
     try {
-      refuseLocked(session.sessionId, session.label);
+      refuseLocked(session);
     } catch (error) {
       return this.#leaveOut(session.sessionId, error);
     }

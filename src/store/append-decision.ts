@@ -168,7 +168,7 @@ function sortOut({ plan }: PlannedAppend, target: AppendTarget | undefined) {
     const digest = target?.digestOf(record.id);
     if (digest === undefined) {
       fresh.push(record);
-    } else if (digest === record.digest || digest === anyDigest) {
+    } else if (digest === record.digest || digest === anyDigest || digest === record.otherDigest) {
       duplicates += 1;
     } else {
       conflicts.push(plan.indexes[index]!);

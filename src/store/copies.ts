@@ -89,8 +89,8 @@ export interface WholeState extends KeptState {
   readonly next: number;
   /** True if a part of the session is missing. */
   readonly damaged: boolean;
-  /** Names of the keys that the session needs, see `SessionRef.keys`; left out where it is plain text. */
-  readonly key?: string;
+  /** True for a session with a data key. */
+  readonly isSealed: boolean;
   /** Ids of discarded messages that still count as stored, oldest first. */
   readonly discardedIds?: readonly RememberedId[];
 }

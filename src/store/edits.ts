@@ -6,24 +6,19 @@ import type {
   RewindRequest,
 } from "./session-writes.js";
 import type { SessionRef } from "./session-ref.js";
+import type { StoredKey } from "./writer-keys.js";
 
 /**
  * Changes of stored records; all other methods only append. One group, because each has to keep the same indexes
- * consistent: ids, turns, rounds and the names of keys. A store with this group also honours `keys` of a {@link
- * SessionRef} in every write.
+ * consistent: ids, turns and rounds.
  * @example
  * import { InMemorySessionStore } from "langchain-redis-memory/store";
  *
  * const store = new InMemorySessionStore();
  * const hello = { id: "m1", digest: "AAAAAAAA", record: '{"type":"human","data":{"content":"Hi"}}' };
- * await store.append({ id: "chat-7" }, { records: [hello] });
- * const key = "2026.x3Rk90aB"; // the name of a key, not the key
- * const pass = await store.edits.beginSwaps({ id: "chat-7", keys: { current: key, known: [key] } });
- * if (pass !== undefined) {
- *   const records = [{ position: 0, was: hello.record, text: "the same, sealed" }];
- *   console.log(await store.edits.swapRecords({ id: "chat-7" }, { epoch: pass.epoch, records })); // 1
- *   await store.edits.finishSwaps({ id: "chat-7" }, pass, key);
- * }
+ * const { epoch } = await store.append({ id: "chat-7" }, { records: [hello] });
+ * const records = [{ position: 0, was: hello.record, text: "the same, sealed" }];
+ * console.log(await store.edits.swapRecords({ id: "chat-7" }, { epoch, records })); // 1
  */
 export interface SessionEdits {
   /**
@@ -40,17 +35,15 @@ export interface SessionEdits {
    * that names an owner is refused as `damaged`, unless it `assigns` that owner, as an operator may.
    */
   rebuild(session: SessionRef, identify: IdentifyRecord, options?: RebuildOptions): Promise<void>;
+  /** The session's epoch and data key, also of a session that lost a part; undefined if it does not exist. */
+  readKey(session: SessionRef): Promise<SessionKeyState | undefined>;
+  /** Replaces the wrapped data key if it is as it was read; else changes nothing and returns false. */
+  rewrapKey(session: SessionRef, request: { readonly was: StoredKey; readonly now: StoredKey }): Promise<boolean>;
   /**
-   * Begins a re-encryption pass, which replaces stored texts by equivalent ones while writers continue. Undefined for a
-   * session that does not exist. The caller's `keys.current` counts as a key of the session from then on.
-   *
-   * @throws StoreError `damaged`; EncryptionError if the session needs a key that the caller does not name.
+   * Replaces the texts that are still as they were read, and counts them; none if the session was recreated. A session
+   * without a data key takes that of the caller.
    */
-  beginSwaps(session: SessionRef): Promise<SwapPass | undefined>;
-  /** Replaces the texts that are still as they were read, and counts them; none if the session was recreated. */
   swapRecords(session: SessionRef, request: SwapRequest): Promise<number>;
-  /** Ends a pass: the session needs `key` only. False, and no change, if another key wrote since the pass began. */
-  finishSwaps(session: SessionRef, pass: SwapPass, key: string): Promise<boolean>;
 }
 
 /** How to rebuild a session. */
@@ -59,25 +52,23 @@ export interface RebuildOptions {
   readonly assigns?: boolean;
 }
 
-/** A re-encryption pass over a session. */
-export interface SwapPass {
-  /** The session's epoch when the pass began. */
+/** Epoch and data key of a session. */
+export interface SessionKeyState {
+  /** `""` if it is lost. */
   readonly epoch: string;
-  /** The stored key names, with the pass's mark. */
-  readonly mark: string;
-  /** Texts beside the log at the beginning of the pass, by name: `head`, and side fields as `side:<name>`. */
-  readonly fields: Readonly<Record<string, string>>;
+  /** Undefined for a session of plain text. */
+  readonly stored: StoredKey | undefined;
 }
 
 /** Texts to replace; at most a hundred keep a server busy for three milliseconds. */
 export interface SwapRequest {
-  /** The epoch of the pass; nothing is replaced under another. */
+  /** The epoch that was read; nothing is replaced under another. */
   readonly epoch: string;
   /** Records of the log to replace. */
   readonly records: readonly RecordSwap[];
   /** Fields beside the log to replace. @default none */
   readonly fields?: readonly {
-    /** The field's name, as in `SwapPass.fields`. */
+    /** `head`, `title`, `metadata`, or the name of a side field behind `side:`. */
     readonly name: string;
     /** The text that was read; another one stays as it is. */
     readonly was: string;

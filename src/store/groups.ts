@@ -24,9 +24,9 @@ const groupMethods: { readonly [G in StoreGroup]: MethodsOf<SessionStoreGroups[G
     rewind: true,
     replaceTail: true,
     rebuild: true,
-    beginSwaps: true,
+    readKey: true,
+    rewrapKey: true,
     swapRecords: true,
-    finishSwaps: true,
   },
   beside: {
     readSide: true,
@@ -60,9 +60,13 @@ const groupMethods: { readonly [G in StoreGroup]: MethodsOf<SessionStoreGroups[G
 
 const storeGroups = Object.keys(groupMethods) as readonly StoreGroup[];
 
-/** The methods of a group, bound to their object, for a wrapper that passes them on unchanged. */
-export function passedOn<G extends StoreGroup>(group: G, methods: SessionStoreGroups[G]): SessionStoreGroups[G] {
-  return wrapped(methods, groupMethods[group], (_, go) => go());
+/** The named methods of a group, bound to their object, for a wrapper that passes them on unchanged. */
+export function passedOn<Group extends object, Name extends keyof Group>(
+  group: Group,
+  names: readonly Name[],
+): Pick<Group, Name> {
+  const bound = names.map((name) => [name, (group[name] as () => unknown).bind(group)]);
+  return Object.fromEntries(bound) as Pick<Group, Name>;
 }
 
 /** The methods of a group whose code is loaded with the first call of one. */

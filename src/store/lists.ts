@@ -1,5 +1,6 @@
 import type { MemoryError } from "../base/errors.js";
 import type { SessionRef } from "./session-ref.js";
+import type { StoredKey } from "./writer-keys.js";
 
 /** The caller of a method. With an owner, a session of another owner is refused. */
 export interface SessionAccess {
@@ -47,6 +48,8 @@ export interface SessionSummary {
   readonly usage?: readonly ModelUsage[];
   /** When it expires; undefined for a session that does not. */
   readonly expiresAt?: number;
+  /** Its data key; undefined for a session of plain text. */
+  readonly key?: StoredKey;
 }
 
 /** Details of a session: summary, owner and label version. */

@@ -1,6 +1,6 @@
 import { ConfigurationError, ConflictError, StoreError, EncryptionError } from "../base/errors.js";
 import { encodeSessionId, type SessionRef } from "./session-ref.js";
-import { keyNames } from "./writer-keys.js";
+import { keyParts, storedKeyFrom, type StoredKey } from "./writer-keys.js";
 
 /** The session id for error messages: encoded, so that it cannot break a log line, and truncated to 80 characters. */
 export function sessionLabel(sessionId: string): string {
@@ -30,7 +30,7 @@ export function refusalFrom(word: unknown, detail: unknown, { operation, session
     case "DAMAGED":
       return damaged(operation, sessionId);
     case "KEY":
-      return keysNeeded(sessionId, String(detail));
+      return new KeyNeeded(sessionId, storedKeyFrom(String(detail)));
     case "EPOCH":
       return epochConflict(sessionId);
     case "FENCED":
@@ -169,11 +169,32 @@ export function damaged(operation: string, sessionId: string): StoreError {
   );
 }
 
-/** The error for a writer that lacks encryption keys of the session; `stored` names them. */
-function keysNeeded(sessionId: string, stored: string): EncryptionError {
-  const keys = keyNames(stored);
-  const [first = ""] = keys;
-  return unknownKey(sessionId, first.slice(0, first.lastIndexOf(".")), keys);
+/** Refuses a call without the data key that the session has, or with one that it has no more. */
+export class KeyNeeded extends EncryptionError {
+  constructor(
+    sessionId: string,
+    /** The session's key; undefined if it has none. */
+    readonly stored: StoredKey | undefined,
+  ) {
+    const keyId = stored === undefined ? "" : keyParts(stored).masterId;
+    super(unknownKeyMessage(keyId), { code: "unknown_key", sessionId, keyId });
+  }
+}
+
+/** Tells a reader of the data key of a session; refuses one that does not encrypt. @throws EncryptionError. */
+export function learnKey({ id, keys }: SessionRef, stored: StoredKey): void {
+  if (keys === undefined) {
+    throw new KeyNeeded(id, stored);
+  }
+  keys.learn?.(stored);
+}
+
+/** Asks a writer that encrypts for the digests of plain text too. Only for the writer, which sends them. */
+export class OtherDigests extends Error {
+  constructor() {
+    super("The ids of an append are stored with other digests; nothing was written. Send plain digests too.");
+    this.name = "OtherDigests";
+  }
 }
 
 /** The error for a session of another owner, whether it is read or written. */
@@ -225,15 +246,14 @@ export function capitalized(text: string): string {
 }
 
 /** The error for data sealed with a key that this process lacks. */
-export function unknownKey(
-  sessionId: string | undefined,
-  keyId: string,
-  keys: readonly string[] = [],
-): EncryptionError {
-  return new EncryptionError(
+export function unknownKey(sessionId: string | undefined, keyId: string): EncryptionError {
+  return new EncryptionError(unknownKeyMessage(keyId), { code: "unknown_key", sessionId, keyId });
+}
+
+function unknownKeyMessage(keyId: string): string {
+  return (
     `This data is encrypted with the key "${keyId}", which this process does not have; nothing was read or ` +
-      'written. Add the key to the option "encryption".',
-    { code: "unknown_key", sessionId, keyId, keys },
+    'written. Add the key to the option "encryption".'
   );
 }
 

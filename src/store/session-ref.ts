@@ -31,8 +31,8 @@ export interface SessionRef {
   /** The hold within which the call writes. Reads pass without it. */
   readonly hold?: SessionHold;
   /**
-   * The writer's keys; left out by a writer that does not encrypt. A write to a session that needs a key not among them
-   * is refused with an EncryptionError, also without `keys`. Reads return encrypted text unchanged.
+   * The data key of a caller that encrypts. A call to a session that has another is refused with an EncryptionError,
+   * also without `keys`. Reads return encrypted texts as they are stored.
    */
   readonly keys?: WriterKeys;
 }

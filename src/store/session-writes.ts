@@ -3,7 +3,6 @@ import type { ModelUsage } from "./lists.js";
 import type { ReadState, SessionView } from "./session-reads.js";
 import type { SideChanges } from "./side-fields.js";
 import type { StoredTurn, TurnClaim, TurnOfRecord, TurnRemainder } from "./turns.js";
-import type { ComparedResult, KeyedRecord } from "./writer-keys.js";
 
 /**
  * Returns a record's id, digest and turn; undefined for a record that cannot be read.
@@ -19,7 +18,7 @@ import type { ComparedResult, KeyedRecord } from "./writer-keys.js";
 export type IdentifyRecord = (record: string, position: number) => IdentifiedRecord | undefined;
 
 /** Identity of a record for `rebuild`; `turn` is undefined if it has none. */
-export interface IdentifiedRecord extends RecordIdentity, KeyedRecord {
+export interface IdentifiedRecord extends RecordIdentity {
   /** The turn that the record was stored for. */
   readonly turn?: TurnOfRecord;
 }
@@ -36,6 +35,8 @@ export interface RecordIdentity {
 export interface NewRecord extends RecordIdentity {
   /** The text to store. */
   readonly record: string;
+  /** Another digest under which the id may be stored, as that of a plain record. */
+  readonly otherDigest?: string;
   /** The message's tokens; 0 or more. Left out without a counter. */
   readonly tokens?: number;
   /** Token usage, added to the model's total if the record is new. */
@@ -112,7 +113,7 @@ export interface ReplaceTailRequest extends AppendRequest {
  * Result of an append. `conflicts` are indexes of records that were skipped because their id is stored with other
  * content (`onConflict: "keep"`).
  */
-export interface AppendResult extends ComparedResult {
+export interface AppendResult {
   /** Records that were added. */
   readonly appended: number;
   /** Records that were stored already. */
@@ -202,7 +203,7 @@ export interface DiscardedIds {
   readonly seconds: number;
 }
 
-/** Wildcard digest of a discarded message in a copy that is encrypted with another key. */
+/** Wildcard digest of a discarded message in a copy that has a data key of its own. */
 export const anyDigest = "--------";
 
 /** Records that a reduction deletes permanently. */

@@ -1,6 +1,5 @@
 import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
 import * as z from "zod/mini";
-import { refuseSealedFields } from "../sealed/keys/field.js";
 import { ConfigurationError, RecordError } from "../base/errors.js";
 import { report } from "../base/events.js";
 import { inspectedAs } from "../base/inspected-as.js";
@@ -124,8 +123,6 @@ export class RedisToolInvocationHistory implements AsyncIterable<ToolInvocation>
   /** All records, oldest first. One that cannot be read is left out, and reported to the memory's `onEvent`. */
   async toList(): Promise<ToolInvocation[]> {
     const fields = Object.entries(await this.#store.beside.readSide(this.#session.ref, prefix));
-    const texts = fields.map(([, text]) => text);
-    refuseSealedFields(this.sessionId, texts);
     return fields.sort(([a], [b]) => (a < b ? -1 : 1)).flatMap(([name, text]) => this.#read(name, text) ?? []);
   }
 

@@ -79,12 +79,12 @@ const writers: readonly GatedMethod[] = [
   },
   {
     name: "lists.relabel",
-    reasons: ["erased", "owner", "stale"],
+    reasons: ["erased", "owner", "key", "stale"],
     call: ({ store, session, version }) => store.lists.relabel(session, { label: { title: "t" }, version }),
   },
   {
     name: "edits.rebuild",
-    reasons: ["erased", "owner"],
+    reasons: ["erased", "owner", "key"],
     call: ({ store, session }) => store.edits.rebuild(session, () => undefined),
   },
   { name: "clear", reasons: ["owner"], call: ({ store, session }) => store.clear(session) },
@@ -99,24 +99,21 @@ const writers: readonly GatedMethod[] = [
     call: ({ store, session }) => store.beside.extendExpiry(session, 60_000),
   },
   {
-    name: "edits.beginSwaps",
-    reasons: ["owner", "damaged", "key"],
-    call: ({ store, session }) => store.edits.beginSwaps(session),
+    name: "edits.rewrapKey",
+    reasons: ["owner"],
+    call: ({ store, session }) => {
+      const none = { key: "", dek: "" };
+      return store.edits.rewrapKey(session, { was: none, now: none });
+    },
   },
   {
     name: "edits.swapRecords",
-    reasons: ["owner"],
+    reasons: ["owner", "key"],
     call: ({ store, session, read }) => store.edits.swapRecords(session, { epoch: read.epoch, records: [] }),
-  },
-  {
-    name: "edits.finishSwaps",
-    reasons: ["owner"],
-    call: ({ store, session, read: { epoch } }) =>
-      store.edits.finishSwaps(session, { epoch, mark: "k1.AAAAAAAA", fields: {} }, "k1.AAAAAAAA"),
   },
 ];
 
-/** Every method that reads a session. */
+/** Every method that reads texts of a session. */
 const readers: readonly GatedMethod[] = (
   [
     ["readView", ({ store, session }) => store.readView(session)],
@@ -125,19 +122,25 @@ const readers: readonly GatedMethod[] = (
     ["beside.readRounds", ({ store, session }) => store.beside.readRounds(session, 1)],
     ["beside.readSide", ({ store, session }) => store.beside.readSide(session, "")],
     ["beside.readPage", ({ store, session }) => store.beside.readPage(session, { limit: 1 })],
+    ["copies.read", ({ store, session }) => store.copies.read(session)],
+  ] as const satisfies readonly (readonly [string, GatedMethod["call"]])[]
+).map(([name, call]) => ({ name, call, reasons: ["owner", "key"] as const }));
+
+/** Every method that reads anything else of a session. */
+const lookers: readonly GatedMethod[] = (
+  [
     ["beside.readStats", ({ store, session }) => store.beside.readStats(session)],
     ["beside.readReductions", ({ store, session }) => store.beside.readReductions(session)],
+    ["edits.readKey", ({ store, session }) => store.edits.readKey(session)],
     ["lists.describe", ({ store, session }) => store.lists.describe(session)],
-    ["copies.read", ({ store, session }) => store.copies.read(session)],
     ["copies.readMarks", ({ store, session }) => store.copies.readMarks(session, { turns: [turn] })],
   ] as const satisfies readonly (readonly [string, GatedMethod["call"]])[]
 ).map(([name, call]) => ({ name, call, reasons: ["owner"] as const }));
 
 /** Every method that asks who calls. */
-export const gatedMethods: readonly GatedMethod[] = [...writers, ...readers];
+export const gatedMethods: readonly GatedMethod[] = [...writers, ...readers, ...lookers];
 
-const key = "k1.AAAAAAAA";
-const keys = { current: key, known: [key] };
+const keys = { name: "AAAAAAAA", made: { key: "AAAAAAAA k1", dek: "wrapped" } };
 
 /** For each method and each combination of its reasons: the first reason that applies decides the refusal. */
 export const refusalCases: readonly StoreCase[] = gatedMethods.map((method) => ({
@@ -205,7 +208,7 @@ function callerOf(
 
 async function written({ store }: StoreContext, id: string): Promise<SessionView> {
   await store.append({ id, owner: "ann", keys }, { records: records("a", 3) });
-  return store.readView({ id });
+  return store.readView({ id, keys: { asStored: true } });
 }
 
 /** The fence of the second hold of a session. */

@@ -78,11 +78,12 @@ export async function written(
 
 /** Returns everything that reads show of a session, to check that nothing has changed. */
 export async function everything({ store, session }: StoreContext): Promise<unknown> {
+  const stored: SessionRef = { ...session, keys: { asStored: true } };
   return {
-    view: await store.readView(session),
-    log: await store.readLog(session),
-    rounds: await store.beside.readRounds(session, 1_000),
-    side: await store.beside.readSide(session, ""),
+    view: await store.readView(stored),
+    log: await store.readLog(stored),
+    rounds: await store.beside.readRounds(stored, 1_000),
+    side: await store.beside.readSide(stored, ""),
   };
 }
 

@@ -3,14 +3,13 @@
 -- KEYS: log, ids, state.
 -- ARGV: the request as JSON { epoch, count, at, rounds, sum, sets, keep, counter?, tokens?, total?, expectedNext?,
 --   expectedEpoch?, fencingToken?, ttl?, bound?, maxMessages?, maxTokens?, maxFromStart?, owner?, label?,
---   labelVersion?, usage?, turn?: { name, stored, done }, cut?: { epoch, rev, next, newRev, to, hashes, marks },
---   keys?: { current?, known, compare? }, take?: { ticket, holdMs, graceMs }, giveBack?: ticket,
---   stampedAt? };
+--   labelVersion?, usage?, digests?, turn?: { name, stored, done }, cut?: { epoch, rev, next, newRev, to, hashes,
+--   marks }, keys?: { name?, key?, dek? }, take?: { ticket, holdMs, graceMs }, giveBack?: ticket, stampedAt? };
 --   `count` pairs of an id's hash and the digest with the position that the record gets if the log ends before `at`;
 --   `sets` pairs of field and value; `removes` fields; `count` records, of which `rounds` begin a round.
 -- Replies: OK appended duplicates conflicts next epoch [view or ""] [time] [owner or ""] | those of the gate | TURN
 --   done count first next epoch records [view] (the claim does not fit the turn's mark; done is 2 where this append
---   was made before) | DIFFERS next epoch indexes records digests (an empty record where it was discarded) | CLOCK time
+--   was made before) | DIFFERS (an id with another digest may be one of plain text: ask with `digests`) | CLOCK time
 --   (`stampedAt` is too far from it) | POSITION next | STALE | RANGE (of the cut) | CONFLICT index | WAITS number-ahead
 --   next epoch (nothing is written) | TOOK fence epoch milliseconds-to-live reply (an OK or TURN, with the hold).
 --
@@ -67,9 +66,7 @@ if fresh > 0 then
   total, counter = request.tokens and total, request.counter
 end
 local asPlanned, entries, added = fresh == count and request.at == s.next, {}, {}
-if asPlanned then
-  s.rounds, total = s.rounds + request.rounds, total and total + (request.total or 0)
-end
+if asPlanned then s.rounds, total = s.rounds + request.rounds, total and total + (request.total or 0) end
 for i = asPlanned and count + 1 or 1, count do
   if not known[i] then
     added[#added + 1] = ARGV[firstRecord + i]
@@ -86,7 +83,7 @@ if s.epoch == '' then s.epoch = request.epoch; set('epoch', s.epoch); set('rev',
 claim(request, s, set)
 if cut then set('rev', cut.newRev); set('cut', cut.newRev) end
 if request.fencingToken then set('fence', request.fencingToken) end
-if fresh > 0 or request.sets > 0 then noteKey(request, s.key, set) end
+local noted = (fresh > 0 or request.sets > 0) and noteKey(request, s, set)
 if total then set('tokens', string.format('%.17g', total)); set('counter', counter) end
 local firstSide = 2 * (count + 1)
 for i = firstSide, firstSide + 2 * request.sets - 1 do fields[#fields + 1] = ARGV[i] end
@@ -96,6 +93,7 @@ if not s.begun and s.known > 0 and fresh > 0 then redis.call('UNLINK', ids) end
 if not total and s.tokens then redis.call('HDEL', state, 'tokens', 'counter') end
 changeSide(state, firstSide + 2 * request.sets, firstRecord, request.bound)
 if fresh > 0 then explainIds(s.begun and s.known or 0, fresh + (turn and not mark and 1 or 0), s.length == 0) end
+if s.length == 0 and fresh > 0 or noted and s.length > 0 then keepKey(s, ids) end
 if fresh > 0 and s.length == 0 and s.owner then redis.call('HSET', ids, ownerField, s.owner) end
 if asPlanned then inChunks('HSET', ids, ARGV, 2, firstSide - 1) else inChunks('HSET', ids, entries) end
 if asPlanned then inChunks('RPUSH', log, ARGV, firstRecord + 1) else inChunks('RPUSH', log, added) end

@@ -34,7 +34,8 @@ local time = now()
 rememberReduction(time, s, request, total)
 redis.call('HSET', state, 'start', request.start, 'next', s.next, 'rev', request.newRev)
 redis.call('HSET', state, 'head', ARGV[2], 'headCount', request.headCount, 'updated', time)
-noteKey(request, s.key, function(name, value) redis.call('HSET', state, name, value) end)
+local noted = noteKey(request, s, function(name, value) redis.call('HSET', state, name, value) end)
+if noted and s.length > 0 then keepKey(s, KEYS[2]) end
 if total then
   redis.call('HSET', state, 'tokens', string.format('%.17g', total), 'counter', request.counter)
 else

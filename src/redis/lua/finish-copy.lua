@@ -15,6 +15,7 @@
 --- @include now
 --- @include in-chunks
 --- @include explain-ids
+--- @include note-key
 --- @include adopt-discarded
 --- @include write-mark
 --- @include read-mark
@@ -39,10 +40,10 @@ if hasLog then
     fields[#fields + 1] = value
   end
 end
-local owner
+local named = {}
 for i = 3, #ARGV do
   fields[#fields + 1] = ARGV[i]
-  if i % 2 == 1 and ARGV[i] == 'owner' then owner = ARGV[i + 1] end
+  if i % 2 == 1 then named[ARGV[i]] = ARGV[i + 1] end
 end
 inChunks('HSET', state, fields)
 if hasRecords then
@@ -50,7 +51,8 @@ if hasRecords then
   redis.call('RENAME', KEYS[5], ids)
   redis.call('UNLINK', KEYS[6])
 end
-if owner and hasRecords then redis.call('HSET', ids, ownerField, owner) end
+if named.owner and hasRecords then redis.call('HSET', ids, ownerField, named.owner) end
+if named.key and hasRecords then keepKey(named, ids) end
 if hasLog then
   explainIds(redis.call('HLEN', ids), #request.known / 2 + #ARGV[2] / discardedEntryLength, not hasRecords)
   for i = 1, #request.known, 2 do redis.call('HSETNX', ids, request.known[i], request.known[i + 1]) end

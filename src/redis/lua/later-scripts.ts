@@ -2,14 +2,14 @@
 
 import { script, type ScriptPart } from "../script.js";
 import {
-  numbersAt5,
-  ownerLeftAt8,
-  loadSessionAt12,
-  gateAt17,
   nowAt3,
   expireAllAt4,
+  numbersAt5,
+  ownerLeftAt10,
+  loadSessionAt13,
+  gateAt18,
   asReadAt6,
-  noteKeyAt4,
+  noteKeyAt8,
   inChunksAt3,
   forgetAt8,
   sharedMarksAt8,
@@ -27,30 +27,6 @@ import {
   claimAt6,
   changeSideAt6,
 } from "./scripts.js";
-
-export const beginSwapsAt12: ScriptPart = {
-  file: "begin-swaps.lua",
-  line: 12,
-  text: `\
-local state, request, s = KEYS[3], cjson.decode(ARGV[1]), loadSession(KEYS[3], KEYS[1], KEYS[2])
-local refusal = gate(request, s, 'damaged key')
-if refusal then return refusal end
-if s.epoch == '' then return { 'NONE' } end
-local names = request.keys.current
-for name in s.key:gmatch('%S+') do
-if name ~= request.keys.current and name:byte(1) ~= 42 then names = names .. ' ' .. name end
-end
-names = names .. ' *' .. ARGV[2]
-redis.call('HSET', state, 'key', names)
-local fields = {}
-for _, name in ipairs(redis.call('HKEYS', state)) do
-if name == 'head' or name:sub(1, 5) == 'side:' then
-fields[#fields + 1] = name
-fields[#fields + 1] = redis.call('HGET', state, name)
-end
-end
-return { 'BEGUN', s.epoch, names, fields }`,
-};
 
 export const itemsAt12: ScriptPart = {
   file: "includes/items.lua",
@@ -267,7 +243,8 @@ local time = now()
 rememberReduction(time, s, request, total)
 redis.call('HSET', state, 'start', request.start, 'next', s.next, 'rev', request.newRev)
 redis.call('HSET', state, 'head', ARGV[2], 'headCount', request.headCount, 'updated', time)
-noteKey(request, s.key, function(name, value) redis.call('HSET', state, name, value) end)
+local noted = noteKey(request, s, function(name, value) redis.call('HSET', state, name, value) end)
+if noted and s.length > 0 then keepKey(s, KEYS[2]) end
 if total then
 redis.call('HSET', state, 'tokens', string.format('%.17g', total), 'counter', request.counter)
 else
@@ -478,9 +455,9 @@ for _, key in ipairs(keys or KEYS) do redis.call('PERSIST', key) end
 end`,
 };
 
-export const finishCopyAt26: ScriptPart = {
+export const finishCopyAt27: ScriptPart = {
   file: "finish-copy.lua",
-  line: 26,
+  line: 27,
   text: `\
 local log, ids, state, request = KEYS[1], KEYS[2], KEYS[3], cjson.decode(ARGV[1])
 local s = loadSession(state, nil, nil, redis.pcall)
@@ -498,10 +475,10 @@ for _, value in ipairs({ 'base', request.base, 'next', request.next, 'rounds', r
 fields[#fields + 1] = value
 end
 end
-local owner
+local named = {}
 for i = 3, #ARGV do
 fields[#fields + 1] = ARGV[i]
-if i % 2 == 1 and ARGV[i] == 'owner' then owner = ARGV[i + 1] end
+if i % 2 == 1 then named[ARGV[i]] = ARGV[i + 1] end
 end
 inChunks('HSET', state, fields)
 if hasRecords then
@@ -509,7 +486,8 @@ redis.call('RENAME', KEYS[4], log)
 redis.call('RENAME', KEYS[5], ids)
 redis.call('UNLINK', KEYS[6])
 end
-if owner and hasRecords then redis.call('HSET', ids, '[owner]', owner) end
+if named.owner and hasRecords then redis.call('HSET', ids, '[owner]', named.owner) end
+if named.key and hasRecords then keepKey(named, ids) end
 if hasLog then
 explainIds(redis.call('HLEN', ids), #request.known / 2 + #ARGV[2] / 32, not hasRecords)
 for i = 1, #request.known, 2 do redis.call('HSETNX', ids, request.known[i], request.known[i + 1]) end
@@ -523,18 +501,6 @@ keepAll(made)
 if request.ttl then expireAll(time + request.ttl, made) end
 if request.expiresAt then expireAll(request.expiresAt, made) end
 return { 'FORKED' }`,
-};
-
-export const finishSwapsAt11: ScriptPart = {
-  file: "finish-swaps.lua",
-  line: 11,
-  text: `\
-local s = loadSession(KEYS[1])
-local refusal = gate(cjson.decode(ARGV[1]), s, 'owner')
-if refusal then return refusal end
-if s.epoch ~= ARGV[2] or s.key ~= ARGV[3] then return { 'CHANGED' } end
-redis.call('HSET', KEYS[1], 'key', ARGV[4])
-return { 'FINISHED' }`,
 };
 
 export const giveBackHoldAt14: ScriptPart = {
@@ -598,13 +564,27 @@ if request.ttl then expireAll(now() + request.ttl) end
 return { 'OK' }`,
 };
 
-export const openCopyAt12: ScriptPart = {
-  file: "open-copy.lua",
-  line: 12,
+export const copyKeyAt3: ScriptPart = {
+  file: "includes/copy-key.lua",
+  line: 3,
   text: `\
+local function copyKey(request, state)
+local stored = redis.call('HMGET', state, 'key', 'dek')
+local name = request.keys and request.keys.name
+return stored[1] and stored[1]:match('^%S+') ~= name and { 'KEY', stored[1] .. ' ' .. stored[2] } or nil
+end`,
+};
+
+export const openCopyAt13: ScriptPart = {
+  file: "open-copy.lua",
+  line: 13,
+  text: `\
+local request = cjson.decode(ARGV[1])
 local refusal = gate({}, loadSession(KEYS[3], nil, nil, redis.pcall), 'erased')
 if refusal then return refusal end
 if redis.call('EXISTS', KEYS[1], KEYS[2], KEYS[3]) > 0 then return { 'EXISTS' } end
+local other = copyKey(request, KEYS[4])
+if other then return other end
 return { 'NEXT', redis.call('HGET', KEYS[4], 'next') or '' }`,
 };
 
@@ -613,19 +593,19 @@ export const readAllAt11: ScriptPart = {
   line: 11,
   text: `\
 local s = loadSession(KEYS[3], nil, nil, redis.pcall)
-local refusal = gate(cjson.decode(ARGV[1]), s, 'owner')
+local refusal = gate(cjson.decode(ARGV[1]), s, 'owner read')
 if refusal then return refusal end
 local records = redis.call('LRANGE', KEYS[1], ARGV[2], ARGV[3])
 local field = s.isHash and redis.call('HMGET', KEYS[3], 'epoch', 'rev', 'base', 'next') or {}
 return { 'LOG', records, { field[1] or '', field[2] or '', field[3] or '', field[4] or '' } }`,
 };
 
-export const readCopyAt16: ScriptPart = {
+export const readCopyAt15: ScriptPart = {
   file: "read-copy.lua",
-  line: 16,
+  line: 15,
   text: `\
 local s = loadSession(KEYS[3], KEYS[1], KEYS[2])
-local refusal = gate(cjson.decode(ARGV[1]), s, 'owner')
+local refusal = gate(cjson.decode(ARGV[1]), s, 'owner read')
 if refusal then return refusal end
 
 if s.erased or (s.epoch == '' and s.length == 0 and (s.known == 0 or not s.damaged)) then return { 'NONE' } end
@@ -635,7 +615,7 @@ local turns, marks = redis.call('HGET', KEYS[3], 'turns') or '', {}
 for at = 1, #turns, 14 do
 marks[#marks + 1] = markText(readMark(turns:sub(at, at + (14 - 1))))
 end
-return { 'STATE', s.epoch, s.length, s.damaged and 1 or 0, expires, redis.call('HGETALL', KEYS[3]), marks }`,
+return { 'STATE', s.epoch, s.length, s.damaged and 1 or 0, expires, redis.call('HGETALL', KEYS[3]), marks, s.key }`,
 };
 
 export const readMarksAt13: ScriptPart = {
@@ -655,7 +635,7 @@ export const readRoundsAt13: ScriptPart = {
   line: 13,
   text: `\
 local s = loadSession(KEYS[3], KEYS[1], KEYS[2])
-local refusal = gate(cjson.decode(ARGV[1]), s, 'owner')
+local refusal = gate(cjson.decode(ARGV[1]), s, 'owner read')
 if refusal then return refusal end
 local wanted, first, chunk = tonumber(ARGV[2]), s.length, 16
 while first > 0 and wanted > 0 do
@@ -674,7 +654,7 @@ export const readSideAt11: ScriptPart = {
   file: "read-side.lua",
   line: 11,
   text: `\
-local refusal = gate(cjson.decode(ARGV[1]), loadSession(KEYS[1]), 'owner')
+local refusal = gate(cjson.decode(ARGV[1]), loadSession(KEYS[1]), 'owner read')
 if refusal then return refusal end
 local found = { 'SIDE' }
 for _, name in ipairs(redis.call('HKEYS', KEYS[1])) do
@@ -719,7 +699,7 @@ export const readTurnAt12: ScriptPart = {
   line: 12,
   text: `\
 local s = loadSession(KEYS[3], KEYS[1], KEYS[2])
-local refusal = gate(cjson.decode(ARGV[1]), s, 'owner')
+local refusal = gate(cjson.decode(ARGV[1]), s, 'owner read')
 if refusal then return refusal end
 local reply = storedTurn(s, { name = ARGV[2], stored = -1 })
 return reply[1] == 'TURN' and reply or { 'UNREADABLE' }`,
@@ -730,7 +710,7 @@ export const readWindowAt14: ScriptPart = {
   line: 14,
   text: `\
 local s = loadSession(KEYS[3], KEYS[1], KEYS[2])
-local refusal = gate(cjson.decode(ARGV[1]), s, 'owner')
+local refusal = gate(cjson.decode(ARGV[1]), s, 'owner read')
 if refusal then return refusal end
 local kind, place, limit = ARGV[2], ARGV[3], tonumber(ARGV[4])
 local base, next = s.base, s.begun and s.next or s.length
@@ -855,15 +835,15 @@ if last > 0 then redis.call('HSET', KEYS[3], 'discarded', '1 ' .. last .. ' ' ..
 end`,
 };
 
-export const rebuildAt26: ScriptPart = {
+export const rebuildAt27: ScriptPart = {
   file: "rebuild.lua",
-  line: 26,
+  line: 27,
   text: `\
 local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
 local request, length = cjson.decode(ARGV[1]), redis.call('LLEN', log)
 local s = loadSession(state, nil, nil, redis.pcall)
 local function repeated() return s.rev == request.newRev and { 'REBUILT', s.owner or '' } end
-local refusal = gate(request, s, 'erased owner', repeated)
+local refusal = gate(request, s, 'erased owner key', repeated)
 if refusal then return refusal end
 if s.left and not s.owner and not request.owner and #s.left.marks > 0 then return { 'OWNED' } end
 local isHash, field = s.isHash, s.isHash and redis.call('HMGET', state, 'epoch', 'rev', 'base', 'next') or {}
@@ -881,11 +861,7 @@ if request.fields[1] == '' then redis.call('HSET', state, 'epoch', request.newEp
 redis.call('HSET', state, 'rev', request.newRev, 'cut', request.newRev, 'updated', now())
 local sum = newSum(request.sum, request.newRev .. (s.sum or '') .. table.concat(redis.call('TIME'), ' '))
 redis.call('HSET', state, 'sum', sumText(sum))
-local key = redis.call('HGET', state, 'key') or ''
-for _, name in ipairs(request.recordKeys) do
-if not (' ' .. key .. ' '):find(' ' .. name .. ' ', 1, true) then key = key .. ' ' .. name end
-end
-if #request.recordKeys > 0 then redis.call('HSET', state, 'key', key:match('^%s*(.-)$')) end
+if s.key ~= '' then redis.call('HSET', state, 'key', s.key, 'dek', s.dek) end
 local owner = s.owner or request.owner
 if owner then redis.call('HSETNX', state, 'owner', owner) end
 
@@ -893,6 +869,7 @@ keepFields(ids, nil, '', '')
 local base = mend(length, request.rounds)
 if length > 0 then explainIds(0, length + #ARGV / 3, true) end
 if length > 0 and owner then redis.call('HSET', ids, '[owner]', owner) end
+if length > 0 then keepKey(s, ids) end
 restoreTurns(base, length)
 restoreDiscarded()
 local entries = {}
@@ -908,17 +885,19 @@ redis.call('HDEL', ids, '')
 return { 'REBUILT', redis.call('HGET', state, 'owner') or '' }`,
 };
 
-export const relabelSessionAt14: ScriptPart = {
+export const relabelSessionAt15: ScriptPart = {
   file: "relabel-session.lua",
-  line: 14,
+  line: 15,
   text: `\
-local state, request, s = KEYS[1], cjson.decode(ARGV[1]), loadSession(KEYS[1])
-local refusal = gate(request, s, 'erased')
+local state, request, s = KEYS[2], cjson.decode(ARGV[1]), loadSession(KEYS[2])
+local refusal = gate(request, s, 'erased key')
 if refusal then return refusal end
 if s.epoch == '' then return { 'NONE' } end
 if s.label == request.newVersion then return { 'CHANGED' } end
 if (s.label or '') ~= request.version then return { 'STALE' } end
 redis.call('HSET', state, 'label', request.newVersion)
+local noted = noteKey(request, s, function(name, value) redis.call('HSET', state, name, value) end)
+if noted and s.begun then keepKey(s, KEYS[1]) end
 for i, name in ipairs({ 'title', 'metadata' }) do
 if ARGV[2 * i] == '1' then
 redis.call('HSET', state, name, ARGV[2 * i + 1])
@@ -991,13 +970,28 @@ redis.call('HSET', KEYS[3], 'rev', request.newRev, 'cut', request.newRev)
 return { 'REWOUND', s.owner or '' }`,
 };
 
-export const stageCopyAt25: ScriptPart = {
+export const rewrapKeyAt13: ScriptPart = {
+  file: "rewrap-key.lua",
+  line: 13,
+  text: `\
+local ids, state, s = KEYS[1], KEYS[2], loadSession(KEYS[2])
+local refusal = gate(cjson.decode(ARGV[1]), s, 'owner')
+if refusal then return refusal end
+if s.key .. ' ' .. s.dek ~= ARGV[2] then return { 'CHANGED' } end
+if not s.left then redis.call('HSET', state, 'key', ARGV[3], 'dek', ARGV[4]) end
+if redis.call('HEXISTS', ids, '[key]') == 1 then redis.call('HSET', ids, '[key]', ARGV[3], '[dek]', ARGV[4]) end
+return { 'REWRAPPED' }`,
+};
+
+export const stageCopyAt26: ScriptPart = {
   file: "stage-copy.lua",
-  line: 25,
+  line: 26,
   text: `\
 local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
 local request, rounds = cjson.decode(ARGV[1]), 0
 local count, firstRecord = request.count, #ARGV - request.count
+local other, keys = copyKey(request, state), request.keys
+if other then return other end
 local stored = redis.call('HGET', state, 'next')
 if tonumber(stored or request.base) ~= request.from then return { 'STAGED', stored or '' } end
 local hash, other, value = unpack(request.before or {})
@@ -1021,19 +1015,22 @@ local next = string.format('%.0f', request.from + count)
 local sum = extendSum(tonumber(redis.call('HGET', state, 'sum') or 0), count, request.sum)
 redis.call('HSET', state, 'next', next, 'owner', request.owner, 'sum', sumText(sum))
 redis.call('HINCRBY', state, 'rounds', rounds)
+if keys then redis.call('HSET', state, 'key', keys.key, 'dek', keys.dek) end
 expireAll(now() + request.ttl)
 return { 'STAGED', next }`,
 };
 
-export const swapRecordsAt14: ScriptPart = {
+export const swapRecordsAt15: ScriptPart = {
   file: "swap-records.lua",
-  line: 14,
+  line: 15,
   text: `\
 local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
 local request, s = cjson.decode(ARGV[1]), loadSession(state, log, ids)
-local refusal = gate(request, s, 'owner')
+local refusal = gate(request, s, 'owner key')
 if refusal then return refusal end
 if s.epoch ~= request.epoch then return { 'SWAPPED', 0 } end
+local noted = noteKey(request, s, function(name, value) redis.call('HSET', state, name, value) end)
+if noted and s.length > 0 then keepKey(s, ids) end
 local swapped = 0
 for i, swap in ipairs(request.records) do
 local index = swap.position - s.base
@@ -1149,20 +1146,13 @@ if not exists then fields = { 'updated', time, 'epoch', request.epoch, 'rev', re
 for i = firstSet, firstSet + 2 * request.sets - 1 do fields[#fields + 1] = ARGV[i] end
 local function set(name, value) fields[#fields + 1] = name; fields[#fields + 1] = value end
 claim(request, s, set)
-if request.sets > 0 then noteKey(request, s.key, set) end
+local noted = request.sets > 0 and noteKey(request, s, set)
 inChunks('HSET', state, fields)
+if noted and s.length > 0 then keepKey(s, KEYS[2]) end
 changeSide(state, firstSet + 2 * request.sets, #ARGV, request.bound)
 if request.ttl then expireAll(time + request.ttl) end
 return { 'OK', s.owner or '' }`,
 };
-
-export const beginSwapsScript = script([
-  numbersAt5,
-  ownerLeftAt8,
-  loadSessionAt12,
-  gateAt17,
-  beginSwapsAt12,
-]);
 
 export const clearItemsScript = script([
   nowAt3,
@@ -1173,13 +1163,13 @@ export const clearItemsScript = script([
 
 export const commitReductionScript = script([
   numbersAt5,
-  ownerLeftAt8,
-  loadSessionAt12,
-  gateAt17,
+  ownerLeftAt10,
+  loadSessionAt13,
+  gateAt18,
   asReadAt6,
   nowAt3,
   rememberReductionAt6,
-  noteKeyAt4,
+  noteKeyAt8,
   inChunksAt3,
   forgetAt8,
   readDiscardedAt7,
@@ -1209,9 +1199,9 @@ export const eraseRunScript = script([
 
 export const eraseSessionScript = script([
   numbersAt5,
-  ownerLeftAt8,
-  loadSessionAt12,
-  gateAt17,
+  ownerLeftAt10,
+  loadSessionAt13,
+  gateAt18,
   inChunksAt3,
   keepFieldsAt7,
   nowAt3,
@@ -1233,9 +1223,9 @@ export const eraseThreadScript = script([
 
 export const extendExpiryScript = script([
   numbersAt5,
-  ownerLeftAt8,
-  loadSessionAt12,
-  gateAt17,
+  ownerLeftAt10,
+  loadSessionAt13,
+  gateAt18,
   expireAllAt4,
   nowAt3,
   extendExpiryAt14,
@@ -1243,12 +1233,13 @@ export const extendExpiryScript = script([
 
 export const finishCopyScript = script([
   numbersAt5,
-  ownerLeftAt8,
-  loadSessionAt12,
-  gateAt17,
+  ownerLeftAt10,
+  loadSessionAt13,
+  gateAt18,
   nowAt3,
   inChunksAt3,
   explainIdsAt8,
+  noteKeyAt8,
   writeDiscardedAt6,
   adoptDiscardedAt8,
   sharedMarksAt8,
@@ -1256,15 +1247,7 @@ export const finishCopyScript = script([
   readMarkAt6,
   expireAllAt4,
   keepAllAt3,
-  finishCopyAt26,
-]);
-
-export const finishSwapsScript = script([
-  numbersAt5,
-  ownerLeftAt8,
-  loadSessionAt12,
-  gateAt17,
-  finishSwapsAt11,
+  finishCopyAt27,
 ]);
 
 export const giveBackHoldScript = script([
@@ -1288,36 +1271,37 @@ export const importThreadScript = script([
 
 export const openCopyScript = script([
   numbersAt5,
-  ownerLeftAt8,
-  loadSessionAt12,
-  gateAt17,
-  openCopyAt12,
+  ownerLeftAt10,
+  loadSessionAt13,
+  gateAt18,
+  copyKeyAt3,
+  openCopyAt13,
 ]);
 
 export const readAllScript = script([
   numbersAt5,
-  ownerLeftAt8,
-  loadSessionAt12,
-  gateAt17,
+  ownerLeftAt10,
+  loadSessionAt13,
+  gateAt18,
   readAllAt11,
 ]);
 
 export const readCopyScript = script([
   numbersAt5,
-  ownerLeftAt8,
-  loadSessionAt12,
-  gateAt17,
+  ownerLeftAt10,
+  loadSessionAt13,
+  gateAt18,
   nowAt3,
   sharedMarksAt8,
   readMarkAt6,
-  readCopyAt16,
+  readCopyAt15,
 ]);
 
 export const readMarksScript = script([
   numbersAt5,
-  ownerLeftAt8,
-  loadSessionAt12,
-  gateAt17,
+  ownerLeftAt10,
+  loadSessionAt13,
+  gateAt18,
   sharedMarksAt8,
   readMarkAt6,
   readMarksAt13,
@@ -1325,26 +1309,26 @@ export const readMarksScript = script([
 
 export const readRoundsScript = script([
   numbersAt5,
-  ownerLeftAt8,
-  loadSessionAt12,
-  gateAt17,
+  ownerLeftAt10,
+  loadSessionAt13,
+  gateAt18,
   beginsRoundAt3,
   readRoundsAt13,
 ]);
 
 export const readSideScript = script([
   numbersAt5,
-  ownerLeftAt8,
-  loadSessionAt12,
-  gateAt17,
+  ownerLeftAt10,
+  loadSessionAt13,
+  gateAt18,
   readSideAt11,
 ]);
 
 export const readStatsScript = script([
   numbersAt5,
-  ownerLeftAt8,
-  loadSessionAt12,
-  gateAt17,
+  ownerLeftAt10,
+  loadSessionAt13,
+  gateAt18,
   nowAt3,
   readStatsAt14,
 ]);
@@ -1355,9 +1339,9 @@ export const readTogetherScript = script([
 
 export const readTurnScript = script([
   numbersAt5,
-  ownerLeftAt8,
-  loadSessionAt12,
-  gateAt17,
+  ownerLeftAt10,
+  loadSessionAt13,
+  gateAt18,
   sharedMarksAt8,
   readMarkAt6,
   storedTurnAt6,
@@ -1366,22 +1350,23 @@ export const readTurnScript = script([
 
 export const readWindowScript = script([
   numbersAt5,
-  ownerLeftAt8,
-  loadSessionAt12,
-  gateAt17,
+  ownerLeftAt10,
+  loadSessionAt13,
+  gateAt18,
   readWindowAt14,
 ]);
 
 export const rebuildScript = script([
   numbersAt5,
-  ownerLeftAt8,
-  loadSessionAt12,
-  gateAt17,
+  ownerLeftAt10,
+  loadSessionAt13,
+  gateAt18,
   expireAllAt4,
   keepAllAt3,
   nowAt3,
   mendAt9,
   explainIdsAt8,
+  noteKeyAt8,
   sharedMarksAt8,
   writeMarkAt8,
   restoreTurnsAt8,
@@ -1389,15 +1374,16 @@ export const rebuildScript = script([
   restoreDiscardedAt9,
   keepFieldsAt7,
   logSumAt11,
-  rebuildAt26,
+  rebuildAt27,
 ]);
 
 export const relabelSessionScript = script([
   numbersAt5,
-  ownerLeftAt8,
-  loadSessionAt12,
-  gateAt17,
-  relabelSessionAt14,
+  ownerLeftAt10,
+  loadSessionAt13,
+  gateAt18,
+  noteKeyAt8,
+  relabelSessionAt15,
 ]);
 
 export const releaseLeaseScript = script([
@@ -1412,9 +1398,9 @@ export const renewHoldScript = script([
 
 export const restartSessionScript = script([
   numbersAt5,
-  ownerLeftAt8,
-  loadSessionAt12,
-  gateAt17,
+  ownerLeftAt10,
+  loadSessionAt13,
+  gateAt18,
   inChunksAt3,
   keepFieldsAt7,
   nowAt3,
@@ -1423,9 +1409,9 @@ export const restartSessionScript = script([
 
 export const rewindScript = script([
   numbersAt5,
-  ownerLeftAt8,
-  loadSessionAt12,
-  gateAt17,
+  ownerLeftAt10,
+  loadSessionAt13,
+  gateAt18,
   asReadAt6,
   beginsRoundAt3,
   nowAt3,
@@ -1439,7 +1425,16 @@ export const rewindScript = script([
   rewindAt15,
 ]);
 
+export const rewrapKeyScript = script([
+  numbersAt5,
+  ownerLeftAt10,
+  loadSessionAt13,
+  gateAt18,
+  rewrapKeyAt13,
+]);
+
 export const stageCopyScript = script([
+  copyKeyAt3,
   expireAllAt4,
   nowAt3,
   explainIdsAt8,
@@ -1450,16 +1445,17 @@ export const stageCopyScript = script([
   writeMarkAt8,
   inChunksAt3,
   logSumAt11,
-  stageCopyAt25,
+  stageCopyAt26,
 ]);
 
 export const swapRecordsScript = script([
   numbersAt5,
-  ownerLeftAt8,
-  loadSessionAt12,
-  gateAt17,
+  ownerLeftAt10,
+  loadSessionAt13,
+  gateAt18,
   logSumAt11,
-  swapRecordsAt14,
+  noteKeyAt8,
+  swapRecordsAt15,
 ]);
 
 export const swapTextsScript = script([
@@ -1468,9 +1464,9 @@ export const swapTextsScript = script([
 
 export const takeAndReadScript = script([
   numbersAt5,
-  ownerLeftAt8,
-  loadSessionAt12,
-  gateAt17,
+  ownerLeftAt10,
+  loadSessionAt13,
+  gateAt18,
   holderAt4,
   seekHoldAt7,
   nowAt3,
@@ -1484,9 +1480,9 @@ export const takeAndReadScript = script([
 
 export const takeHoldScript = script([
   numbersAt5,
-  ownerLeftAt8,
-  loadSessionAt12,
-  gateAt17,
+  ownerLeftAt10,
+  loadSessionAt13,
+  gateAt18,
   holderAt4,
   seekHoldAt7,
   nowAt3,
@@ -1497,13 +1493,13 @@ export const takeHoldScript = script([
 
 export const writeSideScript = script([
   numbersAt5,
-  ownerLeftAt8,
-  loadSessionAt12,
-  gateAt17,
+  ownerLeftAt10,
+  loadSessionAt13,
+  gateAt18,
   nowAt3,
   nameOwnerAt5,
   claimAt6,
-  noteKeyAt4,
+  noteKeyAt8,
   inChunksAt3,
   changeSideAt6,
   expireAllAt4,

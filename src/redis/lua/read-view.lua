@@ -9,7 +9,8 @@
 --- @include gate
 --- @include view
 
-local refusal = gate(cjson.decode(ARGV[1]), loadSession(KEYS[3]), 'owner')
+local s = loadSession(KEYS[3])
+local refusal = gate(cjson.decode(ARGV[1]), s, s.left and 'owner read' or 'owner')
 if refusal then return refusal end
 local reply, found = view(), {}
 for first = 2, #ARGV, 7000 do

@@ -3,7 +3,7 @@
 --
 -- KEYS: log, ids, state.
 -- ARGV: what was read, as JSON { length, fields: [epoch, rev, base, next] }, with { newEpoch, newRev, rounds, sum,
---   recordKeys, owner? }; hash and digest of each record of the log, one after the other; for each turn its name, the
+--   owner?, keys? }; hash and digest of each record of the log, one after the other; for each turn its name, the
 --   beginning of its mark and the index in the log of its first record.
 -- Replies: REBUILT owner | those of the gate | OWNED (it has an owner, whose name is lost) | CHANGED.
 --
@@ -15,6 +15,7 @@
 --- @include now
 --- @include mend
 --- @include explain-ids
+--- @include note-key
 --- @include restore-turns
 --- @include restore-discarded
 --- @include keep-fields
@@ -27,7 +28,7 @@ local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
 local request, length = cjson.decode(ARGV[1]), redis.call('LLEN', log)
 local s = loadSession(state, nil, nil, redis.pcall)
 local function repeated() return s.rev == request.newRev and { 'REBUILT', s.owner or '' } end
-local refusal = gate(request, s, 'erased owner', repeated)
+local refusal = gate(request, s, 'erased owner key', repeated)
 if refusal then return refusal end
 if s.left and not s.owner and not request.owner and #s.left.marks > 0 then return { 'OWNED' } end
 local isHash, field = s.isHash, s.isHash and redis.call('HMGET', state, 'epoch', 'rev', 'base', 'next') or {}
@@ -45,11 +46,7 @@ if request.fields[1] == '' then redis.call('HSET', state, 'epoch', request.newEp
 redis.call('HSET', state, 'rev', request.newRev, 'cut', request.newRev, 'updated', now())
 local sum = newSum(request.sum, request.newRev .. (s.sum or '') .. table.concat(redis.call('TIME'), ' '))
 redis.call('HSET', state, 'sum', sumText(sum))
-local key = redis.call('HGET', state, 'key') or ''
-for _, name in ipairs(request.recordKeys) do
-  if not (' ' .. key .. ' '):find(' ' .. name .. ' ', 1, true) then key = key .. ' ' .. name end
-end
-if #request.recordKeys > 0 then redis.call('HSET', state, 'key', key:match('^%s*(.-)$')) end
+if s.key ~= '' then redis.call('HSET', state, 'key', s.key, 'dek', s.dek) end
 local owner = s.owner or request.owner
 if owner then redis.call('HSETNX', state, 'owner', owner) end
 -- The key is there all the while: see the include keep-fields.
@@ -57,6 +54,7 @@ keepFields(ids, nil, '', '')
 local base = mend(length, request.rounds)
 if length > 0 then explainIds(0, length + #ARGV / 3, true) end
 if length > 0 and owner then redis.call('HSET', ids, ownerField, owner) end
+if length > 0 then keepKey(s, ids) end
 restoreTurns(base, length)
 restoreDiscarded()
 local entries = {}

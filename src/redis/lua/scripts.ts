@@ -32,7 +32,8 @@ export const plainClaimsAt7: ScriptPart = {
   file: "includes/plain-claims.lua",
   line: 7,
   text: `\
-local expected = field[1] == at and (field[3] or ''):find('^%S+$') and not field[11] and (field[10] or '') == key
+local expected = field[1] == at and (field[3] or ''):find('^%S+$') and not field[11]
+and (field[10] or ''):match('^%S*') == key
 and (not field[9] or field[9]:find('^%d+$') and field[9] + 0 <= 2 ^ 53)
 and (owner == '' or owner == field[4]) and (epoch == '' or epoch == field[3]) and (token == '' or token == field[9])
 and (label == '' or field[16]) and (ticket == '' or not (field[14] or field[15]))
@@ -203,7 +204,7 @@ export const viewAt7: ScriptPart = {
   line: 7,
   text: `\
 local function view(first)
-local field = redis.call('HMGET', KEYS[3], 'epoch', 'rev', 'base', 'start', 'next', 'head', 'headCount', 'tokens', 'counter', 'owner', 'erased', 'sum')
+local field = redis.call('HMGET', KEYS[3], 'epoch', 'rev', 'base', 'start', 'next', 'head', 'headCount', 'tokens', 'counter', 'owner', 'erased', 'sum', 'key', 'dek')
 local base, start, next = wholeFrom(field[3] or '0'), wholeFrom(field[4] or '0'), wholeFrom(field[5])
 local sound = base and start and next and base <= start and start <= next
 sound = sound and wholeFrom(field[7] or '0') and amountFrom(field[8] or '0')
@@ -224,15 +225,17 @@ end
 end`,
 };
 
-export const ownerLeftAt8: ScriptPart = {
+export const ownerLeftAt10: ScriptPart = {
   file: "includes/owner-left.lua",
-  line: 8,
+  line: 10,
   text: `\
 local function ownerLeft(state)
 local stem = state:match('^(.*:)state$')
 if not stem then return nil end
-local name = redis.pcall('HGET', stem .. 'ids', '[owner]')
-if type(name) == 'string' then return { name = name } end
+local left = redis.pcall('HMGET', stem .. 'ids', '[owner]', '[key]', '[dek]')
+
+if redis.call('EXISTS', stem .. 'log') == 0 then left = { left[1] } end
+if left[1] then return { name = left[1], key = left[2], dek = left[3] } end
 local marks, isLeft = {}, redis.call('EXISTS', stem .. 'ids') == 1
 for _, at in ipairs({ 0, -1 }) do
 local record = redis.pcall('LINDEX', stem .. 'log', at)
@@ -241,17 +244,17 @@ isLeft = true
 marks[#marks + 1] = record:match('^[^\\n]*'):match('"owner":"(%x%x%x%x%x%x%x%x%x%x%x%x)"}}$')
 end
 end
-return isLeft and { marks = marks } or nil
+return isLeft and { marks = marks, key = left[2], dek = left[3] } or nil
 end`,
 };
 
-export const loadSessionAt12: ScriptPart = {
+export const loadSessionAt13: ScriptPart = {
   file: "includes/load-session.lua",
-  line: 12,
+  line: 13,
   text: `\
 local function loadSession(state, log, ids, read)
 local field = (read or redis.call)('HMGET', state, 'epoch', 'rev', 'base', 'start', 'next', 'headCount', 'tokens',
-'counter', 'rounds', 'fence', 'key', 'owner', 'erased', 'label', 'sum')
+'counter', 'rounds', 'fence', 'key', 'owner', 'erased', 'label', 'sum', 'dek')
 local isHash, sound = not field.err, true
 if not isHash then field = {} end
 local function whole(text, most)
@@ -270,7 +273,9 @@ last = 0, length = 0, known = 0, damaged = false
 }
 sound = sound and (not field[7] or s.tokens ~= nil)
 if s.erased then s.next, s.begun = 0, false end
+s.dek = field[16] or ''
 if not s.owner and not s.begun and not s.erased then s.left = ownerLeft(state) end
+if s.left and s.key == '' then s.key, s.dek = s.left.key or '', s.left.dek or '' end
 s.isNamed, s.owner = s.owner ~= nil, s.owner or s.left and s.left.name
 s.last = s.next
 s.damaged = not sound or s.rounds > s.next or s.start < s.base or s.start > s.next or s.begun and s.epoch == ''
@@ -282,9 +287,9 @@ return s
 end`,
 };
 
-export const gateAt17: ScriptPart = {
+export const gateAt18: ScriptPart = {
   file: "includes/gate.lua",
-  line: 17,
+  line: 18,
   text: `\
 local function refusesOwner(ask, s)
 if not ask.owner then return nil end
@@ -299,12 +304,11 @@ return #marks == 0 and not ask.assigns and { 'DAMAGED' } or nil
 end
 
 
-local function lacksKey(ask, s)
-local known = ask.keys and ' ' .. table.concat(ask.keys.known, ' ') .. ' ' or ''
-for name in s.key:gmatch('%S+') do
-if name:byte(1) ~= 42 and not known:find(' ' .. name .. ' ', 1, true) then return true end
-end
-return false
+local function refusesKey(ask, s)
+local keys = ask.keys or {}
+local isOther = s.key == '' and keys.name and not keys.key
+if s.key ~= '' then isOther = keys.name ~= s.key:match('^%S+') end
+return isOther and { 'KEY', s.key .. ' ' .. s.dek } or nil
 end
 local function gate(ask, s, checks, repeated)
 checks = checks or 'erased owner damaged key epoch fence'
@@ -312,7 +316,10 @@ if s.erased and checks:find('erased', 1, true) then return { 'ERASED' } end
 local others = refusesOwner(ask, s)
 if others then return others end
 if s.damaged and checks:find('damaged', 1, true) then return { 'DAMAGED' } end
-if s.key ~= '' and checks:find('key', 1, true) and lacksKey(ask, s) then return { 'KEY', s.key } end
+local asStored = ask.keys and ask.keys.asStored
+local isClosed = checks:find('key', 1, true) or checks:find('read', 1, true) and not asStored
+local other = isClosed and refusesKey(ask, s)
+if other then return other end
 local reply = repeated and repeated()
 if reply then return reply end
 local expected, token = ask.expectedEpoch, ask.fencingToken
@@ -321,11 +328,11 @@ if token and token < s.fence and checks:find('fence', 1, true) then return { 'FE
 end`,
 };
 
-export const sortOutAt7: ScriptPart = {
+export const sortOutAt8: ScriptPart = {
   file: "includes/sort-out.lua",
-  line: 7,
+  line: 8,
   text: `\
-local function sortOut(s, count)
+local function sortOut(s, count, digests)
 local hashes, known, duplicates, conflicts = {}, {}, 0, {}
 for i = 1, count do hashes[i] = ARGV[2 * i] end
 for first = 1, count, 7000 do
@@ -337,7 +344,8 @@ if stored and not (position and tonumber(position) < s.last) then return nil end
 if stored and tonumber(position) < s.next then
 known[i] = true
 local digest = stored:sub(1, 8)
-if digest == ARGV[2 * i + 1]:sub(1, 8) or digest == '--------' then
+local same = digest == ARGV[2 * i + 1]:sub(1, 8) or digests and digest == digests[i]
+if same or digest == '--------' then
 duplicates = duplicates + 1
 else
 conflicts[#conflicts + 1] = i - 1
@@ -346,22 +354,6 @@ end
 end
 end
 return known, duplicates, conflicts
-end`,
-};
-
-export const compareKeysAt6: ScriptPart = {
-  file: "includes/compare-keys.lua",
-  line: 6,
-  text: `\
-local function compareKeys(request, s, conflicts)
-if #conflicts == 0 or not (request.keys and request.keys.compare) then return end
-local records, digests = {}, {}
-for i, index in ipairs(conflicts) do
-local stored = redis.call('HGET', KEYS[2], ARGV[2 * index + 2])
-local place = stored:sub(8 + 1) - s.base
-records[i], digests[i] = place >= 0 and redis.call('LINDEX', KEYS[1], place) or '', stored:sub(1, 8)
-end
-return { 'DIFFERS', s.next, s.epoch, conflicts, records, digests }
 end`,
 };
 
@@ -439,13 +431,13 @@ return time[1] * 1000 + math.floor(time[2] / 1000)
 end`,
 };
 
-export const repeatedAppendAt17: ScriptPart = {
+export const repeatedAppendAt16: ScriptPart = {
   file: "includes/repeated-append.lua",
-  line: 17,
+  line: 16,
   text: `\
 local function isSame(request, s, reply)
 if reply[2] == 1 or request.count == 0 or reply[3] ~= request.turn.stored + request.count then return false end
-local _, duplicates = sortOut(s, request.count)
+local _, duplicates = sortOut(s, request.count, request.digests)
 return duplicates == request.count
 end
 local function repeatedTurn(request, s, reply)
@@ -464,11 +456,11 @@ if request.turn then reply, mark = storedTurn(s, request.turn) end
 if reply then return repeatedTurn(request, s, reply) end
 local atEnd = not cut or s.next == cut.next
 s.next = cut and cut.to or s.next
-local known, duplicates, conflicts = sortOut(s, request.count)
+local known, duplicates, conflicts = sortOut(s, request.count, request.digests)
 if not known then return { 'DAMAGED' } end
 local fresh = request.count - duplicates - #conflicts
-local differing = compareKeys(request, s, conflicts)
-if differing then return differing end
+local mayBePlain = request.keys and not request.digests and (s.key == '' or s.key:find('^%S+ %S+ plain$'))
+if #conflicts > 0 and mayBePlain then return { 'DIFFERS' } end
 local repeats = request.count > 0 and fresh == 0 and (#conflicts == 0 or request.keep)
 if repeats and request.expectedEpoch == '' then request.expectedEpoch = s.epoch end
 return nil, mark, known, duplicates, fresh, conflicts, repeats, atEnd
@@ -685,18 +677,26 @@ return fields
 end`,
 };
 
-export const noteKeyAt4: ScriptPart = {
+export const noteKeyAt8: ScriptPart = {
   file: "includes/note-key.lua",
-  line: 4,
+  line: 8,
   text: `\
-local function noteKey(request, stored, set)
-local current = request.keys and request.keys.current
-if not current or stored:match('%S+') == current then return end
-local names = current
-for name in stored:gmatch('%S+') do
-if name ~= current and name:byte(1) ~= 42 then names = names .. ' ' .. name end
+local function hasTexts()
+for _, name in ipairs(redis.call('HKEYS', KEYS[#KEYS])) do
+if name == 'next' or name == 'title' or name == 'metadata' or name:sub(1, 5) == 'side:' then return true end
 end
-set('key', names)
+return false
+end
+local function noteKey(request, s, set)
+local keys = request.keys
+if s.key ~= '' or not (keys and keys.key) then return false end
+s.key, s.dek = keys.key .. (hasTexts() and ' plain' or ''), keys.dek
+set('key', s.key)
+set('dek', s.dek)
+return true
+end
+local function keepKey(s, ids)
+if s.key ~= '' then redis.call('HSET', ids, '[key]', s.key, '[dek]', s.dek) end
 end`,
 };
 
@@ -835,9 +835,9 @@ if ticket and holderOf(redis.call('HGET', KEYS[3], 'holder')) == ticket then red
 end`,
 };
 
-export const appendAt48: ScriptPart = {
+export const appendAt47: ScriptPart = {
   file: "append.lua",
-  line: 48,
+  line: 47,
   text: `\
 local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
 local request, s = cjson.decode(at and ARGV[1]:sub(from) or ARGV[1]), loadSession(state, log, ids)
@@ -861,9 +861,7 @@ total = s.begun and s.counter == request.counter and s.tokens or (not s.begun an
 total, counter = request.tokens and total, request.counter
 end
 local asPlanned, entries, added = fresh == count and request.at == s.next, {}, {}
-if asPlanned then
-s.rounds, total = s.rounds + request.rounds, total and total + (request.total or 0)
-end
+if asPlanned then s.rounds, total = s.rounds + request.rounds, total and total + (request.total or 0) end
 for i = asPlanned and count + 1 or 1, count do
 if not known[i] then
 added[#added + 1] = ARGV[firstRecord + i]
@@ -880,7 +878,7 @@ if s.epoch == '' then s.epoch = request.epoch; set('epoch', s.epoch); set('rev',
 claim(request, s, set)
 if cut then set('rev', cut.newRev); set('cut', cut.newRev) end
 if request.fencingToken then set('fence', request.fencingToken) end
-if fresh > 0 or request.sets > 0 then noteKey(request, s.key, set) end
+local noted = (fresh > 0 or request.sets > 0) and noteKey(request, s, set)
 if total then set('tokens', string.format('%.17g', total)); set('counter', counter) end
 local firstSide = 2 * (count + 1)
 for i = firstSide, firstSide + 2 * request.sets - 1 do fields[#fields + 1] = ARGV[i] end
@@ -890,6 +888,7 @@ if not s.begun and s.known > 0 and fresh > 0 then redis.call('UNLINK', ids) end
 if not total and s.tokens then redis.call('HDEL', state, 'tokens', 'counter') end
 changeSide(state, firstSide + 2 * request.sets, firstRecord, request.bound)
 if fresh > 0 then explainIds(s.begun and s.known or 0, fresh + (turn and not mark and 1 or 0), s.length == 0) end
+if s.length == 0 and fresh > 0 or noted and s.length > 0 then keepKey(s, ids) end
 if fresh > 0 and s.length == 0 and s.owner then redis.call('HSET', ids, '[owner]', s.owner) end
 if asPlanned then inChunks('HSET', ids, ARGV, 2, firstSide - 1) else inChunks('HSET', ids, entries) end
 if asPlanned then inChunks('RPUSH', log, ARGV, firstRecord + 1) else inChunks('RPUSH', log, added) end
@@ -914,21 +913,22 @@ if not s.erased then redis.call('UNLINK', KEYS[3]) end
 return { 'CLEARED', s.owner or '' }`,
 };
 
-export const readEpochAt11: ScriptPart = {
+export const readEpochAt12: ScriptPart = {
   file: "read-epoch.lua",
-  line: 11,
+  line: 12,
   text: `\
 local s = loadSession(KEYS[1], nil, nil, redis.pcall)
-return gate(cjson.decode(ARGV[1]), s, 'owner') or { 'LIFE', s.epoch }`,
+return gate(cjson.decode(ARGV[1]), s, 'owner') or { 'LIFE', s.epoch, s.key, s.dek, s.left and 1 or 0 }`,
 };
 
 export const readPageAt12: ScriptPart = {
   file: "read-page.lua",
   line: 12,
   text: `\
-local refusal = gate(cjson.decode(ARGV[1]), loadSession(KEYS[3]), 'owner')
+local s = loadSession(KEYS[3])
+local refusal = gate(cjson.decode(ARGV[1]), s, s.left and 'owner read' or 'owner')
 if refusal then return refusal end
-local field = redis.call('HMGET', KEYS[3], 'epoch', 'rev', 'base', 'start', 'next', 'head', 'headCount', 'tokens', 'counter', 'owner', 'erased', 'sum')
+local field = redis.call('HMGET', KEYS[3], 'epoch', 'rev', 'base', 'start', 'next', 'head', 'headCount', 'tokens', 'counter', 'owner', 'erased', 'sum', 'key', 'dek')
 local records = redis.call('LRANGE', KEYS[1], ARGV[2], ARGV[3])
 return { 'PAGE', field, records, redis.call('LLEN', KEYS[1]), redis.call('HLEN', KEYS[2]) }`,
 };
@@ -937,7 +937,8 @@ export const readViewAt12: ScriptPart = {
   file: "read-view.lua",
   line: 12,
   text: `\
-local refusal = gate(cjson.decode(ARGV[1]), loadSession(KEYS[3]), 'owner')
+local s = loadSession(KEYS[3])
+local refusal = gate(cjson.decode(ARGV[1]), s, s.left and 'owner read' or 'owner')
 if refusal then return refusal end
 local reply, found = view(), {}
 for first = 2, #ARGV, 7000 do
@@ -963,18 +964,17 @@ export const appendScript = script([
   viewAt7,
   plainAppendAt57,
   numbersAt5,
-  ownerLeftAt8,
-  loadSessionAt12,
-  gateAt17,
-  sortOutAt7,
-  compareKeysAt6,
+  ownerLeftAt10,
+  loadSessionAt13,
+  gateAt18,
+  sortOutAt8,
   sharedMarksAt8,
   readMarkAt6,
   storedTurnAt6,
   exceedsAt4,
   viewAt7,
   nowAt3,
-  repeatedAppendAt17,
+  repeatedAppendAt16,
   asReadAt6,
   beginsRoundAt3,
   inChunksAt3,
@@ -985,7 +985,7 @@ export const appendScript = script([
   nameOwnerAt5,
   claimAt6,
   logFieldsAt6,
-  noteKeyAt4,
+  noteKeyAt8,
   changeSideAt6,
   explainIdsAt8,
   markTurnAt5,
@@ -994,38 +994,38 @@ export const appendScript = script([
   holderAt4,
   seekHoldAt7,
   appendHoldAt10,
-  appendAt48,
+  appendAt47,
 ]);
 
 export const clearSessionScript = script([
   numbersAt5,
-  ownerLeftAt8,
-  loadSessionAt12,
-  gateAt17,
+  ownerLeftAt10,
+  loadSessionAt13,
+  gateAt18,
   clearSessionAt12,
 ]);
 
 export const readEpochScript = script([
   numbersAt5,
-  ownerLeftAt8,
-  loadSessionAt12,
-  gateAt17,
-  readEpochAt11,
+  ownerLeftAt10,
+  loadSessionAt13,
+  gateAt18,
+  readEpochAt12,
 ]);
 
 export const readPageScript = script([
   numbersAt5,
-  ownerLeftAt8,
-  loadSessionAt12,
-  gateAt17,
+  ownerLeftAt10,
+  loadSessionAt13,
+  gateAt18,
   readPageAt12,
 ]);
 
 export const readViewScript = script([
   numbersAt5,
-  ownerLeftAt8,
-  loadSessionAt12,
-  gateAt17,
+  ownerLeftAt10,
+  loadSessionAt13,
+  gateAt18,
   viewAt7,
   readViewAt12,
 ]);

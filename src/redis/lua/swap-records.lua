@@ -1,21 +1,24 @@
 -- Replaces texts that are unchanged since the read (compare-and-set by hash).
 --
 -- KEYS: log, ids, state.
--- ARGV: the request as JSON { epoch, token, records: [{ position, was, hash?, digest? }], fields: [{ name, was }] },
---   where `was` is the SHA-1 of a text; the new texts of the records, then of the fields.
+-- ARGV: the request as JSON { epoch, token, keys?, records: [{ position, was, hash?, digest? }], fields: [{ name,
+--   was }] }, where `was` is the SHA-1 of a text; the new texts of the records, then of the fields.
 -- Replies: how many were replaced.
 --
 -- twin: model/edits.ts
 --
 --- @include gate
 --- @include log-sum
+--- @include note-key
 --- @const digestLength
 
 local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
 local request, s = cjson.decode(ARGV[1]), loadSession(state, log, ids)
-local refusal = gate(request, s, 'owner')
+local refusal = gate(request, s, 'owner key')
 if refusal then return refusal end
 if s.epoch ~= request.epoch then return { 'SWAPPED', 0 } end
+local noted = noteKey(request, s, function(name, value) redis.call('HSET', state, name, value) end)
+if noted and s.length > 0 then keepKey(s, ids) end
 local swapped = 0
 for i, swap in ipairs(request.records) do
   local index = swap.position - s.base

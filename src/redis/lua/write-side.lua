@@ -34,8 +34,9 @@ if not exists then fields = { 'updated', time, 'epoch', request.epoch, 'rev', re
 for i = firstSet, firstSet + 2 * request.sets - 1 do fields[#fields + 1] = ARGV[i] end
 local function set(name, value) fields[#fields + 1] = name; fields[#fields + 1] = value end
 claim(request, s, set)
-if request.sets > 0 then noteKey(request, s.key, set) end
+local noted = request.sets > 0 and noteKey(request, s, set)
 inChunks('HSET', state, fields)
+if noted and s.length > 0 then keepKey(s, KEYS[2]) end
 changeSide(state, firstSet + 2 * request.sets, #ARGV, request.bound)
 if request.ttl then expireAll(time + request.ttl) end
 return { 'OK', s.owner or '' }

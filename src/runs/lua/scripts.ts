@@ -103,15 +103,17 @@ return number and number < math.huge and number or nil
 end`,
 };
 
-export const ownerLeftAt8: ScriptPart = {
+export const ownerLeftAt10: ScriptPart = {
   file: "includes/owner-left.lua",
-  line: 8,
+  line: 10,
   text: `\
 local function ownerLeft(state)
 local stem = state:match('^(.*:)state$')
 if not stem then return nil end
-local name = redis.pcall('HGET', stem .. 'ids', '[owner]')
-if type(name) == 'string' then return { name = name } end
+local left = redis.pcall('HMGET', stem .. 'ids', '[owner]', '[key]', '[dek]')
+
+if redis.call('EXISTS', stem .. 'log') == 0 then left = { left[1] } end
+if left[1] then return { name = left[1], key = left[2], dek = left[3] } end
 local marks, isLeft = {}, redis.call('EXISTS', stem .. 'ids') == 1
 for _, at in ipairs({ 0, -1 }) do
 local record = redis.pcall('LINDEX', stem .. 'log', at)
@@ -120,17 +122,17 @@ isLeft = true
 marks[#marks + 1] = record:match('^[^\\n]*'):match('"owner":"(%x%x%x%x%x%x%x%x%x%x%x%x)"}}$')
 end
 end
-return isLeft and { marks = marks } or nil
+return isLeft and { marks = marks, key = left[2], dek = left[3] } or nil
 end`,
 };
 
-export const loadSessionAt12: ScriptPart = {
+export const loadSessionAt13: ScriptPart = {
   file: "includes/load-session.lua",
-  line: 12,
+  line: 13,
   text: `\
 local function loadSession(state, log, ids, read)
 local field = (read or redis.call)('HMGET', state, 'epoch', 'rev', 'base', 'start', 'next', 'headCount', 'tokens',
-'counter', 'rounds', 'fence', 'key', 'owner', 'erased', 'label', 'sum')
+'counter', 'rounds', 'fence', 'key', 'owner', 'erased', 'label', 'sum', 'dek')
 local isHash, sound = not field.err, true
 if not isHash then field = {} end
 local function whole(text, most)
@@ -149,7 +151,9 @@ last = 0, length = 0, known = 0, damaged = false
 }
 sound = sound and (not field[7] or s.tokens ~= nil)
 if s.erased then s.next, s.begun = 0, false end
+s.dek = field[16] or ''
 if not s.owner and not s.begun and not s.erased then s.left = ownerLeft(state) end
+if s.left and s.key == '' then s.key, s.dek = s.left.key or '', s.left.dek or '' end
 s.isNamed, s.owner = s.owner ~= nil, s.owner or s.left and s.left.name
 s.last = s.next
 s.damaged = not sound or s.rounds > s.next or s.start < s.base or s.start > s.next or s.begun and s.epoch == ''
@@ -161,9 +165,9 @@ return s
 end`,
 };
 
-export const gateAt17: ScriptPart = {
+export const gateAt18: ScriptPart = {
   file: "includes/gate.lua",
-  line: 17,
+  line: 18,
   text: `\
 local function refusesOwner(ask, s)
 if not ask.owner then return nil end
@@ -178,12 +182,11 @@ return #marks == 0 and not ask.assigns and { 'DAMAGED' } or nil
 end
 
 
-local function lacksKey(ask, s)
-local known = ask.keys and ' ' .. table.concat(ask.keys.known, ' ') .. ' ' or ''
-for name in s.key:gmatch('%S+') do
-if name:byte(1) ~= 42 and not known:find(' ' .. name .. ' ', 1, true) then return true end
-end
-return false
+local function refusesKey(ask, s)
+local keys = ask.keys or {}
+local isOther = s.key == '' and keys.name and not keys.key
+if s.key ~= '' then isOther = keys.name ~= s.key:match('^%S+') end
+return isOther and { 'KEY', s.key .. ' ' .. s.dek } or nil
 end
 local function gate(ask, s, checks, repeated)
 checks = checks or 'erased owner damaged key epoch fence'
@@ -191,7 +194,10 @@ if s.erased and checks:find('erased', 1, true) then return { 'ERASED' } end
 local others = refusesOwner(ask, s)
 if others then return others end
 if s.damaged and checks:find('damaged', 1, true) then return { 'DAMAGED' } end
-if s.key ~= '' and checks:find('key', 1, true) and lacksKey(ask, s) then return { 'KEY', s.key } end
+local asStored = ask.keys and ask.keys.asStored
+local isClosed = checks:find('key', 1, true) or checks:find('read', 1, true) and not asStored
+local other = isClosed and refusesKey(ask, s)
+if other then return other end
 local reply = repeated and repeated()
 if reply then return reply end
 local expected, token = ask.expectedEpoch, ask.fencingToken
@@ -340,9 +346,9 @@ export const beginRunScript = script([
 
 export const checkSessionScript = script([
   numbersAt5,
-  ownerLeftAt8,
-  loadSessionAt12,
-  gateAt17,
+  ownerLeftAt10,
+  loadSessionAt13,
+  gateAt18,
   checkSessionAt13,
 ]);
 

@@ -1,4 +1,3 @@
-import { unknownKey } from "../../store/refusals.js";
 import type { SessionKey } from "./session-key.js";
 
 const sealedField = /^sealed:([\w.:/@-]{1,64})\.([\w-]{38,})$/;
@@ -26,18 +25,4 @@ export function sealedFieldParts(stored: string): SealedFieldParts | undefined {
 /** The text that was sealed under the field's name; undefined if the key does not open it. */
 export function openField(key: SessionKey, name: string, { sealed }: SealedFieldParts): string | undefined {
   return key.open(Buffer.from(sealed, "base64url"), { format: "field 1", type: "", name });
-}
-
-/**
- * Refuses sealed text where no key is at hand.
- *
- * @throws EncryptionError `unknown_key`.
- */
-export function refuseSealedFields(sessionId: string | undefined, fields: Iterable<string>): void {
-  for (const stored of fields) {
-    const sealed = sealedFieldParts(stored);
-    if (sealed !== undefined) {
-      throw unknownKey(sessionId, sealed.keyId);
-    }
-  }
 }

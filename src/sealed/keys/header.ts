@@ -8,7 +8,7 @@ export const sealedVersion = 2;
 export interface SealedHeader {
   readonly type: string;
   readonly data: { readonly id: string };
-  /** The id of the key that it is sealed with. */
+  /** The name of the data key that it is sealed with. */
   readonly sealed: string;
   readonly meta: Readonly<Record<string, unknown>> & { readonly v: number; readonly whole?: boolean };
 }
@@ -16,6 +16,8 @@ export interface SealedHeader {
 /** A sealed record: a header of JSON in one line, and the sealed text behind it. */
 export interface SealedRecord {
   readonly header: SealedHeader;
+  /** The header as it is stored. */
+  readonly line: string;
   readonly text: string;
 }
 
@@ -33,6 +35,6 @@ export function parseSealed(record: string): SealedRecord | undefined {
   const { type, data, sealed, meta } = fieldsOf(valueIn(first)) as Partial<SealedHeader>;
   const isSealed = typeof type === "string" && isKeyId(sealed) && meta?.v === sealedVersion;
   return isSealed && typeof data?.id === "string"
-    ? { header: { type, data: { id: data.id }, sealed, meta }, text: record.slice(end + 1) }
+    ? { header: { type, data: { id: data.id }, sealed, meta }, line: first, text: record.slice(end + 1) }
     : undefined;
 }

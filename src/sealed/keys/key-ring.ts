@@ -13,17 +13,26 @@ import { unknownKey } from "../../store/refusals.js";
 import { SessionKey } from "./session-key.js";
 
 /** Deriving a key takes 18 µs. */
-const maxSessionKeys = 10_000;
+const mostDerived = 10_000;
+
+/** For how long a key stays at hand, in milliseconds: a source is asked again then, and may have withdrawn it. */
+export const keyLifeMs = 3_600_000;
+
+/** A key of the application. */
+export interface MasterKey {
+  readonly id: string;
+  readonly key: crypto.KeyObject;
+}
 
 /** Rings by their source, so that all users of a source in one process ask it once. */
 const rings = new WeakMap<object, KeyRing>();
 
-/** The keys of an application, and those that are derived from them for sessions. */
+/** The master keys of an application, and keys that are derived from them for what has no data key. */
 export class KeyRing {
   readonly #source: EncryptionKeySource;
-  readonly #masters = new Map<string, crypto.KeyObject>();
-  readonly #loading = new Map<string, Promise<void>>();
-  readonly #derived = new BoundedMap<string, SessionKey>(maxSessionKeys);
+  readonly #masters = new Map<string, { readonly master: MasterKey; readonly until: number }>();
+  readonly #loading = new Map<string, Promise<MasterKey>>();
+  readonly #derived = new BoundedMap<string, { readonly key: SessionKey; readonly master: MasterKey }>(mostDerived);
 
   /** The ring for checked options. */
   static of(encryption: EncryptionOptions): KeyRing {
@@ -42,65 +51,68 @@ export class KeyRing {
     }
     const { current, previous = [] } = encryption;
     for (const { id, key } of [...(current === null ? [] : [current]), ...previous]) {
-      this.#masters.set(id, crypto.createSecretKey(key));
+      this.#note(id, key, Infinity);
     }
     const id = current?.id ?? null;
     this.#source = { currentKeyId: () => id, key: () => undefined as never };
   }
 
-  /** The key that seals what is written to a session; undefined where plain text is written. */
-  async current(sessionId: string): Promise<SessionKey | undefined> {
+  /**
+   * The key that wraps new data keys; undefined where plain text is written.
+   *
+   * @throws ConfigurationError for an id that is none, and as {@link master}.
+   */
+  async current(sessionId: string): Promise<MasterKey | undefined> {
     const id = await this.#source.currentKeyId();
-    if (id === null) {
-      return undefined;
-    }
-    if (!isKeyId(id)) {
+    if (id !== null && !isKeyId(id)) {
       const expected = "1 to 64 of the characters A-Z a-z 0-9 _ . : / @ -, or null";
       throw new ConfigurationError("encryption", `encryption: currentKeyId() must return ${expected}.`);
     }
-    return this.derived(id, sessionId) ?? this.load(id, sessionId);
-  }
-
-  /** The keys of a session for all keys that are at hand. */
-  known(sessionId: string): SessionKey[] {
-    return [...this.#masters.keys()].map((id) => this.derived(id, sessionId)!);
-  }
-
-  /** The key of a session; undefined if the key that it is derived from is not at hand. */
-  derived(id: string, sessionId: string): SessionKey | undefined {
-    const name = `${id} ${sessionId}`;
-    const found = this.#derived.get(name);
-    if (found !== undefined) {
-      return found;
-    }
-    const master = this.#masters.get(id);
-    if (master === undefined) {
-      return undefined;
-    }
-    const key = new SessionKey(master, id, sessionId);
-    this.#derived.set(name, key);
-    return key;
+    return id === null ? undefined : this.master(id, sessionId);
   }
 
   /**
-   * The key of a session, which is asked for where it is not at hand.
+   * A master key, which is asked for where it is not at hand.
    *
    * @throws EncryptionError `unknown_key`, `retryable` where the source failed; RecordError `corrupt` for an id that is
    *   none; ConfigurationError for a key that is none.
    */
-  async load(id: string, sessionId: string): Promise<SessionKey> {
+  async master(id: string, sessionId: string): Promise<MasterKey> {
     if (!isKeyId(id)) {
       throw new RecordError("encryption: the data names a key by a text that is no id of a key.", { code: "corrupt" });
     }
-    if (!this.#masters.has(id)) {
-      const loading = this.#loading.get(id) ?? this.#ask(id, sessionId).finally(() => this.#loading.delete(id));
-      this.#loading.set(id, loading);
-      await loading;
+    const known = this.#masters.get(id);
+    if (known !== undefined && performance.now() < known.until) {
+      return known.master;
     }
-    return this.derived(id, sessionId)!;
+    const loading = this.#loading.get(id) ?? this.#ask(id, sessionId).finally(() => this.#loading.delete(id));
+    this.#loading.set(id, loading);
+    return loading;
   }
 
-  async #ask(id: string, sessionId: string): Promise<void> {
+  /** The key that seals what is written under a name; undefined where plain text is written. */
+  async derivedForWrite(name: string): Promise<SessionKey | undefined> {
+    const master = await this.current(name);
+    return master && this.#derivedFrom(master, name);
+  }
+
+  /** The key for a name that is derived from a master key. @throws as {@link master}. */
+  async derived(id: string, name: string): Promise<SessionKey> {
+    return this.#derivedFrom(await this.master(id, name), name);
+  }
+
+  #derivedFrom(master: MasterKey, name: string): SessionKey {
+    const place = `${master.id} ${name}`;
+    const known = this.#derived.get(place);
+    if (known?.master === master) {
+      return known.key;
+    }
+    const key = new SessionKey(master.key, master.id, name);
+    this.#derived.set(place, { key, master });
+    return key;
+  }
+
+  async #ask(id: string, sessionId: string): Promise<MasterKey> {
     let key: unknown;
     try {
       key = await this.#source.key(id);
@@ -115,7 +127,13 @@ export class KeyRing {
       const message = `encryption: key("${id}") must return a Uint8Array of ${keyBytes} bytes.`;
       throw new ConfigurationError("encryption", message);
     }
-    this.#masters.set(id, crypto.createSecretKey(key));
+    return this.#note(id, key, performance.now() + keyLifeMs);
+  }
+
+  #note(id: string, key: Uint8Array, until: number): MasterKey {
+    const master = { id, key: crypto.createSecretKey(key) };
+    this.#masters.set(id, { master, until });
+    return master;
   }
 }
 

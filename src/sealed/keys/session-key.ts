@@ -8,28 +8,25 @@ const poolNonces = 256;
 /** Associated data of a sealed text, which can be opened only in the place for which it was sealed. */
 export interface SealPlace {
   /** Kind of the sealed text, and its format version. */
-  readonly format: "record 2" | "field 1" | "thread 1" | "item 1";
-  /** The type of a record's message; empty for a field and an item; of a thread, the kind of text. */
+  readonly format: "record 3" | "field 1" | "thread 1" | "item 1";
+  /** Empty for a record, a field and an item; of a thread, the kind of text. */
   readonly type: string;
-  /** The id of a record's message, the name of a field or item, or the checkpoint of a thread. */
+  /** The plain line of a record, the name of a field or item, or the checkpoint of a thread. */
   readonly name: string;
 }
 
-/** A key that is derived for one session: seals and opens its texts, and makes its digests. */
+/** A key of one session, thread or store of items: seals and opens its texts, and makes its digests. */
 export class SessionKey {
-  /** The id of the key that this one is derived from. */
+  /** Names the key in what it seals: the name of a data key, or the id of the master key that it is derived from. */
   readonly id: string;
-  /** Names the key in `state`: its id, and 48 bits that only a holder of the same key can derive. */
-  readonly tag: string;
   readonly #sealing: crypto.KeyObject;
   readonly #digesting: crypto.KeyObject;
   readonly #place: string;
 
-  constructor(master: crypto.KeyObject, id: string, sessionId: string) {
+  constructor(key: crypto.KeyObject, id: string, sessionId: string) {
     const info = `langchain-redis-memory 1\u0000${sessionId}`;
-    const bytes = Buffer.from(crypto.hkdfSync("sha256", master, "", info, 70));
+    const bytes = Buffer.from(crypto.hkdfSync("sha256", key, "", info, 64));
     this.id = id;
-    this.tag = `${id}.${bytes.toString("base64url", 64)}`;
     this.#sealing = crypto.createSecretKey(bytes.subarray(0, 32));
     this.#digesting = crypto.createSecretKey(bytes.subarray(32, 64));
     this.#place = measured(id) + measured(sessionId);

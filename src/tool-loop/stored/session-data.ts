@@ -1,5 +1,4 @@
 import { maxTries } from "../../base/tries.js";
-import { refuseSealedFields } from "../../sealed/keys/field.js";
 import { ConflictError } from "../../base/errors.js";
 import type { ConversationSession } from "../../session/conversation-session.js";
 import type { SideChanges } from "../../store/side-fields.js";
@@ -94,10 +93,7 @@ export class SessionData {
   }
 
   async #readSide(prefix: string): Promise<Readonly<Record<string, string>>> {
-    const { sessionId, ref } = this.#session;
-    const fields = await this.#store.beside.readSide(ref, prefix);
-    refuseSealedFields(sessionId, Object.values(fields));
-    return fields;
+    return this.#store.beside.readSide(this.#session.ref, prefix);
   }
 }
 

@@ -3,9 +3,10 @@
 -- reads or writes anything.
 --
 -- The checks come in one order, whatever the script: erased, owner, damaged, key, epoch, fence. `checks` names those
--- that concern a script, all if it is left out; the owner is checked in any case. The script's own checks follow:
--- position, stale, content. `repeated` returns the reply to a call that was made before, whose reply was lost: behind
--- the checks that say who may know of it, before those that such a call itself has made fail.
+-- that concern a script, all if it is left out; the owner is checked in any case. `read` is `key`, but for
+-- callers that want texts as they are stored. The script's own checks follow: position, stale, content.
+-- `repeated` returns the reply to a call that was made before, whose reply was lost: behind the checks that say who may
+-- know of it, before those that such a call itself has made fail.
 --
 -- `ask` is what `askOf` of src/redis/script-runner.ts makes of a session's reference; refusalFrom of
 -- src/store/refusals.ts makes the errors.
@@ -25,14 +26,13 @@ local function refusesOwner(ask, s)
   end
   return #marks == 0 and not ask.assigns and { 'DAMAGED' } or nil
 end
--- `key` of a session: names with spaces between them, the last writer's first; one that begins with an asterisk is the
--- mark of a pass of re-encryption.
-local function lacksKey(ask, s)
-  local known = ask.keys and ' ' .. table.concat(ask.keys.known, ' ') .. ' ' or ''
-  for name in s.key:gmatch('%S+') do
-    if name:byte(1) ~= 42 and not known:find(' ' .. name .. ' ', 1, true) then return true end
-  end
-  return false
+-- `key` of a session: the name of its data key, and the id of the master key that wrapped it into `dek`. A caller of
+-- another key is told both; one whose key the session had before it was cleared is told of none.
+local function refusesKey(ask, s)
+  local keys = ask.keys or {}
+  local isOther = s.key == '' and keys.name and not keys.key
+  if s.key ~= '' then isOther = keys.name ~= s.key:match('^%S+') end
+  return isOther and { 'KEY', s.key .. ' ' .. s.dek } or nil
 end
 local function gate(ask, s, checks, repeated)
   checks = checks or 'erased owner damaged key epoch fence'
@@ -40,7 +40,10 @@ local function gate(ask, s, checks, repeated)
   local others = refusesOwner(ask, s)
   if others then return others end
   if s.damaged and checks:find('damaged', 1, true) then return { 'DAMAGED' } end
-  if s.key ~= '' and checks:find('key', 1, true) and lacksKey(ask, s) then return { 'KEY', s.key } end
+  local asStored = ask.keys and ask.keys.asStored
+  local isClosed = checks:find('key', 1, true) or checks:find('read', 1, true) and not asStored
+  local other = isClosed and refusesKey(ask, s)
+  if other then return other end
   local reply = repeated and repeated()
   if reply then return reply end
   local expected, token = ask.expectedEpoch, ask.fencingToken

@@ -3,7 +3,8 @@
 -- and `isDamaged` of src/redis-store/reads.ts says the same of what commands read. Scripts that have the key of `state`
 -- only leave log and ids out. `read` is `redis.pcall` for those that go on where `state` is no hash: it counts as empty
 -- then. Fails on a key of the wrong type otherwise. Does not read the head. `left` is what other keys say of the owner
--- where `state` says nothing of the session; `isNamed` is true where `state` itself names the owner.
+-- and of the data key where `state` says nothing of the session; `isNamed` is true where `state` itself names the
+-- owner.
 --
 --- @include numbers
 --- @include owner-left
@@ -11,7 +12,7 @@
 
 local function loadSession(state, log, ids, read)
   local field = (read or redis.call)('HMGET', state, 'epoch', 'rev', 'base', 'start', 'next', 'headCount', 'tokens',
-    'counter', 'rounds', 'fence', 'key', 'owner', 'erased', 'label', 'sum')
+    'counter', 'rounds', 'fence', 'key', 'owner', 'erased', 'label', 'sum', 'dek')
   local isHash, sound = not field.err, true
   if not isHash then field = {} end
   local function whole(text, most)
@@ -30,7 +31,9 @@ local function loadSession(state, log, ids, read)
   }
   sound = sound and (not field[7] or s.tokens ~= nil)
   if s.erased then s.next, s.begun = 0, false end
+  s.dek = field[16] or ''
   if not s.owner and not s.begun and not s.erased then s.left = ownerLeft(state) end
+  if s.left and s.key == '' then s.key, s.dek = s.left.key or '', s.left.dek or '' end
   s.isNamed, s.owner = s.owner ~= nil, s.owner or s.left and s.left.name
   s.last = s.next
   s.damaged = not sound or s.rounds > s.next or s.start < s.base or s.start > s.next or s.begun and s.epoch == ''

@@ -1,12 +1,24 @@
--- `noteKey(request, stored, set)` sets the field `key` if the writer's encryption key differs from the last one.
--- Removes the mark, which tells the pass of re-encryption of this write.
+-- `noteKey(request, s, set)` sets the data key of a session that has none to the writer's; what stands there already is
+-- plain text, which a third word of the field says until it is sealed. `keepKey(s, ids)` stores the key in `ids` too,
+-- where there are records: it survives the loss of `state`.
+--
+--- @const keyField
+--- @const dekField
 
-local function noteKey(request, stored, set)
-  local current = request.keys and request.keys.current
-  if not current or stored:match('%S+') == current then return end
-  local names = current
-  for name in stored:gmatch('%S+') do
-    if name ~= current and name:byte(1) ~= 42 then names = names .. ' ' .. name end
+local function hasTexts()
+  for _, name in ipairs(redis.call('HKEYS', KEYS[#KEYS])) do
+    if name == 'next' or name == 'title' or name == 'metadata' or name:sub(1, 5) == 'side:' then return true end
   end
-  set('key', names)
+  return false
+end
+local function noteKey(request, s, set)
+  local keys = request.keys
+  if s.key ~= '' or not (keys and keys.key) then return false end
+  s.key, s.dek = keys.key .. (hasTexts() and ' plain' or ''), keys.dek
+  set('key', s.key)
+  set('dek', s.dek)
+  return true
+end
+local function keepKey(s, ids)
+  if s.key ~= '' then redis.call('HSET', ids, keyField, s.key, dekField, s.dek) end
 end

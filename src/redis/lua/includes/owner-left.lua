@@ -4,12 +4,16 @@
 -- src/store/record-text.ts reads the same mark.
 --
 --- @const ownerField
+--- @const keyField
+--- @const dekField
 
 local function ownerLeft(state)
   local stem = state:match('^(.*:)state$')
   if not stem then return nil end
-  local name = redis.pcall('HGET', stem .. 'ids', ownerField)
-  if type(name) == 'string' then return { name = name } end
+  local left = redis.pcall('HMGET', stem .. 'ids', ownerField, keyField, dekField)
+  -- Without records, the session begins a new life, with a key of its own.
+  if redis.call('EXISTS', stem .. 'log') == 0 then left = { left[1] } end
+  if left[1] then return { name = left[1], key = left[2], dek = left[3] } end
   local marks, isLeft = {}, redis.call('EXISTS', stem .. 'ids') == 1
   for _, at in ipairs({ 0, -1 }) do
     local record = redis.pcall('LINDEX', stem .. 'log', at)
@@ -18,5 +22,5 @@ local function ownerLeft(state)
       marks[#marks + 1] = record:match('^[^\n]*'):match('"owner":"(%x%x%x%x%x%x%x%x%x%x%x%x)"}}$')
     end
   end
-  return isLeft and { marks = marks } or nil
+  return isLeft and { marks = marks, key = left[2], dek = left[3] } or nil
 end

@@ -4,11 +4,10 @@
 --
 -- The turn is open and the same (2 in place of `done`) where its count is as this append would leave it and all ids are
 -- known, also as discarded. A cut that is sent again finds its own `newRev` and is answered as the first was. An append
--- that began the session, all of which is stored, is not refused for the epoch that it gave the session. A writer who
--- compares gets the stored records with other digests, because only the writer can decrypt them.
+-- that began the session, all of which is stored, is not refused for the epoch that it gave the session. The digests
+-- of plain records differ from those of a writer that seals, who is asked for them where a session may hold any.
 --
 --- @include sort-out
---- @include compare-keys
 --- @include stored-turn
 --- @include exceeds
 --- @include view
@@ -16,7 +15,7 @@
 
 local function isSame(request, s, reply)
   if reply[2] == 1 or request.count == 0 or reply[3] ~= request.turn.stored + request.count then return false end
-  local _, duplicates = sortOut(s, request.count)
+  local _, duplicates = sortOut(s, request.count, request.digests)
   return duplicates == request.count
 end
 local function repeatedTurn(request, s, reply)
@@ -35,11 +34,11 @@ local function repeatedAppend(request, s)
   if reply then return repeatedTurn(request, s, reply) end
   local atEnd = not cut or s.next == cut.next
   s.next = cut and cut.to or s.next
-  local known, duplicates, conflicts = sortOut(s, request.count)
+  local known, duplicates, conflicts = sortOut(s, request.count, request.digests)
   if not known then return { 'DAMAGED' } end
   local fresh = request.count - duplicates - #conflicts
-  local differing = compareKeys(request, s, conflicts)
-  if differing then return differing end
+  local mayBePlain = request.keys and not request.digests and (s.key == '' or s.key:find('^%S+ %S+ plain$'))
+  if #conflicts > 0 and mayBePlain then return { 'DIFFERS' } end
   local repeats = request.count > 0 and fresh == 0 and (#conflicts == 0 or request.keep)
   if repeats and request.expectedEpoch == '' then request.expectedEpoch = s.epoch end
   return nil, mark, known, duplicates, fresh, conflicts, repeats, atEnd

@@ -1,0 +1,134 @@
+import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import { EncryptionError } from "../../src/base/errors.js";
+import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
+import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
+import type { EncryptionOptions } from "../../src/sealed/keys/encryption-options.js";
+import type { SessionStore } from "../../src/store/session-store.js";
+import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
+import { testKey, testKeys } from "../support/test-keys.js";
+
+const client = sharedClient();
+
+const turn = (name: string) => [
+  new HumanMessage({ id: `${name}-q`, content: `question ${name}` }),
+  new AIMessage({ id: `${name}-a`, content: `answer ${name}` }),
+];
+
+describe.each(["Redis", "memory"])("the data key of a session in a store in %s", (kind) => {
+  let store: SessionStore;
+  beforeEach(() => {
+    const options = { client, keyPrefix: uniquePrefix() };
+    store = kind === "Redis" ? new RedisSessionStore(options) : new InMemorySessionStore();
+  });
+  /** A process of its own: it knows no data key yet. */
+  const process = (encryption: EncryptionOptions = testKeys("k1")) => new RedisChatMemory({ store, encryption });
+  const keyOf = async (id: string) => (await store.edits.readKey({ id }))?.stored?.key;
+
+  it("is one for eight processes that begin it at once", async () => {
+    const names = Array.from({ length: 8 }, (_, index) => String(index));
+    await Promise.all(names.map((name) => process().history("s").addMessages(turn(name))));
+    const messages = await process().history("s").getMessages();
+    expect(messages.map(({ id }) => id).sort()).toEqual(names.flatMap((name) => [`${name}-a`, `${name}-q`]).sort());
+    expect(await keyOf("s")).toMatch(/^[\w-]{8} k1$/);
+  });
+
+  it.each(["clear", "delete", "restart"] as const)(
+    "is another one after %s, also where a process knows it",
+    async (how) => {
+      const [knowing, other] = [process(), process()];
+      await knowing.history("s").addMessages(turn("1"));
+      const first = await keyOf("s");
+      if (how === "clear") {
+        await other.history("s").clear();
+      } else if (how === "delete") {
+        await other.sessions.delete("s", { guardMs: 1 });
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      } else {
+        await other.withTurn("s", (history) => history.clear());
+      }
+      expect(await keyOf("s")).toBeUndefined();
+      await knowing.history("s").addMessages(turn("2"));
+      expect(await keyOf("s")).not.toBe(first);
+      expect(await process().history("s").getMessages()).toEqual(turn("2"));
+      await knowing.history("s").clear();
+      await process().history("s").addMessages(turn("3"));
+      expect(await knowing.history("s").getMessages()).toEqual(turn("3"));
+      await knowing.history("s").addMessages(turn("4"));
+      expect(await process().history("s").getMessages()).toEqual([...turn("3"), ...turn("4")]);
+    },
+  );
+
+  it("is another one in a fork and in an import", async () => {
+    const memory = process();
+    await memory.history("s").addMessages(turn("1"));
+    await memory.history("s").fork("copy");
+    const lines: string[] = [];
+    for await (const line of memory.sessions.export("s")) {
+      lines.push(line.replaceAll('"s"', '"imported"'));
+    }
+    await memory.sessions.import(lines);
+    const keys = await Promise.all(["s", "copy", "imported"].map(keyOf));
+    expect(new Set(keys).size).toBe(3);
+    for (const id of ["copy", "imported"]) {
+      expect(await process().history(id).getMessages()).toEqual(turn("1"));
+      expect(await process().history(id).append(turn("1"))).toMatchObject({ duplicates: 2 });
+    }
+  });
+
+  it("opens nothing of another session", async () => {
+    await process().history("s").addMessages(turn("1"));
+    await process().history("t").addMessages(turn("1"));
+    const [own, foreign] = await Promise.all(
+      ["s", "t"].map(async (id) => (await store.edits.readKey({ id }))!.stored!),
+    );
+    expect(await store.edits.rewrapKey({ id: "s" }, { was: own!, now: foreign! })).toBe(true);
+    await expect(process().history("s").getMessages()).rejects.toMatchObject({ code: "wrong_key" });
+    await expect(process().history("s").addMessages(turn("2"))).rejects.toMatchObject({ code: "wrong_key" });
+  });
+});
+
+describe("a source of master keys", () => {
+  const store = new InMemorySessionStore();
+  const sourced = (key: (id: string) => Promise<Uint8Array>) =>
+    new RedisChatMemory({ store, encryption: { currentKeyId: () => "k1", key } });
+
+  it("is asked once for many sessions at once, however slow it is, and again after an hour", async () => {
+    const asked: string[] = [];
+    const slow = sourced(async (id) => {
+      asked.push(id);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      return testKey(id).key;
+    });
+    await Promise.all(["a", "b", "c"].map((id) => slow.history(id).addMessages(turn(id))));
+    expect(asked).toEqual(["k1"]);
+    const clock = jest.spyOn(performance, "now").mockReturnValue(performance.now() + 3_600_001);
+    await slow.history("a").addMessages(turn("later"));
+    clock.mockRestore();
+    expect(asked).toEqual(["k1", "k1"]);
+    expect(await slow.history("a").getMessages()).toEqual([...turn("a"), ...turn("later")]);
+  });
+
+  it("that throttles makes calls fail so that they can be repeated, and nothing is written", async () => {
+    let calls = 0;
+    const throttling = sourced(async (id) => {
+      calls += 1;
+      if (calls < 3) {
+        throw new Error("Rate exceeded");
+      }
+      return testKey(id).key;
+    });
+    const history = throttling.history("throttled");
+    for (const _ of [1, 2]) {
+      const error = await history.addMessages(turn("1")).catch((thrown: unknown) => thrown);
+      expect(EncryptionError.isInstance(error) && [error.code, error.keyId, error.retryable]).toEqual([
+        ...["unknown_key", "k1"],
+        true,
+      ]);
+      expect(await store.edits.readKey({ id: "throttled" })).toBeUndefined();
+    }
+    await history.addMessages(turn("1"));
+    expect(await history.getMessages()).toEqual(turn("1"));
+    expect(calls).toBe(3);
+  });
+});

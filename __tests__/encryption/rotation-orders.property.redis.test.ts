@@ -1,0 +1,149 @@
+import { HumanMessage } from "@langchain/core/messages";
+import fc from "fast-check";
+import { EncryptionError } from "../../src/base/errors.js";
+import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
+import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
+import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
+import type { SessionStore } from "../../src/store/session-store.js";
+import { propertyRuns } from "../support/property-runs.js";
+import { interceptedClient } from "../../testkit/proxies/intercepted-client.js";
+import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
+import { testKey, testKeys } from "../support/test-keys.js";
+
+const client = sharedClient();
+
+/** What the processes of a rotation do, each to a session. */
+type Act = "write" | "read" | "reduce" | "fork" | "clear" | "delete" | "rotate" | "die";
+interface Step {
+  readonly act: Act;
+  readonly session: "a" | "b";
+  /** Which process: one with the old master alone, with both, and with both and the new one current. */
+  readonly who: 0 | 1 | 2;
+  /** True for a process that knows no data key yet. */
+  readonly isNew: boolean;
+  /** The call behind which a rotation dies. */
+  readonly dies: number;
+}
+
+const steps: fc.Arbitrary<readonly Step[]> = fc.array(
+  fc.record({
+    act: fc.constantFrom<Act>("write", "write", "read", "reduce", "fork", "clear", "delete", "rotate", "rotate", "die"),
+    session: fc.constantFrom("a", "b"),
+    who: fc.constantFrom(0, 1, 2),
+    isNew: fc.boolean(),
+    dies: fc.integer({ min: 1, max: 8 }),
+  }),
+  { minLength: 4, maxLength: 14 },
+);
+
+const holders = [testKeys("k1"), testKeys("k1", "k2"), testKeys("k2", "k1")] as const;
+const reducer = new ChatHistoryTruncationReducer({ targetCount: 3 });
+
+describe("a rotation beside everything else, in any order", () => {
+  it.each(["Redis", "memory"])("ends with all of it readable by the new key alone, in %s", async (kind) => {
+    const runs = propertyRuns(kind === "Redis" ? 40 : 160);
+    const orders = fc.asyncProperty(steps, fc.integer({ min: 1, max: 4 }), fc.boolean(), (drawn, atOnce, beginsPlain) =>
+      play(kind, drawn, { atOnce, beginsPlain }),
+    );
+    await fc.assert(orders, { numRuns: runs });
+  });
+});
+
+async function play(
+  kind: string,
+  drawn: readonly Step[],
+  { atOnce, beginsPlain }: { readonly atOnce: number; readonly beginsPlain: boolean },
+): Promise<void> {
+  const keyPrefix = uniquePrefix();
+  const store = kind === "Redis" ? new RedisSessionStore({ client, keyPrefix }) : new InMemorySessionStore();
+  const open = (who: number, own: SessionStore = store) =>
+    new RedisChatMemory({ store: own, encryption: holders[who]!, reducer, reduceWhen: "never" });
+  const lasting = holders.map((_, who) => open(who));
+  if (beginsPlain) {
+    await new RedisChatMemory({ store }).history("a").addMessages([new HumanMessage("secret plain")]);
+  }
+  const written = new Map<string, Set<string>>();
+  let count = 0;
+  const one = async ({ act, session, who, isNew, dies }: Step): Promise<void> => {
+    const memory = isNew ? open(who) : lasting[who]!;
+    const history = memory.history(session);
+    count += 1;
+    switch (act) {
+      case "write": {
+        const id = `m${count}`;
+        await history.addMessages([new HumanMessage({ id, content: `secret ${id}` })]);
+        written.set(session, (written.get(session) ?? new Set()).add(id));
+        return;
+      }
+      case "read":
+        await history.getMessages();
+        return;
+      case "reduce":
+        await history.reduceView();
+        return;
+      case "fork":
+        await history.fork(`${session}-${count}`).catch(unlessNothing);
+        return;
+      case "clear":
+        written.delete(session);
+        await history.clear();
+        written.delete(session);
+        return;
+      case "delete":
+        written.delete(session);
+        await memory.sessions.delete(session, { guardMs: 1 });
+        written.delete(session);
+        return;
+      case "rotate":
+        await lasting[2]!.sessions.reencrypt();
+        return;
+      case "die":
+        await open(2, kind === "Redis" ? dyingStore(keyPrefix, dies) : store)
+          .sessions.reencrypt()
+          .catch(() => undefined);
+    }
+  };
+  for (let first = 0; first < drawn.length; first += atOnce) {
+    await Promise.all(drawn.slice(first, first + atOnce).map((step) => one(step).catch(unlessLocked)));
+  }
+  const done = await open(2).sessions.reencrypt();
+  expect(done).toMatchObject({ incomplete: 0, failed: 0 });
+  const last = new RedisChatMemory({ store, encryption: { current: testKey("k2") } });
+  for await (const id of store.lists.scan()) {
+    const found = new Set((await last.history(id).getTranscript()).map((message) => message.id));
+    expect([...(written.get(id) ?? [])].filter((message) => !found.has(message))).toEqual([]);
+    await last.history(id).getMessages();
+    const { records, ...raw } = await store.readView({ id, keys: { asStored: true } });
+    expect([raw.head, ...records].join()).not.toContain("secret");
+  }
+}
+
+/** A store whose connection is gone behind so many calls. */
+function dyingStore(keyPrefix: string, calls: number): SessionStore {
+  let left = calls;
+  const dying = interceptedClient(client, async (send) => {
+    left -= 1;
+    if (left < 0) {
+      throw new Error("The process died.");
+    }
+    return send();
+  });
+  return new RedisSessionStore({ client: dying, keyPrefix });
+}
+
+/** A process with the old master alone is refused what the new one wrapped; a deleted session may be guarded. */
+function unlessLocked(error: unknown): void {
+  const { code } = error as { readonly code?: unknown };
+  if (!EncryptionError.isInstance(error) && code !== "erased") {
+    throw error;
+  }
+}
+
+/** There may be no session to fork. */
+function unlessNothing(error: unknown): void {
+  const { code } = error as { readonly code?: unknown };
+  if (code !== "unknown_session") {
+    throw error;
+  }
+}
