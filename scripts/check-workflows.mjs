@@ -16,6 +16,12 @@ async function problemsIn(name, content) {
   return context.errors.getErrors().map(({ message }) => message);
 }
 
+/** Actions of others that are not named by a commit: a tag can be moved. */
+function unpinned(name, content) {
+  const used = [...content.matchAll(/uses: (?!\.\/)(\S+)/g)].map(([, action]) => action);
+  return used.filter((action) => !/@[\da-f]{40}$/.test(action)).map((action) => `${name}: ${action} names no commit`);
+}
+
 const wrongJobs = ["needs: b\n    steps: [{ run: x }]", "steps: [{ run: 'echo ${{ matrx.c }}' }]"];
 for (const wrong of wrongJobs) {
   if ((await problemsIn("wrong.yml", `on: push\njobs:\n  a:\n    runs-on: x\n    ${wrong}\n`)).length === 0) {
@@ -23,7 +29,12 @@ for (const wrong of wrongJobs) {
   }
 }
 const files = readdirSync(folder).filter((name) => /\.ya?ml$/.test(name));
-const problems = await Promise.all(files.map((name) => problemsIn(name, readFileSync(join(folder, name), "utf8"))));
+const problems = await Promise.all(
+  files.map(async (name) => {
+    const content = readFileSync(join(folder, name), "utf8");
+    return [...(await problemsIn(name, content)), ...unpinned(name, content)];
+  }),
+);
 process.stderr.write(
   problems
     .flat()

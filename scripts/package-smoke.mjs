@@ -24,7 +24,10 @@ const examples = join(root, "examples");
 const applications = join(examples, "apps");
 const ownName = JSON.parse(readFileSync(join(root, "package.json"), "utf8")).name;
 const expectedFiles = /^((dist|docs|examples|benchmarks\/results)\/.+(?<!\.map)|[A-Z]+\.md|LICENSE|package\.json)$/;
-const requiredFiles = ["README.md", "CHANGELOG.md", "LICENSE", "docs/getting-started.md"];
+const requiredFiles = [
+  ...["README.md", "CHANGELOG.md", "SECURITY.md", "LICENSE", "docs/getting-started.md"],
+  "dist/cli/THIRD-PARTY-NOTICES.txt",
+];
 /**
  * What a minified bundle of one export may load at once, with its part of zod, in bytes; other packages stay outside,
  * and what is imported when first used lies in chunks beside it.
