@@ -24,7 +24,7 @@ describe("the documents of an installed package", () => {
   });
 
   it("are no pages of this package's own development", () => {
-    const guides = /^(README|CHANGELOG)\.md$|^docs\/[\w-]+\.md$|^examples\//;
+    const guides = /^(README|CHANGELOG|SECURITY)\.md$|^docs\/[\w-]+\.md$|^examples\//;
     expect(documents.filter((path) => !guides.test(path))).toEqual([]);
   });
 
