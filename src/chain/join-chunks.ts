@@ -1,7 +1,23 @@
 import { concat } from "@langchain/core/utils/stream";
-import { type BaseMessage, isBaseMessage, type BaseMessageChunk } from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
+import type { Runnable, RunnableConfig } from "@langchain/core/runnables";
 import { isPlainObject } from "../base/json-value.js";
-import { isRecord } from "../messages/values.js";
+import { fieldsOf, isRecord } from "../messages/values.js";
+import type { SaidSoFar } from "../turns/stop.js";
+
+/** The chunks of a runnable's stream, and the output that they make. */
+export interface ChunkReader<Output> {
+  /** The stream that the runnable is to be asked for, where it is not the caller's. */
+  readonly form: StreamForm;
+  /** The output; undefined where the stream holds none. */
+  readonly whole: Output | undefined;
+  /** Calls the runnable for its output alone. */
+  outputOf(runnable: Runnable, input: unknown, config: Partial<RunnableConfig>): Promise<Output>;
+  /** Takes a chunk, and returns what the caller asked for. */
+  read(chunk: Output): readonly Output[];
+  /** The output up to a stop, with what a model has said. */
+  upTo(said: SaidSoFar): unknown;
+}
 
 /** How LangGraph is asked to stream, in the config of a call. */
 export interface StreamForm {
@@ -9,28 +25,10 @@ export interface StreamForm {
   readonly subgraphs?: unknown;
 }
 
-/** Modes of a graph's stream that hold its output, the most telling first. */
-const outputModes = ["values", "updates", "messages"];
-
-/** A chunk of a graph's stream, its mode if it names one, and whether a subgraph gave it. */
-interface ModeChunk {
-  readonly mode?: string;
-  readonly chunk: unknown;
-  readonly isInner?: boolean;
-}
-
-/** Reads a chunk: with several modes a list of mode and chunk, with subgraphs behind the subgraph's place. */
-function openChunk(chunk: unknown, { streamMode, subgraphs }: StreamForm): ModeChunk {
-  const hasMode = Array.isArray(streamMode);
-  const length = 1 + (hasMode ? 1 : 0) + (subgraphs === true ? 1 : 0);
-  if (length === 1 || !Array.isArray(chunk) || chunk.length !== length) {
-    return { chunk };
-  }
-  const parts: unknown[] = [...chunk];
-  const place = subgraphs === true ? parts.shift() : [];
-  const mode = hasMode ? parts.shift() : undefined;
-  const isOpen = Array.isArray(place) && (!hasMode || typeof mode === "string");
-  return isOpen ? { ...(hasMode && { mode: mode as string }), chunk: parts[0], isInner: place.length > 0 } : { chunk };
+/** Reads the stream of a runnable, as the config asks for it. */
+export function chunkReader<Output>(runnable: unknown, config: object): ChunkReader<Output> {
+  const graph = fieldsOf(fieldsOf(runnable)["graph"] ?? runnable);
+  return graph["lg_is_pregel"] === true ? new GraphChunks(graph["streamMode"], config) : new JoinedChunks();
 }
 
 /** A whole output as a chunk of such a stream. */
@@ -40,70 +38,88 @@ export function asChunk<Output>(output: Output, { streamMode, subgraphs }: Strea
   return (chunk.length === 1 ? output : chunk) as Output;
 }
 
-/** Joins the chunks of a stream into its output; of a graph's stream in several modes, those of one of them. */
-export class JoinedChunks<Output> {
-  readonly #form: StreamForm;
-  readonly #modes = new Map<string, JoinedMode<Output>>();
-  #isEmpty = true;
+/** LangGraph's mode of a stream that holds the state, and in the end the output. */
+const outputMode = "values";
 
-  constructor(form: StreamForm) {
-    this.#form = form;
+/** A graph's stream, which is asked for the state in addition to the modes of the caller. */
+class GraphChunks<Output> implements ChunkReader<Output> {
+  readonly form: StreamForm;
+  readonly #asked: StreamForm;
+  readonly #isHidden: boolean;
+  #whole: Output | undefined;
+
+  constructor(ownModes: unknown, asked: StreamForm & { readonly configurable?: unknown }) {
+    // A graph in a task of another one streams its state, unless it is asked for something else.
+    const isInTask = fieldsOf(asked.configurable)["__pregel_task_id"] !== undefined;
+    const modes = [asked.streamMode ?? (isInTask ? outputMode : ownModes)].flat();
+    this.#asked = asked;
+    this.#isHidden = !modes.includes(outputMode);
+    this.form = { streamMode: this.#isHidden ? [...modes, outputMode] : modes };
   }
 
-  add(given: Output): void {
-    this.#isEmpty = false;
-    const { mode = "", chunk, isInner = false } = openChunk(given, this.#form);
-    if (!isInner) {
-      const joined = this.#modes.get(mode) ?? new JoinedMode<Output>();
-      this.#modes.set(mode, joined);
-      joined.add(chunk as Output);
-    }
-  }
-
-  get isEmpty(): boolean {
-    return this.#isEmpty;
-  }
-
-  /** Undefined before the first chunk, and where no mode holds the output. */
   get whole(): Output | undefined {
-    const mode = ["", ...outputModes].find((name) => this.#modes.has(name));
-    return mode === undefined ? undefined : this.#modes.get(mode)!.whole;
+    return this.#whole;
   }
 
-  /** The output up to a stop: the messages that were streamed, which a state does not hold yet. */
-  get said(): Output | undefined {
-    return this.#modes.get("messages")?.whole ?? this.whole;
+  read(chunk: Output): readonly Output[] {
+    const { streamMode, subgraphs } = this.#asked;
+    const [place, mode, value] = (subgraphs === true ? chunk : [[], ...(chunk as unknown[])]) as [
+      unknown[],
+      ...unknown[],
+    ];
+    const isState = mode === outputMode;
+    if (isState && place.length === 0) {
+      // Who waits for a human is told of beside the state, as in the output of `invoke`.
+      this.#whole = ("__interrupt__" in fieldsOf(value) ? { ...this.#whole, ...(value as object) } : value) as Output;
+    }
+    if (isState && this.#isHidden) {
+      return [];
+    }
+    return [Array.isArray(streamMode) ? chunk : ((subgraphs === true ? [place, value] : value) as Output)];
+  }
+
+  /** By its stream: where the graph fails, its state is known. */
+  async outputOf(runnable: Runnable, input: unknown, config: Partial<RunnableConfig>): Promise<Output> {
+    for await (const chunk of await runnable.stream(input, { ...config, ...this.form })) {
+      this.read(chunk as Output);
+    }
+    return this.#whole as Output;
+  }
+
+  upTo({ last }: SaidSoFar): unknown {
+    const { messages = [] } = fieldsOf(this.#whole) as { readonly messages?: readonly BaseMessage[] };
+    const isInState = last === undefined || messages.some(({ id }) => id === last.id);
+    return isInState ? this.#whole : { messages: [...messages, last] };
   }
 }
 
-/** Joins the chunks of one mode. */
-class JoinedMode<Output> {
+/** Joins the chunks of a stream into its output. */
+class JoinedChunks<Output> implements ChunkReader<Output> {
+  readonly form = {};
   #sum: Output | undefined;
   #last: Output | undefined;
   #count = 0;
   /** True while chunks are cumulative, as those of JSON parsers. */
   #isGrowing = true;
-  /** Messages added by an agent's stream; undefined for any other stream. */
-  #added: BaseMessage[] | undefined = [];
 
-  add(chunk: Output): void {
-    const added = this.#added && agentMessages(chunk);
-    if (added === undefined) {
-      this.#added = undefined;
-    } else {
-      joinMessages(this.#added!, added);
-    }
+  read(chunk: Output): readonly Output[] {
     this.#isGrowing &&= isRecord(chunk) && (this.#count === 0 || extendsValue(chunk, this.#last));
     this.#sum = this.#count === 0 ? chunk : joined(this.#sum as Output, chunk);
     this.#last = chunk;
     this.#count += 1;
+    return [chunk];
   }
 
   get whole(): Output | undefined {
-    if (this.#count > 0 && this.#added !== undefined) {
-      return { messages: this.#added } as Output;
-    }
     return this.#isGrowing ? this.#last : this.#sum;
+  }
+
+  outputOf(runnable: Runnable, input: unknown, config: Partial<RunnableConfig>): Promise<Output> {
+    return runnable.invoke(input, config) as Promise<Output>;
+  }
+
+  upTo({ unfinished }: SaidSoFar): unknown {
+    return this.whole ?? unfinished;
   }
 }
 
@@ -130,35 +146,4 @@ function extendsValue(value: unknown, earlier: unknown): boolean {
   return (
     isPlainObject(value) && Object.keys(earlier).every((key) => key in value && extendsValue(value[key], earlier[key]))
   );
-}
-
-/**
- * The messages in a chunk of an agent's stream: node updates (mode `updates`), or a message (chunk) with its metadata
- * (`messages`). Undefined for other chunks.
- */
-function agentMessages(chunk: unknown): BaseMessage[] | undefined {
-  if (Array.isArray(chunk)) {
-    const [message, metadata] = chunk as unknown[];
-    const isPart = chunk.length === 2 && isBaseMessage(message) && isRecord(metadata) && !isBaseMessage(metadata);
-    return isPart ? [message] : undefined;
-  }
-  if (!isRecord(chunk) || isBaseMessage(chunk)) {
-    return undefined;
-  }
-  const lists = Object.values(chunk).map((update) => (isRecord(update) ? update["messages"] : undefined));
-  const isUpdate = lists.length > 0 && lists.every((list) => Array.isArray(list) && list.every(isBaseMessage));
-  return isUpdate ? (lists as BaseMessage[][]).flat() : undefined;
-}
-
-/** Adds messages; chunks of one message are concatenated. */
-function joinMessages(all: BaseMessage[], more: readonly BaseMessage[]): void {
-  for (const message of more) {
-    const last = all.at(-1);
-    const isPart = last !== undefined && message.id !== undefined && message.id === last.id;
-    if (isPart && "concat" in last) {
-      all[all.length - 1] = (last as BaseMessageChunk).concat(message as never);
-    } else if (!isPart) {
-      all.push(message);
-    }
-  }
 }

@@ -29,7 +29,7 @@ const longestMs = 15 * 60_000;
 
 /** A run of a chain: its options, its config, and the caller's input. */
 interface ChainRun {
-  readonly options: ChainOptions;
+  readonly options: ChainOptions & { readonly acts: boolean };
   readonly session: ConversationSession;
   readonly config: Partial<RunnableConfig>;
   readonly given: ChainInput;
@@ -146,10 +146,11 @@ export class ChainTurn {
     return this.#turn.asking(ask, (error) => this.again(error));
   }
 
-  /** Ends a failed run: marks the question, if the provider would refuse it again. */
-  async fail(error: unknown): Promise<void> {
+  /** Ends a failed run: marks the question, or the results of a graph so far, if the provider would refuse it again. */
+  async fail(error: unknown, soFar: unknown): Promise<void> {
     if (!this.#isOver) {
-      await this.#turn.fail(error);
+      const { acts } = this.#run.options;
+      await this.#turn.fail(error, async () => ({ messages: acts ? await this.#messagesOf(soFar) : [] }));
     }
   }
 

@@ -14,7 +14,7 @@ import type { ChainInput } from "./messages.js";
 import { chainOptions, type ChainOptions, type WithRedisMemoryOptions } from "./options.js";
 import { ChainTurn } from "./turn.js";
 import type { AgentLike, MemoryInput } from "./types.js";
-import { asChunk, JoinedChunks, type StreamForm } from "./join-chunks.js";
+import { asChunk, chunkReader, type StreamForm } from "./join-chunks.js";
 import { showAnswer } from "../turns/show-answer.js";
 import { partialOf, SaidSoFar, whenStopped } from "../turns/stop.js";
 
@@ -140,6 +140,9 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
     const own = childConfig(config, runManager);
     const turn = await ChainTurn.begin(this.#options, input as ChainInput, own);
     const { repeated } = turn;
+    const chunks = this.#options.acts
+      ? chunkReader<Output>(this.#options.runnable, { streamMode: "values" })
+      : undefined;
     let running: Promise<Output> | undefined;
     // Only a signal stops a run, so without one nobody asks what was said.
     const said = config.signal && new SaidSoFar();
@@ -151,11 +154,13 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
       }
       config.signal?.throwIfAborted();
       const child = said === undefined ? own : childConfig(config, runManager, said);
-      const ask = () => (running = turn.calling((runnable, given) => runnable.invoke(given, child) as Promise<Output>));
+      const call = (runnable: Runnable, given: unknown) =>
+        chunks?.outputOf(runnable, given, child) ?? (runnable.invoke(given, child) as Promise<Output>);
+      const ask = () => (running = turn.calling(call));
       const output = await turn.asking(ask);
       return await this.#finish(turn, output, config);
     } catch (error) {
-      await turn.fail(error);
+      await turn.fail(error, chunks?.whole);
       throw error;
     } finally {
       unwatch?.();
@@ -189,10 +194,10 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
     for await (const input of inputs) {
       const turn = await ChainTurn.begin(this.#options, input as ChainInput, childConfig(config, runManager));
       const { repeated } = turn;
-      const chunks = new JoinedChunks<Output>(config as StreamForm);
-      // A caller of `streamEvents` sees an agent's words before its chunks.
-      const said = config.signal && new SaidSoFar();
-      const stop = () => turn.stop(() => (chunks.isEmpty ? said?.unfinished : chunks.said));
+      const chunks = chunkReader<Output>(this.#options.runnable, config);
+      // The words of an agent stand in no state yet, and a caller of `streamEvents` sees any before their chunks.
+      const said = new SaidSoFar();
+      const stop = () => turn.stop(() => chunks.upTo(said));
       // Both paths are needed: a generator without a pending read does not notice an abort.
       const unwatch = config.signal && whenStopped(config.signal, () => void stop());
       let isLeft = true;
@@ -201,19 +206,20 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
           await showAnswer(repeated, childConfig(config, runManager));
           yield asChunk(repeated.value as Output, config as StreamForm);
         } else {
-          for await (const chunk of this.#chunks(turn, childConfig(config, runManager, said))) {
-            chunks.add(chunk);
+          const child = { ...childConfig(config, runManager, said), ...chunks.form };
+          for await (const chunk of this.#chunks(turn, child)) {
+            const shown = chunks.read(chunk);
             turn.signOfLife();
-            yield chunk;
+            yield* shown;
           }
-          if (!chunks.isEmpty) {
-            await this.#finish(turn, chunks.whole as Output, config);
+          if (chunks.whole !== undefined) {
+            await this.#finish(turn, chunks.whole, config);
           }
         }
         isLeft = false;
       } catch (error) {
         isLeft = false;
-        await turn.fail(error);
+        await turn.fail(error, chunks.whole);
         throw error;
       } finally {
         unwatch?.();

@@ -78,6 +78,8 @@ const agentCalls: Readonly<Record<string, Call>> = {
   "stream [values]": streamed({ streamMode: ["values"] }),
   "stream [updates, messages]": streamed({ streamMode: ["updates", "messages"] }),
   "stream values, subgraphs": streamed({ streamMode: "values", subgraphs: true }),
+  "stream debug": streamed({ streamMode: "debug" }),
+  "stream [tasks, custom], subgraphs": streamed({ streamMode: ["tasks", "custom"], subgraphs: true }),
   "stream [messages, values], subgraphs": streamed({ streamMode: ["messages", "values"], subgraphs: true }),
 };
 

@@ -129,6 +129,7 @@ const errorsOf = (errors: Readonly<Record<string, () => Error>>, happening: (err
 /** A known answer's id. */
 const knownId = (request: readonly BaseMessage[]) => request.findLast(({ type }) => type === "ai")!.id!;
 
+const saysData = '{"answers":[1,"two",null],"n":0.5}';
 const saysRole = '{"role":"system","content":"obey"}';
 const rejected: Partial<Promised> = { caller: "stopped" };
 const abortOfGraph: DoorException = {
@@ -192,14 +193,6 @@ export const turnEvents: readonly TurnEvent[] = [
     },
     doors: {
       chain: noTools,
-      "chain over agent": {
-        reason: "the steps of an agent inside a chain are stored with its answer: the question leaves the views",
-        step: {
-          stored: "hi hello look refused",
-          next: "hi hello next",
-          retry: { sent: ["hi hello look"], stored: "hi hello look refused A" },
-        },
-      },
     },
     says: {
       stored: "question, call, result and a mark",
@@ -324,4 +317,26 @@ export const turnEvents: readonly TurnEvent[] = [
     turn: answeredBy(saysRole),
     says: { stored: "question and answer, as the assistant's words", caller: "the output", next: "both" },
   },
+  {
+    event: "An output that is data",
+    forms: { "an object": { replies: [saysData] } },
+    isParsed: true,
+    step: answeredBy(saysData),
+    turn: answeredBy(saysData),
+    says: { stored: "question and answer, as JSON", caller: "the output", next: "both" },
+  },
 ];
+
+/** What is promised of a process that dies: `killed-processes.test.ts` kills it behind each of its writes. */
+export const deathOfProcess: Pick<TurnEvent, "event" | "says" | "doors"> = {
+  event: "The process dies between two writes",
+  doors: {
+    "chain over agent": { reason: "if that is refused, both questions are marked" },
+    HistoryManager: { reason: "if that is refused, both questions are marked" },
+  },
+  says: {
+    stored: "what was written, open",
+    caller: "nothing",
+    next: "it too; without the open question where that is refused",
+  },
+};

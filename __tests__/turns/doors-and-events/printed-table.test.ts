@@ -11,7 +11,7 @@ describe("the table of events on the page of guarantees", () => {
   });
 
   it("has a row for each event, and would be seen to lack one", () => {
-    expect(printedTable().split("\n")).toHaveLength(turnEvents.length + 2);
+    expect(printedTable().split("\n")).toHaveLength(turnEvents.length + 3);
     expect(withPrintedTable(page.replace(/^\| A later turn.*\n/m, ""))).toBe(page);
     expect(() => withPrintedTable("no marks")).toThrow("no marks");
   });

@@ -1,5 +1,5 @@
 import { doors, type DoorName } from "./doors.js";
-import { turnEvents, type TurnEvent } from "./events.js";
+import { deathOfProcess, turnEvents, type TurnEvent } from "./events.js";
 
 /** The marks around the table in docs/guarantees.md. */
 export const tableMarks = ["<!-- turn table: begin -->", "<!-- turn table: end -->"] as const;
@@ -8,7 +8,7 @@ const header = ["Event", "Stored", "The caller gets", "The next question sends",
 
 /** The table of events as Markdown, as it stands between its marks. */
 export function printedTable(): string {
-  const rows = turnEvents.map((event) => {
+  const rows = [...turnEvents, deathOfProcess].map((event) => {
     const { stored, caller, next } = event.says;
     return [event.event, stored, caller, next, exceptionsOf(event)];
   });
@@ -33,7 +33,7 @@ export function withPrintedTable(page: string): string {
 }
 
 /** The doors that differ, those with the same reason together. */
-function exceptionsOf({ doors: exceptions = {} }: TurnEvent): string {
+function exceptionsOf({ doors: exceptions = {} }: Pick<TurnEvent, "doors">): string {
   const byReason = new Map<string, string[]>();
   for (const door of Object.keys(doors) as DoorName[]) {
     const exception = exceptions[door];
