@@ -178,8 +178,7 @@ export class AgentHooks {
     const planned = await run.turn.requests.planOf({ model: request.model, tools: toolsOf(request), config });
     const ask = async (messages: BaseMessage[], inner?: RunnableConfig, model = request.model) =>
       callAgain((await this.#prepared({ ...request, messages, model }, planned)).sent, inner);
-    const setting = { planned, config, call: partsOf(request), ask };
-    const messages = await run.request(state, request.messages, setting);
+    const messages = await run.request(state, request.messages, { ...partsOf(request), planned, config, ask });
     const { sent, bound } = await this.#prepared({ ...request, messages }, planned);
     // The run may have been stopped meanwhile: saves the model call.
     stopSignal(config)?.throwIfAborted();

@@ -1,15 +1,12 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import type { RunnableConfig } from "@langchain/core/runnables";
 import { overridesAppend, type RedisChatMessageHistory } from "../memory/redis-chat-message-history.js";
-import type { ReducerRequest } from "../reducers/chat-history-reducer.js";
 import type { ConversationSession } from "../session/conversation-session.js";
 import type { ProfileChoice } from "../structure/profiles/check-profile.js";
-import type { ModelPlan } from "../structure/seam/model-input.js";
 import { canOpenByWriting, idsOf } from "../turns/open-turn.js";
 import { interruptedMessage } from "../turns/stop.js";
 import { Turn } from "../turns/turn.js";
 import type { TurnHolding, TurnPolicy } from "../turns/turn-setting.js";
-import type { MadeRequest } from "../turns/turn-requests.js";
+import type { ModelCall } from "../turns/turn-requests.js";
 import { currentConfig, type RunPlace } from "./run-place.js";
 import { copiesIn, correctedState, missingIn, type StateParts, turnIdOf, withoutSummaries } from "./state.js";
 
@@ -24,15 +21,6 @@ export interface RunSetting {
   readonly parts: StateParts;
   /** Returns how the run holds its session now; undefined where it does not. */
   readonly holding: (() => TurnHolding) | undefined;
-}
-
-/** A model call, and the repair of its request. */
-interface RequestSetting {
-  readonly planned: ModelPlan;
-  readonly config: RunnableConfig;
-  readonly call: Pick<ReducerRequest, "model" | "system" | "tools">;
-  /** Calls the model, or another one, as the request does, with other messages. */
-  readonly ask: NonNullable<MadeRequest["ask"]>;
 }
 
 /** One run of an agent: translates its state for a {@link Turn}. */
@@ -107,17 +95,9 @@ export class AgentRun {
   }
 
   /** The messages of a request: the reduced view and the turn, repaired. */
-  async request(
-    state: readonly BaseMessage[],
-    sent: readonly BaseMessage[],
-    { planned, config, call, ask }: RequestSetting,
-  ): Promise<BaseMessage[]> {
-    const made = { ...call, planned, config, ask, isWhole: true };
-    const { history, turn } = await this.turn.request({
-      ...made,
-      turn: this.#turnIn(state),
-      changes: { state, sent },
-    });
+  async request(state: readonly BaseMessage[], sent: readonly BaseMessage[], call: ModelCall): Promise<BaseMessage[]> {
+    const all = { ...call, isWhole: true, turn: this.#turnIn(state), changes: { state, sent } };
+    const { history, turn } = await this.turn.request(all);
     return [...history, ...turn];
   }
 

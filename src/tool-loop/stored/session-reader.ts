@@ -14,16 +14,10 @@ export interface Snapshot extends StoredData {
   readonly turn: Turn;
 }
 
-interface SortedTurn {
-  readonly turn: OpenTurn;
-  readonly originalUserMessage: string | undefined;
-  readonly history: StoredHistory;
-}
-
 /** Nothing is stored by itself: the application says when a turn is finished, or has failed. */
 const policy = { persist: "step", onAbort: "keep" } as const;
 
-/** Opens the turn and reads the side data once a turn, and sorts what is stored once. */
+/** Opens the turn and reads the side data once a turn, and sorts what is stored. */
 export class SessionReader {
   readonly #history: AppendHistory;
   readonly #session: ConversationSession;
@@ -31,7 +25,6 @@ export class SessionReader {
   readonly #references: ReferenceManager;
   #reading: { readonly turnId: string; readonly snapshot: Promise<Snapshot> } | undefined;
   #turn: Turn | undefined;
-  #sorted: SortedTurn | undefined;
   #asked: HumanMessage | undefined;
 
   constructor(
@@ -82,17 +75,9 @@ export class SessionReader {
     return (await this.#reading?.snapshot)?.turn.opened;
   }
 
-  /**
-   * Sorts what is stored by how a window treats it. Returns the same objects for the same arguments: new message
-   * objects would have to be counted again.
-   */
+  /** Sorts what is stored by how a window treats it. */
   async sort(turn: OpenTurn, originalUserMessage: string | undefined): Promise<StoredHistory> {
-    const questions = await this.questions(originalUserMessage);
-    if (this.#sorted?.turn !== turn || this.#sorted.originalUserMessage !== originalUserMessage) {
-      const history = readStoredHistory(turn, questions);
-      this.#sorted = { turn, originalUserMessage, history };
-    }
-    return this.#sorted.history;
+    return readStoredHistory(turn, await this.questions(originalUserMessage));
   }
 
   /** A question as it was said, and as it is stored where that differs. */
