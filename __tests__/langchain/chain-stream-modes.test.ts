@@ -1,4 +1,6 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
+import { RunnableLambda } from "@langchain/core/runnables";
+import { IterableReadableStream } from "@langchain/core/utils/stream";
 import { createAgent } from "langchain";
 import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
@@ -84,6 +86,28 @@ describe("the stream of a chain over an agent", () => {
       expect((await stored()).at(-1)).toMatch(/^one two/);
     },
   );
+
+  it("stores the state of a graph that tells no mode of its own, as a remote one, and shows its updates", async () => {
+    const memory = new RedisChatMemory({ store: new InMemorySessionStore() });
+    const graph = Object.assign(new RunnableLambda({ func: () => ({ messages: [] }) }), {
+      lg_is_pregel: true,
+      async stream(_: unknown, { streamMode }: { streamMode: readonly string[] }) {
+        const parts = { updates: { model: { messages: [] } }, values: { messages: [new AIMessage("yes")] } };
+        return IterableReadableStream.fromAsyncGenerator(
+          (async function* () {
+            yield* streamMode.map((mode) => [mode, parts[mode as "updates"]]);
+          })(),
+        );
+      },
+    });
+    const chain = withRedisMemory(graph as never, { memory, inputMessagesKey: "messages" });
+    const chunks: unknown[] = [];
+    for await (const chunk of await chain.stream({ messages: [human("look")] } as never, config("t"))) {
+      chunks.push(chunk);
+    }
+    expect(chunks).toEqual([{ model: { messages: [] } }]);
+    expect(sketch(await memory.history("ann").getTranscript())).toEqual(["look", "yes"]);
+  });
 
   it("stores what invoke stores where its events are streamed", async () => {
     const { chain, stored } = agentChain();

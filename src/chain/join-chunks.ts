@@ -40,6 +40,8 @@ export function asChunk<Output>(output: Output, { streamMode, subgraphs }: Strea
 
 /** LangGraph's mode of a stream that holds the state, and in the end the output. */
 const outputMode = "values";
+/** The mode of graphs that tell none. */
+const defaultMode = "updates";
 
 /** A graph's stream, which is asked for the state in addition to the modes of the caller. */
 class GraphChunks<Output> implements ChunkReader<Output> {
@@ -51,7 +53,7 @@ class GraphChunks<Output> implements ChunkReader<Output> {
   constructor(ownModes: unknown, asked: StreamForm & { readonly configurable?: unknown }) {
     // A graph in a task of another one streams its state, unless it is asked for something else.
     const isInTask = fieldsOf(asked.configurable)["__pregel_task_id"] !== undefined;
-    const modes = [asked.streamMode ?? (isInTask ? outputMode : ownModes)].flat();
+    const modes = [asked.streamMode ?? (isInTask ? outputMode : (ownModes ?? defaultMode))].flat();
     this.#asked = asked;
     this.#isHidden = !modes.includes(outputMode);
     this.form = { streamMode: this.#isHidden ? [...modes, outputMode] : modes };
