@@ -64,7 +64,7 @@ describe.each([[[]], [["--cluster"]]])("on a node of a Cluster, with %j, the com
     const prefix = `copied${flags.length}`;
     const { exitCode, output } = await command("migrate", "--pattern", "message_store:*", "--prefix", prefix);
     expect([exitCode, output]).toEqual([0, expect.stringContaining("12 sessions, 12 messages")]);
-    expect(output).toContain("12 were stored, 0 were stored before.");
+    expect(output).toContain("12 messages stored now, 0 before.");
   });
 
   it("doctor takes no redirection for a refusal", async () => {

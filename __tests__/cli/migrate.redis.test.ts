@@ -104,6 +104,49 @@ describe("the command migrate", () => {
     expect(texts(await memory.history("ann").getTranscript()).at(-1)).toBe("And Rome?");
   });
 
+  it("names a session that the old and the new package wrote to, and stores nothing behind what is there", async () => {
+    const { from, memory, migrate } = place();
+    const long = Array.from({ length: 1_200 }, (_, index) => human(`old ${index}`));
+    for (const [name, messages] of [
+      ["ann", conversation],
+      ["bob", conversation],
+      ["long", long],
+    ] as const) {
+      await pushAll(`${from}${name}`, messages);
+    }
+    await migrate();
+    await memory.history("ann").addMessages([human("New?"), ai("New.")]);
+    await memory.history("long").addMessages([human("New?")]);
+    for (const name of ["ann", "bob", "long"]) {
+      await pushAll(`${from}${name}`, [human("Old?"), ai("Old.")]);
+    }
+    const { exitCode, output } = await migrate();
+    const failures = jsonLines(output).filter((line) => line["problem"] === "was not copied");
+    const named = failures.map(({ place: key, reason }) => [
+      key,
+      /^session "(\w+)" holds .*stop the/.exec(String(reason))?.[1],
+    ]);
+    expect(named.sort()).toEqual([
+      [`${from}ann`, "ann"],
+      [`${from}long`, "long"],
+    ]);
+    expect(exitCode).toBe(1);
+    expect(summaryOf(output)).toMatchObject({ failed: 2, stored: 2 });
+    expect(texts(await memory.history("ann").getTranscript()).slice(-2)).toEqual(["New?", "New."]);
+    expect(texts(await memory.history("long").getTranscript()).slice(-2)).toEqual(["old 1199", "New?"]);
+    expect(texts(await memory.history("bob").getTranscript()).slice(-2)).toEqual(["Old?", "Old."]);
+  });
+
+  it("says how many of each in words that agree with the number", async () => {
+    const { from, prefix } = place();
+    await pushAll(`${from}ann`, [human("Hi")]);
+    await client.rpush(`${from}ann`, "no JSON");
+    const args = ["migrate", "--url", sharedRedisUrl(), "--prefix", prefix, "--pattern", `${from}*`, "--verify"];
+    const { output } = await run(args);
+    expect(output).toContain("1 session, 1 message,");
+    expect(output).not.toMatch(/\b1 \w+s\b|\b1 (were|differ)\b/);
+  });
+
   it("writes nothing with --dry-run, and compares with --dry-run --verify", async () => {
     const { from, memory, migrate } = place();
     await pushAll(`${from}ann`, conversation);

@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import { Command } from "commander";
-import { MemoryError } from "../../src/base/errors.js";
+import { ConflictError, MemoryError } from "../../src/base/errors.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import type { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
@@ -155,7 +155,9 @@ class Migration {
         throw error;
       }
       tally.failed += 1;
-      await report(screen, { place: source.place, problem: "was not copied", reason: error.message });
+      const wentOn = ConflictError.isInstance(error) && error.code === "position";
+      const reason = wentOn ? otherMessages(source.sessionId) : error.message;
+      await report(screen, { place: source.place, problem: "was not copied", reason });
     }
   }
 
@@ -260,6 +262,14 @@ async function report(screen: Screen, { place, problem, reason, index }: Report)
   await screen.line(printable(`${place}${at}: ${problem}: ${reason}`));
 }
 
+/** The reason and the remedy where a copy would have a wrong order, because somebody else wrote to the session. */
+function otherMessages(sessionId: string): string {
+  return (
+    `session "${sessionId}" holds messages that are not of this list, and the rest would stand behind them; stop the ` +
+    "writers of the list first, then delete the session and copy the list again, or leave it as it is"
+  );
+}
+
 /** Names a key that is no list, where those who look for all of their histories see it. */
 async function reportForeign(screen: Screen, { key, type }: ForeignKey): Promise<void> {
   await screen.record({ place: key, problem: "is no list", reason: type });
@@ -282,20 +292,20 @@ async function summarize(screen: Screen, { tally, options, seconds, signal }: Su
   await screen.line(
     options.dryRun
       ? "Nothing was written (--dry-run)."
-      : `${whole(stored)} were stored, ${whole(duplicates)} were stored before.`,
+      : `${counted(stored, "message")} stored now, ${whole(duplicates)} before.`,
   );
   if (skipped + failed > 0) {
-    await screen.line(`${whole(skipped)} cannot be read, ${whole(failed)} sessions failed; see above.`);
+    await screen.line(`${whole(skipped)} cannot be read, ${counted(failed, "session")} failed; see above.`);
   }
   if (foreign > 0) {
     await screen.line(`${counted(foreign, "key")} of the pattern held no list; see above.`);
   }
   if (options.inPlace) {
-    await screen.line(`${counted(removed, "list")} ${options.dryRun ? "would be" : "were"} removed.`);
+    await screen.line(`${options.dryRun ? "To be removed" : "Removed"}: ${counted(removed, "list")}.`);
   }
   if (options.verify || (options.inPlace && !options.dryRun)) {
     const same = skipped + failed > 0 ? "What was copied is the same on both sides." : "Both sides are the same.";
-    await screen.line(different === 0 ? same : `${whole(different)} sessions differ; see above.`);
+    await screen.line(different === 0 ? same : `Different: ${counted(different, "session")}; see above.`);
   }
   if (signal.aborted) {
     screen.note("Interrupted. Run the same command again to go on; what is stored is not stored again.");

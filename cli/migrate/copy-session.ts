@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { BaseMessage } from "@langchain/core/messages";
 import { digestMessage } from "../../src/codec/encode-message.js";
-import { StoreError } from "../../src/base/errors.js";
+import { ConflictError, StoreError } from "../../src/base/errors.js";
 import type { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
 import type { Skipped, SourceSession } from "./source.js";
 import { holdsAllOf } from "./source-values.js";
@@ -47,7 +47,12 @@ export class Pace {
   }
 }
 
-/** Copies what is not copied yet, page by page. A message that is stored is found by its id, and not stored again. */
+/**
+ * Copies what is not copied yet, page by page, each message to the position that it has in its source. A message that
+ * is stored is found by its id, and not stored again.
+ *
+ * @throws ConflictError `position` where the session holds something else at that position.
+ */
 export async function copySession(
   source: SourceSession,
   target: RedisChatMessageHistory,
@@ -55,6 +60,7 @@ export async function copySession(
 ): Promise<Copied> {
   const copied: Copied = { appended: 0, duplicates: 0, skipped: 0 };
   const skipped: Skipped[] = [];
+  let position = 0;
   for await (const page of source.pages((one) => skipped.push(one))) {
     if (signal.aborted) {
       return copied;
@@ -62,10 +68,9 @@ export async function copySession(
     if (isDry) {
       copied.appended += page.length;
     } else if (page.length > 0) {
-      const { appended, duplicates } = await appendInParts(
-        target,
-        page.map(({ message }) => message),
-      );
+      const messages = page.map(({ message }) => message);
+      const { appended, duplicates } = await appendAt(target, position, messages);
+      position += page.length;
       copied.appended += appended;
       copied.duplicates += duplicates;
     }
@@ -76,22 +81,33 @@ export async function copySession(
   return copied;
 }
 
-/** Appends messages, in halves where they are too large for one write. */
-async function appendInParts(
+/** Appends messages at a position: in halves where they are too large for one write, else what is stored by itself. */
+async function appendAt(
   target: RedisChatMessageHistory,
+  position: number,
   messages: readonly BaseMessage[],
 ): Promise<Pick<Copied, "appended" | "duplicates">> {
   try {
-    return await target.append(messages);
+    return await target.append(messages, { expectedNext: position });
   } catch (error) {
-    if (!StoreError.isInstance(error) || error.code !== "too_large" || messages.length < 2) {
+    const at = placeToSplit(error, position, messages.length);
+    if (at === undefined) {
       throw error;
     }
+    const first = await appendAt(target, position, messages.slice(0, at));
+    const second = await appendAt(target, position + at, messages.slice(at));
+    return { appended: first.appended + second.appended, duplicates: first.duplicates + second.duplicates };
   }
-  const middle = Math.ceil(messages.length / 2);
-  const first = await appendInParts(target, messages.slice(0, middle));
-  const second = await appendInParts(target, messages.slice(middle));
-  return { appended: first.appended + second.appended, duplicates: first.duplicates + second.duplicates };
+}
+
+/** The place to cut refused messages, so that each part may be stored; undefined where no part would be. */
+function placeToSplit(error: unknown, position: number, length: number): number | undefined {
+  if (StoreError.isInstance(error) && error.code === "too_large" && length > 1) {
+    return Math.ceil(length / 2);
+  }
+  // The session ends within these messages: those before its end may be its last ones.
+  const next = ConflictError.isInstance(error) && error.code === "position" ? error.next : undefined;
+  return next !== undefined && next > position && next < position + length ? next - position : undefined;
 }
 
 /** The first message that differs; `index` counts the messages that could be read, from the oldest. */
