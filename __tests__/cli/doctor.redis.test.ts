@@ -44,6 +44,11 @@ describe("the command doctor", () => {
     expect(permissions).toMatchObject({ level: "problem" });
     expect(permissions.found).toBe("worker may not run: evalsha, rpush");
     expect(await own.client.dbsize()).toBe(before);
+    // What it tells to type is enough.
+    const [, line] = /Grant them: ACL (SETUSER worker .*)$/.exec(permissions.advice)!;
+    await own.client.call("ACL", ...line!.split(" "));
+    const granted = await doctor({ REDIS_USERNAME: "worker", REDIS_PASSWORD: "pw" });
+    expect(granted.levels).toMatchObject({ permissions: "ok" });
   });
 
   it("notes which commands of single parts a user may not run", async () => {
@@ -52,9 +57,13 @@ describe("the command doctor", () => {
     const permissions = found.filter(({ check }) => check === "permissions");
     expect(permissions.map(({ level, found: said, advice }) => [level, said, advice])).toEqual([
       ["ok", "least may run every command that the package needs", ""],
-      ["note", "least may not run: zlexcount", "Only RedisSaver needs them."],
-      ["note", "least may not run: zrangebylex", "Only RedisStore needs them."],
-      ["note", "least may not run: xtrim", "Only redisRuns needs them."],
+      ["note", "least may not run: zlexcount", "Only RedisSaver needs them. Grant them: ACL SETUSER least +zlexcount"],
+      [
+        "note",
+        "least may not run: zrangebylex",
+        "Only RedisStore needs them. Grant them: ACL SETUSER least +zrangebylex",
+      ],
+      ["note", "least may not run: xtrim", "Only redisRuns needs them. Grant them: ACL SETUSER least +xtrim"],
     ]);
   });
 

@@ -87,11 +87,16 @@ export async function permissionFindings(node: Redis, keyPrefix: string, user: s
   await node.call("exec").catch(() => undefined);
   const found = groups.filter((group) => refused.get(group)!.length > 0);
   const notes = ofParts.map(({ part, commands }) =>
-    finding("note", "permissions", `${user} may not run: ${commands.join(", ")}`, `Only ${part} needs them.`),
+    finding(
+      "note",
+      "permissions",
+      `${user} may not run: ${commands.join(", ")}`,
+      `Only ${part} needs them. ${aclLine(user, commands)}`,
+    ),
   );
   return found.length === 0
     ? [finding("ok", "permissions", `${user} may run every command that the package needs`), ...notes]
-    : [...found.map((group) => refusal(group, `${user} may not run: ${refused.get(group)!.join(", ")}`)), ...notes];
+    : [...found.map((group) => refusal(group, user, refused.get(group)!)), ...notes];
 }
 
 /** The commands of single parts that this user may not run, part by part. */
@@ -113,11 +118,18 @@ async function refusedForParts(node: Redis, key: string) {
   return found;
 }
 
-function refusal(group: Probed, found: string): Finding {
-  const advice = "Add them to the user's ACL; docs/many-instances.md lists them all.";
+function refusal(group: Probed, user: string, commands: readonly string[]): Finding {
+  const found = `${user} may not run: ${commands.join(", ")}`;
+  const advice = `docs/many-instances.md lists all rights. ${aclLine(user, commands)}`;
   return group === "always"
     ? finding("problem", "permissions", found, advice)
     : finding("warning", "permissions", found, `Only ${uses[group]} need them. ${advice}`);
+}
+
+/** The command by which an administrator grants commands. A name with other characters is left to them. */
+function aclLine(user: string, commands: readonly string[]): string {
+  const name = /^[\w.@-]+$/.test(user) ? user : "USER";
+  return `Grant them: ACL SETUSER ${name} ${commands.map((command) => `+${command}`).join(" ")}`;
 }
 
 const uses: Readonly<Record<Exclude<Probed, "always">, string>> = {
