@@ -1,5 +1,8 @@
+import { randomUUID } from "node:crypto";
 import { AIMessage } from "@langchain/core/messages";
+import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
 import { Redis } from "ioredis";
+import { RedisSaver } from "../../src/checkpoint/redis-saver.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { sessionKeys } from "../../src/redis/keys.js";
 import { hostedCommands } from "../support/hosted-commands.js";
@@ -66,4 +69,26 @@ describe.each([60, 80, 120])("In %i columns, no line is wider than the terminal:
 it("A pipe gets each line whole", async () => {
   const { output } = await run(["check", "no log", "--url", sharedRedisUrl(), "--prefix", keyPrefix]);
   expect(output).toMatch(/^no log: damaged: all 4 messages are gone.{60,}\n1 session checked, 1 finding\.\n$/);
+});
+
+it("In 80 columns, the ids of sessions and threads that are UUIDs can be copied whole", async () => {
+  const prefix = `${keyPrefix}-uuids`;
+  const own = new RedisChatMemory({ client, redis: { keyPrefix: prefix }, sessionTTL: 3_600 });
+  const saver = new RedisSaver({ memory: own });
+  const ids = [1, 2, 3].map(() => randomUUID());
+  for (const id of ids) {
+    await own.history(id, { owner: "Owner ".repeat(9), title: "T".repeat(80) }).addMessages([human("?"), ai("!")]);
+    await saver.put(
+      { configurable: { thread_id: id } },
+      emptyCheckpoint(),
+      { source: "input", step: -1, parents: {} },
+      {},
+    );
+  }
+  for (const command of ["sessions", "threads"]) {
+    const server = ["--url", sharedRedisUrl(), "--prefix", prefix];
+    const { output } = await run([command, ...server], { columns: 80, errorColumns: 80, env: { NO_COLOR: "1" } });
+    expect([command, ids.filter((id) => !output.includes(id))]).toEqual([command, []]);
+  }
+  await own.close();
 });

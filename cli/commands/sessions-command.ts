@@ -30,7 +30,8 @@ interface SessionsOptions extends ServerOptions {
 }
 
 const columns: readonly Column[] = [
-  { title: "session", cut: { order: 2, least: 12 } },
+  // A UUID as a whole: it is copied to the next command.
+  { title: "session", cut: { order: 2, least: 36 } },
   { title: "owner", cut: { order: 1, least: 8 } },
   { title: "title", cut: { order: 0, least: 8 }, isSpare: true },
   { title: "messages", align: "right" },

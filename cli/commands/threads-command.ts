@@ -15,7 +15,7 @@ interface ThreadsOptions extends ServerOptions {
 }
 
 const columns: readonly Column[] = [
-  { title: "thread", cut: { order: 1, least: 12 } },
+  { title: "thread", cut: { order: 1, least: 36 } },
   { title: "checkpoints", align: "right" },
   { title: "items", align: "right", isSpare: true },
   { title: "expires in", align: "right", isSpare: true },
