@@ -57,7 +57,8 @@ export function appendTo(sessions: InMemorySessions, planned: PlannedWrite): App
   if (request.cut !== undefined && (stored === undefined || !isAsRead(stored, request.cut))) {
     return "stale";
   }
-  if (request.cut !== undefined && request.cut.to < stored!.base) {
+  const { to = 0, next: end = 0 } = request.cut ?? {};
+  if (request.cut !== undefined && (to < stored!.base || to > end)) {
     throw outOfRange("to");
   }
   return written(sessions, append, decideRecords(append, target));

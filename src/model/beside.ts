@@ -2,9 +2,8 @@ import { emptyRounds, type StoredRounds } from "../store/session-reads.js";
 import type { SessionBeside } from "../store/beside.js";
 import type { HeldTicket, HoldPlace, HoldRequest } from "../store/holds.js";
 import { randomToken } from "../base/ids.js";
-import { checkHeld, checkHoldRequest, checkInteger, checkSideWrite, checkTicket } from "../store/request-checks.js";
+import { checkInteger } from "../store/request-checks.js";
 import {
-  checkPageRequest,
   pageBounds,
   type StoredPage,
   type StoredPageRequest,
@@ -38,7 +37,6 @@ export class InMemoryBeside implements SessionBeside {
   }
 
   async writeSide(session: SessionRef, changes: SideWrite): Promise<boolean> {
-    checkSideWrite(session, changes);
     return this.#sessions.call("writeSide", session, () => {
       const found = this.#sessions.writable("writeSide", session);
       if (!Object.entries(changes.expected ?? {}).every(([name, value]) => found?.side.get(name) === value)) {
@@ -75,7 +73,6 @@ export class InMemoryBeside implements SessionBeside {
   }
 
   async readPage(session: SessionRef, request: StoredPageRequest): Promise<StoredPage | undefined> {
-    checkPageRequest(request);
     return this.#sessions.call("readPage", session, () => {
       return screenPageOf(this.#sessions.readable(session) ?? newSession(), request);
     });
@@ -93,12 +90,10 @@ export class InMemoryBeside implements SessionBeside {
   }
 
   async takeHold(session: SessionRef, request: HoldRequest): Promise<HoldPlace> {
-    checkHoldRequest(request);
     return this.#sessions.call("takeHold", session, () => takeHold(this.#sessions, session, request));
   }
 
   async renewHold({ id }: SessionRef, held: HeldTicket): Promise<boolean> {
-    checkTicket(held);
     return this.#sessions.call("renewHold", { id }, () => {
       const stored = this.#sessions.find({ id });
       const holder = stored?.queue.holder;
@@ -125,7 +120,6 @@ export class InMemoryBeside implements SessionBeside {
   }
 
   async restart(session: SessionRef): Promise<string> {
-    checkHeld(session);
     return this.#sessions.call("restart", session, () => {
       const stored = this.#sessions.writable("restart", session, ["erased", "hold"]);
       const { queue, fence, expiresAt } = stored ?? newSession();

@@ -1,6 +1,6 @@
 import { planReplaceTail } from "../store/append-decision.js";
 import type { RecordSwap, SessionEdits, SessionKeyState, SwapRequest } from "../store/edits.js";
-import { checkRewind, type SizeLimits } from "../store/request-checks.js";
+import type { SizeLimits } from "../store/request-checks.js";
 import type { SessionRef } from "../store/session-ref.js";
 import type { AppendResult, IdentifyRecord, ReplaceTailRequest, RewindRequest } from "../store/session-writes.js";
 import type { StoredKey } from "../store/writer-keys.js";
@@ -26,7 +26,6 @@ export class InMemoryEdits implements SessionEdits {
   }
 
   async rewind(session: SessionRef, request: RewindRequest): Promise<"rewound" | "stale"> {
-    checkRewind(session, request);
     return this.#sessions.call("rewind", session, () => {
       const stored = this.#sessions.writable("rewind", session);
       const outcome = rewindTo(stored, request);

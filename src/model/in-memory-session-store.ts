@@ -15,7 +15,7 @@ import {
   type SessionView,
 } from "../store/session-reads.js";
 import type { SessionLists } from "../store/lists.js";
-import { checkCommit, checkHoldRequest, checkPage, type SizeLimits } from "../store/request-checks.js";
+import type { SizeLimits } from "../store/request-checks.js";
 import type { SessionRef } from "../store/session-ref.js";
 import { sizeLimits } from "../store/size-limits.js";
 import type { SessionStore } from "../store/session-store.js";
@@ -84,12 +84,10 @@ export class InMemorySessionStore implements SessionStore {
     if (take === undefined) {
       return this.#sessions.call("readView", session, () => this.#viewOf(session, options));
     }
-    checkHoldRequest(take);
     return this.#sessions.call("takeHold", session, () => this.#takeAndRead(session, options, take));
   }
 
   async readLog(session: SessionRef, { from, limit }: ReadLogOptions = {}): Promise<LogPage> {
-    checkPage({ from, limit });
     return this.#sessions.read("readLog", session, {
       found: (stored) => pageOf(stored, { from, limit }),
       missing: emptyPage,
@@ -97,7 +95,6 @@ export class InMemorySessionStore implements SessionStore {
   }
 
   async commitReduction(session: SessionRef, request: CommitRequest): Promise<"committed" | "stale"> {
-    checkCommit(session, request);
     return this.#sessions.call("commitReduction", session, () => {
       const stored = this.#sessions.writable("commitReduction", session);
       if (!commitTo(stored, session, { request, now: this.#sessions.now() })) {

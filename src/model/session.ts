@@ -14,7 +14,6 @@ import type { SessionRef } from "../store/session-ref.js";
 import type { CommitRequest, IdentifyRecord, RewindRequest } from "../store/session-writes.js";
 import { unknownTotal, type TokenTotal } from "../store/token-total.js";
 import { decideCommit, isSameLog, type CommitTarget } from "../store/commit-decision.js";
-import { planRead } from "../store/request-checks.js";
 
 import { newOwnership, type InMemoryOwnership } from "./owners.js";
 import type { StoredKey } from "../store/writer-keys.js";
@@ -127,7 +126,8 @@ export function roundsOf({ log, base, rounds }: InMemorySession, count: number):
 export function pageOf(session: InMemorySession, options: ReadLogOptions): LogPage {
   const { base, log } = session;
   const next = nextPosition(session);
-  const { from, to } = planRead(options, { base, next });
+  const from = Math.min(Math.max(options.from ?? base, base), next);
+  const to = Math.min(next, from + (options.limit ?? Infinity));
   return { records: log.slice(from - base, to - base), from, base, next, damaged: false };
 }
 
@@ -137,7 +137,7 @@ export function commitTo(
   caller: SessionRef,
   { request, now: at }: { readonly request: CommitRequest; readonly now: number },
 ): session is InMemorySession {
-  const decision = decideCommit(caller, request, session && commitTarget(session));
+  const decision = decideCommit(request, session && commitTarget(session));
   if (session === undefined || decision === "stale") {
     return false;
   }
@@ -172,7 +172,7 @@ export function rewindTo(session: InMemorySession | undefined, request: RewindRe
   if (session === undefined || !isAsRead(session, request)) {
     return "stale";
   }
-  if (request.to < session.base) {
+  if (request.to < session.base || request.to > request.next) {
     throw outOfRange("to");
   }
   truncate(session, request);

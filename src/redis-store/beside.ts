@@ -1,6 +1,6 @@
 import { eraseOthers } from "../redis-lists/kinds.js";
 import { randomToken } from "../base/ids.js";
-import { checkHeld, checkHoldRequest, checkInteger, checkTicket } from "../store/request-checks.js";
+import { checkInteger } from "../store/request-checks.js";
 import type { HeldTicket, HoldPlace, HoldRequest } from "../store/holds.js";
 import type { SessionRef } from "../store/session-ref.js";
 import { askOf, runOnSession, askText } from "../redis/script-runner.js";
@@ -23,7 +23,6 @@ import { idHash } from "../redis/keys.js";
 import type { SessionBeside } from "../store/beside.js";
 import { refuseOwner } from "../store/refusals.js";
 import {
-  checkPageRequest,
   type StoredPage,
   type StoredPageRequest,
   type StoredReduction,
@@ -71,7 +70,6 @@ export class RedisBeside implements SessionBeside {
   }
 
   async readPage(session: SessionRef, request: StoredPageRequest): Promise<StoredPage | undefined> {
-    checkPageRequest(request);
     const args = [...placeOf(request), request.limit];
     const reply = (await this.#read("readPage", session, readWindowScript, args)) as unknown[];
     if (reply[0] !== "PAGE") {
@@ -115,7 +113,6 @@ export class RedisBeside implements SessionBeside {
   }
 
   async takeHold(session: SessionRef, request: HoldRequest): Promise<HoldPlace> {
-    checkHoldRequest(request);
     const { id: sessionId, owner } = session;
     const { ticket, holdMs, graceMs, ttlMs } = request;
     const asked = JSON.stringify({ ticket, holdMs, graceMs, ttlMs, owner, epoch: randomToken() });
@@ -133,7 +130,6 @@ export class RedisBeside implements SessionBeside {
   }
 
   async renewHold(session: SessionRef, held: HeldTicket): Promise<boolean> {
-    checkTicket(held);
     const call = { script: renewHoldScript, args: [held.ticket, String(held.holdMs)] };
     const [word, left] = (await this.#runOnState("renewHold", session, call)) as [unknown, unknown];
     if (word !== "HELD") {
@@ -144,7 +140,6 @@ export class RedisBeside implements SessionBeside {
   }
 
   async restart(session: SessionRef): Promise<string> {
-    checkHeld(session);
     const { id: sessionId, owner } = session;
     const newEpoch = randomToken();
     const { log, ids, state } = this.#calls.placeOf(session).keys;

@@ -7,7 +7,6 @@ import { planReplaceTail } from "../store/append-decision.js";
 import type { RebuildOptions, SessionEdits, SessionKeyState, SwapRequest } from "../store/edits.js";
 import { randomToken } from "../base/ids.js";
 import { outOfRange } from "../store/refusals.js";
-import { checkRewind } from "../store/request-checks.js";
 import type { SessionRef } from "../store/session-ref.js";
 import type { StoredKey } from "../store/writer-keys.js";
 import type { AppendResult, IdentifyRecord, ReplaceTailRequest, RewindRequest } from "../store/session-writes.js";
@@ -29,7 +28,6 @@ export class RedisEdits implements SessionEdits {
   }
 
   async rewind(session: SessionRef, request: RewindRequest): Promise<"rewound" | "stale"> {
-    checkRewind(session, request);
     const args = rewindArguments(session, request);
     const word = await this.#calls.write("rewind", session, { script: rewindScript, args });
     if (word === "RANGE") {

@@ -2,7 +2,7 @@ import { randomToken } from "../base/ids.js";
 import { laterScripts } from "../redis/loaded-scripts.js";
 import { askOf } from "../redis/script-runner.js";
 import type { HeldTicket, HoldPlace, HoldRequest } from "../store/holds.js";
-import { checkHoldRequest, checkInteger } from "../store/request-checks.js";
+import { checkInteger } from "../store/request-checks.js";
 import type { ReadViewOptions } from "../store/session-reads.js";
 import type { SessionRef } from "../store/session-ref.js";
 import { takenHold } from "./append-call.js";
@@ -32,7 +32,6 @@ export async function takeAndRead(
   session: SessionRef,
   { take, turn, wanted }: Pick<ReadViewOptions, "turn"> & { readonly take: HoldRequest; readonly wanted: string[] },
 ): Promise<HeldRead> {
-  checkHoldRequest(take);
   const request = JSON.stringify({ ...askOf(session), ...take, turn, epoch: randomToken() });
   const { takeAndReadScript: script } = await laterScripts();
   const call = { script, args: [request, ...wanted], writes: true };

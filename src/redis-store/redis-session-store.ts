@@ -14,7 +14,7 @@ import type { SessionEdits } from "../store/edits.js";
 import { groupWhenUsed } from "../store/groups.js";
 import type { SessionLists } from "../store/lists.js";
 import { outOfRange } from "../store/refusals.js";
-import { checkCommit, checkPage, type SizeLimits } from "../store/request-checks.js";
+import type { SizeLimits } from "../store/request-checks.js";
 import {
   emptyView,
   type LogPage,
@@ -142,7 +142,6 @@ export class RedisSessionStore implements SessionStore {
   }
 
   async readLog(session: SessionRef, options: ReadLogOptions = {}): Promise<LogPage> {
-    checkPage(options);
     const base = this.#seen.get(session.id)?.view?.base ?? 0;
     const { page, owner } = await readLogPage(this.#session(session), options, base);
     this.#noteOwner(session.id, owner);
@@ -150,7 +149,6 @@ export class RedisSessionStore implements SessionStore {
   }
 
   async commitReduction(session: SessionRef, request: CommitRequest): Promise<"committed" | "stale"> {
-    checkCommit(session, request);
     const args = commitArguments(session, request);
     const { commitReductionScript: script } = await laterScripts();
     const word = await this.#write("commitReduction", session, { script, args });

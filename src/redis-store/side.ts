@@ -1,5 +1,4 @@
 import { randomToken } from "../base/ids.js";
-import { checkSideWrite } from "../store/request-checks.js";
 import { sideWithPrefix, type SideWrite } from "../store/side-fields.js";
 import { askOf, askText, runOnSession } from "../redis/script-runner.js";
 import { sideArguments } from "./append-call.js";
@@ -34,7 +33,6 @@ export async function writeSide(
   { runner, session, keys: { log, ids, state } }: SessionPlace,
   changes: SideWrite,
 ): Promise<string | undefined> {
-  checkSideWrite(session, changes);
   const expected = Object.entries(changes.expected ?? {}).flatMap(([name, value]) => [
     `side:${name}`,
     value === undefined ? "0" : "1",

@@ -72,8 +72,7 @@ function sealedCore(inner: SessionStore, callsOf: CallsOf): Omit<SessionStoreCor
     commitReduction: async (session, request) =>
       callsOf(session).write(
         (caller, key) => {
-          const plain = typeof request.head !== "string" || request.head === "";
-          const head = plain ? request.head : sealText(key, headField, request.head);
+          const head = request.head === "" ? "" : sealText(key, headField, request.head);
           return inner.commitReduction(caller, { ...request, head });
         },
         (outcome) => outcome === "committed",

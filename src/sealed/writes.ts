@@ -75,18 +75,13 @@ export function sealSide<Changes extends SideChanges>(
   if (key === undefined || side?.set === undefined) {
     return side;
   }
-  const set = Object.entries(side.set).map(([name, value]) => [name, sealedValue(key, name, value)]);
+  const set = Object.entries(side.set).map(([name, value]) => [name, sealText(key, sideField(name), value)]);
   return { ...side, set: Object.fromEntries(set) as Record<string, string> };
 }
 
-function sealedValue(key: SessionKey, name: string, value: unknown): unknown {
-  return typeof value === "string" ? sealText(key, sideField(name), value) : value;
-}
-
-/** A record to append, sealed; the store refuses one that is no record. */
+/** A record to append, sealed. */
 function sealNew(key: SessionKey | undefined, record: NewRecord, hasOther: boolean): NewRecord {
-  const isText = [record?.id, record?.record].every((part: unknown) => typeof part === "string");
-  if (key === undefined || !isText || !/^[\w-]{8}$/.test(record.digest)) {
+  if (key === undefined) {
     return record;
   }
   const sealed = { digest: key.digest(record.digest), record: sealRecord(key, record.record, record.id) };

@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../base/errors.js";
-import { checkAppend, checkRewind, defaultLimits, type SizeLimits } from "./request-checks.js";
+import { checkAppend, defaultLimits, type SizeLimits } from "./request-checks.js";
 import {
   anyDigest,
   type AppendRequest,
@@ -57,9 +57,9 @@ export interface AppendDecision {
 }
 
 /**
- * Checks a request and returns the records to write, without repetitions.
+ * Checks the size of a request and returns the records to write, without repetitions.
  *
- * @throws ConfigurationError naming the part of the request; StoreError `too_large`; ConflictError `content` for an id
+ * @throws StoreError `too_large`; ConflictError `content` for an id
  *   that occurs twice with different content.
  */
 export function planAppend(
@@ -73,7 +73,6 @@ export function planAppend(
 
 /** As {@link planAppend}, for an append that replaces the tail of the log. */
 export function planReplaceTail(session: SessionRef, request: ReplaceTailRequest, limits: SizeLimits): AppendPlan {
-  checkRewind(session, request.cut);
   if (request.records.length === 0) {
     throw new ConfigurationError("records", '"records" must not be empty; use rewind() to remove messages only.');
   }

@@ -1,7 +1,5 @@
 import { outOfRange } from "./refusals.js";
-import { checkCommit } from "./request-checks.js";
 import type { ReadState, SessionView } from "./session-reads.js";
-import type { SessionRef } from "./session-ref.js";
 import type { CommitRequest } from "./session-writes.js";
 import { totalAfterCommit, type TokenTotal } from "./token-total.js";
 
@@ -18,18 +16,13 @@ export type CommitDecision = TokenTotal & Pick<SessionView, "base" | "start" | "
  * Decides a compare-and-set of a reduction; the session is undefined if it does not exist. Returns the new values of
  * its fields. Changes nothing; the store gives the session a new `rev`.
  *
- * @throws ConfigurationError naming the part of the request.
+ * @throws ConfigurationError `start`.
  */
-export function decideCommit(
-  session: SessionRef,
-  request: CommitRequest,
-  target: CommitTarget | undefined,
-): CommitDecision | "stale" {
-  checkCommit(session, request);
+export function decideCommit(request: CommitRequest, target: CommitTarget | undefined): CommitDecision | "stale" {
   if (target === undefined || request.next > target.next || !isSameLog(target, request)) {
     return "stale";
   }
-  if (request.start < target.base) {
+  if (request.start < target.base || request.start > target.next) {
     throw outOfRange("start");
   }
   const { start, head, headCount, discard } = request;

@@ -1,85 +1,8 @@
 import { ConfigurationError } from "../base/errors.js";
-import { checkSessionId, type SessionRef } from "./session-ref.js";
-import { outOfRange, tooLarge } from "./refusals.js";
-import type { LogPage, ReadLogOptions } from "./session-reads.js";
-import type { AppendRequest, CommitRequest, NewRecord, RewindRequest } from "./session-writes.js";
-import type { SideChanges, SideWrite } from "./side-fields.js";
-import type { HeldTicket, HoldRequest } from "./holds.js";
-import { turnNameLength, type TurnClaim } from "./turns.js";
-
-/** Rejects a session whose id or hold is invalid. */
-function checkSession({ id, hold }: SessionRef): void {
-  checkSessionId(id);
-  if (hold !== undefined && typeof hold.epoch !== "string") {
-    throw mustBe("a string", "hold.epoch", hold.epoch);
-  }
-  checkOptional("hold.token", hold?.token, notNegative);
-}
-
-/** Rejects a session that is restarted without a hold. */
-export function checkHeld(session: SessionRef): void {
-  checkSession(session);
-  if (session.hold?.token === undefined) {
-    throw new ConfigurationError("hold", 'restart() needs a session with a "hold", its epoch and its token.');
-  }
-}
-
-/** Rejects a commit with invalid numbers. */
-export function checkCommit(session: SessionRef, request: CommitRequest): void {
-  checkSession(session);
-  checkInteger("next", request.next, 0);
-  checkInteger("start", request.start, 0);
-  if (request.start > request.next) {
-    throw outOfRange("start");
-  }
-  checkInteger("headCount", request.headCount, 0);
-  checkOptional("tokens", request.tokens, checkAmount);
-  checkOptional("tokensRead", request.tokensRead, checkAmount);
-  if (request.discard?.remember !== undefined) {
-    checkInteger("discard.remember.count", request.discard.remember.count, 0);
-    checkInteger("discard.remember.seconds", request.discard.remember.seconds, 0);
-  }
-}
-
-/** Rejects a rewind with invalid numbers. */
-export function checkRewind(session: SessionRef, request: RewindRequest): void {
-  checkSession(session);
-  checkInteger("next", request.next, 0);
-  checkInteger("to", request.to, 0);
-  if (request.to > request.next) {
-    throw outOfRange("to");
-  }
-}
-
-/** Rejects a side write with invalid parts. */
-export function checkSideWrite(session: SessionRef, changes: SideWrite): void {
-  checkSession(session);
-  checkSide(changes);
-  checkOptional("ttlMs", changes.ttlMs, positive);
-}
-
-/** Rejects a page with invalid bounds. */
-export function checkPage({ from, limit }: ReadLogOptions): void {
-  checkOptional("from", from, notNegative);
-  checkOptional("limit", limit, positive);
-}
-
-/**
- * The positions that a page of the log holds, from `from` up to but without `to`.
- *
- * @throws ConfigurationError naming the option.
- */
-export function planRead(
-  options: ReadLogOptions,
-  { base, next }: Pick<LogPage, "base" | "next">,
-): Pick<LogPage, "from"> & {
-  /** The position behind the last record of the page. */
-  readonly to: number;
-} {
-  checkPage(options);
-  const from = Math.min(Math.max(options.from ?? base, base), next);
-  return { from, to: Math.min(next, from + (options.limit ?? Infinity)) };
-}
+import type { SessionRef } from "./session-ref.js";
+import { tooLarge } from "./refusals.js";
+import type { AppendRequest } from "./session-writes.js";
+import type { SideChanges } from "./side-fields.js";
 
 /** Rejects everything but integers of at least `minimum`. */
 export function checkInteger(option: string, value: unknown, minimum: number): void {
@@ -148,26 +71,6 @@ export function received(value: unknown): string {
   return typeof value === "number" ? String(value) : value === null ? "null" : `a value of type ${typeof value}`;
 }
 
-/** Rejects a ticket that is not a valid token. */
-function checkTicketText(ticket: string): void {
-  if (typeof ticket !== "string" || !/^[\w-]{1,64}$/.test(ticket)) {
-    throw new ConfigurationError("ticket", '"ticket" must be 1 to 64 characters of base64url.');
-  }
-}
-
-/** Rejects an invalid ticket, and durations that are not positive integers. */
-export function checkTicket({ ticket, holdMs, ttlMs }: HeldTicket): void {
-  checkTicketText(ticket);
-  positive("holdMs", holdMs);
-  checkOptional("ttlMs", ttlMs, positive);
-}
-
-/** Rejects an invalid request for a hold. */
-export function checkHoldRequest(entry: HoldRequest): void {
-  checkTicket(entry);
-  positive("graceMs", entry.graceMs);
-}
-
 /** Size limits in bytes of UTF-8. */
 export interface SizeLimits {
   /** Maximum size of a record. @default 1,000,000 */
@@ -224,84 +127,8 @@ export function checkSizes(
   }
 }
 
-/** Rejects an append with invalid parts, or beyond the limits. */
-export function checkAppend(session: SessionRef, request: AppendRequest, limits: SizeLimits): void {
-  checkSession(session);
-  checkNumbers(request);
-  checkSide(request.side);
-  checkHolding(session, request);
-  checkRecords(session.id, request, limits);
-}
-
-/** Refuses to acquire a hold for a session that is already held by the caller. */
-function checkHolding({ hold }: SessionRef, { take, giveBack }: AppendRequest): void {
-  if (take !== undefined) {
-    checkHoldRequest(take);
-    if (hold !== undefined) {
-      throw new ConfigurationError("take", 'append: the session has a "hold" already; leave out "take".');
-    }
-  }
-  if (giveBack !== undefined) {
-    checkTicketText(giveBack);
-  }
-}
-
-function checkRecords(sessionId: string, { records, side }: AppendRequest, limits: SizeLimits): void {
-  if (!Array.isArray(records)) {
-    throw mustBe("an array", "records", records);
-  }
-  checkNumberOfRecords(sessionId, records.length);
-  const texts: string[] = [];
-  for (let index = 0; index < records.length; index += 1) {
-    checkRecord(records[index], index);
-    texts.push(records[index]!.record);
-  }
-  checkSizes(sessionId, { texts, side }, limits);
-}
-
-function checkRecord(given: NewRecord | null | undefined, index: number): void {
-  if (typeof given !== "object" || given === null) {
-    throw new ConfigurationError(`records.${index}`, `Record ${index} must be an object; got ${received(given)}.`);
-  }
-  const { id, digest, record, tokens } = given;
-  if (typeof id !== "string" || id === "") {
-    throw new ConfigurationError(`records.${index}.id`, `The id of record ${index} must be a non-empty string.`);
-  }
-  if (typeof digest !== "string" || !/^[\w-]{8}$/.test(digest)) {
-    throw new ConfigurationError(
-      `records.${index}.digest`,
-      `The digest of record ${index} must be 8 characters of base64url.`,
-    );
-  }
-  if (typeof record !== "string") {
-    throw new ConfigurationError(
-      `records.${index}.record`,
-      `Record ${index} must be a string; got ${received(record)}.`,
-    );
-  }
-  if (tokens !== undefined) {
-    checkAmount(`records.${index}.tokens`, tokens);
-  }
-}
-
-function checkNumbers({ expectedNext, ttlMs, viewLimit, counter, turn }: AppendRequest): void {
-  checkTurn(turn);
-  checkOptional("expectedNext", expectedNext, notNegative);
-  checkOptional("ttlMs", ttlMs, positive);
-  checkOptional("viewLimit.messages", viewLimit?.messages, checkAmount);
-  checkOptional("viewLimit.tokens", viewLimit?.tokens, checkAmount);
-  checkOptional("viewLimit.fromStart", viewLimit?.fromStart, checkAmount);
-  if (counter === "") {
-    throw new ConfigurationError("counter", '"counter" must not be empty.');
-  }
-}
-
-function checkTurn(turn: TurnClaim | undefined): void {
-  if (turn === undefined) {
-    return;
-  }
-  checkInteger("turn.stored", turn.stored, 0);
-  if (typeof turn.name !== "string" || turn.name.length !== turnNameLength || !/^[\w-]+$/.test(turn.name)) {
-    throw new ConfigurationError("turn.name", `"turn.name" must be ${turnNameLength} characters of base64url.`);
-  }
+/** Refuses an append beyond the limits. @throws StoreError `too_large`. */
+export function checkAppend({ id }: SessionRef, { records, side }: AppendRequest, limits: SizeLimits): void {
+  checkNumberOfRecords(id, records.length);
+  checkSizes(id, { texts: records.map(({ record }) => record), side }, limits);
 }

@@ -1,5 +1,4 @@
 import type { ViewSize } from "../base/events.js";
-import { checkInteger, checkOptional } from "./request-checks.js";
 import type { LogPage } from "./session-reads.js";
 
 /** Number of reductions that a session remembers; the oldest are forgotten first. */
@@ -114,11 +113,4 @@ export function pageBounds(
   }
   const to = within(before ?? next);
   return { from: Math.max(base, to - limit), to };
-}
-
-/** Refuses a page with invalid bounds. */
-export function checkPageRequest({ before, after, limit }: StoredPageRequest): void {
-  checkInteger("limit", limit, 1);
-  checkOptional("before", before, (option, value) => checkInteger(option, value, 0));
-  checkOptional("after", after, (option, value) => checkInteger(option, value, -1));
 }

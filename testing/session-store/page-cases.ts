@@ -1,6 +1,6 @@
 import { strict as assert } from "node:assert";
 import { maxReductions } from "../../src/store/session-pages.js";
-import { asRead, human, option, record, records, texts, written, type StoreCase } from "./store-case.js";
+import { asRead, human, record, records, texts, written, type StoreCase } from "./store-case.js";
 
 /** Pages, figures and the reductions of a session. */
 export const pageCases: readonly StoreCase[] = [
@@ -146,15 +146,6 @@ export const pageCases: readonly StoreCase[] = [
       const all = await store.beside.readReductions(session);
       assert.deepEqual([all.length, all[0]!.head, all.at(-1)!.head], [maxReductions, 0, maxReductions - 1]);
       assert.equal((await store.beside.readStats(session))!.reductions, maxReductions + 2);
-    },
-  },
-  {
-    title: "pages without a proper limit or place are refused",
-    async check({ store, session }) {
-      await assert.rejects(store.beside.readPage(session, { limit: 0 }), option("limit"));
-      await assert.rejects(store.beside.readPage(session, { limit: 1.5 }), option("limit"));
-      await assert.rejects(store.beside.readPage(session, { limit: 1, before: -1 }), option("before"));
-      await assert.rejects(store.beside.readPage(session, { limit: 1, after: -2 }), option("after"));
     },
   },
 ];

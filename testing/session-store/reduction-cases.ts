@@ -1,16 +1,5 @@
 import { strict as assert } from "node:assert";
-import {
-  asRead,
-  code,
-  everything,
-  human,
-  option,
-  record,
-  records,
-  texts,
-  written,
-  type StoreCase,
-} from "./store-case.js";
+import { asRead, everything, human, option, record, records, texts, written, type StoreCase } from "./store-case.js";
 
 /** Committing a reduction, by comparison with what was read. */
 export const reductionCases: readonly StoreCase[] = [
@@ -193,19 +182,6 @@ export const reductionCases: readonly StoreCase[] = [
       });
       const again = await store.append(session, { records: records("a", 4) });
       assert.deepEqual([again.appended, again.duplicates], [2, 2]);
-    },
-  },
-  {
-    title: "invalid numbers of a commit are refused with their name",
-    async check({ store, session }) {
-      const commit = { epoch: "e", rev: "r", next: 1, start: 0, head: "", headCount: 0 };
-      await assert.rejects(store.commitReduction(session, { ...commit, start: -1 }), option("start"));
-      await assert.rejects(store.commitReduction(session, { ...commit, headCount: 0.5 }), option("headCount"));
-      await assert.rejects(store.commitReduction(session, { ...commit, next: Number.NaN }), option("next"));
-      await assert.rejects(
-        store.commitReduction(session, { ...commit, tokens: -1, counter: "c" }),
-        code("invalid_option"),
-      );
     },
   },
 ];

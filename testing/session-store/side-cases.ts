@@ -165,16 +165,6 @@ export const sideCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a side value that is not a string is refused",
-    async check({ store, session }) {
-      await assert.rejects(
-        store.beside.writeSide(session, { set: { field: 1 as unknown as string } }),
-        code("invalid_option"),
-      );
-      assert.equal((await store.readView(session)).epoch, "");
-    },
-  },
-  {
     title: "clearing a session removes its side fields",
     async check({ store, session }) {
       await store.append(session, { records: records("a", 3), side: { set: { field: "1" } } });

@@ -55,7 +55,7 @@ end))
 if refusal then return refusal end
 if request.expectedNext and request.expectedNext ~= s.next and not repeats then return { 'POSITION', s.next } end
 if cut and not (atEnd and isAsRead(s, cut)) then return { 'STALE' } end
-if cut and cut.to < s.base then return { 'RANGE' } end
+if cut and (cut.to < s.base or cut.to > cut.next) then return { 'RANGE' } end
 if #conflicts > 0 and not request.keep then return { 'CONFLICT', conflicts[1] } end
 if s.epoch == '' and fresh == 0 and request.sets == 0 then return { 'OK', 0, duplicates, conflicts, 0, '' } end
 if cut then truncate(s, cut.to, cut.newRev, cut.hashes, cut.marks, 1) end

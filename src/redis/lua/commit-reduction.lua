@@ -4,7 +4,7 @@
 -- ARGV: the request as JSON { epoch, rev, next, last?, newRev, start, headCount, discard, remember?: { count, seconds
 --   }, tokens?, counter?, tokensRead?, owner?, expectedEpoch?, fencingToken?, keys? }; the head; packed hashes of the
 --   ids to forget; packed names of the turns of which nothing is left.
--- Replies: COMMITTED owner | those of the gate | STALE | RANGE (the start lies before the base).
+-- Replies: COMMITTED owner | those of the gate | STALE | RANGE (the start lies outside the log).
 --
 -- Idempotent: a retry after a lost reply finds its own `newRev` and gets the same reply.
 --
@@ -24,7 +24,7 @@ local function repeated() return s.rev == request.newRev and { 'COMMITTED', s.ow
 local refusal = gate(request, s, nil, repeated)
 if refusal then return refusal end
 if s.next < request.next or not isAsRead(s, request) then return { 'STALE' } end
-if request.start < s.base then return { 'RANGE' } end
+if request.start < s.base or request.start > s.next then return { 'RANGE' } end
 local total = request.counter and request.tokens
 if total and s.next ~= request.next then
   local known = s.tokens and s.counter == request.counter and request.tokensRead

@@ -233,7 +233,7 @@ local function repeated() return s.rev == request.newRev and { 'COMMITTED', s.ow
 local refusal = gate(request, s, nil, repeated)
 if refusal then return refusal end
 if s.next < request.next or not isAsRead(s, request) then return { 'STALE' } end
-if request.start < s.base then return { 'RANGE' } end
+if request.start < s.base or request.start > s.next then return { 'RANGE' } end
 local total = request.counter and request.tokens
 if total and s.next ~= request.next then
 local known = s.tokens and s.counter == request.counter and request.tokensRead
@@ -956,7 +956,7 @@ local function repeated() return s.rev == request.newRev and { 'REWOUND', s.owne
 local refusal = gate(request, s, nil, repeated)
 if refusal then return refusal end
 if s.next ~= request.next or not isAsRead(s, request) then return { 'STALE' } end
-if request.to < s.base then return { 'RANGE' } end
+if request.to < s.base or request.to > s.next then return { 'RANGE' } end
 local shown = request.to < s.start or request.to == s.start and s.headCount == 0
 local headless = shown or redis.call('HSTRLEN', KEYS[3], 'head') == 0
 local named = s.owner or redis.call('HEXISTS', KEYS[3], 'title') + redis.call('HEXISTS', KEYS[3], 'discarded') > 0

@@ -4,7 +4,7 @@
 -- KEYS: log, ids, state.
 -- ARGV: the request as JSON { epoch, rev, next, last?, newRev, to, owner?, fencingToken? }; packed hashes of the ids
 --   to forget; pairs of the name of a turn and its new mark, empty if nothing is left of it.
--- Replies: REWOUND owner | those of the gate | STALE | RANGE (the position lies before the base).
+-- Replies: REWOUND owner | those of the gate | STALE | RANGE (the position lies outside the log).
 --
 -- twin: model/session.ts
 --
@@ -17,7 +17,7 @@ local function repeated() return s.rev == request.newRev and { 'REWOUND', s.owne
 local refusal = gate(request, s, nil, repeated)
 if refusal then return refusal end
 if s.next ~= request.next or not isAsRead(s, request) then return { 'STALE' } end
-if request.to < s.base then return { 'RANGE' } end
+if request.to < s.base or request.to > s.next then return { 'RANGE' } end
 local shown = request.to < s.start or request.to == s.start and s.headCount == 0
 local headless = shown or redis.call('HSTRLEN', KEYS[3], 'head') == 0
 local named = s.owner or redis.call('HEXISTS', KEYS[3], 'title') + redis.call('HEXISTS', KEYS[3], 'discarded') > 0
