@@ -30,6 +30,7 @@ const history = join(compiled, "src/memory/redis-chat-message-history.js");
 let needs;
 
 rmSync(dist, { recursive: true, force: true });
+execFileSync("npx", ["--no-install", "tsx", "scripts/build-lua.mjs"], { cwd: root, stdio: "inherit" });
 compile("tsconfig.build.json");
 compile("tsconfig.build.cjs.json");
 

@@ -27,6 +27,7 @@ async function checkAll() {
     return;
   }
   const code = changed.filter((path) => /\.(ts|tsx|mjs|cjs)$/.test(path) && !path.startsWith("benchmarks/"));
+  await output("tsx", ["scripts/build-lua.mjs"]);
   const results = await Promise.all([
     code.length > 0 &&
       step("types", "tsc", ["--noEmit", "--incremental", "--tsBuildInfoFile", join(cache, "types.json")]),
