@@ -207,14 +207,6 @@ describe("what is no list of messages", () => {
         expect(ConfigurationError.isInstance(refused) && refused.option).toMatch(/^side/);
         expect(await history.getTranscript()).toEqual([]);
       }
-      const store = new InMemorySessionStore();
-      for (const call of [
-        store.append({ id: "ann" }, { records: [], side }),
-        store.beside.writeSide({ id: "ann" }, side),
-      ]) {
-        const refused = await call.catch((error: unknown) => error);
-        expect(ConfigurationError.isInstance(refused) && refused.option).toMatch(/^side/);
-      }
     },
   );
 
