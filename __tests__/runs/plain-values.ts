@@ -22,5 +22,8 @@ export function plain(value: unknown): unknown {
     return Object.fromEntries(entries.map(([key, each]) => [key, plain(each)]));
   }
   const fields = entries.filter(([key]) => [...own, "artifact", "additional_kwargs"].includes(key));
-  return [value.constructor.name, ...fields.map(([key, each]) => [key, plain(each)]).sort()];
+  return [
+    value.constructor.name,
+    ...fields.sort(([one], [other]) => (one < other ? -1 : 1)).map(([key, each]) => [key, plain(each)]),
+  ];
 }

@@ -1,19 +1,11 @@
 import { decodeHead } from "../codec/head.js";
 import { identifyRecord } from "../codec/message-ids.js";
-import { EncryptionError } from "../base/errors.js";
 
-/**
- * Ids of the messages in a head; empty for an unreadable head, which a read of the view reports.
- *
- * @throws EncryptionError.
- */
+/** Ids of the messages in a head that the store has opened; empty for an unreadable one: a read of the view tells. */
 export function headIds(head: string): string[] {
   try {
     return decodeHead(head).flatMap((record) => identifyRecord(record)?.id ?? []);
-  } catch (error) {
-    if (EncryptionError.isInstance(error)) {
-      throw error;
-    }
+  } catch {
     return [];
   }
 }

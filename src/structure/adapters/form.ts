@@ -61,7 +61,7 @@ function inOneText(message: BaseMessage): BaseMessage {
   const { content } = message;
   const isText = ({ type, text, ...rest }: Block) =>
     type === "text" && typeof text === "string" && Object.keys(rest).length === 0;
-  if (typeof content === "string" || content.length === 0 || !blocksOf(message).every(isText)) {
+  if (!Array.isArray(content) || content.length === 0 || !blocksOf(message).every(isText)) {
     return message;
   }
   const texts = blocksOf(message).map(({ text }) => text as string);
