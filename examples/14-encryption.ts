@@ -1,5 +1,5 @@
-// Messages that are encrypted before they leave the process: what Redis holds, what a process without the key gets, and
-// a rotation of keys.
+// Messages that are encrypted before they leave the process: what a process without the option or the key gets, and a
+// rotation of keys.
 import { randomBytes, randomUUID } from "node:crypto";
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { EncryptionError, InMemorySessionStore, RedisChatMemory, RedisSessionStore } from "langchain-redis-memory";
@@ -15,16 +15,16 @@ const sessionId = `patient-${randomUUID()}`;
 const memory = new RedisChatMemory({ store, encryption: { current: spring } });
 await memory.history(sessionId).addMessages([new HumanMessage("My knee hurts."), new AIMessage("Since when?")]);
 
-const { records } = await store.readLog({ id: sessionId });
-console.log(`stored: ${records.length} records, readable: ${records.join("").includes("knee")}`);
-
+const unaware = new RedisChatMemory({ store });
 const stranger = new RedisChatMemory({ store, encryption: { current: autumn } });
-await stranger
-  .history(sessionId)
-  .getMessages()
-  .catch((error: unknown) => {
-    console.log(`without the key: ${EncryptionError.isInstance(error) ? `${error.code} ${error.keyId}` : "?"}`);
-  });
+for (const [process, reader] of Object.entries({ "without encryption": unaware, "without the key": stranger })) {
+  await reader
+    .history(sessionId)
+    .getMessages()
+    .catch((error: unknown) => {
+      console.log(`${process}: ${EncryptionError.isInstance(error) ? `${error.code} ${error.keyId}` : "?"}`);
+    });
+}
 
 const rotated = new RedisChatMemory({ store, encryption: { current: autumn, previous: [spring] } });
 const { incomplete } = await rotated.sessions.reencrypt();
