@@ -299,6 +299,7 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
         "SessionStoreCore",
         "SessionStoreGroups",
         "SessionView",
+        "StoredKey",
         "StoredTurn",
         "TurnClaim",
         "TurnMark",

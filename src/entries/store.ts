@@ -6,7 +6,7 @@ export type { SessionLabel, SessionLists, ModelUsage } from "../store/lists.js";
 export { InMemorySessionStore } from "../model/in-memory-session-store.js";
 
 export type { SessionHold, SessionRef } from "../store/session-ref.js";
-export type { WriterKeys } from "../store/writer-keys.js";
+export type { StoredKey, WriterKeys } from "../store/writer-keys.js";
 export type { LogPage, ReadLogOptions, ReadState, ReadViewOptions, SessionView } from "../store/session-reads.js";
 export type {
   AppendRequest,

@@ -38,7 +38,15 @@ export interface SessionEdits {
   /** The session's epoch and data key, also of a session that lost a part; undefined if it does not exist. */
   readKey(session: SessionRef): Promise<SessionKeyState | undefined>;
   /** Replaces the wrapped data key if it is as it was read; else changes nothing and returns false. */
-  rewrapKey(session: SessionRef, request: { readonly was: StoredKey; readonly now: StoredKey }): Promise<boolean>;
+  rewrapKey(
+    session: SessionRef,
+    request: {
+      /** The key as it was read. */
+      readonly was: StoredKey;
+      /** The same data key, wrapped by another master key. */
+      readonly now: StoredKey;
+    },
+  ): Promise<boolean>;
   /**
    * Replaces the texts that are still as they were read, and counts them; none if the session was recreated. A session
    * without a data key takes that of the caller.
