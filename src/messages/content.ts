@@ -29,6 +29,11 @@ export function textBlock(text: string): Block {
   return { type: "text", text };
 }
 
+/** True for a block that is nothing but a text, which could be string content. */
+export function isBareText(block: Block): block is Block & { readonly text: string } {
+  return block.type === "text" && typeof block["text"] === "string" && Object.keys(block).length === 2;
+}
+
 /** True for a text in the form of OpenAI's Responses API. */
 export function isResponsesText({ type }: Block): boolean {
   return type === "input_text" || type === "output_text";
@@ -50,6 +55,12 @@ function toBlock(element: unknown): Block {
 /** The blocks as content: an empty text if there are none, because providers reject an empty list. */
 export function contentOf(blocks: readonly Block[]): string | Block[] {
   return blocks.length === 0 ? "" : [...blocks];
+}
+
+/** The blocks as content, where a single text needs no list. */
+export function shortContentOf(blocks: readonly Block[]): string | Block[] {
+  const [first] = blocks;
+  return blocks.length === 1 && isBareText(first!) ? first.text : contentOf(blocks);
 }
 
 /** The text of a message: its string content, or its text parts joined. Calls, images and reasoning are not text. */

@@ -1,7 +1,7 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { isCompaction, nativeBlock } from "../calls.js";
 import { copyWith } from "../change-message.js";
-import { type Block, blockList, contentOf, textBlock } from "../content.js";
+import { type Block, blockList, shortContentOf, textBlock } from "../content.js";
 import { type Media, mediaIn, mediaLeftOut } from "../media.js";
 import { type Fields, fieldsOf, recordsIn, stringIn, without } from "../values.js";
 import { isCallBlock } from "./call-places.js";
@@ -68,7 +68,6 @@ export function spokenText({ additional_kwargs: kwargs }: Pick<BaseMessage, "add
   return stringIn(refusal) || stringIn(fieldsOf(audio)["transcript"]) || "";
 }
 
-/** A single text needs no list. */
 function plainContent(content: unknown, form: MediaForm): unknown {
   if (!Array.isArray(content)) {
     return content ?? "";
@@ -77,9 +76,7 @@ function plainContent(content: unknown, form: MediaForm): unknown {
   if (blocks === content && blocks.length > 0) {
     return content;
   }
-  const [first] = blocks;
-  const isText = blocks.length === 1 && first!.type === "text" && Object.keys(first!).length === 2;
-  return isText ? first!["text"] : contentOf(blocks);
+  return shortContentOf(blocks);
 }
 
 const plainKeys: ReadonlySet<string> = new Set(["type", "text", "cache_control"]);

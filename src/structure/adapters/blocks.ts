@@ -1,7 +1,7 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { callsOf } from "../../messages/calls.js";
 import { inForm } from "../../messages/change-message.js";
-import { type Block, blockList, contentOf } from "../../messages/content.js";
+import { type Block, blockList, shortContentOf } from "../../messages/content.js";
 import { mapSame } from "../../messages/copies/edits.js";
 import { type Fields, fieldsOf, isRecord, recordsIn, without } from "../../messages/values.js";
 
@@ -24,17 +24,7 @@ export function formedContent(content: unknown, form: BlockForm): unknown {
   }
   const formed = mapSame(blockList({ content }), (block) => form(block));
   const isSame = formed === content && formed.length > 0;
-  return isSame ? content : shortened(formed);
-}
-
-/** A single text needs no list. */
-function shortened(blocks: readonly Block[]): string | Block[] {
-  const [first] = blocks;
-  return blocks.length === 1 && isPlainText(first!) ? (first!["text"] as string) : contentOf(blocks);
-}
-
-function isPlainText(block: Block): boolean {
-  return block.type === "text" && typeof block["text"] === "string" && Object.keys(block).length === 2;
+  return isSame ? content : shortContentOf(formed);
 }
 
 /** True for a text of the answer, and no thought. */

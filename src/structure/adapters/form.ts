@@ -1,7 +1,7 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { sameAsJson } from "../../base/json-text.js";
 import { callsOf, foreignCompaction } from "../../messages/calls.js";
-import { type Block, blocksOf } from "../../messages/content.js";
+import { type Block, blocksOf, isBareText } from "../../messages/content.js";
 import { isCallBlock } from "../../messages/copies/call-places.js";
 import { itemIdKeys, plainAnswer, spokenText } from "../../messages/copies/plain-answer.js";
 import { isThought, thoughtsIn } from "../../messages/copies/thoughts.js";
@@ -58,13 +58,11 @@ export function formFor(adapter: Adapter, given: BaseMessage, facts: FormFacts):
  * beside it, and ChatCohere and ChatCloudflareWorkersAI throw.
  */
 function inOneText(message: BaseMessage): BaseMessage {
-  const { content } = message;
-  const isText = ({ type, text, ...rest }: Block) =>
-    type === "text" && typeof text === "string" && Object.keys(rest).length === 0;
-  if (!Array.isArray(content) || content.length === 0 || !blocksOf(message).every(isText)) {
+  const blocks = Array.isArray(message.content) ? blocksOf(message) : [];
+  const texts = blocks.filter(isBareText).map(({ text }) => text);
+  if (texts.length === 0 || texts.length < blocks.length) {
     return message;
   }
-  const texts = blocksOf(message).map(({ text }) => text as string);
   // Providers part an answer's text where a citation begins; a user's blocks are texts of their own.
   return withForm(message, { content: texts.join(speakerOf(message) === "assistant" ? "" : "\n") });
 }
