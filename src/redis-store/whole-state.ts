@@ -5,6 +5,7 @@ import type { KeptState, NamedMark, NewState, RememberedId, WholeState } from ".
 import { sideWithPrefix } from "../store/side-fields.js";
 import type { StoredKey } from "../store/writer-keys.js";
 import { turnNameLength } from "../store/turns.js";
+import { pairsIn } from "../redis/pairs.js";
 import { digestLength, discardedEntryLength, idHashLength } from "../redis/stored-fields.js";
 import { markFrom } from "./turn-marks.js";
 import { usageFrom, usageText } from "../redis-lists/stored-details.js";
@@ -14,7 +15,7 @@ const sidePrefix = "side:";
 /** Converts the reply of the script that reads a session's state. */
 export function wholeStateFrom(reply: readonly unknown[]): WholeState {
   const [, epoch, length, isDamaged, expires, list, marks, key] = reply;
-  const fields = fieldPairs(list as readonly string[]);
+  const fields = new Map(pairsIn(list as readonly string[]));
   const base = numberIn(fields.get("base")) ?? 0;
   const next = numberIn(fields.get("next"));
   return {
@@ -147,9 +148,4 @@ export function reductionsIn(lines = ""): StoredReduction[] {
 function isReduction(value: unknown): value is StoredReduction {
   const { at, start, head, before, after } = fieldsOf(value);
   return [at, start, head].every(Number.isFinite) && isRecord(before) && isRecord(after);
-}
-
-/** Fields and values from an alternating list, as HGETALL replies. */
-function fieldPairs(list: readonly string[]): Map<string, string> {
-  return new Map(list.flatMap((name, index) => (index % 2 === 0 ? [[name, list[index + 1]!]] : [])));
 }

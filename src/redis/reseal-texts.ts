@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { maxTries } from "../base/tries.js";
 import type { CallName } from "./errors.js";
 import { swapTextsScript } from "./lua/later-scripts.js";
+import { pairsIn } from "./pairs.js";
 import type { ScriptRunner } from "./script-runner.js";
 
 /** The place of a text in a thread or in long-term memory, to which it is sealed. */
@@ -74,8 +75,7 @@ export async function changeHash(texts: StoredTexts, change: Change): Promise<Re
   do {
     const scan = { verb: "hscan", args: [texts.hash, cursor, "COUNT", pageLength] };
     const [[next, found]] = (await texts.runner.transaction(texts.name, [scan])) as [[string, string[]]];
-    const pairs = Array.from({ length: found.length / 2 }, (_, at) => [found[2 * at]!, found[2 * at + 1]!] as const);
-    done = sumOf(done, await changePage(texts, pairs, change));
+    done = sumOf(done, await changePage(texts, pairsIn(found), change));
     cursor = next;
   } while (cursor !== "0");
   return done;

@@ -2,6 +2,7 @@ import { refusalFrom } from "../store/refusals.js";
 import type { CallName } from "./errors.js";
 import { threadKeys } from "./keys.js";
 import { eraseThreadScript, importThreadScript } from "./lua/later-scripts.js";
+import { pairsIn } from "./pairs.js";
 import type { TextKind } from "./reseal-texts.js";
 import type { KeyScan } from "./scan-keys.js";
 import { changedField, isTextItem } from "./thread-records.js";
@@ -38,10 +39,6 @@ export async function readThread(
   const pairs = isList ? pairsIn(stored) : [...(stored instanceof Map ? stored : Object.entries(stored))];
   const fields = pairs.some(([name]) => name === "erased") ? [] : pairs;
   return { items: texts, fields, members, left: left < 0 ? undefined : left };
-}
-
-function pairsIn(list: readonly string[]): (readonly [string, string])[] {
-  return list.flatMap((name, index) => (index % 2 === 0 ? [[name, list[index + 1]!] as const] : []));
 }
 
 /**
