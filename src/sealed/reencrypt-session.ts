@@ -1,4 +1,4 @@
-import { ConfigurationError, RecordError } from "../base/errors.js";
+import { RecordError } from "../base/errors.js";
 import { maxTries } from "../base/tries.js";
 import type { WholeState } from "../store/copies.js";
 import type { RecordSwap, SwapRequest } from "../store/edits.js";
@@ -8,6 +8,7 @@ import type { IdentifyRecord } from "../store/session-writes.js";
 import { keyParts } from "../store/writer-keys.js";
 import { sealedFieldParts } from "./keys/field.js";
 import { parseSealed } from "./keys/header.js";
+import type { MasterKey } from "./keys/key-ring.js";
 import type { SessionKey } from "./keys/session-key.js";
 import type { SealedParts } from "./loaded-store.js";
 import { sealRecord } from "./record.js";
@@ -49,22 +50,23 @@ export async function reencryptSession(work: Reencryption): Promise<Reencrypted 
   if (found === undefined) {
     return undefined;
   }
+  const master = await work.ring.required(session.id);
   if (found.epoch === "") {
-    await rewrap(work, false);
+    await rewrap(work, master, false);
     throw damaged("reencrypt", session.id);
   }
   const hasPlain = found.stored === undefined || keyParts(found.stored).hasPlain;
   const done = hasPlain ? await sealPlain(work) : { sealed: 0, complete: true };
-  const outcome = await rewrap(work, done.complete);
+  const outcome = await rewrap(work, master, done.complete);
   return { ...done, rewrapped: outcome === "rewrapped", complete: done.complete && outcome !== "changed" };
 }
 
 /** Brings the data key under the current master key; with everything sealed, without the mark of plain text. */
 async function rewrap(
-  { store, ring, keys, session }: Reencryption,
+  { store, keys, session }: Reencryption,
+  master: MasterKey,
   isSealed: boolean,
 ): Promise<"same" | "rewrapped" | "changed"> {
-  const master = await currentMaster({ ring, session });
   for (let count = 1; count <= maxTries.write; count += 1) {
     const was = (await store.edits.readKey(session))?.stored;
     const { masterId, hasPlain } = was === undefined ? { masterId: master.id, hasPlain: false } : keyParts(was);
@@ -79,17 +81,8 @@ async function rewrap(
   return "changed";
 }
 
-async function currentMaster({ ring, session }: Pick<Reencryption, "ring" | "session">) {
-  const master = await ring.current(session.id);
-  if (master === undefined) {
-    throw new ConfigurationError("encryption", "reencrypt() needs a current key in the option encryption.");
-  }
-  return master;
-}
-
 /** Seals plain texts until a pass finds none: nobody adds any once the session has its key. */
 async function sealPlain(work: Reencryption): Promise<Omit<Reencrypted, "rewrapped">> {
-  await currentMaster(work);
   let sealed = 0;
   let before: Replaced = new Map();
   let stuck: (string | number)[] = [];

@@ -1,4 +1,3 @@
-import { ConfigurationError } from "../base/errors.js";
 import type { Sealing, TextKind } from "../redis/reseal-texts.js";
 import { wrongKey, unknownKey } from "../store/refusals.js";
 import { sealedFieldParts } from "./keys/field.js";
@@ -71,15 +70,12 @@ export class SealedTexts {
 }
 
 /**
- * Seals anew what lies beside sessions. Each text is opened, also one of the current key.
+ * Seals texts of threads and items again. Each text is opened, also one of the current key.
  *
  * @throws ConfigurationError where the current key is `null`; EncryptionError, from `reseal`.
  */
 export async function sealingWith(ring: KeyRing): Promise<Sealing> {
-  const id = (await ring.current(""))?.id;
-  if (id === undefined) {
-    throw new ConfigurationError("encryption", "reencrypt() needs a current key in the option encryption.");
-  }
+  const { id } = await ring.required("");
   const formats = { "thread 1": new SealedTexts(ring), "item 1": new SealedTexts(ring, "item 1") };
   return {
     reseal: async (text, { format, id: threadId, kind, name }) => {
