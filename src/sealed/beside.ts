@@ -53,12 +53,7 @@ class SealedSide {
   /** The fields whose names begin with a prefix. */
   async read(calls: SealedCalls, prefix: string): Promise<Fields> {
     const stored = await calls.read((caller) => this.#beside.readSide(caller, prefix));
-    const opened: [string, string][] = [];
-    for (const [name, text] of Object.entries(stored)) {
-      const plain = await calls.field(sideField(name), text);
-      opened.push([name, plain]);
-    }
-    const plain = Object.fromEntries(opened);
+    const plain = await calls.sideFields(stored);
     this.#note(calls.session.id, plain, stored);
     return plain;
   }

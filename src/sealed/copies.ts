@@ -4,7 +4,7 @@ import { passedOn } from "../store/groups.js";
 import type { SessionKey } from "./keys/session-key.js";
 import { openLabel } from "./lists.js";
 import { sealRecord } from "./record.js";
-import { headField, sealLabel, sealText, sideField, type SealedCalls } from "./sealed-calls.js";
+import { headField, sealLabel, sealSideFields, sealText, type SealedCalls } from "./sealed-calls.js";
 import type { CallsOf } from "./store.js";
 
 /** Whole sessions, opened on their way out and sealed with a key of their own on their way in. */
@@ -31,25 +31,21 @@ export function sealedCopies(copies: SessionCopies, callsOf: CallsOf): SessionCo
 }
 
 async function openState(calls: SealedCalls, state: WholeState): Promise<WholeState> {
-  const side: [string, string][] = [];
-  for (const [name, text] of Object.entries(state.side)) {
-    side.push([name, await calls.field(sideField(name), text)]);
-  }
+  const side = await calls.sideFields(state.side);
   const label = await openLabel(calls, state.label);
-  return { ...state, label, head: await calls.field(headField, state.head), side: Object.fromEntries(side) };
+  return { ...state, label, head: await calls.field(headField, state.head), side };
 }
 
 function sealedState<State extends NewState | KeptState>(key: SessionKey | undefined, state: State): State {
   if (key === undefined) {
     return state;
   }
-  const side = Object.entries(state.side).map(([name, text]) => [name, sealText(key, sideField(name), text)]);
   const { discardedIds, knownIds }: Partial<NewState> = state;
   return {
     ...state,
     head: state.head === "" ? "" : sealText(key, headField, state.head),
     label: sealLabel(key, state.label),
-    side: Object.fromEntries(side) as Record<string, string>,
+    side: sealSideFields(key, state.side),
     // Their digests cannot be made again: the messages are gone.
     ...(discardedIds && { discardedIds: discardedIds.map((id) => ({ ...id, digest: anyDigest })) }),
     ...(knownIds && { knownIds: knownIds.map((id) => ({ ...id, digest: anyDigest })) }),

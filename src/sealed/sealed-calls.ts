@@ -25,6 +25,12 @@ export function sealText(key: SessionKey | undefined, name: string, text: string
   return key === undefined ? text : sealField(key, name, text);
 }
 
+/** Side fields with sealed values. */
+export function sealSideFields(key: SessionKey | undefined, side: Readonly<Record<string, string>>) {
+  const sealed = Object.entries(side).map(([name, text]) => [name, sealText(key, sideField(name), text)]);
+  return Object.fromEntries(sealed) as Record<string, string>;
+}
+
 /** Names of the texts of a label. */
 export const labelTexts = ["title", "metadata"] as const;
 
@@ -194,6 +200,15 @@ export class SealedCalls {
       return stored;
     }
     return this.#opened(openField(this.keyNow(parts.keyId) ?? (await this.#key(parts.keyId)), name, parts));
+  }
+
+  /** The side fields with their values decrypted. */
+  async sideFields(stored: Readonly<Record<string, string>>): Promise<Record<string, string>> {
+    const side: [string, string][] = [];
+    for (const [name, text] of Object.entries(stored)) {
+      side.push([name, await this.field(sideField(name), text)]);
+    }
+    return Object.fromEntries(side);
   }
 
   /** The session's key if it is at hand and has this name. */

@@ -6,7 +6,7 @@ import type { AppendRequest, AppendResult, NewRecord } from "../store/session-wr
 import type { SideChanges } from "../store/side-fields.js";
 import type { SessionKey } from "./keys/session-key.js";
 import { sealRecord } from "./record.js";
-import { sealText, sideField, type SealedCalls } from "./sealed-calls.js";
+import { sealSideFields, type SealedCalls } from "./sealed-calls.js";
 
 /**
  * Seals an append and sends it. Where ids may be those of plain records, it is sent again with their digests too, so
@@ -72,11 +72,7 @@ export function sealSide<Changes extends SideChanges>(
   key: SessionKey | undefined,
   side: Changes | undefined,
 ): Changes | undefined {
-  if (key === undefined || side?.set === undefined) {
-    return side;
-  }
-  const set = Object.entries(side.set).map(([name, value]) => [name, sealText(key, sideField(name), value)]);
-  return { ...side, set: Object.fromEntries(set) as Record<string, string> };
+  return key === undefined || side?.set === undefined ? side : { ...side, set: sealSideFields(key, side.set) };
 }
 
 /** A record to append, sealed. */
