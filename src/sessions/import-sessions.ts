@@ -8,7 +8,7 @@ import { sealedParts } from "../sealed/loaded-store.js";
 import { importItemLine } from "./item-lines.js";
 import { besideOf, importThread } from "./thread-lines.js";
 import { BrokenOff, LineReader } from "./line-reader.js";
-import { badLine, fieldsOf, parseLine, requireText, StateLines, type ExportLine } from "./lines.js";
+import { badLine, fieldsOf, otherContent, parseLine, requireText, StateLines, type ExportLine } from "./lines.js";
 import type { SessionStore } from "../store/session-store.js";
 
 const pageRecords = 500;
@@ -278,8 +278,6 @@ function compared({ type, fields }: ExportLine, names: ReadonlySet<string>): obj
 }
 
 function differs(sessionId: string, line: number): ConflictError {
-  const message =
-    `${sessionLabel(sessionId).replace(/^s/, "S")} exists with other content than the export has at line ${line}; ` +
-    "nothing was imported. Delete it first, or import into another key prefix.";
-  return new ConflictError(message, { code: "exists", sessionId });
+  const subject = sessionLabel(sessionId).replace(/^s/, "S");
+  return otherContent(`${subject} exists with other content than the export has at line ${line}`, sessionId);
 }

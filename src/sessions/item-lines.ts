@@ -1,4 +1,3 @@
-import { ConflictError } from "../base/errors.js";
 import { isLabel, nameOf, partsOf } from "../redis/item-names.js";
 import { itemValue, parseRecord, recordOf, type StoredItem } from "../redis/item-records.js";
 import { clearItems, importItem, readItems, type StoredItemRecord } from "../redis/stored-items.js";
@@ -6,7 +5,7 @@ import type { KeyRing } from "../sealed/keys/key-ring.js";
 import { SealedTexts } from "../sealed/sealed-texts.js";
 import type { SessionStore } from "../store/session-store.js";
 import { isRecord } from "../messages/values.js";
-import { badLine, fieldsOf, type ExportLine } from "./lines.js";
+import { badLine, fieldsOf, otherContent, type ExportLine } from "./lines.js";
 import {
   besideOf,
   exportThreads,
@@ -115,9 +114,7 @@ export async function importItemLine(
     const there = parseRecord(name, stored);
     const isSame = there.updated === updatedAt && (await openedText(there, ring)) === text;
     if (!isSame) {
-      const sentence = "There is an item of this namespace and key with other content; nothing was imported.";
-      const remedy = "Delete it first, or import into another key prefix.";
-      throw new ConflictError(`${sentence} ${remedy}`, { code: "exists", sessionId: "" });
+      throw otherContent("There is an item of this namespace and key with other content", "");
     }
   }
   return {

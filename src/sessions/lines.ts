@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { encodeHead } from "../codec/head.js";
-import { ConfigurationError, MemoryError, RecordError } from "../base/errors.js";
+import { ConfigurationError, ConflictError, MemoryError, RecordError } from "../base/errors.js";
 import { isRecord, valueIn } from "../messages/values.js";
 import { lazy, nonNegativeInteger, withoutUndefined } from "../base/options.js";
 import { maxReductions, type StoredReduction } from "../store/session-pages.js";
@@ -20,6 +20,12 @@ export interface ExportLine {
 /** The error for an invalid line of an export. */
 export function badLine(number: number, reason: string): RecordError {
   return new RecordError(`Line ${number} of the export cannot be imported: ${reason}.`, { code: "corrupt" });
+}
+
+/** The error for an import of what is there with other content; `found` says what, and ends without a period. */
+export function otherContent(found: string, sessionId: string): ConflictError {
+  const message = `${found}; nothing was imported. Delete it first, or import into another key prefix.`;
+  return new ConflictError(message, { code: "exists", sessionId });
 }
 
 /**

@@ -1,4 +1,3 @@
-import { ConflictError } from "../base/errors.js";
 import { damagedThread, threadLabel } from "../redis/thread-errors.js";
 import { isWhole, withTexts, writeThread, type StoredThread, type WholeThread } from "../redis/whole-thread.js";
 import { ownedPieces, type FoundPiece } from "../redis-lists/kinds.js";
@@ -8,7 +7,7 @@ import { sealedParts } from "../sealed/loaded-store.js";
 import { SealedTexts } from "../sealed/sealed-texts.js";
 import { checkSessionId } from "../store/session-ref.js";
 import type { SessionStore } from "../store/session-store.js";
-import { badLine, fieldsOf, orBadLine, type ExportLine } from "./lines.js";
+import { badLine, fieldsOf, orBadLine, otherContent, type ExportLine } from "./lines.js";
 
 /** The connection and the keys of a store, for data beside its sessions; no connection for a store in memory. */
 export function besideOf(store: SessionStore): { readonly wire?: RedisWire; readonly ring?: KeyRing } {
@@ -98,11 +97,7 @@ export async function importThread(line: ExportLine, { wire, ttlMs, ringFor }: B
   });
   const word = await writeThread(wire, threadId, { thread, ttl, operation: "import" });
   if (word === "EXISTS") {
-    const sentence = `There is a ${threadLabel(threadId)} with other content; nothing was imported.`;
-    throw new ConflictError(`${sentence} Delete it first, or import into another key prefix.`, {
-      code: "exists",
-      sessionId: threadId,
-    });
+    throw otherContent(`There is a ${threadLabel(threadId)} with other content`, threadId);
   }
   return { outcome: word === "OK" ? "imported" : "unchanged", sealed: ring !== undefined };
 }
