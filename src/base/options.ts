@@ -105,7 +105,7 @@ export const listener = <Told>() =>
   );
 
 /** Called with what is to be told; an async function does, too. */
-export type Listener<Told> = (told: Told) => void;
+type Listener<Told> = (told: Told) => void;
 
 /**
  * An object with the named methods. Instances are recognized by their methods, because their class may come from

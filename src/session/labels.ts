@@ -3,6 +3,7 @@ import { ConfigurationError } from "../base/errors.js";
 import { isPlainObject } from "../base/json-value.js";
 import type { SessionLabel, SessionSummary } from "../store/lists.js";
 import { KeyNeeded } from "../store/refusals.js";
+import { isWithin } from "../store/session-ref.js";
 import { valueIn } from "../messages/values.js";
 
 /** Metadata of a session: an object of JSON values. */
@@ -62,7 +63,7 @@ function checkTitle(user: string, title: unknown): void {
   if (typeof title !== "string" || !title.isWellFormed()) {
     throw new ConfigurationError("title", `${user}: option "title" must be a string of well-formed Unicode.`);
   }
-  if (title.length > limits.title || Buffer.byteLength(title) > limits.title) {
+  if (!isWithin(title, limits.title)) {
     throw new ConfigurationError("title", `${user}: option "title" must not be longer than ${limits.title} bytes.`);
   }
   refuseSealedLook(user, title);
@@ -79,7 +80,7 @@ function metadataText(user: string, metadata: unknown): string {
   if (text === undefined) {
     throw new ConfigurationError("metadata", `${user}: option "metadata" must be an object of JSON values.`);
   }
-  if (Buffer.byteLength(text) > limits.metadata) {
+  if (!isWithin(text, limits.metadata)) {
     throw new ConfigurationError(
       "metadata",
       `${user}: option "metadata" must not be longer than ${limits.metadata} bytes as JSON.`,

@@ -3,7 +3,7 @@ import * as z from "zod/mini";
 import { ConfigurationError } from "../base/errors.js";
 import { lazy, nonEmptyText, nonNegativeInteger, parseOptions, positiveInteger } from "../base/options.js";
 import { limitedText } from "../store/session-ref.js";
-import { isRecord } from "../messages/values.js";
+import { isPlainObject } from "../base/json-value.js";
 import { checkOwnerName } from "../session/identity.js";
 import type { SessionMetadata } from "../session/labels.js";
 import { maxListLimit, type ListPlace } from "../store/lists.js";
@@ -90,16 +90,16 @@ export interface SessionSearch {
 const schema = lazy(() =>
   z.strictObject({
     owner: z.optional(z.unknown()),
-    text: z.optional(limitedText("wanted")),
+    text: z.optional(limitedText("search")),
     roles: z._default(
       z.array(z.enum(["human", "ai", "tool", "system"], 'must be "human", "ai", "tool" or "system"'), "must be a list"),
       ["human", "ai"],
     ),
-    title: z.optional(limitedText("wanted")),
+    title: z.optional(limitedText("search")),
     metadata: z.optional(
       z.custom<Readonly<Record<string, unknown>>>(
         // A schema of records leaves this key out, and the search would find more than was asked for.
-        (value) => isRecord(value) && !Array.isArray(value) && !Object.hasOwn(value, "__proto__"),
+        (value) => isPlainObject(value) && !Object.hasOwn(value, "__proto__"),
         "must be an object of JSON values",
       ),
     ),

@@ -52,7 +52,7 @@ export interface SessionHold {
 }
 
 /** The most bytes of UTF-8 in what clients may name: ids of turns, messages and positions; texts to search for. */
-export const mostBytes = { id: 512, wanted: 1_000 } as const;
+export const mostBytes = { id: 512, search: 1_000 } as const;
 
 /** A text of at least one character and at most so many bytes. */
 export const limitedText = (limit: keyof typeof mostBytes) =>
