@@ -1,11 +1,12 @@
 import { maxTries } from "../base/tries.js";
 import * as z from "zod/mini";
-import { ConflictError } from "../base/errors.js";
+import { ConfigurationError, ConflictError } from "../base/errors.js";
 import type { MemoryEventHandler } from "../base/events.js";
 import { loadedOnce } from "../base/loaded-once.js";
 import { lazy, listener, parseOptions, positiveInteger, withoutUndefined } from "../base/options.js";
 import { maxListLimit, type ListsProgress, type SessionAccess } from "../store/lists.js";
 import type { SessionStore } from "../store/session-store.js";
+import { isLabel } from "../redis/item-names.js";
 import type { ReencryptProgress } from "./reencrypt-sessions.js";
 import type { SessionImportOptions, SessionImportSummary } from "./import-lines.js";
 import type { SessionSearch, SessionSearchOptions } from "./search-requests.js";
@@ -21,7 +22,6 @@ import type {
   SessionList,
   SessionListOptions,
 } from "./requests.js";
-import { namespacesOf } from "./owner-namespaces.js";
 import type { MemorySettings } from "../session/memory-context.js";
 import { leaveOut, type SessionProblem } from "./problems.js";
 import { listedSession, storedSession, type StoredSession } from "./stored-sessions.js";
@@ -49,7 +49,7 @@ const erasureSchema = lazy(() =>
 );
 const onProblem = lazy(() => z.optional(listener<SessionProblem>()));
 const ownerExportSchema = lazy(() => z.strictObject({ onProblem: onProblem() }));
-/** Listeners of a call that goes through all sessions; such calls are rare, so that the schema is made anew. */
+/** Listeners of a call that goes through all sessions; such calls are rare, so that each makes its schema. */
 const batchSchema = <Progress>() =>
   z.strictObject({ onProgress: z.optional(listener<Progress>()), onProblem: onProblem() });
 
@@ -291,4 +291,25 @@ function accessOf(user: string, options: unknown): SessionAccess {
   }
   checkOwnerName(user, owner);
   return { owner };
+}
+
+/**
+ * The namespaces of an owner; undefined where nobody says which they are.
+ *
+ * @throws ConfigurationError for an empty namespace, which would be everybody's, and for what is none.
+ */
+function namespacesOf(
+  ownerNamespaces: MemorySettings["ownerNamespaces"],
+  owner: string,
+): readonly (readonly string[])[] | undefined {
+  const namespaces: unknown = ownerNamespaces?.(owner);
+  if (ownerNamespaces === undefined) {
+    return undefined;
+  }
+  const isRight = (one: unknown) => Array.isArray(one) && one.length > 0 && one.every(isLabel);
+  if (!Array.isArray(namespaces) || !namespaces.every(isRight)) {
+    const sentence = 'Option "ownerNamespaces" must return namespaces: arrays of one or more labels each, which are';
+    throw new ConfigurationError("ownerNamespaces", `${sentence} texts without periods, colons and NUL characters.`);
+  }
+  return namespaces as string[][];
 }
