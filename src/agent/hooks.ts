@@ -277,6 +277,7 @@ export class AgentHooks {
   /** The hold was released. Where no hook has followed, another middleware has ended the run, or works for long. */
   #lapsed(): void {
     const state = this.#state ?? [];
+    // A run that could not be opened has failed its hook with the reason.
     this.#run?.then((run) => this.#isHookNext && run.skip(state)).catch(() => undefined);
   }
 

@@ -140,7 +140,7 @@ export class StoredDetails {
   }
 }
 
-/** True where other keys may say more: a hold, say, began the state of a session anew that had lost it. */
+/** True where other keys may say more: a hold, say, has created the lost state of a session again. */
 function isUnclear(found: Found): boolean {
   return found === "lost" || (found !== undefined && found.owner === undefined && found.messages === 0);
 }

@@ -129,7 +129,7 @@ async function pageOf(runner: ScriptRunner, { node, keys }: KeyPage): Promise<Fo
     const [name, exists, next] = found[index]!;
     const owner = name === null || name === "" ? undefined : name;
     if (tag === undefined && owner === undefined && next === null) {
-      // A hold, say, began the state anew: what else is left may say more.
+      // A hold, say, has created the state again: what else is left may say more.
       unclear.push(stemOf(hash));
     }
     if (exists !== null && tag === undefined) {
