@@ -169,7 +169,7 @@ describe("the result of a call of one of OpenAI's own kinds of tools", () => {
     const errors = (isCustomTool: boolean) =>
       validateConversation([new HumanMessage("How many?"), asked(call("c1", isCustomTool)), same], criteria);
     expect(errors(true)).toEqual([]);
-    expect(errors(false)).toMatchObject([{ rule: "S29", index: 2 }]);
+    expect(errors(false)).toMatchObject([{ rule: "S27", index: 2 }]);
     expect(errors(true)).toEqual([]);
   });
 

@@ -121,12 +121,12 @@ describe("a reasoning item of OpenAI's", () => {
 
   it.each([
     ["is stored with the provider, and followed by a text", "a", true, []],
-    ["is followed by nothing", "", true, ["S22"]],
-    ["is not stored", "a", false, ["S22"]],
+    ["is followed by nothing", "", true, ["S36"]],
+    ["is not stored", "a", false, ["S36"]],
   ] as const)("goes back only with what follows it: it %s", (_, content, storesReasoning, rules) => {
     const options = { profile: "openai-responses", storesReasoning, emptyMessages: "fill" } as const;
     const messages = [human("q"), reasoned(content), human("q")];
-    const found = validateConversation(messages, options).filter(({ rule }) => rule === "S22");
+    const found = validateConversation(messages, options).filter(({ rule }) => rule === "S36");
     expect(found.map(({ rule }) => rule)).toEqual(rules);
     const kwargs = repairConversation(messages, options).messages[1]!.additional_kwargs;
     expect("reasoning" in kwargs).toBe(rules.length === 0);

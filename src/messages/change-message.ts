@@ -44,11 +44,6 @@ function withoutOutputVersion(message: BaseMessage, changes: MessageChanges): Me
   return "output_version" in metadata ? { response_metadata: without(metadata, "output_version") } : {};
 }
 
-/** A copy without one key of `additional_kwargs`. */
-export function dropKwarg<M extends BaseMessage>(message: M, key: string): M {
-  return copyWith(message, { additional_kwargs: without(fieldsOf(message.additional_kwargs), key) });
-}
-
 /** A copy with one key of `response_metadata` set. */
 export function setMetadata<M extends BaseMessage>(message: M, key: string, value: unknown): M {
   return copyWith(message, { response_metadata: { ...message.response_metadata, [key]: value } });

@@ -20,7 +20,7 @@ export interface StructureOptions {
   readonly purpose?: StructurePurpose;
   /** Whether the request declares tools, for rule S28. Undefined: not known, and the rule passes. @default undefined */
   readonly hasTools?: boolean;
-  /** Whether the provider keeps reasoning items (`store`), for rule S22. @default true */
+  /** Whether the provider keeps reasoning items (`store`), for rule S36. @default true */
   readonly storesReasoning?: boolean;
   /** The name of the model, for what only some models of a provider ask for. @default not known */
   readonly model?: string;

@@ -4,7 +4,7 @@ import { copyWith } from "../change-message.js";
 import { type Block, blockList, shortContentOf, textBlock } from "../content.js";
 import { type Media, mediaIn, mediaLeftOut } from "../media.js";
 import { type Fields, fieldsOf, recordsIn, stringIn, without } from "../values.js";
-import { isCallBlock } from "./call-places.js";
+import { isCallBlock } from "./call-copies.js";
 import { mapSame, withFields } from "./edits.js";
 import { isThought } from "./thoughts.js";
 

@@ -1,7 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { callsOf, isCompaction, nativeBlock } from "../../messages/calls.js";
 import { type Block, blockList } from "../../messages/content.js";
-import { isCallBlock } from "../../messages/copies/call-places.js";
 import { withFields } from "../../messages/copies/edits.js";
 import { isThought, thoughtIn } from "../../messages/copies/thoughts.js";
 import { type Fields, fieldsOf } from "../../messages/values.js";
@@ -19,6 +18,8 @@ const stepTypes = new Set<string>([
   "tool_search_tool_regex_tool_result",
 ]);
 
+const nativeTypes = new Set<string>(["tool_use", "input_json_delta", "text_delta", "compaction"]);
+
 /** The Messages API, through ChatAnthropic: blocks that it sends as they came, or standard content. */
 export const anthropicAnswer: OwnForm = (message) => {
   const blocks = blockList(message);
@@ -26,7 +27,8 @@ export const anthropicAnswer: OwnForm = (message) => {
   if (isOnlyText && blocks.some(isSignedCompaction)) {
     return withForm(message, withSignature(blocks, message));
   }
-  return (isMarked(message) ? isStandard(blocks, message) : isNative(blocks, message)) && !endsOnThought(message)
+  const passes = isMarked(message) ? isStandard(blocks, message) : isNative(blocks);
+  return passes && !saysMoreBehindCalls(blocks) && !endsOnThought(message)
     ? withForm(message, { content: formedContent(message.content, withThinking) })
     : undefined;
 };
@@ -49,34 +51,30 @@ function withSignature(given: readonly Block[], { response_metadata: metadata }:
 
 /** True for standard content of which ChatAnthropic sends all: signed thoughts, and every call. */
 function isStandard(blocks: readonly Block[], message: BaseMessage): boolean {
-  const ids = new Set(blocks.flatMap((block) => (block.type === "tool_call" ? [block["id"]] : [])));
-  const calls = callsOf(message);
   return (
-    ids.size === calls.length &&
-    calls.every(({ id }) => ids.has(id)) &&
+    blocks.filter(({ type }) => type === "tool_call").length === callsOf(message).length &&
     blocks.every((block) => block.type !== "non_standard" && (!isThought(block) || thoughtIn(block)!.isSigned)) &&
     blocks.some((block) => block.type !== "text" || block["text"] !== "")
   );
 }
 
 /** True where all blocks are such as ChatAnthropic sends as they are. */
-function isNative(blocks: readonly Block[], message: BaseMessage): boolean {
-  const calls = callsOf(message);
-  const ids = new Set<unknown>(calls.map(({ id }) => id));
-  const used = blocks.filter(({ type }) => type === "tool_use").map(({ id }) => id);
+function isNative(blocks: readonly Block[]): boolean {
   const isPaired = pairsIn(blocks);
-  const passes = (block: Block) => {
-    if (isCallBlock(block)) {
-      return block.type === "input_json_delta" || (block.type === "tool_use" && ids.has(block["id"]));
-    }
+  return blocks.every((block) => {
     if (isThought(block)) {
       return block.type !== "reasoning" && thoughtIn(block)!.isSigned;
     }
     // The citations of a streamed answer are a text block without a text.
     const isOwn = isText(block) || block["citations"] !== undefined;
-    return stepTypes.has(block.type) ? isPaired(block) : isOwn || ["text_delta", "compaction"].includes(block.type);
-  };
-  return new Set(used).size === used.length && blocks.every(passes);
+    return stepTypes.has(block.type) ? isPaired(block) : isOwn || nativeTypes.has(block.type);
+  });
+}
+
+/** Anthropic refuses text behind the calls of an answer. */
+function saysMoreBehindCalls(blocks: readonly Block[]): boolean {
+  const first = blocks.findIndex(({ type }) => type === "tool_use" || type === "tool_call");
+  return first !== -1 && blocks.slice(first).some(isText);
 }
 
 /** Anthropic asks for the field also where a thought says nothing. */

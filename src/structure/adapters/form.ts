@@ -1,10 +1,9 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { sameAsJson } from "../../base/json-text.js";
-import { callsOf, foreignCompaction } from "../../messages/calls.js";
-import { type Block, blocksOf, isBareText } from "../../messages/content.js";
-import { isCallBlock } from "../../messages/copies/call-places.js";
+import { foreignCompaction } from "../../messages/calls.js";
+import { blocksOf, isBareText } from "../../messages/content.js";
+import { callsAgree } from "../../messages/copies/call-copies.js";
 import { itemIdKeys, plainAnswer, spokenText } from "../../messages/copies/plain-answer.js";
-import { isThought, thoughtsIn } from "../../messages/copies/thoughts.js";
 import { mediaBlock, mediaLeftOut } from "../../messages/media.js";
 import { speakerOf } from "../../messages/roles.js";
 import { fieldsOf } from "../../messages/values.js";
@@ -45,6 +44,7 @@ const plainForms: Readonly<Partial<Record<Adapter, OwnForm>>> = {
   "openai-responses": withoutItemId,
   google: plainForGoogle,
   "google-genai": plainForGenai,
+  neutral: (message, { model }) => (model === undefined ? withoutItemId(message) : message),
 };
 
 /** A message in the form that the adapter reads; the message itself if it has that form. */
@@ -81,10 +81,11 @@ function adapterForm(adapter: Adapter, given: BaseMessage, facts: FormFacts): Ba
 
 /** The answer as its own provider gave it, where that is asked; else text, calls and media. */
 function answerForm(adapter: Adapter, message: BaseMessage, facts: FormFacts): BaseMessage {
+  const isWhole = !hasForgottenCalls(message) && callsAgree(message);
   if (adapter === "neutral") {
-    return neutralAnswer(message, facts);
+    return (isWhole ? ofUnknown(message, facts) : undefined) ?? plainForm(adapter, message, facts);
   }
-  const isOwn = mayComeFrom(message, adapter) && !hasForgottenCalls(message);
+  const isOwn = isWhole && mayComeFrom(message, adapter);
   return (isOwn ? ownForms[adapter](message, facts) : undefined) ?? plainForm(adapter, message, facts);
 }
 
@@ -124,16 +125,12 @@ function isSame(message: BaseMessage, formed: BaseMessage): boolean {
  * goes on keep the form of their own provider: they come from the model that is called, which may ask for its thoughts
  * and signatures.
  */
-function neutralAnswer(message: BaseMessage, facts: FormFacts): BaseMessage {
+function ofUnknown(message: BaseMessage, facts: FormFacts): BaseMessage | undefined {
   const [origin, adapter] = [originOf(message), adapterOf(message)];
   if (origin === "other" || (facts.isOfThisTurn && origin === undefined)) {
     return message;
   }
-  if (facts.isOfThisTurn) {
-    return answerForm(adapter!, message, facts);
-  }
-  const plain = plainForm("neutral", message, facts);
-  return facts.model === undefined ? withoutItemId(plain) : plain;
+  return facts.isOfThisTurn ? answerForm(adapter!, message, facts) : undefined;
 }
 
 /**
@@ -145,26 +142,7 @@ export function readableByGoogle(message: BaseMessage, facts: FormFacts): BaseMe
   return isAnswer && !facts.isOfThisTurn ? plainForm("google", message, facts) : message;
 }
 
-/** The rule that a message breaks which is not in the adapter's form: by what that form leaves out. */
-export function brokenRule(message: BaseMessage, formed: BaseMessage): StructureRule {
-  const lost = thoughtsIn(message).length - thoughtsIn(formed).length;
-  if (lost > 0) {
-    return lost <= lastThoughts(message) ? "S21" : hasItems(message) ? "S22" : "S36";
-  }
-  if (hasForgottenCalls(message)) {
-    return "S16";
-  }
-  const kept = new Set<unknown>(blocksOf(formed));
-  const isLost = (block: Block) => !kept.has(block) && !isCallBlock(block) && typeof block["text"] !== "string";
-  return blocksOf(message).some(isLost) ? "S27" : "S29";
-}
-
-/** The number of thoughts that end an answer without calls. */
-function lastThoughts(message: BaseMessage): number {
-  const blocks = blocksOf(message);
-  return callsOf(message).length > 0 ? 0 : blocks.length - 1 - blocks.findLastIndex((block) => !isThought(block));
-}
-
-function hasItems({ response_metadata: metadata, additional_kwargs: kwargs }: BaseMessage): boolean {
-  return Array.isArray(fieldsOf(metadata)["output"]) || fieldsOf(kwargs)["reasoning"] !== undefined;
+/** The rule that a message breaks which is not in the adapter's form. */
+export function ruleOfForm(message: BaseMessage): StructureRule {
+  return speakerOf(message) === "assistant" ? "S36" : "S27";
 }

@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { type Call, callsOf } from "../../messages/calls.js";
+import { callsOf } from "../../messages/calls.js";
 import { type Block, blockList, blocksOf } from "../../messages/content.js";
-import { callIn, copyIn, isCallBlock, placesOf } from "../../messages/copies/call-places.js";
+import { isCallBlock } from "../../messages/copies/call-copies.js";
 import { signaturesKey } from "../../messages/copies/plain-answer.js";
 import { isThought, signatureKey } from "../../messages/copies/thoughts.js";
 import { mediaBlock, mediaIn } from "../../messages/media.js";
@@ -26,7 +26,7 @@ export const googleAnswer: OwnForm = (message, { model }) => {
   const isSigned = typeof called[0]?.[signatureKey] === "string" || called.length === 0 || !asksForSignatures(model);
   const passes = (block: Block) =>
     isText(block) || stepTypes.has(block.type) || block.type === "functionCall" || isPart(block);
-  return !isMarked(message) && blocks.every(passes) && isSigned && tellsAll(called, callsOf(message))
+  return !isMarked(message) && blocks.every(passes) && isSigned && called.length === callsOf(message).length
     ? withMedia(message)
     : undefined;
 };
@@ -34,18 +34,6 @@ export const googleAnswer: OwnForm = (message, { model }) => {
 /** Thoughts of Google's are texts with a mark, media such as both adapters take. */
 function isPart(block: Block): boolean {
   return isThought(block) ? block.type === "text" : mediaIn(block)?.data !== undefined;
-}
-
-/** True if the blocks tell all calls, and no other ones. */
-function tellsAll(blocks: readonly Block[], calls: readonly Call[]): boolean {
-  const places = placesOf(
-    blocks.map((block) => copyIn(block as Fields)),
-    calls,
-  );
-  const isNamed = (place: number, index: number) => {
-    return place >= 0 && callIn(blocks[index] as Fields).call["name"] === calls[place]!.name;
-  };
-  return blocks.length === calls.length && places.every(isNamed);
 }
 
 /** ChatGoogle sends what it made of a picture with a key that the API refuses; ChatGoogleGenerativeAI throws at it. */

@@ -62,17 +62,14 @@ function isAnswered({ type, call_id: id }: Fields, _: number, items: readonly Fi
   return !localCalls.has(type) || items.some(isResult);
 }
 
-/** True if the items hold the calls and the text of the answer, and no other ones but what was compacted. */
+/** True if the items hold as many calls and the text of the answer, and no other ones but what was compacted. */
 function tellsTheSame(items: readonly Fields[], message: BaseMessage): boolean {
-  const called = items.filter(isCallItem);
-  const calls = callsOf(message);
-  const isSame = called.length === calls.length && called.every(({ call_id: id }, place) => id === calls[place]!.id);
   // A compaction stands among messages of the user that it keeps.
   const said = items.flatMap(({ type, role = "assistant", content }) => {
     return type === "message" && role === "assistant" && Array.isArray(content) ? content : [];
   });
   const told = said.map((part: unknown) => fieldsOf(part)["text"]).filter((text) => typeof text === "string");
-  return isSame && told.join("") === contentText(message.content);
+  return items.filter(isCallItem).length === callsOf(message).length && told.join("") === contentText(message.content);
 }
 
 /** ChatOpenAI sends an id that looks like an item's; Anthropic's look the same. */

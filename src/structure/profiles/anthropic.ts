@@ -13,10 +13,8 @@ export const anthropic: StructureProfile = {
     S04: "error", // the same
     S05: "error", // seen: "does not support assistant message prefill"
     S13: "error", // seen: "tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'"
-    S14: "error", // seen: "`tool_use` ids were found without `tool_result` blocks immediately after"
     S15: "error", // seen: "text content blocks must be non-empty", "… must contain non-whitespace text"
     S16: "error", // seen: "all messages must have non-empty content except for the optional final assistant message"
-    S17: "error", // known: "final assistant content cannot end with trailing whitespace"
     S26: "error", // known: tool names of 1 to 64 of the same characters as ids
     S27: "error", // known: media only in the user's messages and in tool results
     S28: "error", // known through proxies: tools must be declared where the history holds calls

@@ -40,7 +40,7 @@ const profileSchema = lazy(() =>
     blankText: oneOf("accepted", "refused"),
     lateSystem: oneOf("accepted", "refused"),
     names: z.optional(z.strictObject({ characters: text(), maxLength: nonNegativeInteger() })),
-    blocks: z.optional(record(["system", "user", "assistant", "tool", "other"], texts())),
+    blocks: z.optional(record(["system", "user", "tool", "other"], texts())),
     maxMedia: z.optional(nonNegativeInteger()),
     genericRoles: texts(),
   }),

@@ -14,7 +14,6 @@ export const mistral: StructureProfile = {
     S06: "error", // templates: "After the optional system message, conversation roles must alternate …"
     S13: "error", // seen: "Tool call id was call_… but must be a-z, A-Z, 0-9, with a length of 9"
     S16: "error", // known
-    S18: "warning", // some endpoints want content or tool calls, not both
     S20: "error", // seen at Mistral-compatible endpoints
     S25: "error", // seen: "Unexpected role 'user' after role 'tool'"
     S26: "error", // function names: 64

@@ -24,7 +24,6 @@ export const neutral: StructureProfile = {
     S13: "error", // OpenAI, Anthropic, Bedrock; ChatMistralAI rewrites ids by itself
     S15: "error", // Anthropic, Gemini, Bedrock
     S16: "error", // all but OpenAI
-    S17: "error", // Anthropic
     S20: "error", // Gemini
     S25: "error", // Mistral, Bedrock
     S26: "error", // all

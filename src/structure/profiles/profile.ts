@@ -48,8 +48,8 @@ export interface StructureProfile {
   /** Severity of each rule that is checked; a repair fixes errors and leaves warnings. */
   readonly rules: Readonly<Partial<Record<StructureRule, StructureSeverity>>>;
   /**
-   * The adapter that messages go through. A repair then gives answers the form that it reads: rules S21, S22, S29, S36,
-   * and S27 for answers, which are not checked without an adapter. @default none
+   * The adapter that messages go through. A repair then gives answers the form that it reads (rule S36, which is not
+   * checked without an adapter). @default none
    */
   readonly adapter?: Adapter;
   /** For rules S11 and S13. */
@@ -74,8 +74,8 @@ export interface StructureProfile {
   readonly lateSystem?: "accepted" | "refused";
   /** For rule S26: the form of speaker and tool names. */
   readonly names?: NameForm;
-  /** For rule S27: allowed content block types by speaker; a missing speaker may use all. */
-  readonly blocks?: Readonly<Partial<Record<Speaker, readonly string[]>>>;
+  /** For rule S27: allowed content block types by speaker but the model's; a missing speaker may use all. */
+  readonly blocks?: Readonly<Partial<Record<Exclude<Speaker, "assistant">, readonly string[]>>>;
   /** For rule S39: how many pictures and files a request may have; notes stand for the oldest. @default any number */
   readonly maxMedia?: number;
   /** For rule S31: accepted roles of generic messages; `function` stands for function messages. @default none */

@@ -21,5 +21,4 @@ export const refusedEverywhere: StructureProfile["rules"] = {
   // Anthropic: "A maximum of 4 blocks with cache_control may be provided"; other providers take no marks, or as many
   S38: "error",
   S39: "error", // where the profile tells the number; Anthropic: "too many images and documents: 120 + 0 > 100"
-  S35: "warning", // an error where the profile's adapter sends the copy: OpenAI: "No tool call found for …"
 };

@@ -20,5 +20,5 @@ export const strictTemplate: StructureProfile = {
   },
   callIds: { minLength: 1, reuse: "warning" },
   resultOrder: "calls",
-  blocks: { system: ["text"], user: ["text", "image_url", "image"], assistant: ["text"], tool: ["text"] },
+  blocks: { system: ["text"], user: ["text", "image_url", "image"], tool: ["text"] },
 };

@@ -1,25 +1,11 @@
 import type { FormFacts } from "../adapters/adapter.js";
 import { asSummary } from "../adapters/compaction.js";
-import { brokenRule, formFor } from "../adapters/form.js";
+import { formFor, ruleOfForm } from "../adapters/form.js";
 import { placesInRequest, type RequestPlaces } from "../adapters/request-place.js";
 import { speakerOf } from "../../messages/roles.js";
-import { checkCopies } from "../rules/copy-rules.js";
 import { lastQuestionIn } from "../rules/find-issues.js";
 import { needsRequest } from "./order.js";
 import type { Entry, RepairSession } from "./session.js";
-
-/** Makes the copies of calls agree where the profile's adapter sends one that differs. */
-export function agreeCopies(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
-  return entries.map((entry) => {
-    const { message } = checkCopies(entry.message, session.criteria.profile);
-    if (message === entry.message) {
-      return entry;
-    }
-    const done = "Left out the copies of the calls, which differ from `tool_calls`.";
-    session.repairs.push({ rule: "S35", index: entry.index, action: "changed", message: done });
-    return { ...entry, message };
-  });
-}
 
 /** Gives each message the form that the profile's adapter reads. */
 export function giveForm(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
@@ -55,7 +41,7 @@ function inAdapterForm(entry: Entry, facts: FormFacts, { criteria, repairs }: Re
   if (message === entry.message) {
     return entry;
   }
-  const rule = brokenRule(entry.message, message);
+  const rule = ruleOfForm(message);
   const done = "Gave the message the form that the provider's adapter reads.";
   if (!repairs.some((repair) => repair.index === entry.index && repair.rule === rule)) {
     repairs.push({ rule, index: entry.index, action: "changed", message: done });

@@ -2,12 +2,11 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { mapSame } from "../../messages/copies/edits.js";
 import { readableByGoogle } from "../adapters/form.js";
 import { type Origin, originOf } from "../adapters/origin.js";
-import { orderInMessage } from "../rules/content-rules.js";
 import { earlyRules, isValid, lastQuestionIn, lateRules, readStructure } from "../rules/find-issues.js";
 import { keepNewest } from "../rules/request-rules.js";
 import type { MessageRule, RepairPlace } from "../rules/rules.js";
 import { foldFirstSteps, foldTools } from "./fold-tools.js";
-import { agreeCopies, giveForm } from "./form.js";
+import { giveForm } from "./form.js";
 import { repairCallIds } from "./call-ids.js";
 import type { RepairPlan } from "../options.js";
 import { placeLateSystems } from "./late-systems.js";
@@ -56,13 +55,9 @@ function newestOrigin(messages: readonly BaseMessage[]): Origin | undefined {
   return newest && originOf(newest);
 }
 
-/** Merging messages can violate these rules again. */
-const lastRules: readonly MessageRule[] = [orderInMessage, ...lateRules];
-
 /** Ordered so that no step undoes an earlier one. */
 function repairEntries(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
   const parts: ((entries: readonly Entry[], session: RepairSession) => readonly Entry[])[] = [
-    agreeCopies,
     giveForm,
     (given) => repairMessages(given, session, earlyRules),
     repairSystemMessages,
@@ -74,7 +69,7 @@ function repairEntries(entries: readonly Entry[], session: RepairSession): reado
     mergeRuns,
     placeLateSystems,
     repairTurns,
-    (given) => repairMessages(given, session, lastRules),
+    (given) => repairMessages(given, session, lateRules),
     giveForm,
     leaveNewest,
   ];

@@ -12,14 +12,7 @@ import {
 import { roleNameOf, speakerOf } from "../../messages/roles.js";
 import { sourceOf } from "../../messages/sources.js";
 import { fieldsOf } from "../../messages/values.js";
-import {
-  noBlankText,
-  noEmptyAnswer,
-  noForeignBlocks,
-  noTextBesideCalls,
-  noTrailingSpace,
-  orderInMessage,
-} from "./content-rules.js";
+import { noBlankText, noEmptyAnswer, noForeignBlocks } from "./content-rules.js";
 import type {
   Finding,
   MessageRule,
@@ -28,13 +21,12 @@ import type {
   StructureCriteria,
   StructureIssue,
 } from "./rules.js";
-import { checkCopies } from "./copy-rules.js";
 import { checkRequest } from "./request-rules.js";
 import { wellFormedText } from "./text-rules.js";
 import { knownRoles, namedResults, readableCalls, wellFormedNames } from "./name-rules.js";
 import { checkFirstThought, checkLateSystems } from "./turn-rules.js";
 import type { FormFacts } from "../adapters/adapter.js";
-import { brokenRule, formFor } from "../adapters/form.js";
+import { formFor, ruleOfForm } from "../adapters/form.js";
 import { placesInRequest } from "../adapters/request-place.js";
 import { fitsForm } from "../profiles/identifiers.js";
 import type { StructureProfile } from "../profiles/profile.js";
@@ -46,13 +38,12 @@ export const earlyRules: readonly MessageRule[] = [
   readableCalls,
   noForeignBlocks,
   noBlankText,
-  orderInMessage,
   wellFormedNames,
   noEmptyAnswer,
 ];
 
 /** Rules to repair once every message has its place, added messages included. */
-export const lateRules: readonly MessageRule[] = [noTextBesideCalls, noTrailingSpace, namedResults];
+export const lateRules: readonly MessageRule[] = [namedResults];
 
 /** True where the conversation breaks no rule that is an error in the profile; warnings pass. */
 export function isValid(messages: readonly BaseMessage[], criteria: StructureCriteria): boolean {
@@ -92,9 +83,9 @@ type Problem = Omit<Finding, "index">;
 
 /** Problems of a message by itself. */
 interface OwnProblems {
-  /** Copies that differ (S35), and a form that the profile's adapter does not read. */
+  /** A form that the profile's adapter does not read. */
   readonly forms: readonly Problem[];
-  /** Rules S14 to S20, S26, S27, S31 and S37. */
+  /** Rules S15, S16, S19, S20, S26, S27, S31 and S37. */
   readonly rules: readonly Problem[];
 }
 
@@ -162,7 +153,7 @@ function isPlain(message: BaseMessage, { blocks, names }: StructureProfile): boo
     content.isWellFormed() &&
     (typeof name !== "string" || name.isWellFormed()) &&
     (type === "human" || type === "system" || (type === "ai" && !mayCall(message))) &&
-    blocks?.[speakerOf(message)]?.includes("text") !== false &&
+    (type === "ai" || blocks?.[type === "human" ? "user" : "system"]?.includes("text") !== false) &&
     (names === undefined || (name ?? undefined) === undefined) &&
     !id?.startsWith("msg_") &&
     Object.keys(kwargs ?? {}).length === 0 &&
@@ -171,25 +162,17 @@ function isPlain(message: BaseMessage, { blocks, names }: StructureProfile): boo
   );
 }
 
-/** Checks that the copies of calls agree, and that the message has the form that the profile's adapter reads. */
+/** Checks that the message has the form that the profile's adapter reads. */
 function formProblems(
-  { profile, storesReasoning, model }: StructureContext,
-  given: BaseMessage,
+  { profile: { adapter }, storesReasoning, model }: StructureContext,
+  message: BaseMessage,
   place: Omit<FormFacts, "storesReasoning" | "model">,
 ): readonly Problem[] {
-  // Only calls have copies.
-  const { problem, message } = mayCall(given) ? checkCopies(given, profile) : { problem: undefined, message: given };
-  const { adapter } = profile;
   const formed = adapter && formFor(adapter, message, { storesReasoning, model, ...place });
-  if (formed === undefined || formed === message) {
-    return problem === undefined ? [] : [problem];
-  }
-  const unformed: Problem = {
-    rule: brokenRule(message, formed),
-    severity: "error",
-    message: "The message is not in the form that the adapter reads.",
-  };
-  return problem === undefined ? [unformed] : [problem, unformed];
+  const problem = "The message is not in the form that the adapter reads.";
+  return formed === undefined || formed === message
+    ? []
+    : [{ rule: ruleOfForm(message), severity: "error", message: problem }];
 }
 
 /** Index of the last message of the user, where the turn begins that goes on; -1 if there is none. */
