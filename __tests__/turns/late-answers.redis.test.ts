@@ -133,17 +133,17 @@ describe("clients that send their whole history without ids", () => {
     expect([...stored].sort()).toEqual(["A", "B", "answer A", "answer B", "answer h", "h"]);
   });
 
-  it("find the question that was stored behind their history, and not answered", async () => {
+  it.each([
+    ["find the question that stands last, and is not answered", [], ["h", "answer h", "A", "answer A"]],
+    ["ask it anew where others have asked since", ["B"], ["h", "answer h", "A", "B", "answer B", "A", "answer A"]],
+  ])("%s", async (_, since, stored) => {
     const memory = newMemory();
     const chat = withRedisMemory(new ScriptedModel((messages) => `answer ${messages.at(-1)!.text}`), { memory });
     await memory.history("s").append([human("h"), ai("answer h")]);
     await memory.history("s").append([human("A")]);
-    await memory.history("s").append([human("B"), ai("answer B")]);
-    const ask = (question: string) =>
-      chat.invoke([human("h"), ai("answer h"), human(question)], { configurable: { sessionId: "s" } });
-    expect((await ask("A")).text).toBe("answer A");
-    expect(texts(await memory.history("s").getTranscript())).toEqual([
-      ...["h", "answer h", "A", "B", "answer B", "answer A"],
-    ]);
+    await memory.history("s").append(since.flatMap((text) => [human(text), ai(`answer ${text}`)]));
+    const input = [human("h"), ai("answer h"), human("A")];
+    expect((await chat.invoke(input, { configurable: { sessionId: "s" } })).text).toBe("answer A");
+    expect(texts(await memory.history("s").getTranscript())).toEqual(stored);
   });
 });

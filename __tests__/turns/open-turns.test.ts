@@ -300,13 +300,24 @@ describe("what is read to open a turn", () => {
   });
 
   it.each([
-    ["holds what left the view", rounds(300).slice(0, -2), []],
-    ["holds something else", round("x"), ["qx", "ax"]],
-  ])("is no more than the log's end, once, where a client without ids %s", async (_, held, fresh) => {
+    ["holds what left the view", rounds(300).slice(0, -2)],
+    ["holds something else", round("x")],
+  ])("is the view where a client without ids %s", async (_, held) => {
     const { history, open, store } = sceneOf({ keeps: 2 });
     await history.append(rounds(300));
-    expect(shown(await open([...plain(held), human("new")])).newMessages).toEqual([...fresh, "new"]);
-    expect(store.logs).toEqual([{ from: 100 }]);
+    expect(shown(await open([...plain(held), human("new")])).newMessages).toEqual(["new"]);
+    expect([store.views, store.logs]).toEqual([1, []]);
+  });
+
+  it("is the end of the log, once, where the view holds copies only", async () => {
+    const { store, open } = sceneOf();
+    const reducer = (messages: BaseMessage[]) => messages.slice(0, -1);
+    const history = new RedisChatMessageHistory({ ...{ sessionId: "s", store, retention: "keep", reducer } });
+    await history.append([...rounds(100), human("q")]);
+    const { stored } = await open([]).then(({ view }) => view);
+    expect(stored.start).toBe(stored.next);
+    expect(shown(await open([...plain(rounds(100)), human("q")]))).toMatchObject({ state: "open", newMessages: [] });
+    expect(store.logs[0]).toEqual({ from: 101 });
   });
 });
 

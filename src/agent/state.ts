@@ -2,7 +2,6 @@ import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
 import { mayCall } from "../messages/calls.js";
 import { roleOf } from "../messages/roles.js";
 import { idsOf } from "../turns/open-turn.js";
-import { isHeld, spokenRounds } from "../turns/spoken-rounds.js";
 import type { RunPlace } from "./run-place.js";
 
 /** The parts of an agent's state: the input, which may hold a client's history, and messages added by this run. */
@@ -30,18 +29,15 @@ export function turnIdOf({ turnId }: RunPlace, { input }: StateParts): string | 
   return turnId ?? (last !== undefined && roleOf(last) === "human" ? last.id : undefined);
 }
 
-/** Ids of a client's own copy of a stored answer behind its question: of all of it, or of the part that it got. */
+/** Ids of a client's own copy of a stored answer behind its question. */
 export function copiesIn({ after }: StateParts, stored: readonly BaseMessage[]): string[] {
   const known = new Set(idsOf(stored));
   const copy = after.filter(({ id }) => id === undefined || !known.has(id));
   if (copy.length === 0 || known.size === 0) {
     return [];
   }
-  const [held] = spokenRounds(copy);
-  const [answer] = spokenRounds(stored.filter((message) => roleOf(message) === "ai"));
-  const isCopy = held !== undefined && answer !== undefined && isHeld(held, answer);
   const isSpoken = (message: BaseMessage) => roleOf(message) === "ai" && !mayCall(message);
-  return isCopy && copy.every(isSpoken) ? idsOf(copy) : [];
+  return stored.some((message) => roleOf(message) === "ai") && copy.every(isSpoken) ? idsOf(copy) : [];
 }
 
 /** The stored messages missing in a state. */

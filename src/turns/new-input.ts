@@ -1,11 +1,10 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { type Block, blocksOf, blockText, isBlankText } from "../messages/content.js";
-import { roleOf } from "../messages/roles.js";
+import { jsonText, sameAsJson } from "../base/json-text.js";
+import { type Block, blocksOf, blockText, isBlankText, textOf } from "../messages/content.js";
+import { roleOf, summaryMarkOf } from "../messages/roles.js";
 import type { ConversationSession } from "../session/conversation-session.js";
 import { comparableForms } from "../session/stored-forms.js";
 import { inTurnOrder, type DecodedView, type StoredEntry } from "../session/view.js";
-import { jsonText, sameAsJson } from "../base/json-text.js";
-import { lastShared, spokenRounds, wordsOf } from "./spoken-rounds.js";
 
 /** A caller's input, and its messages that are known to be stored. */
 export interface InputRequest {
@@ -30,10 +29,9 @@ export interface NewInput {
 
 /**
  * Finds the new messages of an input that may be a client's whole history. Known is what stands up to the last message
- * whose id is stored, and from there on up to the last answer that is stored with its question, told by their words;
- * then what repeats the stored questions in their order. The input's question may be the next of these: then it is
- * asked again. A system message that is in the view is not new. One more round trip if the view holds none of the
- * client's answers and begins behind the log.
+ * whose id is stored; without one, what ends where the transcript ends, told by words, or with its last question, which
+ * is then asked again. In a session that is not empty, any other history brings its last question only. A system
+ * message that is in the view is not new.
  */
 export async function newInput(request: InputRequest): Promise<NewInput> {
   const { session, input } = request;
@@ -48,35 +46,22 @@ export async function newInput(request: InputRequest): Promise<NewInput> {
   return { ...found, newMessages: found.newMessages.map((form) => given.get(form)!) };
 }
 
-async function sortInput(request: InputRequest): Promise<NewInput> {
-  const { view, positions, input } = request;
-  const question = input.findLastIndex((message) => roleOf(message) === "human");
+async function sortInput({ session, view, positions, input }: InputRequest): Promise<NewInput> {
   const positionOf = ({ id }: BaseMessage) => (id === undefined ? undefined : positions.get(id));
-  const lastKnown = input.findLastIndex((message) => positionOf(message) !== undefined);
-  if (lastKnown >= 0 && question >= 0 && lastKnown >= question) {
-    const block = input.slice(firstOfBlock(input, question), question + 1);
-    const last = positionOf(input[question]!) ?? positionOf(input[lastKnown]!)!;
-    const place = { first: firstPosition(block.map(positionOf)) ?? last, last };
-    return { newMessages: withoutKnownSystems(input.slice(lastKnown + 1), view), place };
-  }
-  const known = lastKnown < 0 ? undefined : positionOf(input[lastKnown]!)!;
-  const { from, behind } = await knownPart({ ...request, from: lastKnown + 1, known, question });
-  const asked = askedAgain(input, { from, question }, behind);
-  // A question under an id is the one that is stored under it.
-  const place = known === undefined || input[question]?.id === undefined ? asked.place : undefined;
-  const end = place === undefined ? asked.from : question + 1;
-  const systems = input.slice(lastKnown + 1, end).filter((message) => roleOf(message) === "system");
+  const question = input.findLastIndex((message) => roleOf(message) === "human");
+  const from = input.findLastIndex((message) => positionOf(message) !== undefined) + 1;
+  const known = from === 0 ? undefined : positionOf(input[from - 1]!);
+  const isKnown = question >= 0 && question < from;
+  const part = isKnown
+    ? { end: from, asked: positionOf(input[question]!) ?? known }
+    : await knownPart({ session, rest: input.slice(from), question: question - from, view, known });
+  const end = isKnown ? from : from + part.end;
+  const systems = input.slice(from, end).filter((message) => roleOf(message) === "system");
   const newMessages = withoutKnownSystems([...systems, ...input.slice(end)], view);
-  return { newMessages, place: place === undefined ? undefined : { first: place, last: place } };
-}
-
-/** First position of the contiguous run that ends with the block's last message. */
-function firstPosition(positions: readonly (number | undefined)[]): number | undefined {
-  let first = positions.at(-1);
-  for (let index = positions.length - 2; first !== undefined && positions[index] === first - 1; index -= 1) {
-    first -= 1;
-  }
-  return first;
+  const block = part.asked === undefined ? [] : input.slice(firstOfBlock(input, question), question);
+  const questions = block.filter((message) => roleOf(message) === "human").length;
+  const place = part.asked === undefined ? undefined : { first: part.asked - questions, last: part.asked };
+  return { newMessages, place };
 }
 
 /** Index of the first message of the block of user and system messages that ends with a question. */
@@ -98,100 +83,116 @@ function withoutKnownSystems(messages: readonly BaseMessage[], { entries }: Deco
   return messages.filter((message) => roleOf(message) !== "system" || !known.has(jsonText(message.content)));
 }
 
-/** How far an input is stored: up to `from`, and the stored messages behind that. */
-interface KnownPart {
-  readonly from: number;
-  readonly behind: readonly StoredEntry[];
-}
-
-interface PartRequest extends InputRequest {
-  /** Index behind the last message whose id is stored, and its position. */
-  readonly from: number;
-  readonly known: number | undefined;
+interface PartRequest extends Pick<InputRequest, "session" | "view"> {
+  /** Messages behind the last one whose id is stored, and the index of the question among them. */
+  readonly rest: readonly BaseMessage[];
   readonly question: number;
+  /** The position of that message. */
+  readonly known: number | undefined;
 }
 
-/** The part of an input up to its last answer that is stored with its question. */
-async function knownPart({ session, view, input, from, known, question }: PartRequest): Promise<KnownPart> {
-  const end = question < 0 ? input.length : question;
-  const held = spokenRounds(input.slice(from, end));
-  const within = (entries: readonly StoredEntry[]): KnownPart | undefined => {
-    const shared = lastShared(held, spokenRounds(entries.map(({ message }) => message)));
-    // A copy in the head does not tell what the log holds behind it.
-    return shared === undefined || entries[shared.stored.end - 1]!.position === undefined
-      ? undefined
-      : { from: from + shared.held.end, behind: entries.slice(shared.stored.end) };
-  };
-  const { base, start, next } = view.stored;
-  const hasAnswer = held.some(({ said }) => said !== "");
-  const ofView = known !== undefined ? entriesBehind(view, known) : hasAnswer ? view.all : openEnd(view);
-  const first = Math.max(base, next - farthest);
-  const found = within(ofView);
-  if (found !== undefined || known !== undefined || !hasAnswer) {
-    return found ?? { from, behind: ofView };
+/** How far the rest of an input is known by its words, and the position of its question if that is. */
+async function knownPart(request: PartRequest): Promise<{ readonly end: number; readonly asked?: number }> {
+  const { rest, question, known } = request;
+  const log = await storedBehind(request);
+  const messages = log.map(({ message }) => message);
+  // Behind a question whose id is stored, a client may hold the answer under an id of its own.
+  const hasCopy = known !== undefined && messages[0] !== undefined && isOfAnswer(messages[0]);
+  const begin = hasCopy ? endOfAnswer(rest) : 0;
+  const held = spoken(rest, begin);
+  const stored = spoken(messages, hasCopy ? endOfAnswer(messages) : 0);
+  const last = stored.findLastIndex(({ isAnswer }) => !isAnswer);
+  // Beside known ids, a question under another one is another question.
+  const isTold = ({ id }: Spoken) => known === undefined || id === undefined;
+  const isFirst = known === undefined && !held.some(({ isAnswer }) => isAnswer);
+  let count = upToEnd(held, stored, isTold);
+  if (count === 0 && !isFirst) {
+    count = upToEnd(held, stored.slice(0, last + 1), isTold);
+    // A client may hold something else for the last answer.
+    count += count > 0 && held[count]?.isAnswer ? 1 : 0;
   }
-  const entries = first >= start ? ofView : inTurnOrder(await session.readEntries({ from: first }));
-  // A client may hold what was discarded of the log.
-  return within(entries) ?? { from: base > 0 && first === base ? end : from, behind: entries };
+  const isAllNew = isFirst || known !== undefined || request.view.stored.next === 0 || question < 0;
+  const end = held[count - 1]?.end ?? (isAllNew ? begin : firstOfBlock(rest, question));
+  return question >= 0 && end > question ? { end, asked: log[stored[last]!.end - 1]!.position! } : { end };
 }
 
-/** How many of the newest messages of a log are compared, where the view does not hold what the client does. */
-const farthest = 500;
+/** How many of the newest messages of a log are read, where its view holds copies only. */
+const farthest = 100;
 
-function entriesBehind({ all }: DecodedView, known: number): readonly StoredEntry[] {
+/** The stored messages behind a position; a copy in the head does not tell what the log holds behind it. */
+async function storedBehind({ session, view, known = -1 }: PartRequest): Promise<readonly StoredEntry[]> {
+  const { all, stored } = view;
+  if (known < 0 && stored.start === stored.next && stored.base < stored.next) {
+    return inTurnOrder(await session.readEntries({ from: Math.max(stored.base, stored.next - farthest) }));
+  }
   const at = all.findIndex(({ position }) => position === known);
-  return at < 0 ? all.filter(({ position = -1 }) => position > known) : all.slice(at + 1);
+  return all.slice(at + 1).filter(({ position = -1 }) => position > (at < 0 ? known : -1));
 }
 
-/** The newest messages behind the last answer. */
-function openEnd({ all }: DecodedView): readonly StoredEntry[] {
-  return all.slice(all.findLastIndex(isOfAnswer) + 1);
+/** Index of the first message that is of no answer. */
+function endOfAnswer(messages: readonly BaseMessage[]): number {
+  const end = messages.findIndex((message) => !isOfAnswer(message));
+  return end < 0 ? messages.length : end;
 }
 
-function isOfAnswer({ message }: StoredEntry): boolean {
+function isOfAnswer(message: BaseMessage): boolean {
   return roleOf(message) === "ai" || roleOf(message) === "tool";
 }
 
-/**
- * The questions behind the known part that are stored, too, each with what the client holds for its stored answer;
- * `place` where the next one is the input's question, and nobody has answered another one in between.
- */
-function askedAgain(
-  input: readonly BaseMessage[],
-  part: { readonly from: number; readonly question: number },
-  behind: readonly StoredEntry[],
-): { readonly from: number; readonly place?: number | undefined } {
-  const { question } = part;
-  let [from, at] = [part.from, 0];
-  const next = (isIt: (entry: StoredEntry) => boolean, first = at) => {
-    const found = behind.slice(first).findIndex(isIt);
-    return found < 0 ? behind.length : first + found;
-  };
-  const isHuman = ({ message }: StoredEntry) => roleOf(message) === "human";
-  for (const message of input.slice(from, Math.max(from, question))) {
-    if (roleOf(message) === "human") {
-      const found = next((entry) => asksTheSame(entry.message, message));
-      if (found === behind.length) {
-        return { from };
+/** A question, or an answer with the words beside its calls. */
+interface Spoken {
+  readonly isAnswer: boolean;
+  readonly id: string | undefined;
+  /** Its words, whatever the form of its letters and line ends; of an answer without white space. */
+  words: string;
+  /** The words of its last message. */
+  last: string;
+  /** The parts of a question without text: pictures and files. */
+  readonly parts: readonly Block[];
+  /** Index in the list behind its last message. */
+  end: number;
+}
+
+function spoken(messages: readonly BaseMessage[], from: number): Spoken[] {
+  const found: Spoken[] = [];
+  for (let index = from; index < messages.length; index += 1) {
+    const message = messages[index]!;
+    const text = textOf(message).trim().normalize("NFC");
+    const [end, before, id] = [index + 1, found.at(-1), message.id];
+    if (roleOf(message) === "human" && summaryMarkOf(message) === undefined) {
+      const words = text.replaceAll("\r\n", "\n");
+      const parts = blocksOf(message).filter((block) => !isBlankText(block) && blockText(block) === "");
+      found.push({ isAnswer: false, id, words, last: words, parts, end });
+    } else if (roleOf(message) === "ai" && text !== "") {
+      // Clients join the parts of an answer in their own ways.
+      const words = text.replaceAll(/\s+/g, "");
+      if (before?.isAnswer) {
+        Object.assign(before, { words: before.words + words, last: words, end });
+      } else {
+        found.push({ isAnswer: true, id: undefined, words, last: words, parts: [], end });
       }
-      at = found + 1;
-    } else if (roleOf(message) === "ai" && (from === 0 || next(isOfAnswer) >= next(isHuman))) {
-      return { from };
     }
-    from += 1;
   }
-  const start = from > part.from && roleOf(input[from - 1]!) === "ai" ? next(isHuman) : at;
-  const open = behind.slice(start, next(isOfAnswer, start));
-  const asked = input[question];
-  return { from, place: asked && open.find(({ message }) => asksTheSame(message, asked))?.position };
+  return found;
 }
 
-/** True for the same question in words and in what stands beside them. */
-function asksTheSame(a: BaseMessage, b: BaseMessage): boolean {
-  return roleOf(a) === roleOf(b) && wordsOf(a) === wordsOf(b) && sameAsJson(besideWords(a), besideWords(b));
+/** How many of the held ones stand up to where the stored ones end, compared as far as both go back. */
+function upToEnd(held: readonly Spoken[], stored: readonly Spoken[], isTold: (one: Spoken) => boolean): number {
+  const isSame = (own: Spoken, other: Spoken) =>
+    own.isAnswer === other.isAnswer &&
+    (own.isAnswer ? isCopy(own, other) : own.words === other.words && isTold(own)) &&
+    sameAsJson(own.parts, other.parts);
+  for (let count = stored.length === 0 ? 0 : held.length; count > 0; count -= 1) {
+    const compared = Math.min(count, stored.length);
+    const isThere = stored.slice(-compared).every((other, index) => isSame(held[count - compared + index]!, other));
+    if (isThere) {
+      return count;
+    }
+  }
+  return 0;
 }
 
-/** Pictures, files and other parts without text. */
-function besideWords(message: BaseMessage): readonly Block[] {
-  return blocksOf(message).filter((block) => !isBlankText(block) && blockText(block) === "");
+/** True for an answer's words with or without those beside its calls, or as many as a client got before a Stop. */
+function isCopy(own: Spoken, stored: Spoken): boolean {
+  return own.words.endsWith(stored.last) || stored.words.startsWith(own.words);
 }
