@@ -3,6 +3,7 @@ import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
 import { RedisChatMemory } from "langchain-redis-memory";
 import { RedisSaver } from "langchain-redis-memory/checkpoint";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
+import { expectTombstone } from "../support/tombstones.js";
 
 describe("The thread of a session", () => {
   const client = sharedClient();
@@ -23,9 +24,11 @@ describe("The thread of a session", () => {
   it("goes with the session that is cleared, and may begin again", async () => {
     await begin("a");
     await memory.history("a").clear();
-    expect(await client.keys(`${keyPrefix}:{a}:*`)).toEqual([]);
+    expect(await client.keys(`${keyPrefix}:{a}:*`)).toEqual([`${keyPrefix}:{a}:checkpoints`]);
+    await expectTombstone(client, `${keyPrefix}:{a}:checkpoints`, { isCleared: true });
     await begin("a");
     expect(await saver.getTuple(at("a"))).toBeDefined();
+    expect(await client.pttl(`${keyPrefix}:{a}:checkpoints`)).toBe(-1);
   });
 
   it("goes with the session that is deleted, and does not begin again while its tombstone stays", async () => {

@@ -24,6 +24,12 @@ function gate() {
   return { open, entered, pass: async () => (enter(), opened) };
 }
 
+const erasures = {
+  delete: (memory: RedisChatMemory) => memory.sessions.delete("s", { owner: "ann", guardMs }),
+  deleteOwner: (memory: RedisChatMemory) => memory.sessions.deleteOwner("ann", { guardMs }),
+  clear: (memory: RedisChatMemory) => memory.history("s", { owner: "ann" }).clear(),
+};
+
 /** A server, or a Cluster whose slot of the session is being moved while it is erased. */
 interface Place {
   readonly client: Redis | Cluster;
@@ -34,12 +40,15 @@ interface Place {
   move(key: string): Promise<() => Promise<void>>;
 }
 
+// A list may name a session that is gone: one that was cleared, or whose write waits for the slot and entered it.
+const kept = /\{(process|owner):/;
+
 describe("on one server", () => {
   const client = sharedClient();
-  describe.each(["delete", "deleteOwner"] as const)("behind %s", (erase) =>
+  describe.each(["delete", "deleteOwner", "clear"] as const)("behind %s", (erase) =>
     itLeavesNothing(erase, () => ({
       client,
-      kept: /\{process:/,
+      kept: erase === "clear" ? kept : /\{process:/,
       masters: () => [client],
       move: async () => async () => undefined,
     })),
@@ -57,8 +66,6 @@ describe("in a Cluster whose slot is being moved", () => {
     client.disconnect();
     await cluster.stop();
   });
-  // A write that waits for the slot has entered the owner's list: that may name a session that is gone.
-  const kept = /\{(process|owner):/;
   const move = async (key: string) => {
     const { moveAllKeys, finish } = await beginMove(cluster, key);
     return async () => {
@@ -66,12 +73,12 @@ describe("in a Cluster whose slot is being moved", () => {
       await finish();
     };
   };
-  describe.each(["delete", "deleteOwner"] as const)("behind %s", (erase) =>
+  describe.each(["delete", "deleteOwner", "clear"] as const)("behind %s", (erase) =>
     itLeavesNothing(erase, () => ({ client, kept, masters: () => client.nodes("master"), move })),
   );
 });
 
-function itLeavesNothing(erase: "delete" | "deleteOwner", where: () => Place): void {
+function itLeavesNothing(erase: "delete" | "deleteOwner" | "clear", where: () => Place): void {
   const closed = closedAfterEach();
 
   const place = (isEncrypted: boolean) => {
@@ -105,9 +112,7 @@ function itLeavesNothing(erase: "delete" | "deleteOwner", where: () => Place): v
     let moved: Promise<void> | undefined;
     const eraseAll = async () => {
       const finish = await move(`${keyPrefix}:{s}:state`);
-      await (erase === "delete"
-        ? memory.sessions.delete("s", { owner: "ann", guardMs })
-        : memory.sessions.deleteOwner("ann", { guardMs }));
+      await erasures[erase](memory);
       // What was under way goes on in the moving slot for a moment.
       moved = new Promise((resolve) => setTimeout(resolve, 200)).then(finish);
     };
@@ -118,7 +123,7 @@ function itLeavesNothing(erase: "delete" | "deleteOwner", where: () => Place): v
         const stored = await storedBytes(node, keyPrefix);
         expect([...stored.entries()].filter((entry) => entry.join().includes(marker))).toEqual([]);
         for (const key of [...stored.keys()].filter((name) => !kept.test(name))) {
-          await expectTombstone(node, key, guardMs);
+          await expectTombstone(node, key, { guardMs, isCleared: erase === "clear" });
           await client.unlink(key);
         }
       }
@@ -143,7 +148,7 @@ function itLeavesNothing(erase: "delete" | "deleteOwner", where: () => Place): v
       return works[kind](signal) as never;
     });
     const outcome = waiting.then(
-      () => "started",
+      async (run) => ((await itemsOf(run)).at(-1) as { state: string }).state,
       (error: { code?: string }) => error.code,
     );
     // The waiting start has read the run under way.
@@ -151,7 +156,8 @@ function itLeavesNothing(erase: "delete" | "deleteOwner", where: () => Place): v
     await eraseAll();
     open();
     await itemsOf(first);
-    expect([await outcome, begun]).toEqual(["erased", 0]);
+    // A cleared session goes on without what waited for it.
+    expect([await outcome, begun]).toEqual([erase === "clear" ? "stopped" : "erased", 0]);
     await expectNothing();
   });
 

@@ -78,6 +78,6 @@ describe("erasing an owner", () => {
 /** Every key that is left is the guard of a session, or the mark of the owner; each without content, and it expires. */
 async function expectOnlyGuards(client: Redis): Promise<void> {
   for (const key of await client.keys("*")) {
-    await expectTombstone(client, key, guardMs);
+    await expectTombstone(client, key, { guardMs });
   }
 }

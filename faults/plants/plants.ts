@@ -114,7 +114,7 @@ export const plants = {
   "run-erasure": [
     {
       file: `${lua}/erase-run.lua`,
-      search: "redis.call('XADD', KEYS[1], 'MAXLEN', 1, id, 'x', '')",
+      search: "redis.call('XADD', KEYS[1], 'MAXLEN', 1, id, 'x', request.isCleared and 'cleared' or '')",
       replacement: "",
     },
   ],

@@ -48,6 +48,8 @@ export interface RecordWrite {
   readonly expected: string | undefined;
   /** Owner of a thread that has none yet. */
   readonly owner: string | undefined;
+  /** True for a checkpoint without a parent: a thread may begin with it where one was cleared. */
+  readonly isFirst: boolean;
 }
 
 /** How threads are kept. */
@@ -77,12 +79,13 @@ export class ThreadStore {
 
   /** Stores a record; `STALE` if the thread's items changed since. */
   async write(record: RecordWrite): Promise<Omit<WrittenItems, "digests"> | "STALE"> {
-    const { kind, threadId, member, tail, items, expected, owner } = record;
+    const { kind, threadId, member, tail, items, expected, owner, isFirst } = record;
     const { threadTTL, keep } = this.#settings;
     const request = {
       token: randomToken(),
       expected,
       owner,
+      isFirst,
       ...(threadTTL !== undefined && { ttl: threadTTL.ms }),
       ...(kind === "checkpoint" && keep !== undefined && { keep, most: mostRoots(keep) }),
     };

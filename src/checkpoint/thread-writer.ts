@@ -111,7 +111,7 @@ export class ThreadWriter {
     const tail = recordTail({ ranges, ...(needs !== undefined && { needs }), parent }, seal(text, kind, member));
     const sealed = items.map((item) => (isTextItem(item) ? seal(item, "item", "") : item));
     this.#checkSizes(planned, [tail, ...sealed]);
-    return { kind, threadId, member, tail, items: sealed };
+    return { kind, threadId, member, tail, items: sealed, isFirst: parent === undefined };
   }
 
   #checkSizes({ kind, threadId }: PlannedRecord, texts: readonly string[]): void {

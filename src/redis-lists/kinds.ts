@@ -2,7 +2,7 @@ import { StoreError } from "../base/errors.js";
 import { fieldsOf, stringIn, valueIn } from "../messages/values.js";
 import { keyOf, type DataKind, type DataPart, type NamedKey } from "../redis/data-parts.js";
 import type { CallName } from "../redis/errors.js";
-import { eraseRunScript, eraseSteersScript } from "../redis/lua/later-scripts.js";
+import { eraseRunScript, eraseSteersScript, stopWaitingScript } from "../redis/lua/later-scripts.js";
 import { changeHash, changeList, resealAll, sumOf, type Resealed, type Sealing } from "../redis/reseal-texts.js";
 import { scanNames, type KeyScan } from "../redis/scan-keys.js";
 import type { Script } from "../redis/script.js";
@@ -21,8 +21,10 @@ export interface OthersErasure {
   readonly owner: string | undefined;
   /** True to remove what names nobody, because the session is the caller's. */
   readonly isNamelessOwn: boolean;
-  /** How long a tombstone stays; undefined leaves none, and keeps a run that is under way (`clear`). */
+  /** How long a tombstone stays; undefined leaves none, and keeps a run that is under way (`clear` in a turn). */
   readonly guardMs: number | undefined;
+  /** True where the id stays in use (`clear`): new runs and threads may begin, and what is under way is refused. */
+  readonly isCleared?: true;
 }
 
 /** The reason for which a kind has no operation of its own. */
@@ -74,13 +76,18 @@ const kinds = {
     },
     read: { none: "its answer is stored in its session or thread" },
     erase: async (scan, id, request) => {
-      const { guardMs } = request;
+      const { guardMs, isCleared } = request;
       const isGone = await eraseBy(scan, id, { script: eraseRunScript, part: "run", args: [textOf(request)] });
       if (isGone !== "KEPT") {
         // One call for each key: most are missing, and a cluster refuses a script that names missing keys of a
         // migrating slot.
-        const steers = { script: eraseSteersScript, part: "run:steers", args: [String(guardMs ?? "")] } as const;
-        await Promise.all([eraseBy(scan, id, steers), command(scan, id, "unlink", "run:queue")]);
+        const leftMs = isCleared ? "" : String(guardMs ?? "");
+        const steers = { script: eraseSteersScript, part: "run:steers", args: [leftMs] } as const;
+        // A start that waits for a session that stays would enter the queue again.
+        const queue = isCleared
+          ? eraseBy(scan, id, { script: stopWaitingScript, part: "run:queue", args: [""] })
+          : command(scan, id, "unlink", "run:queue");
+        await Promise.all([eraseBy(scan, id, steers), queue]);
       }
       return isGone === "1";
     },
@@ -345,8 +352,8 @@ function command(
   return runner.command(nameOf(id), { verb, args: [key] }, [key]);
 }
 
-function textOf({ owner, isNamelessOwn, guardMs }: OthersErasure): string {
-  return JSON.stringify({ owner, isNamelessOwn, guardMs });
+function textOf({ owner, isNamelessOwn, guardMs, isCleared }: OthersErasure): string {
+  return JSON.stringify({ owner, isNamelessOwn, guardMs, isCleared });
 }
 
 function nameOf(sessionId: string, operation = "erase"): CallName {

@@ -12,7 +12,7 @@ import type { SessionBeside } from "../store/beside.js";
 import type { SessionCopies } from "../store/copies.js";
 import type { SessionEdits } from "../store/edits.js";
 import { groupWhenUsed } from "../store/groups.js";
-import type { SessionLists } from "../store/lists.js";
+import { defaultGuardMs, type SessionLists } from "../store/lists.js";
 import { outOfRange } from "../store/refusals.js";
 import type { SizeLimits } from "../store/request-checks.js";
 import {
@@ -166,7 +166,7 @@ export class RedisSessionStore implements SessionStore {
     const { eraseOthers } = await import("../redis-lists/kinds.js");
     const isNamelessOwn = owner === undefined || existed;
     const scan = { runner: this.#runner, keyPrefix: this.#options.keyPrefix };
-    await eraseOthers(scan, id, { owner, isNamelessOwn, guardMs: undefined });
+    await eraseOthers(scan, id, { owner, isNamelessOwn, guardMs: defaultGuardMs, isCleared: true });
   }
 
   async close(): Promise<void> {

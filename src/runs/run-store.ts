@@ -1,20 +1,14 @@
 import { unknownReply, type CallName } from "../redis/errors.js";
 import { runKeys, sessionKeys, type RunKeys } from "../redis/keys.js";
 import type { RedisWire } from "../redis-store/redis-session-store.js";
+import { stopWaitingScript } from "../redis/lua/later-scripts.js";
 import { askText, runOnSession, sendAlone, type Command } from "../redis/script-runner.js";
 import type { Script } from "../redis/script.js";
 import { openField, sealField, sealedFieldParts } from "../sealed/keys/field.js";
 import type { KeyRing } from "../sealed/keys/key-ring.js";
 import { refusalFrom, refuseOwner, unknownKey, wrongKey } from "../store/refusals.js";
 import type { SessionRef } from "../store/session-ref.js";
-import {
-  addToRunScript,
-  beginRunScript,
-  checkSessionScript,
-  endRunScript,
-  lookRunScript,
-  stopWaitingScript,
-} from "./lua/scripts.js";
+import { addToRunScript, beginRunScript, checkSessionScript, endRunScript, lookRunScript } from "./lua/scripts.js";
 import type { RunEnd } from "./run-log.js";
 import { runEndIn, runMetaIn, storedEndIn } from "./stored-texts.js";
 

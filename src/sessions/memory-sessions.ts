@@ -4,7 +4,7 @@ import { ConfigurationError, ConflictError } from "../base/errors.js";
 import type { MemoryEventHandler } from "../base/events.js";
 import { loadedOnce } from "../base/loaded-once.js";
 import { lazy, listener, parseOptions, positiveInteger, withoutUndefined } from "../base/options.js";
-import { maxListLimit, type ListsProgress, type SessionAccess } from "../store/lists.js";
+import { defaultGuardMs, maxListLimit, type ListsProgress, type SessionAccess } from "../store/lists.js";
 import type { SessionStore } from "../store/session-store.js";
 import { isLabel } from "../redis/item-names.js";
 import type { ReencryptProgress } from "./reencrypt-sessions.js";
@@ -27,7 +27,6 @@ import { leaveOut, type SessionProblem } from "./problems.js";
 import { listedSession, storedSession, type StoredSession } from "./stored-sessions.js";
 
 const defaultLimit = 30;
-const defaultGuardMs = 600_000;
 
 const accessSchema = lazy(() => z.strictObject({ owner: z.optional(z.unknown()) }));
 const listSchema = lazy(() =>
@@ -167,7 +166,7 @@ export class MemorySessions {
    * Deletes a session with all its data, its runs, and LangGraph's thread of the same id; returns false if there was
    * nothing of these. With an owner, only what names them or belongs to their session is deleted. For `guardMs` (ten
    * minutes by default) guards (tombstones that expire) refuse late writers with a StoreError `erased`, so that a run
-   * under way does not recreate it. `history.clear()` leaves no guard.
+   * under way does not recreate it. After `history.clear()` new turns, runs and threads may begin at once.
    */
   async delete(
     sessionId: string,

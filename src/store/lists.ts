@@ -90,6 +90,9 @@ export interface ListsReindex {
   readonly onProblem?: ((problem: { readonly sessionId: string; readonly error: MemoryError }) => void) | undefined;
 }
 
+/** How long tombstones of erased data stay by default, in milliseconds. */
+export const defaultGuardMs = 600_000;
+
 /** The most sessions in one page of a list. */
 export const maxListLimit = 1_000;
 

@@ -2,8 +2,8 @@
 --
 -- KEYS: items, checkpoints, order.
 -- ARGV: the request as JSON { token (a random one, for the thread's next one), expected? (the token with which the
---   positions in the record were read), owner?, ttl?, keep?, most? (prunes to `keep` where the root namespace has more)
---   }; the member `<namespace> NUL <id>`; the record without its base; the items.
+--   positions in the record were read), owner?, isFirst (it has no parent), ttl?, keep?, most? (prunes to `keep` where
+--   the root namespace has more) }; the member `<namespace> NUL <id>`; the record without its base; the items.
 -- Replies: OK base token (before) token (now) first (position that is left) spans (emptied) | STALE | DAMAGED | ERASED.
 --
 -- The same record with the same items again changes nothing. The first write is an HSET, which a full server refuses.
@@ -17,7 +17,7 @@
 
 local request, member, tail, field = cjson.decode(ARGV[1]), ARGV[2], ARGV[3], 'c' .. ARGV[2]
 local thread = loadThread()
-if isErased then return { 'ERASED' } end
+if isErased and not (isCleared and request.isFirst) then return { 'ERASED' } end
 local refusal = refuses(thread)
 if refusal then return refusal end
 local stored = thread and call('HGET', checkpoints, field)
@@ -29,6 +29,10 @@ end
 refusal = refuses(thread, request.expected)
 if refusal then return refusal end
 thread = thread or begin(request.token)
+if isErased then
+  call('HDEL', checkpoints, 'erased')
+  call('PERSIST', checkpoints)
+end
 nameOwner(request.owner)
 local before = thread.token
 base = thread.next

@@ -15,7 +15,7 @@
 
 local run, meta, ttl, again = KEYS[1], ARGV[1], ARGV[2], ARGV[3]
 local last = lastRun(run)
-if last and last.isErased then return { 'ERASED' } end
+if last and last.isErased and not (last.isCleared and again == '') then return { 'ERASED' } end
 -- The same call, sent again because its reply was lost.
 if last and last.meta == meta and not last.ending then return { 'BEGUN', last.at } end
 if last and again ~= '' and tonumber(last.at) >= tonumber(again) then return { 'OVER' } end
