@@ -115,6 +115,28 @@ describe("a start that waits", () => {
     expect(begun).toEqual(["A", "C", "B"]);
   });
 
+  it("reads the run of another start of its turn that was in front, and answers a question once", async () => {
+    const { runs, begun, waiting, start } = place();
+    const first = start(runs[0], "A");
+    await first.run;
+    const both = [start(runs[0], "B", how("queue", "b")), start(runs[1], "B", how("queue", "b"))];
+    both.forEach(({ end }) => end());
+    await waiting(2);
+    first.end();
+    for (const { run } of both) {
+      expect((await all(await run)).map((item) => ("chunk" in item ? item.chunk : item))).toEqual([
+        "B",
+        { state: "done" },
+      ]);
+    }
+    expect(begun).toEqual(["A", "B"]);
+    // Asked again behind it, the work decides: its memory answers with what is stored.
+    const again = start(runs[1], "B", how("queue", "b"));
+    again.end();
+    await all(await again.run);
+    expect(begun).toEqual(["A", "B", "B"]);
+  });
+
   it.each(cases)("by %s is refused when the session was erased meanwhile, by %s", async (policy, by) => {
     const { memories, runs, begun, waiting, start, client, key } = place();
     await memories[0].history("s", { owner: "ann" }).addMessages([human("Hi")]);

@@ -213,6 +213,9 @@ export class RedisRuns implements SteeredRuns {
     for (;;) {
       const instance = this.#process.mailbox.instance;
       await (waiting.hasWaited ? this.#process.store.check("startRun", session) : undefined);
+      if (await waiting.isAnswered()) {
+        return this.#reader(session, { turnId });
+      }
       const found = await this.#process.begin(session, { turnId, instance, call: randomToken() });
       if (found.isNew) {
         return this.#play(session, found, (await waiting.leave()) ? undefined : work);

@@ -40,6 +40,8 @@ export class WaitingStart {
   /** The name of the start in the queue: its process, a token, and the turn. */
   readonly #name: string;
   #isQueued = false;
+  /** The time of the run that was the last one when the wait began; "0" where that was a run of this turn. */
+  #since: string | undefined;
 
   constructor(process: RunProcess, wire: RedisWire, session: SessionRef, turn: WaitingTurn) {
     this.#process = process;
@@ -55,12 +57,20 @@ export class WaitingStart {
     return this.#isQueued;
   }
 
+  /** True where the turn was answered during the wait, by another start of it that was in front. */
+  async isAnswered(): Promise<boolean> {
+    const run = this.#since === undefined ? undefined : await this.#process.store.look("startRun", this.#session);
+    const isOwn = run?.meta.turnId === this.#turn.turnId && Number(run.at) > Number(this.#since);
+    return isOwn && (run.end?.state === "done" || run.end?.state === "waiting");
+  }
+
   /** Queues, and waits for the end of a run and of those in front; false for a start that was stopped. */
   async behind(run: StoredRun, place: QueuePlace): Promise<boolean> {
     const [word] = await this.#queue(place);
     if (word === "STOPPED") {
       return false;
     }
+    this.#since ??= run.at;
     await this.#endOf(run);
     return this.untilFirst(place);
   }
@@ -81,7 +91,9 @@ export class WaitingStart {
       const run = await this.#process.store.look("startRun", this.#session);
       const isRunning =
         run !== undefined && run.end === undefined && !(await this.#process.endIfDead(this.#session, run));
-      if (isRunning && run.meta.turnId === this.#turn.turnId) {
+      const isOwn = isRunning && run.meta.turnId === this.#turn.turnId;
+      this.#since ??= isOwn ? "0" : (run?.at ?? "0");
+      if (isOwn) {
         return true;
       }
       if (isRunning) {
