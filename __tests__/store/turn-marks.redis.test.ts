@@ -155,52 +155,17 @@ describe("The marks of turns in Redis", () => {
     }
   });
 
-  it("share fields of at most 800 bytes where a session has many turns", async () => {
+  it("have a field of their own each, however many there are", async () => {
     const keyPrefix = uniquePrefix();
     const store = new RedisSessionStore({ client, keyPrefix });
-    for (let turn = 0; turn < 600; turn += 1) {
+    for (let turn = 0; turn < 100; turn += 1) {
       await appendTurn(store, turn, { count: 1, done: true });
     }
-    const fields = Object.entries(await client.hgetall(sessionKeys(keyPrefix, session).ids));
-    const shared = fields.filter(([name]) => name.startsWith("[turns:"));
-    expect(Math.max(...shared.map(([, text]) => text.length))).toBeLessThanOrEqual(800);
-    expect(shared.length).toBeLessThan(100);
-    expect(fields.every(([name]) => name.length === 14)).toBe(true);
-    const names = Array.from({ length: 600 }, (_, turn) => nameOf(turn));
-    const { turns: found } = await store.copies.readMarks({ id: session }, { turns: names });
-    expect(found.map((mark) => mark?.first)).toEqual(Array.from({ length: 600 }, (_, turn) => turn));
-  });
-
-  it("change one by one where many share a field", async () => {
-    const store = new RedisSessionStore({ client, keyPrefix: uniquePrefix() });
-    const count = 100;
-    for (let turn = 0; turn < count; turn += 1) {
-      await appendTurn(store, turn, { count: 1, done: false });
-    }
-    const names = Array.from({ length: count }, (_, turn) => nameOf(turn));
-    const expected = names.map((_, turn) => ({ done: false, count: 1, first: turn }));
-    for (const turn of [40, 99, 33, 5]) {
-      await appendTurn(store, turn, { count: 2, done: true });
-      expected[turn] = { done: true, count: 3, first: turn };
-      const { turns: found } = await store.copies.readMarks({ id: session }, { turns: names });
-      expect(found).toEqual(expected);
-    }
-  });
-
-  it("lie in one field where their names do not differ in the characters by which fields are divided", async () => {
-    const keyPrefix = uniquePrefix();
-    const store = new RedisSessionStore({ client, keyPrefix });
-    const count = 120;
-    const names = Array.from({ length: count }, (_, index) => `aaaaaa${String(index).padStart(8, "b")}`);
-    for (const [index, name] of names.entries()) {
-      await store.append({ id: session }, { records: [recordOf(index, 0)], turn: { name, stored: 0, done: true } });
-    }
-    const marks = names.map((_, first) => ({ done: true, count: 1, first }));
-    expect((await store.copies.readMarks({ id: session }, { turns: names })).turns).toEqual(marks);
     const { ids } = sessionKeys(keyPrefix, session);
-    expect((await client.hget(ids, "[turns:111111]"))!.length).toBeGreaterThan(800);
-    const fields = await client.hkeys(ids);
-    expect(fields.every((name) => name.length === 14)).toBe(true);
+    const fields = await client.hgetall(ids);
+    expect(fields[nameOf(70)]).toBe("T000000170");
+    expect(Object.keys(fields).every((name) => name.length === 14)).toBe(true);
+    expect(Object.keys(fields)).toHaveLength(201);
   });
 
   it("are less by what a replaced tail takes from them", async () => {
@@ -232,69 +197,19 @@ describe("The marks of turns in Redis", () => {
 
   it("are gone behind the place of a rewind that could not read what it removes", async () => {
     for (const count of [20, 100]) {
-      const keyPrefix = uniquePrefix();
-      const store = new RedisSessionStore({ client, keyPrefix });
+      const store = new RedisSessionStore({ client, keyPrefix: uniquePrefix() });
       for (let turn = 0; turn < count; turn += 1) {
         await appendTurn(store, turn, { count: 1, done: turn % 2 === 0 });
       }
       const to = count / 2;
       const names = Array.from({ length: count }, (_, turn) => nameOf(turn));
-      // A rewind names the turns that it can read: here those with a mark of their own.
-      const own = await client.hmget(sessionKeys(keyPrefix, session).ids, ...names);
-      const turns = names
-        .filter((_, turn) => turn >= to && own[turn] !== null)
-        .map((name) => ({ name, count: 0, first: to }));
       const view = await store.readView({ id: session });
-      await store.edits.rewind({ id: session }, { ...asRead(view), to, forget: [], turns });
+      await store.edits.rewind({ id: session }, { ...asRead(view), to, forget: [] });
       const { turns: found } = await store.copies.readMarks({ id: session }, { turns: names });
       const left = Array.from({ length: to }, (_, turn) => ({ done: turn % 2 === 0, count: 1, first: turn }));
       expect(found).toEqual([...left, ...Array.from({ length: to }, () => undefined)]);
       await appendTurn(store, count - 1, { count: 1, done: true });
       expect(await store.beside.readTurn({ id: session }, nameOf(count - 1))).toMatchObject({ done: true, first: to });
     }
-  });
-
-  it("are read and written in the form that sessions of before have", async () => {
-    const keyPrefix = uniquePrefix();
-    const { log, ids, state } = sessionKeys(keyPrefix, session);
-    const store = new RedisSessionStore({ client, keyPrefix });
-    const records = Array.from({ length: 50 }, (_, turn) => recordOf(turn, 0));
-    const entries = records.flatMap(({ id, digest }, index) => [idHash(id), `${digest}${index}`]);
-    const old = records.flatMap((_, turn) => [nameOf(turn), `${turn % 5 > 0 ? "T" : "t"}0000001${turn}`]);
-    const explanation = "SHA-256 of a message id in base64url = that of the content, then the position in the log";
-    await client.rpush(log, ...records.map(({ record }) => record));
-    await client.hset(ids, "[how to read:]", explanation, ...entries, ...old);
-    const numbers = { base: 0, start: 0, next: 50, rounds: 0, updated: 1, created: 1 };
-    await client.hset(state, { epoch: "old", rev: "old", ...numbers });
-
-    const again = await store.append(
-      { id: session },
-      {
-        records: [recordOf(7, 9)],
-        turn: { name: nameOf(7), stored: 0, done: true },
-      },
-    );
-    expect([again.appended, again.turn?.count, again.turn?.first]).toEqual([0, 1, 7]);
-    await appendTurn(store, 10, { count: 2, done: true });
-    expect(await client.hget(ids, nameOf(10))).toBe("T000000310");
-    await appendTurn(store, 60, { count: 1, done: true });
-    expect((await store.readView({ id: session }, { turn: nameOf(60) })).turn).toEqual({
-      done: true,
-      count: 1,
-      first: 52,
-    });
-    expect((await store.readView({ id: session }, { turn: nameOf(11) })).turn).toEqual({
-      done: true,
-      count: 1,
-      first: 11,
-    });
-    await rewind(store, 0.5);
-    const asked = { turns: [10, 11, 25, 26, 27, 60].map(nameOf) };
-    const { turns: found } = await store.copies.readMarks({ id: session }, asked);
-    expect(found.map((mark) => mark?.count)).toEqual([1, 1, 1, undefined, undefined, undefined]);
-    await store.edits.rebuild({ id: session }, identify);
-    const { turns: rebuilt } = await store.copies.readMarks({ id: session }, { turns: [11, 25, 26].map(nameOf) });
-    expect(rebuilt).toEqual([{ done: true, count: 1, first: 11 }, { done: true, count: 1, first: 25 }, undefined]);
-    expect(await client.hexists(ids, nameOf(11))).toBe(0);
   });
 });

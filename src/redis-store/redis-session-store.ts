@@ -4,7 +4,7 @@ import { FollowedLists, keepsExpiry, type FollowedWrite } from "../redis-lists/f
 import { askText, type FirstScripts, firstScripts, runOnSession, ScriptRunner } from "../redis/script-runner.js";
 import { openConnection, type Connection } from "../redis/connection.js";
 import { idHash, logSum, sessionKeys, type SessionKeys } from "../redis/keys.js";
-import { markFields, lookedUp } from "./turn-marks.js";
+import { lookedUp } from "./turn-marks.js";
 import { laterScripts } from "../redis/loaded-scripts.js";
 import { redisStoreSchema, type RedisSessionStoreOptions } from "../redis/store-options.js";
 import { planAppend } from "../store/append-decision.js";
@@ -123,7 +123,7 @@ export class RedisSessionStore implements SessionStore {
 
   async readView(session: SessionRef, options: ReadViewOptions = {}): Promise<SessionView> {
     const { ids = [], turn, take } = options;
-    const wanted = [...ids.map(idHash), ...(turn === undefined ? [] : markFields(turn))];
+    const wanted = [...ids.map(idHash), ...(turn === undefined ? [] : [turn])];
     const taken = take && (await takeAndRead(this.#calls, session, { take, turn, wanted }));
     const place = taken?.place;
     if (place?.isHeld === false) {

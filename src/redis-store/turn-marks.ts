@@ -1,6 +1,6 @@
 import type { ReadViewOptions, SessionView } from "../store/session-reads.js";
 import type { StoredTurn, TurnMark, TurnRemainder } from "../store/turns.js";
-import { digestLength, mostMarkDigits } from "../redis/stored-fields.js";
+import { digestLength } from "../redis/stored-fields.js";
 import { idHash } from "../redis/keys.js";
 
 /** The concatenated hashes of ids, as scripts take them. */
@@ -44,7 +44,7 @@ export function lookedUp(
     const position = Number(found[index]?.slice(digestLength) ?? NaN);
     return position >= base && position < next ? position : undefined;
   });
-  const mark = turn === undefined ? undefined : markFrom(markAmong(turn, found.slice(ids.length)));
+  const mark = turn === undefined ? undefined : markFrom(found[ids.length]);
   return { positions, ...(mark && { turn: mark }) };
 }
 
@@ -52,26 +52,4 @@ export function lookedUp(
 export function turnFrom([done, count, first, , , records]: readonly unknown[]): StoredTurn {
   const turn = { done: Number(done) === 1, count: Number(count), first: Number(first), records: records as string[] };
   return Number(done) === 2 ? { ...turn, same: true } : turn;
-}
-
-/** The fields of `ids` that can hold the mark of a turn: its own, and the shared ones. */
-export function markFields(name: string): string[] {
-  const digits = Array.from(name.slice(0, mostMarkDigits), (letter) => letter.charCodeAt(0) % 8).join("");
-  return [name, ...Array.from({ length: mostMarkDigits + 1 }, (_, count) => sharedField(digits.slice(0, count)))];
-}
-
-/**
- * The shared field of `ids` that holds the marks of turns whose names begin with these digits: 14 characters, as all
- * fields of `ids` have.
- */
-function sharedField(digits: string): string {
-  return `[turns:${digits.padEnd(mostMarkDigits, ".")}]`;
-}
-
-/** The mark in the values of {@link markFields}, in the form of a field of its own. */
-function markAmong(name: string, [own, ...shared]: readonly (string | null | undefined)[]): string | undefined {
-  const text = shared.find((each) => each !== "/") ?? "";
-  const from = text.indexOf(`${name}:`);
-  const [, kind, count, first] = /^([Tt])(\d+)@(\d+) /.exec(from < 0 ? "" : text.slice(from + name.length + 1)) ?? [];
-  return own ?? (kind === undefined ? undefined : kind + count!.padStart(7, "0") + first!);
 }

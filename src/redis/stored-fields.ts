@@ -67,12 +67,3 @@ export const ownerField = "[owner]";
 export const keyField = "[key]";
 /** See {@link keyField}. */
 export const dekField = "[dek]";
-
-/** Fields of `ids` from which on new marks share fields; up to there each has a field of its own. */
-export const mostOwnMarks = 32;
-
-/** Bytes of a shared field from which on it is divided. */
-export const longestSharedMarks = 800;
-
-/** Maximum number of divisions of a shared field. */
-export const mostMarkDigits = 6;

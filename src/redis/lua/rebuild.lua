@@ -55,7 +55,7 @@ local base = mend(length, request.rounds)
 if length > 0 then explainIds(0, length + #ARGV / 3, true) end
 if length > 0 and owner then redis.call('HSET', ids, ownerField, owner) end
 if length > 0 then keepKey(s, ids) end
-restoreTurns(base, length)
+restoreTurns(base)
 restoreDiscarded()
 local entries = {}
 for i = 1, length do

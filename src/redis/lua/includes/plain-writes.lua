@@ -17,7 +17,7 @@ call('HSET', state, 'updated', updated, 'next', next, 'rounds', string.format('%
   string.format('%.0f', (sum + addedSum) % sumModulus), unpack(set))
 if back ~= '' then call('HDEL', state, 'holder') end
 if mark then
-  call('HSET', ids, markField, mark, unpack(ARGV, 2, 2 * count + 1))
+  call('HSET', ids, turn, mark, unpack(ARGV, 2, 2 * count + 1))
 else
   call('HSET', ids, unpack(ARGV, 2, 2 * count + 1))
 end

@@ -1,9 +1,8 @@
--- `restoreTurns(base, length)` marks the turns that `state` names as discarded, where that can be read, and those that
+-- `restoreTurns(base)` marks the turns that `state` names as discarded, where that can be read, and those that
 -- ARGV names.
 --
 --- @include write-mark
 --- @const turnNameLength
---- @const mostOwnMarks
 
 local function discardedTurns()
   local names = redis.call('HGET', KEYS[3], 'turns') or ''
@@ -17,14 +16,11 @@ local function discardedTurns()
   end
   return marks
 end
-local function restoreTurns(base, length)
-  local marks, entries, own = discardedTurns(), {}, length + #ARGV / 3 <= mostOwnMarks
+local function restoreTurns(base)
+  local marks = discardedTurns()
   for i = 3, #ARGV, 3 do
     local kind, count = ARGV[i + 1]:match('^([Tt])(%d+)$')
     marks[ARGV[i]] = { kind, tonumber(count), base + ARGV[i + 2] }
   end
-  for name, mark in pairs(marks) do
-    if own then writeMark(name, unpack(mark)) else entries[#entries + 1] = sharedEntry(name, unpack(mark)) end
-  end
-  if #entries > 0 then putShared('', entries) end
+  for name, mark in pairs(marks) do writeMark(name, unpack(mark)) end
 end

@@ -37,7 +37,6 @@ local function truncate(s, to, token, hashes, marks, from)
       if #name == idHashLength then all[#all + 1] = name end
     end
     forget(table.concat(all), to, math.huge)
-    dropMarksFrom(to)
   end
   for i = from, #marks, 2 do
     local name, mark = marks[i], marks[i + 1]
