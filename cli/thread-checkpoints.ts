@@ -6,7 +6,7 @@ import type { CheckpointPage, Items, StoredCheckpoint } from "../src/checkpoint/
 import { sealedParts } from "../src/sealed/loaded-store.js";
 import { reasonOf } from "./failure.js";
 import type { Server } from "./server.js";
-import { threadStoreOf } from "./threads.js";
+import { threadStoreOf, wireOfServer } from "./threads.js";
 
 /** A checkpoint of a thread that could be read. */
 export interface ReadCheckpoint {
@@ -47,7 +47,8 @@ const bounds = [
  */
 export async function* checkpointsOf(server: Server, threadId: string): AsyncGenerator<FoundCheckpoint> {
   const store = threadStoreOf(server);
-  const reader = new ThreadReader(threadId, opaqueSerializer, new SealedTexts(sealedParts(server.store)?.ring));
+  const sealedTexts = new SealedTexts(sealedParts(server.store)?.ring, "thread", wireOfServer(server));
+  const reader = new ThreadReader(threadId, opaqueSerializer, sealedTexts);
   for (const [upper, lower] of bounds) {
     for (let next: string | undefined = upper; next !== undefined;) {
       const page: CheckpointPage | undefined = await store.list(threadId, [next, lower], pageLength, {

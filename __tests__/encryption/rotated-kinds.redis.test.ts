@@ -15,6 +15,7 @@ import { testKey, testKeys } from "../support/test-keys.js";
 const client = sharedClient();
 const closed = closedAfterEach();
 const everythingIn = async (prefix: string) => [...(await storedBytes(client, prefix)).entries()].join();
+const textsIn = (bytes: string) => [...new Set(bytes.match(/~[\w-]{8} [\w-]+/g))].sort();
 const thread = (id: string) => ({ configurable: { thread_id: id } });
 
 /** Every door of one process with these keys. */
@@ -26,6 +27,7 @@ function doorsWith(keyPrefix: string, encryption?: EncryptionOptions) {
   const asking = () => ({ messages: [{ role: "ai", content: `secret ${interrupt("secret ask")}` }] });
   return {
     memory,
+    saver,
     store: new RedisStore({ memory }),
     runs: redisRuns(memory),
     graph: new StateGraph(MessagesAnnotation).addNode("a", answer).addEdge(START, "a").compile({ checkpointer: saver }),
@@ -63,20 +65,38 @@ async function expectWhole({ memory, store, graph, asking }: Doors) {
 }
 
 describe("sessions.reencrypt() over every kind of data", () => {
-  it.each([
-    ["of another key", testKeys("k1")],
-    ["that is plain", undefined],
-  ])("moves data %s to the current key, which then reads it alone", async (_, before) => {
+  it("moves data of another key to the current key, which then reads it alone, and changes no text", async () => {
     const keyPrefix = uniquePrefix();
-    await writeEach(doorsWith(keyPrefix, before));
+    await writeEach(doorsWith(keyPrefix, testKeys("k1")));
+    const before = await everythingIn(keyPrefix);
     const rotating = doorsWith(keyPrefix, testKeys("k2", "k1"));
     const done = await rotating.memory.sessions.reencrypt();
-    expect(done).toMatchObject({ sessions: 1, threads: 2, items: 1, runs: 0, incomplete: 0, failed: 0 });
+    const all = { sessions: 1, threads: 2, items: 1, runs: 0, keys: 4, sealed: 0, incomplete: 0, failed: 0 };
+    expect(done).toEqual(all);
     const stored = await everythingIn(keyPrefix);
-    expect(stored).not.toMatch(/secret|~k1 |"k1"|sealed:k1\./);
-    expect(await rotating.memory.sessions.reencrypt()).toEqual({ ...done, keys: 0, sealed: 0 });
+    expect(before).toMatch(/ k1 /);
+    expect(stored).not.toMatch(/secret| k1\b/);
+    expect(textsIn(stored)).toEqual(textsIn(before));
+    expect(await rotating.memory.sessions.reencrypt()).toEqual({ ...all, keys: 0 });
     expect(await everythingIn(keyPrefix)).toBe(stored);
     await expectWhole(doorsWith(keyPrefix, testKeys("k2")));
+  });
+
+  it("seals plain sessions, and counts threads and items with plain text until that is gone", async () => {
+    const keyPrefix = uniquePrefix();
+    const plain = doorsWith(keyPrefix);
+    await writeEach(plain);
+    const { memory, store, saver } = doorsWith(keyPrefix, testKeys("k1"));
+    const reencrypt = () => memory.sessions.reencrypt();
+    expect(await reencrypt()).toMatchObject({ sessions: 1, sealed: 2, threads: 2, items: 1, incomplete: 3, failed: 0 });
+    await store.put(["u", "ann"], "k", { text: "secret item" });
+    for (const id of ["s", "t"]) {
+      await saver.copyThread(id, `${id}2`);
+      await saver.deleteThread(id);
+    }
+    expect(await reencrypt()).toMatchObject({ threads: 2, items: 1, incomplete: 0, failed: 0 });
+    expect(await everythingIn(keyPrefix)).not.toContain("secret");
+    expect((await saver.getTuple(thread("s2")))?.pendingWrites).not.toEqual([]);
   });
 
   it("loses nothing beside writers with either key", async () => {
@@ -102,7 +122,7 @@ describe("sessions.reencrypt() over every kind of data", () => {
     };
     await Promise.all([write(), rotate()]);
     expect(await current.memory.sessions.reencrypt()).toMatchObject({ items: 13, incomplete: 0, failed: 0 });
-    expect(await everythingIn(keyPrefix)).not.toMatch(/secret|~k1 /);
+    expect(await everythingIn(keyPrefix)).not.toMatch(/secret| k1\b/);
     const only = doorsWith(keyPrefix, testKeys("k2"));
     const { values } = await only.graph.getState(thread("t"));
     const said = (values as typeof MessagesAnnotation.State).messages.map(({ text }) => text);
@@ -169,6 +189,54 @@ describe("sessions.reencrypt() over every kind of data", () => {
     const only = doorsWith(keyPrefix, testKeys("k2"));
     expect((await only.store.get(["u", "ann"], "k"))?.value).toEqual({ text: "secret item" });
     await expect(only.graph.getState(thread("lost"))).rejects.toMatchObject({ code: "unknown_key" });
+  });
+
+  it("reads a thread and items with one more round trip once a process, which adds no key then", async () => {
+    const keyPrefix = uniquePrefix();
+    await writeEach(doorsWith(keyPrefix, testKeys("k1")));
+    const keysOf = async (hash: string) => (await client.hget(`${keyPrefix}:${hash}`, "keys"))!.trim().split("\n");
+    for (let process = 0; process < 3; process += 1) {
+      let trips = 0;
+      const onEvent = ({ type }: MemoryEvent) => (trips += type === "command" ? 1 : 0);
+      const redis = { keyPrefix };
+      const memory = closed(new RedisChatMemory({ client, redis, encryption: testKeys("k1"), onEvent }));
+      const [saver, store] = [new RedisSaver({ memory }), new RedisStore({ memory })];
+      const tripsOf = async (call: () => Promise<unknown>) => {
+        const before = trips;
+        await call();
+        return trips - before;
+      };
+      const calls = [
+        () => saver.getTuple(thread("t")),
+        () => saver.getTuple(thread("t")),
+        () => store.get(["u", "ann"], "k"),
+        () => store.put(["u", "ann"], "k", { text: "secret item" }),
+        () => store.search(["u"]),
+      ];
+      const each: number[] = [];
+      for (const call of calls) {
+        each.push(await tripsOf(call));
+      }
+      expect(each).toEqual([2, 1, 2, 1, 1]);
+      await doorsWith(keyPrefix, testKeys("k1")).store.put(["u", "ann"], "other", { text: "secret item" });
+    }
+    expect([await keysOf("{t}:checkpoints"), await keysOf("{store:items}:values")].map((keys) => keys.length)).toEqual([
+      1, 1,
+    ]);
+  });
+
+  it("refuses a text that was moved to another thread, with its key or without", async () => {
+    const keyPrefix = uniquePrefix();
+    const { saver, graph } = doorsWith(keyPrefix, testKeys("k1"));
+    await graph.invoke(question(), thread("a"));
+    const key = (id: string, part: string) => `${keyPrefix}:{${id}}:${part}`;
+    for (const part of ["items", "checkpoints", "order"]) {
+      await client.copy(key("a", part), key("b", part));
+    }
+    await expect(saver.getTuple(thread("b"))).rejects.toMatchObject({ code: "wrong_key" });
+    await client.hdel(key("a", "checkpoints"), "keys");
+    const { saver: cold } = doorsWith(keyPrefix, testKeys("k1"));
+    await expect(cold.getTuple(thread("a"))).rejects.toMatchObject({ code: "unknown_key" });
   });
 
   it("refuses where the current key is null", async () => {

@@ -101,7 +101,10 @@ describe("A Redis user with the least commands", () => {
     expect(await saver.getDeltaChannelHistory({ config: thread, channels: ["list"] })).toHaveProperty("list");
     const encryption = testKeys("k1");
     const memory = closed(new RedisChatMemory({ client, redis: { keyPrefix }, encryption }));
-    expect(await memory.sessions.reencrypt()).toMatchObject({ threads: 2, incomplete: 0 });
+    expect(await new RedisSaver({ memory }).copyThread("t", "sealed")).toBe(true);
+    expect(await memory.sessions.reencrypt()).toMatchObject({ threads: 3, keys: 0, incomplete: 2 });
+    const rotating = closed(new RedisChatMemory({ client, redis: { keyPrefix }, encryption: testKeys("k2", "k1") }));
+    expect(await rotating.sessions.reencrypt()).toMatchObject({ threads: 3, keys: 1, failed: 0 });
     await saver.deleteThread("t");
     expect(await refusals(own.client)).toEqual([]);
   });

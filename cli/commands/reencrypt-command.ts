@@ -13,12 +13,12 @@ import { ProgressBar } from "../progress-bar.js";
 import type { Screen } from "../screen.js";
 import { openServer, withServerOptions, type Server, type ServerOptions } from "../server.js";
 
-/** `reencrypt`: seals everything with the current key, so that older keys can go. */
+/** `reencrypt`: brings everything under the current key, so that older keys can go. */
 export function reencryptCommand(): CommandDefinition {
   const command = withServerOptions(new Command()).addHelpText(
     "after",
-    "\nThe first key seals what other keys sealed, and what is plain. Writers go on\n" +
-      "meanwhile. Take an older key away only when this command ends with 0.",
+    "\nThe first key wraps all data keys, and plain text of sessions is sealed. Writers\n" +
+      "go on meanwhile. Take an older key away only when this command ends with 0.",
   );
   return { command, run: (context, options) => reencrypt(context, options as ServerOptions) };
 }
@@ -51,6 +51,7 @@ async function reencrypt(context: CommandContext, options: ServerOptions): Promi
 }
 
 const keepWriting = "others kept writing with another key; run it again when they have the new one";
+const isPlain = "it holds plain text, or others kept changing it; copy the thread, or put the items again";
 const cannotChange = "a run holds text of another key until it expires; run it again then";
 
 const nothing: ReencryptProgress = {
@@ -78,7 +79,8 @@ async function reencryptServer(server: Server, { screen, signal }: CommandContex
       left.push(failedPiece(server, problem));
     },
     onIncomplete: ({ kind, id }) => {
-      left.push({ sessionId: id, kind, problem: "incomplete", reason: kind === "run" ? cannotChange : keepWriting });
+      const reason = kind === "run" ? cannotChange : kind === "session" ? keepWriting : isPlain;
+      left.push({ sessionId: id, kind, problem: "incomplete", reason });
     },
     onProgress: (progress) => {
       done = progress;

@@ -43,7 +43,7 @@ export const leastCommands = {
   /** Forks of sessions. */
   forks: ["hgetall", "hincrby", "rename"],
   /** `rebuild` of some damage, and keys of encryption that are exchanged. */
-  encryption: ["hsetnx", "lset", "hscan"],
+  encryption: ["hsetnx", "lset"],
   /** The command that ioredis sends by itself when it connects; without it, it prints a warning. */
   connection: ["info"],
   /** The same to a Cluster; `asking` while slots move, `client|setname` for its own connections. */

@@ -45,7 +45,6 @@ const argumentsOf: Readonly<Record<Command, (key: string) => readonly (string | 
   hincrby: (key) => [key, "a", 1],
   rename: (key) => [key, key],
   hsetnx: (key) => [key, "a", "b"],
-  hscan: (key) => [key, 0],
   lindex: (key) => [key, 0],
   lset: (key) => [key, 0, "a"],
   zcard: (key) => [key],

@@ -8,7 +8,7 @@ import { withTexts, fieldIn, isWhole } from "../redis/whole-thread.js";
  *
  * The copy is owned by the owner of the thread, or else of the session of the same id.
  *
- * Encrypted texts are bound to their thread, so they are decrypted and encrypted again.
+ * Encrypted texts are bound to their thread and its data key; those of the copy, also plain ones, get another key.
  *
  * @throws ConflictError `exists`; StoreError `damaged`.
  */
@@ -20,13 +20,16 @@ export async function copyThread(from: string, to: string, { store, sealed }: Sa
   if (!isWhole(whole)) {
     throw damagedThread("copyThread", from);
   }
-  const [seal, owner] = await Promise.all([sealed.sealer(to), fieldIn(whole, "owner") ?? store.ownerOfSession(from)]);
+  const [{ key, seal }, owner] = await Promise.all([
+    sealed.sealer(to),
+    fieldIn(whole, "owner") ?? store.ownerOfSession(from),
+  ]);
   const moved = await withTexts(whole, async (text, kind, name) => {
-    const isSealed = text.startsWith("~");
-    return isSealed ? seal((await sealed.opener(from, [text]))(text, kind, name), kind, name) : undefined;
+    return seal((await sealed.opener(from, [text], whole.keys ?? ""))(text, kind, name), kind, name);
   });
   const named = moved.fields.filter(([name]) => name !== "owner");
-  const copy = { ...moved, fields: owner === undefined ? named : [...named, ["owner", owner] as const] };
+  const keys = key && `${key}\n`;
+  const copy = { ...moved, keys, fields: owner === undefined ? named : [...named, ["owner", owner] as const] };
   if (!(await store.writeWhole(to, copy))) {
     throw new ConflictError(`There is a ${threadLabel(to)}; nothing was copied. Copy to an id that is not in use.`, {
       code: "exists",

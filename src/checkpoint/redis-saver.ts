@@ -78,7 +78,7 @@ export class RedisSaver extends BaseCheckpointSaver {
     this.#threadMs = threadTTL?.ms ?? Infinity;
     this.#wire = openWire("RedisSaver", options, checked);
     const { runner, keyPrefix, ring, commandTimeout, onEvent } = this.#wire;
-    const sealed = new SealedTexts(ring);
+    const sealed = new SealedTexts(ring, "thread", this.#wire);
     this.#parts = {
       store: new ThreadStore(runner, { keyPrefix, threadTTL, keep }),
       sealed,

@@ -46,6 +46,8 @@ export interface RecordWrite {
   readonly items: readonly string[];
   /** The token with which the positions in the record were read; undefined where it names none. */
   readonly expected: string | undefined;
+  /** The data key with which it is sealed. */
+  readonly key: string | undefined;
   /** Owner of a thread that has none yet. */
   readonly owner: string | undefined;
   /** True for a checkpoint without a parent: a thread may begin with it where one was cleared. */
@@ -79,13 +81,11 @@ export class ThreadStore {
 
   /** Stores a record; `STALE` if the thread's items changed since. */
   async write(record: RecordWrite): Promise<Omit<WrittenItems, "digests"> | "STALE"> {
-    const { kind, threadId, member, tail, items, expected, owner, isFirst } = record;
+    const { kind, threadId, member, tail, items, expected, key, owner, isFirst } = record;
     const { threadTTL, keep } = this.#settings;
     const request = {
       token: randomToken(),
-      expected,
-      owner,
-      isFirst,
+      ...{ expected, key, owner, isFirst },
       ...(threadTTL !== undefined && { ttl: threadTTL.ms }),
       ...(kind === "checkpoint" && keep !== undefined && { keep, most: mostRoots(keep) }),
     };

@@ -107,11 +107,11 @@ export class ThreadWriter {
   async #sealedWrite(planned: PlannedRecord, { text, ranges, items }: EncodedRecord) {
     const { kind, threadId, ns, id, needs, parent } = planned;
     const member = memberOf(ns, id);
-    const seal = await this.#setting.sealed.sealer(threadId);
+    const { key, seal } = await this.#setting.sealed.sealer(threadId);
     const tail = recordTail({ ranges, ...(needs !== undefined && { needs }), parent }, seal(text, kind, member));
     const sealed = items.map((item) => (isTextItem(item) ? seal(item, "item", "") : item));
     this.#checkSizes(planned, [tail, ...sealed]);
-    return { kind, threadId, member, tail, items: sealed, isFirst: parent === undefined };
+    return { kind, threadId, member, tail, items: sealed, key, isFirst: parent === undefined };
   }
 
   #checkSizes({ kind, threadId }: PlannedRecord, texts: readonly string[]): void {

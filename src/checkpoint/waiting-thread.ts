@@ -6,16 +6,14 @@ import { opaqueSerializer, ThreadReader } from "./thread-reader.js";
 import { ThreadStore } from "./thread-store.js";
 
 /** False for a thread whose newest checkpoint holds no question: it was answered. True where there is no thread. */
-export async function threadWaits(
-  threadId: string,
-  { runner, keyPrefix }: RedisWire,
-  ring: KeyRing | undefined,
-): Promise<boolean> {
-  const store = new ThreadStore(runner, { keyPrefix, threadTTL: undefined, keep: undefined });
+export async function threadWaits(threadId: string, wire: RedisWire, ring: KeyRing | undefined): Promise<boolean> {
+  const store = new ThreadStore(wire.runner, { keyPrefix: wire.keyPrefix, threadTTL: undefined, keep: undefined });
   const { found } = await store.read(threadId, "", [""], "activeRun");
   if (found === undefined) {
     return true;
   }
-  const { writes } = await new ThreadReader(threadId, opaqueSerializer, new SealedTexts(ring)).open(found);
+  const { writes } = await new ThreadReader(threadId, opaqueSerializer, new SealedTexts(ring, "thread", wire)).open(
+    found,
+  );
   return writes.some(({ channel }) => channel === interrupts);
 }

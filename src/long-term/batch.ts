@@ -1,7 +1,7 @@
 import type { Item } from "@langchain/langgraph-checkpoint";
 import { StoreError } from "../base/errors.js";
 import { report, type MemoryEventHandler } from "../base/events.js";
-import type { SealedTexts } from "../sealed/sealed-texts.js";
+import type { SealedTexts, Sealer } from "../sealed/sealed-texts.js";
 import { matchesFilter } from "./filters.js";
 import { boundsWithin, labelsOf, partsOf } from "../redis/item-names.js";
 import { itemValue, parseRecord, type StoredItem } from "../redis/item-records.js";
@@ -18,7 +18,7 @@ export interface BatchSetting {
   readonly onEvent: MemoryEventHandler | undefined;
 }
 
-/** Items belong to no session: their encryption keys are derived from an empty session id. */
+/** Items belong to no session. */
 const noSession = "";
 
 /**
@@ -32,8 +32,10 @@ export async function runBatch(operations: readonly CheckedOperation[], setting:
   }
   const name = operations.every(({ kind }) => kind === first.kind) ? first.kind : "batch";
   const reads = operations.filter(({ kind }) => kind !== "put" && kind !== "delete");
-  const calls = [...reads.map(readCall), ...(await writeCalls(operations, setting))];
-  const replies = await runOperations(setting.wire, name, calls);
+  const isSealing = operations.some(({ kind }) => kind === "put");
+  const sealer = isSealing ? await setting.sealed.sealer(noSession) : undefined;
+  const calls = [...reads.map(readCall), ...writeCalls(operations, setting, sealer)];
+  const replies = await runOperations(setting.wire, name, calls, sealer?.key);
   const results = new Map<CheckedOperation, unknown>();
   for (const [index, operation] of reads.entries()) {
     results.set(operation, await resultOf(operation, replies[index], setting));
@@ -42,16 +44,19 @@ export async function runBatch(operations: readonly CheckedOperation[], setting:
 }
 
 /** Arguments of the writes; the last write of an item wins. */
-async function writeCalls(operations: readonly CheckedOperation[], { sealed, maxItemBytes }: BatchSetting) {
+function writeCalls(
+  operations: readonly CheckedOperation[],
+  { maxItemBytes }: BatchSetting,
+  sealer: Sealer | undefined,
+): ScriptOperation[] {
   const last = new Map<string, ScriptOperation>();
-  const seal = operations.some(({ kind }) => kind === "put") ? await sealed.sealer(noSession) : undefined;
   for (const operation of operations) {
     if (operation.kind === "delete") {
       last.set(operation.name, ["delete", operation.name]);
     } else if (operation.kind === "put") {
       const { name, text, ttl } = operation;
       checkSize(text, maxItemBytes);
-      last.set(name, ["put", name, seal!(text, "", name), ttl?.ms ?? "", ttl?.refreshOnRead ? ttl.ms : ""]);
+      last.set(name, ["put", name, sealer!.seal(text, "", name), ttl?.ms ?? "", ttl?.refreshOnRead ? ttl.ms : ""]);
     }
   }
   // Removals go last: the last item takes the keys with it.

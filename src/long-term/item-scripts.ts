@@ -6,13 +6,14 @@ import { runOperationsScript } from "./lua/scripts.js";
 /** One operation of the script: its name and its arguments. */
 export type ScriptOperation = readonly [name: string, ...args: (string | number)[]];
 
-/** Runs operations atomically and in order; returns one reply per operation. */
+/** Runs operations atomically and in order, with the data key of what they put; returns one reply per operation. */
 export function runOperations(
   scan: KeyScan,
   operation: string,
   operations: readonly ScriptOperation[],
+  key = "",
 ): Promise<unknown[]> {
-  const args = operations.flatMap(([name, ...rest]) => [name, rest.length, ...rest]);
+  const args = [key, ...operations.flatMap(([name, ...rest]) => [name, rest.length, ...rest])];
   const writes = operations.some(([name]) => name === "put" || name === "delete");
   return runOnItems(scan, operation, { script: runOperationsScript, args, writes });
 }

@@ -43,7 +43,7 @@ export class RedisStore extends BaseStore {
     this.#wire = openWire("RedisStore", options, this.#options);
     const { ring, onEvent } = this.#wire;
     const { maxItemBytes } = this.#options;
-    this.#batches = { wire: this.#wire, sealed: new SealedTexts(ring, "item 1"), maxItemBytes, onEvent };
+    this.#batches = { wire: this.#wire, sealed: new SealedTexts(ring, "item", this.#wire), maxItemBytes, onEvent };
   }
 
   /** A store on its own connection to the URL. */

@@ -3,16 +3,12 @@ import { fieldsOf, stringIn, valueIn } from "../messages/values.js";
 import { keyOf, type DataKind, type DataPart, type NamedKey } from "../redis/data-parts.js";
 import type { CallName } from "../redis/errors.js";
 import { eraseRunScript, eraseSteersScript, stopWaitingScript } from "../redis/lua/later-scripts.js";
-import { changeHash, changeList, resealAll, sumOf, type Resealed, type Sealing } from "../redis/reseal-texts.js";
 import { scanNames, type KeyScan } from "../redis/scan-keys.js";
 import type { Script } from "../redis/script.js";
 import type { Command } from "../redis/script-runner.js";
-import { checkItems } from "../redis/stored-items.js";
-import { changedField, isTextItem } from "../redis/thread-records.js";
-import { eraseThread, readThread, type StoredThread } from "../redis/whole-thread.js";
+import { checkItems, hasPlainItems } from "../redis/stored-items.js";
+import { eraseThread, hasPlainTexts, readThread, type StoredThread } from "../redis/whole-thread.js";
 
-/** Entries of a run that one call reads. */
-const entriesAtOnce = 500;
 const threadParts = ["items", "checkpoints", "order"] as const;
 
 /** The scope of an erasure under one id. */
@@ -44,8 +40,14 @@ interface KindEntry {
   readonly erase: ((scan: KeyScan, id: string, request: OthersErasure) => Promise<boolean>) | LeftOut;
   /** Says what is wrong with it: by an operation on its stored form, or by the reader that `check` has for the kind. */
   readonly check: ((scan: KeyScan, id: string) => Promise<string[]>) | "by its reader" | LeftOut;
-  /** Seals its texts with the current key, in one pass. */
-  readonly reencrypt: ((scan: KeyScan, id: string, sealing: Sealing) => Promise<Resealed>) | LeftOut;
+  /** Its data keys: in a part of it, beside texts that may be plain; or each that it has, of what cannot be changed. */
+  readonly reencrypt: KeyedHash | ((scan: KeyScan, id: string) => Promise<string[]>) | LeftOut;
+}
+
+/** The part of a piece that holds its data keys. */
+export interface KeyedHash {
+  readonly part: DataPart;
+  readonly hasPlain: (scan: KeyScan, id: string) => Promise<boolean>;
 }
 
 /** Every kind of data that this package keeps. A new part of a key, or a kind without an entry, does not compile. */
@@ -59,16 +61,7 @@ const kinds = {
     reencrypt: { none: "its store does it (reencryptSession), in Redis and in memory" },
   },
   run: {
-    owner: async (scan, id) => {
-      const newest = await read<readonly RunEntry[]>(scan, id, {
-        verb: "xrevrange",
-        args: ["run", "+", "-", "COUNT", 1],
-      });
-      const at = newest?.[0]?.[0].split("-")[0];
-      const args = ["run", `${at}-0`, `${at}-0`];
-      const begin = at === undefined ? undefined : await read<readonly RunEntry[]>(scan, id, { verb: "xrange", args });
-      return stringIn(fieldsOf(valueIn(begin?.[0]?.[1][1] ?? ""))["owner"]);
-    },
+    owner: async (scan, id) => stringIn((await newestRun(scan, id))?.["owner"]),
     count: async ({ runner, keyPrefix }, id) => {
       const newest = { verb: "xrevrange", args: [keyOf(keyPrefix, "run", id), "+", "-", "COUNT", 1] };
       const [entries] = (await runner.transaction(nameOf(id, "count"), [newest])) as [RunEntries];
@@ -92,7 +85,11 @@ const kinds = {
       return isGone === "1";
     },
     check: { none: "it lives for minutes; its readers name what they cannot read" },
-    reencrypt: async (scan, id, sealing) => ({ count: 1, sealed: 0, left: await countUnsealed(scan, id, sealing) }),
+    reencrypt: async (scan, id) => {
+      const run = await newestRun(scan, id);
+      const steers = (await read<string[]>(scan, id, { verb: "lrange", args: ["run:steers", 1, -1] })) ?? [];
+      return [...(run ? [stringIn(run["key"]) ?? ""] : []), ...steers.map((steer) => steer.split("\n")[1] ?? "")];
+    },
   },
   thread: {
     owner: async (scan, id) =>
@@ -109,18 +106,7 @@ const kinds = {
     },
     erase: async (scan, id, request) => (await eraseThread(scan, nameOf(id), textOf(request)))[1] === "1",
     check: "by its reader",
-    reencrypt: async ({ runner, keyPrefix }, id, { reseal }) => {
-      const [hash, list] = [keyOf(keyPrefix, "checkpoints", id), keyOf(keyPrefix, "items", id)];
-      const texts = { runner, name: { operation: "reencrypt", sessionId: id, subject: "thread" }, hash } as const;
-      const place = { format: "thread 1", id } as const;
-      const items = await changeList({ ...texts, list }, async (text) =>
-        isTextItem(text) ? reseal(text, { ...place, kind: "item", name: "" }) : undefined,
-      );
-      const records = await changeHash(texts, (value, field) =>
-        changedField(field, value, (text, kind, name) => reseal(text, { ...place, kind, name })),
-      );
-      return { ...sumOf(items, records), count: items.count === 0 ? 0 : 1 };
-    },
+    reencrypt: { part: "checkpoints", hasPlain: hasPlainTexts },
   },
   lease: {
     owner: { none: "it is the session's" },
@@ -145,17 +131,10 @@ const kinds = {
     owner: { none: "items belong to namespaces of the application" },
     read: { none: "items belong to namespaces of the application: search()" },
     count: async ({ runner, keyPrefix }, id) =>
-      Number(await runner.read(nameOf("", "count"), { verb: "hlen", args: [keyOf(keyPrefix, "values", id)] })),
+      Number(await runner.read(nameOf("", "count"), { verb: "zcard", args: [keyOf(keyPrefix, "names", id)] })),
     erase: { none: "items belong to namespaces of the application: deleteNamespace()" },
     check: (scan) => checkItems(scan),
-    reencrypt: async ({ runner, keyPrefix }, id, { reseal }) => {
-      const name = { operation: "reencrypt", sessionId: "", subject: "store" } as const;
-      return changeHash({ runner, name, hash: keyOf(keyPrefix, "values", id) }, async (record, item) => {
-        const [head = ""] = /^\d+\|\d+\|\d*\|/.exec(record) ?? [];
-        const text = await reseal(record.slice(head.length), { format: "item 1", id: "", kind: "", name: item });
-        return text && head + text;
-      });
-    },
+    reencrypt: { part: "values", hasPlain: hasPlainItems },
   },
   list: {
     owner: { none: "its key names it" },
@@ -241,57 +220,34 @@ export async function* countOthers(scan: KeyScan): AsyncGenerator<Partial<Record
   const counts: Partial<Record<DataKind, number>> = {};
   for await (const page of foundPieces(scan)) {
     await Promise.all(
-      page.map(async ({ kind, id }) => {
-        const { count } = entries[kind];
-        const found = typeof count === "function" ? await count(scan, id) : 0;
-        counts[kind] = (counts[kind] ?? 0) + found;
+      page.map(async (piece) => {
+        const found = await countOf(scan, piece);
+        counts[piece.kind] = (counts[piece.kind] ?? 0) + found;
       }),
     );
     yield counts;
   }
 }
 
-/**
- * Seals everything of a memory but its sessions, each piece until a pass finds nothing to seal, and says of each what
- * came of it, or which error it met.
- */
-export async function* reencryptOthers(
-  scan: KeyScan,
-  sealing: Sealing,
-): AsyncGenerator<FoundPiece & (Resealed | { readonly error: unknown })> {
-  for await (const page of foundPieces(scan)) {
-    for (const { kind, id } of page) {
-      const { reencrypt } = entries[kind];
-      if (typeof reencrypt === "function") {
-        const errors: unknown[] = [];
-        // A text that cannot be opened does not keep the others from being sealed.
-        const reseal: Sealing["reseal"] = (text, place) =>
-          sealing.reseal(text, place).catch((error: unknown) => void errors.push(error));
-        const done = await resealAll(() => reencrypt(scan, id, { ...sealing, reseal })).catch((error: unknown) => {
-          errors.unshift(error);
-        });
-        yield { kind, id, ...(done === undefined || errors.length > 0 ? { error: errors[0] } : done) };
-      }
-    }
-  }
+/** How the pieces of a kind are brought under another master key, and counted; undefined for a kind without texts. */
+export function reencryptionOf(kind: DataKind): Exclude<KindEntry["reencrypt"], LeftOut> | undefined {
+  const { reencrypt } = entries[kind];
+  return "none" in reencrypt ? undefined : reencrypt;
 }
 
-/** The texts of runs, and of what was said to them, that another key sealed, or none. Streams cannot be changed. */
-async function countUnsealed({ runner, keyPrefix }: KeyScan, id: string, { hasSealed }: Sealing): Promise<number> {
-  const name = { operation: "reencrypt", sessionId: id };
-  const steers = { verb: "lrange", args: [keyOf(keyPrefix, "run:steers", id), 1, -1] };
-  const told = ((await runner.transaction(name, [steers])) as [string[]])[0].map((text) => text.replace(/^\S+ /, ""));
-  let unsealed = told.filter((text) => !hasSealed(text)).length;
-  for (let from = "-"; ;) {
-    const page = { verb: "xrange", args: [keyOf(keyPrefix, "run", id), from, "+", "COUNT", entriesAtOnce] };
-    const [entries] = (await runner.transaction(name, [page])) as [RunEntries];
-    unsealed += entries.filter(([, [kind, text = ""]]) => kind === "d" && !hasSealed(text)).length;
-    const last = entries.at(-1);
-    if (last === undefined || entries.length < entriesAtOnce) {
-      return unsealed;
-    }
-    from = `(${last[0]}`;
-  }
+/** The number of pieces that a kind counts under an id. */
+export async function countOf(scan: KeyScan, { kind, id }: FoundPiece): Promise<number> {
+  const { count } = entries[kind];
+  return typeof count === "function" ? count(scan, id) : 0;
+}
+
+/** The first entry of the newest run of a session; undefined for none, or a tombstone. */
+async function newestRun(scan: KeyScan, id: string): Promise<Readonly<Record<string, unknown>> | undefined> {
+  const newest = await read<RunEntries>(scan, id, { verb: "xrevrange", args: ["run", "+", "-", "COUNT", 1] });
+  const at = newest?.[0]?.[0].split("-")[0];
+  const begin = at && (await read<RunEntries>(scan, id, { verb: "xrange", args: ["run", `${at}-0`, `${at}-0`] }));
+  const [kind, meta] = (begin && begin[0]?.[1]) || [];
+  return kind === "b" ? fieldsOf(valueIn(meta ?? "")) : undefined;
 }
 
 type RunEntry = readonly [id: string, fields: readonly string[]];

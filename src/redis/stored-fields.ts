@@ -67,3 +67,6 @@ export const ownerField = "[owner]";
 export const keyField = "[key]";
 /** See {@link keyField}. */
 export const dekField = "[dek]";
+
+/** The field of a thread's `checkpoints` and of the `values` of items that holds the data keys of their texts. */
+export const keysField = "keys";

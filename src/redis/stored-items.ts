@@ -6,6 +6,8 @@ import { itemKeys } from "./keys.js";
 import { clearItemsScript, importItemScript } from "./lua/later-scripts.js";
 import type { KeyScan } from "./scan-keys.js";
 import type { Script } from "./script.js";
+import { isSealedText } from "./thread-records.js";
+import { keysField } from "./stored-fields.js";
 
 /** Maximum number of items that one call removes. */
 const removedAtOnce = 1_000;
@@ -19,6 +21,8 @@ export interface StoredItemRecord {
   readonly record: string;
   /** When it expires, in milliseconds since 1970; undefined for one that does not. */
   readonly expiresAt: number | undefined;
+  /** The data keys of the store, a line each; to import one, that of its text. */
+  readonly keys?: string | undefined;
 }
 
 /**
@@ -68,14 +72,16 @@ export async function* readItems(
   const [first, upper] = boundsWithin(namespace);
   let lower = first;
   for (;;) {
-    const [count, named, mark, found, [seconds]] = (await runner.transaction(name, [
+    const [count, named, mark, found, [seconds], keys] = (await runner.transaction(name, [
       { verb: "hlen", args: [values] },
       { verb: "zcard", args: [names] },
       { verb: "zscore", args: [expiry, ""] },
       { verb: "zrangebylex", args: [names, lower, upper, "LIMIT", 0, readAtOnce] },
       { verb: "time", args: [] },
-    ])) as [number, number, string | null, string[], [string]];
-    if (count !== named || count > 0 !== (mark !== null)) {
+      { verb: "hget", args: [values, keysField] },
+    ])) as [number, number, string | null, string[], [string], string | null];
+    const stored = count - (keys === null ? 0 : 1);
+    if (stored !== named || stored > 0 !== (mark !== null)) {
       throw damagedItems("export");
     }
     if (found.length === 0) {
@@ -90,10 +96,20 @@ export async function* readItems(
       const expiresAt = score === null || score === undefined ? undefined : Number(score);
       const isLive = expiresAt === undefined || expiresAt > Number(seconds) * 1_000;
       // One that is gone was removed since its name was read.
-      return typeof record === "string" && isLive ? [{ name: item, record, expiresAt }] : [];
+      return typeof record === "string" && isLive ? [{ name: item, record, expiresAt, keys: keys ?? "" }] : [];
     });
     lower = `(${found.at(-1)!}`;
   }
+}
+
+/** True where the text of an item is plain. */
+export async function hasPlainItems(scan: KeyScan): Promise<boolean> {
+  for await (const page of readItems(scan, [])) {
+    if (page.some(({ name, record }) => !isSealedText(parseRecord(name, record).text))) {
+      return true;
+    }
+  }
+  return false;
 }
 
 /** Says which items cannot be read, and whether a part is missing. Sealed values are not opened. */
@@ -104,7 +120,7 @@ export async function checkItems(scan: KeyScan): Promise<string[]> {
       for (const { name, record } of page) {
         try {
           const { text } = parseRecord(name, record);
-          void (text.startsWith("~") || itemValue(name, text));
+          void (isSealedText(text) || itemValue(name, text));
         } catch (error) {
           problems.push((error as Error).message);
         }
@@ -122,9 +138,9 @@ export async function checkItems(scan: KeyScan): Promise<string[]> {
 /** Writes an item, where there is none of its name; else returns the record that is there. */
 export async function importItem(
   scan: KeyScan,
-  { name, record, expiresAt }: StoredItemRecord,
+  { name, record, expiresAt, keys }: StoredItemRecord,
 ): Promise<string | undefined> {
-  const args = [name, record, expiresAt ?? ""];
+  const args = [name, record, expiresAt ?? "", keys ?? ""];
   const [stored] = await runOnItems(scan, "import", { script: importItemScript, args, writes: true });
   return stored as string | undefined;
 }

@@ -41,6 +41,17 @@ export function writeRecords(stored: string): string[] {
   return stored === "" ? [] : stored.split("\n");
 }
 
+/**
+ * The kind of a thread's text: an item, or the record of a checkpoint or of writes of the named one; empty in long-term
+ * memory and in runs.
+ */
+export type TextKind = "item" | "checkpoint" | "writes" | "";
+
+/** True for a sealed text of a thread, an item or a run: JSON never begins like it. */
+export function isSealedText(text: string): boolean {
+  return text.startsWith("~");
+}
+
 /** A new text for one that is stored; undefined where it stays. */
 type TextChange = (text: string, kind: "checkpoint" | "writes", member: string) => Promise<string | undefined>;
 

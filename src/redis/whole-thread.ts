@@ -3,16 +3,18 @@ import type { CallName } from "./errors.js";
 import { threadKeys } from "./keys.js";
 import { eraseThreadScript, importThreadScript } from "./lua/later-scripts.js";
 import { pairsIn } from "./pairs.js";
-import type { TextKind } from "./reseal-texts.js";
 import type { KeyScan } from "./scan-keys.js";
-import { changedField, isTextItem } from "./thread-records.js";
+import { keysField } from "./stored-fields.js";
+import { changedField, isSealedText, isTextItem, type TextKind } from "./thread-records.js";
 
 /** A whole stored thread. */
 export interface WholeThread {
   readonly items: readonly string[];
-  /** Names and values of `checkpoints`. */
+  /** Names and values of `checkpoints`, but the data keys. */
   readonly fields: readonly (readonly [name: string, value: string])[];
   readonly members: readonly string[];
+  /** The data keys of its texts, a line each. */
+  readonly keys?: string | undefined;
 }
 
 /** A whole thread as it was read. */
@@ -37,8 +39,9 @@ export async function readThread(
   // As the application's reply transformers and the protocol have it.
   const isList = Array.isArray(stored);
   const pairs = isList ? pairsIn(stored) : [...(stored instanceof Map ? stored : Object.entries(stored))];
-  const fields = pairs.some(([name]) => name === "erased") ? [] : pairs;
-  return { items: texts, fields, members, left: left < 0 ? undefined : left };
+  const fields = pairs.some(([name]) => name === "erased") ? [] : pairs.filter(([name]) => name !== keysField);
+  const keys = pairs.find(([name]) => name === keysField)?.[1];
+  return { items: texts, fields, members, keys, left: left < 0 ? undefined : left };
 }
 
 /**
@@ -58,6 +61,7 @@ export async function writeThread(
     fields: 2 * fields.length,
     token: fieldIn(thread, "token"),
     count: members.length,
+    keys: thread.keys,
     ttl,
   };
   const args = [JSON.stringify(request), ...items, ...fields.flat(), ...members.flatMap((member) => ["0", member])];
@@ -91,6 +95,16 @@ export async function withTexts<Thread extends WholeThread>(
     async ([name, value]) => [name, (await changedField(name, value, change)) ?? value] as const,
   );
   return { ...thread, items: await Promise.all(items), fields: await Promise.all(fields) };
+}
+
+/** True where a text of a thread is plain. */
+export async function hasPlainTexts(scan: KeyScan, threadId: string): Promise<boolean> {
+  let hasPlain = false;
+  await withTexts(await readThread(scan, threadId, "reencrypt"), async (text) => {
+    hasPlain ||= !isSealedText(text);
+    return undefined;
+  });
+  return hasPlain;
 }
 
 function nameOf(sessionId: string, operation: string): CallName {

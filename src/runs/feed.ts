@@ -2,7 +2,7 @@ import { MemoryError } from "../base/errors.js";
 import type { SessionRef } from "../store/session-ref.js";
 import type { Mailbox } from "./mailbox.js";
 import { RunLog, type RunEnd } from "./run-log.js";
-import { entriesAtOnce, type RunEntry, type RunStore } from "./run-store.js";
+import { entriesAtOnce, type RunEntry, type RunStore, type StoredRun } from "./run-store.js";
 import { runEndIn } from "./stored-texts.js";
 
 /** The parts of its process that a feed uses. */
@@ -23,6 +23,7 @@ export class Feed {
   readonly instance: string | undefined;
   readonly session: SessionRef;
   readonly #setting: FeedSetting;
+  readonly #key: string | undefined;
   #readers = 0;
   #reading: Promise<void> | undefined;
   /** True where there may be more than the read under way finds. */
@@ -30,11 +31,12 @@ export class Feed {
   #heard = false;
   #judging = false;
 
-  constructor(setting: FeedSetting, session: SessionRef, at: string, instance: string | undefined) {
+  constructor(setting: FeedSetting, session: SessionRef, { at, meta, end }: StoredRun) {
     this.#setting = setting;
     this.session = session;
     this.log = new RunLog(at);
-    this.instance = instance;
+    this.instance = end === undefined ? meta.instance : undefined;
+    this.#key = meta.key;
   }
 
   /** Counts a reader; returns true with the last that left. */
@@ -119,7 +121,7 @@ export class Feed {
       log.cut();
     } else if (!log.isCut) {
       const place = `${log.at}-${entry.batch}`;
-      log.add(await this.#setting.store.open(this.session, place, entry.text));
+      log.add(await this.#setting.store.open(this.session, place, entry.text, this.#key));
     }
   }
 

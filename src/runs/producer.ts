@@ -242,7 +242,7 @@ export class Producer {
     this.#openBytes = 0;
     if (texts.length > 0) {
       const batch = this.log.close();
-      const text = await store.seal(session, `${run.at}-${batch}`, `[${texts.join(",")}]`);
+      const text = await store.seal(session, run.meta, `${run.at}-${batch}`, `[${texts.join(",")}]`);
       this.#entries.push({ batch, kind: "d", text });
     }
     // Sealing takes time, in which chunks may have come that go before the mark.

@@ -249,11 +249,11 @@ export class RunProcess {
     return producer?.log.at === at ? producer : undefined;
   }
 
-  #feedOf(session: SessionRef, { at, meta, end }: StoredRun): Feed {
-    const name = nameOf(session, at);
+  #feedOf(session: SessionRef, run: StoredRun): Feed {
+    const name = nameOf(session, run.at);
     const onLost = (...lost: [SessionRef, string]) => this.#giveUpHold(...lost);
     const setting = { store: this.store, mailbox: this.mailbox, onLost };
-    const feed = this.#feeds.get(name) ?? new Feed(setting, session, at, end === undefined ? meta.instance : undefined);
+    const feed = this.#feeds.get(name) ?? new Feed(setting, session, run);
     this.#feeds.set(name, feed);
     return feed;
   }

@@ -4,9 +4,9 @@ import type { RedisWire } from "../redis-store/redis-session-store.js";
 import { stopWaitingScript } from "../redis/lua/later-scripts.js";
 import { askText, runOnSession, sendAlone, type Command } from "../redis/script-runner.js";
 import type { Script } from "../redis/script.js";
-import { openField, sealField, sealedFieldParts } from "../sealed/keys/field.js";
 import type { KeyRing } from "../sealed/keys/key-ring.js";
-import { refusalFrom, refuseOwner, unknownKey, wrongKey } from "../store/refusals.js";
+import { SealedTexts } from "../sealed/sealed-texts.js";
+import { refusalFrom, refuseOwner } from "../store/refusals.js";
 import type { SessionRef } from "../store/session-ref.js";
 import { addToRunScript, beginRunScript, checkSessionScript, endRunScript, lookRunScript } from "./lua/scripts.js";
 import type { RunEnd } from "./run-log.js";
@@ -18,6 +18,8 @@ export interface RunMeta {
   /** The process that produces it. */
   readonly instance: string;
   readonly owner?: string;
+  /** The data key of its texts; left out where they are plain. */
+  readonly key?: string | undefined;
   /** Tells calls of `begin` apart. */
   readonly call: string;
 }
@@ -57,10 +59,12 @@ export const runTtlMs = { running: 3_600_000, waiting: 86_400_000, ended: 120_00
 export class RunStore {
   readonly #wire: RedisWire;
   readonly #ring: KeyRing | undefined;
+  readonly #sealed: SealedTexts;
 
   constructor(wire: RedisWire, ring: KeyRing | undefined) {
     this.#wire = wire;
     this.#ring = ring;
+    this.#sealed = new SealedTexts(ring, "run");
   }
 
   /** @throws StoreError `erased`; ConflictError `other_owner`. */
@@ -71,7 +75,9 @@ export class RunStore {
   }
 
   /** Begins a run and returns it; one that is under way is returned instead. */
-  async begin(session: SessionRef, meta: RunMeta): Promise<StoredRun & { readonly isNew: boolean }> {
+  async begin(session: SessionRef, begun: RunMeta): Promise<StoredRun & { readonly isNew: boolean }> {
+    const { key } = await this.#sealed.sealer(session.id);
+    const meta = { ...begun, key };
     const [word, at, other] = await this.#script("startRun", session, beginRunScript, [
       JSON.stringify(meta),
       runTtlMs.running,
@@ -188,26 +194,21 @@ export class RunStore {
     await Promise.all(prolonged);
   }
 
-  /** Seals a text of a run for its place; a text stays plain where the memory stores plain text. */
-  async seal({ id }: SessionRef, place: string, text: string): Promise<string> {
-    const key = await this.#ring?.derivedForWrite(id);
-    return key === undefined ? text : sealField(key, `run ${place}`, text);
+  /** Seals a text of a run for its place with the key of the run; where that has none, the text stays plain. */
+  async seal({ id }: SessionRef, { key }: RunMeta, place: string, text: string): Promise<string> {
+    return key === undefined ? text : (await this.#sealed.sealer(id, key)).seal(text, "", place);
   }
 
-  /** @throws EncryptionError `unknown_key` and `wrong_key`. */
-  async open({ id }: SessionRef, place: string, stored: string): Promise<string> {
-    const sealed = sealedFieldParts(stored);
-    if (sealed === undefined) {
-      return stored;
-    }
-    if (this.#ring === undefined) {
-      throw unknownKey(id, sealed.keyId);
-    }
-    const plain = openField(await this.#ring.derived(sealed.keyId, id), `run ${place}`, sealed);
-    if (plain === undefined) {
-      throw wrongKey(id, sealed.keyId);
-    }
-    return plain;
+  /** Seals a text by itself, whose key stands behind it. */
+  async sealAlone({ id }: SessionRef, place: string, text: string): Promise<string> {
+    const { key, seal } = await this.#sealed.sealer(id);
+    return key === undefined ? text : `${seal(text, "", place)}\n${key}`;
+  }
+
+  /** Opens a text with its key, or that behind it. @throws EncryptionError `unknown_key` and `wrong_key`. */
+  async open({ id }: SessionRef, place: string, stored: string, key?: string): Promise<string> {
+    const [text = "", own = ""] = stored.split("\n");
+    return (await this.#sealed.opener(id, [text], key ?? own))(text, "", place);
   }
 
   #keys(session: SessionRef): RunKeys {

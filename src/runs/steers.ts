@@ -55,7 +55,7 @@ export class SteerStore {
    */
   async add(session: SessionRef, at: string, message: BaseMessage): Promise<boolean> {
     const name = shortHash(message.id!, nameLength);
-    const text = await this.#store.seal(session, placeOf(name), new ChunkWriter().text(message));
+    const text = await this.#store.sealAlone(session, placeOf(name), new ChunkWriter().text(message));
     const place = sessionLabel(session.id);
     const bytes = Buffer.byteLength(text);
     if (bytes > this.#maxBytes) {

@@ -8,7 +8,10 @@ import type { RunEnd } from "./run-log.js";
 import type { RunMeta, StoredEnd } from "./run-store.js";
 
 const metaSchema = lazy(() =>
-  z.object({ turnId: z.string(), instance: z.string(), owner: z.optional(z.string()), call: z.string() }),
+  z.object({
+    ...{ turnId: z.string(), instance: z.string(), call: z.string() },
+    ...{ owner: z.optional(z.string()), key: z.optional(z.string()) },
+  }),
 );
 const endSchema = lazy(() =>
   z.object({

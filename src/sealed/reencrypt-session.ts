@@ -6,6 +6,7 @@ import { damaged, sessionLabel } from "../store/refusals.js";
 import type { SessionRef } from "../store/session-ref.js";
 import type { IdentifyRecord } from "../store/session-writes.js";
 import { keyParts } from "../store/writer-keys.js";
+import { rewrapKey } from "./keys/data-keys.js";
 import { sealedFieldParts } from "./keys/field.js";
 import { parseSealed } from "./keys/header.js";
 import type { MasterKey } from "./keys/key-ring.js";
@@ -63,7 +64,7 @@ export async function reencryptSession(work: Reencryption): Promise<Reencrypted 
 
 /** Brings the data key under the current master key; with everything sealed, without the mark of plain text. */
 async function rewrap(
-  { store, keys, session }: Reencryption,
+  { store, ring, session }: Reencryption,
   master: MasterKey,
   isSealed: boolean,
 ): Promise<"same" | "rewrapped" | "changed"> {
@@ -73,7 +74,8 @@ async function rewrap(
     if (was === undefined || (masterId === master.id && !(hasPlain && isSealed))) {
       return "same";
     }
-    const now = await keys.rewrapped(session.id, was, { master, hasPlain: hasPlain && !isSealed });
+    const place = { kind: "session", id: session.id } as const;
+    const now = await rewrapKey(ring, place, was, { master, hasPlain: hasPlain && !isSealed });
     if (await store.edits.rewrapKey(session, { was, now })) {
       return masterId === master.id ? "same" : "rewrapped";
     }

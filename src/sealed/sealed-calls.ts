@@ -6,7 +6,7 @@ import { KeyNeeded, unknownKey, wrongKey } from "../store/refusals.js";
 import { checkSessionId, type SessionRef } from "../store/session-ref.js";
 import type { SessionView } from "../store/session-reads.js";
 import { keyParts, type StoredKey } from "../store/writer-keys.js";
-import type { DataKeys, KnownKey } from "./keys/data-keys.js";
+import type { DataKeys } from "./keys/data-keys.js";
 import { openField, sealField, sealedFieldParts } from "./keys/field.js";
 import { parseSealed } from "./keys/header.js";
 import type { SessionKey } from "./keys/session-key.js";
@@ -26,9 +26,15 @@ export function sealText(key: SessionKey | undefined, name: string, text: string
 }
 
 /** Side fields with sealed values. */
-export function sealSideFields(key: SessionKey | undefined, side: Readonly<Record<string, string>>) {
-  const sealed = Object.entries(side).map(([name, text]) => [name, sealText(key, sideField(name), text)]);
-  return Object.fromEntries(sealed) as Record<string, string>;
+export function sealSideFields<Text extends string | undefined>(
+  key: SessionKey | undefined,
+  side: Readonly<Record<string, Text>>,
+): Record<string, Text> {
+  const sealed = Object.entries(side).map(([name, text]) => [
+    name,
+    text === undefined ? text : sealText(key, sideField(name), text),
+  ]);
+  return Object.fromEntries(sealed) as Record<string, Text>;
 }
 
 /** Names of the texts of a label. */
@@ -88,32 +94,22 @@ export class SealedCalls {
   write<Result>(write: Write<Result>, stores: (result: Result) => boolean): Promise<Result> {
     return this.#untilAccepted(async () => {
       const known = await this.#keys.forWrite(this.session.id);
-      return this.#written(known, known?.isStored === true ? undefined : known?.stored, { write, stores });
+      const { label } = this.session;
+      const session = { ...this.session, ...(label && { label: sealLabel(known?.key, label) }) };
+      const made = known?.isStored === true ? undefined : known?.stored;
+      const keys = { ...(known && { name: known.key.id }), ...(made && { made }) };
+      const result = await write(this.#caller(session, keys), known?.key);
+      if (known !== undefined && stores(result)) {
+        known.isStored = true;
+      }
+      return result;
     });
   }
 
   /** Creates the session, under a key of its own. */
   create<Result>(write: Write<Result>): Promise<Result> {
     this.#keys.forget(this.session.id);
-    return this.#untilAccepted(async () => {
-      const known = await this.#keys.forWrite(this.session.id);
-      return this.#written(known, known?.stored, { write, stores: (result) => result !== undefined });
-    });
-  }
-
-  async #written<Result>(
-    known: KnownKey | undefined,
-    made: StoredKey | undefined,
-    { write, stores }: { readonly write: Write<Result>; readonly stores: (result: Result) => boolean },
-  ): Promise<Result> {
-    const name = known?.key.id;
-    const { label } = this.session;
-    const session = { ...this.session, ...(label && { label: sealLabel(known?.key, label) }) };
-    const result = await write(this.#caller(session, { ...(name && { name }), ...(made && { made }) }), known?.key);
-    if (known !== undefined && stores(result)) {
-      known.isStored = true;
-    }
-    return result;
+    return this.write(write, (result) => result !== undefined);
   }
 
   #caller(session: SessionRef, keys: { readonly name?: string; readonly made?: StoredKey }): SessionRef {

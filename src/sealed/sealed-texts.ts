@@ -1,91 +1,148 @@
-import type { Sealing, TextKind } from "../redis/reseal-texts.js";
-import { wrongKey, unknownKey } from "../store/refusals.js";
-import { sealedFieldParts } from "./keys/field.js";
-import type { KeyRing } from "./keys/key-ring.js";
-import type { SealPlace, SessionKey } from "./keys/session-key.js";
+import { BoundedMap } from "../base/bounded-map.js";
+import { keyOf } from "../redis/data-parts.js";
+import type { KeyScan } from "../redis/scan-keys.js";
+import { keysField } from "../redis/stored-fields.js";
+import { isSealedText, type TextKind } from "../redis/thread-records.js";
+import { unknownKey, wrongKey } from "../store/refusals.js";
+import { keyParts, storedKeyFrom, type StoredKey } from "../store/writer-keys.js";
+import { newKey, openKey, rewrapKey, type OpenKey } from "./keys/data-keys.js";
+import type { KeyRing, MasterKey } from "./keys/key-ring.js";
+import type { SealPlace } from "./keys/session-key.js";
 
-const sealedText = /^~([\w.:/@-]{1,64}) ([\w-]*)$/;
+const sealedText = /^~([\w-]+) ([\w-]*)$/;
+const mostKnown = 10_000;
+
+/** The parts that hold data keys, a line each. Those of a run are in its first entry, and given. */
+const parts = { thread: "checkpoints", item: "values", run: "run" } as const;
+
+/** Seals a text for its place, or opens it. */
+export type TextChange = (text: string, kind: TextKind, name: string) => string;
+
+/** Seals what is written; the line of its data key is stored with it, undefined for plain text. */
+export interface Sealer {
+  readonly key: string | undefined;
+  readonly seal: TextChange;
+}
 
 /**
- * Seals and opens the texts of threads, or of long-term memory as those of no thread (""). JSON never begins like a
- * sealed text, so plain ones are read as they are.
+ * Seals and opens the texts of threads, of long-term memory, or of runs. Their data keys stand with them, wrapped by a
+ * master key: a writer that knows none adds one.
  */
 export class SealedTexts {
   readonly #ring: KeyRing | undefined;
-  readonly #format: SealPlace["format"];
+  readonly #kind: keyof typeof parts;
+  readonly #scan: KeyScan | undefined;
+  /** By id and name; and that of the next write, by id. */
+  readonly #known = new BoundedMap<string, OpenKey>(mostKnown);
 
-  /** Without a ring, texts stay as they are, and sealed ones are refused. */
-  constructor(ring: KeyRing | undefined, format: SealPlace["format"] = "thread 1") {
+  /** Without a ring, texts stay as they are, and sealed ones are refused. Without a connection, keys are given. */
+  constructor(ring: KeyRing | undefined, kind: keyof typeof parts, scan?: KeyScan) {
     this.#ring = ring;
-    this.#format = format;
+    this.#kind = kind;
+    this.#scan = scan;
   }
 
-  /** Seals what is written to a thread; texts stay plain where the current key is `null`. */
-  async sealer(threadId: string): Promise<(text: string, kind: TextKind, name: string) => string> {
-    const key = await this.#ring?.derivedForWrite(threadId);
-    return (text, kind, name) =>
-      key === undefined ? text : `~${key.id} ${key.seal(text, this.#placeOf(kind, name)).toString("base64url")}`;
+  /** Seals what is written under an id, with the given key or one that the current master key wraps. */
+  async sealer(id: string, given?: string): Promise<Sealer> {
+    const known = given === undefined ? await this.#forWrite(id) : await this.#key(id, given.split(" ")[0]!, given);
+    const seal: TextChange = (text, type, name) =>
+      known === undefined
+        ? text
+        : `~${known.key.id} ${known.key.seal(text, placeOf(type, name)).toString("base64url")}`;
+    return { key: known && lineOf(known.stored), seal };
   }
 
   /**
-   * Opens texts that were read.
+   * Opens texts that were read. Reads keys that are neither known nor given.
    *
    * @throws EncryptionError `unknown_key` and `wrong_key`.
    */
-  async opener(
-    threadId: string,
-    texts: Iterable<string>,
-  ): Promise<(text: string, kind: TextKind, name: string) => string> {
-    const keys = new Map<string, SessionKey>();
+  async opener(id: string, texts: Iterable<string>, given?: string): Promise<TextChange> {
+    const keys = new Map<string, OpenKey>();
     for (const text of texts) {
-      const keyId = keyIdOf(text);
-      if (keyId !== undefined && !keys.has(keyId)) {
-        keys.set(keyId, await this.#key(keyId, threadId));
+      const name = isSealedText(text) ? text.slice(1, text.indexOf(" ")) : undefined;
+      if (name !== undefined && !keys.has(name)) {
+        keys.set(name, await this.#key(id, name, given));
       }
     }
-    return (text, kind, name) => {
-      const keyId = keyIdOf(text);
-      if (keyId === undefined) {
-        return text;
-      }
-      const bytes = Buffer.from(sealedText.exec(text)?.[2] ?? "", "base64url");
-      const plain = keys.get(keyId)?.open(bytes, this.#placeOf(kind, name));
+    return (text, type, name) => {
+      const [, keyName = "", sealed = ""] = sealedText.exec(text) ?? [];
+      const known = keys.get(keyName);
+      const plain = isSealedText(text) ? known?.key.open(Buffer.from(sealed, "base64url"), placeOf(type, name)) : text;
       if (plain === undefined) {
-        throw wrongKey(threadId, keyId);
+        throw wrongKey(id, known === undefined ? keyName : keyParts(known.stored).masterId);
       }
       return plain;
     };
   }
 
-  #placeOf(kind: TextKind, name: string): SealPlace {
-    return { format: this.#format, type: kind, name };
+  /** The keys that are stored under an id, a line each. */
+  async stored(id: string): Promise<string> {
+    const { runner, keyPrefix } = this.#scan!;
+    const args = [keyOf(keyPrefix, parts[this.#kind], id === "" ? "items" : id), keysField];
+    return String((await runner.read({ operation: "readKey", sessionId: id }, { verb: "hget", args })) ?? "");
   }
 
-  async #key(keyId: string, threadId: string): Promise<SessionKey> {
-    if (this.#ring === undefined) {
-      throw unknownKey(threadId, keyId);
+  /** The keys of `text` wrapped by a master key, and why one of them is not. */
+  async rewrapped(id: string, text: string, master: MasterKey): Promise<{ keys: string; error: unknown }> {
+    let [keys, error]: [string, unknown] = ["", undefined];
+    const to = { master, hasPlain: false };
+    for (const stored of storedKeys(text)) {
+      const isSame = keyParts(stored).masterId === master.id;
+      const now = isSame ? Promise.resolve(stored) : rewrapKey(this.#ring!, { kind: this.#kind, id }, stored, to);
+      keys += `${lineOf(await now.catch((reason: unknown) => ((error = reason), stored)))}\n`;
     }
-    return this.#ring.derived(keyId, threadId);
+    return { keys, error };
+  }
+
+  async #forWrite(id: string): Promise<OpenKey | undefined> {
+    const master = await this.#ring?.current(id);
+    const known = this.#known.get(id);
+    if (master === undefined || (isFresh(known) && keyParts(known.stored).masterId === master.id)) {
+      return master && known;
+    }
+    // Else each process, and each hour, would add a key.
+    const isAsked = this.#kind === "item" || (this.#kind === "thread" && known !== undefined);
+    const stored = isAsked ? storedKeys(await this.stored(id)) : [];
+    const found = stored.find((one) => keyParts(one).masterId === master.id);
+    return found === undefined ? this.#noted(id, newKey({ kind: this.#kind, id }, master)) : this.#open(id, found);
+  }
+
+  async #key(id: string, name: string, given: string | undefined): Promise<OpenKey> {
+    const known = this.#known.get(`${name}\0${id}`);
+    if (isFresh(known)) {
+      return known;
+    }
+    const text = given ?? (this.#scan === undefined ? "" : await this.stored(id));
+    const stored = storedKeys(text).find((one) => keyParts(one).name === name);
+    if (stored === undefined || this.#ring === undefined) {
+      throw unknownKey(id, stored === undefined ? name : keyParts(stored).masterId);
+    }
+    return this.#open(id, stored);
+  }
+
+  async #open(id: string, stored: StoredKey): Promise<OpenKey> {
+    return this.#noted(id, await openKey(this.#ring!, { kind: this.#kind, id }, stored));
+  }
+
+  #noted(id: string, known: OpenKey): OpenKey {
+    this.#known.set(id, known).set(`${known.key.id}\0${id}`, known);
+    return known;
   }
 }
 
-/**
- * Seals texts of threads and items again. Each text is opened, also one of the current key.
- *
- * @throws ConfigurationError where the current key is `null`; EncryptionError, from `reseal`.
- */
-export async function sealingWith(ring: KeyRing): Promise<Sealing> {
-  const { id } = await ring.required("");
-  const formats = { "thread 1": new SealedTexts(ring), "item 1": new SealedTexts(ring, "item 1") };
-  return {
-    reseal: async (text, { format, id: threadId, kind, name }) => {
-      const plain = (await formats[format].opener(threadId, [text]))(text, kind, name);
-      return keyIdOf(text) === id ? undefined : (await formats[format].sealer(threadId))(plain, kind, name);
-    },
-    hasSealed: (field) => sealedFieldParts(field)?.keyId === id,
-  };
+function placeOf(type: TextKind, name: string): SealPlace {
+  return { format: "text 1", type, name };
 }
 
-function keyIdOf(text: string): string | undefined {
-  return text.startsWith("~") ? text.slice(1, text.indexOf(" ")) : undefined;
+function isFresh(known: OpenKey | undefined): known is OpenKey {
+  return known !== undefined && performance.now() < known.until;
+}
+
+function lineOf({ key, dek }: StoredKey): string {
+  return `${key} ${dek}`;
+}
+
+function storedKeys(text: string): StoredKey[] {
+  return text.split("\n").flatMap((line) => storedKeyFrom(line) ?? []);
 }

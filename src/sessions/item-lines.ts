@@ -1,5 +1,6 @@
 import { isLabel, nameOf, partsOf } from "../redis/item-names.js";
 import { itemValue, parseRecord, recordOf, type StoredItem } from "../redis/item-records.js";
+import { isSealedText } from "../redis/thread-records.js";
 import { clearItems, importItem, readItems, type StoredItemRecord } from "../redis/stored-items.js";
 import type { KeyRing } from "../sealed/keys/key-ring.js";
 import { SealedTexts } from "../sealed/sealed-texts.js";
@@ -68,18 +69,19 @@ async function tried(item: StoredItemRecord, ring: KeyRing | undefined) {
   }
 }
 
-async function itemLine({ name, record, expiresAt }: StoredItemRecord, ring: KeyRing | undefined): Promise<string> {
+async function itemLine(stored: StoredItemRecord, ring: KeyRing | undefined): Promise<string> {
+  const { name, record, expiresAt } = stored;
   const { created, updated, ttlAtReads, text } = parseRecord(name, record);
-  const value = itemValue(name, await openedText({ name, text }, ring));
+  const value = itemValue(name, await openedText({ name, text }, new SealedTexts(ring, "item"), stored.keys));
   return JSON.stringify({
     ...{ type: "item", ...partsOf(name), createdAt: created, updatedAt: updated, expiresAt, ttlAtReads },
-    ...{ sealed: text.startsWith("~") || undefined, value },
+    ...{ sealed: isSealedText(text) || undefined, value },
   });
 }
 
 /** @throws EncryptionError. */
-async function openedText({ name, text }: Pick<StoredItem, "name" | "text">, ring: KeyRing | undefined) {
-  return (await new SealedTexts(ring, "item 1").opener("", [text]))(text, "", name);
+async function openedText({ name, text }: Pick<StoredItem, "name" | "text">, sealed: SealedTexts, keys?: string) {
+  return (await sealed.opener("", [text], keys))(text, "", name);
 }
 
 /**
@@ -91,7 +93,7 @@ export async function importItemLine(
   line: ExportLine,
   { wire, ttlMs, ringFor }: BesideTarget,
 ): Promise<ImportedBeside> {
-  const { namespace, key, value, sealed = false, createdAt, updatedAt, ...expiry } = fieldsOf("item", line);
+  const { namespace, key, value, sealed: wasSealed = false, createdAt, updatedAt, ...expiry } = fieldsOf("item", line);
   if (namespace.length === 0 || !namespace.every(isLabel) || !key.isWellFormed() || key.includes("\0")) {
     throw badLine(line.number, "its namespace or key is none");
   }
@@ -103,16 +105,17 @@ export async function importItemLine(
   if (expiresAt !== undefined && expiresAt <= now) {
     return { outcome: "expired", sealed: false };
   }
-  const ring = await ringFor("", sealed);
+  const ring = await ringFor("", wasSealed);
   const name = nameOf(namespace, key);
   const text = JSON.stringify(value);
-  const seal = await new SealedTexts(ring, "item 1").sealer("");
+  const sealed = new SealedTexts(ring, "item", wire);
+  const sealer = await sealed.sealer("");
   const item = { created: createdAt, updated: updatedAt, ttlAtReads: expiry.ttlAtReads };
-  const record = recordOf({ ...item, text: seal(text, "", name) });
-  const stored = await importItem(wire, { name, record, expiresAt });
+  const record = recordOf({ ...item, text: sealer.seal(text, "", name) });
+  const stored = await importItem(wire, { name, record, expiresAt, keys: sealer.key });
   if (stored !== undefined) {
     const there = parseRecord(name, stored);
-    const isSame = there.updated === updatedAt && (await openedText(there, ring)) === text;
+    const isSame = there.updated === updatedAt && (await openedText(there, sealed)) === text;
     if (!isSame) {
       throw otherContent("There is an item of this namespace and key with other content", "");
     }

@@ -1,11 +1,10 @@
 import { identifyRecord } from "../codec/message-ids.js";
 import { ConfigurationError } from "../base/errors.js";
-import type { Resealed } from "../redis/reseal-texts.js";
-import { reencryptOthers, type FoundPiece } from "../redis-lists/kinds.js";
+import type { FoundPiece } from "../redis-lists/kinds.js";
 import { wireOf } from "../redis-store/redis-session-store.js";
 import { sealedParts, type SealedParts } from "../sealed/loaded-store.js";
 import { reencryptSession } from "../sealed/reencrypt-session.js";
-import { sealingWith } from "../sealed/sealed-texts.js";
+import { reencryptOthers, type Reencrypted } from "../sealed/reencrypt-texts.js";
 import type { SessionStore } from "../store/session-store.js";
 import { concernsOneSession, leaveOut, type ProblemListeners } from "./problems.js";
 
@@ -18,13 +17,13 @@ export interface ReencryptProgress {
   /** Items of long-term memory visited. */
   readonly items: number;
   /**
-   * Runs with text that is plain or needs another key. It cannot be replaced; it expires two minutes after the end of a
-   * run, and a day after it where the run waits for a human. Repeat the call then.
+   * Runs that have no data key, or one that needs another key. They cannot be changed; they expire two minutes after
+   * their end, and a day after it where they wait for a human. Repeat the call then.
    */
   readonly runs: number;
-  /** Sessions whose data key was wrapped with the current key; their texts stay as they are. */
+  /** Sessions, threads and stores of items whose data keys were wrapped with the current key; their texts stay. */
   readonly keys: number;
-  /** Texts encrypted, such as plain records, heads and side fields of sessions, and the texts of threads and items. */
+  /** Plain texts encrypted: records, heads and side fields of sessions, and the texts of threads and items. */
   readonly sealed: number;
   /**
    * Sessions, threads and stores of items that still need another key, or hold plain text, because others kept writing:
@@ -104,7 +103,7 @@ export async function reencryptSessions(
 export async function reencryptAll(store: SessionStore, request: ReencryptRequest): Promise<ReencryptProgress> {
   const { ring, store: inner } = partsOf(store);
   const { sessionIds, onProgress, onIncomplete, signal, ...listeners } = request;
-  const sealing = await sealingWith(ring);
+  await ring.required("");
   const none = { threads: 0, items: 0, runs: 0 };
   const sessions = await reencryptSessions(store, {
     ...listeners,
@@ -114,7 +113,7 @@ export async function reencryptAll(store: SessionStore, request: ReencryptReques
   });
   const progress = { ...sessions, ...none };
   const wire = wireOf(inner);
-  for await (const piece of wire === undefined ? [] : reencryptOthers(wire, sealing)) {
+  for await (const piece of wire === undefined ? [] : reencryptOthers(wire, ring)) {
     if (signal?.aborted === true) {
       break;
     }
@@ -123,7 +122,7 @@ export async function reencryptAll(store: SessionStore, request: ReencryptReques
       progress.failed += 1;
     } else {
       count(progress, piece);
-      (piece.left > 0 ? onIncomplete : undefined)?.(piece);
+      (piece.isLeft ? onIncomplete : undefined)?.(piece);
     }
     onProgress?.({ ...progress });
   }
@@ -132,13 +131,13 @@ export async function reencryptAll(store: SessionStore, request: ReencryptReques
 
 type Counts = { -readonly [Name in keyof ReencryptProgress]: ReencryptProgress[Name] };
 
-function count(progress: Counts, { kind, count, sealed, left }: FoundPiece & Resealed): void {
+function count(progress: Counts, { kind, count, rewrapped, isLeft }: FoundPiece & Reencrypted): void {
   const isRun = kind === "run";
-  progress.runs += isRun && left > 0 ? 1 : 0;
+  progress.runs += isRun && isLeft ? 1 : 0;
   progress.threads += kind === "thread" ? count : 0;
   progress.items += kind === "item" ? count : 0;
-  progress.incomplete += !isRun && left > 0 ? 1 : 0;
-  progress.sealed += sealed;
+  progress.incomplete += !isRun && isLeft ? 1 : 0;
+  progress.keys += rewrapped ? 1 : 0;
 }
 
 function failed({ kind, id, error }: FoundPiece & { readonly error: unknown }, listeners: ProblemListeners): void {

@@ -1,4 +1,5 @@
 import { damagedThread, threadLabel } from "../redis/thread-errors.js";
+import { isSealedText } from "../redis/thread-records.js";
 import { isWhole, withTexts, writeThread, type StoredThread, type WholeThread } from "../redis/whole-thread.js";
 import { ownedPieces, type FoundPiece } from "../redis-lists/kinds.js";
 import { wireOf, type RedisWire } from "../redis-store/redis-session-store.js";
@@ -44,11 +45,11 @@ async function threadLine(threadId: string, thread: StoredThread, ring: KeyRing 
   if (!isWhole(thread)) {
     throw damagedThread("export", threadId);
   }
-  const sealed = new SealedTexts(ring);
+  const sealed = new SealedTexts(ring, "thread");
   let isSealed = false;
   const { items, fields, members, left } = await withTexts(thread, async (text, kind, name) => {
-    isSealed ||= text.startsWith("~");
-    return (await sealed.opener(threadId, [text]))(text, kind, name);
+    isSealed ||= isSealedText(text);
+    return (await sealed.opener(threadId, [text], thread.keys ?? ""))(text, kind, name);
   });
   return JSON.stringify({
     ...{ type: "thread", threadId, expiresAt: left === undefined ? undefined : Date.now() + left },
@@ -88,14 +89,17 @@ export async function importThread(line: ExportLine, { wire, ttlMs, ringFor }: B
     return { outcome: "expired", sealed: false };
   }
   const ring = await ringFor(threadId, sealed);
-  const seal = await new SealedTexts(ring).sealer(threadId);
+  const { key, seal } = await new SealedTexts(ring, "thread").sealer(threadId);
   const thread = await withTexts(plain, async (text, kind, name) => {
-    if (text.startsWith("~")) {
+    if (isSealedText(text)) {
       throw badLine(line.number, "the thread is encrypted");
     }
     return seal(text, kind, name);
   });
-  const word = await writeThread(wire, threadId, { thread, ttl, operation: "import" });
+  const word = await writeThread(wire, threadId, {
+    thread: { ...thread, keys: key && `${key}\n` },
+    ...{ ttl, operation: "import" },
+  });
   if (word === "EXISTS") {
     throw otherContent(`There is a ${threadLabel(threadId)} with other content`, threadId);
   }

@@ -67,7 +67,7 @@ export const besideReaders: Readonly<Record<string, Reader>> = {
   "item-ranges": (text) => Array.from(positionsIn(text, 3, itemOf(text)), itemOf(text)),
   thread: async (text) => {
     const [record = "", writes = "", ...items] = text.split("\u0001");
-    const reader = new ThreadReader("thread", serializer, new SealedTexts(undefined));
+    const reader = new ThreadReader("thread", serializer, new SealedTexts(undefined, "thread"));
     const opened = await reader.open({ member: "\u0000checkpoint", record, writes });
     return reader.tuple(opened, await reader.openItems(new Map(items.entries())));
   },

@@ -2,8 +2,9 @@
 --
 -- KEYS: items, checkpoints, order.
 -- ARGV: the request as JSON { token (a random one, for the thread's next one), expected? (the token with which the
---   positions in the record were read), owner?, isFirst (it has no parent), ttl?, keep?, most? (prunes to `keep` where
---   the root namespace has more) }; the member `<namespace> NUL <id>`; the record without its base; the items.
+--   positions in the record were read), key? (the writer's data key), owner?, isFirst (it has no parent), ttl?, keep?,
+--   most? (prunes to `keep` where the root namespace has more) }; the member `<namespace> NUL <id>`; the record
+--   without its base; the items.
 -- Replies: OK base token (before) token (now) first (position that is left) spans (emptied) | STALE | DAMAGED | ERASED.
 --
 -- The same record with the same items again changes nothing. The first write is an HSET, which a full server refuses.
@@ -13,6 +14,7 @@
 --- @include thread-gate
 --- @include same-record
 --- @include write-record
+--- @include add-key
 --- @include prune-records
 
 local request, member, tail, field = cjson.decode(ARGV[1]), ARGV[2], ARGV[3], 'c' .. ARGV[2]
@@ -33,6 +35,7 @@ if isErased then
   call('HDEL', checkpoints, 'erased')
   call('PERSIST', checkpoints)
 end
+addKey(checkpoints, request.key)
 nameOwner(request.owner)
 local before = thread.token
 base = thread.next

@@ -2,8 +2,8 @@
 --
 -- KEYS: items, checkpoints, order.
 -- ARGV: the request as JSON { token (a random one, for the thread's next one), expected? (the token with which the
---   positions in the record were read), owner?, ttl? }; the member `<namespace> NUL <id>` of the checkpoint; the record
---   without its base; the items.
+--   positions in the record were read), key? (the writer's data key), owner?, ttl? }; the member `<namespace> NUL
+--   <id>` of the checkpoint; the record without its base; the items.
 -- Replies: OK base token (before) token (now) first (position that is left) spans (none) | STALE | DAMAGED | ERASED.
 --
 -- The same record with the same items again changes nothing. The first write is an HSET, which a full server refuses.
@@ -14,6 +14,7 @@
 --- @include records
 --- @include same-record
 --- @include write-record
+--- @include add-key
 
 local request, tail, field = cjson.decode(ARGV[1]), ARGV[3], 'w' .. ARGV[2]
 local thread = loadThread()
@@ -27,6 +28,7 @@ if not base then
   refusal = refuses(thread, request.expected)
   if refusal then return refusal end
   thread = thread or begin(request.token)
+  addKey(checkpoints, request.key)
   nameOwner(request.owner)
   before, base = thread.token, thread.next
   local record = string.format('%.0f', base) .. '|' .. tail

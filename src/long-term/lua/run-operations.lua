@@ -2,7 +2,7 @@
 -- deletes.
 --
 -- KEYS: values, names, expiry.
--- ARGV: for each operation its name, the number of its arguments, and these:
+-- ARGV: the data key of the writer, or ""; for each operation its name, the number of its arguments, and these:
 --   get name | touch name (extends the expiry as a read does)
 --   search: lower and upper bound of names, offset, limit, maximum to scan, 1 to extend expiries
 --   list: lower and upper bound of names, labels to truncate namespaces to or "", limit, maximum to scan
@@ -16,7 +16,7 @@
 
 local _, isDamaged = loadStore()
 if isDamaged then return { 'DAMAGED' } end
-local replies, at = { 'OK' }, 1
+local replies, at = { 'OK' }, 2
 while at <= #ARGV do
   local count = tonumber(ARGV[at + 1])
   replies[#replies + 1] = run[ARGV[at]](unpack(ARGV, at + 2, at + 1 + count)) or false

@@ -16,13 +16,23 @@ const nameLength = 8;
 /** Unwrapping a key takes 17 µs. */
 const mostKeys = 10_000;
 
-/** The data key of a session, as this process knows it. */
-export interface KnownKey {
+/** The piece of data that a data key belongs to. */
+export interface KeyPlace {
+  readonly kind: "session" | "thread" | "item" | "run";
+  readonly id: string;
+}
+
+/** A data key as this process has it. */
+export interface OpenKey {
   readonly key: SessionKey;
   readonly stored: StoredKey;
+  readonly until: number;
+}
+
+/** The data key of a session. */
+export interface KnownKey extends OpenKey {
   /** True once the session has it; until then, it is a proposal of this process. */
   isStored: boolean;
-  readonly until: number;
 }
 
 /** The data keys of the sessions in one store. */
@@ -56,7 +66,7 @@ export class DataKeys {
     if (found !== undefined && (found.isStored || keyParts(found.stored).masterId === master?.id)) {
       return found;
     }
-    return master && this.#made(sessionId, master);
+    return master && this.#noted(sessionId, { ...newKey({ kind: "session", id: sessionId }, master), isStored: false });
   }
 
   /**
@@ -70,8 +80,8 @@ export class DataKeys {
       known.isStored = true;
       return known;
     }
-    const bytes = await this.#unwrapped(sessionId, stored);
-    return this.#noted(sessionId, bytes, { stored, isStored: true });
+    const opened = await openKey(this.#ring, { kind: "session", id: sessionId }, stored);
+    return this.#noted(sessionId, { ...opened, isStored: true });
   }
 
   /** Forgets the key of a session that was cleared. */
@@ -79,51 +89,61 @@ export class DataKeys {
     this.#known.delete(sessionId);
   }
 
-  /** A stored key, wrapped by another master key, with or without the mark of plain text. */
-  async rewrapped(
-    sessionId: string,
-    stored: StoredKey,
-    { master, hasPlain }: { readonly master: MasterKey; readonly hasPlain: boolean },
-  ): Promise<StoredKey> {
-    const { name } = keyParts(stored);
-    const dek = wrap(await this.#unwrapped(sessionId, stored), { master, sessionId, name });
-    return { key: `${name} ${master.id}${hasPlain ? " plain" : ""}`, dek };
-  }
-
-  #made(sessionId: string, master: MasterKey): KnownKey {
-    const [bytes, name] = [crypto.randomBytes(keyBytes), randomToken().slice(0, nameLength)];
-    const stored = { key: `${name} ${master.id}`, dek: wrap(bytes, { master, sessionId, name }) };
-    return this.#noted(sessionId, bytes, { stored, isStored: false });
-  }
-
-  #noted(sessionId: string, bytes: Buffer, rest: Pick<KnownKey, "stored" | "isStored">): KnownKey {
-    const key = new SessionKey(crypto.createSecretKey(bytes), keyParts(rest.stored).name, sessionId);
-    bytes.fill(0);
-    const known = { key, ...rest, until: performance.now() + keyLifeMs };
+  #noted(sessionId: string, known: KnownKey): KnownKey {
     this.#known.set(sessionId, known);
     return known;
   }
+}
 
-  async #unwrapped(sessionId: string, stored: StoredKey): Promise<Buffer> {
-    const { name, masterId } = keyParts(stored);
-    const master = await this.#ring.master(masterId, sessionId);
-    const bytes = unwrap(stored.dek, { master, sessionId, name });
-    if (bytes === undefined) {
-      throw wrongKey(sessionId, masterId);
-    }
-    return bytes;
+/** A new random key. */
+export function newKey(place: KeyPlace, master: MasterKey): OpenKey {
+  const [bytes, name] = [crypto.randomBytes(keyBytes), randomToken().slice(0, nameLength)];
+  const stored = { key: `${name} ${master.id}`, dek: wrap(bytes, { master, place, name }) };
+  return opened(place, bytes, stored);
+}
+
+/** A stored key, unwrapped. @throws EncryptionError `wrong_key`, and as {@link KeyRing.master}. */
+export async function openKey(ring: KeyRing, place: KeyPlace, stored: StoredKey): Promise<OpenKey> {
+  return opened(place, await unwrapped(ring, place, stored), stored);
+}
+
+/** A stored key, wrapped by another master key, with or without the mark of plain text. */
+export async function rewrapKey(
+  ring: KeyRing,
+  place: KeyPlace,
+  stored: StoredKey,
+  { master, hasPlain }: { readonly master: MasterKey; readonly hasPlain: boolean },
+): Promise<StoredKey> {
+  const { name } = keyParts(stored);
+  const dek = wrap(await unwrapped(ring, place, stored), { master, place, name });
+  return { key: `${name} ${master.id}${hasPlain ? " plain" : ""}`, dek };
+}
+
+function opened({ id }: KeyPlace, bytes: Buffer, stored: StoredKey): OpenKey {
+  const key = new SessionKey(crypto.createSecretKey(bytes), keyParts(stored).name, id);
+  bytes.fill(0);
+  return { key, stored, until: performance.now() + keyLifeMs };
+}
+
+async function unwrapped(ring: KeyRing, place: KeyPlace, stored: StoredKey): Promise<Buffer> {
+  const { name, masterId } = keyParts(stored);
+  const master = await ring.master(masterId, place.id);
+  const bytes = unwrap(stored.dek, { master, place, name });
+  if (bytes === undefined) {
+    throw wrongKey(place.id, masterId);
   }
+  return bytes;
 }
 
 interface Wrapping {
   readonly master: MasterKey;
-  readonly sessionId: string;
+  readonly place: KeyPlace;
   readonly name: string;
 }
 
 /** A key of one use, so that its nonce may be constant: names of data keys are random. */
-function wrappingKey({ master, sessionId, name }: Wrapping): Buffer {
-  return crypto.createHmac("sha256", master.key).update(`wrap 1\0session ${sessionId}\0${name}`).digest();
+function wrappingKey({ master, place, name }: Wrapping): Buffer {
+  return crypto.createHmac("sha256", master.key).update(`wrap 1\0${place.kind} ${place.id}\0${name}`).digest();
 }
 
 /** 48 bytes as 64 characters: a longer field would take Redis out of the compact form of a hash. */

@@ -2,9 +2,9 @@ import type { SessionKey } from "./session-key.js";
 
 const sealedField = /^sealed:([\w.:/@-]{1,64})\.([\w-]{38,})$/;
 
-/** The text of a field, sealed under the field's name. */
+/** The text of a field, sealed under the field's name: the same for the same text, so that it can be compared. */
 export function sealField(key: SessionKey, name: string, text: string): string {
-  return `sealed:${key.id}.${key.seal(text, { format: "field 1", type: "", name }).toString("base64url")}`;
+  return `sealed:${key.id}.${key.sealSame(text, { format: "field 1", type: "", name }).toString("base64url")}`;
 }
 
 /** A sealed field: the id of its key, and what is sealed, as base64url. */

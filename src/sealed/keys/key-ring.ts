@@ -1,5 +1,4 @@
 import * as crypto from "node:crypto";
-import { BoundedMap } from "../../base/bounded-map.js";
 import { ConfigurationError, EncryptionError, MemoryError, RecordError } from "../../base/errors.js";
 import {
   isKey,
@@ -10,10 +9,6 @@ import {
   type EncryptionOptions,
 } from "./encryption-options.js";
 import { unknownKey } from "../../store/refusals.js";
-import { SessionKey } from "./session-key.js";
-
-/** Deriving a key takes 18 µs. */
-const mostDerived = 10_000;
 
 /** For how long a key stays at hand, in milliseconds: a source is asked again then, and may have withdrawn it. */
 export const keyLifeMs = 3_600_000;
@@ -27,12 +22,11 @@ export interface MasterKey {
 /** Rings by their source, so that all users of a source in one process ask it once. */
 const rings = new WeakMap<object, KeyRing>();
 
-/** The master keys of an application, and keys that are derived from them for what has no data key. */
+/** The master keys of an application, which wrap data keys and nothing else. */
 export class KeyRing {
   readonly #source: EncryptionKeySource;
   readonly #masters = new Map<string, { readonly master: MasterKey; readonly until: number }>();
   readonly #loading = new Map<string, Promise<MasterKey>>();
-  readonly #derived = new BoundedMap<string, { readonly key: SessionKey; readonly master: MasterKey }>(mostDerived);
 
   /** The ring for checked options. */
   static of(encryption: EncryptionOptions): KeyRing {
@@ -101,28 +95,6 @@ export class KeyRing {
     const loading = this.#loading.get(id) ?? this.#ask(id, sessionId).finally(() => this.#loading.delete(id));
     this.#loading.set(id, loading);
     return loading;
-  }
-
-  /** The key that seals what is written under a name; undefined where plain text is written. */
-  async derivedForWrite(name: string): Promise<SessionKey | undefined> {
-    const master = await this.current(name);
-    return master && this.#derivedFrom(master, name);
-  }
-
-  /** The key for a name that is derived from a master key. @throws as {@link master}. */
-  async derived(id: string, name: string): Promise<SessionKey> {
-    return this.#derivedFrom(await this.master(id, name), name);
-  }
-
-  #derivedFrom(master: MasterKey, name: string): SessionKey {
-    const place = `${master.id} ${name}`;
-    const known = this.#derived.get(place);
-    if (known?.master === master) {
-      return known.key;
-    }
-    const key = new SessionKey(master.key, master.id, name);
-    this.#derived.set(place, { key, master });
-    return key;
   }
 
   async #ask(id: string, sessionId: string): Promise<MasterKey> {

@@ -8,16 +8,16 @@ const poolNonces = 256;
 /** Associated data of a sealed text, which can be opened only in the place for which it was sealed. */
 export interface SealPlace {
   /** Kind of the sealed text, and its format version. */
-  readonly format: "record 3" | "field 1" | "thread 1" | "item 1";
-  /** Empty for a record, a field and an item; of a thread, the kind of text. */
+  readonly format: "record 3" | "field 1" | "text 1";
+  /** The kind of text in a thread; else empty. */
   readonly type: string;
-  /** The plain line of a record, the name of a field or item, or the checkpoint of a thread. */
+  /** The plain line of a record, the name of a field or item, the checkpoint of a thread, the place in a run. */
   readonly name: string;
 }
 
-/** A key of one session, thread or store of items: seals and opens its texts, and makes its digests. */
+/** A data key of one session, thread, run or store of items: seals and opens its texts, and makes its digests. */
 export class SessionKey {
-  /** Names the key in what it seals: the name of a data key, or the id of the master key that it is derived from. */
+  /** Names the key in what it seals. */
   readonly id: string;
   readonly #sealing: crypto.KeyObject;
   readonly #digesting: crypto.KeyObject;
@@ -35,12 +35,13 @@ export class SessionKey {
 
   /** Encrypts a text for a place: nonce, encrypted text and tag. */
   seal(text: string, place: SealPlace): Buffer {
-    const nonce = nextNonce();
-    const cipher = crypto.createCipheriv(algorithm, this.#sealing, nonce, { authTagLength: tagBytes });
-    cipher.setAAD(this.#associated(place));
-    const body = cipher.update(text, "utf8");
-    cipher.final();
-    return Buffer.concat([nonce, body, cipher.getAuthTag()]);
+    return this.#sealed(text, place, nextNonce());
+  }
+
+  /** The same for equal texts of a place: the nonce is made from both by the digesting key. */
+  sealSame(text: string, place: SealPlace): Buffer {
+    const mac = crypto.createHmac("sha256", this.#digesting).update(this.#associated(place)).update(text);
+    return this.#sealed(text, place, mac.digest().subarray(0, nonceBytes));
   }
 
   /** Decrypts what `seal` made for the same place; undefined for anything else. */
@@ -66,6 +67,14 @@ export class SessionKey {
   /** The keyed form of a digest: 8 characters of base64url. */
   digest(digest: string): string {
     return crypto.createHmac("sha256", this.#digesting).update(digest).digest("base64url").slice(0, 8);
+  }
+
+  #sealed(text: string, place: SealPlace, nonce: Buffer): Buffer {
+    const cipher = crypto.createCipheriv(algorithm, this.#sealing, nonce, { authTagLength: tagBytes });
+    cipher.setAAD(this.#associated(place));
+    const body = cipher.update(text, "utf8");
+    cipher.final();
+    return Buffer.concat([nonce, body, cipher.getAuthTag()]);
   }
 
   #associated({ format, type, name }: SealPlace): Buffer {

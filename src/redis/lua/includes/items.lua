@@ -1,4 +1,5 @@
--- `loadStore()` returns the number of stored items, and true if the three keys disagree: one was evicted or deleted.
+-- `loadStore()` returns the number of stored items, and true if the three keys disagree: one was evicted or deleted. In
+-- `values` there may be the field of data keys, too.
 -- `isLive(score)` is false for an item that expired; the score is its time in `expiry`, nil if it never expires.
 -- `eachLive(lower, upper, count, visit)` visits the live names of a range in order, reading `count` at a time, until
 -- `visit` returns false. `firstLive(lower, upper)` returns the first of them.
@@ -8,6 +9,7 @@
 --
 --- @include now
 --- @include expire-all
+--- @const keysField
 
 local values, names, expiry = KEYS[1], KEYS[2], KEYS[3]
 local call = redis.call
@@ -15,6 +17,7 @@ local time, isGone = now(), false
 
 local function loadStore()
   local count, named, mark = call('HLEN', values), call('ZCARD', names), call('ZSCORE', expiry, '')
+  count = count - call('HEXISTS', values, keysField)
   return count, count ~= named or (count > 0) ~= (mark and true or false)
 end
 
@@ -55,7 +58,7 @@ local function removeItems(list)
 end
 
 local function expireStore()
-  local count = isGone and 0 or call('HLEN', values)
+  local count = isGone and 0 or call('ZCARD', names)
   if count == 0 then return end
   if call('ZCARD', expiry) > count then
     expireAll(tonumber(call('ZREVRANGE', expiry, 1, 1, 'WITHSCORES')[2]))
