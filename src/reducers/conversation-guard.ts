@@ -1,11 +1,12 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { Runnable, type RunnableConfig } from "@langchain/core/runnables";
 import * as z from "zod/mini";
-import { findAllIssues, repairAll } from "../structure/ledger/bound-rule.js";
 import { repairFields, type RepairOptions, type RepairPlan, resolveRepairOptions } from "../structure/options.js";
 import { langchainGuide } from "../structure/profiles/langchain.js";
 import { resolveProfileChoice } from "../structure/profiles/resolve-profile.js";
-import { type ModelPlan, planForModel } from "../structure/seam/model-input.js";
+import { repairAs } from "../structure/repair/repair.js";
+import { findIssues } from "../structure/rules/find-issues.js";
+import { planForModel } from "../structure/seam/model-input.js";
 import { throwOnErrors } from "../structure/validate.js";
 import type { StructureIssue } from "../structure/rules/rules.js";
 import type { StructureRepair } from "../structure/repair/session.js";
@@ -25,10 +26,7 @@ export interface ConversationGuardOptions extends Omit<RepairOptions, "profile" 
    * @default "auto" with a model that is called, else "langchain"
    */
   readonly profile?: RepairOptions["profile"] | "auto";
-  /**
-   * The model that is called, with its bindings, or the name of the model. Rule S32 then reads the tools that are bound
-   * to it, unless `tools` says others. @default not known
-   */
+  /** The model that is called, with its bindings, or the name of the model. @default not known */
   readonly model?: unknown;
   /**
    * `throw` refuses messages with errors; `repair` returns the repaired messages, and refuses those that cannot be
@@ -100,19 +98,11 @@ function plannerOf({
   const named = resolved === "auto" ? {} : { profile: resolved };
   if (isCalled) {
     const request = { model, choices: { ...choices, ...named } };
-    return async (config) => withPrefix(await planForModel(owner, { ...request, config }), choices);
+    return async (config) => (await planForModel(owner, { ...request, config })).plan;
   }
   const ofName = typeof model === "string" ? { model } : {};
   const plan = resolveRepairOptions(owner, { ...choices, ...ofName, ...named });
   return () => plan;
-}
-
-/** A chain's model gets what stands in the messages and what is bound to it, so that rule S32 is known of it. */
-function withPrefix({ plan, profile }: ModelPlan, { system }: RepairOptions): RepairPlan {
-  const { criteria, choices } = plan;
-  return profile.bindsThoughts && criteria.prefix === undefined
-    ? { criteria: { ...criteria, prefix: { system, tools: profile.tools } }, choices }
-    : plan;
 }
 
 interface GuardSettings extends Pick<SchemaOutput<typeof guardOptions>, "mode" | "onIssues" | "onRepairs"> {
@@ -140,7 +130,7 @@ class ConversationGuard extends Runnable<ReducerInput, BaseMessage[]> {
 
   async #guard(messages: BaseMessage[], plan: RepairPlan): Promise<BaseMessage[]> {
     const { mode, onIssues, onRepairs } = this.#settings;
-    const issues = findAllIssues(messages, plan.criteria);
+    const issues = findIssues(messages, plan.criteria);
     if (issues.length > 0) {
       await onIssues?.(issues);
     }
@@ -150,11 +140,11 @@ class ConversationGuard extends Runnable<ReducerInput, BaseMessage[]> {
     if (mode !== "repair") {
       return messages;
     }
-    const repaired = repairAll(plan, messages);
+    const repaired = repairAs(plan, messages);
     if (repaired.repairs.length > 0) {
       await onRepairs?.(repaired.repairs);
     }
-    throwOnErrors(findAllIssues(repaired.messages, plan.criteria));
+    throwOnErrors(findIssues(repaired.messages, plan.criteria));
     return repaired.messages;
   }
 }

@@ -21,7 +21,6 @@ import { encodeMessage, turnNameOf } from "../codec/encode-message.js";
 import { messageIdOf } from "../codec/message-ids.js";
 import { withoutRefused } from "../messages/refused.js";
 import { refusedMarkOf, roleOf, summaryMarkOf } from "../messages/roles.js";
-import { noteSource } from "../messages/sources.js";
 import { splitRounds, type Round } from "../messages/rounds.js";
 
 /** A stored message with its record; `position` is its place in the log, undefined for one in the head. */
@@ -142,8 +141,6 @@ export function decodeEntries(records: readonly string[], options: DecodeOptions
     const position = from === undefined ? undefined : from + index;
     const message = decodeOrSkip({ record, kept: kept?.list[index], position }, options, kept);
     if (message !== undefined) {
-      // Entries are read for a model, which needs its messages checked; for plain reads this would take 15 % more.
-      noteMade(message, kept?.list[index]?.made);
       entries.push({ message, record, position });
     }
   }
@@ -218,16 +215,6 @@ function decodeKept(kept: KeptRecord, record: string, position: number | undefin
   return kept.made === undefined
     ? decodeRecord(record, position)
     : messageOf(copyOf(kept.made as ParsedRecord), position);
-}
-
-/** Notes of which stored fields an answer with calls or a result is made; others are checked in no time. */
-function noteMade(message: BaseMessage, made: unknown): void {
-  if (typeof made === "object") {
-    const { type, data, isTagged } = made as ParsedRecord;
-    if (!isTagged && (type === "tool" || data["tool_calls"] !== undefined)) {
-      noteSource(message, data);
-    }
-  }
 }
 
 function headRecords(head: string, options: DecodeOptions): readonly string[] {

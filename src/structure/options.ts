@@ -1,4 +1,3 @@
-import { isBaseMessage, type BaseMessage } from "@langchain/core/messages";
 import * as z from "zod/mini";
 import { lazy, parseOptions } from "../base/options.js";
 import { frontMarks } from "./rules/mark-rules.js";
@@ -24,12 +23,7 @@ export interface StructureOptions {
   readonly storesReasoning?: boolean;
   /** The name of the model, for what only some models of a provider ask for. @default not known */
   readonly model?: string;
-  /** The system prompt of the request, unless it is the first message, for rule S32. @default none */
-  readonly system?: string | BaseMessage;
-  /**
-   * The tools that the request declares, for rules S28 and S32. Undefined: not known, and S32 passes.
-   * @default undefined
-   */
+  /** The tools that the request declares, for rules S28 and S38. @default not known */
   readonly tools?: readonly unknown[];
 }
 
@@ -40,14 +34,8 @@ const structureFields = lazy(() => ({
   hasTools: z.optional(z.boolean("must be true or false")),
   storesReasoning: z._default(z.boolean("must be true or false"), true),
   model: z.optional(z.string("must be a string")),
-  // Without a type: declarations of a schema spell the type of a message as one version of LangChain declares it.
-  system: z.optional(z.unknown().check(z.refine(isSystem, "must be a text or a system message"))),
   tools: z.optional(z.array(z.unknown(), "must be an array of tools")),
 }));
-
-function isSystem(value: unknown): boolean {
-  return typeof value === "string" || isBaseMessage(value);
-}
 
 /** Repair policies: the choice where a rule can be repaired in several ways. */
 export interface RepairChoices {
@@ -116,7 +104,7 @@ export interface RepairPlan {
 /** Parses options into a plan. @throws ConfigurationError naming `owner` */
 export function resolveRepairOptions(owner: string, options: RepairOptions): RepairPlan {
   const parsed = parseOptions(owner, repairOptions(), options);
-  const { profile, purpose, hasTools, storesReasoning, model, system, tools, ...choices } = parsed;
+  const { profile, purpose, hasTools, storesReasoning, model, tools, ...choices } = parsed;
   const named = resolveProfile(owner, profile as BuiltInProfile);
   const held = options.leadingMessages === undefined ? named : beginningWithUser(named);
   return {
@@ -127,7 +115,6 @@ export function resolveRepairOptions(owner: string, options: RepairOptions): Rep
       storesReasoning,
       model,
       marks: tools && frontMarks(tools),
-      prefix: tools && { system: system as string | BaseMessage | undefined, tools },
     },
     choices,
   };

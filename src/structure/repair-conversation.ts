@@ -1,7 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { repairAll } from "./ledger/bound-rule.js";
 import { resolveRepairOptions, type RepairOptions } from "./options.js";
-import type { RepairedConversation } from "./repair/repair.js";
+import { repairAs, type RepairedConversation } from "./repair/repair.js";
 
 /**
  * Repairs every error in a conversation. The given messages are not changed.
@@ -23,5 +22,5 @@ export function repairConversation(
   messages: readonly BaseMessage[],
   options: RepairOptions = {},
 ): RepairedConversation {
-  return repairAll(resolveRepairOptions("repairConversation", options), messages);
+  return repairAs(resolveRepairOptions("repairConversation", options), messages);
 }

@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { StructureError } from "../base/errors.js";
 import { resolveRepairOptions, type StructureOptions } from "./options.js";
-import { findAllIssues } from "./ledger/bound-rule.js";
+import { findIssues } from "./rules/find-issues.js";
 import type { StructureIssue } from "./rules/rules.js";
 
 /**
@@ -21,7 +21,7 @@ export function validateConversation(
   messages: readonly BaseMessage[],
   options: StructureOptions = {},
 ): StructureIssue[] {
-  return findAllIssues(messages, resolveRepairOptions("validateConversation", options).criteria);
+  return findIssues(messages, resolveRepairOptions("validateConversation", options).criteria);
 }
 
 /**
@@ -35,7 +35,7 @@ export function validateConversation(
  * assertConversation([new HumanMessage("Hi")], { profile: "anthropic", purpose: "model-input" });
  */
 export function assertConversation(messages: readonly BaseMessage[], options: StructureOptions = {}): void {
-  throwOnErrors(findAllIssues(messages, resolveRepairOptions("assertConversation", options).criteria));
+  throwOnErrors(findIssues(messages, resolveRepairOptions("assertConversation", options).criteria));
 }
 
 /** Throws if one of the issues is an error. @throws StructureError with the errors */

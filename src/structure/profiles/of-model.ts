@@ -23,8 +23,6 @@ export interface ModelFacts {
   readonly sendsLateSystem?: boolean;
 }
 
-const variants = new WeakMap<StructureProfile, Map<string, StructureProfile>>();
-
 /** The profile with what is known only by the model's name; itself if that is nothing. */
 export function profileOfModel(
   profile: StructureProfile,
@@ -34,26 +32,19 @@ export function profileOfModel(
   if (model === undefined || (adapter !== "anthropic" && adapter !== "bedrock")) {
     return profile;
   }
-  const binds = rules.S32 === undefined && bindsThoughts(model);
   const isOpen = adapter === "anthropic" && lateSystem === undefined && takesLateSystem.test(model);
   const isLate = isOpen && sendsLateSystem;
   const wantsFirst = rules.S33 === undefined && thinksByHand && wantsFirstThought.test(model);
-  if (!binds && !isOpen && !wantsFirst) {
+  if (!isOpen && !wantsFirst) {
     return profile;
   }
-  const known = variants.get(profile) ?? new Map<string, StructureProfile>();
-  variants.set(profile, known);
-  const key = [binds, isOpen, isLate, wantsFirst].join();
-  const made: StructureProfile = known.get(key) ?? {
+  return {
     ...profile,
     ...(isOpen && { lateSystem: isLate ? "accepted" : "refused" }),
     rules: {
       ...rules,
-      ...(binds && { S32: "error" }),
       ...(wantsFirst && { S33: "error" }),
       ...(isLate && { S34: rules.S34 ?? "error" }),
     },
   };
-  known.set(key, made);
-  return made;
 }

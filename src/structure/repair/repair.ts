@@ -22,7 +22,7 @@ export interface RepairedConversation {
   readonly repairs: StructureRepair[];
 }
 
-/** Repairs every error of a conversation but those against rule S32. */
+/** Repairs every error of a conversation. */
 export function repairAs({ criteria, choices }: RepairPlan, messages: readonly BaseMessage[]): RepairedConversation {
   if (isValid(messages, criteria)) {
     return { messages: [...messages], repairs: [] };

@@ -1,4 +1,4 @@
-import type { AIMessage, BaseMessage } from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
 import {
   linkCalls,
   type CallLinks,
@@ -10,7 +10,6 @@ import {
   showId,
 } from "../../messages/calls.js";
 import { roleNameOf, speakerOf } from "../../messages/roles.js";
-import { sourceOf } from "../../messages/sources.js";
 import { fieldsOf } from "../../messages/values.js";
 import { noBlankText, noEmptyAnswer, noForeignBlocks } from "./content-rules.js";
 import type {
@@ -66,7 +65,7 @@ export function findIssues(messages: readonly BaseMessage[], criteria: Structure
       add(finding);
     }
   };
-  const own = ownProblems(context, criteria);
+  const own = ownProblems(context);
   own.forEach(({ forms }, index) => forms.forEach((problem) => add({ ...problem, index })));
   checkOrder(context, report);
   checkTools(context, report);
@@ -91,54 +90,22 @@ interface OwnProblems {
 
 const noProblems: OwnProblems = { forms: [], rules: [] };
 
-/** Problems by message or by the stored fields that it repeats, and what they were read from. */
-const remembered = new WeakMap<object, { readonly facts: readonly unknown[]; readonly problems: OwnProblems }>();
-
-/**
- * The problems of each message by itself; remembered for what it was made of, else by object until a field of the
- * message is another one, because each request of a conversation repeats the messages of the last.
- */
-function ownProblems(context: StructureContext, criteria: StructureCriteria): readonly OwnProblems[] {
+/** The problems of each message by itself. */
+function ownProblems(context: StructureContext): readonly OwnProblems[] {
   const { messages, lastUser, profile } = context;
-  const nameOf = (index: number) =>
-    profile.rules.S20 === undefined || context.speakers[index] !== "tool" ? "" : context.links.callOf[index]?.name;
-  const listed = lazily(() => [...earlyRules, ...lateRules].filter(({ rule }) => profile.rules[rule] !== undefined));
+  const listed = [...earlyRules, ...lateRules].filter(({ rule }) => profile.rules[rule] !== undefined);
   const places = profile.adapter && placesInRequest[profile.adapter]?.(messages);
   return messages.map((message, index) => {
     if (isPlain(message, profile)) {
       return noProblems;
     }
-    const source = sourceOf(message);
-    const { ownToolPart, isRepeated, documentNames } = places?.get(index) ?? {};
-    const inRequest = [ownToolPart, isRepeated, documentNames, nameOf(index)];
-    const place = [criteria, index > lastUser, index === messages.length - 1, ...inRequest];
-    const facts = source === undefined ? [...place, ...fieldsRead(message)] : place;
-    const known = remembered.get(source ?? message);
-    if (known !== undefined && facts.every((fact, at) => fact === known.facts[at])) {
-      return known.problems;
-    }
     const forms = formProblems(context, message, { isOfThisTurn: index > lastUser, ...places?.get(index) });
-    const rules = listed().flatMap(({ rule, find }): Problem[] => {
+    const rules = listed.flatMap(({ rule, find }): Problem[] => {
       const problem = find(message, { context, index });
       return problem === undefined ? [] : [{ rule, message: problem }];
     });
-    const problems = forms.length + rules.length === 0 ? noProblems : { forms, rules };
-    remembered.set(source ?? message, { facts, problems });
-    return problems;
+    return { forms, rules };
   });
-}
-
-function lazily<T>(make: () => T): () => T {
-  let made: { readonly value: T } | undefined;
-  return () => (made ??= { value: make() }).value;
-}
-
-/** The fields that rules read. Lists of the same length count as the same. */
-function fieldsRead(message: BaseMessage): readonly unknown[] {
-  const { content, name, id, additional_kwargs, response_metadata } = message;
-  const { tool_calls: calls, invalid_tool_calls: invalid } = message as AIMessage;
-  const lengths = [content?.length, calls?.length, invalid?.length];
-  return [content, calls, invalid, ...lengths, name, id, additional_kwargs, response_metadata];
 }
 
 /** True for a text and nothing else, which no rule for single messages and no adapter's form can object to. */

@@ -111,9 +111,6 @@ export interface StructureContext {
   readonly storesReasoning: boolean;
   /** The name of the model; undefined if it is not known. */
   readonly model: string | undefined;
-  /** The parts of the request in front of its messages; undefined if they are not known. */
-  readonly prefix:
-    { readonly system?: string | BaseMessage | undefined; readonly tools: readonly unknown[] } | undefined;
   /** The marks of a prompt cache in front of the messages, in tools and settings; undefined if they are not known. */
   readonly marks: FrontMarks | undefined;
   /** Index of the last user message, where the current turn begins; -1 if there is none. */
@@ -123,7 +120,7 @@ export interface StructureContext {
 /** Profile, purpose and request facts of a check. */
 export type StructureCriteria = Pick<
   StructureContext,
-  "profile" | "purpose" | "hasTools" | "storesReasoning" | "model" | "prefix" | "marks"
+  "profile" | "purpose" | "hasTools" | "storesReasoning" | "model" | "marks"
 >;
 
 /** A violation at the message at `index`. */

@@ -1,10 +1,11 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
+import { jsonText } from "../../base/json-text.js";
+import { isPlainObject } from "../../base/json-value.js";
 import { inForm } from "../../messages/change-message.js";
 import { type Block, blockList, contentOf } from "../../messages/content.js";
-import { mapSame } from "../../messages/copies/edits.js";
 import { plainAnswer, rawFieldsOf } from "../../messages/copies/plain-answer.js";
 import { speakerOf } from "../../messages/roles.js";
-import { type Fields, isRecord } from "../../messages/values.js";
+import type { Fields } from "../../messages/values.js";
 import type { MessageRule } from "./rules.js";
 
 /** S37: a block of text has one, and no text, name or key holds half of a surrogate pair, which JSON cannot hold. */
@@ -16,7 +17,7 @@ export const wellFormedText: MessageRule = {
       return "A block of text has none.";
     }
     const sent = { ...(isAnswer && rawFieldsOf(message)), ...ownFields(message) };
-    return wellFormed(sent) === sent ? undefined : "A text holds half of a surrogate pair.";
+    return halfPair.test(jsonText(sent) ?? "") ? "A text holds half of a surrogate pair." : undefined;
   },
   repair(message) {
     const isAnswer = speakerOf(message) === "assistant";
@@ -41,21 +42,19 @@ function ownFields(message: BaseMessage): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
-/** Deeper values are left as they are, and those that hold themselves: no adapter can make JSON of them. */
-const maxDepth = 500;
+/** An escape of half a pair in JSON, which no backslash in front of it makes a text. */
+const halfPair = /(?<!\\)(?:\\\\)*\\ud[89a-f]/;
 
-/** The value with each half of a pair replaced by U+FFFD; the value itself if there is none. */
-function wellFormed(value: unknown, holders: ReadonlySet<unknown> = new Set()): unknown {
+/** The value with each half of a pair replaced by U+FFFD. */
+function wellFormed(value: unknown): unknown {
   if (typeof value === "string") {
     return value.toWellFormed();
   }
-  const isList = Array.isArray(value) || (isRecord(value) && !ArrayBuffer.isView(value));
-  if (!isList || holders.has(value) || holders.size > maxDepth) {
-    return value;
-  }
-  const within = new Set(holders).add(value);
   if (Array.isArray(value)) {
-    return mapSame(value as readonly unknown[], (element) => [wellFormed(element, within)]);
+    return value.map(wellFormed);
+  }
+  if (!isPlainObject(value)) {
+    return value;
   }
   const made = new Map<string, unknown>();
   for (const [key, own] of Object.entries(value)) {
@@ -63,8 +62,7 @@ function wellFormed(value: unknown, holders: ReadonlySet<unknown> = new Set()): 
     while (made.has(name)) {
       name += "\ufffd";
     }
-    made.set(name, wellFormed(own, within));
+    made.set(name, wellFormed(own));
   }
-  const isSame = Object.entries(value).every(([key, own]) => made.has(key) && made.get(key) === own);
-  return isSame ? value : Object.fromEntries(made);
+  return Object.fromEntries(made);
 }

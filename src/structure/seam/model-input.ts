@@ -33,72 +33,40 @@ export interface ModelPlan {
   readonly profile: ModelProfile;
 }
 
-/** Plans of a model by the caller's choices, then by what is known of tools. */
-interface KnownModel {
-  readonly profile: ModelProfile;
-  readonly plans: WeakMap<object, Map<string, RepairPlan>>;
-}
-
-/** Models that no config chooses. */
-const knownModels = new WeakMap<object, KnownModel>();
-const noChoices: RepairOptions = {};
+/** Models that no config chooses, with their plan where the caller makes no choices. */
+const knownModels = new WeakMap<object, ModelPlan>();
 
 /** The repair of a request's messages for its model. @throws ConfigurationError naming `owner` */
 export async function planForModel(owner: string, request: PlannedRequest): Promise<ModelPlan> {
-  const { model, tools, choices = noChoices } = request;
-  const { profile, plans } = knownModels.get(model as object) ?? (await readModel(request));
+  const { model, tools, choices } = request;
+  const { profile, plan } = knownModels.get(model as object) ?? (await readModel(request));
+  const { criteria, ...made } = choices === undefined ? plan : planWith(owner, profile, choices);
   const hasTools = tools === undefined ? profile.hasTools : tools.length > 0 || profile.hasTools === true;
-  const marks = frontMarks(tools ?? profile.tools);
-  const byTools = plans.get(choices) ?? new Map<string, RepairPlan>();
-  const key = [hasTools, marks.count, marks.isShort].join();
-  const plan = byTools.get(key) ?? makePlan(owner, { profile, hasTools, choices, marks });
-  plans.set(choices, byTools.set(key, plan));
-  return { plan, profile };
+  const marks = criteria.marks ?? frontMarks(tools ?? profile.tools);
+  return { plan: { ...made, criteria: { ...criteria, hasTools: criteria.hasTools ?? hasTools, marks } }, profile };
 }
 
-async function readModel({ model, config }: PlannedRequest): Promise<KnownModel> {
+async function readModel({ model, config }: PlannedRequest): Promise<ModelPlan> {
   const { readProfile } = await import("./profile-of.js");
   const { profile, isFixed } = await readProfile(model, config);
-  const known: KnownModel = { profile, plans: new WeakMap() };
+  const known = { profile, plan: planWith("profile", profile) };
   if (isFixed) {
     knownModels.set(model as object, known);
   }
   return known;
 }
 
-interface PlanParts extends Required<Pick<PlannedRequest, "choices">> {
-  readonly profile: ModelProfile;
-  readonly hasTools: boolean | undefined;
-  readonly marks: FrontMarks;
-}
-
-function makePlan(owner: string, { profile, hasTools, choices, marks }: PlanParts): RepairPlan {
+function planWith(owner: string, { profile, storesReasoning, ...known }: ModelProfile, choices = {}): RepairPlan {
   // The class stands for a name that is not told: where neither is known, any model may be called.
-  const { model = profile.window.model } = profile;
-  const plan = resolveRepairOptions(owner, {
-    purpose: "model-input",
-    profile: profile.profile,
-    storesReasoning: profile.storesReasoning,
-    ...(hasTools !== undefined && { hasTools }),
-    ...(model !== undefined && { model }),
-    ...choices,
-  });
-  return withMarks(plan, plan.criteria.marks ?? marks);
+  const { model = known.window.model } = known;
+  const named = model === undefined ? {} : { model };
+  return resolveRepairOptions(owner, { purpose: "model-input", profile, storesReasoning, ...named, ...choices });
 }
-
-/** Cache of repair plans by profile. */
-const plansOfProfiles = new WeakMap<StructureProfile, RepairPlan>();
 
 /** The repair plan of a profile for a request with these marks in front of its messages. */
 export function planFor(profile: StructureProfile, marks: FrontMarks = noMarks): RepairPlan {
-  const plan = plansOfProfiles.get(profile) ?? withMarks(resolveRepairOptions("modelInput", { profile }), noMarks);
-  plansOfProfiles.set(profile, plan);
-  // The same object where it can be, because problems of messages are remembered by criteria.
-  return marks.count === 0 ? plan : withMarks(plan, marks);
-}
-
-function withMarks(plan: RepairPlan, marks: FrontMarks): RepairPlan {
-  return { ...plan, criteria: { ...plan.criteria, marks } };
+  const { criteria, choices } = resolveRepairOptions("modelInput", { profile });
+  return { criteria: { ...criteria, marks }, choices };
 }
 
 /** The session of a request, and who hears of what is not known and what is left out. */

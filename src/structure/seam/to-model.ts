@@ -1,5 +1,4 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { boundRepairs } from "../ledger/bound-rule.js";
 import { type AnswerPrefix, type LedgerWalk, type PrefixParts, walkLedger } from "../ledger/walk-ledger.js";
 import type { RepairChoices } from "../options.js";
 import type { StructureProfile } from "../profiles/profile.js";
@@ -86,4 +85,18 @@ export async function readyFor(
     profile,
   };
   return { result, repaired, walk };
+}
+
+/** The repairs that a walk made, at the messages as they were given. */
+function boundRepairs(
+  given: readonly BaseMessage[],
+  repaired: readonly BaseMessage[],
+  walk: LedgerWalk,
+): StructureRepair[] {
+  const places = new Map(given.map((message, index) => [message.id ?? message, index]));
+  return repaired.flatMap((message, at) => {
+    const index = places.get(message.id ?? message) ?? Math.min(at, given.length - 1);
+    const done = "Left out thoughts that were made behind something else.";
+    return message === walk.messages[at] ? [] : [{ rule: "S32", index, action: "changed", message: done } as const];
+  });
 }
