@@ -179,7 +179,7 @@ describe("the commands export and import", () => {
     await sealed.history("bob", { title: "secret title" }).addMessages(talk);
     const listed = await command(["sessions", "--json"]);
     expect([listed.exitCode, jsonLines(listed.output)]).toEqual([0, [expect.objectContaining({ locked: true })]]);
-    expect(listed.output).not.toContain("sealed:");
+    expect(listed.output).not.toContain("~");
     for (const args of [
       ["show", "bob"],
       ["check", "bob"],

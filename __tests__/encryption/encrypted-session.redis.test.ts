@@ -106,7 +106,7 @@ describe.each(["Redis", "memory"])("an encrypted session in a store in %s", (kin
     await second.addMessages(turn("3"));
     expect(textsOf(await second.getMessages())).toEqual(["secret rules", ...textsOf(turn("3"))]);
     const { head, records } = await store.readView(stored("s"));
-    expect(head).toMatch(/^sealed:[\w-]{8}\.[\w-]+$/);
+    expect(head).toMatch(/^~[\w-]{8} [\w-]+$/);
     expect([head, ...records].join()).not.toContain("secret");
     await expect(memoryWith(testKeys("k2")).history("s").addMessages(turn("4"))).rejects.toEqual(lost("unknown_key"));
   });

@@ -128,7 +128,7 @@ describe.each(["Redis", "memory"])("sessions whose key is missing, in a store in
   });
 
   it("are no titles that look encrypted", async () => {
-    const title = `sealed:k1.${"x".repeat(40)}`;
+    const title = `~k1 ${"x".repeat(40)}`;
     await memoryWith().history("s").addMessages(turn);
     await expect(memoryWith().sessions.update("s", { title })).rejects.toMatchObject({ option: "title" });
   });

@@ -72,7 +72,7 @@ const sealedSeeds = {
     '{"type":"ai","data":{"id":"a"},"sealed":"k1","meta":{"v":2}}\n' +
       "\u0004\u0001:0UluD>\b)Jg\u0013DJx8b+d+|VIhTh\u0005R_>!0" +
       "SpNW1Cmp;&\u0018\u0003,Oc?7<c+\u0018\u001eR\u0002^ ",
-    "sealed:k1.sqsq4cnAS1ADfZu_yKdABthz5xqS7blJV83zNSk",
+    "~k1 sqsq4cnAS1ADfZu_yKdABthz5xqS7blJV83zNSk",
   ],
   "opened-record": ['{"content":"hi"', '\u0003hi"\u0006\u000bf","args":{}}]', '\u0003\u0000\u0001"'],
 };

@@ -4,7 +4,7 @@ import { passedOn } from "../store/groups.js";
 import type { SessionKey } from "./keys/session-key.js";
 import { openLabel } from "./lists.js";
 import { sealRecord } from "./record.js";
-import { headField, sealLabel, sealSideFields, sealText, type SealedCalls } from "./sealed-calls.js";
+import { headField, sealLabel, sealSideFields, sealField, type SealedCalls } from "./sealed-calls.js";
 import type { CallsOf } from "./store.js";
 
 /** Whole sessions, opened on their way out and sealed with a key of their own on their way in. */
@@ -43,7 +43,7 @@ function sealedState<State extends NewState | KeptState>(key: SessionKey | undef
   const { discardedIds, knownIds }: Partial<NewState> = state;
   return {
     ...state,
-    head: state.head === "" ? "" : sealText(key, headField, state.head),
+    head: state.head === "" ? "" : sealField(key, headField, state.head),
     label: sealLabel(key, state.label),
     side: sealSideFields(key, state.side),
     // Their digests cannot be made again: the messages are gone.

@@ -7,13 +7,13 @@ import type { SessionRef } from "../store/session-ref.js";
 import type { IdentifyRecord } from "../store/session-writes.js";
 import { keyParts } from "../store/writer-keys.js";
 import { rewrapKey } from "./keys/data-keys.js";
-import { sealedFieldParts } from "./keys/field.js";
 import { parseSealed } from "./keys/header.js";
 import type { MasterKey } from "./keys/key-ring.js";
+import { sealedTextParts } from "./keys/text.js";
 import type { SessionKey } from "./keys/session-key.js";
 import type { SealedParts } from "./loaded-store.js";
 import { sealRecord } from "./record.js";
-import { headField, labelTexts, SealedCalls, sealText, sideField } from "./sealed-calls.js";
+import { headField, labelTexts, SealedCalls, sealField, sideField } from "./sealed-calls.js";
 
 /** Texts that one script replaces; a server is busy with them for three milliseconds. */
 const pageLength = 100;
@@ -35,9 +35,6 @@ export interface Reencrypted {
   /** A text that cannot be sealed, however often this is called; all others are. */
   readonly problem?: RecordError;
 }
-
-/** Texts with U+FFFD that a pass wanted to seal, by their places. */
-type Replaced = ReadonlyMap<string | number, string>;
 
 /**
  * Seals what is plain of a session, and wraps its data key with the current master key, while others write to it: they
@@ -86,24 +83,21 @@ async function rewrap(
 /** Seals plain texts until a pass finds none: nobody adds any once the session has its key. */
 async function sealPlain(work: Reencryption): Promise<Omit<Reencrypted, "rewrapped">> {
   let sealed = 0;
-  let before: Replaced = new Map();
-  let stuck: (string | number)[] = [];
+  let invalid: string | number | undefined;
   for (let count = 1; count <= maxTries.write; count += 1) {
     const pass = await onePass(work);
     sealed += pass.sealed;
     if (pass.plain === 0) {
       return { sealed, complete: true };
     }
-    stuck = [...pass.replaced].filter(([place, text]) => before.get(place) === text).map(([place]) => place);
-    before = pass.replaced;
+    ({ invalid } = pass);
   }
-  const [place] = stuck;
-  return { sealed, complete: false, ...(place !== undefined && { problem: invalidText(work.session.id, place) }) };
+  return { sealed, complete: false, ...(invalid !== undefined && { problem: invalidText(work.session.id, invalid) }) };
 }
 
 /**
- * A text with U+FFFD that was not replaced and is still the same is not the text that Redis holds: it stands for bytes
- * that are not valid UTF-8, and no comparison with it ever succeeds.
+ * A text with U+FFFD that no pass replaced is not the text that Redis holds: it stands for bytes that are not valid
+ * UTF-8, and no comparison with it ever succeeds.
  */
 function invalidText(sessionId: string, place: string | number): RecordError {
   const name = typeof place === "number" ? `record at position ${place}` : `field "${place}"`;
@@ -114,13 +108,14 @@ function invalidText(sessionId: string, place: string | number): RecordError {
   );
 }
 
-/** Counts of a pass, and the texts that could not be compared. */
+/** Counts of a pass. */
 interface Pass {
   /** Plain texts that the pass found. */
-  readonly plain: number;
+  plain: number;
   /** Texts that the pass sealed. */
-  readonly sealed: number;
-  readonly replaced: Replaced;
+  sealed: number;
+  /** The place of one with U+FFFD. */
+  invalid?: string | number;
 }
 
 async function onePass(work: Reencryption): Promise<Pass> {
@@ -128,12 +123,12 @@ async function onePass(work: Reencryption): Promise<Pass> {
   const calls = new SealedCalls(keys, session);
   const state = await calls.read((caller) => store.copies.read(caller));
   if (state === undefined) {
-    return { plain: 0, sealed: 0, replaced: new Map() };
+    return { plain: 0, sealed: 0 };
   }
   if (state.damaged) {
     throw damaged("reencrypt", session.id);
   }
-  const pass = { plain: 0, sealed: 0, replaced: new Map<string | number, string>() };
+  const pass: Pass = { plain: 0, sealed: 0 };
   const { epoch } = state;
   const fields = plainFields(state);
   for (let first = 0; first < fields.length; first += pageLength) {
@@ -142,7 +137,7 @@ async function onePass(work: Reencryption): Promise<Pass> {
     pass.sealed += await swap(calls, work, (key) => ({
       epoch,
       records: [],
-      fields: some.map(([name, was]) => ({ name, was, text: sealText(key, name, was) })),
+      fields: some.map(([name, was]) => ({ name, was, text: sealField(key, name, was) })),
     }));
   }
   for (let from = 0; ;) {
@@ -166,16 +161,16 @@ function plainFields({ head, label, side }: WholeState): (readonly [name: string
     ...labelTexts.map((name) => [name, label[name]] as const),
     ...Object.entries(side).map(([name, text]) => [sideField(name), text] as const),
   ];
-  return texts.flatMap(([name, text]) => (text === undefined || sealedFieldParts(text) ? [] : [[name, text] as const]));
+  return texts.flatMap(([name, text]) => (text === undefined || sealedTextParts(text) ? [] : [[name, text] as const]));
 }
 
 /** Counts plain texts. Decoding puts U+FFFD in the place of bytes that are not valid UTF-8; a text may also hold it. */
-function note(
-  pass: { plain: number; readonly replaced: Map<string | number, string> },
-  texts: readonly (readonly [place: string | number, text: string])[],
-): void {
+function note(pass: Pass, texts: readonly (readonly [place: string | number, text: string])[]): void {
   pass.plain += texts.length;
-  texts.filter(([, text]) => text.includes("\ufffd")).forEach(([place, text]) => pass.replaced.set(place, text));
+  const [place] = texts.find(([, text]) => text.includes("\ufffd")) ?? [];
+  if (place !== undefined) {
+    pass.invalid = place;
+  }
 }
 
 /** Replaces texts under the session's key, which a session without one takes from here. */

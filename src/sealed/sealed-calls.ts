@@ -7,8 +7,8 @@ import { checkSessionId, type SessionRef } from "../store/session-ref.js";
 import type { SessionView } from "../store/session-reads.js";
 import { keyParts, type StoredKey } from "../store/writer-keys.js";
 import type { DataKeys } from "./keys/data-keys.js";
-import { openField, sealField, sealedFieldParts } from "./keys/field.js";
 import { parseSealed } from "./keys/header.js";
+import { openText, sealedTextParts, sealText } from "./keys/text.js";
 import type { SessionKey } from "./keys/session-key.js";
 import { openRecord } from "./record.js";
 
@@ -21,8 +21,8 @@ export function sideField(name: string): string {
 }
 
 /** The text of a field, sealed under its name. */
-export function sealText(key: SessionKey | undefined, name: string, text: string): string {
-  return key === undefined ? text : sealField(key, name, text);
+export function sealField(key: SessionKey | undefined, name: string, text: string): string {
+  return key === undefined ? text : sealText(key, text, "field", name);
 }
 
 /** Side fields with sealed values. */
@@ -32,7 +32,7 @@ export function sealSideFields<Text extends string | undefined>(
 ): Record<string, Text> {
   const sealed = Object.entries(side).map(([name, text]) => [
     name,
-    text === undefined ? text : sealText(key, sideField(name), text),
+    text === undefined ? text : sealField(key, sideField(name), text),
   ]);
   return Object.fromEntries(sealed) as Record<string, Text>;
 }
@@ -43,7 +43,7 @@ export const labelTexts = ["title", "metadata"] as const;
 /** A label with sealed texts, each bound to its name. */
 export function sealLabel(key: SessionKey | undefined, label: SessionLabel): SessionLabel {
   const given = labelTexts.flatMap((name) => (label[name] === undefined ? [] : [[name, label[name]] as const]));
-  return Object.fromEntries(given.map(([name, text]) => [name, sealText(key, name, text)]));
+  return Object.fromEntries(given.map(([name, text]) => [name, sealField(key, name, text)]));
 }
 
 /** The plain text of a record that the store underneath keeps. */
@@ -191,11 +191,12 @@ export class SealedCalls {
   }
 
   async field(name: string, stored: string): Promise<string> {
-    const parts = sealedFieldParts(stored);
+    const parts = sealedTextParts(stored);
     if (parts === undefined) {
       return stored;
     }
-    return this.#opened(openField(this.keyNow(parts.keyId) ?? (await this.#key(parts.keyId)), name, parts));
+    const key = this.keyNow(parts.keyName) ?? (await this.#key(parts.keyName));
+    return this.#opened(openText(key, parts, "field", name));
   }
 
   /** The side fields with their values decrypted. */

@@ -2,14 +2,13 @@ import { BoundedMap } from "../base/bounded-map.js";
 import { keyOf } from "../redis/data-parts.js";
 import type { KeyScan } from "../redis/scan-keys.js";
 import { keysField } from "../redis/stored-fields.js";
-import { isSealedText, type TextKind } from "../redis/thread-records.js";
+import type { TextKind } from "../redis/thread-records.js";
 import { unknownKey, wrongKey } from "../store/refusals.js";
 import { keyParts, storedKeyFrom, type StoredKey } from "../store/writer-keys.js";
 import { newKey, openKey, rewrapKey, type OpenKey } from "./keys/data-keys.js";
 import type { KeyRing, MasterKey } from "./keys/key-ring.js";
-import type { SealPlace } from "./keys/session-key.js";
+import { openText, sealedTextParts, sealText } from "./keys/text.js";
 
-const sealedText = /^~([\w-]+) ([\w-]*)$/;
 const mostKnown = 10_000;
 
 /** The parts that hold data keys, a line each. Those of a run are in its first entry, and given. */
@@ -45,10 +44,7 @@ export class SealedTexts {
   /** Seals what is written under an id, with the given key or one that the current master key wraps. */
   async sealer(id: string, given?: string): Promise<Sealer> {
     const known = given === undefined ? await this.#forWrite(id) : await this.#key(id, given.split(" ")[0]!, given);
-    const seal: TextChange = (text, type, name) =>
-      known === undefined
-        ? text
-        : `~${known.key.id} ${known.key.seal(text, placeOf(type, name)).toString("base64url")}`;
+    const seal: TextChange = (text, type, name) => (known === undefined ? text : sealText(known.key, text, type, name));
     return { key: known && lineOf(known.stored), seal };
   }
 
@@ -60,17 +56,17 @@ export class SealedTexts {
   async opener(id: string, texts: Iterable<string>, given?: string): Promise<TextChange> {
     const keys = new Map<string, OpenKey>();
     for (const text of texts) {
-      const name = isSealedText(text) ? text.slice(1, text.indexOf(" ")) : undefined;
+      const name = sealedTextParts(text)?.keyName;
       if (name !== undefined && !keys.has(name)) {
         keys.set(name, await this.#key(id, name, given));
       }
     }
     return (text, type, name) => {
-      const [, keyName = "", sealed = ""] = sealedText.exec(text) ?? [];
-      const known = keys.get(keyName);
-      const plain = isSealedText(text) ? known?.key.open(Buffer.from(sealed, "base64url"), placeOf(type, name)) : text;
+      const parts = sealedTextParts(text);
+      const known = parts && keys.get(parts.keyName)!;
+      const plain = known === undefined ? text : openText(known.key, parts!, type, name);
       if (plain === undefined) {
-        throw wrongKey(id, known === undefined ? keyName : keyParts(known.stored).masterId);
+        throw wrongKey(id, keyParts(known!.stored).masterId);
       }
       return plain;
     };
@@ -129,10 +125,6 @@ export class SealedTexts {
     this.#known.set(id, known).set(`${known.key.id}\0${id}`, known);
     return known;
   }
-}
-
-function placeOf(type: TextKind, name: string): SealPlace {
-  return { format: "text 1", type, name };
 }
 
 function isFresh(known: OpenKey | undefined): known is OpenKey {

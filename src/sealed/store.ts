@@ -11,7 +11,7 @@ import type { KeyRing } from "./keys/key-ring.js";
 import { sealedLists } from "./lists.js";
 import type { SealedParts } from "./loaded-store.js";
 import { openRecord } from "./record.js";
-import { headField, SealedCalls, sealText } from "./sealed-calls.js";
+import { headField, SealedCalls, sealField } from "./sealed-calls.js";
 import { sealedAppend } from "./writes.js";
 
 /**
@@ -72,7 +72,7 @@ function sealedCore(inner: SessionStore, callsOf: CallsOf): Omit<SessionStoreCor
     commitReduction: async (session, request) =>
       callsOf(session).write(
         (caller, key) => {
-          const head = request.head === "" ? "" : sealText(key, headField, request.head);
+          const head = request.head === "" ? "" : sealField(key, headField, request.head);
           return inner.commitReduction(caller, { ...request, head });
         },
         (outcome) => outcome === "committed",

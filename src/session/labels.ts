@@ -1,4 +1,4 @@
-import { sealedFieldParts } from "../sealed/keys/field.js";
+import { sealedTextParts } from "../sealed/keys/text.js";
 import { ConfigurationError } from "../base/errors.js";
 import { isPlainObject } from "../base/json-value.js";
 import type { SessionLabel, SessionSummary } from "../store/lists.js";
@@ -45,7 +45,7 @@ export function namesIn({ title, metadata }: SessionLabel): {
 
 /** True for an encrypted label that this process cannot decrypt. */
 export function isLocked({ title, metadata }: SessionLabel): boolean {
-  return [title, metadata].some((text) => text !== undefined && sealedFieldParts(text) !== undefined);
+  return [title, metadata].some((text) => text !== undefined && sealedTextParts(text) !== undefined);
 }
 
 /**
@@ -70,8 +70,8 @@ function checkTitle(user: string, title: unknown): void {
 }
 
 function refuseSealedLook(user: string, title: string): void {
-  if (sealedFieldParts(title) !== undefined) {
-    throw new ConfigurationError("title", `${user}: option "title" must not look like encrypted text ("sealed:…").`);
+  if (sealedTextParts(title) !== undefined) {
+    throw new ConfigurationError("title", `${user}: option "title" must not look like encrypted text ("~<key> …").`);
   }
 }
 

@@ -14,7 +14,7 @@ import { lookedUp, markFrom, turnFrom } from "../../../src/redis-store/turn-mark
 import { ChunkReader } from "../../../src/runs/chunk-text.js";
 import { lettersIn, runEndIn, runMetaIn } from "../../../src/runs/stored-texts.js";
 import { decodeJson } from "../../../src/sealed/coded-json.js";
-import { openField, sealedFieldParts } from "../../../src/sealed/keys/field.js";
+import { openText, sealedTextParts } from "../../../src/sealed/keys/text.js";
 import { parseSealed } from "../../../src/sealed/keys/header.js";
 import { SessionKey } from "../../../src/sealed/keys/session-key.js";
 import { fromSevenBitText } from "../../../src/sealed/keys/seven-bit-text.js";
@@ -52,8 +52,8 @@ export const sessionReaders: Readonly<Record<string, Reader>> = {
 /** Readers of encrypted texts in Redis. */
 export const sealedReaders: Readonly<Record<string, Reader>> = {
   sealed: (text) => {
-    const [record, field] = [parseSealed(text), sealedFieldParts(text)];
-    return [record && openRecord(key, record), field && openField(key, "head", field), fromSevenBitText(text)];
+    const [record, field] = [parseSealed(text), sealedTextParts(text)];
+    return [record && openRecord(key, record), field && openText(key, field, "field", "head"), fromSevenBitText(text)];
   },
   "opened-record": (text) => {
     const opened = `{"type":"human","data":${decodeJson(text)},"id":"a"},"meta":{"v":1}}`;

@@ -8,8 +8,8 @@ const poolNonces = 256;
 /** Associated data of a sealed text, which can be opened only in the place for which it was sealed. */
 export interface SealPlace {
   /** Kind of the sealed text, and its format version. */
-  readonly format: "record 3" | "field 1" | "text 1";
-  /** The kind of text in a thread; else empty. */
+  readonly format: "record 3" | "text 1";
+  /** Empty for a record; the kind of another text. */
   readonly type: string;
   /** The plain line of a record, the name of a field or item, the checkpoint of a thread, the place in a run. */
   readonly name: string;
