@@ -279,8 +279,6 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
         "AppendRequest",
         "AppendResult",
         "CommitRequest",
-        "Discard",
-        "DiscardedIds",
         "LogPage",
         "ModelUsage",
         "NewRecord",

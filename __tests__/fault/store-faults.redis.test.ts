@@ -198,7 +198,7 @@ describe("RedisSessionStore when Redis refuses commands or is unavailable", () =
             start: 2,
             head: "h",
             headCount: 1,
-            discard: { forget: ["a1", "a2"] },
+            discard: true,
           },
         ),
       ).rejects.toMatchObject(full);

@@ -1,11 +1,11 @@
 import { Redis } from "ioredis";
-import { ConfigurationError, ConflictError } from "../../src/base/errors.js";
+import { ConflictError } from "../../src/base/errors.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import type { SessionStore } from "../../src/store/session-store.js";
-import { asRead, record, records } from "../../testing/session-store/store-case.js";
+import { asRead, record } from "../../testing/session-store/store-case.js";
 import type { EncryptionKeys } from "../../src/sealed/keys/encryption-options.js";
 import { ai, human } from "../support/messages.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
@@ -26,9 +26,9 @@ describe.each(["Redis", "memory"] as const)("messages that retention discarded, 
   });
   afterAll(() => client.disconnect());
 
-  const open = (discard: { ids?: number; seconds?: number } = {}, onConflict?: "keep") => {
+  const open = (onConflict?: "keep") => {
     const reducer = new ChatHistoryTruncationReducer({ targetCount: 2 });
-    const options = { store, reducer, retention: { discard }, ...(onConflict && { onConflict }) };
+    const options = { store, reducer, retention: "discard" as const, ...(onConflict && { onConflict }) };
     return new RedisChatMemory(options).history("s");
   };
   const texts = async (history: ReturnType<typeof open>) => (await history.getTranscript()).map(({ text }) => text);
@@ -50,7 +50,7 @@ describe.each(["Redis", "memory"] as const)("messages that retention discarded, 
     await open().append(turn(0));
     await open().append(turn(1));
     await expect(open().append([human("other", "q0")])).rejects.toThrow(ConflictError);
-    await expect(open(undefined, "keep").append([human("other", "q0")])).resolves.toMatchObject({ appended: 0 });
+    await expect(open("keep").append([human("other", "q0")])).resolves.toMatchObject({ appended: 0 });
     expect(await texts(open())).toEqual(["q1", "a1"]);
   });
 
@@ -79,85 +79,28 @@ describe.each(["Redis", "memory"] as const)("messages that retention discarded, 
     expect(await texts(history)).toEqual([]);
     await expect(history.append(turn(0))).resolves.toMatchObject({ appended: 0, duplicates: 2 });
     await expect(history.append(turn(2))).resolves.toMatchObject({ appended: 2, duplicates: 0, next: 4 });
-    if (kind === "Redis") {
-      await client.unlink(`${keyPrefix}:{s}:ids`);
-      await history.rebuild();
-    }
+    await history.rebuild();
     await expect(history.append([...turn(0), ...turn(2)])).resolves.toMatchObject({ appended: 0, duplicates: 4 });
     await history.clear();
     await expect(history.append(turn(0))).resolves.toMatchObject({ appended: 2, duplicates: 0 });
   });
 
-  it("are known up to a count, the newest of them", async () => {
-    const history = open({ ids: 4 });
-    for (let index = 0; index < 6; index += 1) {
-      await history.append(turn(index));
-    }
-    for (const known of [3, 4]) {
-      await expect(history.append(turn(known))).resolves.toMatchObject({ appended: 0, duplicates: 2 });
-    }
-    await expect(history.append(turn(2))).resolves.toMatchObject({ appended: 2, duplicates: 0 });
-    const forgetting = open({ ids: 0 });
-    await forgetting.append(turn(7));
-    await expect(forgetting.append(turn(2))).resolves.toMatchObject({ appended: 2, duplicates: 0 });
-  });
-
-  it("are counted exactly over many reductions, whatever each of them discards", async () => {
-    const remember = { count: 300, seconds: 60 };
+  it("are all known, after however many reductions", async () => {
     let last = 0;
     for (const size of [1, 5, 130, 2, 400, 1, 1, 127, 129, 3]) {
       const added = Array.from({ length: size }, (_, index) => record(`m${last + index}`));
       const { view } = await store.append({ id: "s" }, { records: added, viewLimit: { messages: 0 } });
       last += size;
-      const discard = { forget: added.map(({ id }) => id), remember };
-      await store.commitReduction({ id: "s" }, { ...asRead(view!), start: last, head: "", headCount: 0, discard });
+      const request = { ...asRead(view!), start: last, head: "", headCount: 0, discard: true };
+      await store.commitReduction({ id: "s" }, request);
     }
-    const known = Array.from({ length: 300 }, (_, index) => record(`m${last - 300 + index}`));
-    await expect(store.append({ id: "s" }, { records: known })).resolves.toMatchObject({
-      appended: 0,
-      duplicates: 300,
-    });
-    const older = [record(`m${last - 301}`)];
-    await expect(store.append({ id: "s" }, { records: older })).resolves.toMatchObject({ appended: 1, duplicates: 0 });
-  });
-
-  it("are known for some seconds, counted at the next discard", async () => {
-    let now = 1_000_000;
-    if (kind === "memory") {
-      store = new InMemorySessionStore({ now: () => now });
-    }
-    const discardOne = async (id: string) => {
-      const { view } = await store.append({ id: "s" }, { records: [record(id)], viewLimit: { messages: 0 } });
-      const discard = { forget: [id], remember: { count: 10, seconds: 100 } };
-      await store.commitReduction(
-        { id: "s" },
-        { ...asRead(view!), start: view!.next, head: "", headCount: 0, discard },
-      );
-    };
-    await discardOne("old");
-    await discardOne("older");
-    now += 101_000;
-    if (kind === "Redis") {
-      // A server's clock cannot be moved: what it wrote is made older.
-      const chunk = (await client.hget(`${keyPrefix}:{s}:state`, "discarded:1"))!;
-      const aged = chunk.replace(/\d{10}(?=.{22}|$)/g, (second) => String(Number(second) - 101).padStart(10, "0"));
-      await client.hset(`${keyPrefix}:{s}:state`, "discarded:1", aged);
-    }
-    await expect(store.append({ id: "s" }, { records: [record("old")] })).resolves.toMatchObject({ duplicates: 1 });
-    await discardOne("new");
-    await expect(store.append({ id: "s" }, { records: records("new", 0) })).resolves.toMatchObject({ appended: 0 });
-    const all = ["old", "older", "new"].map((id) => record(id));
-    await expect(store.append({ id: "s" }, { records: all })).resolves.toMatchObject({ appended: 2, duplicates: 1 });
-  });
-
-  it("are known in bounds that are checked", () => {
-    for (const bad of [[], 5, { ids: -1 }, { ids: 1.5 }, { seconds: 0 }, { ids: "1" }, { count: 1 }]) {
-      expect(() => open(bad as never)).toThrow(ConfigurationError);
-    }
+    const known = Array.from({ length: last }, (_, index) => record(`m${index}`));
+    const again = { appended: 0, duplicates: last };
+    await expect(store.append({ id: "s" }, { records: known })).resolves.toMatchObject(again);
   });
 });
 
-it("The ids of discarded messages take less than 140 bytes of Redis each", async () => {
+it("The ids of discarded messages take less than 100 bytes of Redis each", async () => {
   const client = new Redis(sharedRedisUrl());
   const keyPrefix = uniquePrefix();
   const store = new RedisSessionStore({ client, keyPrefix });
@@ -170,7 +113,7 @@ it("The ids of discarded messages take less than 140 bytes of Redis each", async
     for (let from = 0; from < count; from += 1_000) {
       const added = Array.from({ length: 1_000 }, (_, index) => record(`m${from + index}`));
       const { view } = await store.append({ id: "s" }, { records: added, viewLimit: { messages: 0 } });
-      const discard = { forget: added.map(({ id }) => id), remember: { count: 10_000, seconds: 60 } };
+      const discard = true;
       await store.commitReduction(
         { id: "s" },
         { ...asRead(view!), start: view!.next, head: "", headCount: 0, discard },
@@ -179,6 +122,6 @@ it("The ids of discarded messages take less than 140 bytes of Redis each", async
     return used();
   };
   const each = ((await fill(10_000)) - 2_000) / 10_000;
-  expect(each).toBeLessThan(140);
+  expect(each).toBeLessThan(100);
   client.disconnect();
 });

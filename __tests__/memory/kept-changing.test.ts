@@ -79,7 +79,7 @@ describe("a rewind that another process overtakes", () => {
   it("is refused where it was discarded", async () => {
     const history = await historyBehind(async (store) => {
       const view = await store.readView({ id: "s" });
-      const discard = { forget: ["m1", "m2"], turns: [], remember: undefined };
+      const discard = true;
       await store.commitReduction({ id: "s" }, { ...asRead(view), start: 2, head: "", headCount: 0, discard });
     });
     await expect(history.rewind("m1")).rejects.toMatchObject({ code: "unknown_message", messageId: "m1" });

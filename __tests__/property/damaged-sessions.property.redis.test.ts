@@ -138,7 +138,7 @@ describe("A session whose keys were changed by hand", () => {
   /** A session with a head, a turn, a token total, side fields, and discarded or kept messages before its view. */
   async function written(kept: "keep" | "discard") {
     const keyPrefix = uniquePrefix();
-    const options = { client, redis: { keyPrefix }, retention: kept === "keep" ? kept : { discard: { ids: 6 } } };
+    const options = { client, redis: { keyPrefix }, retention: kept };
     const reducer = new ChatHistoryTruncationReducer({ targetCount: 4 });
     const events: string[] = [];
     const tokenCounter = { id: "c", perRequest: 0, countText: () => 1, countMessage: () => 1 };

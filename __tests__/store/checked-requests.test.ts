@@ -8,7 +8,7 @@ type Call = (store: InMemorySessionStore, part: never) => Promise<unknown>;
 const s = { id: "s" };
 const empty: NewState = {
   ...{ start: 0, head: "", headCount: 0, label: {}, hasLabel: false },
-  ...{ reductions: [], reduced: 0, side: {}, discardedTurns: [] },
+  ...{ reductions: [], reduced: 0, side: {} },
 };
 
 /** Creates a session of two records at the positions 3 and 4. */

@@ -28,17 +28,19 @@ describe("A session with a missing key", () => {
     await client.hgetall(keys.state),
   ];
 
-  it("still knows what was discarded when it was rebuilt", async () => {
+  it("still knows what was discarded when it was rebuilt, and does not where its ids were lost", async () => {
     const gone = chat.slice(0, 4);
-    const discard = { forget: gone.map(({ id }) => id), remember: { count: 100, seconds: 600 } };
+    const discard = true;
     const view = await store.readView({ id: "s" });
     await store.commitReduction({ id: "s" }, { ...asRead(view), start: 4, head: "", headCount: 0, discard });
-    await unlink(["ids"]);
     await store.edits.rebuild({ id: "s" }, identify);
     expect(await store.beside.readStats({ id: "s" })).toMatchObject({ rounds: 3, messages: 2 });
     const again = [...gone, record("n")];
     const appended = { appended: 1, duplicates: gone.length, conflicts: [], next: 7 };
     expect(await store.append({ id: "s" }, { records: again })).toMatchObject(appended);
+    await unlink(["ids"]);
+    await store.edits.rebuild({ id: "s" }, identify);
+    expect(await store.append({ id: "s" }, { records: gone })).toMatchObject({ appended: gone.length });
   });
 
   describe.each(missing.map((parts) => [parts.join(" and "), parts] as const))("(%s)", (_, parts) => {

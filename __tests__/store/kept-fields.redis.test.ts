@@ -85,7 +85,7 @@ describe("What Redis keeps of a session", () => {
     expect(await client.hget(keysOf("s").state, "usage")).toBe("m\t2\t4\t6");
   });
 
-  it("remembers turns of discarded messages in a copy", async () => {
+  it("knows turns of discarded messages", async () => {
     const names = ["turn-name-0001", "turn-name-0002"] as const;
     const parts = [chat.slice(0, 2), chat.slice(2)];
     for (const [index, name] of names.entries()) {
@@ -94,32 +94,14 @@ describe("What Redis keeps of a session", () => {
     }
     await store.append(session, { records: [human("q3")] });
     const view = await store.readView(session);
-    const discard = { forget: chat.map(({ id }) => id), turns: names, remember: { count: 9, seconds: 600 } };
-    await store.commitReduction(session, { ...asRead(view), start: 4, head: "", headCount: 0, discard });
-    expect((await store.copies.read(session))!.discardedTurns).toEqual(
-      names.map((name, index) => ({ name, done: true, count: 2, first: 2 * index })),
-    );
-    await forkOf(store, session, { id: "copy" }, { copyRecord });
-    for (const name of names) {
-      expect(await store.beside.readTurn({ id: "copy" }, name)).toMatchObject({ done: true, records: [] });
-      expect(await client.hget(keysOf("copy").ids, name)).toBe("T00000000");
-    }
-    expect(await client.hget(keysOf("copy").state, "discarded:1")).toBe(
-      await client.hget(keysOf("s").state, "discarded:1"),
-    );
-    expect(await store.append({ id: "copy" }, { records: chat })).toMatchObject({ appended: 0, duplicates: 4 });
-    expect((await store.readLog({ id: "copy" })).records).toEqual(texts([human("q3")]));
-  });
-
-  it("remembers as discarded what it held and holds no more", async () => {
-    await store.append(session, { records: chat });
-    const forget = ["unknown", ...chat.map(({ id }) => id)];
-    const discard = { forget, remember: { count: 9, seconds: 600 } };
-    const reduced = { ...asRead(await store.readView(session)), start: 2, head: "", headCount: 0, discard };
+    const reduced = { ...asRead(view), start: 4, head: "", headCount: 0, discard: true };
     await store.commitReduction(session, reduced);
-    const fields = await client.hmget(keysOf("s").state, "discarded", "turns");
-    expect(fields).toEqual(["1 1 2", null]);
+    await store.edits.rebuild(session, identify);
+    for (const name of names) {
+      expect(await store.beside.readTurn(session, name)).toMatchObject({ done: true, count: 2, records: [] });
+    }
     expect(await store.append(session, { records: chat })).toMatchObject({ appended: 0, duplicates: 4 });
+    expect((await store.readLog(session)).records).toEqual(texts([human("q3")]));
   });
 
   it("has no total of tokens after a reduction that knew none, also beside appends", async () => {
@@ -133,7 +115,7 @@ describe("What Redis keeps of a session", () => {
 
   it("is as it was where a tail before its base is to be replaced", async () => {
     await store.append(session, { records: chat });
-    const discard = { forget: chat.map(({ id }) => id) };
+    const discard = true;
     const reduced = { ...asRead(await store.readView(session)), start: 2, head: "", headCount: 0, discard };
     await store.commitReduction(session, reduced);
     const cut = { ...asRead(await store.readView(session)), to: 1, forget: [] };
@@ -195,7 +177,7 @@ describe("What Redis keeps of a session", () => {
 
   it("keeps a summary of discarded messages where everything behind it is rewound", async () => {
     await store.append(session, { records: chat });
-    const discard = { forget: chat.map(({ id }) => id) };
+    const discard = true;
     const reduced = { ...asRead(await store.readView(session)), start: 2, head: "summary", headCount: 1, discard };
     await store.commitReduction(session, reduced);
     const forget = chat.slice(2).map(({ id }) => id);
@@ -252,7 +234,7 @@ describe("What Redis keeps of a session", () => {
     const reduced = async () => ({ ...asRead(await store.readView(session)), start: 2, head: "", headCount: 0 });
     await store.commitReduction(session, await reduced());
     expect(await isWhole()).toBe(false);
-    await store.commitReduction(session, { ...(await reduced()), discard: { forget: ["q1", "a1"] } });
+    await store.commitReduction(session, { ...(await reduced()), discard: true });
     expect(await isWhole()).toBe(false);
   });
 

@@ -57,7 +57,7 @@ describe("An append that takes the script's short path", () => {
   };
   const discarded = async (store: RedisSessionStore) => {
     const view = await store.readView({ id: "s" });
-    const discard = { forget: ["q1", "a1"] };
+    const discard = true;
     await store.commitReduction({ id: "s" }, { ...asRead(view), start: 2, head: "", headCount: 0, discard });
   };
   const requests: [string, AppendRequest][] = [

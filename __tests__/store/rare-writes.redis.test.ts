@@ -1,7 +1,6 @@
 import { sessionKeys } from "../../src/redis/keys.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import { asRead, forkOf, human, record, texts } from "../../testing/session-store/store-case.js";
-import type { NewRecord } from "../../src/store/session-writes.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { identify } from "../support/store-commands.js";
 
@@ -91,23 +90,6 @@ describe("A rare write to a session", () => {
     const odd = '{"type":"hint","data":{"id":"h"}}';
     await store.append(session, { records: [...chat, { ...record("h"), record: odd }] });
     expect(await store.beside.readRounds(session, 1)).toMatchObject({ records: [...texts(chat.slice(2)), odd] });
-  });
-
-  it("that discards turns remembers those discarded before", async () => {
-    const names = ["turn-name-0001", "turn-name-0002"];
-    for (const [index, name] of names.entries()) {
-      const ofTurn = (item: NewRecord) => ({ ...item, record: `${item.record.slice(0, -1)},"turn":"${name}"}` });
-      const claim = { name, stored: 0, done: index === 0 };
-      await store.append(session, { records: chat.slice(2 * index, 2 * index + 2).map(ofTurn), turn: claim });
-    }
-    for (const [index, name] of names.entries()) {
-      const forget = chat.slice(2 * index, 2 * index + 2).map(({ id }) => id);
-      const discard = { forget, turns: [name] };
-      const start = 2 * index + 2;
-      const view = await store.readView(session);
-      await store.commitReduction(session, { ...asRead(view), start, head: "h", headCount: 1, discard });
-    }
-    expect(await fieldsOf("s", "turns")).toEqual([names.join("")]);
   });
 
   it("that copies a session gives the copy no ids without messages, and no owner but its own", async () => {

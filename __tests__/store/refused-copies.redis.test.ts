@@ -6,10 +6,9 @@ import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 
 const session = { id: "s" };
 const chat = [human("q1"), record("a1")];
-const turnName = "turn-name-0001";
 const plain: NewState = {
   ...{ start: 0, head: "", headCount: 0, label: {}, hasLabel: false },
-  ...{ reductions: [], reduced: 0, side: {}, discardedTurns: [] },
+  ...{ reductions: [], reduced: 0, side: {} },
 };
 
 describe("A session that is created page by page", () => {
@@ -51,15 +50,5 @@ describe("A session that is created page by page", () => {
     };
     expect(await store.copies.create(session, creating(chat, { finish, tag: "tag" }))).toBeUndefined();
     expect(await client.exists(sessionKeys(keyPrefix, "s").state)).toBe(0);
-  });
-
-  it("keeps turns without records as they were, open or done", async () => {
-    const turns = [true, false].map((done) => ({ name: `turn-name-000${Number(done)}`, done, count: 2, first: 0 }));
-    const finish = async () => ({ ...plain, start: 4, discardedTurns: turns });
-    await store.copies.create(session, creating([], { base: 4, finish }));
-    for (const { name, ...mark } of turns) {
-      expect(await store.beside.readTurn(session, name)).toEqual({ ...mark, records: [] });
-    }
-    expect(await store.beside.readTurn(session, `${turnName.slice(0, -1)}9`)).toBeUndefined();
   });
 });

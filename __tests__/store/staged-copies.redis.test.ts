@@ -40,7 +40,7 @@ describe("A copy that is made of two pages", () => {
         await between?.();
         yield { ...pages[1], before: pages[0].records.at(-1)! };
       },
-      finish: async () => ({ ...state, discardedTurns: [] }),
+      finish: async () => state,
     });
   }
   const halves = [pageOf(list.slice(0, 2)), pageOf(list.slice(2))] as const;

@@ -50,12 +50,7 @@ async function rewind(store: SessionStore, share: number) {
 async function discard(store: SessionStore, share: number) {
   const view = await store.readView({ id: session });
   const start = view.base + Math.floor((view.next - view.base) * share);
-  const all = await positions(store);
-  const staying = new Set(all.filter(({ position }) => position >= start).map(({ name }) => name));
-  const turns = [...new Set(all.map(({ name }) => name))].filter((name) => !staying.has(name));
-  const forget = (await store.readLog({ id: session })).records.map((record) => identify(record).id);
-  const request = { ...asRead(view), start, head: "h", headCount: 1, discard: { forget, turns } };
-  return store.commitReduction({ id: session }, request);
+  return store.commitReduction({ id: session }, { ...asRead(view), start, head: "h", headCount: 1, discard: true });
 }
 
 type Command = (store: SessionStore) => Promise<unknown>;
@@ -97,13 +92,6 @@ const command: fc.Arbitrary<Command> = fc.oneof(
     ),
   },
   { weight: 1, arbitrary: fc.constant<Command>((store) => store.edits.rebuild({ id: session }, identify)) },
-  {
-    weight: 1,
-    arbitrary: fc.constant<Command>(async (store) => {
-      const state = await store.copies.read({ id: session });
-      return state?.discardedTurns;
-    }),
-  },
 );
 
 describe("The marks of turns in Redis", () => {
@@ -147,8 +135,8 @@ describe("The marks of turns in Redis", () => {
       await appendTurn(store, 1, { count: 1, done: false });
       await discard(store, 1);
       await appendTurn(store, 1, { count: 1, done: false });
-      const [discarded] = (await store.copies.read({ id: session }))!.discardedTurns;
-      expect(discarded).toEqual({ name: nameOf(1), done: false, count: 2, first: 0 });
+      const [discarded] = (await store.copies.readMarks({ id: session }, { turns: [nameOf(1)] })).turns;
+      expect(discarded).toEqual({ done: false, count: 2, first: 0 });
       const copyRecord = (record: string) => ({ record, identity: identify(record) });
       await forkOf(store, { id: session }, { id: "copy" }, { copyRecord });
       expect(await store.beside.readTurn({ id: "copy" }, nameOf(1))).toMatchObject({ done: false, count: 1, first: 1 });

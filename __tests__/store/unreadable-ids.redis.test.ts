@@ -76,7 +76,7 @@ describe("The index of a session's ids", () => {
 
   it("has no page around a message that is gone, or stands where none can", async () => {
     await store.append(session, { records: chat });
-    const discard = { forget: ["q1"], remember: { count: 9, seconds: 600 } };
+    const discard = true;
     const reduced = { ...asRead(await store.readView(session)), start: 1, head: "", headCount: 0, discard };
     await store.commitReduction(session, reduced);
     await client.hset(keys.ids, idHash("q2"), `${chat[2]!.digest}4`, idHash("a2"), `${chat[3]!.digest}9`);

@@ -49,7 +49,7 @@ describe("A session with a value that nobody can have written", () => {
   });
 
   it("is closed to writers where its view begins before its log", async () => {
-    const discard = { forget: ["q1", "a1"] };
+    const discard = true;
     const reduced = { ...asRead(await store.readView(session)), start: 2, head: "", headCount: 0, discard };
     await store.commitReduction(session, reduced);
     await store.readView(session);
@@ -84,30 +84,16 @@ describe("A session with a value that nobody can have written", () => {
     expect(await store.copies.readMarks(session, { turns: [turnName] })).toMatchObject({ turns: [undefined] });
   });
 
-  it("remembers discarded messages in their order when it is rebuilt, without fields that cannot be read", async () => {
-    const entry = (index: number) => `${idHash(`gone${index}`)}digest-${index % 10}${"1".repeat(10)}`;
-    for (let number = 12; number > 0; number -= 1) {
-      const junk = number === 5 ? "junk" : number === 7 ? "?".repeat(32) : undefined;
-      await client.hset(keys.state, `discarded:${number}`, junk ?? entry(number));
-    }
-    await client.hset(keys.state, "discarded", "1 12 12", "turns", turnName.slice(1));
+  it("keeps of its ids those before its base when it is rebuilt, without values that cannot be read", async () => {
+    const reduced = { ...asRead(await store.readView(session)), start: 2, head: "", headCount: 0, discard: true };
+    await store.commitReduction(session, reduced);
+    const [known, lost] = [idHash("known"), idHash("lost")];
+    await client.hset(keys.ids, known, "digest-10", lost, "digest-1next", "other", "x", "turn-name-0009", "T00000021");
     await store.edits.rebuild(session, identify);
-    const fields = await client.hgetall(keys.state);
-    const kept = [1, 2, 3, 4, 6, 8, 9, 10, 11, 12].map(entry);
-    const chunks = Object.entries(fields).filter(([name]) => name.startsWith("discarded:"));
-    expect(Object.fromEntries(chunks)).toEqual(
-      Object.fromEntries(kept.map((text, index) => [`discarded:${index + 1}`, text])),
-    );
-    expect([fields["discarded"], fields["turns"]]).toEqual(["1 10 10", undefined]);
-    const discarded = await client.hmget(keys.ids, ...kept.map((text) => text.slice(0, 14)));
-    expect(discarded).toEqual(kept.map((text) => `${text.slice(14, 22)}-1`));
-  });
-
-  it("has no discarded messages and turns after a rebuild that could read none", async () => {
-    await client.hset(keys.state, "discarded", "1 1 1", "discarded:1", "junk", "turns", "turn name 0001");
-    await store.edits.rebuild(session, identify);
-    expect(await client.hmget(keys.state, "discarded", "discarded:1", "turns")).toEqual([null, null, null]);
-    expect(await client.hlen(keys.ids)).toBe(counted.length + 1);
+    const fields = await client.hgetall(keys.ids);
+    expect(Object.keys(fields)).toEqual(expect.arrayContaining([known, "turn-name-0009", idHash("q1"), idHash("q2")]));
+    expect(Object.keys(fields)).not.toEqual(expect.arrayContaining([lost]));
+    expect(fields["other"]).toBeUndefined();
   });
 
   it("is no session to who asks for its details and names no owner, where its state is lost", async () => {

@@ -24,7 +24,7 @@ const ticket = fc.constantFrom("t1", "t2", "t3");
 // Times that pass are multiples of ten seconds: none of their sums comes near one of these.
 const ttlMs = fc.constantFrom(603_000, 63_000);
 const holdMs = fc.constantFrom(23_000, 303_000);
-const [graceMs, guardMs, secondsOfIds] = [43_000, 153_000, 404];
+const [graceMs, guardMs] = [43_000, 153_000];
 const age = fc.constantFrom(0, 0, 0, 0, 1, 2);
 const turnName = fc.constantFrom("turn-name-0001", "turn-name-0002");
 const label: fc.Arbitrary<SessionLabel> = fc.record(
@@ -73,21 +73,14 @@ const commit = command(
     age,
     start: fc.nat(9),
     head: fc.constantFrom("", "h"),
-    remember: fc.constantFrom(undefined, 2, 100),
+    discard: fc.boolean(),
   }),
   async (clients, store, options) => {
     const { epoch, rev, next, base } = await lookBack(clients, store, options);
-    const { head, remember: count } = options;
+    const { head, discard } = options;
     const start = Math.min(next, base + options.start);
-    const { records } = await store.readLog({ id: options.session }, { from: base, limit: Math.max(1, start - base) });
-    const forget = start > base ? records.map((record) => identify(record).id) : [];
-    return store.commitReduction(
-      { id: options.session },
-      {
-        ...{ epoch, rev, next, start, head, headCount: head.length },
-        ...(count !== undefined && { discard: { forget, remember: { count, seconds: secondsOfIds } } }),
-      },
-    );
+    const request = { epoch, rev, next, start, head, headCount: head.length, discard };
+    return store.commitReduction({ id: options.session }, request);
   },
 );
 

@@ -60,14 +60,6 @@ async function remainders({ store }: StoreUnderTest, to: number): Promise<TurnRe
     });
 }
 
-/** Turns whose records all lie before a position. */
-async function turnsBefore({ store }: StoreUnderTest, start: number): Promise<string[]> {
-  const { records, from } = await store.readLog({ id: session });
-  const names = records.map((record) => identify(record).turn?.name);
-  const staying = new Set(names.slice(Math.max(0, start - from)));
-  return turnNames.filter((name) => names.includes(name) && !staying.has(name));
-}
-
 /** The claim of a writer who mostly knows what is stored of the turn. */
 async function claimOf({ store }: StoreUnderTest, { name, done, unaware }: TurnChoice): Promise<TurnClaim> {
   const stored = (await store.beside.readTurn({ id: session }, name))?.count ?? 0;
@@ -162,8 +154,7 @@ const commit = fc
     tokens: mostly(fc.nat(30)),
     counter: mostly(fc.constantFrom("c1", "c1", "c1", "c2")),
     knowsTokens: fc.boolean(),
-    discard: seldom(fc.subarray(ids)),
-    discardAll: fc.boolean(),
+    discard: seldom(fc.constant(true)),
   })
   .map((options): StoreCommand => {
     return async (under) => {
@@ -171,13 +162,12 @@ const commit = fc
       const { epoch, rev, next, base, tokens } = view ?? { epoch: "", rev: "", next: 3, base: 0, tokens: undefined };
       const { head, headCount, counter } = options;
       const start = placeIn({ base, next }, options);
-      const forget = options.discardAll ? ids : options.discard;
       return under.store.commitReduction(
         { id: session },
         {
           ...{ epoch, rev, next, start, head, headCount, tokens: options.tokens, counter },
           ...(options.knowsTokens && { tokensRead: tokens }),
-          ...(options.discard && { discard: { forget: forget!, turns: await turnsBefore(under, start) } }),
+          ...(options.discard && { discard: true }),
         },
       );
     };

@@ -34,7 +34,6 @@ const exported = [
   '{"type":"head","record":{"type":"system","data":{"content":"x"}}}',
   '{"type":"side","name":"app:a","value":"b"}',
   '{"type":"reduction","at":1,"start":0,"head":1,"before":{"messages":2},"after":{"messages":1,"tokens":3}}',
-  '{"type":"discarded turns","turns":[{"name":"abcdefghijklmn","done":true,"count":1,"first":0}]}',
   record,
   '{"type":"end","sessionId":"s","records":1}',
 ];

@@ -4,7 +4,6 @@ import { maxUsageModels } from "../../src/store/lists.js";
 import { ownerMarkLength } from "../../src/store/record-text.js";
 import { maxReductions } from "../../src/store/session-pages.js";
 import { mostClockSkew } from "../../src/store/refusals.js";
-import { maxDiscardedTurns, turnNameLength } from "../../src/store/turns.js";
 
 /** Values that Lua scripts can name with `@const`. A list stands for its texts with commas between them. */
 export const luaConstants: Readonly<Record<string, number | string | readonly string[]>> = {
@@ -13,7 +12,5 @@ export const luaConstants: Readonly<Record<string, number | string | readonly st
   maxUsageModels,
   maxReductions,
   mostClockSkew,
-  maxDiscardedTurns,
   ownerMarkLength,
-  turnNameLength,
 };

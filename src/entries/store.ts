@@ -12,8 +12,6 @@ export type {
   AppendRequest,
   AppendResult,
   CommitRequest,
-  Discard,
-  DiscardedIds,
   NewRecord,
   RecordIdentity,
   ViewLimit,

@@ -16,7 +16,6 @@ import { alreadyExists } from "../store/refusals.js";
 import { beginsRound } from "../store/record-text.js";
 import type { SessionRef } from "../store/session-ref.js";
 import { sideWithPrefix } from "../store/side-fields.js";
-import type { TurnMark } from "../store/turns.js";
 import { newSession, nextPosition, type InMemorySession } from "./session.js";
 import type { InMemorySessions } from "./sessions.js";
 
@@ -93,11 +92,9 @@ export class InMemoryCopies implements SessionCopies {
   }
 }
 
-const forgotten: TurnMark = { done: true, count: 0, first: 0 };
-
 function stateOf(session: InMemorySession): WholeState {
-  const { epoch, cut, base, start, rounds, head, headCount, reductions, reduced, side, turns } = session;
-  const { total, created, updated, expiresAt, ownership, key, discarded, ids } = session;
+  const { epoch, cut, base, start, rounds, head, headCount, reductions, reduced, side } = session;
+  const { total, created, updated, expiresAt, ownership, key } = session;
   const { owner, label, labelVersion, usage } = ownership;
   return {
     ...{ epoch, cut, base, start, rounds, head, headCount, label, reduced, damaged: false },
@@ -105,8 +102,6 @@ function stateOf(session: InMemorySession): WholeState {
     hasLabel: labelVersion !== "",
     reductions: [...reductions],
     side: sideWithPrefix(side, ""),
-    discardedTurns: turns.discarded.map((name) => ({ name, ...(turns.marks.get(name) ?? forgotten) })),
-    discardedIds: discarded.map(({ id, second }) => ({ mark: id, digest: ids.get(id)!.digest, second })),
     ...(total?.tokens !== undefined && { tokens: total.tokens, counter: total.counter }),
     ...(owner !== undefined && { owner }),
     isSealed: key !== undefined,
@@ -135,13 +130,11 @@ function sessionFrom(state: NewState, { base, records, pages }: Content): InMemo
   session.ownership.label = state.label;
   session.ownership.labelVersion = state.hasLabel ? randomToken() : "";
   (state.usage ?? []).forEach((sum) => session.ownership.usage.set(sum.model, sum));
-  for (const { name, ...mark } of state.discardedTurns) {
-    session.turns.discarded.push(name);
-    session.turns.marks.set(name, mark);
-  }
   records.forEach((record, index) => addRecord(session, record, base + index));
   markTurns(session, pages);
-  knowDiscarded(session, state);
+  for (const { id, digest } of state.knownIds ?? []) {
+    session.ids.set(id, session.ids.get(id) ?? { digest, position: -1 });
+  }
   return session;
 }
 
@@ -159,22 +152,5 @@ function markTurns({ turns: { marks } }: InMemorySession, pages: readonly CopyPa
     const sum = { count: before.count + count, first: before.first };
     sums.set(name, sum);
     marks.set(name, { done: sum.count === doneAt, ...sum });
-  }
-}
-
-/** Adds ids that count as stored without a record; skips ids of stored records. */
-function knowDiscarded(session: InMemorySession, { discardedIds = [], knownIds = [] }: NewState): void {
-  const note = (id: string, digest: string) => {
-    const isNew = !session.ids.has(id);
-    if (isNew) {
-      session.ids.set(id, { digest, position: -1 });
-    }
-    return isNew;
-  };
-  knownIds.forEach(({ id, digest }) => note(id, digest));
-  for (const { mark: id, digest, second } of discardedIds) {
-    if (note(id, digest)) {
-      session.discarded.push({ id, second });
-    }
   }
 }

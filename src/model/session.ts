@@ -18,13 +18,7 @@ import { decideCommit, isSameLog, type CommitTarget } from "../store/commit-deci
 import { newOwnership, type InMemoryOwnership } from "./owners.js";
 import type { StoredKey } from "../store/writer-keys.js";
 import type { InMemoryHold } from "./holds.js";
-import { discardTurns, reopenTurns, restoreTurns, type InMemoryTurns } from "./turns.js";
-
-/** The id of a discarded message, and the time of the discard in seconds since 1970. */
-interface DiscardedId {
-  readonly id: string;
-  readonly second: number;
-}
+import { reopenTurns, restoreTurns, type InMemoryTurns } from "./turns.js";
 
 /** The state of a session as plain data; the counterpart of the three keys in Redis. */
 export interface InMemorySession {
@@ -54,8 +48,6 @@ export interface InMemorySession {
   readonly side: Map<string, string>;
   readonly turns: InMemoryTurns;
   readonly ownership: InMemoryOwnership;
-  /** Ids of discarded messages that still count as stored, oldest first. */
-  readonly discarded: DiscardedId[];
   readonly queue: InMemoryHold;
 }
 
@@ -72,11 +64,11 @@ export function newSession(): InMemorySession {
     key: undefined,
   };
   const epoch = randomToken();
-  const turns = { marks: new Map(), discarded: [] };
+  const turns = { marks: new Map() };
   const queue = { holder: undefined, waiters: new Map() };
   const times = { created: undefined, updated: undefined, expiresAt: undefined };
   const past = { cut: "", reductions: [], reduced: 0 };
-  const rest = { ...times, ...past, turns, queue, ownership: newOwnership(), discarded: [] };
+  const rest = { ...times, ...past, turns, queue, ownership: newOwnership() };
   return { epoch, rev: epoch, ...empty, ...rest, log: [], ids: new Map(), side: new Map() };
 }
 
@@ -152,12 +144,8 @@ export function commitTo(
   session.reduced += 1;
   session.reductions.push({ at, start: request.start, head: request.headCount, before, after: viewSize(session) });
   session.reductions.splice(0, session.reductions.length - maxReductions);
-  if (request.discard !== undefined) {
-    session.log = session.log.slice(base - session.base);
-    session.base = base;
-    discardIds(session, request.discard, at);
-    discardTurns(session.turns, request.discard.turns);
-  }
+  session.log = session.log.slice(base - session.base);
+  session.base = base;
   return true;
 }
 
@@ -178,7 +166,7 @@ export function rewindTo(session: InMemorySession | undefined, request: RewindRe
   truncate(session, request);
   const { owner, label } = session.ownership;
   const isNamed = owner !== undefined || label.title !== undefined;
-  const isEmpty = session.log.length === 0 && session.head === "" && session.discarded.length === 0 && !isNamed;
+  const isEmpty = session.log.length === 0 && session.head === "" && session.base === 0 && !isNamed;
   return isEmpty && session.queue.holder === undefined ? "ended" : "rewound";
 }
 
@@ -213,12 +201,12 @@ export function truncate(session: InMemorySession, { to, turns }: RewindRequest)
 }
 
 /**
- * Replaces the known ids by those that `identify` returns. A record without an identity matches no message.
+ * Replaces the known ids by those that `identify` returns, and those of discarded messages. A record without an
+ * identity matches no message.
  */
 export function reidentify(session: InMemorySession, identify: IdentifyRecord): void {
   const identities = session.log.map((record, index) => identify(record, session.base + index));
-  const discarded = new Set(session.discarded.map(({ id }) => id));
-  [...session.ids.keys()].forEach((id) => discarded.has(id) || session.ids.delete(id));
+  session.ids.forEach(({ position }, id) => position < session.base || session.ids.delete(id));
   identities.forEach((identity, index) => {
     if (identity !== undefined && !session.ids.has(identity.id)) {
       session.ids.set(identity.id, { digest: identity.digest, position: session.base + index });
@@ -226,33 +214,4 @@ export function reidentify(session: InMemorySession, identify: IdentifyRecord): 
   });
   restoreTurns(session, identities);
   session.rev = session.cut = randomToken();
-}
-
-/**
- * Forgets the ids whose position lies before the session's base; with `remember`, only those that exceed the bound, the
- * oldest first.
- */
-function discardIds(
-  session: Pick<InMemorySession, "ids" | "base" | "discarded">,
-  { forget, remember }: NonNullable<CommitRequest["discard"]>,
-  now: number,
-): void {
-  const { ids, base, discarded } = session;
-  const leaving = forget.filter((id) => (ids.get(id)?.position ?? base) < base);
-  if (remember === undefined) {
-    leaving.forEach((id) => ids.delete(id));
-    return;
-  }
-  const second = Math.floor(now / 1000);
-  const surplus = Math.max(0, discarded.length + leaving.length - remember.count);
-  let dropped = 0;
-  while (dropped < discarded.length && (dropped < surplus || discarded[dropped]!.second < second - remember.seconds)) {
-    dropped += 1;
-  }
-  discarded.push(...leaving.map((id) => ({ id, second })));
-  for (const { id } of discarded.splice(0, Math.max(dropped, discarded.length - remember.count))) {
-    if ((ids.get(id)?.position ?? base) < base) {
-      ids.delete(id);
-    }
-  }
 }

@@ -1,19 +1,10 @@
 import type { IdentifiedRecord } from "../store/session-writes.js";
-import {
-  marksIn,
-  maxDiscardedTurns,
-  type StoredTurn,
-  type TurnClaim,
-  type TurnMark,
-  type TurnRemainder,
-} from "../store/turns.js";
+import { marksIn, type StoredTurn, type TurnClaim, type TurnMark, type TurnRemainder } from "../store/turns.js";
 import type { InMemorySession } from "./session.js";
 
 /** Marks of the turns of a session. */
 export interface InMemoryTurns {
   readonly marks: Map<string, TurnMark>;
-  /** Names of turns whose records were discarded, oldest first. */
-  readonly discarded: string[];
 }
 
 type TurnLog = Pick<InMemorySession, "turns" | "base" | "log">;
@@ -69,20 +60,9 @@ function lessened(stored: TurnMark | undefined, removed: number): Pick<TurnMark,
   return { count: (stored?.count ?? 0) - removed, first: stored?.first ?? 0 };
 }
 
-/** Remembers turns whose records were discarded, and forgets the oldest beyond the limit. */
-export function discardTurns({ marks, discarded }: InMemoryTurns, names: readonly string[] = []): void {
-  discarded.push(...names);
-  for (const name of discarded.splice(0, Math.max(0, discarded.length - maxDiscardedTurns))) {
-    marks.delete(name);
-  }
-}
-
 /** Rebuilds the marks from the records, and keeps those of turns whose records were discarded. */
 export function restoreTurns({ turns, base }: TurnLog, records: readonly (IdentifiedRecord | undefined)[]): void {
-  turns.marks.clear();
-  for (const name of turns.discarded) {
-    turns.marks.set(name, { done: true, count: 0, first: 0 });
-  }
+  turns.marks.forEach(({ first }, name) => first < base || turns.marks.delete(name));
   for (const [name, mark] of marksIn(records)) {
     turns.marks.set(name, { ...mark, first: base + mark.first });
   }

@@ -6,17 +6,12 @@ import { askOf } from "../redis/script-runner.js";
 import { hashesOf, marksOf } from "./turn-marks.js";
 
 /** The arguments of the script that commits a reduction. */
-export function commitArguments(session: SessionRef, { head, discard, lastId, ...rest }: CommitRequest): string[] {
-  const request = {
-    ...rest,
-    ...askOf(session),
-    last: lastHash(lastId),
-    newRev: randomToken(),
-    discard: !!discard,
-    remember: discard?.remember,
-  };
-  const turns = (discard?.turns ?? []).join("");
-  return [JSON.stringify(request), head, hashesOf(discard?.forget ?? []), turns];
+export function commitArguments(
+  session: SessionRef,
+  { head, discard = false, lastId, ...rest }: CommitRequest,
+): string[] {
+  const request = { ...rest, ...askOf(session), last: lastHash(lastId), newRev: randomToken(), discard };
+  return [JSON.stringify(request), head];
 }
 
 /** The arguments of the script that rewinds. */

@@ -30,7 +30,7 @@ import type { SessionRef } from "../store/session-ref.js";
 import type { RedisCalls } from "./calls.js";
 import { logSum } from "../redis/keys.js";
 import { markFrom } from "./turn-marks.js";
-import { packedIds, stateFields, wholeStateFrom } from "./whole-state.js";
+import { stateFields, wholeStateFrom } from "./whole-state.js";
 
 /** Time to live of staged records after the last page in milliseconds, without and with a tag. */
 const stagingMs = { untagged: 600_000, tagged: 300_000 };
@@ -205,9 +205,8 @@ interface Finish extends Pick<Creation, "session" | "request"> {
 /** The arguments of the script that turns the staged keys into the session. */
 function finishArguments(state: NewState, { session, request, epoch, next }: Finish): string[] {
   const { base, ttlMs: ttl } = request;
-  const { expiresAt, discardedTurns, knownIds = [], discardedIds = [] } = state;
-  const turns = discardedTurns.map(({ name, done, count, first }) => [name, done, count, first]);
+  const { expiresAt, knownIds = [] } = state;
   const known = knownIds.flatMap(({ id, digest }) => [idHash(id), `${digest}-1`]);
-  const asked = JSON.stringify({ epoch, base, next, known, turns, ttl, expiresAt });
-  return [asked, packedIds(discardedIds), ...stateFields(state, { key: session.keys?.made, base, next })];
+  const asked = JSON.stringify({ epoch, base, next, known, ttl, expiresAt });
+  return [asked, ...stateFields(state, { key: session.keys?.made, base, next })];
 }

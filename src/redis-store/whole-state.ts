@@ -1,20 +1,17 @@
 import { randomToken } from "../base/ids.js";
 import { fieldsOf, isRecord, valueIn } from "../messages/values.js";
 import type { StoredReduction } from "../store/session-pages.js";
-import type { KeptState, NamedMark, NewState, RememberedId, WholeState } from "../store/copies.js";
+import type { KeptState, NewState, WholeState } from "../store/copies.js";
 import { sideWithPrefix } from "../store/side-fields.js";
 import type { StoredKey } from "../store/writer-keys.js";
-import { turnNameLength } from "../store/turns.js";
 import { pairsIn } from "../redis/pairs.js";
-import { digestLength, discardedEntryLength, idHashLength } from "../redis/stored-fields.js";
-import { markFrom } from "./turn-marks.js";
 import { usageFrom, usageText } from "../redis-lists/stored-details.js";
 
 const sidePrefix = "side:";
 
 /** Converts the reply of the script that reads a session's state. */
 export function wholeStateFrom(reply: readonly unknown[]): WholeState {
-  const [, epoch, length, isDamaged, expires, list, marks, key] = reply;
+  const [, epoch, length, isDamaged, expires, list, key] = reply;
   const fields = new Map(pairsIn(list as readonly string[]));
   const base = numberIn(fields.get("base")) ?? 0;
   const next = numberIn(fields.get("next"));
@@ -30,8 +27,6 @@ export function wholeStateFrom(reply: readonly unknown[]): WholeState {
     reductions: reductionsIn(fields.get("reductions")),
     reduced: numberIn(fields.get("reduced")) ?? 0,
     side: sideIn(fields),
-    discardedTurns: discardedIn(fields, marks as readonly string[]),
-    discardedIds: rememberedIn(fields),
     damaged: Number(isDamaged) === 1,
     isSealed: key !== "",
   };
@@ -42,7 +37,7 @@ export function stateFields(
   state: NewState,
   { key, ...ends }: { readonly key: StoredKey | undefined; readonly base: number; readonly next: number },
 ): string[] {
-  const { createdAt, updatedAt, owner, label, usage, discardedTurns, reductions, reduced } = state;
+  const { createdAt, updatedAt, owner, label, usage, reductions, reduced } = state;
   const side = Object.entries(state.side).map(([name, text]) => [sidePrefix + name, text]);
   const known: Record<string, string | number | undefined> = {
     ...viewFields(state, ends),
@@ -50,7 +45,6 @@ export function stateFields(
     ...{ title: label.title, metadata: label.metadata },
     label: state.hasLabel ? randomToken() : undefined,
     usage: usage && usageText(usage),
-    turns: discardedTurns.map(({ name }) => name).join("") || undefined,
     reductions: reductions.map((one) => JSON.stringify(one)).join("\n") || undefined,
     reduced: reduced || undefined,
   };
@@ -78,35 +72,6 @@ function sideIn(fields: Fields): Record<string, string> {
     side.map(([name, text]) => [name.slice(sidePrefix.length), text] as const),
     "",
   );
-}
-
-function discardedIn(fields: Fields, marks: readonly string[]): NamedMark[] {
-  const names = (fields.get("turns") ?? "").match(new RegExp(`.{${turnNameLength}}`, "g")) ?? [];
-  return names.map((name, index) => ({ name, ...(markFrom(marks[index]) ?? { done: true, count: 0, first: 0 }) }));
-}
-
-/** Parses the fields with ids of discarded messages, in order; skips an invalid field. */
-function rememberedIn(fields: Fields): RememberedId[] {
-  const chunks = [...fields].flatMap(([name, chunk]) => {
-    const number = /^discarded:(\d+)$/.exec(name)?.[1];
-    return number === undefined || chunk.length % discardedEntryLength > 0 ? [] : [{ number: Number(number), chunk }];
-  });
-  chunks.sort((a, b) => a.number - b.number);
-  const entries = chunks.flatMap(({ chunk }) => chunk.match(entry) ?? []);
-  const digestEnd = idHashLength + digestLength;
-  return entries.map((text) => ({
-    mark: text.slice(0, idHashLength),
-    digest: text.slice(idHashLength, digestEnd),
-    second: Number(text.slice(digestEnd)),
-  }));
-}
-
-const entry = new RegExp(`.{${discardedEntryLength}}`, "g");
-
-/** Packs the ids of discarded messages into one text, for a new session. */
-export function packedIds(ids: readonly RememberedId[]): string {
-  const secondLength = discardedEntryLength - idHashLength - digestLength;
-  return ids.map(({ mark, digest, second }) => mark + digest + String(second).padStart(secondLength, "0")).join("");
 }
 
 function identityIn(fields: Fields): Pick<KeptState, "owner" | "label" | "hasLabel" | "usage"> {

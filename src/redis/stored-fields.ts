@@ -54,12 +54,6 @@ export const claimFields = ["counter", "holder", "waiters", "label"] as const;
 /** Fields of `ids` up to which Redis may keep it in its compact form. */
 export const mostCompact = 32;
 
-/** Characters of an entry: hash and digest of an id, and the second in which its message was discarded. */
-export const discardedEntryLength = idHashLength + digestLength + 10;
-
-/** Characters of the longest text of entries: 128 of them, so that a change copies little. */
-export const discardedChunkLength = 128 * discardedEntryLength;
-
 /** The field of `ids` that names the session's owner; no hash of an id has its form. */
 export const ownerField = "[owner]";
 

@@ -40,14 +40,13 @@ function sealedState<State extends NewState | KeptState>(key: SessionKey | undef
   if (key === undefined) {
     return state;
   }
-  const { discardedIds, knownIds }: Partial<NewState> = state;
+  const { knownIds }: Partial<NewState> = state;
   return {
     ...state,
     head: state.head === "" ? "" : sealField(key, headField, state.head),
     label: sealLabel(key, state.label),
     side: sealSideFields(key, state.side),
     // Their digests cannot be made again: the messages are gone.
-    ...(discardedIds && { discardedIds: discardedIds.map((id) => ({ ...id, digest: anyDigest })) }),
     ...(knownIds && { knownIds: knownIds.map((id) => ({ ...id, digest: anyDigest })) }),
   };
 }

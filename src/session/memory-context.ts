@@ -7,11 +7,9 @@ import {
   anyFunction,
   lazy,
   nonEmptyText,
-  nonNegativeInteger,
   objectOf,
   objectWith,
   parseOptions,
-  positiveInteger,
   timeToLive,
   type TTL,
 } from "../base/options.js";
@@ -25,7 +23,6 @@ import type { SummaryModel } from "../reducers/summary/summarizer.js";
 import type { ReduceWhen } from "../reducers/reduce-when.js";
 import { openStore, storeFields, type StoreSettings, type StoreSource } from "./open-store.js";
 import type { ExactlyOne } from "../redis/store-options.js";
-import type { DiscardedIds } from "../store/session-writes.js";
 import { refreshedOnRead } from "../store/refreshing-store.js";
 import type { SessionStore } from "../store/session-store.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
@@ -59,22 +56,10 @@ export interface MemorySettings extends StoreSettings {
   readonly reduceWhen?: "between-turns" | "background" | "always" | "never";
   /**
    * Retention of messages that leave the view: `keep` leaves them in the transcript; `discard` deletes them from Redis,
-   * except their ids, so that late retries stay idempotent: the newest `ids` of a session (10,000; about 110 bytes
-   * each), for `seconds` (86,400).
+   * except their ids (about 70 bytes each), so that late retries stay idempotent for as long as the session lives.
    * @default "keep"
    */
-  readonly retention?:
-    | "keep"
-    | "discard"
-    | {
-        /** Discards, and sets how long the ids stay. */
-        readonly discard: {
-          /** Ids of a session that stay. @default 10_000 */
-          readonly ids?: number;
-          /** Seconds for which an id stays. @default 86_400 */
-          readonly seconds?: number;
-        };
-      };
+  readonly retention?: "keep" | "discard";
   /** Counter that counts each message once, at its write; reducers reuse the counts. @default the reducer's counter */
   readonly tokenCounter?: TokenCounter;
   /**
@@ -165,8 +150,8 @@ export interface MemoryContext {
   /** For the doors that call models; undefined where another reducer, or none, is wanted. */
   readonly window: WindowSource | undefined;
   readonly reduceWhen: ReduceWhen;
-  /** Limits for remembered ids of discarded messages; undefined with retention `keep`. */
-  readonly discard: DiscardedIds | undefined;
+  /** True with retention `discard`. */
+  readonly discard: boolean;
   readonly tokenCounter: TokenCounter | undefined;
   readonly onConflict: "error" | "keep";
   readonly onDamage: "error" | "rebuild";
@@ -187,31 +172,6 @@ export interface MemoryContext {
   /** Called when the memory is closed, before all else; never rejects. */
   readonly onClose: Set<() => Promise<void>>;
 }
-
-/** The limits for remembered ids of the option `retention`; undefined for `keep`. */
-const retention = lazy(() =>
-  z.pipe(
-    z.union(
-      [
-        z.enum(["keep", "discard"]),
-        z.strictObject({
-          discard: objectOf(
-            { ids: z.optional(nonNegativeInteger()), seconds: z.optional(positiveInteger()) },
-            "an object with ids and seconds",
-          ),
-        }),
-      ],
-      'must be "keep", "discard" or { discard: { ids, seconds } }',
-    ),
-    z.transform((given): DiscardedIds | undefined => {
-      if (given === "keep") {
-        return undefined;
-      }
-      const { ids = 10_000, seconds = 86_400 } = given === "discard" ? {} : given.discard;
-      return { count: ids, seconds };
-    }),
-  ),
-);
 
 /** Policies of the option `onDamage` for sessions and for records. */
 const damagePolicy = lazy(() =>
@@ -262,7 +222,7 @@ const memoryFields = lazy(() => ({
     ),
     "between-turns",
   ),
-  retention: z.optional(retention()),
+  retention: z.optional(z.enum(["keep", "discard"], 'must be "keep" or "discard"')),
   tokenCounter: z.optional(objectWith<TokenCounter>(["countMessage", "countText"], "a TokenCounter")),
   onConflict: z._default(z.enum(["error", "keep"], 'must be "error" or "keep"'), "error"),
   onDamage: z.prefault(damagePolicy(), "error"),
@@ -312,7 +272,7 @@ export function createMemoryContext(owner: keyof typeof schemas, options: RedisC
     clock: new ServerClock(),
     holds: new LocalHolds(),
     ttlMs: sessionTTL?.ms,
-    discard: checked.retention,
+    discard: checked.retention === "discard",
     reducer: resolved,
     window: reduceWhen === "never" || reducer === "none" ? undefined : windowSource(resolved),
     profile: profile === "auto" ? profile : checkProfile(owner, profile),

@@ -1,14 +1,12 @@
 import { maxTries } from "../base/tries.js";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { copyMessage } from "../codec/copy-message.js";
-import { metaOf } from "../codec/decode-record.js";
-import { identifyRecord, lastIdOf } from "../codec/message-ids.js";
+import { lastIdOf } from "../codec/message-ids.js";
 import { ConfigurationError, ConflictError } from "../base/errors.js";
 import { report } from "../base/events.js";
 import type { ReducerRequest } from "../reducers/chat-history-reducer.js";
 import type { ReductionOutcome } from "../reducers/reduction-outcome.js";
 import type { SessionView } from "../store/session-reads.js";
-import type { CommitRequest } from "../store/session-writes.js";
 import { hidesRecords, planCommit, type CommitPlan } from "./plan-commit.js";
 import { tracedReduction, type TracePlace } from "./reduction-trace.js";
 import type { SessionOfMemory } from "./session-of-memory.js";
@@ -20,7 +18,6 @@ export interface ReduceViewOptions extends RunnableConfig {
   readonly focus?: string;
 }
 
-const pageSize = 1000;
 /**
  * Reduces the view and commits the result by compare-and-set; reads and reduces again if another process changed it.
  *
@@ -149,40 +146,10 @@ async function commit(target: SessionOfMemory, view: DecodedView, plan: CommitPl
   const { context } = target;
   const { epoch, rev, next, tokens: tokensRead } = view.stored;
   const { start, head, headCount, tokens, counter } = plan;
-  const discard = context.discard && (await whatToForget(target, view, plan));
   return context.store.commitReduction(target.reductionRef, {
     ...{ epoch, rev, next, start, head, headCount, ...lastIdOf(view.stored.records) },
     ...(tokens !== undefined && counter !== undefined && { tokens, counter }),
     ...(tokensRead !== undefined && view.stored.counter === counter && { tokensRead }),
-    ...(discard && { discard }),
+    ...(context.discard && { discard: true }),
   });
-}
-
-/**
- * Ids of all records before the new start and of messages that leave the head, but for those that are in the new head
- * (a resend of these is a repetition for as long as they are), and names of the turns that lie there as a whole.
- */
-async function whatToForget(
-  { ref, context }: SessionOfMemory,
-  view: DecodedView,
-  plan: CommitPlan,
-): Promise<CommitRequest["discard"]> {
-  const { base, start, records } = view.stored;
-  const leaving: string[] = [];
-  for (let from = base; from < start; from += pageSize) {
-    const page = await context.store.readLog(ref, { from, limit: Math.min(pageSize, start - from) });
-    leaving.push(...page.records);
-  }
-  leaving.push(...records.slice(0, plan.start - start));
-  const forget = leaving.flatMap((record) => {
-    const id = identifyRecord(record)?.id;
-    return id === undefined || plan.headIds.has(id) ? [] : [id];
-  });
-  const left = view.entries.flatMap(({ position, message: { id } }) => {
-    return position === undefined && id !== undefined && !plan.headIds.has(id) ? [id] : [];
-  });
-  const staying = new Set(records.slice(plan.start - start).map((record) => metaOf(record).turn));
-  const turns = new Set(leaving.map((record) => metaOf(record).turn));
-  const gone = [...turns].filter((name) => name !== undefined && !staying.has(name)) as string[];
-  return { forget: [...left, ...forget], turns: gone, remember: context.discard };
 }

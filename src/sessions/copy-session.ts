@@ -141,7 +141,7 @@ class SessionCopy {
     }
     refuseUnread(this.#request, state);
     const kept = { ...this.#named(state), side: state.side, reductions: [], reduced: 0 };
-    const empty = { start: 0, head: "", headCount: 0, discardedTurns: [] };
+    const empty = { start: 0, head: "", headCount: 0 };
     return this.#hasLog ? { ...kept, ...(await this.#viewOf(state, next)) } : { ...kept, ...empty };
   }
 
@@ -177,22 +177,16 @@ class SessionCopy {
     };
   }
 
-  /** The source's view as far as it is copied, and the index of discarded turns and messages. */
+  /** The source's view as far as it is copied, and the ids of its head's messages whose records were discarded. */
   async #viewOf(state: WholeState, next: number) {
     const isWhole = state.start > next;
     const hasHead = !isWhole && state.head !== "";
-    const isPlain = !state.isSealed;
     const known = hasHead ? await this.#knownIn(state) : [];
-    const forgotten = { done: true, count: 0, first: 0 };
-    const comparable = <Known extends { readonly digest: string }>(ids: readonly Known[]) =>
-      isPlain ? ids : ids.map((id) => ({ ...id, digest: anyDigest }));
     return {
       start: isWhole ? this.base : state.start,
       head: hasHead ? state.head : "",
       headCount: hasHead ? state.headCount : 0,
-      discardedTurns: state.discardedTurns.map(({ name }) => ({ name, ...forgotten })),
-      discardedIds: comparable(state.discardedIds ?? []),
-      knownIds: comparable(known),
+      knownIds: state.isSealed ? known.map((id) => ({ ...id, digest: anyDigest })) : known,
     };
   }
 

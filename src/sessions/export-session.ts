@@ -155,9 +155,6 @@ function* stateLines(sessionId: string, state: WholeState): Generator<string> {
   for (const reduction of state.reductions) {
     yield JSON.stringify({ type: "reduction", sessionId, ...reduction });
   }
-  if (state.discardedTurns.length > 0) {
-    yield JSON.stringify({ type: "discarded turns", sessionId, turns: state.discardedTurns.map(markLine) });
-  }
 }
 
 /** The records of the snapshot, in pages. */

@@ -5,8 +5,7 @@ import { isRecord, valueIn } from "../messages/values.js";
 import { lazy, nonNegativeInteger, withoutUndefined } from "../base/options.js";
 import { maxReductions, type StoredReduction } from "../store/session-pages.js";
 import { maxUsageModels } from "../store/lists.js";
-import type { KeptState, NamedMark } from "../store/copies.js";
-import { maxDiscardedTurns } from "../store/turns.js";
+import type { KeptState } from "../store/copies.js";
 import { checkOwnerName } from "../session/identity.js";
 import { labelOf, type SessionNames } from "../session/labels.js";
 
@@ -87,9 +86,6 @@ const schemas = {
   reduction: lazy(() =>
     z.object({ at: time(), start: nonNegativeInteger(), head: nonNegativeInteger(), before: size(), after: size() }),
   ),
-  "discarded turns": lazy(() =>
-    z.object({ turns: z.array(mark(), "must be an array").check(z.maxLength(maxDiscardedTurns, "is too long")) }),
-  ),
   record: lazy(() => z.object({ position: position(), record: z.unknown(), turn: z.optional(mark()) })),
   thread: lazy(() =>
     z.object({
@@ -139,12 +135,11 @@ export class StateLines {
   readonly sessionId: string;
   /** True if the session was encrypted when exported. */
   readonly wasSealed: boolean;
-  readonly #state: Omit<KeptState, "head" | "headCount" | "side" | "reductions" | "discardedTurns">;
+  readonly #state: Omit<KeptState, "head" | "headCount" | "side" | "reductions">;
   readonly #head: string[] = [];
   readonly #side = new Map<string, string>();
   readonly #reductions: StoredReduction[] = [];
   #headText: string | undefined;
-  #discardedTurns: readonly NamedMark[] = [];
 
   /** @throws RecordError `corrupt`. */
   constructor(line: ExportLine) {
@@ -179,8 +174,6 @@ export class StateLines {
           throw badLine(line.number, `a session has at most ${maxReductions} lines of this type`);
         }
         return true;
-      case "discarded turns":
-        this.#discardedTurns = fieldsOf("discarded turns", line).turns;
         return true;
       default:
         return false;
@@ -196,7 +189,6 @@ export class StateLines {
       headCount: this.#headText === undefined ? this.#head.length : 1,
       side: Object.fromEntries(this.#side),
       reductions: this.#reductions,
-      discardedTurns: this.#discardedTurns,
     };
   }
 

@@ -26,7 +26,7 @@ export function decideCommit(request: CommitRequest, target: CommitTarget | unde
     throw outOfRange("start");
   }
   const { start, head, headCount, discard } = request;
-  const base = discard === undefined ? target.base : start;
+  const base = discard === true ? start : target.base;
   return { base, start, head, headCount, ...totalAfterCommit(target, request) };
 }
 

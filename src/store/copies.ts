@@ -75,8 +75,6 @@ export interface KeptState extends Pick<SessionView, "base" | "start" | "head" |
   readonly usage?: readonly ModelUsage[];
   /** All side fields by name. */
   readonly side: Readonly<Record<string, string>>;
-  /** Turns that are remembered after their records were discarded, oldest first. */
-  readonly discardedTurns: readonly NamedMark[];
 }
 
 /** The state of a session, as it was read. */
@@ -91,26 +89,12 @@ export interface WholeState extends KeptState {
   readonly damaged: boolean;
   /** True for a session with a data key. */
   readonly isSealed: boolean;
-  /** Ids of discarded messages that still count as stored, oldest first. */
-  readonly discardedIds?: readonly RememberedId[];
-}
-
-/** An id of a discarded message that still counts as stored, in a form that only stores of the same kind read. */
-export interface RememberedId {
-  /** The id, or its hash. */
-  readonly mark: string;
-  /** The digest of the message. */
-  readonly digest: string;
-  /** The second in which it was discarded, counted from 1970. */
-  readonly second: number;
 }
 
 /** The state of a session that is created. */
 export interface NewState extends Omit<KeptState, "base" | "rounds"> {
   /** @default those that begin among the records */
   readonly rounds?: number;
-  /** As they were read from a store of the same kind. @default none */
-  readonly discardedIds?: readonly RememberedId[];
   /** Further messages that count as stored: those in the head whose records were discarded. @default none */
   readonly knownIds?: readonly RecordIdentity[];
 }

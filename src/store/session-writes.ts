@@ -145,7 +145,7 @@ export interface AppendResult {
  * const { epoch, rev, next } = await store.readView({ id: "chat-7" });
  * const outcome = await store.commitReduction({ id: "chat-7" }, {
  *   ...{ epoch, rev, next, start: 1, head: "a summary", headCount: 1 },
- *   discard: { forget: [], remember: { count: 10_000, seconds: 86_400 } },
+ *   discard: true,
  * });
  * console.log(outcome); // committed
  */
@@ -168,8 +168,8 @@ export interface CommitRequest extends ReadState {
    * that were appended since. Left out, a commit that other appends have overtaken leaves the total unknown.
    */
   readonly tokensRead?: number;
-  /** Remove all records before the new start. */
-  readonly discard?: Discard;
+  /** Remove all records before the new start; their ids and turns go on counting as stored. @default false */
+  readonly discard?: boolean;
 }
 
 /**
@@ -195,25 +195,5 @@ export interface RewindRequest extends ReadState {
   readonly turns?: readonly TurnRemainder[];
 }
 
-/** How many ids of discarded messages a session remembers, and for how many seconds, counted up to a later discard. */
-export interface DiscardedIds {
-  /** Ids at most; 0 or more. The oldest are forgotten first. */
-  readonly count: number;
-  /** How long each is remembered, in seconds; 1 or more. */
-  readonly seconds: number;
-}
-
 /** Wildcard digest of a discarded message in a copy that has a data key of its own. */
 export const anyDigest = "--------";
-
-/** Records that a reduction deletes permanently. */
-export interface Discard {
-  /** Ids of the removed records, oldest first: they are forgotten, or, with `remember`, those beyond that bound. */
-  readonly forget: readonly string[];
-  /** Names of the turns that lose all their records, oldest first; the last thousand are remembered. */
-  readonly turns?: readonly string[];
-  /**
-   * How many ids go on counting as stored. A store without this ability forgets all: a late resend is then added again.
-   */
-  readonly remember?: DiscardedIds;
-}

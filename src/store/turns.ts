@@ -80,12 +80,6 @@ export interface TurnOfRecord {
   readonly ends: boolean;
 }
 
-/** Names of turns that are remembered after their records were discarded; the oldest are forgotten first. */
-export const maxDiscardedTurns = 1_000;
-
-/** Characters of a turn's name. */
-export const turnNameLength = 14;
-
 /** The marks of the turns that records belong to, in order of their first record; `first` is an index. */
 export function marksIn(
   records: Iterable<

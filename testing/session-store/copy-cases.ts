@@ -9,7 +9,7 @@ const turnName = "turn-name-0001";
 
 const plainState: NewState = {
   ...{ start: 0, head: "", headCount: 0, label: {}, hasLabel: false },
-  ...{ reductions: [], reduced: 0, side: {}, discardedTurns: [] },
+  ...{ reductions: [], reduced: 0, side: {} },
 };
 
 /** A session of a state and records, in pages of two. */

@@ -148,7 +148,7 @@ export const forkCases: readonly StoreCase[] = [
       const { store, session } = context;
       const list = records("a", 6);
       const view = await written(context, list);
-      const discard = { forget: ["a1", "a2", "a3"] };
+      const discard = true;
       await store.commitReduction(session, { ...asRead(view), start: 3, head: "", headCount: 0, discard });
       await forkOf(store, session, { id: `${session.id}-copy` }, { ...copying(list), at: 5 });
       const log = await store.readLog({ id: `${session.id}-copy` });

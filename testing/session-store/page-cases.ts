@@ -59,7 +59,7 @@ export const pageCases: readonly StoreCase[] = [
       const { store, session } = context;
       const list = records("a", 6);
       const view = await written(context, list);
-      const discard = { forget: ["a1", "a2", "a3", "a4"] };
+      const discard = true;
       await store.commitReduction(session, { ...asRead(view), start: 4, head: "", headCount: 0, discard });
       const page = await store.beside.readPage(session, { limit: 5 });
       assert.deepEqual([page?.base, page?.from, page?.to, page?.next], [4, 4, 6, 6]);

@@ -194,7 +194,7 @@ export const rewindCases: readonly StoreCase[] = [
         start: 2,
         head: "",
         headCount: 0,
-        discard: { forget: ["a1", "a2"] },
+        discard: true,
       });
       const later = await store.readView(session);
       await assert.rejects(store.edits.rewind(session, { ...asRead(later), to: 1, forget: [] }), option("to"));

@@ -1,7 +1,7 @@
 import { strict as assert } from "node:assert";
 import type { SessionView } from "../../src/store/session-reads.js";
 import type { NewRecord } from "../../src/store/session-writes.js";
-import { maxDiscardedTurns, type TurnClaim } from "../../src/store/turns.js";
+import type { TurnClaim } from "../../src/store/turns.js";
 import { asRead, human, record, records, texts, type StoreCase, type StoreContext } from "./store-case.js";
 
 const name = "turn-name-0001";
@@ -108,38 +108,9 @@ export const turnCases: readonly StoreCase[] = [
       const { store, session } = context;
       await store.append(session, { records: [question, answer], ...claim() });
       await store.append(session, { records: records("b", 4) });
-      await discardTo(context, { start: 3, forget: ["q", "a", "b1"], turns: [name] });
+      await discardTo(context, 3);
       const again = await store.append(session, { records: [human("q3")], ...claim() });
       assert.deepEqual([again.appended, again.turn?.done, again.turn?.records], [0, true, []]);
-    },
-  },
-  {
-    title: `the last ${maxDiscardedTurns} turns whose records were discarded are still recognized`,
-    async check(context) {
-      const { store, session } = context;
-      const names = Array.from(
-        { length: maxDiscardedTurns + 2 },
-        (_, index) => `turn-${String(index).padStart(9, "0")}`,
-      );
-      // Fifty at a time, in any order: which turns are the last is said by the reduction.
-      for (let from = 0; from < names.length; from += 50) {
-        await Promise.all(
-          names.slice(from, from + 50).map((turn, index) =>
-            store.append(session, {
-              records: [record(`r${from + index}`)],
-              turn: { name: turn, stored: 0, done: true },
-            }),
-          ),
-        );
-      }
-      await discardTo(context, { start: names.length, forget: names.map((_, index) => `r${index}`), turns: names });
-      const known = await Promise.all(names.slice(0, 4).map((turn) => store.beside.readTurn(session, turn)));
-      assert.deepEqual(
-        known.map((turn) => turn?.done),
-        [undefined, undefined, true, true],
-      );
-      await store.append(session, { records: [record("n")] });
-      assert.equal((await store.beside.readTurn(session, names.at(-1)!))?.done, true);
     },
   },
   {
@@ -175,7 +146,7 @@ export const turnCases: readonly StoreCase[] = [
       await store.append(session, { records: [record("gone")], ...claim({ name: other }) });
       await store.append(session, { records: [question, answer], ...claim() });
       await store.append(session, { records: [record("next")], ...claim({ name: third }) });
-      await discardTo(context, { start: 1, forget: ["gone"], turns: [other] });
+      await discardTo(context, 1);
       const identities = new Map<string, NewRecord>(
         [question, answer, record("next")].map((item) => [item.record, item]),
       );
@@ -245,11 +216,8 @@ export const turnCases: readonly StoreCase[] = [
   },
 ];
 
-async function discardTo(
-  { store, session }: StoreContext,
-  { start, ...discard }: { readonly start: number; readonly forget: string[]; readonly turns: string[] },
-): Promise<void> {
+async function discardTo({ store, session }: StoreContext, start: number): Promise<void> {
   const view = await store.readView(session);
-  const request = { ...asRead(view), start, head: "h", headCount: 1, discard };
+  const request = { ...asRead(view), start, head: "h", headCount: 1, discard: true };
   assert.equal(await store.commitReduction(session, request), "committed");
 }

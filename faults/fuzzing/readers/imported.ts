@@ -58,6 +58,6 @@ export const importedReaders: Readonly<Record<string, Reader>> = {
 };
 
 /** Kinds of lines in an export. */
-const kinds = ["session", "head", "side", "reduction", "discarded turns", "record", "end"] as const;
+const kinds = ["session", "head", "side", "reduction", "record", "end"] as const;
 const profiles = ["langchain", "openai", "anthropic", "gemini", "bedrock"] as const;
 const formats: readonly ChatFormat[] = ["openai", "message-history", "semantic-kernel", "langgraph"];

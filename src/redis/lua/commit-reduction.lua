@@ -1,9 +1,9 @@
 -- Moves the start and replaces the head, if the session is unchanged since the read (compare-and-set).
 --
 -- KEYS: log, ids, state.
--- ARGV: the request as JSON { epoch, rev, next, last?, newRev, start, headCount, discard, remember?: { count, seconds
---   }, tokens?, counter?, tokensRead?, owner?, expectedEpoch?, fencingToken?, keys? }; the head; packed hashes of the
---   ids to forget; packed names of the turns of which nothing is left.
+-- ARGV: the request as JSON { epoch, rev, next, last?, newRev, start, headCount, discard, tokens?, counter?,
+--   tokensRead?, owner?, expectedEpoch?, fencingToken?, keys? }; the head. With `discard` the records before the start
+--   go; their ids and turns stay.
 -- Replies: COMMITTED owner | those of the gate | STALE | RANGE (the start lies outside the log).
 --
 -- Idempotent: a retry after a lost reply finds its own `newRev` and gets the same reply.
@@ -15,8 +15,6 @@
 --- @include now
 --- @include remember-reduction
 --- @include note-key
---- @include discard-ids
---- @include remember-turns
 
 local log, state = KEYS[1], KEYS[3]
 local request, s = cjson.decode(ARGV[1]), loadSession(state, log, KEYS[2])
@@ -44,7 +42,5 @@ end
 if request.discard then
   redis.call('LTRIM', log, request.start - s.base, -1)
   redis.call('HSET', state, 'base', request.start)
-  discardIds(ARGV[3], request.start, request.remember)
-  rememberTurns(ARGV[4])
 end
 return { 'COMMITTED', s.owner or '' }

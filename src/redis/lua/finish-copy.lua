@@ -1,10 +1,8 @@
 -- Makes a session of a complete copy.
 --
 -- KEYS: log, ids, state of the new session; log, ids, state of the copy.
--- ARGV: the request as JSON { epoch, base, next, known, turns, ttl?, expiresAt? }; packed entries of discarded ids;
---   pairs of field and value for `state`. `known` holds pairs of hash and mark of ids whose records were discarded, and
---   whose messages stand in the head; `turns` lists name, true if done, count and first position of turns without
---   records.
+-- ARGV: the request as JSON { epoch, base, next, known, ttl?, expiresAt? }; pairs of field and value for `state`.
+--   `known` holds pairs of hash and mark of ids whose records were discarded, and whose messages stand in the head.
 -- Replies: FORKED | those of the gate | EXISTS (there is such a session) | LOST (the copy has expired).
 --
 -- A new session has no owner to check: only the guard of an erasure closes its gate.
@@ -16,13 +14,9 @@
 --- @include in-chunks
 --- @include explain-ids
 --- @include note-key
---- @include adopt-discarded
---- @include write-mark
---- @include read-mark
 --- @include expire-all
 --- @include keep-all
 --- @const ownerField
---- @const discardedEntryLength
 
 local log, ids, state, request = KEYS[1], KEYS[2], KEYS[3], cjson.decode(ARGV[1])
 local s = loadSession(state, nil, nil, redis.pcall)
@@ -41,9 +35,9 @@ if hasLog then
   end
 end
 local named = {}
-for i = 3, #ARGV do
+for i = 2, #ARGV do
   fields[#fields + 1] = ARGV[i]
-  if i % 2 == 1 then named[ARGV[i]] = ARGV[i + 1] end
+  if i % 2 == 0 then named[ARGV[i]] = ARGV[i + 1] end
 end
 inChunks('HSET', state, fields)
 if hasRecords then
@@ -54,12 +48,8 @@ end
 if named.owner and hasRecords then redis.call('HSET', ids, ownerField, named.owner) end
 if named.key and hasRecords then keepKey(named, ids) end
 if hasLog then
-  explainIds(redis.call('HLEN', ids), #request.known / 2 + #ARGV[2] / discardedEntryLength, not hasRecords)
+  explainIds(redis.call('HLEN', ids), #request.known / 2, not hasRecords)
   for i = 1, #request.known, 2 do redis.call('HSETNX', ids, request.known[i], request.known[i + 1]) end
-  adoptDiscarded(ARGV[2])
-  for _, mark in ipairs(request.turns) do
-    if not readMark(mark[1]) then writeMark(mark[1], mark[2] and 'T' or 't', mark[3], mark[4]) end
-  end
 end
 local made = hasRecords and { log, ids, state } or KEYS
 keepAll(made)

@@ -2,15 +2,13 @@
 --
 -- KEYS: log, ids, state.
 -- ARGV: the request as JSON { owner? }.
--- Replies: STATE, epoch, number of records, 1 where damaged, when it expires or "", fields and values of `state`, the
---   marks of the turns that its field `turns` names, and its data key or "" | NONE | those of the gate.
+-- Replies: STATE, epoch, number of records, 1 where damaged, when it expires or "", fields and values of `state`, and
+--   its data key or "" | NONE | those of the gate.
 --
 -- twin: model/copies.ts
 --
 --- @include gate
 --- @include now
---- @include read-mark
---- @const turnNameLength
 
 local s = loadSession(KEYS[3], KEYS[1], KEYS[2])
 local refusal = gate(cjson.decode(ARGV[1]), s, 'owner read')
@@ -19,8 +17,4 @@ if refusal then return refusal end
 if s.erased or (s.epoch == '' and s.length == 0 and (s.known == 0 or not s.damaged)) then return { 'NONE' } end
 local left = redis.call('PTTL', KEYS[3])
 local expires = left >= 0 and string.format('%.0f', now() + left) or ''
-local turns, marks = redis.call('HGET', KEYS[3], 'turns') or '', {}
-for at = 1, #turns, turnNameLength do
-  marks[#marks + 1] = markText(readMark(turns:sub(at, at + (turnNameLength - 1))))
-end
-return { 'STATE', s.epoch, s.length, s.damaged and 1 or 0, expires, redis.call('HGETALL', KEYS[3]), marks, s.key }
+return { 'STATE', s.epoch, s.length, s.damaged and 1 or 0, expires, redis.call('HGETALL', KEYS[3]), s.key }

@@ -16,9 +16,7 @@
 --- @include mend
 --- @include explain-ids
 --- @include note-key
---- @include restore-turns
---- @include restore-discarded
---- @include keep-fields
+--- @include restore-marks
 --- @include log-sum
 --- @const digestLength
 --- @const ownerField
@@ -49,14 +47,12 @@ redis.call('HSET', state, 'sum', sumText(sum))
 if s.key ~= '' then redis.call('HSET', state, 'key', s.key, 'dek', s.dek) end
 local owner = s.owner or request.owner
 if owner then redis.call('HSETNX', state, 'owner', owner) end
--- The key is there all the while: see the include keep-fields.
-keepFields(ids, nil, '', '')
+keepDiscarded(tonumber(request.fields[3]) or 0)
 local base = mend(length, request.rounds)
-if length > 0 then explainIds(0, length + #ARGV / 3, true) end
+if length > 0 then explainIds(redis.call('HLEN', ids) - 1, length + #ARGV / 3, true) end
 if length > 0 and owner then redis.call('HSET', ids, ownerField, owner) end
 if length > 0 then keepKey(s, ids) end
 restoreTurns(base)
-restoreDiscarded()
 local entries = {}
 for i = 1, length do
   local at = (idHashLength + digestLength) * (i - 1)

@@ -1,5 +1,5 @@
 -- Truncates the log, if the session is unchanged since the read (compare-and-set). Deletes a session that is left
--- without record, head, owner, title and discarded id, unless it is held.
+-- without record, head, owner, title and discarded records, unless it is held.
 --
 -- KEYS: log, ids, state.
 -- ARGV: the request as JSON { epoch, rev, next, last?, newRev, to, owner?, fencingToken? }; packed hashes of the ids
@@ -20,7 +20,7 @@ if s.next ~= request.next or not isAsRead(s, request) then return { 'STALE' } en
 if request.to < s.base or request.to > s.next then return { 'RANGE' } end
 local shown = request.to < s.start or request.to == s.start and s.headCount == 0
 local headless = shown or redis.call('HSTRLEN', KEYS[3], 'head') == 0
-local named = s.owner or redis.call('HEXISTS', KEYS[3], 'title') + redis.call('HEXISTS', KEYS[3], 'discarded') > 0
+local named = s.owner or redis.call('HEXISTS', KEYS[3], 'title') > 0 or s.base > 0
 local stays = named or redis.call('HEXISTS', KEYS[3], 'holder') == 1
 if request.to == s.base and headless and not stays then
   redis.call('UNLINK', KEYS[1], KEYS[2], KEYS[3])
