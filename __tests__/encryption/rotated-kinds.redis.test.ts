@@ -7,13 +7,16 @@ import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { redisRuns } from "../../src/runs/redis-runs.js";
 import type { EncryptionOptions } from "../../src/sealed/keys/encryption-options.js";
 import type { SessionProblem } from "../../src/sessions/problems.js";
+import { startContractServer } from "../contract/contract-server.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
+import { ownServer } from "../support/own-server.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { storedBytes } from "../support/stored-bytes.js";
 import { testKey, testKeys } from "../support/test-keys.js";
 
 const client = sharedClient();
 const closed = closedAfterEach();
+const own = ownServer(startContractServer);
 const everythingIn = async (prefix: string) => [...(await storedBytes(client, prefix)).entries()].join();
 const textsIn = (bytes: string) => [...new Set(bytes.match(/~[\w-]{8} [\w-]+/g))].sort();
 const thread = (id: string) => ({ configurable: { thread_id: id } });
@@ -21,7 +24,10 @@ const thread = (id: string) => ({ configurable: { thread_id: id } });
 /** Every door of one process with these keys. */
 function doorsWith(keyPrefix: string, encryption?: EncryptionOptions) {
   const redis = { keyPrefix };
-  const memory = closed(new RedisChatMemory({ client, redis, ...(encryption && { encryption }) }));
+  return doorsOf(closed(new RedisChatMemory({ client, redis, ...(encryption && { encryption }) })));
+}
+
+function doorsOf(memory: RedisChatMemory) {
   const saver = new RedisSaver({ memory });
   const answer = () => ({ messages: [{ role: "ai", content: "secret answer" }] });
   const asking = () => ({ messages: [{ role: "ai", content: `secret ${interrupt("secret ask")}` }] });
@@ -237,6 +243,31 @@ describe("sessions.reencrypt() over every kind of data", () => {
     await client.hdel(key("a", "checkpoints"), "keys");
     const { saver: cold } = doorsWith(keyPrefix, testKeys("k1"));
     await expect(cold.getTuple(thread("a"))).rejects.toMatchObject({ code: "unknown_key" });
+  });
+
+  it("leaves no plain text in any name, value, entry of a stream, or command that the slow log keeps", async () => {
+    const { client } = own;
+    await client.config("SET", "slowlog-log-slower-than", "0", "slowlog-max-len", "10000");
+    const redis = { keyPrefix: "p" };
+    const memory = closed(new RedisChatMemory({ client, redis, encryption: testKeys("k1") }));
+    const doors = doorsOf(memory);
+    await writeEach(doors);
+    await doors.runs.steer("s", new HumanMessage("secret steer"));
+    const run = await doors.runs.start("r", { turnId: "t" }, async function* () {
+      expect(await doors.runs.saidTo("r")?.take()).toEqual([]);
+      await doors.runs.steer("r", new HumanMessage("secret steer"));
+      yield "secret chunk";
+    });
+    for await (const _ of run);
+    await expectWhole(doors);
+    expect(await client.exists("p:{r}:run:steers", "p:{r}:run")).toBe(2);
+    const bytes = [...(await storedBytes(client, "p"))].flat().join("\n");
+    const slow = JSON.stringify(await client.call("SLOWLOG", "GET", "-1"));
+    expect(slow).toContain("p:{t}:checkpoints");
+    for (const text of [bytes, slow]) {
+      expect(text).not.toMatch(/secret/);
+      expect(text).not.toContain(Buffer.from("secret").toString("base64"));
+    }
   });
 
   it("refuses where the current key is null", async () => {

@@ -1,6 +1,9 @@
 import { HumanMessage } from "@langchain/core/messages";
+import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
 import fc from "fast-check";
 import { EncryptionError } from "../../src/base/errors.js";
+import { RedisSaver } from "../../src/checkpoint/redis-saver.js";
+import { RedisStore } from "../../src/long-term/redis-store.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
@@ -14,7 +17,7 @@ import { testKey, testKeys } from "../support/test-keys.js";
 const client = sharedClient();
 
 /** What the processes of a rotation do, each to a session. */
-type Act = "write" | "read" | "reduce" | "fork" | "clear" | "delete" | "rotate" | "die";
+type Act = "write" | "read" | "reduce" | "fork" | "clear" | "delete" | "rotate" | "die" | "thread" | "item";
 interface Step {
   readonly act: Act;
   readonly session: "a" | "b";
@@ -28,7 +31,10 @@ interface Step {
 
 const steps: fc.Arbitrary<readonly Step[]> = fc.array(
   fc.record({
-    act: fc.constantFrom<Act>("write", "write", "read", "reduce", "fork", "clear", "delete", "rotate", "rotate", "die"),
+    act: fc.constantFrom<Act>(
+      ...(["write", "write", "read", "reduce", "fork", "clear", "delete"] as const),
+      ...(["rotate", "rotate", "die", "thread", "thread", "item"] as const),
+    ),
     session: fc.constantFrom("a", "b"),
     who: fc.constantFrom(0, 1, 2),
     isNew: fc.boolean(),
@@ -38,6 +44,8 @@ const steps: fc.Arbitrary<readonly Step[]> = fc.array(
 );
 
 const holders = [testKeys("k1"), testKeys("k1", "k2"), testKeys("k2", "k1")] as const;
+const longText = "secret thread ".repeat(20);
+const metadata = { source: "loop", step: 0, parents: {} } as const;
 const reducer = new ChatHistoryTruncationReducer({ targetCount: 3 });
 
 describe("a rotation beside everything else, in any order", () => {
@@ -60,6 +68,7 @@ async function play(
   const open = (who: number, own: SessionStore = store) =>
     new RedisChatMemory({ store: own, encryption: holders[who]!, reducer, reduceWhen: "never" });
   const lasting = holders.map((_, who) => open(who));
+  const [checkpoints, items] = [new Set<string>(), new Set<string>()];
   if (beginsPlain) {
     await new RedisChatMemory({ store }).history("a").addMessages([new HumanMessage("secret plain")]);
   }
@@ -88,12 +97,29 @@ async function play(
       case "clear":
         written.delete(session);
         await history.clear();
+        checkpoints.clear();
         written.delete(session);
         return;
       case "delete":
         written.delete(session);
         await memory.sessions.delete(session, { guardMs: 1 });
+        checkpoints.clear();
         written.delete(session);
+        return;
+      case "thread":
+        if (kind === "Redis") {
+          const checkpoint = { ...emptyCheckpoint(), id: uuid6(count), channel_values: { list: [longText, count] } };
+          const configurable = { thread_id: session, checkpoint_ns: "" };
+          await new RedisSaver({ memory }).put({ configurable }, checkpoint, metadata, { list: count });
+          checkpoints.add(checkpoint.id);
+        }
+        return;
+      case "item":
+        if (kind === "Redis") {
+          const key = `k${count}`;
+          await new RedisStore({ memory }).put(["u"], key, { text: "secret item" });
+          items.add(key);
+        }
         return;
       case "rotate":
         await lasting[2]!.sessions.reencrypt();
@@ -116,6 +142,16 @@ async function play(
     await last.history(id).getMessages();
     const { records, ...raw } = await store.readView({ id, keys: { asStored: true } });
     expect([raw.head, ...records].join()).not.toContain("secret");
+  }
+  if (kind === "Redis") {
+    const [saver, long] = [new RedisSaver({ memory: last }), new RedisStore({ memory: last })];
+    expect((await long.search(["u"], { limit: 100 })).map(({ key }) => key).sort()).toEqual([...items].sort());
+    const found = [];
+    for await (const { checkpoint } of saver.list({ configurable: {} })) {
+      expect(checkpoint.channel_values["list"]).toContain(longText);
+      found.push(checkpoint.id);
+    }
+    expect(found).toEqual(expect.arrayContaining([...checkpoints]));
   }
 }
 
