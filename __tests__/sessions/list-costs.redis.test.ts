@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
-import type { Redis } from "ioredis";
 import { RedisChatMemory, sessionConfig, withRedisMemory } from "langchain-redis-memory";
 import { ownerKey } from "../../src/redis/keys.js";
+import { commandCalls } from "../support/command-calls.js";
 import { human } from "../support/messages.js";
 import { ownServer } from "../support/own-server.js";
 import { startRedis } from "../../testkit/servers/redis-server.js";
@@ -10,12 +10,6 @@ import { startRedis } from "../../testkit/servers/redis-server.js";
 const owner = "user-1";
 /** Nearly as many as the hash table of a ZSET has places: 134 to 136 bytes each; up to 151 where it has just grown. */
 const count = 500;
-
-/** The calls of each command, also of those in scripts. */
-async function callsOfEach(client: Redis): Promise<ReadonlyMap<string, number>> {
-  const stats = await client.info("commandstats");
-  return new Map([...stats.matchAll(/cmdstat_(\S+?):calls=(\d+)/g)].map(([, name, count]) => [name!, Number(count)]));
-}
 
 describe("the list of an owner costs", () => {
   const own = ownServer(startRedis);
@@ -52,7 +46,7 @@ describe("the list of an owner costs", () => {
         await turn(index);
       }
       await memory.drain();
-      const calls = await callsOfEach(own.client);
+      const calls = await commandCalls(own.client);
       await memory.close();
       return calls;
     };

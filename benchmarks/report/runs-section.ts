@@ -33,7 +33,7 @@ export interface RunsFigures {
 }
 
 /** Milliseconds for which chunks are collected by default. */
-const batchMs = 20;
+const batchMs = 50;
 
 /** The page on runs. */
 export function runsSection(figures: readonly RunsFigures[], ends: EndsOfRuns): Section {

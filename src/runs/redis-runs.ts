@@ -29,7 +29,7 @@ export interface RedisRunsOptions {
    * @default 2_000
    */
   readonly lostAfterMs?: number;
-  /** Milliseconds for which chunks are collected before they are written; 0 does not wait. @default 20 */
+  /** Milliseconds for which chunks are collected before they are written; 0 does not wait. @default 50 */
   readonly batchMs?: number;
   /** Bytes of a run that readers can get, text and 100 for each batch; the rest is left out. @default 8_000_000 */
   readonly maxRunBytes?: number;
@@ -93,7 +93,7 @@ export type RunWork<Chunk> = (signal: AbortSignal) => AsyncIterable<Chunk> | Pro
 const optionsSchema = lazy(() =>
   z.strictObject({
     lostAfterMs: z._default(positiveInteger().check(z.minimum(100, "must be at least 100")), 2_000),
-    batchMs: z._default(nonNegativeInteger(), 20),
+    batchMs: z._default(nonNegativeInteger(), 50),
     maxRunBytes: z._default(positiveInteger(), 8_000_000),
   }),
 );
