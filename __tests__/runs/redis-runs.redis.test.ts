@@ -329,6 +329,26 @@ describe("a run", () => {
     await expect(all(without.join("s"))).rejects.toMatchObject({ code: "unknown_key" });
   });
 
+  it.each(["delete", "clear"] as const)(
+    "ends for all readers behind a %s, also while its work is silent",
+    async (how) => {
+      const { runs, memories } = twoInstances({ batchMs: 1 });
+      await memories[0].history("s").addMessages([new HumanMessage("hi")]);
+      const run = await runs[0]!.start("s", { turnId: "t" }, async function* (signal) {
+        yield "a";
+        await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+      });
+      const ends = [run, runs[1]!.join("s")].map((reader) =>
+        all(reader).catch((error: { code: string }) => [error.code]),
+      );
+      await first(runs[1]!.join("s"), 1);
+      await (how === "delete" ? memories[1].sessions.delete("s") : memories[1].history("s").clear());
+      const [local, remote] = (await Promise.all(ends)).map((items) => items.at(-1));
+      expect(local).toEqual({ state: "failed", error: "erased" });
+      expect(["erased", { state: "lost" }]).toContainEqual(remote);
+    },
+  );
+
   it("goes with the session that is erased, and does not begin while it is", async () => {
     const { runs, memories, keyPrefix } = twoInstances();
     const client = closed(new Redis(sharedRedisUrl()));

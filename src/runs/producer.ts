@@ -32,6 +32,8 @@ const entryBytes = 100;
 const stopMs = 5_000;
 const [firstPauseMs, longestPauseMs] = [50, 500];
 const prolongMs = runTtlMs.running / 6;
+/** Milliseconds without a word, after which a run looks whether it is still there. */
+const silentMs = 2_000;
 
 /**
  * Runs the work of a run in this process, keeps its chunks for readers here, and writes them in batches, one call at a
@@ -65,6 +67,8 @@ export class Producer {
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> | undefined;
   #prolonged = performance.now();
+  /** When Redis was last known to hold the run. */
+  #seen = performance.now();
 
   constructor(setting: ProducerSetting) {
     this.#setting = setting;
@@ -80,12 +84,26 @@ export class Producer {
     return this.#setting.steers;
   }
 
-  /** Called again and again: a run that is silent for long lives on, with what was said to it. Never rejects. */
+  /** Called at each beat: a silent run lives on, with what was said to it, or ends with its session. Never rejects. */
   async prolong(): Promise<void> {
-    if (!this.#isEnding && performance.now() - this.#prolonged > prolongMs) {
-      this.#prolonged = performance.now();
-      await this.#setting.store.prolong(this.#setting.session).catch(() => undefined);
+    const { store, session } = this.#setting;
+    const now = performance.now();
+    if (!this.#isEnding && now - this.#prolonged > prolongMs) {
+      this.#prolonged = now;
+      await store.prolong(session).catch(() => undefined);
     }
+    if (!this.#isEnding && this.#writing === undefined && now - this.#seen > silentMs) {
+      this.#seen = now;
+      this.#writing = this.#unlessFailed(() => this.#look()).finally(() => this.#wrote());
+    }
+  }
+
+  /** Ends a run whose session was erased or cleared, or which others ended; one that Redis lost begins anew. */
+  async #look(): Promise<void> {
+    const { store, session, run } = this.#setting;
+    const newest = await this.#untilAnswered(() => store.look("addToRun", session));
+    await (newest?.at === run.at && newest.end === undefined ? undefined : this.#beginAgain(newest !== undefined));
+    await this.#add();
   }
 
   /** Stops the work; what it said is stored, and the run ends as stopped. */
@@ -224,11 +242,18 @@ export class Producer {
   }
 
   /** Closes the open batch and writes it. Never rejects: what fails ends the run. */
-  async #writeOpen(): Promise<void> {
-    try {
+  #writeOpen(): Promise<void> {
+    return this.#unlessFailed(async () => {
       await this.#seal();
       await this.#add();
       await this.#tellAll();
+      this.#seen = performance.now();
+    });
+  }
+
+  async #unlessFailed(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
     } catch (error) {
       this.#over = { state: "failed", error: codeOf(error) };
       this.stopping.abort();

@@ -57,11 +57,11 @@ export class WaitingStart {
     return this.#isQueued;
   }
 
-  /** True where the turn was answered during the wait, by another start of it that was in front. */
+  /** True where another start of the turn, which was in front, has answered it during the wait, or is about to. */
   async isAnswered(): Promise<boolean> {
     const run = this.#since === undefined ? undefined : await this.#process.store.look("startRun", this.#session);
     const isOwn = run?.meta.turnId === this.#turn.turnId && Number(run.at) > Number(this.#since);
-    return isOwn && (run.end?.state === "done" || run.end?.state === "waiting");
+    return isOwn && ["done", "waiting", undefined].includes(run.end?.state);
   }
 
   /** Queues, and waits for the end of a run and of those in front; false for a start that was stopped. */
