@@ -366,6 +366,17 @@ describe("a client without ids", () => {
     expect(wordsOf(newMessages).join(" ")).toBe(fresh);
   });
 
+  it("may hold thousands of messages that say the same", async () => {
+    const history = new RedisChatMessageHistory({ sessionId: "s", store: new InMemorySessionStore() });
+    const pairs = (count: number) => messagesOf(Array.from({ length: count }, () => "q1 a1").join(" "));
+    await history.addMessages([...messagesOf("q2 a2"), ...pairs(400)]);
+    const input = [...messagesOf("q3 a3"), ...pairs(3_000), ...messagesOf("q4")];
+    const begun = performance.now();
+    const { newMessages } = await openTurn({ session: sessionOf("test", history), turnId: undefined, input });
+    expect(wordsOf(newMessages)).toEqual(["q4"]);
+    expect(performance.now() - begun).toBeLessThan(5_000);
+  });
+
   it("may have other line ends, and other forms of the same letters", async () => {
     const history = new RedisChatMessageHistory({ sessionId: "s", store: new InMemorySessionStore() });
     await history.addMessages([new HumanMessage("Caf\u00e9\nor bar?"), new AIMessage("Caf\u00e9.\n\n1. Near")]);

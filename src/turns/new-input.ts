@@ -176,23 +176,32 @@ function spoken(messages: readonly BaseMessage[], from: number): Spoken[] {
   return found;
 }
 
+/** How many messages are compared in front of the end: of long lists that say the same again and again, too. */
+const mostCompared = 1_000;
+
 /** How many of the held ones stand up to where the stored ones end, compared as far as both go back. */
 function upToEnd(held: readonly Spoken[], stored: readonly Spoken[], isTold: (one: Spoken) => boolean): number {
   const isSame = (own: Spoken, other: Spoken) =>
-    own.isAnswer === other.isAnswer &&
-    (own.isAnswer ? isCopy(own, other) : own.words === other.words && isTold(own)) &&
-    sameAsJson(own.parts, other.parts);
+    own.isAnswer ? isCopy(own, other) : isTold(own) && asksTheSame(own, other);
   for (let count = stored.length === 0 ? 0 : held.length; count > 0; count -= 1) {
-    const compared = Math.min(count, stored.length);
-    const isThere = stored.slice(-compared).every((other, index) => isSame(held[count - compared + index]!, other));
-    if (isThere) {
+    const compared = Math.min(count, stored.length, mostCompared);
+    let back = 1;
+    while (back <= compared && isSame(held[count - back]!, stored[stored.length - back]!)) {
+      back += 1;
+    }
+    if (back > compared) {
       return count;
     }
   }
   return 0;
 }
 
+function asksTheSame(own: Spoken, { isAnswer, words, parts }: Spoken): boolean {
+  const hasParts = own.parts.length + parts.length > 0;
+  return !isAnswer && own.words === words && (!hasParts || sameAsJson(own.parts, parts));
+}
+
 /** True for an answer's words with or without those beside its calls, or as many as a client got before a Stop. */
 function isCopy(own: Spoken, stored: Spoken): boolean {
-  return own.words.endsWith(stored.last) || stored.words.startsWith(own.words);
+  return stored.isAnswer && (own.words.endsWith(stored.last) || stored.words.startsWith(own.words));
 }
