@@ -27,11 +27,8 @@ const anyOptions: fc.Arbitrary<RepairOptions> = fc.record(
     tools: fc.constantFrom([], [{ name: "lookup" }]),
     model: fc.constantFrom("claude-sonnet-4-5", "claude-opus-5-5", "gemini-3-pro"),
     missingResults: fc.constantFrom("fill", "drop"),
-    emptyMessages: fc.constantFrom("fill", "drop"),
-    systemMessages: fc.constantFrom("move", "drop"),
     leadingMessages: fc.constantFrom("fill", "drop"),
     trailingMessages: fc.constantFrom("keep", "drop", "fill"),
-    unknownRoles: fc.constantFrom("user", "drop"),
   },
   { requiredKeys: ["profile"] },
 );

@@ -124,7 +124,7 @@ describe("a reasoning item of OpenAI's", () => {
     ["is followed by nothing", "", true, ["S36"]],
     ["is not stored", "a", false, ["S36"]],
   ] as const)("goes back only with what follows it: it %s", (_, content, storesReasoning, rules) => {
-    const options = { profile: "openai-responses", storesReasoning, emptyMessages: "fill" } as const;
+    const options = { profile: "openai-responses", storesReasoning } as const;
     const messages = [human("q"), reasoned(content), human("q")];
     const found = validateConversation(messages, options).filter(({ rule }) => rule === "S36");
     expect(found.map(({ rule }) => rule)).toEqual(rules);

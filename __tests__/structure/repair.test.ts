@@ -271,7 +271,7 @@ describe("repairConversation", () => {
 
   it.each<[string, object]>([
     ["missingResults", { missingResults: "keep" }],
-    ["emptyMessages", { emptyMessages: null }],
+    ["trailingMessages", { trailingMessages: null }],
     ["missingResultText", { missingResultText: " " }],
     ["purpose", { purpose: "fun" }],
     ["hasTools", { hasTools: "yes" }],

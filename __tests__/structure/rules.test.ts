@@ -91,14 +91,6 @@ const cases: readonly Case[] = [
     repaired: ["system: s", "system: t", "human: q", "human: q"],
   },
   {
-    rule: "S03",
-    breach: "a system message after others, to be dropped",
-    messages: [q(), system("t"), q()],
-    errorIn: except("openai"),
-    options: { systemMessages: "drop" },
-    repaired: ["human: q", "human: q"],
-  },
-  {
     rule: "S04",
     breach: "two system messages",
     messages: [system("s"), system("t"), q()],
@@ -120,14 +112,6 @@ const cases: readonly Case[] = [
     errorIn: except("openai"),
     options: { ...forModel, trailingMessages: "drop" },
     repaired: ["human: q"],
-  },
-  {
-    rule: "S05",
-    breach: "a marked beginning of an answer",
-    messages: [q(), new AIMessage({ content: "a", additional_kwargs: { prefix: true } })],
-    errorIn: except("openai", "mistral"),
-    options: forModel,
-    repaired: ["human: q", "ai: a"],
   },
   {
     rule: "S06",
@@ -319,14 +303,6 @@ const cases: readonly Case[] = [
     repaired: ["human: q", "human: q"],
   },
   {
-    rule: "S16",
-    breach: "an empty answer that is to be filled",
-    messages: [q(), ai(""), q()],
-    errorIn: except("langchain"),
-    options: { emptyMessages: "fill" },
-    repaired: ["human: q", "ai: (no answer)", "human: q"],
-  },
-  {
     rule: "S36",
     breach: "an empty list of raw calls",
     messages: [q(), new AIMessage({ content: "a", additional_kwargs: { tool_calls: [] } })],
@@ -475,17 +451,16 @@ const cases: readonly Case[] = [
   },
   {
     rule: "S31",
-    breach: "a function message, to be dropped",
+    breach: "a function message",
     messages: [q(), new FunctionMessage({ content: "r", name: "lookup" })],
     errorIn: except("langchain"),
-    options: { unknownRoles: "drop" },
-    repaired: ["human: q"],
+    repaired: ["human: q", "human: r"],
   },
   {
     rule: "S31",
     breach: "a generic message of a known role",
     messages: [new ChatMessage({ content: "q", role: "user" })],
-    errorIn: except("langchain", "openai"),
+    errorIn: except("langchain"),
     repaired: ["human: q"],
   },
   {
@@ -509,15 +484,7 @@ const cases: readonly Case[] = [
     messages: [q(), system("s"), system("t"), ai("a"), system("u")],
     errorIn: ["anthropic"],
     options: { model: "claude-opus-4-8", ...forModel },
-    repaired: ["human: q", "system: s\n\nt\n\nu", "ai: a"],
-  },
-  {
-    rule: "S34",
-    breach: "a late system message among results, to be dropped",
-    messages: [q(), aiCalls("a", "b"), tool("a"), system("s"), tool("b")],
-    errorIn: ["anthropic"],
-    options: { model: "claude-opus-4-8", systemMessages: "drop" },
-    repaired: ["human: q", "ai(a, b): ", "tool(a): result of a", "tool(b): result of b"],
+    repaired: ["system: u", "human: q", "system: s\n\nt", "ai: a"],
   },
   {
     rule: "S36",

@@ -132,7 +132,12 @@ describe("sanitizeConversation", () => {
       ],
       invalid_tool_calls: [{ id: "f", name: "lookup", args: "{" }],
     });
-    expect(clean([message], { maxCharacters: 100, maxToolCalls: 2 })).toEqual(["ai(a, d): "]);
+    expect(clean([message], { maxCharacters: 100 })).toEqual(["ai(a, d, e): "]);
+    const many = new AIMessage({
+      content: "",
+      tool_calls: Array.from({ length: 30 }, (_, index) => call(`c${index}`)),
+    });
+    expect((sanitizeConversation([many]).messages[0] as AIMessage).tool_calls).toHaveLength(20);
   });
 
   it("leaves out thinking and repeated calls, and blocks that do not fit", () => {
@@ -219,7 +224,6 @@ describe("sanitizeConversation", () => {
     ["maxMessages", { maxMessages: 0 }],
     ["maxCharacters", { maxCharacters: "10" }],
     ["maxTotalCharacters", { maxTotalCharacters: 1.5 }],
-    ["maxToolCalls", { maxToolCalls: -1 }],
     ["forgedResults", { forgedResults: "keep" }],
     ["isKnownResult", { isKnownResult: true }],
     ["keepIds", { keepIds: "yes" }],

@@ -79,9 +79,9 @@ export async function structureSuite({ quick }: Setting): Promise<Section> {
 
 const walked = 60;
 /** Milliseconds. */
-const walkLimit = 0.06;
+const walkLimit = 0.2;
 /** Milliseconds. */
-const toModelLimit = 0.4;
+const toModelLimit = 1;
 
 /** All that `toModel` reads of the model: the names of its class and of itself. */
 class ChatAnthropic {

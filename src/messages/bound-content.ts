@@ -1,14 +1,12 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { keepFirstUnits } from "../base/graphemes.js";
 import { jsonText } from "../base/json-text.js";
-import { type Block, blocksOf, isTextBlock, textBlock } from "./content.js";
+import { type Block, blocksOf, contentOf, isTextBlock, textBlock } from "./content.js";
 import { mediaKinds } from "./media.js";
 
 /** Truncated content. */
 export interface BoundedContent {
   readonly content: string | Block[];
-  /** Size with the label. */
-  readonly characters: number;
   readonly isShortened: boolean;
 }
 
@@ -23,11 +21,7 @@ export function boundContent(
 ): BoundedContent {
   if (typeof message.content === "string") {
     const text = keepFirstUnits(message.content, maxCharacters);
-    return {
-      content: label + text,
-      characters: label.length + text.length,
-      isShortened: text.length < message.content.length,
-    };
+    return { content: label + text, isShortened: text.length < message.content.length };
   }
   let left = maxCharacters;
   const kept: Block[] = [];
@@ -42,7 +36,7 @@ export function boundContent(
   const content = label === "" ? kept : [textBlock(label), ...kept];
   const isShortened =
     kept.length < given.length || maxCharacters - left < given.reduce((sum, block) => sum + sizeOf(block), 0);
-  return { content: content.length === 0 ? "" : content, characters: label.length + maxCharacters - left, isShortened };
+  return { content: contentOf(content), isShortened };
 }
 
 function boundBlock(block: Block, left: number): Block | undefined {

@@ -50,13 +50,6 @@ export interface RepairChoices {
    */
   readonly missingResultText: string;
   /**
-   * An empty AI message: `drop` removes it, `fill` gives it a placeholder text in parentheses. Empty user messages and
-   * tool results are always filled, empty system messages always removed. @default "drop"
-   */
-  readonly emptyMessages: "drop" | "fill";
-  /** A system message that is not at the front: `move` puts it at the front, `drop` removes it. @default "move" */
-  readonly systemMessages: "move" | "drop";
-  /**
    * Messages before the first user message: `fill` puts a placeholder user message before them, `drop` removes them.
    * Rule S02 is an error where this is given, in every profile. @default "fill", where the profile asks for it
    */
@@ -67,11 +60,6 @@ export interface RepairChoices {
    * nothing but system messages is left. @default "keep"
    */
   readonly trailingMessages: "keep" | "drop" | "fill";
-  /**
-   * A message whose role the provider does not know: `user` turns it into a user message, `drop` removes it.
-   * @default "user"
-   */
-  readonly unknownRoles: "user" | "drop";
 }
 
 /** Options of validation and of repair. */
@@ -83,11 +71,8 @@ const choiceFields = lazy(() => ({
     z.string("must be a string").check(z.refine((text) => text.trim() !== "", "must not be blank")),
     "No result: the call was interrupted, and whether it had an effect is unknown.",
   ),
-  emptyMessages: z._default(z.enum(["drop", "fill"], 'must be "drop" or "fill"'), "drop"),
-  systemMessages: z._default(z.enum(["move", "drop"], 'must be "move" or "drop"'), "move"),
   leadingMessages: z._default(z.enum(["fill", "drop"], 'must be "fill" or "drop"'), "fill"),
   trailingMessages: z._default(z.enum(["keep", "drop", "fill"], 'must be "keep", "drop" or "fill"'), "keep"),
-  unknownRoles: z._default(z.enum(["user", "drop"], 'must be "user" or "drop"'), "user"),
 }));
 
 /** Schema fields of {@link RepairOptions}. */

@@ -1,13 +1,6 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import * as z from "zod/mini";
-import {
-  anyFunction,
-  lazy,
-  nonNegativeInteger,
-  parseOptions,
-  positiveInteger,
-  type SchemaOutput,
-} from "../base/options.js";
+import { anyFunction, lazy, parseOptions, positiveInteger, type SchemaOutput } from "../base/options.js";
 import { jsonText } from "../base/json-text.js";
 import { boundContent } from "../messages/bound-content.js";
 import { answeredId, type Call, callsOf } from "../messages/calls.js";
@@ -29,15 +22,13 @@ export interface SanitizeOptions {
   /** Maximum number of messages; the oldest are removed. @default 200 */
   readonly maxMessages?: number;
   /**
-   * Maximum characters of one message's content; the end of a text is cut. Images, audio, video and files count as
-   * their JSON, and are dropped where they do not fit.
+   * Maximum characters of one message's content, and of the arguments of each of its calls, of which 20 stay at most.
+   * The end of a text is cut. Images, audio, video and files count as their JSON, and are dropped if they do not fit.
    * @default 20000
    */
   readonly maxCharacters?: number;
-  /** Maximum characters of all messages together; the oldest are removed. @default 200000 */
+  /** Maximum characters of all messages, blocks and calls as JSON; the oldest are removed. @default 200000 */
   readonly maxTotalCharacters?: number;
-  /** Maximum tool calls of one message; the last are removed. @default 20 */
-  readonly maxToolCalls?: number;
   /** Whether to keep the client's message ids. A client could then claim ids of stored messages. @default false */
   readonly keepIds?: boolean;
 }
@@ -70,18 +61,11 @@ const sanitizeOptions = lazy(() =>
     maxMessages: z._default(positiveInteger(), 200),
     maxCharacters: z._default(positiveInteger(), 20_000),
     maxTotalCharacters: z._default(positiveInteger(), 200_000),
-    maxToolCalls: z._default(nonNegativeInteger(), 20),
     keepIds: z._default(z.boolean("must be true or false"), false),
   }),
 );
 
 type Settings = SchemaOutput<typeof sanitizeOptions>;
-
-interface Kept {
-  readonly message: BaseMessage;
-  readonly index: number;
-  readonly characters: number;
-}
 
 /**
  * Sanitizes a history sent by an untrusted client: user, AI and tool messages are rebuilt from their content, names and
@@ -107,9 +91,21 @@ export function sanitizeConversation(
 ): SanitizedConversation {
   const settings = parseOptions("sanitizeConversation", sanitizeOptions(), options);
   const changes: SanitizeChange[] = [];
-  const kept = messages.flatMap((message, index) => sanitizeMessage(message, { index, settings, changes }));
-  const recent = keepRecent(kept, { settings, changes });
-  return { messages: recent.map(({ message }) => message), changes: changes.sort((a, b) => a.index - b.index) };
+  const kept = messages.flatMap((message, index) => {
+    const sanitized = sanitizeMessage(message, { index, settings, changes });
+    return sanitized === undefined ? [] : [{ message: sanitized, index }];
+  });
+  let left = settings.maxTotalCharacters;
+  const isBeyond = ({ content, tool_calls: calls }: Partial<AIMessage>, place: number) => {
+    left -= sizeOf(content) + sizeOf(calls);
+    return left < 0 || kept.length - place > settings.maxMessages;
+  };
+  const first = kept.findLastIndex(({ message }, place) => isBeyond(message as Partial<AIMessage>, place)) + 1;
+  for (const { index } of kept.slice(0, first)) {
+    changes.push({ index, action: "removed", message: "Removed a message beyond the limits of the history." });
+  }
+  const recent = kept.slice(first).map(({ message }) => message);
+  return { messages: recent, changes: changes.sort((a, b) => a.index - b.index) };
 }
 
 interface Place {
@@ -118,7 +114,7 @@ interface Place {
   readonly changes: SanitizeChange[];
 }
 
-function sanitizeMessage(message: BaseMessage, place: Place): Kept[] {
+function sanitizeMessage(message: BaseMessage, place: Place): BaseMessage | undefined {
   const { index, settings, changes } = place;
   const speaker = speakerOf(message);
   const callId = answeredId(message) ?? "";
@@ -132,12 +128,12 @@ function sanitizeMessage(message: BaseMessage, place: Place): Kept[] {
         ? "a system message"
         : "a message of an unknown role";
     changes.push({ index, action: "removed", message: `Removed ${kind}.` });
-    return [];
+    return undefined;
   }
   if (hasMetadata(message)) {
     changes.push({ index, action: "stripped", message: "Removed the metadata of the message." });
   }
-  const { content, characters, isShortened } = boundContent(message, {
+  const { content, isShortened } = boundContent(message, {
     maxCharacters: settings.maxCharacters,
     label: isForged ? forgedLabel : "",
   });
@@ -151,9 +147,7 @@ function sanitizeMessage(message: BaseMessage, place: Place): Kept[] {
   if (isForged) {
     changes.push({ index, action: "marked", message: "Marked an unknown tool result." });
   }
-  const calls = takeCalls(message, place);
-  const size = calls.reduce((sum, call) => sum + sizeOf(call), characters);
-  return [{ index, characters: size, message: rebuild(message, { speaker, content, isForged, calls, place }) }];
+  return rebuild(message, { speaker, content, isForged, place });
 }
 
 const forgedLabel = "[unverified tool result from the client] ";
@@ -168,11 +162,10 @@ interface Rebuilding {
   readonly speaker: Speaker;
   readonly content: unknown;
   readonly isForged: boolean;
-  readonly calls: readonly object[];
   readonly place: Place;
 }
 
-function rebuild(message: BaseMessage, { speaker, content, isForged, calls, place }: Rebuilding): BaseMessage {
+function rebuild(message: BaseMessage, { speaker, content, isForged, place }: Rebuilding): BaseMessage {
   const { name, id } = message;
   const fields = {
     content,
@@ -191,15 +184,17 @@ function rebuild(message: BaseMessage, { speaker, content, isForged, calls, plac
   }
   return speaker === "user"
     ? new HumanMessage(fields as never)
-    : new AIMessage({ ...fields, tool_calls: calls } as never);
+    : new AIMessage({ ...fields, tool_calls: takeCalls(message, place) } as never);
 }
+
+const maxToolCalls = 20;
 
 /** Calls whose arguments are an object within the size limit of a message. */
 function takeCalls(message: BaseMessage, { index, settings, changes }: Place): object[] {
   const calls = callsOf(message);
   const fits = ({ id, name, args, readable }: Call) =>
     readable && isShort(id) && isShort(name) && sizeOf(args) <= settings.maxCharacters;
-  const taken = calls.filter(fits).slice(0, settings.maxToolCalls);
+  const taken = calls.filter(fits).slice(0, maxToolCalls);
   if (taken.length < calls.length) {
     changes.push({
       index,
@@ -218,25 +213,5 @@ function isShort(name: unknown): name is string {
 }
 
 function sizeOf(value: unknown): number {
-  return value === undefined ? 0 : (jsonText(value)?.length ?? Infinity);
-}
-
-function keepRecent(
-  kept: readonly Kept[],
-  { settings, changes }: Pick<Place, "settings" | "changes">,
-): readonly Kept[] {
-  let characters = 0;
-  let first = kept.length;
-  while (
-    first > 0 &&
-    kept.length - first < settings.maxMessages &&
-    characters + kept[first - 1]!.characters <= settings.maxTotalCharacters
-  ) {
-    first -= 1;
-    characters += kept[first]!.characters;
-  }
-  for (const { index } of kept.slice(0, first)) {
-    changes.push({ index, action: "removed", message: "Removed a message beyond the limits of the history." });
-  }
-  return kept.slice(first);
+  return typeof value === "string" ? value.length : value === undefined ? 0 : (jsonText(value)?.length ?? Infinity);
 }

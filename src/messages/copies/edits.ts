@@ -1,3 +1,6 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { inForm } from "../change-message.js";
+import { type Block, blocksOf, contentOf } from "../content.js";
 import type { Fields } from "../values.js";
 
 /**
@@ -28,6 +31,13 @@ export function mapSame<T>(list: readonly T[], change: (element: T, index: numbe
     return made;
   });
   return isSame ? list : changed;
+}
+
+/** The message with each block changed, removed (none) or multiplied, for a model; itself if all stay the same. */
+export function mapBlocks(message: BaseMessage, change: (block: Block) => readonly Block[]): BaseMessage {
+  const blocks = blocksOf(message);
+  const changed = mapSame(blocks, change);
+  return changed === blocks ? message : inForm(message, { content: contentOf(changed) });
 }
 
 /** True if the lists hold the same elements in the same order. */

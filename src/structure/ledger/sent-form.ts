@@ -1,20 +1,25 @@
 import { isBaseMessage, type AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { convertToOpenAITool } from "@langchain/core/utils/function_calling";
+import { shortHash } from "../../base/ids.js";
 import { jsonText, sortKeys } from "../../base/json-text.js";
 import { answeredId } from "../../messages/calls.js";
 import { blocksOf, type Block } from "../../messages/content.js";
 import { isSignedThought } from "../../messages/copies/thoughts.js";
 import { speakerOf } from "../../messages/roles.js";
 import { fieldsOf, isRecord, recordsIn, without, type Fields } from "../../messages/values.js";
-import { digestOf, type Digest } from "./prefix-chain.js";
 
 /** The facts about a message that thoughts behind it are bound to. */
 export interface SentFacts {
-  readonly digest: Digest;
+  readonly digest: string;
   /** Number of signed thoughts. */
   readonly thoughts: number;
   /** Digest of an answer up to its last signed thought; undefined if it has none. */
-  readonly own: Digest | undefined;
+  readonly own: string | undefined;
+}
+
+/** The digest of a text. */
+export function digestOf(text: string): string {
+  return shortHash(text, 12);
 }
 
 interface KnownFacts extends SentFacts {

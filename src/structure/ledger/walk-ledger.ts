@@ -4,8 +4,7 @@ import { setMetadata } from "../../messages/change-message.js";
 import { editMessage } from "../../messages/copies/edit-message.js";
 import { speakerOf } from "../../messages/roles.js";
 import { fieldsOf, stringIn } from "../../messages/values.js";
-import { type Digest, digestOf, digestText, extended } from "./prefix-chain.js";
-import { sentFacts, systemBlocks, toolsText, type SentFacts } from "./sent-form.js";
+import { digestOf, sentFacts, systemBlocks, toolsText, type SentFacts } from "./sent-form.js";
 
 /** Key in `response_metadata` of an answer's stamp: what its thoughts were made behind, in 12 characters. */
 export const prefixKey = "memory_prefix";
@@ -26,12 +25,7 @@ export interface AnswerPrefix {
   /** Digests of system prompt and tools, which tell the cause of a change. */
   readonly front: string;
   /** Digest of the whole. */
-  readonly chain: {
-    /** The upper 32 bits, signed. */
-    readonly high: number;
-    /** The lower 32 bits, signed. */
-    readonly low: number;
-  };
+  readonly chain: string;
 }
 
 /** A request in which each thought stands behind the prefix that it was made to. */
@@ -95,7 +89,7 @@ export function walkLedger(messages: readonly BaseMessage[], { system, tools = [
       }
     }
     walked.push(made);
-    chain = extended(chain, facts.digest);
+    chain = digestOf(chain + facts.digest);
   }
   return { messages: walked, prefix: { front: front.text, chain }, sent, dropped, firstAt, cause, isNew };
 }
@@ -119,17 +113,18 @@ export function stampAnswer<M extends BaseMessage>(answer: M, prefix: AnswerPref
   return own === undefined ? answer : setMetadata(answer, prefixKey, stampOf(prefix, own));
 }
 
-function stampOf({ front, chain }: AnswerPrefix, own: Digest): string {
-  return front + digestText(extended(chain, own));
+function stampOf({ front, chain }: AnswerPrefix, own: string): string {
+  return front + digestOf(chain + own).slice(0, stampLength);
 }
 
 const systemLength = 2;
 const frontLength = 4;
+const stampLength = 8;
 
 function frontOf(
   system: readonly unknown[],
   tools: readonly unknown[],
-): { readonly text: string; readonly chain: Digest } {
+): { readonly text: string; readonly chain: string } {
   const texts = [JSON.stringify(system), toolsText(tools)];
   const [said, told] = texts.map((text) => shortHash(text, systemLength));
   return { text: said! + told!, chain: digestOf(texts.join("\n")) };

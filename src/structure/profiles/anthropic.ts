@@ -1,10 +1,11 @@
-import { identifiers } from "./identifiers.js";
+import { identifiers, userMedia } from "./identifiers.js";
 import type { StructureProfile } from "./profile.js";
 import { refusedEverywhere } from "./refused-everywhere.js";
 
 /** The Messages API, through ChatAnthropic. Runs of one role are merged by the service. */
 export const anthropic: StructureProfile = {
   name: "anthropic",
+  adapter: "anthropic",
   rules: {
     ...refusedEverywhere,
     S01: "error", // at least one message is required
@@ -23,7 +24,12 @@ export const anthropic: StructureProfile = {
   callIds: { characters: identifiers, minLength: 1, maxLength: 64, reuse: "error" },
   names: { characters: identifiers, maxLength: 64 },
   maxMedia: 100, // seen: "too many images and documents: 120 + 0 > 100"
+  // ChatAnthropic leaves other blocks of the user out, which may leave nothing; media have its form by then.
   blocks: {
     system: ["text"],
+    user: [
+      ...[...userMedia, "text_delta", "input_text", "input_image", "input_file", "input_audio", "inlineData"],
+      ...["fileData", "document", "document_url", "search_result", "container_upload", "tool_result"],
+    ],
   },
 };

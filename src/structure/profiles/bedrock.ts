@@ -5,6 +5,7 @@ import { refusedEverywhere } from "./refused-everywhere.js";
 /** Converse, through ChatBedrockConverse. */
 export const bedrock: StructureProfile = {
   name: "bedrock",
+  adapter: "bedrock",
   rules: {
     ...refusedEverywhere,
     S01: "error", // seen: "A conversation must start with a user message"

@@ -35,14 +35,12 @@ const profileSchema = lazy(() =>
     callIds: callIds(),
     systemOnly: oneOf("accepted", "refused"),
     firstMessage: oneOf("user", "not-a-call"),
-    markedPrefix: oneOf("accepted", "refused"),
     resultOrder: oneOf("any", "calls"),
     blankText: oneOf("accepted", "refused"),
     lateSystem: oneOf("accepted", "refused"),
     names: z.optional(z.strictObject({ characters: text(), maxLength: nonNegativeInteger() })),
     blocks: z.optional(record(["system", "user", "tool", "other"], texts())),
     maxMedia: z.optional(nonNegativeInteger()),
-    genericRoles: texts(),
   }),
 );
 

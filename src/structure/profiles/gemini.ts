@@ -1,4 +1,4 @@
-import { identifiers } from "./identifiers.js";
+import { identifiers, userMedia } from "./identifiers.js";
 import type { StructureProfile } from "./profile.js";
 import { refusedEverywhere } from "./refused-everywhere.js";
 
@@ -28,8 +28,5 @@ export const gemini: StructureProfile = {
   resultOrder: "calls",
   callIds: { minLength: 1, reuse: "warning" },
   names: { characters: `${identifiers}.:`, maxLength: 64 },
-  blocks: {
-    system: ["text"],
-    user: ["text", "image_url", "image", "audio", "video", "file", "media", "text-plain"],
-  },
+  blocks: { system: ["text"], user: userMedia },
 };

@@ -6,6 +6,9 @@ export const alphanumerics = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 /** The characters that most providers accept in ids and names. */
 export const identifiers = `${alphanumerics}_-`;
 
+/** Types of the user's blocks in LangChain's forms. */
+export const userMedia = ["text", "image_url", "image", "audio", "video", "file", "media", "text-plain"];
+
 /** True if the id has the form; without a form all ids do. */
 export function fitsForm(id: string, form: CallIdForm = {}): boolean {
   const { characters, minLength = 0, maxLength = Infinity } = form;

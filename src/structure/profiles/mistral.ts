@@ -5,6 +5,7 @@ import { refusedEverywhere } from "./refused-everywhere.js";
 /** Chat completions of Mistral, through ChatMistralAI. */
 export const mistral: StructureProfile = {
   name: "mistral",
+  adapter: "mistral",
   rules: {
     ...refusedEverywhere,
     S01: "error", // seen: "Expected last role to be one of: [tool, user]"
@@ -20,14 +21,10 @@ export const mistral: StructureProfile = {
     S27: "error", // content chunks of the API reference
     S31: "error",
   },
-  markedPrefix: "accepted",
   resultOrder: "calls",
   callIds: { characters: alphanumerics, minLength: 9, maxLength: 9, reuse: "warning" },
   names: { characters: identifiers, maxLength: 64 },
   maxMedia: 8, // docs.mistral.ai, "vision"
-  blocks: {
-    system: ["text"],
-    user: ["text", "image_url", "document_url", "input_audio", "file"],
-    tool: ["text"],
-  },
+  // ChatMistralAI: "Mistral only supports types "text" or "image_url" for complex message types."
+  blocks: { system: ["text"], user: ["text", "image_url"], tool: ["text"] },
 };

@@ -33,5 +33,4 @@ export const openai: StructureProfile = {
     user: ["text", "image_url", "input_audio", "file", "image", "audio"],
     tool: ["text"],
   },
-  genericRoles: ["system", "developer", "user", "assistant"],
 };

@@ -61,8 +61,6 @@ export interface StructureProfile {
    * @default "user"
    */
   readonly firstMessage?: "user" | "not-a-call";
-  /** For rule S05: whether a final AI message marked by `additional_kwargs.prefix` is accepted. @default "refused" */
-  readonly markedPrefix?: "accepted" | "refused";
   /** For rule S09: `calls` if results must come in the order of their calls. @default "any" */
   readonly resultOrder?: "any" | "calls";
   /** For rule S15: whether blank text is accepted, so that only empty content is an error. @default "refused" */
@@ -78,6 +76,4 @@ export interface StructureProfile {
   readonly blocks?: Readonly<Partial<Record<Exclude<Speaker, "assistant">, readonly string[]>>>;
   /** For rule S39: how many pictures and files a request may have; notes stand for the oldest. @default any number */
   readonly maxMedia?: number;
-  /** For rule S31: accepted roles of generic messages; `function` stands for function messages. @default none */
-  readonly genericRoles?: readonly string[];
 }

@@ -21,20 +21,11 @@ function moveSystemMessages(entries: readonly Entry[], session: RepairSession): 
   if (misplaced.length === 0) {
     return entries;
   }
-  const drop = session.choices.systemMessages === "drop";
   for (const { index } of misplaced) {
-    session.repairs.push({
-      rule: "S03",
-      index,
-      action: drop ? "removed" : "moved",
-      message: drop ? "Removed a system message that was not at the front." : "Moved a system message to the front.",
-    });
+    const message = "Moved a system message to the front.";
+    session.repairs.push({ rule: "S03", index, action: "moved", message });
   }
-  return [
-    ...entries.slice(0, front),
-    ...(drop ? [] : misplaced),
-    ...entries.slice(front).filter((entry) => !isSystem(entry)),
-  ];
+  return [...entries.slice(0, front), ...misplaced, ...entries.slice(front).filter((entry) => !isSystem(entry))];
 }
 
 /** Merges the system messages into one (S04), late ones only where the profile has no place for them. */
@@ -176,7 +167,7 @@ function repairEnd(entries: readonly Entry[], session: RepairSession): readonly 
   if (!endsWithUser(session) || session.choices.trailingMessages !== "drop") {
     return entries;
   }
-  const end = entries.findLastIndex((entry) => !isTrailing(entry, session)) + 1;
+  const end = entries.findLastIndex((entry) => !isTrailing(entry)) + 1;
   for (const index of entries.slice(end).flatMap(indexesOf)) {
     session.repairs.push({
       rule: "S05",
@@ -192,14 +183,14 @@ function endsWithUser(session: RepairSession): boolean {
   return mustHold(session, "S05") && session.criteria.purpose === "model-input";
 }
 
-function isTrailing({ message }: Entry, { criteria }: RepairSession): boolean {
-  return callsOf(message).length === 0 && !mayBeLast(message, criteria.profile);
+function isTrailing({ message }: Entry): boolean {
+  return callsOf(message).length === 0 && !mayBeLast(message);
 }
 
 /** True if a placeholder of the user has to stand behind the last message, whose turn is then at its end. */
 export function needsRequest(entries: readonly Entry[], session: RepairSession): boolean {
   const isFilled = endsWithUser(session) && session.choices.trailingMessages === "fill";
-  return isFilled && (entries.every(isSystem) || isTrailing(entries.at(-1)!, session));
+  return isFilled && (entries.every(isSystem) || isTrailing(entries.at(-1)!));
 }
 
 /** With a placeholder message of the user at the end. */

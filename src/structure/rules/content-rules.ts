@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { inForm } from "../../messages/change-message.js";
-import { changeContent, textAnswer } from "../../messages/copies/change-content.js";
+import { changeContent } from "../../messages/copies/change-content.js";
 import { callsOf, compactionIn } from "../../messages/calls.js";
 import { type Block, blocksOf, contentOf, isBlankText, saysNothing, textBlock } from "../../messages/content.js";
 import { isSignedThought } from "../../messages/copies/thoughts.js";
@@ -10,10 +10,9 @@ import { inWords } from "../adapters/question.js";
 import type { MessageRule } from "./rules.js";
 import type { StructureProfile } from "../profiles/profile.js";
 
-const fillers: Readonly<Record<Speaker, string>> = {
-  system: "",
+/** Placeholders of empty messages; those of the system and the model are removed. */
+const fillers: Readonly<Partial<Record<Speaker, string>>> = {
   user: "(empty message)",
-  assistant: "(no answer)",
   tool: "(empty result)",
   other: "(empty message)",
 };
@@ -34,7 +33,7 @@ export const noBlankText: MessageRule = {
     }
     return refusesBlank && blocksOf(message).some(isBlankText) ? "A text block is empty or blank." : undefined;
   },
-  repair(message, { choices: { emptyMessages } }) {
+  repair(message) {
     const isBlank = blocksOf(message).every(isBlankText);
     const speaker = speakerOf(message);
     if (isBlank && speaker === "assistant" && spokenText(message) !== "") {
@@ -44,11 +43,10 @@ export const noBlankText: MessageRule = {
       const done = isBlank ? "Removed blank text beside tool calls." : "Removed blank text.";
       return { message: withoutBlankText(message), done };
     }
-    if (speaker === "system" || (speaker === "assistant" && emptyMessages === "drop")) {
-      return { done: "Removed an empty message." };
-    }
-    const filled = speaker === "assistant" ? textAnswer : changeContent;
-    return { message: filled(message, fillers[speaker]), done: "Replaced empty content by a placeholder." };
+    const filler = fillers[speaker];
+    return filler === undefined
+      ? { done: "Removed an empty message." }
+      : { message: changeContent(message, filler), done: "Replaced empty content by a placeholder." };
   },
 };
 
@@ -77,10 +75,8 @@ export const noEmptyAnswer: MessageRule = {
     }
     return isEmpty(message, context.profile) ? "The model neither says anything nor calls a tool." : undefined;
   },
-  repair(message, { choices: { emptyMessages } }) {
-    return emptyMessages === "drop"
-      ? { done: "Removed an empty message of the model." }
-      : { message: textAnswer(message, fillers.assistant), done: "Replaced empty content by a placeholder." };
+  repair() {
+    return { done: "Removed an empty message of the model." };
   },
 };
 

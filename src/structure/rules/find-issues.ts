@@ -253,9 +253,9 @@ function checkNeighbours({ speakers }: StructureContext, report: ReportFinding):
   });
 }
 
-function checkEnd({ messages, purpose, links, profile }: StructureContext, report: ReportFinding): void {
+function checkEnd({ messages, purpose, links }: StructureContext, report: ReportFinding): void {
   const last = messages.length - 1;
-  if (purpose === "model-input" && last >= 0 && !links.callsAt.has(last) && !mayBeLast(messages[last]!, profile)) {
+  if (purpose === "model-input" && last >= 0 && !links.callsAt.has(last) && !mayBeLast(messages[last]!)) {
     report({
       rule: "S05",
       index: last,
@@ -264,13 +264,10 @@ function checkEnd({ messages, purpose, links, profile }: StructureContext, repor
   }
 }
 
-/** True if the profile lets a request end with the message. A system message is a matter of rules S01 and S03. */
-export function mayBeLast(message: BaseMessage, { markedPrefix }: StructureProfile): boolean {
+/** True for a message with which a request may end. A system message is a matter of rules S01 and S03. */
+export function mayBeLast(message: BaseMessage): boolean {
   const speaker = speakerOf(message);
-  const isPrefix = () => fieldsOf(message.additional_kwargs)["prefix"] === true;
-  return speaker === "assistant"
-    ? markedPrefix === "accepted" && isPrefix()
-    : speaker !== "other" || roleNameOf(message) === "function";
+  return speaker === "other" ? roleNameOf(message) === "function" : speaker !== "assistant";
 }
 
 /** Checks calls and results: rules S07 to S13, S28 and S30. */

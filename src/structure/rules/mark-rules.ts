@@ -1,7 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { inForm } from "../../messages/change-message.js";
-import { type Block, blocksOf, contentOf } from "../../messages/content.js";
-import { mapSame, withFields } from "../../messages/copies/edits.js";
+import { type Block, blocksOf } from "../../messages/content.js";
+import { mapBlocks, mapSame, withFields } from "../../messages/copies/edits.js";
 import { type Fields, fieldsOf, isRecord } from "../../messages/values.js";
 
 /** The providers' limit; a request with more marks is refused. */
@@ -59,13 +58,7 @@ export function withinMarks(
     hasShort ||= !isLong;
     return [made];
   };
-  return all === 0 ? messages : mapSame(messages, (message) => [withBlocks(message, kept)]);
-}
-
-function withBlocks(message: BaseMessage, change: (block: Block) => readonly Block[]): BaseMessage {
-  const blocks = blocksOf(message);
-  const changed = mapSame(blocks, change);
-  return changed === blocks ? message : inForm(message, { content: contentOf(changed) });
+  return all === 0 ? messages : mapSame(messages, (message) => [mapBlocks(message, kept)]);
 }
 
 function shortened(block: Block): Block {

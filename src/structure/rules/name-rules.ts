@@ -2,7 +2,7 @@ import { AIMessage, HumanMessage, SystemMessage, type BaseMessage } from "@langc
 import { changeMessage } from "../../messages/change-message.js";
 import { editMessage } from "../../messages/copies/edit-message.js";
 import { callsOf } from "../../messages/calls.js";
-import { roleNameOf, speakerOf } from "../../messages/roles.js";
+import { speakerOf } from "../../messages/roles.js";
 import { isRecord, valueIn } from "../../messages/values.js";
 import type { MessageRule } from "./rules.js";
 import type { NameForm } from "../profiles/profile.js";
@@ -109,18 +109,15 @@ function fit(name: string, { characters, maxLength }: NameForm): string {
 /** S31: the provider knows every role. */
 export const knownRoles: MessageRule = {
   rule: "S31",
-  find(message, { context }) {
-    const isOwnType = (message.getType() as string) !== "generic" && speakerOf(message) !== "other";
-    return isOwnType || context.profile.genericRoles?.includes(roleNameOf(message))
+  find(message) {
+    return (message.getType() as string) !== "generic" && speakerOf(message) !== "other"
       ? undefined
       : "The provider does not know the role of the message.";
   },
-  repair(message, { choices: { unknownRoles } }) {
-    const speaker = speakerOf(message);
-    if (message.getType() === "remove" || (speaker === "other" && unknownRoles === "drop")) {
-      return { done: "Removed a message of an unknown role." };
-    }
-    return { message: typed(message), done: "Gave the message a role that the provider knows." };
+  repair(message) {
+    return message.getType() === "remove"
+      ? { done: "Removed a message of an unknown role." }
+      : { message: typed(message), done: "Gave the message a role that the provider knows." };
   },
 };
 

@@ -1,7 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { inForm } from "../../messages/change-message.js";
 import { type Block, blocksOf } from "../../messages/content.js";
-import { mapSame } from "../../messages/copies/edits.js";
+import { mapBlocks, mapSame } from "../../messages/copies/edits.js";
 import { mediaIn, mediaKinds, mediaLeftOut } from "../../messages/media.js";
 import { withinMarks } from "./mark-rules.js";
 import type { ReportFinding, StructureContext, StructureCriteria, StructureRule } from "./rules.js";
@@ -69,11 +68,5 @@ function withinMedia(messages: readonly BaseMessage[], max = Infinity): readonly
     excess -= media === undefined ? 0 : 1;
     return [media === undefined ? block : mediaLeftOut(media)];
   };
-  return excess <= 0
-    ? messages
-    : mapSame(messages, (message) => {
-        const blocks = blocksOf(message);
-        const changed = mapSame(blocks, kept);
-        return [changed === blocks ? message : inForm(message, { content: [...changed] })];
-      });
+  return excess <= 0 ? messages : mapSame(messages, (message) => [mapBlocks(message, kept)]);
 }

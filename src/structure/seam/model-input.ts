@@ -135,16 +135,14 @@ export function reportForeign(
   }
 }
 
-/** Class or model that is not known, model that cannot be asked to compact, session whose request lacks something. */
-type Reported = "class" | "window" | "native" | "compaction" | "thoughts";
-
 /** The last reports, by handler: the options of several memories and middlewares may name the same one. */
-const reported = new WeakMap<MemoryEventHandler, Readonly<Record<Reported, BoundedMap<string, string>>>>();
+const reported = new WeakMap<MemoryEventHandler, BoundedMap<string, string>>();
 const maxReported = 10_000;
 
 interface Reporting {
   readonly onEvent: MemoryEventHandler | undefined;
-  readonly kind: Reported;
+  /** Class or model that is not known, model that cannot be asked to compact, session whose request lacks something. */
+  readonly kind: "class" | "window" | "native" | "compaction" | "thoughts";
   readonly key: string;
   /** @default "" */
   readonly value?: string;
@@ -155,17 +153,10 @@ function firstOf({ onEvent, kind, key, value = "" }: Reporting, tell: () => void
   if (onEvent === undefined) {
     return;
   }
-  const newMap = () => new BoundedMap<string, string>(maxReported);
-  const known = reported.get(onEvent) ?? {
-    class: newMap(),
-    window: newMap(),
-    native: newMap(),
-    compaction: newMap(),
-    thoughts: newMap(),
-  };
+  const known = reported.get(onEvent) ?? new BoundedMap<string, string>(maxReported);
   reported.set(onEvent, known);
-  if (known[kind].get(key) !== value) {
-    known[kind].set(key, value);
+  if (known.get(`${kind} ${key}`) !== value) {
+    known.set(`${kind} ${key}`, value);
     tell();
   }
 }
