@@ -10,13 +10,14 @@ import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js
 import { sessionKeys } from "../../src/redis/keys.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import type { SessionStore } from "../../src/store/session-store.js";
+import { withKey } from "../../testing/session-store/store-case.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { testKey, testKeys } from "../support/test-keys.js";
 
 const client = sharedClient();
 
 /** A caller that reads texts as they are stored. */
-const stored = (id: string) => ({ id, keys: { asStored: true } }) as const;
+const stored = (id: string) => ({ id, keys: {} }) as const;
 
 const textsOf = (messages: readonly BaseMessage[]) => messages.map(({ content }) => content);
 const turn = (name: string) => [
@@ -74,7 +75,10 @@ describe.each(["Redis", "memory"])("an encrypted session in a store in %s", (kin
   it.each(calls)("refuses $door $who with $code, and nothing changes", async ({ code, keys, call }) => {
     const side = { set: { "tool:1": "{}" } };
     await memoryWith(testKeys("k1")).history("s").append(turn("1"), { turnId: "t1", side });
-    const everything = async () => [await store.readView(stored("s")), await store.beside.readSide(stored("s"), "")];
+    const everything = async () => {
+      const session = await withKey(store, { id: "s" });
+      return [await store.readView(session), await store.beside.readSide(session, "")];
+    };
     const before = await everything();
     const reducer = new ChatHistoryTruncationReducer({ targetCount: 1 });
     const events: MemoryEvent[] = [];
@@ -93,7 +97,9 @@ describe.each(["Redis", "memory"])("an encrypted session in a store in %s", (kin
     const run = { name: "t", toolCallId: "c1", inputs: { city: "Oslo" }, outputs: "secret", status: "success" };
     await log(testKeys("k1")).addInvocation(run);
     expect(await log(testKeys("k2", "k1")).toList()).toEqual([expect.objectContaining({ outputs: "secret" })]);
-    expect(JSON.stringify(await store.beside.readSide(stored("s"), ""))).not.toMatch(/secret|Oslo/);
+    expect(JSON.stringify(await store.beside.readSide(await withKey(store, { id: "s" }), ""))).not.toMatch(
+      /secret|Oslo/,
+    );
     await expect(log(keys).toList()).rejects.toEqual(lost(code));
     await expect(log(keys).addInvocation(run)).rejects.toEqual(lost(code));
   });

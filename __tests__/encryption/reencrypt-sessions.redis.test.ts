@@ -11,6 +11,7 @@ import { sessionKeys } from "../../src/redis/keys.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import { sealedStore } from "../../src/sealed/store.js";
 import type { SessionStore } from "../../src/store/session-store.js";
+import { withKey } from "../../testing/session-store/store-case.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { testKeys } from "../support/test-keys.js";
 
@@ -33,7 +34,7 @@ describe.each(["Redis", "memory"])("re-encryption in a store in %s", (kind) => {
     new RedisChatMemory({ store, reducer, ...(encryption && { encryption }) });
   const sealedWith = (encryption: EncryptionOptions) => sealedStore(store, KeyRing.of(encryption));
   const everything = async () => {
-    const stored = { id: "s", keys: { asStored: true } } as const;
+    const stored = await withKey(store, { id: "s" });
     const view = await store.readView(stored);
     return [
       view.head,

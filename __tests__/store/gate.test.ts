@@ -89,7 +89,7 @@ function withoutGate(store: InMemorySessionStore, name: string): InMemorySession
   const [method, group] = name.split(".").reverse() as [string, string?];
   const target = (group === undefined ? store : store[group as "edits"]) as unknown as Record<string, Method>;
   const inner = target[method]!.bind(target);
-  target[method] = ({ id }, ...rest) => inner({ id, keys: { asStored: true } }, ...rest);
+  target[method] = ({ id }, ...rest) => inner({ id, keys: {} }, ...rest);
   return store;
 }
 

@@ -119,9 +119,7 @@ function atOnce(
     const [, ...reply] = (await runOnSession(runner, name, call)) as unknown[];
     return reply;
   };
-  const isFree = session.owner === undefined && session.keys?.asStored === true;
-  const isLost = (reply: readonly unknown[]) => !isFree && hasLostState(reply);
-  return runner.transaction(name, commands).then((reply) => (isLost(reply) ? byScript() : reply));
+  return runner.transaction(name, commands).then((reply) => (hasLostState(reply) ? byScript() : reply));
 }
 
 /** True if a session lost its state but has records or ids: only the gate can identify its owner and its data key. */

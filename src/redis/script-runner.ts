@@ -322,7 +322,7 @@ export function askOf({ owner, label, hold, keys }: SessionRef) {
     labelVersion: label ? randomToken() : undefined,
     expectedEpoch: hold?.epoch,
     fencingToken: hold?.token,
-    keys: keys && { name: keys.name, asStored: keys.asStored, ...keys.made },
+    keys: keys && { name: keys.name, ...keys.made },
   };
 }
 

@@ -26,8 +26,9 @@ export interface ReencryptProgress {
   /** Plain texts encrypted: records, heads and side fields of sessions, and the texts of threads and items. */
   readonly sealed: number;
   /**
-   * Sessions, threads and stores of items that still need another key, or hold plain text, because others kept writing:
-   * repeat the call when these have the current key.
+   * Sessions, threads and stores of items that still need another key, because others kept writing: repeat the call
+   * when these have the current key. Also threads and stores of items that hold plain text: copy the thread, or put the
+   * items again.
    */
   readonly incomplete: number;
   /** Skipped ones: a key, or a part of the session, is missing, or a record holds bytes that are not UTF-8. */
@@ -95,8 +96,8 @@ export async function reencryptSessions(
 }
 
 /**
- * Re-encrypts sessions, and then all threads and items in the same Redis, see {@link reencryptSessions}. Runs are
- * counted.
+ * Re-encrypts sessions, see {@link reencryptSessions}, and wraps the data keys of all threads and items in the same
+ * Redis. Runs are counted.
  *
  * @throws ConfigurationError without a current key; errors that concern everything, such as a StoreError.
  */

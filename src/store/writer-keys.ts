@@ -23,8 +23,6 @@ export interface WriterKeys {
   readonly name?: string;
   /** The key itself, of a writer that made it: a session without one takes it. */
   readonly made?: StoredKey;
-  /** True for a read that wants encrypted texts as they are stored. */
-  readonly asStored?: true;
   /** Called by a read with the key of the session. */
   readonly learn?: (stored: StoredKey) => void;
 }

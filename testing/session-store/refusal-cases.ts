@@ -208,7 +208,7 @@ function callerOf(
 
 async function written({ store }: StoreContext, id: string): Promise<SessionView> {
   await store.append({ id, owner: "ann", keys }, { records: records("a", 3) });
-  return store.readView({ id, keys: { asStored: true } });
+  return store.readView({ id, keys: {} });
 }
 
 /** The fence of the second hold of a session. */

@@ -4,6 +4,7 @@ import type { ReadState, SessionView } from "../../src/store/session-reads.js";
 import type { SessionRef } from "../../src/store/session-ref.js";
 import type { SessionStore } from "../../src/store/session-store.js";
 import type { AppendRequest, NewRecord } from "../../src/store/session-writes.js";
+import { keyParts } from "../../src/store/writer-keys.js";
 
 /** How to create the store under test. */
 export interface StoreSetup {
@@ -76,9 +77,15 @@ export async function written(
   return store.readView(session);
 }
 
+/** The session for a caller with its data key, which reads texts as they are stored. */
+export async function withKey(store: SessionStore, session: SessionRef): Promise<SessionRef> {
+  const key = (await store.edits.readKey(session))?.stored;
+  return { ...session, keys: key === undefined ? {} : { name: keyParts(key).name } };
+}
+
 /** Returns everything that reads show of a session, to check that nothing has changed. */
 export async function everything({ store, session }: StoreContext): Promise<unknown> {
-  const stored: SessionRef = { ...session, keys: { asStored: true } };
+  const stored = await withKey(store, session);
   return {
     view: await store.readView(stored),
     log: await store.readLog(stored),

@@ -9,7 +9,7 @@
 --- @include gate
 
 local s = loadSession(KEYS[3], nil, nil, redis.pcall)
-local refusal = gate(cjson.decode(ARGV[1]), s, 'owner read')
+local refusal = gate(cjson.decode(ARGV[1]), s, 'owner key')
 if refusal then return refusal end
 local records = redis.call('LRANGE', KEYS[1], ARGV[2], ARGV[3])
 local field = s.isHash and redis.call('HMGET', KEYS[3], 'epoch', 'rev', 'base', 'next') or {}

@@ -11,7 +11,7 @@
 --- @include now
 
 local s = loadSession(KEYS[3], KEYS[1], KEYS[2])
-local refusal = gate(cjson.decode(ARGV[1]), s, 'owner read')
+local refusal = gate(cjson.decode(ARGV[1]), s, 'owner key')
 if refusal then return refusal end
 -- Only ids without a message: the session begins anew.
 if s.erased or (s.epoch == '' and s.length == 0 and (s.known == 0 or not s.damaged)) then return { 'NONE' } end

@@ -10,7 +10,7 @@
 --- @const viewFields
 
 local s = loadSession(KEYS[3])
-local refusal = gate(cjson.decode(ARGV[1]), s, s.left and 'owner read' or 'owner')
+local refusal = gate(cjson.decode(ARGV[1]), s, s.left and 'owner key' or 'owner')
 if refusal then return refusal end
 local field = redis.call('HMGET', KEYS[3], viewFields)
 local records = redis.call('LRANGE', KEYS[1], ARGV[2], ARGV[3])

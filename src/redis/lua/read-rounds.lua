@@ -11,7 +11,7 @@
 --- @include begins-round
 
 local s = loadSession(KEYS[3], KEYS[1], KEYS[2])
-local refusal = gate(cjson.decode(ARGV[1]), s, 'owner read')
+local refusal = gate(cjson.decode(ARGV[1]), s, 'owner key')
 if refusal then return refusal end
 local wanted, first, chunk = tonumber(ARGV[2]), s.length, 16
 while first > 0 and wanted > 0 do

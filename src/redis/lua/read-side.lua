@@ -8,7 +8,7 @@
 --
 --- @include gate
 
-local refusal = gate(cjson.decode(ARGV[1]), loadSession(KEYS[1]), 'owner read')
+local refusal = gate(cjson.decode(ARGV[1]), loadSession(KEYS[1]), 'owner key')
 if refusal then return refusal end
 local found = { 'SIDE' }
 for _, name in ipairs(redis.call('HKEYS', KEYS[1])) do

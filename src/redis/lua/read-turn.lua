@@ -10,7 +10,7 @@
 --- @include stored-turn
 
 local s = loadSession(KEYS[3], KEYS[1], KEYS[2])
-local refusal = gate(cjson.decode(ARGV[1]), s, 'owner read')
+local refusal = gate(cjson.decode(ARGV[1]), s, 'owner key')
 if refusal then return refusal end
 local reply = storedTurn(s, { name = ARGV[2], stored = -1 })
 return reply[1] == 'TURN' and reply or { 'UNREADABLE' }

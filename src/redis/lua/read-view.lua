@@ -10,7 +10,7 @@
 --- @include view
 
 local s = loadSession(KEYS[3])
-local refusal = gate(cjson.decode(ARGV[1]), s, s.left and 'owner read' or 'owner')
+local refusal = gate(cjson.decode(ARGV[1]), s, s.left and 'owner key' or 'owner')
 if refusal then return refusal end
 local reply, found = view(), {}
 for first = 2, #ARGV, 7000 do

@@ -12,7 +12,7 @@
 --- @const digestLength
 
 local s = loadSession(KEYS[3], KEYS[1], KEYS[2])
-local refusal = gate(cjson.decode(ARGV[1]), s, 'owner read')
+local refusal = gate(cjson.decode(ARGV[1]), s, 'owner key')
 if refusal then return refusal end
 local kind, place, limit = ARGV[2], ARGV[3], tonumber(ARGV[4])
 local base, next = s.base, s.begun and s.next or s.length

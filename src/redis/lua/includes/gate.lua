@@ -3,8 +3,8 @@
 -- reads or writes anything.
 --
 -- The checks come in one order, whatever the script: erased, owner, damaged, key, epoch, fence. `checks` names those
--- that concern a script, all if it is left out; the owner is checked in any case. `read` is `key`, but for
--- callers that want texts as they are stored. The script's own checks follow: position, stale, content.
+-- that concern a script, all if it is left out; the owner is checked in any case. The script's own checks
+-- follow: position, stale, content.
 -- `repeated` returns the reply to a call that was made before, whose reply was lost: behind the checks that say who may
 -- know of it, before those that such a call itself has made fail.
 --
@@ -40,9 +40,7 @@ local function gate(ask, s, checks, repeated)
   local others = refusesOwner(ask, s)
   if others then return others end
   if s.damaged and checks:find('damaged', 1, true) then return { 'DAMAGED' } end
-  local asStored = ask.keys and ask.keys.asStored
-  local isClosed = checks:find('key', 1, true) or checks:find('read', 1, true) and not asStored
-  local other = isClosed and refusesKey(ask, s)
+  local other = checks:find('key', 1, true) and refusesKey(ask, s)
   if other then return other end
   local reply = repeated and repeated()
   if reply then return reply end
