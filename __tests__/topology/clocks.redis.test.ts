@@ -9,11 +9,13 @@ import {
 } from "langchain-redis-memory";
 import { validateConversation } from "langchain-redis-memory/structure";
 import { redisMemoryMiddleware } from "langchain-redis-memory/agent";
+import { redisRuns } from "langchain-redis-memory/runs";
 import { sessionKeys } from "../../src/redis/keys.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import { asRead, records, texts } from "../../testing/session-store/store-case.js";
 import { writeWhile } from "../support/busy-writers.js";
 import { ToolModel } from "../support/agents.js";
+import { startGate } from "../../testkit/proxies/gate.js";
 import { startFakedClockRedis, type FakedClockRedis } from "../../testkit/clocks/faked-clock.js";
 import { compare, nothingBroken } from "../support/journal-check.js";
 import { ScriptedModel } from "../support/scripted-model.js";
@@ -86,6 +88,43 @@ describe("A server whose clock jumps", () => {
     expect(await store.readView({ id: "s" })).toMatchObject({ epoch: "", records: [], damaged: false });
     expect(await store.append({ id: "s" }, { records: records("a", 1) })).toMatchObject({ appended: 1, next: 1 });
     expect((await store.readView({ id: "s" })).epoch).not.toBe(epoch);
+  });
+
+  it("back by an hour frees what dead processes held in the time of their leases, and no living one", async () => {
+    const { hostname: host, port } = new URL(server.url);
+    const gate = await startGate(`redis://${host}:${port}`);
+    const redis = { keyPrefix };
+    const far = new RedisChatMemory({ url: `redis://127.0.0.1:${gate.port}`, redis });
+    const near = new RedisChatMemory({ client, redis });
+    const [farRuns, nearRuns] = [redisRuns(far, { lostAfterMs: 600 }), redisRuns(near, { lostAfterMs: 600 })];
+    const held = async (memory: RedisChatMemory, session: string, ended: Promise<unknown>) => {
+      let begin = () => {};
+      const begun = new Promise<void>((resolve) => (begin = resolve));
+      const turn = memory.withTurn(session, () => (begin(), ended), { holdMs: 600 });
+      turn.catch(() => undefined);
+      await begun;
+      return { turn };
+    };
+    let end = () => {};
+    const living = await held(near, "living", new Promise<void>((resolve) => (end = resolve)));
+    await held(far, "dead", new Promise(() => undefined));
+    const silent = async function* (signal: AbortSignal) {
+      yield "a";
+      await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+    };
+    const run = await farRuns.start("run", { turnId: "t" }, silent);
+    gate.block();
+    server.shiftClock(-hour);
+    expect(await near.withTurn("dead", () => "free", { holdMs: 600, waitMs: 10_000 })).toBe("free");
+    const next = await nearRuns.start("run", { turnId: "u", whileRunning: "queue", waitMs: 10_000 }, silent);
+    await nearRuns.stop("run");
+    for await (const _ of next);
+    end();
+    await expect(living.turn).resolves.toBeUndefined();
+    gate.heal();
+    for await (const _ of run);
+    await Promise.all([far.close(), near.close()]);
+    await gate.stop();
   });
 
   it("ends the lease of a holder that sleeps: another pays, and the one that wakes changes nothing", async () => {

@@ -161,8 +161,14 @@ export class Mailbox {
 
   async #exists(instance: string): Promise<boolean> {
     const { runner, keyPrefix } = this.#wire;
-    const command = { verb: "exists", args: [mailKey(keyPrefix, instance)] };
-    return Number(await runner.send(name, (client) => sendAlone(client, command))) === 1;
+    const key = mailKey(keyPrefix, instance);
+    const left = Number(await runner.send(name, (client) => sendAlone(client, { verb: "pttl", args: [key] })));
+    if (left > 10 * this.#lostAfterMs) {
+      // Further away than a sign of life lasts: the server's clock has fallen back.
+      const command = { verb: "pexpire", args: [key, this.#lostAfterMs] };
+      await runner.send(name, (client) => sendAlone(client, command));
+    }
+    return left !== -2;
   }
 
   async #post(to: string, letters: readonly Letter[]): Promise<boolean> {

@@ -10,12 +10,18 @@ local function seekHold(state, wish, fence)
   local holder, ends, own = holderOf(field[1])
   local ticket, ending = wish.ticket, string.format(' %.0f ', time + wish.holdMs)
   if holder == ticket then return { fence = own, holder = ticket .. ending .. own } end
+  local left = holder and ends - time or -1
+  if left > 10 * wish.holdMs then
+    -- Further away than a lease ends: the clock has fallen back.
+    left = wish.holdMs
+    redis.call('HSET', state, 'holder', holder .. ending .. own)
+  end
   local waiters, ahead, mine = {}, nil, string.format('%s %.0f', ticket, time)
   for other, seen in (field[2] or ''):gmatch('(%S+) (%d+)') do
     if other == ticket then
       ahead = #waiters
       waiters[#waiters + 1] = mine
-    elseif time - seen <= wish.graceMs then
+    elseif math.abs(time - seen) <= wish.graceMs then
       waiters[#waiters + 1] = other .. ' ' .. seen
     end
   end
@@ -23,7 +29,7 @@ local function seekHold(state, wish, fence)
     ahead = #waiters
     waiters[#waiters + 1] = mine
   end
-  if ahead > 0 or holder and tonumber(ends) >= time then
+  if ahead > 0 or left >= 0 then
     redis.call('HSET', state, 'waiters', table.concat(waiters, ' '))
     return ahead
   end
