@@ -88,21 +88,45 @@ describe("sessions.reencrypt() over every kind of data", () => {
     await expectWhole(doorsWith(keyPrefix, testKeys("k2")));
   });
 
-  it("seals plain sessions, and counts threads and items with plain text until that is gone", async () => {
+  it("seals what is plain in its place", async () => {
     const keyPrefix = uniquePrefix();
-    const plain = doorsWith(keyPrefix);
+    await writeEach(doorsWith(keyPrefix));
+    const { memory } = doorsWith(keyPrefix, testKeys("k1"));
+    const all = { sessions: 1, threads: 2, items: 1, runs: 0, keys: 0, incomplete: 0, failed: 0 };
+    const { sealed, ...done } = await memory.sessions.reencrypt();
+    expect([done, sealed]).toEqual([all, expect.any(Number)]);
+    expect(sealed).toBeGreaterThan(8);
+    const stored = await everythingIn(keyPrefix);
+    expect(stored).not.toContain("secret");
+    expect(await memory.sessions.reencrypt()).toEqual({ ...all, sealed: 0 });
+    expect(await everythingIn(keyPrefix)).toBe(stored);
+    await expectWhole(doorsWith(keyPrefix, testKeys("k1")));
+  });
+
+  it("seals what is plain beside writers that still write plain text, until those have the key", async () => {
+    const keyPrefix = uniquePrefix();
+    const [plain, current] = [doorsWith(keyPrefix), doorsWith(keyPrefix, testKeys("k1"))];
     await writeEach(plain);
-    const { memory, store, saver } = doorsWith(keyPrefix, testKeys("k1"));
-    const reencrypt = () => memory.sessions.reencrypt();
-    expect(await reencrypt()).toMatchObject({ sessions: 1, sealed: 2, threads: 2, items: 1, incomplete: 3, failed: 0 });
-    await store.put(["u", "ann"], "k", { text: "secret item" });
-    for (const id of ["s", "t"]) {
-      await saver.copyThread(id, `${id}2`);
-      await saver.deleteThread(id);
-    }
-    expect(await reencrypt()).toMatchObject({ threads: 2, items: 1, incomplete: 0, failed: 0 });
+    let isWriting = true;
+    const write = async () => {
+      for (let index = 0; index < 8; index += 1) {
+        await plain.store.put(["others"], `more-${index}`, { text: `secret ${index}` });
+        await plain.graph.invoke(question(), thread(`more-${index}`));
+      }
+    };
+    const seal = async () => {
+      while (isWriting) {
+        expect(await current.memory.sessions.reencrypt()).toMatchObject({ failed: 0 });
+      }
+    };
+    await Promise.all([write().finally(() => (isWriting = false)), seal()]);
+    expect(await current.memory.sessions.reencrypt()).toMatchObject({ incomplete: 0, failed: 0 });
     expect(await everythingIn(keyPrefix)).not.toContain("secret");
-    expect((await saver.getTuple(thread("s2")))?.pendingWrites).not.toEqual([]);
+    await expectWhole(current);
+    expect(await current.store.search(["others"])).toHaveLength(8);
+    for (let index = 0; index < 8; index += 1) {
+      expect((await current.graph.getState(thread(`more-${index}`))).values).toHaveProperty("messages.length", 2);
+    }
   });
 
   it("loses nothing beside writers with either key", async () => {

@@ -51,7 +51,6 @@ async function reencrypt(context: CommandContext, options: ServerOptions): Promi
 }
 
 const keepWriting = "others kept writing with another key; run it again when they have the new one";
-const isPlain = "it holds plain text, or others kept changing it; copy the thread, or put the items again";
 const cannotChange = "a run holds text of another key until it expires; run it again then";
 
 const nothing: ReencryptProgress = {
@@ -79,7 +78,7 @@ async function reencryptServer(server: Server, { screen, signal }: CommandContex
       left.push(failedPiece(server, problem));
     },
     onIncomplete: ({ kind, id }) => {
-      const reason = kind === "run" ? cannotChange : kind === "session" ? keepWriting : isPlain;
+      const reason = kind === "run" ? cannotChange : keepWriting;
       left.push({ sessionId: id, kind, problem: "incomplete", reason });
     },
     onProgress: (progress) => {

@@ -6,8 +6,9 @@ import { eraseRunScript, eraseSteersScript, stopWaitingScript } from "../redis/l
 import { scanNames, type KeyScan } from "../redis/scan-keys.js";
 import type { Script } from "../redis/script.js";
 import type { Command } from "../redis/script-runner.js";
-import { checkItems, hasPlainItems } from "../redis/stored-items.js";
-import { eraseThread, hasPlainTexts, readThread, type StoredThread } from "../redis/whole-thread.js";
+import type { PlainTexts, TextSeal } from "../redis/thread-records.js";
+import { checkItems, plainItems } from "../redis/stored-items.js";
+import { eraseThread, plainTexts, readThread, type StoredThread } from "../redis/whole-thread.js";
 
 const threadParts = ["items", "checkpoints", "order"] as const;
 
@@ -47,7 +48,8 @@ interface KindEntry {
 /** The part of a piece that holds its data keys. */
 export interface KeyedHash {
   readonly part: DataPart;
-  readonly hasPlain: (scan: KeyScan, id: string) => Promise<boolean>;
+  /** Its plain texts, by pages, and what they become. */
+  readonly plain: (scan: KeyScan, id: string, seal: TextSeal) => AsyncIterable<PlainTexts>;
 }
 
 /** Every kind of data that this package keeps. A new part of a key, or a kind without an entry, does not compile. */
@@ -106,7 +108,7 @@ const kinds = {
     },
     erase: async (scan, id, request) => (await eraseThread(scan, nameOf(id), textOf(request)))[1] === "1",
     check: "by its reader",
-    reencrypt: { part: "checkpoints", hasPlain: hasPlainTexts },
+    reencrypt: { part: "checkpoints", plain: plainTexts },
   },
   lease: {
     owner: { none: "it is the session's" },
@@ -134,7 +136,7 @@ const kinds = {
       Number(await runner.read(nameOf("", "count"), { verb: "zcard", args: [keyOf(keyPrefix, "names", id)] })),
     erase: { none: "items belong to namespaces of the application: deleteNamespace()" },
     check: (scan) => checkItems(scan),
-    reencrypt: { part: "values", hasPlain: hasPlainItems },
+    reencrypt: { part: "values", plain: plainItems },
   },
   list: {
     owner: { none: "its key names it" },

@@ -1,12 +1,12 @@
 import { StoreError } from "../base/errors.js";
 import { numberIn, unknownReply, type CallName } from "./errors.js";
 import { boundsWithin } from "./item-names.js";
-import { itemValue, parseRecord } from "./item-records.js";
+import { itemValue, parseRecord, recordOf } from "./item-records.js";
 import { itemKeys } from "./keys.js";
 import { clearItemsScript, importItemScript } from "./lua/later-scripts.js";
 import type { KeyScan } from "./scan-keys.js";
 import type { Script } from "./script.js";
-import { isSealedText } from "./thread-records.js";
+import { isSealedText, type PlainTexts, type TextSeal } from "./thread-records.js";
 import { keysField } from "./stored-fields.js";
 
 /** Maximum number of items that one call removes. */
@@ -102,14 +102,16 @@ export async function* readItems(
   }
 }
 
-/** True where the text of an item is plain. */
-export async function hasPlainItems(scan: KeyScan): Promise<boolean> {
+/** The plain texts of items, and what they become. */
+export async function* plainItems(scan: KeyScan, _: string, seal: TextSeal): AsyncGenerator<PlainTexts> {
   for await (const page of readItems(scan, [])) {
-    if (page.some(({ name, record }) => !isSealedText(parseRecord(name, record).text))) {
-      return true;
-    }
+    const items = page.map(({ name, record }) => ({ record, ...parseRecord(name, record) }));
+    const plain = items.filter(({ text }) => !isSealedText(text));
+    const texts = plain.map((item) => {
+      return [item.name, item.record, recordOf({ ...item, text: seal(item.text, "", item.name) })] as const;
+    });
+    yield { part: "values", texts };
   }
-  return false;
 }
 
 /** Says which items cannot be read, and whether a part is missing. Sealed values are not opened. */

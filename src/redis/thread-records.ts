@@ -1,3 +1,5 @@
+import type { DataPart } from "./data-parts.js";
+
 /** A record as it is stored: what scripts read of it in plain, and its text. */
 export interface StoredRecord {
   /** Positions with a `+` count from it. */
@@ -51,6 +53,16 @@ export type TextKind = "item" | "checkpoint" | "writes" | "";
 export function isSealedText(text: string): boolean {
   return text.startsWith("~");
 }
+
+/** Plain texts of a part of some data, and what they become. */
+export interface PlainTexts {
+  readonly part: DataPart;
+  /** By the name of the field, or the position in the list. */
+  readonly texts: readonly (readonly [name: string, stored: string, sealed: string])[];
+}
+
+/** Seals a text for its place. */
+export type TextSeal = (text: string, kind: TextKind, name: string) => string;
 
 /** A new text for one that is stored; undefined where it stays. */
 type TextChange = (text: string, kind: "checkpoint" | "writes", member: string) => Promise<string | undefined>;

@@ -5,7 +5,14 @@ import { eraseThreadScript, importThreadScript } from "./lua/later-scripts.js";
 import { pairsIn } from "./pairs.js";
 import type { KeyScan } from "./scan-keys.js";
 import { keysField } from "./stored-fields.js";
-import { changedField, isSealedText, isTextItem, type TextKind } from "./thread-records.js";
+import {
+  changedField,
+  isSealedText,
+  isTextItem,
+  type PlainTexts,
+  type TextKind,
+  type TextSeal,
+} from "./thread-records.js";
 
 /** A whole stored thread. */
 export interface WholeThread {
@@ -97,14 +104,19 @@ export async function withTexts<Thread extends WholeThread>(
   return { ...thread, items: await Promise.all(items), fields: await Promise.all(fields) };
 }
 
-/** True where a text of a thread is plain. */
-export async function hasPlainTexts(scan: KeyScan, threadId: string): Promise<boolean> {
-  let hasPlain = false;
-  await withTexts(await readThread(scan, threadId, "reencrypt"), async (text) => {
-    hasPlain ||= !isSealedText(text);
-    return undefined;
+/** The plain texts of a thread, and what they become. */
+export async function* plainTexts(scan: KeyScan, threadId: string, seal: TextSeal): AsyncGenerator<PlainTexts> {
+  const thread = await readThread(scan, threadId, "reencrypt");
+  const base = Number(fieldIn(thread, "base"));
+  const change = async (...place: Parameters<TextSeal>) => (isSealedText(place[0]) ? undefined : seal(...place));
+  const fields = thread.fields.map(async ([name, value]) => [name, value, await changedField(name, value, change)]);
+  const items = thread.items.map(async (item, index) => {
+    return [String(base + index), item, isTextItem(item) ? await change(item, "item", "") : undefined];
   });
-  return hasPlain;
+  const changed = async (texts: typeof fields) =>
+    (await Promise.all(texts)).filter((text): text is [string, string, string] => text[2] !== undefined);
+  yield { part: "items", texts: await changed(items) };
+  yield { part: "checkpoints", texts: await changed(fields) };
 }
 
 function nameOf(sessionId: string, operation: string): CallName {

@@ -1,7 +1,9 @@
+import { createHash } from "node:crypto";
 import { maxTries } from "../base/tries.js";
 import { countOf, foundPieces, reencryptionOf, type FoundPiece, type KeyedHash } from "../redis-lists/kinds.js";
 import { keyOf } from "../redis/data-parts.js";
-import { swapKeysScript } from "../redis/lua/later-scripts.js";
+import type { CallName } from "../redis/errors.js";
+import { sealTextsScript, swapKeysScript } from "../redis/lua/later-scripts.js";
 import type { KeyScan } from "../redis/scan-keys.js";
 import { keyParts } from "../store/writer-keys.js";
 import type { KeyRing, MasterKey } from "./keys/key-ring.js";
@@ -13,13 +15,18 @@ export interface Reencrypted {
   readonly count: number;
   /** True where its data keys were wrapped with the current key. */
   readonly rewrapped: boolean;
+  /** Plain texts that were sealed. */
+  readonly sealed: number;
   /** True where it still needs another key, or holds plain text. */
   readonly isLeft: boolean;
 }
 
+/** Most texts that one call seals. */
+const sealedAtOnce = 100;
+
 /**
- * Wraps the data keys of everything of a memory but its sessions with the current master key, and says of each piece
- * what came of it, or which error it met.
+ * Wraps the data keys of everything of a memory but its sessions with the current master key, seals plain texts, and
+ * says of each piece what came of it, or which error it met.
  *
  * @throws ConfigurationError where the current key is `null`.
  */
@@ -34,7 +41,7 @@ export async function* reencryptOthers(
       if (typeof how === "function") {
         const keys = await how(scan, piece.id);
         const isLeft = keys.some((key) => keyParts({ key, dek: "" }).masterId !== master.id);
-        yield { ...piece, count: 1, rewrapped: false, isLeft };
+        yield { ...piece, count: 1, rewrapped: false, sealed: 0, isLeft };
       } else if (how !== undefined) {
         yield {
           ...piece,
@@ -56,8 +63,9 @@ async function rewrap({ scan, ring, master }: Work, piece: FoundPiece, how: Keye
   const id = isItem ? "" : piece.id;
   const texts = new SealedTexts(ring, isItem ? "item" : "thread", scan);
   const count = await countOf(scan, piece);
-  const hasPlain = count > 0 && (await how.hasPlain(scan, piece.id));
   const name = { operation: "reencrypt", sessionId: id, subject: isItem ? "store" : "thread" } as const;
+  const none = { sealed: 0, isLeft: false };
+  const { sealed, isLeft } = count > 0 ? await sealPlain({ scan, name, texts }, piece, how) : none;
   const call = { script: swapKeysScript, keys: [keyOf(scan.keyPrefix, how.part, piece.id)], writes: true };
   for (let tries = 1; tries <= maxTries.write; tries += 1) {
     const was = await texts.stored(id);
@@ -66,8 +74,39 @@ async function rewrap({ scan, ring, master }: Work, piece: FoundPiece, how: Keye
       if (error !== undefined) {
         throw error;
       }
-      return { count, rewrapped: was !== keys, isLeft: hasPlain };
+      return { count, rewrapped: was !== keys, sealed, isLeft };
     }
   }
-  return { count, rewrapped: false, isLeft: true };
+  return { count, rewrapped: false, sealed, isLeft: true };
+}
+
+/** Seals plain texts, page by page, until a pass finds none: others may write behind a pass. */
+async function sealPlain(
+  { scan, name, texts }: { readonly scan: KeyScan; readonly name: CallName; readonly texts: SealedTexts },
+  { id }: FoundPiece,
+  how: KeyedHash,
+): Promise<Pick<Reencrypted, "sealed" | "isLeft">> {
+  let sealed = 0;
+  for (let pass = 1; pass <= maxTries.write; pass += 1) {
+    const { key, seal } = await texts.sealer(name.sessionId);
+    let found = 0;
+    for await (const { part, texts: page } of how.plain(scan, id, seal)) {
+      found += page.length;
+      const keys = [...new Set([how.part, part])].map((one) => keyOf(scan.keyPrefix, one, id));
+      for (let first = 0; first < page.length; first += sealedAtOnce) {
+        const some = page.slice(first, first + sealedAtOnce);
+        const args = [key!, ...some.flatMap(([field, stored, text]) => [field, sha1(stored), text])];
+        const reply = await scan.runner.run(name, { script: sealTextsScript, keys, args, writes: true });
+        sealed += Number((reply as unknown[])[1]);
+      }
+    }
+    if (found === 0) {
+      return { sealed, isLeft: false };
+    }
+  }
+  return { sealed, isLeft: true };
+}
+
+function sha1(text: string): string {
+  return createHash("sha1").update(text).digest("hex");
 }

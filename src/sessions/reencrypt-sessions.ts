@@ -26,9 +26,8 @@ export interface ReencryptProgress {
   /** Plain texts encrypted: records, heads and side fields of sessions, and the texts of threads and items. */
   readonly sealed: number;
   /**
-   * Sessions, threads and stores of items that still need another key, because others kept writing: repeat the call
-   * when these have the current key. Also threads and stores of items that hold plain text: copy the thread, or put the
-   * items again.
+   * Sessions, threads and stores of items that still need another key or hold plain text, because others kept writing:
+   * repeat the call when these have the current key.
    */
   readonly incomplete: number;
   /** Skipped ones: a key, or a part of the session, is missing, or a record holds bytes that are not UTF-8. */
@@ -132,13 +131,14 @@ export async function reencryptAll(store: SessionStore, request: ReencryptReques
 
 type Counts = { -readonly [Name in keyof ReencryptProgress]: ReencryptProgress[Name] };
 
-function count(progress: Counts, { kind, count, rewrapped, isLeft }: FoundPiece & Reencrypted): void {
+function count(progress: Counts, { kind, count, rewrapped, sealed, isLeft }: FoundPiece & Reencrypted): void {
   const isRun = kind === "run";
   progress.runs += isRun && isLeft ? 1 : 0;
   progress.threads += kind === "thread" ? count : 0;
   progress.items += kind === "item" ? count : 0;
   progress.incomplete += !isRun && isLeft ? 1 : 0;
   progress.keys += rewrapped ? 1 : 0;
+  progress.sealed += sealed;
 }
 
 function failed({ kind, id, error }: FoundPiece & { readonly error: unknown }, listeners: ProblemListeners): void {
