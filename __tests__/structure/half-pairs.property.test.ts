@@ -63,3 +63,17 @@ it("passes values that hold themselves, names of JavaScript's own, and bytes", (
   const result = new ToolMessage({ content: content as never, tool_call_id: "c1" });
   expect(validateConversation([result]).filter(({ rule }) => rule === "S37")).toEqual([]);
 });
+
+it.each([1_000, 100_000])(
+  "passes a value %i deep, with half a pair that no JSON can hold where it is too deep",
+  (depth) => {
+    let args: Record<string, unknown> = { text: "\ud83d" };
+    for (let level = 0; level < depth; level += 1) {
+      args = { args };
+    }
+    const answer = new AIMessage({ content: "", tool_calls: [{ id: "c1", name: "lookup", args, type: "tool_call" }] });
+    const messages = [new HumanMessage("q"), answer, new ToolMessage({ content: "r", tool_call_id: "c1" })];
+    const { repairs } = repairConversation(messages);
+    expect(repairs.map(({ rule }) => rule)).toEqual(depth > 2_000 ? [] : ["S37"]);
+  },
+);

@@ -1,5 +1,4 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
-import { jsonText } from "../../base/json-text.js";
 import { isPlainObject } from "../../base/json-value.js";
 import { inForm } from "../../messages/change-message.js";
 import { type Block, blockList, contentOf } from "../../messages/content.js";
@@ -17,7 +16,7 @@ export const wellFormedText: MessageRule = {
       return "A block of text has none.";
     }
     const sent = { ...(isAnswer && rawFieldsOf(message)), ...ownFields(message) };
-    return halfPair.test(jsonText(sent) ?? "") ? "A text holds half of a surrogate pair." : undefined;
+    return holdsHalf(sent) ? "A text holds half of a surrogate pair." : undefined;
   },
   repair(message) {
     const isAnswer = speakerOf(message) === "assistant";
@@ -42,27 +41,45 @@ function ownFields(message: BaseMessage): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
-/** An escape of half a pair in JSON, which no backslash in front of it makes a text. */
-const halfPair = /(?<!\\)(?:\\\\)*\\ud[89a-f]/;
+/** Deeper values are left as they are, and those that hold themselves: no adapter can make JSON of them. */
+const maxDepth = 2_000;
+
+/** True for a value whose elements are looked at: as deep as `holders`, which hold it. */
+function isOpen(value: unknown, holders: ReadonlySet<unknown>): value is object {
+  return (Array.isArray(value) || isPlainObject(value)) && !holders.has(value) && holders.size <= maxDepth;
+}
+
+/** True for a value with half of a pair in a text or a key. */
+function holdsHalf(value: unknown, holders: Set<unknown> = new Set()): boolean {
+  if (typeof value === "string") {
+    return !value.isWellFormed();
+  }
+  if (!isOpen(value, holders)) {
+    return false;
+  }
+  holders.add(value);
+  const isFound = Object.entries(value).some(([key, own]) => !key.isWellFormed() || holdsHalf(own, holders));
+  holders.delete(value);
+  return isFound;
+}
 
 /** The value with each half of a pair replaced by U+FFFD. */
-function wellFormed(value: unknown): unknown {
+function wellFormed(value: unknown, holders: Set<unknown> = new Set()): unknown {
   if (typeof value === "string") {
     return value.toWellFormed();
   }
-  if (Array.isArray(value)) {
-    return value.map(wellFormed);
-  }
-  if (!isPlainObject(value)) {
+  if (!isOpen(value, holders)) {
     return value;
   }
+  holders.add(value);
   const made = new Map<string, unknown>();
   for (const [key, own] of Object.entries(value)) {
     let name = key.toWellFormed();
     while (made.has(name)) {
       name += "\ufffd";
     }
-    made.set(name, wellFormed(own));
+    made.set(name, wellFormed(own, holders));
   }
-  return Object.fromEntries(made);
+  holders.delete(value);
+  return Array.isArray(value) ? [...made.values()] : Object.fromEntries(made);
 }
