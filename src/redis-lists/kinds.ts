@@ -6,7 +6,7 @@ import { eraseRunScript, eraseSteersScript, stopWaitingScript } from "../redis/l
 import { scanNames, type KeyScan } from "../redis/scan-keys.js";
 import type { Script } from "../redis/script.js";
 import type { Command } from "../redis/script-runner.js";
-import type { PlainTexts, TextSeal } from "../redis/thread-records.js";
+import type { PlainTexts, TextAtPlace } from "../redis/thread-records.js";
 import { checkItems, plainItems } from "../redis/stored-items.js";
 import { eraseThread, plainTexts, readThread, type StoredThread } from "../redis/whole-thread.js";
 
@@ -49,7 +49,7 @@ interface KindEntry {
 export interface KeyedHash {
   readonly part: DataPart;
   /** Its plain texts, by pages, and what they become. */
-  readonly plain: (scan: KeyScan, id: string, seal: TextSeal) => AsyncIterable<PlainTexts>;
+  readonly plain: (scan: KeyScan, id: string, seal: TextAtPlace) => AsyncIterable<PlainTexts>;
 }
 
 /** Every kind of data that this package keeps. A new part of a key, or a kind without an entry, does not compile. */

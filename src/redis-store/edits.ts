@@ -1,6 +1,5 @@
-import { createHash } from "node:crypto";
 import { askOf, askText, firstScripts, runOnSession } from "../redis/script-runner.js";
-import { idHash } from "../redis/keys.js";
+import { idHash, sha1 } from "../redis/keys.js";
 import { rewindScript, rewrapKeyScript, swapRecordsScript } from "../redis/lua/later-scripts.js";
 import { keepsExpiry } from "../redis-lists/followed-lists.js";
 import { planReplaceTail } from "../store/append-decision.js";
@@ -85,8 +84,4 @@ export class RedisEdits implements SessionEdits {
     const [, swapped] = (await this.#calls.script("swapRecords", session, call)) as unknown[];
     return Number(swapped);
   }
-}
-
-function sha1(text: string): string {
-  return createHash("sha1").update(text).digest("hex");
 }

@@ -6,7 +6,7 @@ import { itemKeys } from "./keys.js";
 import { clearItemsScript, importItemScript } from "./lua/later-scripts.js";
 import type { KeyScan } from "./scan-keys.js";
 import type { Script } from "./script.js";
-import { isSealedText, type PlainTexts, type TextSeal } from "./thread-records.js";
+import { isSealedText, type PlainTexts, type TextAtPlace } from "./thread-records.js";
 import { keysField } from "./stored-fields.js";
 
 /** Maximum number of items that one call removes. */
@@ -103,7 +103,7 @@ export async function* readItems(
 }
 
 /** The plain texts of items, and what they become. */
-export async function* plainItems(scan: KeyScan, _: string, seal: TextSeal): AsyncGenerator<PlainTexts> {
+export async function* plainItems(scan: KeyScan, _: string, seal: TextAtPlace): AsyncGenerator<PlainTexts> {
   for await (const page of readItems(scan, [])) {
     const items = page.map(({ name, record }) => ({ record, ...parseRecord(name, record) }));
     const plain = items.filter(({ text }) => !isSealedText(text));

@@ -61,8 +61,8 @@ export interface PlainTexts {
   readonly texts: readonly (readonly [name: string, stored: string, sealed: string])[];
 }
 
-/** Seals a text for its place. */
-export type TextSeal = (text: string, kind: TextKind, name: string) => string;
+/** Seals a text for its place, or opens it. */
+export type TextAtPlace = (text: string, kind: TextKind, name: string) => string;
 
 /** A new text for one that is stored; undefined where it stays. */
 type TextChange = (text: string, kind: "checkpoint" | "writes", member: string) => Promise<string | undefined>;

@@ -11,7 +11,7 @@ import {
   isTextItem,
   type PlainTexts,
   type TextKind,
-  type TextSeal,
+  type TextAtPlace,
 } from "./thread-records.js";
 
 /** A whole stored thread. */
@@ -105,18 +105,14 @@ export async function withTexts<Thread extends WholeThread>(
 }
 
 /** The plain texts of a thread, and what they become. */
-export async function* plainTexts(scan: KeyScan, threadId: string, seal: TextSeal): AsyncGenerator<PlainTexts> {
+export async function* plainTexts(scan: KeyScan, threadId: string, seal: TextAtPlace): AsyncGenerator<PlainTexts> {
   const thread = await readThread(scan, threadId, "reencrypt");
   const base = Number(fieldIn(thread, "base"));
-  const change = async (...place: Parameters<TextSeal>) => (isSealedText(place[0]) ? undefined : seal(...place));
-  const fields = thread.fields.map(async ([name, value]) => [name, value, await changedField(name, value, change)]);
-  const items = thread.items.map(async (item, index) => {
-    return [String(base + index), item, isTextItem(item) ? await change(item, "item", "") : undefined];
-  });
-  const changed = async (texts: typeof fields) =>
-    (await Promise.all(texts)).filter((text): text is [string, string, string] => text[2] !== undefined);
-  yield { part: "items", texts: await changed(items) };
-  yield { part: "checkpoints", texts: await changed(fields) };
+  const sealed = await withTexts(thread, async (...place) => (isSealedText(place[0]) ? undefined : seal(...place)));
+  const items = thread.items.map((item, index) => [String(base + index), item, sealed.items[index]!] as const);
+  const fields = thread.fields.map(([name, value], index) => [name, value, sealed.fields[index]![1]] as const);
+  yield { part: "items", texts: items.filter(([, stored, now]) => stored !== now) };
+  yield { part: "checkpoints", texts: fields.filter(([, stored, now]) => stored !== now) };
 }
 
 function nameOf(sessionId: string, operation: string): CallName {

@@ -1,8 +1,8 @@
-import { createHash } from "node:crypto";
 import { maxTries } from "../base/tries.js";
 import { countOf, foundPieces, reencryptionOf, type FoundPiece, type KeyedHash } from "../redis-lists/kinds.js";
 import { keyOf } from "../redis/data-parts.js";
 import type { CallName } from "../redis/errors.js";
+import { sha1 } from "../redis/keys.js";
 import { sealTextsScript, swapKeysScript } from "../redis/lua/later-scripts.js";
 import type { KeyScan } from "../redis/scan-keys.js";
 import { keyParts } from "../store/writer-keys.js";
@@ -105,8 +105,4 @@ async function sealPlain(
     }
   }
   return { sealed, isLeft: true };
-}
-
-function sha1(text: string): string {
-  return createHash("sha1").update(text).digest("hex");
 }

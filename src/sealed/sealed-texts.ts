@@ -2,7 +2,7 @@ import { BoundedMap } from "../base/bounded-map.js";
 import { keyOf } from "../redis/data-parts.js";
 import type { KeyScan } from "../redis/scan-keys.js";
 import { keysField } from "../redis/stored-fields.js";
-import type { TextKind } from "../redis/thread-records.js";
+import type { TextAtPlace } from "../redis/thread-records.js";
 import { unknownKey, wrongKey } from "../store/refusals.js";
 import { keyParts, storedKeyFrom, type StoredKey } from "../store/writer-keys.js";
 import { newKey, openKey, rewrapKey, type OpenKey } from "./keys/data-keys.js";
@@ -14,13 +14,10 @@ const mostKnown = 10_000;
 /** The parts that hold data keys, a line each. Those of a run are in its first entry, and given. */
 const parts = { thread: "checkpoints", item: "values", run: "run" } as const;
 
-/** Seals a text for its place, or opens it. */
-export type TextChange = (text: string, kind: TextKind, name: string) => string;
-
 /** Seals what is written; the line of its data key is stored with it, undefined for plain text. */
 export interface Sealer {
   readonly key: string | undefined;
-  readonly seal: TextChange;
+  readonly seal: TextAtPlace;
 }
 
 /**
@@ -44,7 +41,8 @@ export class SealedTexts {
   /** Seals what is written under an id, with the given key or one that the current master key wraps. */
   async sealer(id: string, given?: string): Promise<Sealer> {
     const known = given === undefined ? await this.#forWrite(id) : await this.#key(id, given.split(" ")[0]!, given);
-    const seal: TextChange = (text, type, name) => (known === undefined ? text : sealText(known.key, text, type, name));
+    const seal: TextAtPlace = (text, type, name) =>
+      known === undefined ? text : sealText(known.key, text, type, name);
     return { key: known && lineOf(known.stored), seal };
   }
 
@@ -53,7 +51,7 @@ export class SealedTexts {
    *
    * @throws EncryptionError `unknown_key` and `wrong_key`.
    */
-  async opener(id: string, texts: Iterable<string>, given?: string): Promise<TextChange> {
+  async opener(id: string, texts: Iterable<string>, given?: string): Promise<TextAtPlace> {
     const keys = new Map<string, OpenKey>();
     for (const text of texts) {
       const name = sealedTextParts(text)?.keyName;
