@@ -144,7 +144,7 @@ export function commitTo(
   session.reduced += 1;
   session.reductions.push({ at, start: request.start, head: request.headCount, before, after: viewSize(session) });
   session.reductions.splice(0, session.reductions.length - maxReductions);
-  session.log = session.log.slice(base - session.base);
+  session.log.splice(0, base - session.base);
   session.base = base;
   return true;
 }

@@ -174,7 +174,6 @@ export class StateLines {
           throw badLine(line.number, `a session has at most ${maxReductions} lines of this type`);
         }
         return true;
-        return true;
       default:
         return false;
     }
