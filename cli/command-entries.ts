@@ -71,7 +71,7 @@ export const commandEntries: readonly CommandEntry[] = [
   },
   {
     name: "reencrypt",
-    summary: "Encrypt all sessions anew with the current key.",
+    summary: "Bring all data under the current encryption key.",
     load: async () => (await import("./commands/reencrypt-command.js")).reencryptCommand(),
   },
   {

@@ -17,8 +17,8 @@ import { openServer, withServerOptions, type Server, type ServerOptions } from "
 export function reencryptCommand(): CommandDefinition {
   const command = withServerOptions(new Command()).addHelpText(
     "after",
-    "\nThe first key wraps all data keys, and plain text of sessions is sealed. Writers\n" +
-      "go on meanwhile. Take an older key away only when this command ends with 0.",
+    "\nThe first key wraps all data keys, and plain text is encrypted. Writers go on\n" +
+      "meanwhile. Take an older key away only when this command ends with 0.",
   );
   return { command, run: (context, options) => reencrypt(context, options as ServerOptions) };
 }
@@ -78,8 +78,7 @@ async function reencryptServer(server: Server, { screen, signal }: CommandContex
       left.push(failedPiece(server, problem));
     },
     onIncomplete: ({ kind, id }) => {
-      const reason = kind === "run" ? cannotChange : keepWriting;
-      left.push({ sessionId: id, kind, problem: "incomplete", reason });
+      left.push({ sessionId: id, kind, problem: "incomplete", reason: kind === "run" ? cannotChange : keepWriting });
     },
     onProgress: (progress) => {
       done = progress;

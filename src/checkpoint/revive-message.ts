@@ -54,7 +54,7 @@ function withOwnNames(Message: MessageClass, kwargs: Fields): Fields {
   const known = names.get(Message) ?? aliasesOf(Message);
   names.set(Message, known);
   const ownName = (name: string) => known.get(name) ?? camelCase(name);
-  // Mostly all names fit; to make the object anew would take a third of the time of a read.
+  // Mostly all names fit; to make another object would take a third of the time of a read.
   return Object.keys(kwargs).every((name) => ownName(name) === name)
     ? kwargs
     : Object.fromEntries(Object.entries(kwargs).map(([name, field]) => [ownName(name), field]));

@@ -198,7 +198,7 @@ export class Mailbox {
   #deliver(cursor: string, entries: readonly (readonly [id: string, fields: readonly string[]])[]): void {
     for (const [id, [, text]] of entries) {
       lettersIn(text).forEach((letter) => this.#listener.letter(letter));
-      // A mailbox that was made anew meanwhile is read from its beginning.
+      // A mailbox that was made again meanwhile is read from its beginning.
       this.#cursor = this.#cursor === cursor ? id : this.#cursor;
       cursor = this.#cursor === id ? id : cursor;
     }

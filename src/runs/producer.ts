@@ -98,7 +98,7 @@ export class Producer {
     }
   }
 
-  /** Ends a run whose session was erased or cleared, or which others ended; one that Redis lost begins anew. */
+  /** Ends a run whose session was erased or cleared, or which others ended; one that Redis lost is written again. */
   async #look(): Promise<void> {
     const { store, session, run } = this.#setting;
     const newest = await this.#untilAnswered(() => store.look("addToRun", session));
@@ -276,7 +276,7 @@ export class Producer {
     }
   }
 
-  /** Writes what is not written. While Redis is away it tries again; where Redis lost the run, it begins it anew. */
+  /** Writes what is not written. While Redis is away it tries again; where Redis lost the run, it writes it again. */
   async #add(): Promise<void> {
     const { store, session, run } = this.#setting;
     while (this.#written < this.#entries.length && this.#over === undefined) {
@@ -290,7 +290,7 @@ export class Producer {
     }
   }
 
-  /** Begins the run anew, to be written from its first entry on; one that others ended is over. */
+  /** Begins the run again, to be written from its first entry on; one that others ended is over. */
   async #beginAgain(isOver = false): Promise<void> {
     const { store, session, run } = this.#setting;
     await this.#untilAnswered(() => store.check("addToRun", session));

@@ -182,7 +182,7 @@ export class RunProcess {
   /** Asks once more where the run goes on. */
   async #stopAgain(name: string, { session, run, since }: AskedStop): Promise<void> {
     const now = await this.store.look("stopRun", session);
-    // A run that is not there may be one that its process writes anew.
+    // A run that is not there may be one that its process writes again.
     const isOver = now !== undefined && (now.at !== run.at || now.end !== undefined);
     if (isOver || performance.now() - since > runTtlMs.ended) {
       this.#stops.delete(name);

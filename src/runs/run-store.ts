@@ -46,7 +46,7 @@ export interface RunEntry {
   readonly last?: number;
 }
 
-/** With `waitReplicas`, the scripts that wait for replicas; what these lack of a run otherwise is written anew. */
+/** With `waitReplicas`, the scripts that wait for replicas; what these lack of a run otherwise is written again. */
 const awaited: ReadonlySet<Script> = new Set([beginRunScript, endRunScript]);
 const lastBatch = "18446744073709551615";
 /** The most entries that one read returns. */

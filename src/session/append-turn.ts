@@ -17,7 +17,7 @@ import { prepareMessages, messageOf, recordsOf, type CopiedMessage } from "./enc
 import type { SessionOfMemory } from "./session-of-memory.js";
 import { replacedTail, answerStart, messagesOfTurn, wholeTurn } from "./turn-messages.js";
 
-/** Appends what `make` returns, made anew for each try, and rebuilds a damaged session with `onDamage: "rebuild"`. */
+/** Appends what `make` returns, made again for each try, and rebuilds a damaged session with `onDamage: "rebuild"`. */
 export type Write = (make: () => AppendRequest) => Promise<AppendResult>;
 
 /** Result of one attempt of an append. */

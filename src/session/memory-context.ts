@@ -56,7 +56,7 @@ export interface MemorySettings extends StoreSettings {
   readonly reduceWhen?: "between-turns" | "background" | "always" | "never";
   /**
    * Retention of messages that leave the view: `keep` leaves them in the transcript; `discard` deletes them from Redis,
-   * except their ids (about 70 bytes each), so that late retries stay idempotent for as long as the session lives.
+   * except their ids (76 bytes each), so that late retries stay idempotent for as long as the session lives.
    * @default "keep"
    */
   readonly retention?: "keep" | "discard";

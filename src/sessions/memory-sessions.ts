@@ -252,11 +252,10 @@ export class MemorySessions {
   }
 
   /**
-   * Wraps the data keys of sessions, LangGraph threads and items of long-term memory with the current key, beside
-   * concurrent writers, and encrypts plain text of sessions. Scans all keys of Redis. A session, thread or store of
-   * items that cannot be decrypted is counted in `failed`, reported by an event `session_skipped`, and passed to
-   * `onProblem`. Threads and items with plain text are counted, and runs. Repeat it until `incomplete`, `failed` and
-   * `runs` are 0.
+   * Wraps the data keys of sessions, LangGraph threads and items of long-term memory with the current key, and encrypts
+   * their plain text, beside concurrent writers. Scans all keys of Redis. A session, thread or store of items that
+   * cannot be decrypted is counted in `failed`, reported by an event `session_skipped`, and passed to `onProblem`. Runs
+   * are counted. Repeat it until `incomplete`, `failed` and `runs` are 0.
    *
    * @throws ConfigurationError without a current key in the option `encryption`; StoreError.
    */

@@ -95,8 +95,8 @@ export async function reencryptSessions(
 }
 
 /**
- * Re-encrypts sessions, see {@link reencryptSessions}, and wraps the data keys of all threads and items in the same
- * Redis. Runs are counted.
+ * Re-encrypts sessions, see {@link reencryptSessions}, wraps the data keys of all threads and items in the same Redis,
+ * and encrypts their plain text. Runs are counted.
  *
  * @throws ConfigurationError without a current key; errors that concern everything, such as a StoreError.
  */

@@ -1,7 +1,7 @@
 import { useEffect, useReducer, useRef, useState } from "preact/hooks";
 import type { SessionModel } from "./session-model.js";
 
-/** Draws the component anew with every change of the session. */
+/** Draws the component again with every change of the session. */
 export function useChanges(model: SessionModel): void {
   const [, draw] = useReducer((count: number) => count + 1, 0);
   useEffect(() => model.subscribe(() => draw(undefined)), [model]);

@@ -32,7 +32,7 @@ interface Catalogue {
   readonly complete: boolean;
 }
 
-/** All sessions, newest first, looked up anew only while somebody asks. */
+/** All sessions, newest first, looked up again only while somebody asks. */
 export class SessionCatalogue {
   readonly #server: Server;
   #known: Catalogue | undefined;

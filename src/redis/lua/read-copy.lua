@@ -13,7 +13,7 @@
 local s = loadSession(KEYS[3], KEYS[1], KEYS[2])
 local refusal = gate(cjson.decode(ARGV[1]), s, 'owner key')
 if refusal then return refusal end
--- Only ids without a message: the session begins anew.
+-- Only ids without a message: a new session begins.
 if s.erased or (s.epoch == '' and s.length == 0 and (s.known == 0 or not s.damaged)) then return { 'NONE' } end
 local left = redis.call('PTTL', KEYS[3])
 local expires = left >= 0 and string.format('%.0f', now() + left) or ''

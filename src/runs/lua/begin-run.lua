@@ -2,10 +2,10 @@
 -- readable.
 --
 -- KEYS: run.
--- ARGV: what is known of the run, unique to the call; milliseconds to live; the time of a run that is written anew
+-- ARGV: what is known of the run, unique to the call; milliseconds to live; the time of a run that is written again
 --   because Redis lost it, or "".
 -- Replies: BEGUN and the run's time, the first half of its ids | BUSY, time and meta of the run under way | OVER (a run
---   that was to be written anew has ended, or a newer one has begun; older ones may be left in front of what was
+--   that was to be written again has ended, or a newer one has begun; older ones may be left in front of what was
 --   lost) | ERASED.
 --
 -- twin: none, runs are kept in Redis only

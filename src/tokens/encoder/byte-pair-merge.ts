@@ -8,7 +8,7 @@ const placeSpan = 2 ** 26;
 
 /**
  * Byte pair encoding of one block in O(n log n): the pair of lowest rank, leftmost first, is merged until no pair has a
- * rank. (Looking for that pair anew before each merge, as tiktoken's ports do, is quadratic: 23 s for 16,000 times the
+ * rank. (Looking for that pair again before each merge, as tiktoken's ports do, is quadratic: 23 s for 16,000 times the
  * letter a.)
  */
 export class BlockMerge {

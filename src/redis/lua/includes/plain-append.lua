@@ -9,7 +9,7 @@
 -- Replies with a text: the end of the log, the time, the epoch and the owner. Where a view was asked for, or a hold
 -- taken, the text is the first of a list: text, view or "", fence, milliseconds to live. Any exception (a known id, an
 -- invalid number, a mark that does not fit) falls through to the full path, whose gate refuses: nothing is written
--- until all is checked, by the rules of `loadSession`. Each run of a script creates its local functions anew, so this
+-- until all is checked, by the rules of `loadSession`. Each run of a script creates its local functions again, so this
 -- comes before them and has none of its own. `npm run bench` says what it saves.
 --
 --- @const mostCompact
