@@ -131,12 +131,19 @@ describe("whether this process holds the session that a turn waits for", () => {
   it("is told by the event, also where it held it before", async () => {
     const store = new InMemorySessionStore();
     const told: unknown[] = [];
-    const onEvent = (event: { type: string }) => event.type === "turn_waits" && told.push(event);
+    const ref = { id: "s" };
+    const onEvent = (event: { type: string }) => {
+      if (event.type === "turn_waits") {
+        told.push(event);
+        void store.beside.giveBackHold(ref, "another");
+      }
+    };
     const memory = new RedisChatMemory({ store, onEvent });
     await memory.withTurn("s", () => undefined);
-    await store.beside.takeHold({ id: "s" }, { ticket: "another", holdMs: 60_000, graceMs: 2_000 });
-    const waiting = memory.withTurn("s", () => undefined, { waitMs: 1 });
+    await store.beside.takeHold(ref, { ticket: "another", holdMs: 60_000, graceMs: 2_000 });
+    const waiting = memory.withTurn("s", () => undefined, { waitMs: 0 });
     await expect(waiting).rejects.toThrow(/nothing was done\. Try again\.$/);
+    await memory.withTurn("s", () => undefined);
     expect(told).toEqual([{ type: "turn_waits", sessionId: "s", isHeldHere: false }]);
   });
 });
