@@ -7,6 +7,8 @@ export interface Column {
   readonly cut?: { readonly order: number; readonly least: number };
   /** True for a column that goes where cutting is not enough, the last one first. */
   readonly isSpare?: boolean;
+  /** True for the first column where people copy from it: what it has no room for gets a line of its own. */
+  readonly isWhole?: boolean;
 }
 
 /** Columns of the terminal between two columns of a table. */

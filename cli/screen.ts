@@ -93,6 +93,9 @@ export class Screen {
 
   /** Writes a table, except with `--json`: without columns that are empty, and never wider than the terminal. */
   async table(allColumns: readonly Column[], rows: readonly (readonly string[])[]): Promise<void> {
+    if (this.isJson) {
+      return;
+    }
     const allCells = rows.map((row) => row.map((cell) => printable(cell)));
     const sized = allColumns.map((column, index) => ({
       ...column,
@@ -103,7 +106,11 @@ export class Screen {
       sized.filter(({ index }) => allCells.some((row) => row[index])),
       this.width ?? Infinity,
     );
-    const lineOf = (cells: readonly string[]) => {
+    const lineOf = ([first = "", ...others]: readonly string[]): string => {
+      if (columns[0]?.isWhole && stringWidth(first) > columns[0].width) {
+        return `${first}\n${lineOf(["", ...others])}`;
+      }
+      const cells = [first, ...others];
       const padded = columns.map(({ index, width, align = "left" }) =>
         padText(cutText(cells[index] ?? "", width), width, align),
       );

@@ -71,11 +71,11 @@ it("A pipe gets each line whole", async () => {
   expect(output).toMatch(/^no log: damaged: all 4 messages are gone.{60,}\n1 session checked, 1 finding\.\n$/);
 });
 
-it("In 80 columns, the ids of sessions and threads that are UUIDs can be copied whole", async () => {
-  const prefix = `${keyPrefix}-uuids`;
+it("In 80 columns, the ids of sessions and threads can be copied whole", async () => {
+  const prefix = `${keyPrefix}-ids`;
   const own = new RedisChatMemory({ client, redis: { keyPrefix: prefix }, sessionTTL: 3_600 });
   const saver = new RedisSaver({ memory: own });
-  const ids = [1, 2, 3].map(() => randomUUID());
+  const ids = ["", "chat:", "a-tenant-of-ours:chat:", "x".repeat(80 - 36)].map((kind) => `${kind}${randomUUID()}`);
   for (const id of ids) {
     await own.history(id, { owner: "Owner ".repeat(9), title: "T".repeat(80) }).addMessages([human("?"), ai("!")]);
     await saver.put(

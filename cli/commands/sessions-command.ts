@@ -30,8 +30,7 @@ interface SessionsOptions extends ServerOptions {
 }
 
 const columns: readonly Column[] = [
-  // A UUID as a whole: it is copied to the next command.
-  { title: "session", cut: { order: 2, least: 36 } },
+  { title: "session", cut: { order: 2, least: 36 }, isWhole: true },
   { title: "owner", cut: { order: 1, least: 8 } },
   { title: "title", cut: { order: 0, least: 8 }, isSpare: true },
   { title: "messages", align: "right" },

@@ -118,7 +118,7 @@ async function print(screen: Screen, figures: Figures): Promise<void> {
     await screen.line();
     await screen.table(
       [
-        { title: "biggest sessions", cut: { order: 1, least: 8 } },
+        { title: "biggest sessions", cut: { order: 1, least: 36 }, isWhole: true },
         { title: "messages", align: "right" },
       ],
       biggest.map((session) => [session.sessionId, whole(session.messages)]),

@@ -15,7 +15,7 @@ interface ThreadsOptions extends ServerOptions {
 }
 
 const columns: readonly Column[] = [
-  { title: "thread", cut: { order: 1, least: 36 } },
+  { title: "thread", cut: { order: 1, least: 36 }, isWhole: true },
   { title: "checkpoints", align: "right" },
   { title: "items", align: "right", isSpare: true },
   { title: "expires in", align: "right", isSpare: true },
