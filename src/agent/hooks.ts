@@ -176,8 +176,8 @@ export class AgentHooks {
   ): Promise<Response> {
     const { messages: state } = request.state;
     const planned = await run.turn.requests.planOf({ model: request.model, tools: toolsOf(request), config });
-    const ask = async (messages: BaseMessage[], inner?: RunnableConfig, model = request.model) =>
-      callAgain((await this.#prepared({ ...request, messages, model }, planned)).sent, inner);
+    const ask = async (messages: BaseMessage[], inner?: RunnableConfig) =>
+      callAgain((await this.#prepared({ ...request, messages }, planned)).sent, inner);
     const messages = await run.request(state, request.messages, { ...partsOf(request), planned, config, ask });
     const { sent, bound } = await this.#prepared({ ...request, messages }, planned);
     // The run may have been stopped meanwhile: saves the model call.

@@ -84,7 +84,7 @@ export async function reduceAfterWrite(
 /**
  * Runs a reduction. If it costs money, only the process with the session's lease runs it.
  */
-export async function underLease<T>({ ref, context }: SessionOfMemory, reduce: () => Promise<T>): Promise<T | "taken"> {
+async function underLease<T>({ ref, context }: SessionOfMemory, reduce: () => Promise<T>): Promise<T | "taken"> {
   const { store, reducer } = context;
   if (!reducer!.requiresLease) {
     return reduce();

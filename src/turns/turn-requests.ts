@@ -33,7 +33,7 @@ const fitting = loadedOnce(() => import("./fit-request.js"));
 const reading = loadedOnce(() => import("./readable-turn.js"));
 
 /** A call of the model, as far as a door knows it. */
-export interface ModelCall extends Pick<ReducerRequest, "model" | "system" | "tools" | "isWhole"> {
+export interface ModelCall extends Pick<ReducerRequest, "model" | "system" | "tools" | "isWhole" | "ask"> {
   readonly config: RunnableConfig;
   /** The repair of the request. @default that of the model */
   readonly planned?: ModelPlan;
@@ -41,8 +41,6 @@ export interface ModelCall extends Pick<ReducerRequest, "model" | "system" | "to
   readonly turn?: readonly BaseMessage[];
   /** Changes by other middleware. */
   readonly changes?: SentState;
-  /** Calls the model, or another one, as this request does, with other messages. */
-  readonly ask?: (messages: BaseMessage[], config?: RunnableConfig, model?: object) => Promise<BaseMessage>;
 }
 
 /** The messages of a request in the form that its model takes. */
@@ -52,11 +50,6 @@ export interface FormedRequest extends ModelInput {
 
 /** Answers that this process has stored: a cache may return the same object for another question. */
 const taken = new WeakSet<BaseMessage>();
-
-/** A request that was made. */
-export interface MadeRequest extends ReducerRequest {
-  readonly ask?: NonNullable<ModelCall["ask"]>;
-}
 
 /** Makes the requests of a turn: the view and the turn as one list, reduced, repaired, in the form of the model. */
 export class TurnRequests {
@@ -105,8 +98,8 @@ export class TurnRequests {
   }
 
   /** The request made last. */
-  get last(): MadeRequest | undefined {
-    return this.#toFit?.request as MadeRequest | undefined;
+  get last(): ReducerRequest | undefined {
+    return this.#toFit?.request;
   }
 
   get #before(): BaseMessage[] {
@@ -127,11 +120,11 @@ export class TurnRequests {
     this.#update(call);
     await this.openedFor(plan.criteria.profile);
     this.#update(call);
-    const askWith: MadeRequest["ask"] =
-      ask && ((list, inner, other) => ask(joined(this.#formed(this.list.asSent(changes, list), plan)), inner, other));
+    const askWith: ReducerRequest["ask"] =
+      ask && ((list, inner) => ask(joined(this.#formed(this.list.asSent(changes, list), plan)), inner));
     const besides = this.list.asSent(changes, []).extra;
     const parts = { model, system, tools, config, besides, isWhole };
-    const request: MadeRequest = askWith === undefined ? parts : { ...parts, ask: askWith };
+    const request: ReducerRequest = askWith === undefined ? parts : { ...parts, ask: askWith };
     const isOfTurn = (message: BaseMessage) => this.list.isOfTurn(message);
     this.#toFit = { messages: this.list.messages, isOfTurn, request, config };
     const source = this.#opened.state === "stored" ? undefined : windowFor(this.#session, profile);

@@ -6,7 +6,6 @@ import { isInterrupted, messageIdOf } from "../codec/message-ids.js";
 import type { TurnOutput } from "../codec/encode-message.js";
 import { refusedMark } from "../messages/refused.js";
 import { roleOf } from "../messages/roles.js";
-import type { ContextWindow } from "../reducers/window/context-window.js";
 import { writeTurn, type TurnOutcome, type TurnSettings } from "../session/append-options.js";
 import { type HeldTurn, holdAgain, holdWithNextCall } from "../session/hold/take-hold.js";
 import { traceOf } from "../session/reduction-trace.js";
@@ -304,18 +303,10 @@ export class Turn {
     }
     messages.forEach(({ id }) => this.#settled.add(id));
     this.#note(outcome, sent);
-    const isNative = done && (reducer as Partial<ContextWindow> | undefined)?.isNative === true;
-    if (this.#isClosed || (!isCommitted && !isNative)) {
-      return;
-    }
-    this.requests.list.update(messages);
-    if (isCommitted && outcome.view !== undefined) {
+    if (!this.#isClosed && isCommitted && outcome.view !== undefined) {
+      this.requests.list.update(messages);
       const work = this.#commit(outcome.view, { hasCut: cut !== undefined, trace });
       await (reduceWhen === "background" ? session.inBackground(work) : work);
-    }
-    if (isNative) {
-      const compacting = import("./native-compaction.js");
-      session.inBackground(compacting.then(({ compactTurn }) => compactTurn(session, this.requests, trace)));
     }
   }
 

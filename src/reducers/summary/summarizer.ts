@@ -135,7 +135,7 @@ export class Summarizer {
 }
 
 /** The error for a summary whose model ended early, with the provider's word for it. */
-export function summaryCutOff(reason: string): SummaryError {
+function summaryCutOff(reason: string): SummaryError {
   const told = /^[\w.-]{1,40}$/.test(reason) ? ` (${reason})` : "";
   return new SummaryError(`The model ended before its summary did${told}; no message was removed.`, {
     code: "cut_off",

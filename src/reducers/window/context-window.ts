@@ -60,8 +60,6 @@ const maxLearnt = 100;
 const marginOfEstimate = 0.1;
 /** The same behind that answer. */
 export const marginBehindAnswer = 0.05;
-/** The share of the room from which on the provider is asked: the request to compact has to fit, too. */
-const nearRoom = 0.8;
 
 /**
  * Creates a reducer that keeps each request within the model's window: system prompt, tools, this turn's input and room
@@ -109,18 +107,12 @@ export class ContextWindow extends ChatHistoryReducer {
     return this.#settings.maxInputTokens !== undefined;
   }
 
-  /** True where the provider is asked to compact. */
-  get isNative(): boolean {
-    return this.#settings.summary?.model === "native";
-  }
-
   /** Only a window that the options name is known without a request. */
   override get viewLimit(): ViewLimit {
-    const { maxInputTokens: window, trigger: given } = this.#settings;
+    const { maxInputTokens: window, trigger } = this.#settings;
     if (window === undefined) {
       return {};
     }
-    const trigger = this.isNative ? [] : given;
     const room = this.#roomOf(window, {});
     const sizes = trigger.flatMap((parts) => tokensOf(parts, room) ?? []);
     // A trigger without a size fires by its messages or rounds.
@@ -194,20 +186,8 @@ export class ContextWindow extends ChatHistoryReducer {
   }
 
   /** True if a request of this size and number of messages is to be reduced. */
-  isDue(measured: MeasuredRequest, messages: readonly BaseMessage[]): boolean {
-    // The trigger of a memory whose provider compacts says when to ask it, between requests.
-    return measured.size.tokens > measured.room || (!this.isNative && this.#fires(measured, messages));
-  }
-
-  /** True if the provider is to be asked to compact. */
-  isForProvider(measured: MeasuredRequest, messages: readonly BaseMessage[]): boolean {
-    const { trigger } = this.#settings;
-    const isNear = measured.size.tokens >= nearRoom * measured.room;
-    return this.isNative && (trigger.length === 0 ? isNear : this.#fires(measured, messages));
-  }
-
-  #fires({ size, room }: MeasuredRequest, messages: readonly BaseMessage[]): boolean {
-    return fires(this.#settings.trigger, { tokens: size.tokens, messages, full: room });
+  isDue({ size, room }: MeasuredRequest, messages: readonly BaseMessage[]): boolean {
+    return size.tokens > room || fires(this.#settings.trigger, { tokens: size.tokens, messages, full: room });
   }
 
   override async reduceWithOutcome(

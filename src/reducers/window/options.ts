@@ -63,11 +63,9 @@ export interface ContextWindowOptions {
     /**
      * Writes the summaries; a small model will do. With `"live"` the model that is called does, in the request that it
      * was sent last with an instruction behind it: the provider's prompt cache has all but that. Outside of agents it
-     * gets a request of its own, and without a model nothing is summarized. With `"native"` agents ask the provider to
-     * compact, behind a turn and in the background, from 80 % of the room on or as `trigger` says: ChatAnthropic only,
-     * another model is an event `reduction_failed`. A request above the room goes without a summary of what leaves it.
+     * gets a request of its own, and without a model nothing is summarized.
      */
-    readonly model: SummaryModel | "live" | "native";
+    readonly model: SummaryModel | "live";
     /** Topic that they are to say more about, in words for the model. @default nothing */
     readonly focus?: string;
   };
@@ -96,8 +94,8 @@ const schema = lazy(() =>
     summary: z.optional(
       z.strictObject({
         model: z.union(
-          [z.literal("live"), z.literal("native"), objectWith<SummaryModel>(["invoke"], "a model")],
-          'must be a chat model, another Runnable, "live" or "native"',
+          [z.literal("live"), objectWith<SummaryModel>(["invoke"], "a model")],
+          'must be a chat model, another Runnable or "live"',
         ),
         ...focusField(),
       }),

@@ -78,7 +78,7 @@ function writerOf(
   messages: readonly BaseMessage[],
   { ask, model }: ReducerRequest = {},
 ): Writer | undefined {
-  if (summary === undefined || summary.model === "native") {
+  if (summary === undefined) {
     return undefined;
   }
   if (summary.model !== "live") {

@@ -105,13 +105,6 @@ export function reportUnknownWindow(model: string, { sessionId, onEvent }: Reque
   });
 }
 
-/** Reports a model whose provider cannot be asked to compact, once. */
-export function reportNotNative(model: string, error: Error, { sessionId, onEvent }: RequestObserver): void {
-  firstOf({ onEvent, kind: "native", key: model }, () => {
-    report(onEvent, { type: "reduction_failed", sessionId, error });
-  });
-}
-
 /** Reports a compaction that a request goes out without, once per change. */
 export function reportCompaction(
   { message: { id }, provider }: ForeignCompaction,
@@ -141,8 +134,8 @@ const maxReported = 10_000;
 
 interface Reporting {
   readonly onEvent: MemoryEventHandler | undefined;
-  /** Class or model that is not known, model that cannot be asked to compact, session whose request lacks something. */
-  readonly kind: "class" | "window" | "native" | "compaction" | "thoughts";
+  /** Class or model that is not known, session whose request lacks something. */
+  readonly kind: "class" | "window" | "compaction" | "thoughts";
   readonly key: string;
   /** @default "" */
   readonly value?: string;
