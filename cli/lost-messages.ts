@@ -69,7 +69,7 @@ async function openedUnlessChanged(opener: SealedCalls, record: string): Promise
   try {
     return await opener.record(record);
   } catch (error) {
-    if (EncryptionError.isInstance(error) && error.code === "wrong_key") {
+    if (EncryptionError.isInstance(error) && error.code !== "unknown_key") {
       return undefined;
     }
     throw error;

@@ -34,13 +34,13 @@ describe.each(Object.entries(doors))("%s with encryption", (_, door) => {
     const keyPrefix = uniquePrefix();
     const reducer = () => new ChatHistorySummarizationReducer({ model: summarizer, targetCount: 2, thresholdCount: 0 });
     for (const turnId of ["t1", "t2", "t3"]) {
-      await use(keyPrefix, testKeys("k1"), { reducer: reducer() })(turnId);
+      await use(keyPrefix, { ...testKeys("k1"), plain: "refuse" }, { reducer: reducer() })(turnId);
     }
     const all = [...(await storedBytes(client, keyPrefix))].flat().join("\n");
     expect(all).toMatch(/"sealed":"[\w-]{8}"|~[\w-]{8} /);
     expect(all).not.toContain(secret);
     expect(all).not.toContain(Buffer.from(secret).toString("base64").slice(0, 8));
-    const again = await use(keyPrefix, testKeys("k2", "k1"), { reducer: reducer() })("t4");
+    const again = await use(keyPrefix, { ...testKeys("k2", "k1"), plain: "refuse" }, { reducer: reducer() })("t4");
     expect(JSON.stringify(again)).toContain(secret);
     const transcript = await newMemory({ redis: { keyPrefix }, encryption: testKeys("k2", "k1") })
       .history("s")

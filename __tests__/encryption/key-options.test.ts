@@ -32,6 +32,13 @@ describe("the option encryption", () => {
     ["two keys of one id", testKeys("k", "k"), "encryption.previous"],
     ["a source without key()", { currentKeyId: () => "k" }, "encryption.key"],
     ["null", null, "encryption"],
+    [
+      "plain text refused, and written",
+      { current: null, previous: [testKey("k")], plain: "refuse" },
+      "encryption.plain",
+    ],
+    ["another word for plain", { ...testKeys("k"), plain: "read" }, "encryption.plain"],
+    ["another word in a source", { currentKeyId: () => "k", key: () => short, plain: true }, "encryption.plain"],
     ["an unknown part", { ...testKeys("k"), algorithm: "none" }, "encryption.algorithm"],
   ];
   it.each(refused)("is refused with %s, without a part of a key", (_, encryption, option) => {

@@ -220,14 +220,18 @@ export class SummaryError extends MemoryError {
  * The session is encrypted, and this process cannot decrypt it; nothing was read or written.
  *
  * `unknown_key`: the key is not among those of the option `encryption`, or there is no such option; `retryable` where
- * the source of keys failed. `wrong_key`: another key has that id here, or the data was changed or moved in Redis.
+ * the source of keys failed. `wrong_key`: another key has that id here, or the data was changed or moved in Redis,
+ * or its owner was. `plain_text`: the data is not encrypted, which the option refuses.
  */
 export class EncryptionError extends MemoryError {
   protected static override readonly brandName = "EncryptionError";
-  declare readonly code: "unknown_key" | "wrong_key";
+  declare readonly code: "unknown_key" | "wrong_key" | "plain_text";
   /** Undefined for a record read outside of a session. */
   readonly sessionId: string | undefined;
-  /** The id of the key; in a process without the option `encryption`, it may be the name of a session's data key. */
+  /**
+   * The id of the key; `""` for plain text. In a process without the option `encryption`, it may be the name of a
+   * session's data key.
+   */
   readonly keyId: string;
 
   /** `details.keyId` is the id of the required key. */

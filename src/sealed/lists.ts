@@ -6,23 +6,23 @@ import type { CallsOf } from "./store.js";
 
 /**
  * Lists of sessions whose titles and metadata are encrypted, each under its session's key; owners are not. A list
- * leaves sealed what cannot be opened; all other methods throw.
+ * leaves sealed what cannot be opened, and leaves out what is plain and refused; all other methods throw.
  */
 export function sealedLists(inner: SessionLists, callsOf: CallsOf): SessionLists {
-  const opened = async <Summary extends SessionSummary>({ key, ...summary }: Summary) => {
-    const calls = callsOf({ id: summary.sessionId });
+  const opened = async <Summary extends SessionSummary>({ key, ...summary }: Summary, owner: string | undefined) => {
+    const calls = callsOf({ id: summary.sessionId, ...(owner !== undefined && { owner }) });
     if (key !== undefined) {
       calls.learn(key);
     }
     return { ...summary, label: await openLabel(calls, summary.label) };
   };
   // One session whose key is missing must not hide the others: its texts stay sealed.
-  const openedOrSealed = async (summary: SessionSummary): Promise<SessionSummary> => {
+  const openedOrSealed = async (summary: SessionSummary, owner: string): Promise<SessionSummary> => {
     try {
-      return await opened(summary);
+      return await opened(summary, owner);
     } catch (error) {
       if (EncryptionError.isInstance(error)) {
-        return summary;
+        return error.code === "plain_text" ? { ...summary, label: {} } : summary;
       }
       throw error;
     }
@@ -31,11 +31,11 @@ export function sealedLists(inner: SessionLists, callsOf: CallsOf): SessionLists
     ...passedOn(inner, ["count", "erase", "eraseOwner", "scan", "reindex", "flush"]),
     list: async (owner, request): Promise<SessionsPage> => {
       const page = await inner.list(owner, request);
-      return { ...page, sessions: await Promise.all(page.sessions.map(openedOrSealed)) };
+      return { ...page, sessions: await Promise.all(page.sessions.map((summary) => openedOrSealed(summary, owner))) };
     },
     describe: async (session): Promise<SessionDetails | undefined> => {
       const details = await inner.describe(session);
-      return details && opened(details);
+      return details && opened(details, session.owner);
     },
     relabel: async (session, request) =>
       callsOf(session).write(

@@ -2,7 +2,7 @@ import { RecordError } from "../base/errors.js";
 import { maxTries } from "../base/tries.js";
 import type { WholeState } from "../store/copies.js";
 import type { RecordSwap, SwapRequest } from "../store/edits.js";
-import { damaged, sessionLabel } from "../store/refusals.js";
+import { damaged, plainText, sessionLabel } from "../store/refusals.js";
 import type { SessionRef } from "../store/session-ref.js";
 import type { IdentifyRecord } from "../store/session-writes.js";
 import { keyParts } from "../store/writer-keys.js";
@@ -174,7 +174,14 @@ function note(pass: Pass, texts: readonly (readonly [place: string | number, tex
 }
 
 /** Replaces texts under the session's key, which a session without one takes from here. */
-function swap(calls: SealedCalls, { store }: Reencryption, request: (key: SessionKey) => SwapRequest): Promise<number> {
+function swap(
+  calls: SealedCalls,
+  { store, ring, session }: Reencryption,
+  request: (key: SessionKey) => SwapRequest,
+): Promise<number> {
+  if (ring.refusesPlain) {
+    throw plainText(session.id);
+  }
   return calls.write(
     (caller, key) => store.edits.swapRecords(caller, request(key!)),
     (count) => count > 0,

@@ -5,6 +5,7 @@ import type { CallName } from "../redis/errors.js";
 import { sha1 } from "../redis/keys.js";
 import { sealTextsScript, swapKeysScript } from "../redis/lua/later-scripts.js";
 import type { KeyScan } from "../redis/scan-keys.js";
+import { plainText } from "../store/refusals.js";
 import { keyParts } from "../store/writer-keys.js";
 import type { KeyRing, MasterKey } from "./keys/key-ring.js";
 import { SealedTexts } from "./sealed-texts.js";
@@ -65,7 +66,7 @@ async function rewrap({ scan, ring, master }: Work, piece: FoundPiece, how: Keye
   const count = await countOf(scan, piece);
   const name = { operation: "reencrypt", sessionId: id, subject: isItem ? "store" : "thread" } as const;
   const none = { sealed: 0, isLeft: false };
-  const { sealed, isLeft } = count > 0 ? await sealPlain({ scan, name, texts }, piece, how) : none;
+  const { sealed, isLeft } = count > 0 ? await sealPlain({ scan, ring, name, texts }, piece, how) : none;
   const call = { script: swapKeysScript, keys: [keyOf(scan.keyPrefix, how.part, piece.id)], writes: true };
   for (let tries = 1; tries <= maxTries.write; tries += 1) {
     const was = await texts.stored(id);
@@ -82,7 +83,7 @@ async function rewrap({ scan, ring, master }: Work, piece: FoundPiece, how: Keye
 
 /** Seals plain texts, page by page, until a pass finds none: others may write behind a pass. */
 async function sealPlain(
-  { scan, name, texts }: { readonly scan: KeyScan; readonly name: CallName; readonly texts: SealedTexts },
+  { scan, ring, name, texts }: Pick<Work, "scan" | "ring"> & { readonly name: CallName; readonly texts: SealedTexts },
   { id }: FoundPiece,
   how: KeyedHash,
 ): Promise<Pick<Reencrypted, "sealed" | "isLeft">> {
@@ -92,6 +93,9 @@ async function sealPlain(
     let found = 0;
     for await (const { part, texts: page } of how.plain(scan, id, seal)) {
       found += page.length;
+      if (ring.refusesPlain && page.length > 0) {
+        throw plainText(name.sessionId);
+      }
       const keys = [...new Set([how.part, part])].map((one) => keyOf(scan.keyPrefix, one, id));
       for (let first = 0; first < page.length; first += sealedAtOnce) {
         const some = page.slice(first, first + sealedAtOnce);

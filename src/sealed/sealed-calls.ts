@@ -2,7 +2,7 @@ import type { EncryptionError } from "../base/errors.js";
 import { maxTries } from "../base/tries.js";
 import type { SessionLabel } from "../store/lists.js";
 import { keptRecords, refuseKept, type KeptRecord, type KeptRecords } from "../store/kept-records.js";
-import { KeyNeeded, unknownKey, wrongKey } from "../store/refusals.js";
+import { KeyNeeded, plainText, unknownKey, wrongKey } from "../store/refusals.js";
 import { checkSessionId, type SessionRef } from "../store/session-ref.js";
 import type { SessionView } from "../store/session-reads.js";
 import { keyParts, type StoredKey } from "../store/writer-keys.js";
@@ -62,7 +62,7 @@ type Write<Result> = (caller: SessionRef, key: SessionKey | undefined) => Promis
  * Calls of the store underneath that concern one session, made with its data key. A call that is refused for its key is
  * made again with the one that the refusal names.
  *
- * @throws EncryptionError `unknown_key` and `wrong_key`, from every method.
+ * @throws EncryptionError, from every method.
  */
 export class SealedCalls {
   readonly session: SessionRef;
@@ -84,7 +84,7 @@ export class SealedCalls {
   /** Makes a read, or another call that seals nothing. */
   read<Result>(read: (caller: SessionRef) => Promise<Result>): Promise<Result> {
     return this.#untilAccepted(() => {
-      const known = this.#keys.known(this.session.id);
+      const known = this.#keys.known(this.session);
       const { label: _, ...session } = this.session;
       return read(this.#caller(session, known?.isStored === true ? { name: known.key.id } : {}));
     });
@@ -93,7 +93,7 @@ export class SealedCalls {
   /** Makes a write, which `stores` what is sealed unless its result says otherwise. */
   write<Result>(write: Write<Result>, stores: (result: Result) => boolean): Promise<Result> {
     return this.#untilAccepted(async () => {
-      const known = await this.#keys.forWrite(this.session.id);
+      const known = await this.#keys.forWrite(this.session);
       const { label } = this.session;
       const session = { ...this.session, ...(label && { label: sealLabel(known?.key, label) }) };
       const made = known?.isStored === true ? undefined : known?.stored;
@@ -127,7 +127,7 @@ export class SealedCalls {
         if (error.stored === undefined) {
           this.#keys.forget(this.session.id);
         } else {
-          await this.#keys.adopt(this.session.id, error.stored);
+          await this.#keys.adopt(this.session, error.stored);
         }
       }
     }
@@ -180,11 +180,11 @@ export class SealedCalls {
     return texts;
   }
 
-  /** A record as it was before it was sealed; one that is plain text as it is. */
+  /** A record as it was before it was sealed; one that is plain text as it is, unless that is refused. */
   async record(stored: string): Promise<string> {
     const sealed = parseSealed(stored);
     if (sealed === undefined) {
-      return stored;
+      return this.#plain(stored);
     }
     const name = sealed.header.sealed;
     return this.#opened(openRecord(this.keyNow(name) ?? (await this.#key(name)), sealed));
@@ -193,7 +193,7 @@ export class SealedCalls {
   async field(name: string, stored: string): Promise<string> {
     const parts = sealedTextParts(stored);
     if (parts === undefined) {
-      return stored;
+      return name === headField && stored === "" ? "" : this.#plain(stored);
     }
     const key = this.keyNow(parts.keyName) ?? (await this.#key(parts.keyName));
     return this.#opened(openText(key, parts, "field", name));
@@ -210,20 +210,27 @@ export class SealedCalls {
 
   /** The session's key if it is at hand and has this name. */
   keyNow(name: string): SessionKey | undefined {
-    const known = this.#keys.known(this.session.id);
+    const known = this.#keys.known(this.session);
     return known?.key.id === name ? known.key : undefined;
   }
 
   /** The error for what is sealed with a key that is not the session's. */
   refusal(name: string): EncryptionError {
-    const known = this.#keys.known(this.session.id);
+    const known = this.#keys.known(this.session);
     const { id } = this.session;
     return known?.isStored === true ? wrongKey(id, keyParts(known.stored).masterId) : unknownKey(id, name);
   }
 
+  #plain(text: string): string {
+    if (this.#keys.refusesPlain) {
+      throw plainText(this.session.id);
+    }
+    return text;
+  }
+
   async #key(name: string): Promise<SessionKey> {
     if (this.#learned !== undefined) {
-      await this.#keys.adopt(this.session.id, this.#learned);
+      await this.#keys.adopt(this.session, this.#learned);
     }
     const key = this.keyNow(name);
     if (key === undefined) {
@@ -234,7 +241,7 @@ export class SealedCalls {
 
   #opened(plain: string | undefined): string {
     if (plain === undefined) {
-      throw wrongKey(this.session.id, keyParts(this.#keys.known(this.session.id)!.stored).masterId);
+      throw wrongKey(this.session.id, keyParts(this.#keys.known(this.session)!.stored).masterId);
     }
     return plain;
   }

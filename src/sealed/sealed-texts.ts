@@ -3,7 +3,7 @@ import { keyOf } from "../redis/data-parts.js";
 import type { KeyScan } from "../redis/scan-keys.js";
 import { keysField } from "../redis/stored-fields.js";
 import type { TextAtPlace } from "../redis/thread-records.js";
-import { unknownKey, wrongKey } from "../store/refusals.js";
+import { plainText, unknownKey, wrongKey } from "../store/refusals.js";
 import { keyParts, storedKeyFrom, type StoredKey } from "../store/writer-keys.js";
 import { newKey, openKey, rewrapKey, type OpenKey } from "./keys/data-keys.js";
 import type { KeyRing, MasterKey } from "./keys/key-ring.js";
@@ -49,7 +49,7 @@ export class SealedTexts {
   /**
    * Opens texts that were read. Reads keys that are neither known nor given.
    *
-   * @throws EncryptionError `unknown_key` and `wrong_key`.
+   * @throws EncryptionError.
    */
   async opener(id: string, texts: Iterable<string>, given?: string): Promise<TextAtPlace> {
     const keys = new Map<string, OpenKey>();
@@ -61,6 +61,9 @@ export class SealedTexts {
     }
     return (text, type, name) => {
       const parts = sealedTextParts(text);
+      if (parts === undefined && text !== "" && this.#ring?.refusesPlain === true) {
+        throw plainText(id);
+      }
       const known = parts && keys.get(parts.keyName)!;
       const plain = known === undefined ? text : openText(known.key, parts!, type, name);
       if (plain === undefined) {

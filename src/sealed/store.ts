@@ -19,7 +19,7 @@ import { sealedAppend } from "./writes.js";
  * sizes count what is stored, which is about a seventh longer. A method that is neither sealed here nor named as one
  * that carries no text does not compile.
  *
- * Every method throws EncryptionError `unknown_key` and `wrong_key`.
+ * Every method throws EncryptionError.
  */
 export function sealedStore(
   inner: SessionStore,
@@ -39,7 +39,7 @@ export function sealedStore(
     ...sealedCore(inner, callsOf),
     clear: (session) => forgetAfter(session, inner.clear(session)),
     limits,
-    edits: sealedEdits(edits, callsOf),
+    edits: sealedEdits(edits, callsOf, keys.refusesPlain),
     beside: {
       ...sealedBeside(beside, callsOf),
       restart: (session) => forgetAfter(session, beside.restart(session)),
@@ -80,7 +80,7 @@ function sealedCore(inner: SessionStore, callsOf: CallsOf): Omit<SessionStoreCor
   };
 }
 
-function sealedEdits(edits: SessionEdits, callsOf: CallsOf): SessionEdits {
+function sealedEdits(edits: SessionEdits, callsOf: CallsOf, refusesPlain: boolean): SessionEdits {
   return {
     ...passedOn(edits, ["readKey", "rewrapKey", "swapRecords"]),
     rewind: async (session, request) =>
@@ -92,7 +92,7 @@ function sealedEdits(edits: SessionEdits, callsOf: CallsOf): SessionEdits {
       sealedAppend(callsOf(session), request, (caller, sealed) => edits.replaceTail(caller, sealed)),
     rebuild: async (session, identify, options) => {
       const calls = callsOf(session);
-      return calls.read((caller) => edits.rebuild(caller, identifySealed(calls, identify), options));
+      return calls.read((caller) => edits.rebuild(caller, identifySealed(calls, identify, refusesPlain), options));
     },
   };
 }
@@ -101,11 +101,11 @@ function sealedEdits(edits: SessionEdits, callsOf: CallsOf): SessionEdits {
  * Identifies records that may be sealed. A record that was changed in Redis stays in the log, as one that cannot be
  * read; where the session's key is lost, a rebuild is refused: it would forget the ids of all messages.
  */
-function identifySealed(calls: SealedCalls, identify: IdentifyRecord): IdentifyRecord {
+function identifySealed(calls: SealedCalls, identify: IdentifyRecord, refusesPlain: boolean): IdentifyRecord {
   return (record, position) => {
     const sealed = parseSealed(record);
     if (sealed === undefined) {
-      return identify(record, position);
+      return refusesPlain ? undefined : identify(record, position);
     }
     const key = calls.keyNow(sealed.header.sealed);
     if (key === undefined) {

@@ -63,12 +63,12 @@ export async function reportUnopened({ context: { store, onEvent }, ref, session
   }
 }
 
-/** The decrypted value, or the `wrong_key` error. */
+/** The decrypted value, or the error for one that somebody changed. */
 async function unlessChanged<Opened>(opening: Promise<Opened>): Promise<Opened | EncryptionError> {
   try {
     return await opening;
   } catch (error) {
-    if (EncryptionError.isInstance(error) && error.code === "wrong_key") {
+    if (EncryptionError.isInstance(error) && error.code !== "unknown_key") {
       return error;
     }
     throw error;

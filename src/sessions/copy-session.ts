@@ -46,7 +46,8 @@ export async function copySession(store: SessionStore, request: CopyRequest): Pr
     refuseUnread(request, source);
     refuseUncopied(request, source);
     const copy = new SessionCopy(store, request, source);
-    const created = await store.copies.create(target, {
+    const owner = target.owner ?? source.owner;
+    const created = await store.copies.create(owner === undefined ? target : { ...target, owner }, {
       base: copy.base,
       tag: copy.tag(),
       owners: [source.owner, target.owner].filter((owner) => owner !== undefined),

@@ -135,7 +135,7 @@ async function importSession(
   }
   const records = new RecordLines(reader, state.base, store.limits?.maxMessageBytes ?? Infinity);
   const created = await target.create(
-    { id: sessionId },
+    { id: sessionId, ...(state.owner !== undefined && { owner: state.owner }) },
     {
       base: state.base,
       pages: () => records.pages(line),

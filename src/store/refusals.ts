@@ -257,6 +257,15 @@ function unknownKeyMessage(keyId: string): string {
   );
 }
 
+/** The error for plain text where none is taken. */
+export function plainText(sessionId: string): EncryptionError {
+  return new EncryptionError(
+    'This data is plain text, which the option "encryption" refuses (plain: "refuse"); nothing was read or written. ' +
+      "It was stored before encryption was switched on, or by somebody who has no key.",
+    { code: "plain_text", sessionId, keyId: "" },
+  );
+}
+
 /** The error for data that its named key does not decrypt. */
 export function wrongKey(sessionId: string, keyId: string): EncryptionError {
   return new EncryptionError(

@@ -1,6 +1,9 @@
 /** The data key of a session as it is stored: wrapped by a master key. */
 export interface StoredKey {
-  /** Its name and the id of the master key, with a space between them; `plain` follows where plain text is left. */
+  /**
+   * Its name and the id of the master key, with a space between them; the mark of the owner that it is bound to, if it
+   * is; `plain` where plain text is left.
+   */
   readonly key: string;
   /** The wrapped key. */
   readonly dek: string;
@@ -31,10 +34,12 @@ export interface WriterKeys {
 export function keyParts({ key }: StoredKey): {
   readonly name: string;
   readonly masterId: string;
+  /** `""` for a key that is bound to no owner. */
+  readonly mark: string;
   readonly hasPlain: boolean;
 } {
-  const [name = "", masterId = "", plain] = key.split(" ");
-  return { name, masterId, hasPlain: plain !== undefined };
+  const [name = "", masterId = "", ...words] = key.split(" ");
+  return { name, masterId, mark: words.find((word) => word !== "plain") ?? "", hasPlain: words.includes("plain") };
 }
 
 /** The stored key in the text of a refusal; undefined where the session has none. */

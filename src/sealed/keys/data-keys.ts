@@ -2,6 +2,7 @@ import * as crypto from "node:crypto";
 import { BoundedMap } from "../../base/bounded-map.js";
 import { randomToken } from "../../base/ids.js";
 import { wrongKey } from "../../store/refusals.js";
+import type { SessionRef } from "../../store/session-ref.js";
 import { keyParts, type StoredKey } from "../../store/writer-keys.js";
 import { keyBytes } from "./encryption-options.js";
 import { keyLifeMs, type KeyRing, type MasterKey } from "./key-ring.js";
@@ -16,10 +17,15 @@ const nameLength = 8;
 /** Unwrapping a key takes 17 µs. */
 const mostKeys = 10_000;
 
+/** Characters of an owner's mark: longer fields would take Redis out of the compact form of a hash. */
+const markLength = 16;
+
 /** The piece of data that a data key belongs to. */
 export interface KeyPlace {
   readonly kind: "session" | "thread" | "item" | "run";
   readonly id: string;
+  /** A new key opens for this owner only. @default for each owner */
+  readonly owner?: string | undefined;
 }
 
 /** A data key as this process has it. */
@@ -33,6 +39,8 @@ export interface OpenKey {
 export interface KnownKey extends OpenKey {
   /** True once the session has it; until then, it is a proposal of this process. */
   isStored: boolean;
+  /** The last owner whose mark it was found to have. */
+  owner?: string | undefined;
 }
 
 /** The data keys of the sessions in one store. */
@@ -44,10 +52,15 @@ export class DataKeys {
     this.#ring = ring;
   }
 
-  /** The key of a session if it is at hand. */
-  known(sessionId: string): KnownKey | undefined {
-    const known = this.#known.get(sessionId);
-    return known !== undefined && performance.now() < known.until ? known : undefined;
+  /** True where plain text is refused. */
+  get refusesPlain(): boolean {
+    return this.#ring.refusesPlain;
+  }
+
+  /** The key of a session if it is at hand, and opens for the caller. */
+  known({ id, owner }: SessionRef): KnownKey | undefined {
+    const known = this.#known.get(id);
+    return known !== undefined && performance.now() < known.until && opensFor(known, owner) ? known : undefined;
   }
 
   /**
@@ -56,32 +69,38 @@ export class DataKeys {
    *
    * @throws EncryptionError, as {@link KeyRing.master}.
    */
-  async forWrite(sessionId: string): Promise<KnownKey | undefined> {
-    const known = this.known(sessionId);
+  async forWrite(session: SessionRef): Promise<KnownKey | undefined> {
+    const known = this.known(session);
     if (known?.isStored === true) {
       return known;
     }
-    const master = await this.#ring.current(sessionId);
-    const found = this.known(sessionId);
+    const master = await this.#ring.current(session.id);
+    const found = this.known(session);
     if (found !== undefined && (found.isStored || keyParts(found.stored).masterId === master?.id)) {
       return found;
     }
-    return master && this.#noted(sessionId, { ...newKey({ kind: "session", id: sessionId }, master), isStored: false });
+    const { id, owner } = session;
+    return master && this.#noted(id, { ...newKey({ kind: "session", id, owner }, master), isStored: false });
   }
 
   /**
    * The key that a session has.
    *
-   * @throws EncryptionError `wrong_key`, and as {@link KeyRing.master}.
+   * @throws EncryptionError `wrong_key`, also where it is bound to another owner than the caller's, and as
+   *   {@link KeyRing.master}.
    */
-  async adopt(sessionId: string, stored: StoredKey): Promise<KnownKey> {
-    const known = this.known(sessionId);
+  async adopt(session: SessionRef, stored: StoredKey): Promise<KnownKey> {
+    const { id, owner } = session;
+    const known = this.known(session);
     if (known?.key.id === keyParts(stored).name) {
       known.isStored = true;
       return known;
     }
-    const opened = await openKey(this.#ring, { kind: "session", id: sessionId }, stored);
-    return this.#noted(sessionId, { ...opened, isStored: true });
+    const opened = { ...(await openKey(this.#ring, { kind: "session", id }, stored)), isStored: true };
+    if (!opensFor(opened, owner)) {
+      throw wrongKey(id, keyParts(stored).masterId);
+    }
+    return this.#noted(id, opened);
   }
 
   /** Forgets the key of a session that was cleared. */
@@ -95,10 +114,31 @@ export class DataKeys {
   }
 }
 
+/**
+ * True if a key is bound to the caller's owner, or to none. Somebody who can write to Redis may have changed the owner
+ * that the gate compares. A proposal must be bound to the very owner that its session will have.
+ */
+function opensFor(known: KnownKey, owner: string | undefined): boolean {
+  const { mark } = keyParts(known.stored);
+  if (owner === undefined || (mark === "" && known.isStored)) {
+    return known.isStored || mark === "";
+  }
+  if (known.owner !== owner && mark === markOf(owner)) {
+    known.owner = owner;
+  }
+  return known.owner === owner;
+}
+
+function markOf(owner: string): string {
+  return crypto.createHash("sha256").update(owner).digest("base64url").slice(0, markLength);
+}
+
 /** A new random key. */
 export function newKey(place: KeyPlace, master: MasterKey): OpenKey {
   const [bytes, name] = [crypto.randomBytes(keyBytes), randomToken().slice(0, nameLength)];
-  const stored = { key: `${name} ${master.id}`, dek: wrap(bytes, { master, place, name }) };
+  const mark = place.owner === undefined ? "" : markOf(place.owner);
+  const key = `${name} ${master.id}${mark === "" ? "" : ` ${mark}`}`;
+  const stored = { key, dek: wrap(bytes, { master, place, name, mark }) };
   return opened(place, bytes, stored);
 }
 
@@ -114,9 +154,9 @@ export async function rewrapKey(
   stored: StoredKey,
   { master, hasPlain }: { readonly master: MasterKey; readonly hasPlain: boolean },
 ): Promise<StoredKey> {
-  const { name } = keyParts(stored);
-  const dek = wrap(await unwrapped(ring, place, stored), { master, place, name });
-  return { key: `${name} ${master.id}${hasPlain ? " plain" : ""}`, dek };
+  const { name, mark } = keyParts(stored);
+  const dek = wrap(await unwrapped(ring, place, stored), { master, place, name, mark });
+  return { key: [name, master.id, ...(mark === "" ? [] : [mark]), ...(hasPlain ? ["plain"] : [])].join(" "), dek };
 }
 
 function opened({ id }: KeyPlace, bytes: Buffer, stored: StoredKey): OpenKey {
@@ -126,9 +166,9 @@ function opened({ id }: KeyPlace, bytes: Buffer, stored: StoredKey): OpenKey {
 }
 
 async function unwrapped(ring: KeyRing, place: KeyPlace, stored: StoredKey): Promise<Buffer> {
-  const { name, masterId } = keyParts(stored);
+  const { name, masterId, mark } = keyParts(stored);
   const master = await ring.master(masterId, place.id);
-  const bytes = unwrap(stored.dek, { master, place, name });
+  const bytes = unwrap(stored.dek, { master, place, name, mark });
   if (bytes === undefined) {
     throw wrongKey(place.id, masterId);
   }
@@ -139,11 +179,13 @@ interface Wrapping {
   readonly master: MasterKey;
   readonly place: KeyPlace;
   readonly name: string;
+  readonly mark: string;
 }
 
 /** A key of one use, so that its nonce may be constant: names of data keys are random. */
-function wrappingKey({ master, place, name }: Wrapping): Buffer {
-  return crypto.createHmac("sha256", master.key).update(`wrap 1\0${place.kind} ${place.id}\0${name}`).digest();
+function wrappingKey({ master, place, name, mark }: Wrapping): Buffer {
+  const bound = mark === "" ? "wrap 1" : `wrap 2\0${mark}`;
+  return crypto.createHmac("sha256", master.key).update(`${bound}\0${place.kind} ${place.id}\0${name}`).digest();
 }
 
 /** 48 bytes as 64 characters: a longer field would take Redis out of the compact form of a hash. */

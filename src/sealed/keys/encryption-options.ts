@@ -18,10 +18,15 @@ export interface EncryptionKeys {
   readonly current: EncryptionKey | null;
   /** Keys that only decrypt older data. @default none */
   readonly previous?: readonly EncryptionKey[];
+  /**
+   * `"refuse"`: a read that meets plain text fails with an EncryptionError `plain_text`, and `reencrypt()` does not
+   * encrypt it. For use once everything is encrypted: nobody can put texts into Redis without a key then. @default read
+   */
+  readonly plain?: "refuse";
 }
 
 /** A source of keys, such as a key management service. */
-export interface EncryptionKeySource {
+export interface EncryptionKeySource extends Pick<EncryptionKeys, "plain"> {
   /** Returns the id of the encrypting key; called at each write. `null` to write plain text. */
   currentKeyId(): string | null | Promise<string | null>;
   /** Returns the 32 bytes of a key. Called once per id and process; failures are not cached. */
@@ -54,18 +59,24 @@ const keySchema = lazy(() =>
   ),
 );
 
+const plainField = lazy(() => z.optional(z.literal("refuse", 'must be "refuse"')));
+
 const keysSchema = lazy(() =>
   z.strictObject({
     encryption: z
       .strictObject({
         current: z.nullable(keySchema()),
         previous: z.optional(z.array(keySchema(), "must be an array of keys")),
+        plain: plainField(),
       })
       .check(
-        z.superRefine(({ current, previous = [] }, context) => {
+        z.superRefine(({ current, previous = [], plain }, context) => {
           const ids = [...(current === null ? [] : [current]), ...previous].map(({ id }) => id);
           if (new Set(ids).size < ids.length) {
             context.addIssue({ code: "custom", message: "must not name two keys by one id", path: ["previous"] });
+          }
+          if (current === null && plain !== undefined) {
+            context.addIssue({ code: "custom", message: "needs a current key", path: ["plain"] });
           }
           if (ids.length === 0) {
             context.addIssue({ code: "custom", message: "must name a key here, or in previous", path: ["current"] });
@@ -77,7 +88,10 @@ const keysSchema = lazy(() =>
 
 const sourceSchema = lazy(() =>
   z.object({
-    encryption: z.looseObject({ currentKeyId: anyFunction(), key: anyFunction() }, "must be an object with keys"),
+    encryption: z.looseObject(
+      { currentKeyId: anyFunction(), key: anyFunction(), plain: plainField() },
+      "must be an object with keys",
+    ),
   }),
 );
 

@@ -24,6 +24,8 @@ const rings = new WeakMap<object, KeyRing>();
 
 /** The master keys of an application, which wrap data keys and nothing else. */
 export class KeyRing {
+  /** True where plain text is refused. */
+  readonly refusesPlain: boolean;
   readonly #source: EncryptionKeySource;
   readonly #masters = new Map<string, { readonly master: MasterKey; readonly until: number }>();
   readonly #loading = new Map<string, Promise<MasterKey>>();
@@ -39,6 +41,7 @@ export class KeyRing {
   }
 
   private constructor(encryption: EncryptionOptions) {
+    this.refusesPlain = encryption.plain === "refuse";
     if (isKeySource(encryption)) {
       this.#source = encryption;
       return;
