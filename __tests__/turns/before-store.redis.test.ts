@@ -7,6 +7,7 @@ import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
 import type { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
 import { ChatHistorySummarizationReducer } from "../../src/reducers/summary/summarization-reducer.js";
+import { writeTurn } from "../../src/session/append-options.js";
 import { lookup, lookupCall, sketch, stepsModel, ToolModel } from "../support/agents.js";
 import { closeMemories, events, newMemory, texts } from "../support/memories.js";
 import { ai, human } from "../support/messages.js";
@@ -135,19 +136,20 @@ describe("beforeStore decides what is stored", () => {
     expect(events.filter(({ type }) => type === "reduction_failed")).toEqual([]);
   });
 
-  it("of a HistoryManager's turn, and its question is known where the application stored it before", async () => {
+  it("of a HistoryManager's turn, whose stored question is known by the turn's name", async () => {
     const memory = newMemory({ beforeStore: redactor().beforeStore });
-    await memory.history("s").append([human("card 4111\n\nfile 1")]);
+    const [turnId, asked] = ["job-1", [human("card 4111")]];
+    await writeTurn(memory.history("s"), asked, { turnId, turn: { done: false } });
     const manager = new HistoryManager({ history: memory.history("s"), maxInputTokens: 10_000 });
     const request = { originalUserMessage: "card 4111", renderedUserMessage: "rendered", renderedSystemMessage: "" };
-    const { messages } = await manager.getHistoryForModelCall(request);
-    expect(texts(messages)).toEqual(["rendered\n\nfile #"]);
-    expect(texts(await manager.getUserVisibleHistory())).toEqual(["card ####\n\nfile #"]);
+    const { messages } = await manager.getHistoryForModelCall({ ...request, turnId });
+    expect(texts(messages)).toEqual(["rendered"]);
+    expect(texts(await manager.getUserVisibleHistory())).toEqual(["card ####"]);
     manager.addAssistantMessage(ai("done 1"));
     await manager.commit();
     await manager.getHistoryForModelCall({ ...request, originalUserMessage: "card 4112", renderedUserMessage: "r" });
     await manager.commit();
-    expect(await transcript(memory)).toEqual(["card ####\n\nfile #", "done #", "card ####"]);
+    expect(await transcript(memory)).toEqual(["card ####", "done #", "card ####"]);
   });
 
   it("of what RunnableWithMessageHistory writes", async () => {

@@ -65,7 +65,7 @@ export interface HistoryManagerOptions {
 
 /** The inputs of a model call besides the history. */
 export interface ModelCallRequest {
-  /** The user's own text, which is stored. */
+  /** The user's own text, which is stored, unless a message of just this text is the session's last one. */
   readonly originalUserMessage: string;
   /** The text that the model reads instead. */
   readonly renderedUserMessage: string;

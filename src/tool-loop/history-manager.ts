@@ -1,22 +1,22 @@
 import { type BaseMessage, HumanMessage, SystemMessage } from "@langchain/core/messages";
 import { BudgetError, ConfigurationError } from "../base/errors.js";
 import { checkReserve } from "../reducers/window/options.js";
-import { textOf } from "../messages/content.js";
+import { blocksOf, isTextBlock, textBlock, textOf } from "../messages/content.js";
+import { changeContent } from "../messages/copies/change-content.js";
 import { sameElements } from "../messages/copies/edits.js";
 import { roleOf } from "../messages/roles.js";
 import type { ConversationSession } from "../session/conversation-session.js";
 import { sessionOf } from "../memory/redis-chat-message-history.js";
 import { parseOptions, type SchemaOutput } from "../base/options.js";
-import { resolveRepairOptions } from "../structure/options.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";
 import { resolveProfileChoice } from "../structure/profiles/resolve-profile.js";
 import { boundThoughts, planOf, type BoundThoughts, type ModelPlan } from "../structure/seam/model-input.js";
 import { tiktokenCounter } from "../tokens/counters/tiktoken-counter.js";
 import { TextCleaner } from "./text-cleaner.js";
 import * as forms from "./history-manager-options.js";
-import { renderQuestion } from "./turn/rendered-question.js";
 import type { ReferenceManager } from "./stored/reference-manager.js";
 import { SessionData } from "./stored/session-data.js";
+import { readStoredHistory } from "./stored/history.js";
 import { SessionReader } from "./stored/session-reader.js";
 import { LoopTurn, SourceNumbering, toolCallRequestsSchema, type ToolCallRequest } from "./turn/turn.js";
 import { RequestWindow, type FittedWindow } from "./token-window/request-window.js";
@@ -161,19 +161,20 @@ export class HistoryManager {
     turn.originalUserMessage = original;
     const { turn: opened, uploads } = await this.#reader.read(turn.name);
     await this.#number();
-    const planned = await this.#planned();
-    const stored = await this.#reader.sort(await opened.requests.openedFor(planned.plan.criteria.profile), original);
+    const { model } = this.#options;
+    const planned = await planOf(this.#profile, { model, tools: this.#options.tools }, this.#observer);
+    const stored = readStoredHistory(await opened.requests.openedFor(planned.plan.criteria.profile), original);
     const earlier = await this.#cleaner.clean(stored.earlier, asked.removeFromText);
     const said = [...earlier, ...stored.steps, ...turn.steps.map(({ message }) => message)];
     const answers = said.filter((message) => roleOf(message) === "ai");
     const window = await this.#window.fit(opened.requests, {
-      ...this.#promptOf([renderedSystemMessage, stored.question ?? original, rendered, stored.current]),
+      ...this.#promptOf([renderedSystemMessage, rendered, stored.current]),
       history: { ...stored, earlier, pinned: stored.pinned.filter(({ content }) => content !== renderedSystemMessage) },
       uploads: [...shownUploads(turn.uploadsWith(uploads), stored), ...turn.results().flatMap(imagesOf)],
       steps: turn.steps,
       cited: new Set(answers.flatMap((message) => this.references.cited(textOf(message)))),
       plan: planned.plan,
-      model: this.#options.model,
+      model,
       tools: this.#tools,
     });
     this.#refuseExcess(window);
@@ -184,9 +185,9 @@ export class HistoryManager {
   /** The model call's own messages; the same objects for the same texts, so that they are counted once. */
   #promptOf(given: Prompt["given"]): Omit<Prompt, "given"> {
     if (this.#prompt === undefined || !sameElements(this.#prompt.given, given)) {
-      const [instructions, original, rendered, stored] = given;
+      const [instructions, rendered, stored] = given;
       const system = instructions === "" ? undefined : new SystemMessage(instructions);
-      const user = stored ? renderQuestion(stored, { original, rendered }) : new HumanMessage(rendered);
+      const user = stored ? renderedQuestion(stored, rendered) : new HumanMessage(rendered);
       this.#prompt = { given, system, user };
     }
     return this.#prompt;
@@ -208,20 +209,9 @@ export class HistoryManager {
     }
   }
 
-  /** The repair of a request, and what is known of the model, if one was given. */
-  async #planned(): Promise<Pick<ModelPlan, "plan"> & Partial<ModelPlan>> {
-    const { model, tools } = this.#options;
-    const profile = this.#profile;
-    if (profile === "auto") {
-      return planOf(profile, { model, tools }, this.#observer);
-    }
-    const found = model === undefined ? undefined : await planOf(profile, { model, tools }, this.#observer);
-    return { ...found, plan: resolveRepairOptions("HistoryManager", { purpose: "model-input", profile }) };
-  }
-
-  async #withBoundThoughts(window: FittedWindow, profile: ModelPlan["profile"] | undefined): Promise<FittedWindow> {
-    const request = profile && { profile, messages: window.messages, tools: this.#tools ?? profile.tools ?? [] };
-    const bound = request && (await boundThoughts(request, this.#observer));
+  async #withBoundThoughts(window: FittedWindow, profile: ModelPlan["profile"]): Promise<FittedWindow> {
+    const request = { profile, messages: window.messages, tools: this.#tools ?? profile.tools };
+    const bound = await boundThoughts(request, this.#observer);
     this.#stamp = bound?.stamp;
     return bound === undefined ? window : { ...window, messages: bound.messages };
   }
@@ -287,7 +277,6 @@ export class HistoryManager {
     const said = withCurrentTurn(stored, {
       opened,
       originalUserMessage,
-      questions: await this.#reader.questions(originalUserMessage),
       added: steps.map(({ message }) => message),
     });
     return this.#cleaner.clean(userVisible(said), removeFromText);
@@ -307,7 +296,7 @@ export class HistoryManager {
     await this.#number();
     const { messages, data } = await recordTurn(turn, {
       uploads: { stored: uploads, limits: this.#options },
-      stored: await this.#reader.sort(opened.opened, turn.originalUserMessage),
+      stored: readStoredHistory(opened.opened, turn.originalUserMessage),
       cited: new Set(this.references.cited(turn.assistantText() ?? "")),
       forms: this.#session.context.forms,
     });
@@ -343,7 +332,13 @@ export class HistoryManager {
 
 /** The own messages of a model call, and what they were made of. */
 interface Prompt {
-  readonly given: readonly [instructions: string, original: string, rendered: string, stored: BaseMessage | undefined];
+  readonly given: readonly [instructions: string, rendered: string, stored: BaseMessage | undefined];
   readonly system: BaseMessage | undefined;
   readonly user: BaseMessage;
+}
+
+/** The stored question as the model reads it: the rendered text in the place of its own, pictures and files behind. */
+function renderedQuestion(stored: BaseMessage, text: string): BaseMessage {
+  const others = blocksOf(stored).filter((block) => !isTextBlock(block));
+  return changeContent(stored, others.length === 0 ? text : [textBlock(text), ...others]);
 }

@@ -4,15 +4,13 @@ import { textOf } from "../messages/content.js";
 import { roleOf } from "../messages/roles.js";
 import { answerStart } from "../session/turn-messages.js";
 import type { OpenTurn } from "../turns/open-turn.js";
-import { isQuestion } from "./turn/rendered-question.js";
+import { isQuestion } from "./stored/history.js";
 
 /** The current turn, as far as it is known. */
 export interface CurrentTurn {
   /** Its stored part; undefined before the first read. */
   readonly opened: OpenTurn | undefined;
   readonly originalUserMessage: string | undefined;
-  /** The question as it was said, and as it is stored. */
-  readonly questions: readonly string[];
   /** Messages that were added since. */
   readonly added: readonly BaseMessage[];
 }
@@ -23,7 +21,7 @@ export interface CurrentTurn {
  */
 export function withCurrentTurn(
   stored: readonly BaseMessage[],
-  { opened, originalUserMessage, questions, added }: CurrentTurn,
+  { opened, originalUserMessage, added }: CurrentTurn,
 ): BaseMessage[] {
   if (opened?.state === "stored") {
     return [...stored];
@@ -33,7 +31,7 @@ export function withCurrentTurn(
   const gone = new Set(replaced.map(({ message }) => message.id));
   const kept = stored.filter(({ id }) => id === undefined || !gone.has(id));
   const hasQuestion =
-    own.some(({ message }) => roleOf(message) === "human") || questions.some((text) => isQuestion(kept.at(-1), text));
+    own.some(({ message }) => roleOf(message) === "human") || isQuestion(kept.at(-1), originalUserMessage);
   const asked = originalUserMessage === undefined || hasQuestion ? [] : [new HumanMessage(originalUserMessage)];
   return [...kept, ...asked, ...added];
 }

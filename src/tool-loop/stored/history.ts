@@ -1,8 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
+import { textOf } from "../../messages/content.js";
 import { refusedMarkOf, roleOf, speakerOf } from "../../messages/roles.js";
 import { answerStart } from "../../session/turn-messages.js";
 import type { OpenTurn } from "../../turns/open-turn.js";
-import { isQuestion } from "../turn/rendered-question.js";
 
 /** The stored messages, by how a window treats them. */
 export interface StoredHistory {
@@ -14,26 +14,24 @@ export interface StoredHistory {
   readonly current: BaseMessage | undefined;
   /** True where that message is stored, or was stored and then discarded. */
   readonly isAsked: boolean;
-  /** The text of the question as it stands in `current`; undefined where that does not begin with it. */
-  readonly question: string | undefined;
   /** The steps of the current turn that are stored already, where an earlier run stored a part of it. */
   readonly steps: readonly BaseMessage[];
 }
 
 /**
  * Sorts what is stored. The current turn's question is the one that was stored under its name, else a user's message at
- * the end that begins with one of `questions`: the original text, as it was said and as it is stored. Linear.
+ * the end with exactly the original text. Linear.
  */
 export function readStoredHistory(
   { state, history, stored, isQuestionGone }: Pick<OpenTurn, "state" | "history" | "stored" | "isQuestionGone">,
-  questions: readonly string[],
+  original: string | undefined,
 ): StoredHistory {
   const start = answerStart(stored);
   const asked = stored.slice(0, start).map(({ message }) => message);
   const all = [...history, ...asked];
   const place = asked.findLastIndex((message) => roleOf(message) === "human");
   const last = all.at(-1);
-  const current = place >= 0 ? asked[place] : questions.some((text) => isQuestion(last, text)) ? last : undefined;
+  const current = place >= 0 ? asked[place] : isQuestion(last, original) ? last : undefined;
   const others = all.filter((message) => message !== current);
   const isPinned = (message: BaseMessage) => roleOf(message) === "system" || roleOf(message) === "summary";
   const steps = state === "open" ? stored.slice(start).map(({ message }) => message) : [];
@@ -43,9 +41,13 @@ export function readStoredHistory(
     earlier: others.filter((message) => !isPinned(message)),
     current,
     isAsked: current !== undefined || isQuestionGone,
-    question: questions.find((text) => isQuestion(current, text)),
     steps: steps.filter((message) => refusedMarkOf(message) === undefined),
   };
+}
+
+/** True for a user's message with exactly this text. */
+export function isQuestion(message: BaseMessage | undefined, text: string | undefined): boolean {
+  return message !== undefined && roleOf(message) === "human" && textOf(message) === text;
 }
 
 function placeOf(message: BaseMessage): number {

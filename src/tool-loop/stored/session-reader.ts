@@ -1,13 +1,9 @@
-import { HumanMessage } from "@langchain/core/messages";
 import type { AppendHistory } from "../../session/append-options.js";
 import type { ConversationSession } from "../../session/conversation-session.js";
-import { comparableForms } from "../../session/stored-forms.js";
-import { textOf } from "../../messages/content.js";
 import type { OpenTurn } from "../../turns/open-turn.js";
 import { Turn } from "../../turns/turn.js";
 import type { ReferenceManager } from "./reference-manager.js";
 import type { SessionData, StoredData } from "./session-data.js";
-import { readStoredHistory, type StoredHistory } from "./history.js";
 
 /** The session as it was when the turn began. */
 export interface Snapshot extends StoredData {
@@ -17,7 +13,7 @@ export interface Snapshot extends StoredData {
 /** Nothing is stored by itself: the application says when a turn is finished, or has failed. */
 const policy = { persist: "step", onAbort: "keep" } as const;
 
-/** Opens the turn and reads the side data once a turn, and sorts what is stored. */
+/** Opens the turn and reads the side data, once a turn. */
 export class SessionReader {
   readonly #history: AppendHistory;
   readonly #session: ConversationSession;
@@ -25,7 +21,6 @@ export class SessionReader {
   readonly #references: ReferenceManager;
   #reading: { readonly turnId: string; readonly snapshot: Promise<Snapshot> } | undefined;
   #turn: Turn | undefined;
-  #asked: HumanMessage | undefined;
 
   constructor(
     { history, session }: { readonly history: AppendHistory; readonly session: ConversationSession },
@@ -73,24 +68,6 @@ export class SessionReader {
   /** The stored part of the turn; undefined before the first read. */
   async known(): Promise<OpenTurn | undefined> {
     return (await this.#reading?.snapshot)?.turn.opened;
-  }
-
-  /** Sorts what is stored by how a window treats it. */
-  async sort(turn: OpenTurn, originalUserMessage: string | undefined): Promise<StoredHistory> {
-    return readStoredHistory(turn, await this.questions(originalUserMessage));
-  }
-
-  /** A question as it was said, and as it is stored where that differs. */
-  async questions(original: string | undefined): Promise<readonly string[]> {
-    const { forms } = this.#session.context;
-    if (original === undefined || forms === undefined) {
-      return original === undefined ? [] : [original];
-    }
-    if (this.#asked?.text !== original) {
-      this.#asked = new HumanMessage(original);
-    }
-    const [form] = await comparableForms([this.#asked!], forms);
-    return [...new Set([original, textOf(form!)])];
   }
 
   /** Makes the next turn read the session again. */
