@@ -33,8 +33,8 @@ try {
 }
 
 function makeApplication(): void {
-  // Without fonts, which the template loads from the internet, and without a linter and styles, which take long.
-  const choices = ["--ts", "--app", "--empty", "--no-tailwind", "--no-eslint"];
+  // Without fonts, which the template loads from the internet.
+  const choices = ["--ts", "--app", "--empty", "--no-tailwind", "--eslint"];
   const setting = ["--yes", "--use-npm", "--skip-install", "--disable-git"];
   run("npx", ["--yes", "create-next-app@latest", "app", ...choices, ...setting], folder!);
   const packages = packagesOfGuide(root).map((name) => (name === "langchain-redis-memory" ? tarball! : name));
@@ -43,6 +43,7 @@ function makeApplication(): void {
     mkdirSync(dirname(join(place, path)), { recursive: true });
     writeFileSync(join(place, path), code);
   }
+  run("npm", ["run", "lint", "--", "--max-warnings", "0"], place);
   run("npx", ["--no-install", "next", "build"], place);
 }
 
@@ -61,7 +62,7 @@ async function useApplication(): Promise<string[]> {
   const failed: string[] = [];
   for (const { title, run } of chatPageScenarios) {
     try {
-      await run({ url, memory, openTab: () => openTab(browser, url) });
+      await run({ url, memory, openTab: (width) => openTab(browser, url, width) });
     } catch (error) {
       failed.push(title);
       process.stderr.write(`${title}: ${(error as Error).message}\n`);
@@ -70,8 +71,8 @@ async function useApplication(): Promise<string[]> {
   return failed;
 }
 
-async function openTab(browser: Browser, url: string): Promise<Page> {
-  const page = await browser.newPage();
+async function openTab(browser: Browser, url: string, width = 1_280): Promise<Page> {
+  const page = await browser.newPage({ viewport: { width, height: 800 } });
   page.setDefaultTimeout(60_000);
   await page.goto(url);
   return page;

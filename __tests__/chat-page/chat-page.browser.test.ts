@@ -182,8 +182,8 @@ describe("the chat page of the guide, on three instances", () => {
     admin?.disconnect();
   });
 
-  const openTab = async () => {
-    const tab = await open();
+  const openTab = async (width = 1_280) => {
+    const tab = await open({ viewport: { width, height: 800 } });
     tabs.push(tab);
     await tab.page.goto(url);
     return tab.page;

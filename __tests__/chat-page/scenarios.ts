@@ -10,8 +10,8 @@ export interface ChatPageSetting {
   readonly url: string;
   /** The sessions that the page's route keeps. */
   readonly memory: RedisChatMemory;
-  /** Opens one more tab with the page. */
-  openTab(): Promise<Page>;
+  /** Opens one more tab with the page, 1,280 pixels wide if nothing is said. */
+  openTab(width?: number): Promise<Page>;
   /** Breaks all connections to the servers of the page, where the setting can. */
   readonly breakConnections?: () => void;
 }
@@ -22,7 +22,7 @@ export interface ChatPageScenario {
   run(setting: ChatPageSetting): Promise<void>;
 }
 
-const shown = (page: Page) => page.locator("section > p:not([role])");
+const shown = (page: Page) => page.locator("section p:not([role])");
 const button = (page: Page, name: string | RegExp) =>
   page.getByRole("button", { name, exact: typeof name === "string" });
 
@@ -171,21 +171,63 @@ export const chatPageScenarios: readonly ChatPageScenario[] = [
     },
   },
   {
-    title: "tells a tab that shows a chat which another tab deleted",
+    title: "tells an idle tab what another one asks, retries, stops and deletes",
     async run({ openTab }) {
-      const question = `short ${randomUUID()}`;
+      const name = randomUUID();
       const [first, second] = [await openTab(), await openTab()];
-      await ask(first, question);
-      await idle(first);
-      await second.reload();
-      await button(second, question).click();
-      await holding(second, `Answer to ${question}.`).waitFor();
-      await button(first, `Delete ${question}`).click();
-      await button(first, question).waitFor({ state: "detached" });
-      assert.deepEqual(await messagesOn(first), []);
-      await ask(second, "And now?");
+      await ask(first, `short ${name}`);
+      await button(second, `short ${name}`).click();
+      await holding(second, `Answer to short ${name}.`).waitFor();
+      await ask(first, `long ${name}`);
+      await holding(second, `The beginning of long ${name}`).waitFor();
+      await button(first, "Stop").click();
+      await holding(second, "… (stopped)").waitFor();
+      await button(first, "Retry").click();
+      await holding(second, `Answer to long ${name}.`).waitFor();
+      for (const page of [first, second]) {
+        await idle(page);
+        assert.deepEqual(await messagesOn(page), answered(`short ${name}`, `long ${name}`));
+      }
+      await button(first, `Delete short ${name}`).click();
       await second.getByRole("alert").getByText("This chat was deleted.").waitFor();
-      await button(second, question).waitFor({ state: "detached" });
+      await button(second, `short ${name}`).waitFor({ state: "detached" });
+      assert.deepEqual([await messagesOn(first), await messagesOn(second)], [[], []]);
+      assert.equal(await button(second, /Retry|Send|Stop/).count(), 0); // none could succeed
+      await button(second, "New chat").click();
+      await ask(second, `next ${name}`);
+      await holding(second, `Answer to next ${name}.`).waitFor();
+    },
+  },
+  {
+    title: "is used on a phone, beside a wide tab, with all of it in reach",
+    async run({ openTab }) {
+      const name = randomUUID();
+      const [phone, wide] = [await openTab(390), await openTab()];
+      const [list, chats] = [button(phone, "New chat"), button(phone, "Chats")];
+      const isInReach = async (place: Locator) => {
+        const { x, y, width, height } = (await place.boundingBox())!;
+        const screen = phone.viewportSize()!;
+        assert.ok(x >= 0 && y >= 0 && x + width <= screen.width && y + height <= screen.height, String(place));
+      };
+      await list.waitFor({ state: "hidden" });
+      await ask(phone, `short ${name} ${"w".repeat(200)}`);
+      await idle(phone);
+      await ask(phone, `slow ${name}`); // longer than the screen
+      await idle(phone);
+      await Promise.all([chats, button(phone, "Send"), button(phone, "Retry")].map(isInReach));
+      await isInReach(phone.getByLabel("Message"));
+      const last = shown(phone).last();
+      assert.ok((await last.boundingBox())!.y + (await last.boundingBox())!.height < phone.viewportSize()!.height);
+      await chats.click();
+      await isInReach(list);
+      const hidden = "[...document.querySelectorAll('html, .log')].map((one) => one.scrollWidth - one.clientWidth)";
+      assert.deepEqual(await phone.evaluate(hidden), [0, 0]);
+      await ask(wide, `wide ${name}`);
+      await button(phone, `wide ${name}`).click();
+      await list.waitFor({ state: "hidden" });
+      await holding(phone, `Answer to wide ${name}.`).waitFor();
+      assert.ok(await button(wide, "New chat").isVisible());
+      await button(wide, "Chats").waitFor({ state: "hidden" });
     },
   },
   {
@@ -220,6 +262,32 @@ export const chatPageScenarios: readonly ChatPageScenario[] = [
         await holding(page, `Answer to ${other}.`).waitFor();
         assert.deepEqual(await messagesOn(page), stored);
       }
+    },
+  },
+  {
+    title: "answers a user alike for somebody else's chat and for none, on every route",
+    async run({ url, memory }) {
+      const foreign = randomUUID();
+      await memory.history(foreign, { owner: "ann" }).addUserMessage("Mine");
+      const answersFor = async (id: string) => {
+        const post = (body: object) => ({ method: "POST", body: JSON.stringify({ id, messageId: "m", ...body }) });
+        const requests: readonly (readonly [string, RequestInit])[] = [
+          [`?id=${id}`, {}],
+          [`?id=${id}&run=m`, {}],
+          [`?id=${id}`, { method: "DELETE" }],
+          ["", post({ stop: true })],
+        ];
+        const answers = requests.map(async ([query, init]) => {
+          const answer = await fetch(`${url}/api/chats${query}`, { ...init, headers: { "x-user": "eve" } });
+          return [answer.status, await answer.text()];
+        });
+        return Promise.all(answers);
+      };
+      const answers = await answersFor(foreign);
+      assert.deepEqual(answers, await answersFor(randomUUID()));
+      const none = [404, JSON.stringify({ error: "no_such_chat" })];
+      assert.deepEqual(answers, [none, [200, "event: end\ndata: {}\n\n"], none, none]);
+      assert.equal((await memory.history(foreign, { owner: "ann" }).getMessages()).length, 1);
     },
   },
   {
@@ -267,6 +335,8 @@ export const chatPageScenarios: readonly ChatPageScenario[] = [
         ["POST", "", { id: foreign, messageId: "m", stop: true }],
       ] as const;
       assert.deepEqual(await statuses(url, others), [404, 404, 404, 404]);
+      const large = message(own, "x".repeat(1_000_000));
+      assert.deepEqual(await statuses(url, [["POST", "", large]]), [413]);
       const gone = [
         ["POST", "", message(deleted)],
         ["DELETE", `?id=${deleted}`],

@@ -30,19 +30,22 @@ const chat = withRedisMemory(prompt.pipe(model).pipe(new StringOutputParser()), 
 });
 const runs = redisRuns(memory);
 
-/** Whose request this is. Take it from your own sign-in, never from what the browser says. */
-async function ownerOf(_request: Request): Promise<string> {
-  return "guest";
+/** Whose request this is. Take it from your own sign-in; this header is a stand-in. */
+function ownerOf({ headers }: Request): string {
+  return headers.get("x-user") ?? "guest";
 }
 
 /** A question: starts the run of its answer, behind one that is under way. The same again adds nothing. Or Stop. */
 export async function POST(request: Request): Promise<Response> {
-  const body: unknown = await request.json().catch(() => undefined);
-  const { id, messageId, text, stop } = (body ?? {}) as Record<string, unknown>;
+  const body = await bodyOf(request);
+  if (body === undefined) {
+    return failed(413, "too_large");
+  }
+  const { id, messageId, text, stop } = body;
   if (!isText(id) || !isText(messageId) || (!isText(text) && stop !== true)) {
     return failed(400, "incomplete");
   }
-  const owner = await ownerOf(request);
+  const owner = ownerOf(request);
   try {
     if (!isText(text)) {
       const stopped = await runs.stop(id, { turnId: messageId, owner });
@@ -65,7 +68,7 @@ export async function POST(request: Request): Promise<Response> {
 export async function GET(request: Request): Promise<Response> {
   const { searchParams } = new URL(request.url);
   const [id, turnId] = [searchParams.get("id"), searchParams.get("run")];
-  const owner = await ownerOf(request);
+  const owner = ownerOf(request);
   try {
     if (id === null) {
       const { sessions } = await memory.sessions.list({ owner, limit: 30 });
@@ -91,13 +94,32 @@ export async function GET(request: Request): Promise<Response> {
 /** Erases the conversation `id`. */
 export async function DELETE(request: Request): Promise<Response> {
   const id = new URL(request.url).searchParams.get("id") ?? "";
-  const owner = await ownerOf(request);
+  const owner = ownerOf(request);
   try {
     await runs.stop(id, { owner });
     const existed = await memory.sessions.delete(id, { owner });
     return existed ? new Response(null, { status: 204 }) : failed(404, "no_such_chat");
   } catch (error) {
     return refused(error);
+  }
+}
+
+/** The fields of a body, none if it is no JSON; undefined if it is over a megabyte, of which no more is read. */
+async function bodyOf({ body }: Request): Promise<Record<string, unknown> | undefined> {
+  const reader = body?.getReader();
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  for (let next = await reader?.read(); next?.value; next = await reader?.read()) {
+    length += next.value.length;
+    if (length > 1_000_000) {
+      return undefined;
+    }
+    pieces.push(next.value);
+  }
+  try {
+    return Object(JSON.parse(Buffer.concat(pieces).toString())) as Record<string, unknown>;
+  } catch {
+    return {};
   }
 }
 
