@@ -41,18 +41,13 @@ interface MadeRequest {
   readonly input: unknown;
   /** The chain's runnable, or a copy of it whose models are wired. */
   readonly runnable: unknown;
-  /** True where no model is in sight. */
-  readonly isHidden: boolean;
 }
 
 const ignore = () => undefined;
 /** The code of outputs that may repeat the request, loaded with the first list. */
 const listing = loadedOnce(() => import("../turns/answers.js"));
 
-/** The code of thoughts of models out of sight, loaded with the first. */
-const hiding = loadedOnce(() => import("./hidden-thoughts.js"));
-
-/** The code of chains whose models are wired, loaded with the first that needs it. */
+/** The code of chains whose models are wired or out of sight, loaded with the first. */
 const wiring = loadedOnce(() => import("./wired-models.js"));
 
 /** One run of a chain: translates its input and output for a {@link Turn}. */
@@ -169,11 +164,9 @@ export class ChainTurn {
     if (this.#turn.isClosed) {
       return output;
     }
-    const { sent, isHidden } = this.#made;
     const { messages, as, key } = answerOf(output, options, given);
-    const said = isOneAnswer(messages) ? messages : (await listing()).newAnswers(sent, messages);
-    const stamped = isHidden ? (await hiding()).stampedAnswers(said, sent) : said;
-    const answered = stamped.map((message) => this.#turn.answered(message));
+    const said = isOneAnswer(messages) ? messages : (await listing()).newAnswers(this.#made.sent, messages);
+    const answered = said.map((message) => this.#turn.answered(message));
     const kind = as === "messages" && answered.length < messages.length ? "conversation" : as;
     const described = kind && describeOutput(kind, answered.length, key);
     await this.#turn.finish([...this.#turn.unstored, ...answered], { output: described });
@@ -241,14 +234,14 @@ async function madeRequest({ options, session, config, given }: ChainRun, turn: 
   const { runnable: model, profile = session.context.profile } = options;
   const observer = { sessionId: session.sessionId, onEvent: session.context.onEvent };
   const { planned, ...made } = await turn.request({ model, config });
-  const whole = isHidden(planned) ? (await hiding()).withFittingThoughts(made, observer) : made;
+  const whole = isHidden(planned) ? (await wiring()).withoutThoughts(made, observer) : made;
   const { runnable, input: forModel } = needsWires(planned)
     ? (await wiring()).wiredTurn(whole, { ...planned, ...observer, named: profile, runnable: model })
     : { runnable: model, input: whole };
   const sent = [...forModel.history, ...forModel.turn];
   const { profile: ofModel, marks } = planned.plan.criteria;
   const marked = options.promptCacheMarks ? markedInput(forModel, { profile: ofModel, front: marks }) : forModel;
-  return { sent, input: runnableInput(given, marked, options), runnable, isHidden: isHidden(planned) };
+  return { sent, input: runnableInput(given, marked, options), runnable };
 }
 
 /** True where no model is in sight whose name or class is known. */

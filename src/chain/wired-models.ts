@@ -5,9 +5,10 @@ import { report } from "../base/events.js";
 import { editMessage } from "../messages/copies/edit-message.js";
 import { isSignedThought } from "../messages/copies/thoughts.js";
 import { blocksOf } from "../messages/content.js";
-import { isRecord } from "../messages/values.js";
+import { fieldsOf, isRecord, stringIn } from "../messages/values.js";
 import { Wired, type WiredRequest } from "../reducers/wired.js";
 import type { ProfileChoice } from "../structure/profiles/check-profile.js";
+import { bindsThoughts } from "../structure/profiles/of-model.js";
 import { resolveProfile } from "../structure/profiles/resolve-profile.js";
 import type { ModelInput, ModelPlan, RequestObserver } from "../structure/seam/model-input.js";
 
@@ -19,8 +20,8 @@ export interface TurnToWire extends Pick<ModelPlan, "profile">, RequestObserver 
 }
 
 /**
- * The runnable with wired models, and its input. Where a model that binds its thoughts cannot be wired, those of the
- * history are left out: nobody can say behind which prompt they were made, and a wrong one is refused.
+ * The runnable with wired models, and its input. Where a model that binds its thoughts cannot be wired, they are left
+ * out: nobody can say behind which prompt they were made, and a wrong one is refused.
  */
 export function wiredTurn(
   input: ModelInput,
@@ -31,13 +32,25 @@ export function wiredTurn(
   if (wired.hasWired || !profile.bindsThoughts) {
     return { runnable: wired.runnable, input };
   }
-  const history = input.history.map((message) =>
-    blocksOf(message).some(isSignedThought) ? editMessage(message, { thoughts: "remove" }) : message,
-  );
-  if (history.some((message, index) => message !== input.history[index])) {
+  return { runnable, input: withoutThoughts(input, { sessionId, onEvent }, () => true) };
+}
+
+/** The input without the thoughts of the answers of models that bind them, as their names tell; or of other ones. */
+export function withoutThoughts(
+  { history, turn }: ModelInput,
+  { sessionId, onEvent }: RequestObserver,
+  isBound = ({ response_metadata }: BaseMessage) => {
+    const { model, model_name: name } = fieldsOf(response_metadata);
+    return bindsThoughts(stringIn(model) ?? stringIn(name));
+  },
+): ModelInput {
+  const isGone = (message: BaseMessage) => isBound(message) && blocksOf(message).some(isSignedThought);
+  const edited = (messages: BaseMessage[]) =>
+    messages.map((message) => (isGone(message) ? editMessage(message, { thoughts: "remove" }) : message));
+  if ([...history, ...turn].some(isGone)) {
     report(onEvent, { type: "repaired", sessionId, rules: ["S32"] });
   }
-  return { runnable, input: { ...input, history } };
+  return { history: edited(history), turn: edited(turn) };
 }
 
 /** A chain's runnable, each of whose models gets its requests as `toModel` makes them. */
