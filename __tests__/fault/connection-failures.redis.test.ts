@@ -14,7 +14,8 @@ import {
   startRedisOn,
   type PrivateRedis,
 } from "../../testkit/servers/redis-server.js";
-import { uniquePrefix } from "../support/shared-redis.js";
+import { startTcpProxy } from "../../testkit/proxies/tcp-proxy.js";
+import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { tlsFiles, type TlsFiles } from "../../testkit/servers/tls-files.js";
 
 /** The failure of a call, and how many milliseconds it took. */
@@ -85,6 +86,25 @@ const unreachable = (code: unknown) =>
   });
 
 describe("RedisSessionStore whose connection cannot be opened", () => {
+  it.each(["6", "5"])("says that the server is loading its data, by ioredis %s", async (version) => {
+    const { hostname: host, port } = new URL(sharedRedisUrl());
+    const loading = await startTcpProxy({ host, port: Number(port) }, (from, to) => {
+      from.pipe(to);
+      // Of the same length: a reply names its own.
+      to.on("data", (data: Buffer) =>
+        from.write(data.toString("latin1").replaceAll("loading:0", "loading:1"), "latin1"),
+      );
+    });
+    const client = new (version === "6" ? Redis : (Redis5 as never as typeof Redis))(loading.port);
+    client.on("error", () => undefined);
+    const store = new RedisSessionStore({ client, commandTimeout: 3_000 });
+    const { failure } = await failureOf(store.append({ id: "s" }, { records: [record("a")] }));
+    client.disconnect();
+    await loading.stop();
+    expect(failure).toEqual(unreachable(undefined));
+    expect(failure.message).toContain("is loading its data; try again later");
+  });
+
   it.each(["url", "config", "client", "client of ioredis 5", "cluster"])(
     "says at once that the connection was refused, by %s",
     async (way) => {

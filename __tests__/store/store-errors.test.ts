@@ -9,7 +9,9 @@ describe("toStoreError", () => {
     ["OOM command not allowed", "refused the call; nothing was written. Raise maxmemory or remove data."],
     ["READONLY You can't write", "h:1 is a read-only replica; nothing was written. Connect to the master, or wait"],
     ["MOVED 3999 127.0.0.1:6381", "another node of the Redis Cluster holds it. Connect with ioredis's Cluster"],
-    ["LOADING Redis is loading", "Redis at h:1 cannot serve the call at the moment; try again later."],
+    ["LOADING Redis is loading", "Redis at h:1 is loading its data; try again later."],
+    ["ERR max number of clients reached", "h:1 closed the connection"],
+    ["BUSY Redis is busy", "Redis at h:1 cannot serve the call at the moment; try again later."],
     ["ERR what", "Redis at h:1 answered with an error that this package does not know; `cause` holds its text."],
   ])("puts %j into words without codes, and speaks of what was written only to writers", (message, sentence) => {
     const { message: written } = toStoreError(reply(message), call, { server: "h:1" });

@@ -190,6 +190,7 @@ interface ObservableClient extends RedisClient {
   on?(event: string, listener: (argument: unknown) => void): unknown;
   listenerCount?(event: string): number;
   connect?(): Promise<unknown>;
+  readonly stream?: { on(event: "data", listener: (bytes: Buffer) => void): unknown } | undefined;
   /** The pause before the next attempt to open the connection; ioredis 5 and 6 keep it here. */
   reconnectTimeout?: NodeJS.Timeout | null;
 }
@@ -211,6 +212,8 @@ export class ConnectionWatch {
   #isAsked = false;
   #hearsErrors = false;
   #failure: unknown;
+  /** That the server loads its data, by the check of a new connection: ioredis repeats it, and reports nothing. */
+  #refusal: Error | undefined;
   /** When the last attempt to open the connection failed, as `performance.now()`. */
   #failedAt = -Infinity;
   #sentinelFailure: unknown;
@@ -225,6 +228,7 @@ export class ConnectionWatch {
     }
     client.on?.("ready", () => this.#opened());
     client.on?.("connecting", () => (this.#hasFailed = false));
+    client.on?.("connect", () => this.#hearCheck());
     client.on?.("close", () => this.#closed());
     client.on?.("sentinelError", (error) => (this.#sentinelFailure = error));
   }
@@ -266,6 +270,11 @@ export class ConnectionWatch {
   /** True if commands are sent at once; false if the client would queue or refuse them. */
   get isUp(): boolean {
     return this.#client.status === undefined || this.#client.status === "ready";
+  }
+
+  /** The reason for which the server does not serve the connection that it has accepted, where it said so. */
+  get refusal(): Error | undefined {
+    return this.isUp ? undefined : this.#refusal;
   }
 
   /**
@@ -333,6 +342,15 @@ export class ConnectionWatch {
     this.#brokenAt = undefined;
     this.#failure = undefined;
     this.#waitingToOpen.forEach((listener) => listener());
+  }
+
+  #hearCheck(): void {
+    this.#refusal = undefined;
+    this.#client.stream?.on("data", (bytes) => {
+      if (!this.isUp && /^loading:1/m.test(bytes.toString("latin1"))) {
+        this.#refusal = new Error("LOADING");
+      }
+    });
   }
 
   #hearErrors(): void {

@@ -90,7 +90,22 @@ const causes: readonly Cause[] = [
     advice: "Connect with ioredis's Cluster, or try again later if slots are being moved",
   },
   {
-    pattern: /\b(TRYAGAIN|CLUSTERDOWN|LOADING|MASTERDOWN|BUSY|MISCONF|NOREPLICAS|MOVED|ASK)\b/,
+    pattern: /\bLOADING\b/,
+    code: "unavailable",
+    retryable: true,
+    sentence: "%s is loading its data; try again later",
+  },
+  {
+    // A server without a connection left says so and closes at once: mostly only the latter is noticed.
+    pattern: /\b(EPIPE|ECONNRESET)\b|max number of clients/,
+    code: "unavailable",
+    retryable: true,
+    sentence: "%s closed the connection",
+    ofWrite: unknownOutcome,
+    advice: "Where it does so at once, it has reached maxclients: raise it, or open fewer connections",
+  },
+  {
+    pattern: /\b(TRYAGAIN|CLUSTERDOWN|MASTERDOWN|BUSY|MISCONF|NOREPLICAS|MOVED|ASK)\b/,
     code: "unavailable",
     retryable: true,
     sentence: "%s cannot serve the call at the moment; try again later",

@@ -220,7 +220,7 @@ export class RoundTrips {
   }
 
   #timedOut({ name, writes }: Deadline): unknown {
-    const failure = this.#watch?.failure(0);
+    const failure = this.#watch?.failure(0) ?? this.#watch?.refusal;
     if (failure === undefined) {
       this.#noteSilence(name);
     }
