@@ -1,11 +1,13 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { RunnableLambda } from "@langchain/core/runnables";
 import { IterableReadableStream } from "@langchain/core/utils/stream";
+import { tool } from "@langchain/core/tools";
 import { createAgent } from "langchain";
+import { z } from "zod";
 import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
-import { lookup, lookupCall, sketch, ToolModel } from "../support/agents.js";
+import { lookup, lookupCall, sketch, stepsModel, ToolModel } from "../support/agents.js";
 import { human } from "../support/messages.js";
 
 const config = (turnId: string) => ({ configurable: { sessionId: "ann", turnId } });
@@ -115,5 +117,63 @@ describe("the stream of a chain over an agent", () => {
       // Only what is stored matters.
     }
     expect(await stored()).toEqual(whole);
+  });
+});
+
+describe("a finished step of an agent in a chain", () => {
+  const newMemory = () => new RedisChatMemory({ store: new InMemorySessionStore() });
+  const looping = (persist: "step" | "turn", { fails = false } = {}) => {
+    const memory = newMemory();
+    const history = memory.history("ann");
+    const seen: string[][] = [];
+    const model: ToolModel = new ToolModel(async () => {
+      seen.push(sketch(await history.getTranscript()));
+      if (fails && seen.length === 3) {
+        return new Error("ECONNRESET");
+      }
+      return seen.length < 3 ? lookupCall(`step ${seen.length}`) : "done";
+    });
+    const chain = withRedisMemory(createAgent({ model, tools: [lookup] }), { memory, persist });
+    return { chain, model, history, seen };
+  };
+  const first = ["look", "<ai>", "found step 1"];
+  const steps = [...first, "<ai>", "found step 2"];
+  const asked = { messages: [human("look", "q")] };
+
+  it.each(["invoke", "stream"] as const)("is stored before the model is asked again (%s)", async (call) => {
+    const { chain, history, seen } = looping("step");
+    const output = await chain[call](asked, config("t"));
+    for await (const _ of call === "stream" ? (output as AsyncIterable<unknown>) : []) {
+      // Read to its end.
+    }
+    expect(seen).toEqual([["look"], first, steps]);
+    expect(sketch(await history.getTranscript())).toEqual([...steps, "done"]);
+  });
+
+  it("stays where the run fails, and a retry goes on behind it", async () => {
+    const { chain, model, history, seen } = looping("step", { fails: true });
+    await expect(chain.invoke(asked, config("t"))).rejects.toThrow("ECONNRESET");
+    expect(sketch(await history.getTranscript())).toEqual(steps);
+    await chain.invoke(asked, config("t"));
+    expect([sketch(model.sent.at(-1)!), seen.length]).toEqual([steps, 4]);
+    expect(sketch(await history.getTranscript())).toEqual([...steps, "done"]);
+  });
+
+  it("is stored with the answer alone with persist: turn", async () => {
+    const { chain, history, seen } = looping("turn");
+    await chain.invoke(asked, config("t"));
+    expect(seen).toEqual([[], [], []]);
+    expect(sketch(await history.getTranscript())).toEqual([...steps, "done"]);
+  });
+
+  it("of an agent in its tool is that agent's", async () => {
+    const memory = newMemory();
+    const inner = createAgent({ model: stepsModel(1), tools: [lookup] });
+    const delegate = tool(async () => (await inner.invoke(asked)).messages.at(-1)!.text, {
+      ...{ name: "lookup", schema: z.object({ query: z.string() }) },
+    });
+    const chain = withRedisMemory(createAgent({ model: stepsModel(1), tools: [delegate] }), { memory });
+    await chain.invoke(asked, config("t"));
+    expect(sketch(await memory.history("ann").getTranscript())).toEqual(["look", "<ai>", "done", "done"]);
   });
 });

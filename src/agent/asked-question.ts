@@ -1,10 +1,11 @@
 import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { answeredId, callsOf, mayCall, type Call } from "../messages/calls.js";
+import { mayCall } from "../messages/calls.js";
 import { roleOf } from "../messages/roles.js";
 import type { ConversationSession } from "../session/conversation-session.js";
 import { firstOfBlock } from "../turns/new-input.js";
 import { idsOf, storedIds } from "../turns/open-turn.js";
+import { firstOpenStep } from "../turns/stop.js";
 import { withoutSummaries } from "./state.js";
 
 /** A thread's state as its run answers it: the question, and the messages behind it from which the run goes on. */
@@ -69,13 +70,5 @@ async function outdated(
     return new Set(idsOf(behind).filter((id) => !stored.has(id)));
   }
   const isAnswered = !mayCall(behind.at(-1)!) && roleOf(behind.at(-1)!) === "ai";
-  return new Set(idsOf(isAnswered ? behind : behind.slice(firstOfOpenStep(behind))));
-}
-
-/** The index of the first message of a step with a call that has no result; the length where there is none. */
-function firstOfOpenStep(steps: readonly BaseMessage[]): number {
-  const answered = new Set(steps.map(answeredId));
-  const isOpen = ({ id, readable }: Call) => readable && !answered.has(id);
-  const first = steps.findIndex((message) => callsOf(message).some(isOpen));
-  return first < 0 ? steps.length : first;
+  return new Set(idsOf(isAnswered ? behind : behind.slice(firstOpenStep(behind))));
 }

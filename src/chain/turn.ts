@@ -7,7 +7,7 @@ import { markedInput } from "../reducers/prompt-cache/marks.js";
 import type { ConversationSession } from "../session/conversation-session.js";
 import { readRunNames, sessionIdOf } from "../session/identity.js";
 import type { ModelPlan } from "../structure/seam/model-input.js";
-import { interruptedAnswer } from "../turns/stop.js";
+import { firstOpenStep, interruptedAnswer, SaidSoFar } from "../turns/stop.js";
 import { Turn } from "../turns/turn.js";
 import {
   answerOf,
@@ -56,6 +56,8 @@ export class ChainTurn {
   readonly #turn: Turn;
   #made: MadeRequest;
   #isOver = false;
+  /** Messages of finished steps under their ids in the graph's state, as they are stored. */
+  readonly #steps = new Map<string | undefined, BaseMessage>();
   /** The write of a stopped run; the hold is released after it. */
   #stopping: Promise<void> | undefined;
 
@@ -155,6 +157,30 @@ export class ChainTurn {
     return this.#turn.within(() => call(runnable as Runnable, input));
   }
 
+  /** Listens to the models of the run. */
+  listener(): SaidSoFar {
+    return new SaidSoFar(this.#run.options.acts ? (messages) => this.#step(messages) : undefined);
+  }
+
+  /** Stores the finished steps of a graph, which its next request to a model holds behind the turn. */
+  async #step(messages: readonly BaseMessage[]): Promise<void> {
+    const last = this.#made.sent.at(-1);
+    const at = messages.findLastIndex((message) => message === last || (message.id ?? "") === last?.id);
+    const steps = at < 0 ? [] : messages.slice(at + 1);
+    if (!this.#isOver && firstOpenStep(steps) === steps.length && steps.every(({ id }) => id !== undefined)) {
+      const added = steps.filter(({ id }) => !this.#steps.has(id));
+      added.forEach((message) => this.#steps.set(message.id, this.#turn.answered(message)));
+      // The next write makes up for one that fails, and rejects if it fails too.
+      await this.#turn.step(this.#unstored(steps)).catch(ignore);
+    }
+  }
+
+  /** The messages under the ids by which they are stored, without those that are. */
+  #unstored(messages: readonly BaseMessage[]): BaseMessage[] {
+    const named = messages.map((message) => this.#steps.get(message.id) ?? message);
+    return named.filter(({ id }) => !this.#turn.hasStored(id));
+  }
+
   /** Stores the answer. Returns the output, or that of another run that stored the same turn first. */
   async finish<Output>(output: Output): Promise<Output> {
     const { options, config, given } = this.#run;
@@ -166,10 +192,10 @@ export class ChainTurn {
     }
     const { messages, as, key } = answerOf(output, options, given);
     const said = isOneAnswer(messages) ? messages : (await listing()).newAnswers(this.#made.sent, messages);
-    const answered = said.map((message) => this.#turn.answered(message));
+    const answered = said.map((message) => this.#steps.get(message.id) ?? this.#turn.answered(message));
     const kind = as === "messages" && answered.length < messages.length ? "conversation" : as;
     const described = kind && describeOutput(kind, answered.length, key);
-    await this.#turn.finish([...this.#turn.unstored, ...answered], { output: described });
+    await this.#turn.finish([...this.#turn.unstored, ...this.#unstored(answered)], { output: described });
     const stored = this.repeated;
     return stored === undefined ? output : (stored.value as Output);
   }
@@ -218,7 +244,8 @@ export class ChainTurn {
     }
     try {
       const { newAnswers } = await listing();
-      return interruptedAnswer(newAnswers(this.#made.sent, answerOf(output, options, given).messages));
+      const said = newAnswers(this.#made.sent, answerOf(output, options, given).messages);
+      return this.#unstored(interruptedAnswer(said));
     } catch {
       return [];
     }

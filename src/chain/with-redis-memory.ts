@@ -16,7 +16,7 @@ import { ChainTurn } from "./turn.js";
 import type { AgentLike, MemoryInput } from "./types.js";
 import { asChunk, chunkReader, type StreamForm } from "./join-chunks.js";
 import { showAnswer } from "../turns/show-answer.js";
-import { partialOf, SaidSoFar, whenStopped } from "../turns/stop.js";
+import { partialOf, type SaidSoFar, whenStopped } from "../turns/stop.js";
 
 /**
  * Wraps a runnable with a memory: reads the session's view, runs, and stores the turn (input and output).
@@ -144,8 +144,8 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
       ? chunkReader<Output>(this.#options.runnable, { streamMode: "values" })
       : undefined;
     let running: Promise<Output> | undefined;
-    // Only a signal stops a run, so without one nobody asks what was said.
-    const said = config.signal && new SaidSoFar();
+    // Only a signal stops a run, so without one nobody asks what was said; but the requests of a graph tell its steps.
+    const said = config.signal || this.#options.acts ? turn.listener() : undefined;
     const unwatch = config.signal && whenStopped(config.signal, () => void turn.stop(() => partialOf(running, said)));
     try {
       if (repeated !== undefined) {
@@ -196,7 +196,7 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
       const { repeated } = turn;
       const chunks = chunkReader<Output>(this.#options.runnable, config);
       // The words of an agent stand in no state yet, and a caller of `streamEvents` sees any before their chunks.
-      const said = new SaidSoFar();
+      const said = turn.listener();
       const stop = () => turn.stop(() => chunks.upTo(said));
       // Both paths are needed: a generator without a pending read does not notice an abort.
       const unwatch = config.signal && whenStopped(config.signal, () => void stop());

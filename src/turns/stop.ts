@@ -2,7 +2,7 @@ import { BaseCallbackHandler } from "@langchain/core/callbacks/base";
 import { AIMessage, AIMessageChunk, isAIMessageChunk, type BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { inTime } from "../base/in-time.js";
-import { linkCalls } from "../messages/calls.js";
+import { answeredId, callsOf, type Call } from "../messages/calls.js";
 import { textOf } from "../messages/content.js";
 import { textAnswer } from "../messages/copies/change-content.js";
 import { roleOf } from "../messages/roles.js";
@@ -57,6 +57,13 @@ export class SaidSoFar extends BaseCallbackHandler {
   readonly #unfinished = new Map<string, AIMessageChunk>();
   #last: AIMessageChunk | undefined;
   #hasSpoken = false;
+  readonly #onRequest: ((messages: readonly BaseMessage[]) => Promise<void>) | undefined;
+
+  /** `onRequest` gets the messages of a graph's request to a model, which waits for it. */
+  constructor(onRequest?: (messages: readonly BaseMessage[]) => Promise<void>) {
+    super();
+    this.#onRequest = onRequest;
+  }
 
   /** True once a model has said its first word. */
   get hasSpoken(): boolean {
@@ -82,6 +89,14 @@ export class SaidSoFar extends BaseCallbackHandler {
       return await work(said);
     } finally {
       manager?.removeHandler?.(said);
+    }
+  }
+
+  override async handleChatModelStart(...given: Parameters<NonNullable<BaseCallbackHandler["handleChatModelStart"]>>) {
+    const [, [messages = []], , , , , metadata] = given;
+    // A graph inside of the graph has a state of its own.
+    if (!String(metadata?.["langgraph_checkpoint_ns"]).includes("|")) {
+      await this.#onRequest?.(messages);
     }
   }
 
@@ -136,16 +151,22 @@ export function interruptedMessage(partial: BaseMessage | undefined): BaseMessag
   return new AIMessage({ ...said, ...(id !== undefined && { id }), ...(name !== undefined && { name }) });
 }
 
+/** The index of the first message with a call that has no result; the length where there is none. */
+export function firstOpenStep(messages: readonly BaseMessage[]): number {
+  const answered = new Set(messages.map(answeredId));
+  const isOpen = ({ id, readable }: Call) => readable && !answered.has(id);
+  const first = messages.findIndex((message) => callsOf(message).some(isOpen));
+  return first < 0 ? messages.length : first;
+}
+
 /**
  * Stored form of a stopped run's answer: complete steps, then the partial message, marked as interrupted. Omits calls
  * without a result and the messages after them.
  */
 export function interruptedAnswer(messages: readonly BaseMessage[]): BaseMessage[] {
-  const { callsAt } = linkCalls(messages);
-  const open = messages.findIndex((_, index) => callsAt.get(index)?.some(({ results }) => results.length === 0));
-  const end = open < 0 ? messages.length - 1 : open;
+  const end = Math.min(firstOpenStep(messages), messages.length - 1);
   const last = interruptedMessage(messages[end]);
-  const isResult = open < 0 && messages[end]?.getType() === "tool";
+  const isResult = messages[end]?.getType() === "tool";
   const whole = messages.slice(0, isResult ? end + 1 : Math.max(end, 0));
   return last === undefined ? whole : [...whole, last];
 }

@@ -42,8 +42,8 @@ async function died(door: DoorName, persist: "step" | "turn", { life, writes }: 
   return { scene, outcome };
 }
 
-/** Where the next question is refused with the one that has no mark, and both are marked. */
-const marksTwo = new Set(["chain over agent, a refusal"]);
+/** Where the next question is refused with what has no mark yet, and both are marked. */
+const marksTwo = new Set(["hi hello Q", "hi hello look call found"]);
 
 const cells = (Object.keys(doors) as DoorName[]).flatMap((door) =>
   Object.keys(lives).map((life) => [door, life] as const),
@@ -96,7 +96,7 @@ describe("a process that dies behind any of its writes", () => {
         const before = await first.scene.stored();
         const next = await first.scene.ask("next");
         const requests = first.scene.takeSent().length;
-        const isRefused = marksTwo.has(`${door}, ${life}`) && before === `hi hello ${question}`;
+        const isRefused = door === "chain over agent" && life.startsWith("a refusal") && marksTwo.has(before);
         const found = { ...cell, isAnswered: next.error === undefined, isExtra: requests > 2 };
         expect(found).toEqual({ ...cell, isAnswered: !isRefused, isExtra: false });
         const stored = `${before} next ${isRefused ? "refused" : "fine"}`;
