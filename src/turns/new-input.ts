@@ -116,7 +116,7 @@ async function knownPart(request: PartRequest): Promise<{ readonly end: number; 
   return question >= 0 && end > question ? { end, asked: log[stored[last]!.end - 1]!.position! } : { end };
 }
 
-/** How many of the newest messages of a log are read, where its view holds copies only. */
+/** How many of the newest messages are compared, and read where the view holds copies only. */
 const farthest = 100;
 
 /** The stored messages behind a position; a copy in the head does not tell what the log holds behind it. */
@@ -176,15 +176,12 @@ function spoken(messages: readonly BaseMessage[], from: number): Spoken[] {
   return found;
 }
 
-/** How many messages are compared in front of the end: of long lists that say the same again and again, too. */
-const mostCompared = 1_000;
-
-/** How many of the held ones stand up to where the stored ones end, compared as far as both go back. */
+/** How many of the held ones stand up to where the stored ones end, compared as far as both go back. Linear. */
 function upToEnd(held: readonly Spoken[], stored: readonly Spoken[], isTold: (one: Spoken) => boolean): number {
   const isSame = (own: Spoken, other: Spoken) =>
     own.isAnswer ? isCopy(own, other) : isTold(own) && asksTheSame(own, other);
   for (let count = stored.length === 0 ? 0 : held.length; count > 0; count -= 1) {
-    const compared = Math.min(count, stored.length, mostCompared);
+    const compared = Math.min(count, stored.length, farthest);
     let back = 1;
     while (back <= compared && isSame(held[count - back]!, stored[stored.length - back]!)) {
       back += 1;
