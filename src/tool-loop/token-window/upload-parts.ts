@@ -21,43 +21,33 @@ const nothing = new HumanMessage({ content: [] });
 /** Renders uploads within a budget; returns the same messages each time, so that they are counted once. */
 export class UploadParts {
   readonly #counter: TokenCounter;
-  readonly #whole = new WeakMap<Upload, ShownUpload>();
-  readonly #smaller = new WeakMap<Upload, ShownUpload[]>();
+  readonly #variants = new WeakMap<Upload, readonly ShownUpload[]>();
 
   constructor(counter: TokenCounter) {
     this.#counter = counter;
   }
 
   /**
-   * The uploads as they take at most `budget` tokens: the oldest are cut first, then replaced with a note; finally the
-   * notes are dropped, too. Nothing grows, and a smaller budget never shows more.
+   * The uploads as they take at most `budget` tokens: the newest ones whole, the first one that does not fit cut, and
+   * a note in the place of each older one, where there is room for it.
    */
   async within(uploads: readonly Upload[], budget: number): Promise<ShownUpload[]> {
-    const shown = uploads.map((upload) => known(this.#whole, upload, wholeUpload));
-    const sizes: number[] = [];
-    for (const { message } of shown) {
-      sizes.push(await this.#tokensOf(message));
-    }
-    let tokens = sizes.reduce((sum, size) => sum + size, 0);
-    for (const [place, smaller] of tokens <= budget ? [] : this.#moves(uploads)) {
-      const size = await this.#tokensOf(smaller.message);
-      if (size < sizes[place]!) {
-        tokens -= sizes[place]! - size;
-        [sizes[place], shown[place]] = [size, smaller];
+    const shown: ShownUpload[] = [];
+    let left = budget;
+    for (const upload of uploads.toReversed()) {
+      const variants = this.#variants.get(upload) ?? variantsOf(upload);
+      this.#variants.set(upload, variants);
+      const isFull = shown.some(({ as }) => as !== "whole");
+      for (const variant of isFull ? variants.slice(-2) : variants) {
+        const size = await this.#tokensOf(variant.message);
+        if (size <= left) {
+          left -= size;
+          shown.push(variant);
+          break;
+        }
       }
-      if (tokens <= budget) {
-        break;
-      }
     }
-    return shown;
-  }
-
-  *#moves(uploads: readonly Upload[]): Generator<readonly [place: number, smaller: ShownUpload]> {
-    const moves = uploads.map((upload) => known(this.#smaller, upload, smallerUploads));
-    for (const [place, variants] of moves.entries()) {
-      yield* variants.slice(0, -1).map((variant) => [place, variant] as const);
-    }
-    yield* moves.map((variants, place) => [place, variants.at(-1)!] as const);
+    return shown.reverse();
   }
 
   /** Tokens that its parts add to another message. */
@@ -66,23 +56,15 @@ export class UploadParts {
   }
 }
 
-function known<K extends object, V>(all: WeakMap<K, V>, key: K, make: (key: K) => V): V {
-  const value = all.get(key) ?? make(key);
-  all.set(key, value);
-  return value;
-}
-
-function smallerUploads(upload: Upload): ShownUpload[] {
+/** An upload whole, cut to ever less, as a note, and as nothing. */
+function variantsOf(upload: Upload): ShownUpload[] {
   const { text = "" } = upload;
   const cuts = lengthsBelow(text.length).map((characters): ShownUpload => {
     return shownAs(upload, "cut", [textBlock(`${titleOf(upload)}:\n${cutText(text, characters)}`)]);
   });
-  const statement = `[${titleOf(upload)} omitted: it does not fit the context window.]`;
-  return [...cuts, shownAs(upload, "left_out", [textBlock(statement)]), shownAs(upload, "hidden", [])];
-}
-
-function wholeUpload(upload: Upload): ShownUpload {
-  return shownAs(upload, "whole", wholeParts(upload));
+  const note = textBlock(`[${titleOf(upload)} omitted: it does not fit the context window.]`);
+  const whole = shownAs(upload, "whole", wholeParts(upload));
+  return [whole, ...cuts, shownAs(upload, "left_out", [note]), shownAs(upload, "hidden", [])];
 }
 
 function shownAs(upload: Upload, as: ShownUpload["as"], content: readonly ContentPart[]): ShownUpload {
