@@ -22,16 +22,6 @@ import type { StoredMessage } from "../session/turn-messages.js";
 /** Input of a chain with memory: text, a message, messages, or an object with one of these under a key. */
 export type ChainInput = string | BaseMessageLike | readonly BaseMessageLike[] | Readonly<Record<string, unknown>>;
 
-/** True for an object with messages under a key. */
-function isPlainInput(input: unknown): input is Readonly<Record<string, unknown>> {
-  return (
-    typeof input === "object" &&
-    input !== null &&
-    !Array.isArray(input) &&
-    !("content" in input && ("role" in input || "lc_kwargs" in input))
-  );
-}
-
 /**
  * The messages of an input: the value under `key`, else the only value, else that of `input`; text becomes a human
  * message.
@@ -109,7 +99,7 @@ function refuseConversation(
   { inputMessagesKey, historyMessagesKey }: ChainForm,
   given: ChainInput | undefined,
 ): void {
-  const own: Readonly<Record<string, unknown>> = isPlainInput(given) ? given : {};
+  const own: Readonly<Record<string, unknown>> = isObject(given) ? given : {};
   const isInput = (key: string) => key === inputKey(own, inputMessagesKey) && output[key] === own[key];
   const holdsMessages = (value: unknown) => isBaseMessage(value) || (Array.isArray(value) && value.some(isBaseMessage));
   const held = Object.keys(output).find((key) => {
@@ -129,7 +119,7 @@ function isNoMessages(key: string, value: unknown): boolean {
   return key === "messages" && Array.isArray(value) && value.length === 0;
 }
 
-/** True for a plain object that is not a message or a message-like value. */
+/** True for an object with messages under a key: no message, nor what LangChain makes one of. */
 function isObject(value: unknown): value is Record<string, unknown> {
   return isRecord(value) && !isMessageLike(value);
 }
@@ -247,9 +237,7 @@ export function runnableInput(
   if (historyMessagesKey === undefined && inputMessagesKey === undefined) {
     return sent;
   }
-  const fields: Readonly<Record<string, unknown>> = isPlainInput(input)
-    ? input
-    : { [inputMessagesKey ?? "input"]: input };
+  const fields: Readonly<Record<string, unknown>> = isObject(input) ? input : { [inputMessagesKey ?? "input"]: input };
   const key = inputKey(fields, inputMessagesKey);
   if (historyMessagesKey === undefined) {
     return { ...fields, [key]: sent };

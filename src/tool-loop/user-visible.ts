@@ -1,6 +1,7 @@
-import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
+import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { callsOf } from "../messages/calls.js";
 import { textOf } from "../messages/content.js";
+import { textAnswer } from "../messages/copies/change-content.js";
 import { roleOf } from "../messages/roles.js";
 import { answerStart } from "../session/turn-messages.js";
 import type { OpenTurn } from "../turns/open-turn.js";
@@ -47,19 +48,7 @@ export function userVisible(messages: readonly BaseMessage[]): BaseMessage[] {
       return [message];
     }
     return role === "ai" && (callsOf(message).length === 0 || textOf(message).trim() !== "")
-      ? [withoutCalls(message)]
+      ? [callsOf(message).length === 0 ? message : textAnswer(message, textOf(message))]
       : [];
-  });
-}
-
-function withoutCalls(message: BaseMessage): BaseMessage {
-  if (callsOf(message).length === 0) {
-    return message;
-  }
-  const { id, name } = message;
-  return new AIMessage({
-    content: textOf(message),
-    ...(id !== undefined && { id }),
-    ...(name !== undefined && { name }),
   });
 }
