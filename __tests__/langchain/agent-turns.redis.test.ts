@@ -432,18 +432,15 @@ describe("a long loop of an agent", () => {
 describe("an agent that another middleware ends, pauses or edits", () => {
   const looping = () => new ToolModel(() => lookupCall("again"));
 
-  it("loses with persist: step only what modelCallLimitMiddleware adds, and tells with persist: turn", async () => {
+  it("loses with persist: step what modelCallLimitMiddleware adds, with persist: turn all", async () => {
     for (const persist of ["step", "turn"] as const) {
       const memory = newMemory();
       const others = [modelCallLimitMiddleware({ runLimit: 2, exitBehavior: "end" })] as AgentMiddleware[];
       const { agent } = newAgent(memory, looping(), { persist, others, oneTurnAtATime: { holdMs: 300 } });
       await agent.invoke(ask("go", "q1"), ann);
-      const skipped = { type: "turn_not_stored", sessionId: "ann", turnId: "q1", reason: "skipped" };
       // The next turn waits until the hold has lapsed.
       await memory.withTurn("ann", () => undefined);
       expect(await transcript(memory)).toHaveLength(persist === "step" ? 5 : 0);
-      expect(events.some((event) => JSON.stringify(event) === JSON.stringify(skipped))).toBe(persist === "turn");
-      events.length = 0;
     }
   });
 

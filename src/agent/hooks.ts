@@ -70,15 +70,12 @@ export class AgentHooks {
   /** True while the session is closed to the run: nothing is to be stored, and the caller is told. */
   #isRefused = false;
   #isCalled = false;
-  /** True while only other middleware works. */
-  #isHookNext = false;
   /** The write of a stopped run. */
   #stopping = Promise.resolve();
 
   constructor(setting: Omit<RunSetting, "holding">, options: HookOptions, asked?: AskedState) {
     const { holding } = options;
-    const onLapse = () => this.#lapsed();
-    this.#setting = { ...setting, holding: holding && (() => ({ ...holdingIn(this.#config, holding), onLapse })) };
+    this.#setting = { ...setting, holding: holding && (() => holdingIn(this.#config, holding)) };
     this.#policy = { ...options, ...setting.policy };
     this.#asked = asked;
   }
@@ -107,7 +104,7 @@ export class AgentHooks {
       await this.#enter();
       const run = await this.#open(state);
       await run.step(state);
-      this.#expectHook(run);
+      run.turn.signOfLife(betweenHooksMs);
     }
   }
 
@@ -129,7 +126,7 @@ export class AgentHooks {
       // The hook after the agent stores an answer; behind tools there may be none.
       const run = await this.#run!;
       if (isAnswer(response)) {
-        this.#expectHook(run);
+        run.turn.signOfLife(betweenHooksMs);
       } else {
         run.turn.signOfLife();
         await (this.#end.isBehindTools(config) ? this.#release() : undefined);
@@ -241,7 +238,6 @@ export class AgentHooks {
   /** Goes on in the hold, and listens for the run's end. */
   async #enter(): Promise<void> {
     this.#config = currentConfig();
-    this.#isHookNext = false;
     this.#end.listen(this.#config);
     await (await this.#run)?.turn.enter();
   }
@@ -267,18 +263,6 @@ export class AgentHooks {
       });
     }
     return this.#run;
-  }
-
-  #expectHook(run: AgentRun): void {
-    this.#isHookNext = true;
-    run.turn.signOfLife(betweenHooksMs);
-  }
-
-  /** The hold was released. Where no hook has followed, another middleware has ended the run, or works for long. */
-  #lapsed(): void {
-    const state = this.#state ?? [];
-    // A run that could not be opened has failed its hook with the reason.
-    this.#run?.then((run) => this.#isHookNext && run.skip(state)).catch(() => undefined);
   }
 
   #listening<Response>(config: ReturnType<typeof currentConfig>, answer: () => Promise<Response>): Promise<Response> {

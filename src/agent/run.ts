@@ -127,13 +127,6 @@ export class AgentRun {
     return this.turn.fail(error, () => ({ messages: this.#unsettled(state) }));
   }
 
-  /** Reports a run that another middleware ended past all later hooks, where something is not stored. */
-  skip(state: readonly BaseMessage[]): void {
-    if (!this.turn.isClosed && this.#unsettled(state).length > 0) {
-      this.turn.reportSkipped();
-    }
-  }
-
   #unsettled(state: readonly BaseMessage[]): BaseMessage[] {
     const isNew = (id: string) => !this.#settled.has(id) && !this.turn.hasStored(id);
     return withoutSummaries(state).filter(({ id }) => id === undefined || isNew(id));

@@ -47,8 +47,7 @@ export interface UsageSum {
  * - `turn_waits`: a turn waits, because another turn holds the session.
  * - `turn_repeated`: an already stored turn was sent again; nothing was written.
  * - `turn_not_stored`: a part of a turn was not stored, because its stored part is gone (`forgotten`), another writer
- *   wrote in between (`overtaken`), another middleware ended the agent's run past all later hooks (`skipped`), or the
- *   write failed (`failed`).
+ *   wrote in between (`overtaken`), or the write failed (`failed`).
  * - `repaired`: messages were changed on their way to a model; stored messages stay as they are.
  * - `profile_guessed`: with the profile `auto`, a model's adapter was not known; its requests get the neutral form.
  * - `context_usage`: what a request to a model takes, and what it may take; once for each call of a model whose window
@@ -163,7 +162,7 @@ export type MemoryEvent = {
       /** The turn's id, where the caller gave one. */
       readonly turnId: string | undefined;
       /** The reason; {@link MemoryEvent} explains the words. */
-      readonly reason: "forgotten" | "overtaken" | "skipped" | "failed";
+      readonly reason: "forgotten" | "overtaken" | "failed";
       /** The error, with the reason `failed`. */
       readonly error?: unknown;
     }

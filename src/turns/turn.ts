@@ -168,17 +168,8 @@ export class Turn {
     report(this.#setting.session.context.onEvent, { type: "turn_repeated", ...this.#names });
   }
 
-  /** Reports that another middleware ended the run before all was stored. */
-  reportSkipped(): void {
-    this.#reportNotStored({ reason: "skipped" });
-  }
-
   get #names() {
     return { sessionId: this.#setting.session.sessionId, turnId: this.#turnId };
-  }
-
-  #reportNotStored(why: { readonly reason: "skipped" | "failed"; readonly error?: unknown }): void {
-    report(this.#setting.session.context.onEvent, { type: "turn_not_stored", ...this.#names, ...why });
   }
 
   /** The next request: the view and the turn, within every limit, in the form of the model. */
@@ -269,7 +260,8 @@ export class Turn {
     try {
       await work();
     } catch (error) {
-      this.#reportNotStored({ reason: "failed", error });
+      const failed = { type: "turn_not_stored", ...this.#names, reason: "failed", error } as const;
+      report(this.#setting.session.context.onEvent, failed);
     }
   }
 

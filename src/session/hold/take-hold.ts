@@ -19,8 +19,6 @@ export interface TakeTurnOptions extends Required<HoldTimes> {
   readonly owner: string;
   /** Milliseconds without activity of the run after which its hold is released. @default never */
   readonly longestMs?: number;
-  /** Called where it was released so. */
-  readonly onLapse?: (() => void) | undefined;
   readonly signal?: AbortSignal | undefined;
   /** True if the calling code is part of the acquiring run. @default code run by the hold's `within` */
   readonly isCaller?: () => boolean;
@@ -114,7 +112,7 @@ async function take<Result extends { readonly place?: HoldPlace }>(
   options: TakeTurnOptions,
   call?: TakingCall<Result>,
 ): Promise<{ readonly held?: HeldTurn; readonly result?: Result }> {
-  const { owner, waitMs, holdMs, longestMs = Infinity, onLapse, signal, isCaller = () => false } = options;
+  const { owner, waitMs, holdMs, longestMs = Infinity, signal, isCaller = () => false } = options;
   signal?.throwIfAborted();
   const { sessionId, ref, context } = session;
   const { beside } = context.store;
@@ -145,7 +143,7 @@ async function take<Result extends { readonly place?: HoldPlace }>(
     giveBack();
     forget();
   };
-  const parts = { beside, store: source, session: ref, ticket, holdMs, ttlMs, longestMs, onLapse, spent, onRelease };
+  const parts = { beside, store: source, session: ref, ticket, holdMs, ttlMs, longestMs, spent, onRelease };
   const turn = new HeldTurn(parts);
   return { held: turn, ...(result && { result }) };
 }
@@ -265,9 +263,8 @@ export interface HeldTurnParts {
   readonly ticket: string;
   readonly holdMs: number;
   readonly ttlMs: number | undefined;
-  /** Milliseconds without activity after which the hold is released, and `onLapse` is called. */
+  /** Milliseconds without activity after which the hold is released. */
   readonly longestMs: number;
-  readonly onLapse?: (() => void) | undefined;
   readonly spent: SpentTickets;
   /** Called on release. */
   readonly onRelease: () => void;
@@ -345,11 +342,10 @@ export class HeldTurn {
   }
 
   #renew(): void {
-    const { beside, session, ticket, holdMs, ttlMs, onLapse } = this.#parts;
+    const { beside, session, ticket, holdMs, ttlMs } = this.#parts;
     this.#hasLapsed = performance.now() > this.#lapsesAt;
     if (this.#hasLapsed) {
       void this.release();
-      onLapse?.();
       return;
     }
     const turn = { ticket, holdMs, ...(ttlMs !== undefined && { ttlMs }) };
