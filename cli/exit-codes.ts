@@ -7,7 +7,7 @@ export const exitCodes = {
   unreachable: 3,
   /** Nothing is wrong, but something could be better. */
   warnings: 4,
-  /** Nothing was found to export, move or delete. */
+  /** Nothing was found to export, import, move or delete. */
   nothing: 5,
   interrupted: 130,
 } as const;
@@ -23,5 +23,5 @@ Exit codes:
   2    wrong use
   3    Redis cannot be reached
   4    warnings only (doctor, check --warnings)
-  5    nothing was found to export, move or delete
+  5    nothing was found to export, import, move or delete
   130  interrupted`;

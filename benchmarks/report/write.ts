@@ -42,6 +42,13 @@ export function writeCapacity(text: string): string {
   return path;
 }
 
+/** Replaces the table of long sessions in docs/development/capacity.md; returns its path. */
+export function writeLongSessions(table: string): string {
+  const path = fileURLToPath(new URL("../../docs/development/capacity.md", import.meta.url));
+  writeBetween(path, "long-sessions", `\n\nMeasured on ${machineText()}.\n\n${table}\n\n`);
+  return path;
+}
+
 function writeBetween(path: string, name: string, content: string): void {
   const [begin, end] = [`<!-- ${name}:begin -->`, `<!-- ${name}:end -->`];
   const text = readFileSync(path, "utf8");

@@ -108,7 +108,11 @@ async function importFile(context: CommandContext, options: ImportOptions, file:
     await server.close();
   }
   await summarize(screen, tally, { isStopped, isInterrupted: signal.aborted });
-  return tally.failed + tally.partial > 0 ? exitCodes.findings : exitCodes.done;
+  if (tally.failed + tally.partial > 0) {
+    return exitCodes.findings;
+  }
+  const isEmpty = Object.values(tally).every((count) => count === 0);
+  return isEmpty ? exitCodes.nothing : exitCodes.done;
 }
 
 /** The size of a file; undefined for standard input, and for pipes. */
