@@ -74,6 +74,13 @@ describe("the size of a request behind answers whose requests the provider bille
     expect(await sizeOf(1_200, requests)).toMatchObject({ isAnchored: true, estimate: 1_200, tokens: at1200 });
   });
 
+  it("is at most a twentieth above the bill behind a cut of any size, where all tokens cost the same", async () => {
+    for (let size = 100; size <= 1_000; size += 50) {
+      const { tokens } = await sizeOf(size, [[1_000, 2_000]]);
+      expect({ size, isNear: tokens >= 2 * size && tokens <= Math.ceil(2.1 * size) }).toEqual({ size, isNear: true });
+    }
+  });
+
   it("goes by the bill of before where no answer in view tells it, for a request with the same parts", async () => {
     const billedBefore: BilledBefore = new Map();
     const sized = async (messages: BaseMessage[], system?: string) =>

@@ -76,12 +76,15 @@ export async function requestSize(
 
 /** Tokens that the provider bills for a request that the counter takes for `estimate`. */
 function billedFor(estimate: number, { billed, thought, more, less }: Slopes): number {
-  return billed + (estimate < thought ? less : more) * (estimate - thought);
+  // Behind a big cut the doubt is of what stays.
+  const doubted = Math.min(Math.max(0, thought - estimate), Math.max(0, estimate));
+  return billed + more * (estimate - thought) + (more - less) * doubted;
 }
 
 /** The way back from {@link billedFor}. */
 function estimateOf(tokens: number, { billed, thought, more, less }: Slopes): number {
-  return thought + (tokens - billed) / (tokens < billed ? less : more);
+  const cut = thought + (tokens - billed) / (tokens < billed ? less : more);
+  return cut < thought / 2 ? (tokens - billed + more * thought) / (2 * more - less) : cut;
 }
 
 /**
