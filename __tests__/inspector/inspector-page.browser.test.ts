@@ -93,6 +93,24 @@ async function linesOf(page: Page, selector: string): Promise<unknown> {
 }
 
 describe("the inspector's page", () => {
+  it("lists the sessions of all owners in one order, each with its owner", async () => {
+    const here = await place();
+    const app = here.memory();
+    for (const [id, owner] of [
+      ["first", "ann"],
+      ["second", "ben"],
+      ["third", "ann"],
+    ] as const) {
+      await app.history(id, { owner }).addMessages([human("?")]);
+    }
+    const { page } = await open();
+    await page.goto(here.inspector.url);
+    const links = page.locator(".session");
+    await links.nth(2).waitFor();
+    const texts = (await links.allTextContents()).map((text) => text.replace(/ ·.*/, ""));
+    expect(texts).toEqual(["thirdann", "secondben", "firstann"]);
+  });
+
   it("says by keyboard alone why a message is no longer seen", async () => {
     const here = await place();
     await summarized(here, "trains");

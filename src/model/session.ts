@@ -142,7 +142,8 @@ export function commitTo(
   session.headCount = headCount;
   session.rev = randomToken();
   session.reduced += 1;
-  session.reductions.push({ at, start: request.start, head: request.headCount, before, after: viewSize(session) });
+  const limit = request.maxTokens !== undefined && { maxTokens: request.maxTokens };
+  session.reductions.push({ at, start, head: headCount, before, after: viewSize(session), ...limit });
   session.reductions.splice(0, session.reductions.length - maxReductions);
   session.log.splice(0, base - session.base);
   session.base = base;

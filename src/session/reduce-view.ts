@@ -146,10 +146,13 @@ async function commit(target: SessionOfMemory, view: DecodedView, plan: CommitPl
   const { context } = target;
   const { epoch, rev, next, tokens: tokensRead } = view.stored;
   const { start, head, headCount, tokens, counter } = plan;
+  const { viewLimit, tokenCounter } = context.reducer ?? {};
+  const maxTokens = (viewLimit?.tokens ?? NaN) + (tokenCounter?.perRequest ?? 0);
   return context.store.commitReduction(target.reductionRef, {
     ...{ epoch, rev, next, start, head, headCount, ...lastIdOf(view.stored.records) },
     ...(tokens !== undefined && counter !== undefined && { tokens, counter }),
     ...(tokensRead !== undefined && view.stored.counter === counter && { tokensRead }),
+    ...(Number.isFinite(maxTokens) && { maxTokens }),
     ...(context.discard && { discard: true }),
   });
 }

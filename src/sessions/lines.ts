@@ -84,7 +84,10 @@ const schemas = {
   head: lazy(() => z.object({ record: z.optional(z.unknown()), text: z.optional(text()) })),
   side: lazy(() => z.object({ name: text(), value: z.unknown() })),
   reduction: lazy(() =>
-    z.object({ at: time(), start: nonNegativeInteger(), head: nonNegativeInteger(), before: size(), after: size() }),
+    z.object({
+      ...{ at: time(), start: nonNegativeInteger(), head: nonNegativeInteger(), before: size(), after: size() },
+      maxTokens: z.optional(amount()),
+    }),
   ),
   record: lazy(() => z.object({ position: position(), record: z.unknown(), turn: z.optional(mark()) })),
   thread: lazy(() =>

@@ -82,6 +82,8 @@ export interface StoredReduction {
   readonly before: ReductionSize;
   /** The view's size after it. */
   readonly after: ReductionSize;
+  /** The reducer's limit of the view in tokens; left out for a reducer that counts messages. */
+  readonly maxTokens?: number;
 }
 
 /** The positions of a page: its first, and the one behind its last. `found` is that of the id in the request. */

@@ -168,6 +168,8 @@ export interface CommitRequest extends ReadState {
    * that were appended since. Left out, a commit that other appends have overtaken leaves the total unknown.
    */
   readonly tokensRead?: number;
+  /** The reducer's limit in tokens, to be remembered with the reduction. */
+  readonly maxTokens?: number;
   /** Remove all records before the new start; their ids and turns go on counting as stored. @default false */
   readonly discard?: boolean;
 }

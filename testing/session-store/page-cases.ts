@@ -136,9 +136,11 @@ export const pageCases: readonly StoreCase[] = [
         headCount: 0,
         tokens: 2.5,
         counter: "c",
+        maxTokens: 600,
       });
       const [, second] = await store.beside.readReductions(session);
       assert.deepEqual([second!.before, second!.after], [{ messages: 4 }, { messages: 0, tokens: 2.5 }]);
+      assert.equal(second!.maxTokens, 600);
       for (let index = 0; index < maxReductions; index += 1) {
         view = await store.readView(session);
         await store.commitReduction(session, { ...asRead(view), start: 5, head: "", headCount: index });

@@ -42,6 +42,8 @@ export interface ReductionRow {
   readonly head: number;
   readonly before: ViewFigures;
   readonly after: ViewFigures;
+  /** The reducer's limit of the view. */
+  readonly maxTokens?: number;
 }
 
 /** The range of a summary in front of the view. Positions are left out where the messages are no longer stored. */

@@ -1,3 +1,4 @@
+import type { SessionState } from "./data.js";
 import type { UsageSum } from "./facts-of-models.js";
 
 /** A whole number with separators. */
@@ -31,4 +32,19 @@ export function secondOf(milliseconds: number): string {
 /** A size of the view, such as `42 messages (8,120 tokens)`. */
 export function sizeOf({ messages, tokens }: { readonly messages: number; readonly tokens?: number }): string {
   return `${counted(messages, "message")}${tokens === undefined ? "" : ` (${counted(tokens, "token")})`}`;
+}
+
+/** The stored messages and their rounds, as the list of sessions counts them. */
+export function storedWords({ base, next, rounds }: SessionState): string {
+  return `${counted(next - base, "message")} in ${counted(Math.min(rounds, next - base), "round")}`;
+}
+
+/** The cause of missing messages: retention cuts where a reduction begins the view, and nowhere else. */
+export function missingWords({ base, reductions, reductionCount }: SessionState): string {
+  const oldest = `The oldest ${counted(base, "message")}`;
+  const isForgotten = reductionCount > reductions.length && base < reductions[0]!.start;
+  if (isForgotten || reductions.some(({ start }) => start === base)) {
+    return `${oldest} were discarded by the session’s retention.`;
+  }
+  return `${oldest} are not stored: Redis lost them before a rebuild, or this is a copy of a session without them.`;
 }

@@ -28,7 +28,11 @@ export function rowsOf({ session, outline, base, cuts, end }: RowSource): Row[] 
   const isNow = end >= session.next;
   const humans = outline.reduce((sum, { role }) => sum + (role === "human" ? 1 : 0), 0);
   let round = session.rounds - humans;
-  let cut = 0;
+  // Reductions in front of the oldest stored message have no rows between them: only the last one is shown.
+  let cut = Math.max(
+    0,
+    made.findLastIndex(({ start }) => start <= base),
+  );
   const addCuts = (position: number) => {
     for (; cut < made.length && made[cut]!.start <= position; cut += 1) {
       const isCurrent = cut === made.length - 1;

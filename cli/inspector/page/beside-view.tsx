@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { counted, whole } from "../model/figures-in-words.js";
+import { counted, storedWords, whole } from "../model/figures-in-words.js";
 import type { ModelFact } from "../model/facts-of-models.js";
 import { hashOf } from "./address.js";
 import { Conversation } from "./conversation.js";
@@ -78,11 +78,11 @@ function SessionColumn({ model, models }: { model: SessionModel; models: readonl
 
 function ColumnFigures({ moment }: { moment: NonNullable<ReturnType<typeof useShownMoment>> }) {
   const { session, view, usage } = moment;
-  const { sessionId, title, owner, next, base, rounds, reductionCount, damage } = session;
+  const { sessionId, title, owner, reductionCount, damage } = session;
   const facts: readonly Fact[] = [
     ["Id", title === undefined ? undefined : sessionId],
     ["Owner", owner],
-    ["Stored", `${counted(next - base, "message")} in ${counted(rounds, "round")}`],
+    ["Stored", storedWords(session)],
     ["View", `${counted(view.messages, "message")}, ${counted(view.tokens, "token")}`],
     ["Reductions", whole(reductionCount)],
     ["Answers took", usage.total && `${counted(usage.total.input, "token")} in, ${whole(usage.total.output)} out`],

@@ -105,11 +105,14 @@ interface PageHeaderProps {
 }
 
 function PageHeader({ server, facts, children }: PageHeaderProps) {
+  const address = facts === undefined ? "" : `${facts.address}, keys ${facts.prefix}:…`;
   return (
     <header class="top">
       {children}
       <p class="brand">langchain-redis-memory</p>
-      <p class="server">{facts === undefined ? "" : `${facts.address}, keys ${facts.prefix}:…`}</p>
+      <p class="server" title={address}>
+        {address}
+      </p>
       <p class={server === reached ? "live" : "live live-broken"} role="status">
         {server === reached ? "Live, read only" : server}
       </p>

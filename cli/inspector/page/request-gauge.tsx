@@ -15,11 +15,10 @@ export function RequestGauge({ gauge, isNow }: RequestGaugeProps) {
   const { tokens, window } = gauge;
   return (
     <section class="gauge" aria-label="The next request">
-      <p>
-        <strong>{headOf(gauge)}</strong> {partsOf(gauge)}
-      </p>
-      <GaugeBar gauge={gauge} />
-      <p class={window !== undefined && tokens > (gauge.room ?? window) ? "gauge-over" : "quiet"}>{roomOf(gauge)}</p>
+      <strong>{headOf(gauge)}</strong> {partsOf(gauge)}{" "}
+      <span class={window !== undefined && tokens > (gauge.room ?? window) ? "gauge-over" : undefined}>
+        {roomOf(gauge)}
+      </span>
     </section>
   );
 }
@@ -44,17 +43,4 @@ function roomOf({ tokens, window, room = window, model }: WindowGauge): string {
   const left = tokens > room ? `${whole(tokens - room)} too many` : `${whole(room - tokens)} left`;
   const least = `${counted(room, "token")} for a request`;
   return `Of a window of ${counted(window, "token")}, ${least} (the rest is for the answer, and a margin): ${left}.`;
-}
-
-/** The parts of the window, or of the request where the window is not known. The words beside it say the same. */
-function GaugeBar({ gauge: { tokens, fixed = 0, window, room = 0 } }: { gauge: WindowGauge }) {
-  const whole = Math.max(1, tokens, window ?? 0);
-  const width = (part: number) => ({ width: `${(100 * part) / whole}%` });
-  return (
-    <div class="gauge-bar" aria-hidden="true">
-      <span class="gauge-fixed" style={width(fixed)} />
-      <span class="gauge-view" style={width(tokens - fixed)} />
-      {window !== undefined && <span class="gauge-room" style={{ left: `${(100 * room) / whole}%` }} />}
-    </div>
-  );
 }

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import type { SessionState } from "../model/data.js";
-import { counted, usageWords, whole } from "../model/figures-in-words.js";
+import { counted, missingWords, storedWords, usageWords, whole } from "../model/figures-in-words.js";
+import type { Cut } from "../model/timeline.js";
 import { hashOf } from "./address.js";
 import { addressOf } from "./api-client.js";
 import { NumberField } from "./number-field.js";
@@ -11,20 +12,20 @@ import { TestCaseDialog } from "./test-case-dialog.js";
 interface ViewMeterProps {
   readonly moment: ShownMoment;
   readonly budget: number | undefined;
+  /** Whether the reader typed the budget. */
+  readonly isOwnBudget: boolean;
   readonly onBudget: (budget: number) => void;
 }
 
 interface SessionHeadingProps extends ViewMeterProps {
   /** More that can be done with it. */
   readonly children?: ComponentChildren;
-  /** The search in it. */
-  readonly search: ComponentChildren;
 }
 
 /** The session's name and figures, and what can be taken from it. */
-export function SessionHeading({ moment, budget, onBudget, children, search }: SessionHeadingProps) {
+export function SessionHeading({ moment, children, ...meter }: SessionHeadingProps) {
   const { session } = moment;
-  const { sessionId, title, owner, next, base, rounds } = session;
+  const { sessionId, title, owner, base } = session;
   return (
     <div class="heading">
       <div class="heading-names">
@@ -32,8 +33,9 @@ export function SessionHeading({ moment, budget, onBudget, children, search }: S
         <p class="quiet">
           {title !== undefined && <bdi>{sessionId} · </bdi>}
           {owner !== undefined && <bdi>{owner} · </bdi>}
-          {counted(next - base, "message")} in {counted(rounds, "round")}
+          {storedWords(session)}
           <Times {...session} />
+          {moment.usage.total && ` · ${usageWords(moment.usage.total)}`}
         </p>
       </div>
       <div class="heading-actions">
@@ -46,12 +48,8 @@ export function SessionHeading({ moment, budget, onBudget, children, search }: S
           Report
         </a>
       </div>
-      {base > 0 && (
-        <p class="quiet">The oldest {counted(base, "message")} were discarded by the session’s retention.</p>
-      )}
-      {moment.usage.total && <p class="quiet usage-total">{usageWords(moment.usage.total)}</p>}
-      <ViewMeter moment={moment} budget={budget} onBudget={onBudget} />
-      {search}
+      {base > 0 && <p class="quiet">{missingWords(session)}</p>}
+      <ViewMeter moment={moment} {...meter} />
     </div>
   );
 }
@@ -76,7 +74,7 @@ function Times({ updatedAt, expiresAt }: Pick<SessionState, "updatedAt" | "expir
 }
 
 /** How much of the budget the view takes. */
-function ViewMeter({ moment: { view, end, session }, budget, onBudget }: ViewMeterProps) {
+function ViewMeter({ moment: { view, end, session, cuts }, budget, isOwnBudget, onBudget }: ViewMeterProps) {
   const isNow = end >= session.next;
   const share = budget === undefined ? undefined : view.tokens / budget;
   const size = `${counted(view.messages, "message")}, ${counted(view.tokens, "token")}`;
@@ -101,9 +99,23 @@ function ViewMeter({ moment: { view, end, session }, budget, onBudget }: ViewMet
       <div class="budget-line">
         <NumberField class="budget" words="Budget in tokens" value={budget} onValue={onBudget} />
         {share !== undefined && <span class={share > 1 ? "share share-over" : "share"}>{whole(100 * share)} %</span>}
+        <span class="quiet">{budgetWords(isOwnBudget, cuts.at(-1))}</span>
       </div>
     </div>
   );
+}
+
+/** The source of the budget. */
+function budgetWords(isOwn: boolean, cut: Cut | undefined): string {
+  if (isOwn) {
+    return "typed here";
+  }
+  if (cut === undefined) {
+    return "no reduction yet";
+  }
+  return cut.maxTokens === undefined
+    ? "none: its reducer counts messages"
+    : `the reducer’s, at reduction ${cut.number}`;
 }
 
 function lostWords(count: number): string {

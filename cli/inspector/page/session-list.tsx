@@ -17,7 +17,7 @@ interface SessionListProps {
   readonly version: number;
 }
 
-/** The sessions, by owner, with a search. */
+/** The sessions of all owners in one order, with a search. */
 export function SessionList({ open, onOpen, version }: SessionListProps) {
   const [search, setSearch] = useState("");
   const [only, setOnly] = useState("");
@@ -36,10 +36,11 @@ export function SessionList({ open, onOpen, version }: SessionListProps) {
         {problem ?? (rows === undefined ? "Looking for sessions…" : foundWords(rows, order))}
       </p>
       <div class="session-scroll" onKeyDown={moveInList}>
-        {rows &&
-          groupsOf(rows.sessions, order).map((group) => (
-            <OwnerSessions key={group.key} group={group} open={openSession} />
+        <ul class="session-items">
+          {rows?.sessions.map((session) => (
+            <SessionItem key={session.sessionId} session={session} open={openSession} />
           ))}
+        </ul>
         {rows && rows.matching > rows.sessions.length && (
           <button type="button" class="more" onClick={() => setLimit(limit + pageLength)}>
             Show more sessions
@@ -136,48 +137,9 @@ function foundWords({ sessions, matching, known, complete }: SessionRows, order:
     : `${shown}${matching === 1 ? " session" : ` sessions, ${orderWords[order]}`}${all}`;
 }
 
-interface OwnerGroup {
-  readonly key: string;
-  readonly owner: string | undefined;
-  readonly sessions: readonly SessionRow[];
-}
-
-/** Newest first, by owner, the owner of the newest session first; other orders only group neighbours. */
-function groupsOf(sessions: readonly SessionRow[], order: SessionOrder): OwnerGroup[] {
-  const groups: OwnerGroup[] = [];
-  const byOwner = new Map<string | undefined, SessionRow[]>();
-  for (const session of sessions) {
-    const { owner } = session;
-    const found = order === "newest" || groups.at(-1)?.owner === owner ? byOwner.get(owner) : undefined;
-    if (found === undefined) {
-      const group = [session];
-      byOwner.set(owner, group);
-      groups.push({ key: `${groups.length} ${owner ?? ""}`, owner, sessions: group });
-    } else {
-      found.push(session);
-    }
-  }
-  return groups;
-}
-
-function OwnerSessions({ group: { owner, sessions }, open }: { group: OwnerGroup; open: string | undefined }) {
-  return (
-    <section>
-      <h2 class="owner" dir="auto">
-        {owner ?? "Without owner"}
-      </h2>
-      <ul class="session-items">
-        {sessions.map((session) => (
-          <SessionItem key={session.sessionId} session={session} open={open} />
-        ))}
-      </ul>
-    </section>
-  );
-}
-
 function SessionItem({ session, open }: { session: SessionRow; open: string | undefined }) {
   const isOpen = session.sessionId === open;
-  const { sessionId, title, locked, damaged, messages, rounds, updatedAt } = session;
+  const { sessionId, owner, title, locked, damaged, messages, rounds, updatedAt } = session;
   return (
     <li>
       <a class="session" href={hashOf({ kind: "session", id: sessionId })} aria-current={isOpen ? "page" : undefined}>
@@ -190,6 +152,7 @@ function SessionItem({ session, open }: { session: SessionRow; open: string | un
           </span>
         )}
         <span class="quiet">
+          {owner !== undefined && <bdi>{owner} · </bdi>}
           {locked === true ? "encrypted · " : ""}
           {damaged === true && <strong class="damaged">damaged · </strong>}
           {counted(messages, "message")} · {counted(rounds, "round")}

@@ -28,18 +28,17 @@ export function SessionView({ model, models }: { model: SessionModel; models: re
   if (moment === undefined) {
     return <Opening model={model} />;
   }
-  const shownBudget = budget ?? suggestedBudget(moment.cuts.at(-1)?.before.tokens);
+  const shownBudget = budget ?? moment.cuts.at(-1)?.maxTokens;
   return (
     <RawTexts value={isRaw}>
       <Controls title={moment.session.title ?? model.sessionId}>
-        <SessionHeading
-          {...{ moment, budget: shownBudget, onBudget: setBudget }}
-          search={<FindBar moment={moment} selection={selection} onSelect={setSelection} />}
-        >
+        <SessionHeading {...{ moment, budget: shownBudget, isOwnBudget: budget !== undefined, onBudget: setBudget }}>
           <RawSwitch isRaw={isRaw} onRaw={setRaw} />
         </SessionHeading>
+        <TimeSlider moment={moment} isTrying={whatIf !== undefined} onChoose={setChosen}>
+          <FindBar moment={moment} selection={selection} onSelect={setSelection} />
+        </TimeSlider>
         <RequestGauge gauge={model.gauge} isNow={moment.end >= moment.session.next} />
-        <TimeSlider moment={moment} isTrying={whatIf !== undefined} onChoose={setChosen} />
       </Controls>
       <Problems model={model} damage={moment.session.damage} />
       <div class="split">
@@ -65,7 +64,7 @@ function Controls({ title, children }: { title: string; children: ComponentChild
       {children}
     </details>
   ) : (
-    <>{children}</>
+    <div class="controls">{children}</div>
   );
 }
 
@@ -111,13 +110,4 @@ function Opening({ model }: { model: SessionModel }) {
       <p role="status">Reading messages{outline.length > 0 ? `: ${whole(outline.length)} so far` : ""}…</p>
     </div>
   );
-}
-
-/** A view was cut when it exceeded its budget: the budget is the round number below that size. */
-function suggestedBudget(tokens: number | undefined): number | undefined {
-  if (tokens === undefined) {
-    return undefined;
-  }
-  const step = 10 ** Math.max(0, Math.floor(Math.log10(Math.max(1, tokens))) - 1);
-  return Math.max(1, Math.floor(tokens / step) * step);
 }

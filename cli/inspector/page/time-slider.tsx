@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
 import { counted } from "../model/figures-in-words.js";
 import { Legend } from "./legend.js";
@@ -9,10 +10,12 @@ interface TimeSliderProps {
   readonly isTrying: boolean;
   /** Undefined for now. */
   readonly onChoose: (end: number | undefined) => void;
+  /** More in its last line. */
+  readonly children?: ComponentChildren;
 }
 
 /** The session's life: what did the model see when a message was written? */
-export function TimeSlider({ moment, isTrying, onChoose }: TimeSliderProps) {
+export function TimeSlider({ moment, isTrying, onChoose, children }: TimeSliderProps) {
   const id = useId();
   const { session, end, base, cuts, view } = moment;
   const { next } = session;
@@ -48,6 +51,7 @@ export function TimeSlider({ moment, isTrying, onChoose }: TimeSliderProps) {
         {session.reductionCount > cuts.length && `; of ${session.reductionCount}, ${cuts.length} can be shown`}
       </p>
       <Legend moment={moment} isTrying={isTrying} />
+      {children}
     </div>
   );
 }

@@ -1,5 +1,5 @@
 import { metaOf } from "../../../src/codec/decode-record.js";
-import { counted, secondOf, sizeOf, whole } from "../model/figures-in-words.js";
+import { counted, missingWords, secondOf, sizeOf, storedWords, whole } from "../model/figures-in-words.js";
 import type { Findings, OutlineEntry, SessionReport, SessionState } from "../model/data.js";
 import { readLog } from "./log-reader.js";
 import { readableText } from "./readable-text.js";
@@ -50,7 +50,7 @@ async function outlineOf({ outlines }: SnapshotSource, sessionId: string): Promi
 }
 
 function factsOf(state: SessionState, { server }: SnapshotSource): string[] {
-  const { sessionId, base, start, next, rounds, head, summaries, reductionCount, damage } = state;
+  const { sessionId, base, start, next, head, summaries, reductionCount, damage } = state;
   const time = (at: number | undefined) => (at === undefined ? "not known" : `${secondOf(at)} (UTC)`);
   return table([
     ["session", short(sessionId)],
@@ -58,8 +58,8 @@ function factsOf(state: SessionState, { server }: SnapshotSource): string[] {
     ["created", time(state.createdAt)],
     ["written", time(state.updatedAt)],
     ["expires", state.expiresAt === undefined ? "never" : time(state.expiresAt)],
-    ["messages", `${whole(next - base)}, from ${base} to ${next - 1}; ${whole(base)} discarded by retention`],
-    ["rounds", whole(rounds)],
+    ["messages", `${storedWords(state)}${next > base ? `, from ${base} to ${next - 1}` : ""}`],
+    ...(base > 0 ? ([["missing", missingWords(state)]] as const) : []),
     [
       "view",
       `${counted(head.length, "message")} in front (of these summaries: ${whole(summaries.length)}), ` +

@@ -2,8 +2,8 @@
 --
 -- KEYS: log, ids, state.
 -- ARGV: the request as JSON { epoch, rev, next, last?, newRev, start, headCount, discard, tokens?, counter?,
---   tokensRead?, owner?, expectedEpoch?, fencingToken?, keys? }; the head. With `discard` the records before the start
---   go; their ids and turns stay.
+--   tokensRead?, maxTokens?, owner?, expectedEpoch?, fencingToken?, keys? }; the head. With `discard` the records
+--   before the start go; their ids and turns stay.
 -- Replies: COMMITTED owner | those of the gate | STALE | RANGE (the start lies outside the log).
 --
 -- Idempotent: a retry after a lost reply finds its own `newRev` and gets the same reply.

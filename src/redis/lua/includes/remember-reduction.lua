@@ -9,6 +9,7 @@ local function rememberReduction(time, s, request, total)
     return string.format('{"messages":%.0f', messages) .. count .. '}'
   end
   local numbers = string.format('{"at":%.0f,"start":%.0f,"head":%.0f', time, request.start, request.headCount)
+  if request.maxTokens then numbers = numbers .. string.format(',"maxTokens":%.17g', request.maxTokens) end
   local before = size(s.headCount + s.next - s.start, s.tokens)
   local after = size(request.headCount + s.next - request.start, total)
   local lines = redis.call('HGET', KEYS[3], 'reductions') or ''
