@@ -40,6 +40,14 @@ export interface RefusedMark {
   readonly status?: number;
 }
 
+/** Key in `additional_kwargs` of messages that a repair added. */
+export const synthesizedKey = "synthesized";
+
+/** True for a message that a repair added. */
+export function isSynthesized(message: BaseMessage): boolean {
+  return (message.additional_kwargs as Record<string, unknown>)?.[synthesizedKey] === true;
+}
+
 /** Speakers by message type, and by the role of a generic message. */
 const speakers: ReadonlyMap<unknown, Speaker> = new Map<unknown, Speaker>([
   ["system", "system"],

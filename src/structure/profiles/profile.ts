@@ -49,7 +49,7 @@ export interface StructureProfile {
   readonly rules: Readonly<Partial<Record<StructureRule, StructureSeverity>>>;
   /**
    * The adapter that messages go through. A repair then gives answers the form that it reads (rule S36, which is not
-   * checked without an adapter). @default none
+   * checked without an adapter). @default in a memory that of a known model, else none
    */
   readonly adapter?: Adapter;
   /** For rules S11 and S13. */

@@ -5,20 +5,18 @@ import { editMessage } from "../../messages/copies/edit-message.js";
 import { type Call, callsOf } from "../../messages/calls.js";
 import { blocksOf, textBlock } from "../../messages/content.js";
 import { speakerOf } from "../../messages/roles.js";
-import { readStructure } from "../rules/find-issues.js";
+import { checkTools } from "../rules/find-issues.js";
 import type { StructureRule } from "../rules/rules.js";
 import { beginsWithThought, thoughtlessStart } from "../rules/turn-rules.js";
-import { mustHold, type Entry, type RepairSession } from "./session.js";
+import { errorsIn, mustHold, note, structureOf, type Entry, type RepairSession } from "./session.js";
 
 /**
  * Turns calls and results into text if no tools are declared (S28): calls into text of their AI message, results into
  * user messages.
  */
 export function foldTools(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
-  if (session.criteria.hasTools !== false || !mustHold(session, "S28")) {
-    return entries;
-  }
-  return entries.map((entry) => fold(entry, "S28", session));
+  const isBroken = errorsIn(structureOf(entries, session), checkTools)("S28").size > 0;
+  return isBroken ? entries.map((entry) => fold(entry, "S28", session)) : entries;
 }
 
 /**
@@ -26,14 +24,13 @@ export function foldTools(entries: readonly Entry[], session: RepairSession): re
  * step that does, for which the results before it are the user's message.
  */
 export function foldFirstSteps(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
-  const messages = entries.map(({ message }) => message);
-  const start = mustHold(session, "S33") ? thoughtlessStart(readStructure(messages, session.criteria)) : -1;
+  const start = mustHold(session, "S33") ? thoughtlessStart(structureOf(entries, session)) : -1;
   if (start === -1) {
     return entries;
   }
   const isResult = (message: BaseMessage | undefined) => message !== undefined && speakerOf(message) === "tool";
-  const next = messages.findIndex((message, index) => {
-    return index > start && isResult(messages[index - 1]) && beginsWithThought(message);
+  const next = entries.findIndex(({ message }, index) => {
+    return index > start && isResult(entries[index - 1]?.message) && beginsWithThought(message);
   });
   const end = next === -1 ? entries.length : next;
   return entries.map((entry, index) => (index < start || index >= end ? entry : fold(entry, "S33", session)));
@@ -45,7 +42,7 @@ function fold(entry: Entry, rule: StructureRule, session: RepairSession): Entry 
     return entry;
   }
   const message = isCalling ? "Turned tool calls into text." : "Turned a tool result into text of the user.";
-  session.repairs.push({ rule, index: entry.index, action: "changed", message });
+  note(session, [entry], { rule, action: "changed", message });
   return { ...entry, message: isCalling ? foldCalls(entry.message) : foldResult(entry.message) };
 }
 

@@ -2,7 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { mapSame } from "../../messages/copies/edits.js";
 import { readableByGoogle } from "../adapters/form.js";
 import { type Origin, originOf } from "../adapters/origin.js";
-import { earlyRules, isValid, lastQuestionIn, lateRules, readStructure } from "../rules/find-issues.js";
+import { earlyRules, isValid, lastQuestionIn, lateRules } from "../rules/find-issues.js";
 import { keepNewest } from "../rules/request-rules.js";
 import type { MessageRule, RepairPlace } from "../rules/rules.js";
 import { foldFirstSteps, foldTools } from "./fold-tools.js";
@@ -10,8 +10,8 @@ import { giveForm } from "./form.js";
 import { repairCallIds } from "./call-ids.js";
 import type { RepairPlan } from "../options.js";
 import { placeLateSystems } from "./late-systems.js";
-import { mergeRuns, repairSystemMessages, repairTurns } from "./order.js";
-import { mustHold, type Entry, type RepairSession, type StructureRepair } from "./session.js";
+import { mergeSpeakers, mergeSystemMessages, moveSystemMessages, repairTurns } from "./order.js";
+import { mustHold, note, type Entry, structureOf, type RepairSession, type StructureRepair } from "./session.js";
 import { repairTools } from "./tools.js";
 
 /** A repaired conversation and the list of changes. */
@@ -32,8 +32,13 @@ export function repairAs({ criteria, choices }: RepairPlan, messages: readonly B
   const repaired = repairEntries(entries, session);
   return {
     messages: repaired.map(({ message }) => message),
-    repairs: session.repairs.sort((a, b) => a.index - b.index),
+    repairs: eachOnce(session.repairs).sort((a, b) => a.index - b.index),
   };
+}
+
+/** Several steps may change a message in the same way. */
+function eachOnce(repairs: readonly StructureRepair[]): StructureRepair[] {
+  return [...new Map(repairs.map((repair) => [Object.values(repair).join("\n"), repair])).values()];
 }
 
 /** {@link repairAs} for a request. Where no model is in sight, that of the newest answer's provider reads the calls. */
@@ -60,13 +65,14 @@ function repairEntries(entries: readonly Entry[], session: RepairSession): reado
   const parts: ((entries: readonly Entry[], session: RepairSession) => readonly Entry[])[] = [
     giveForm,
     (given) => repairMessages(given, session, earlyRules),
-    repairSystemMessages,
+    moveSystemMessages,
+    mergeSystemMessages,
     repairTools,
     repairCallIds,
     foldTools,
     foldFirstSteps,
     giveFormAgain,
-    mergeRuns,
+    mergeSpeakers,
     placeLateSystems,
     repairTurns,
     (given) => repairMessages(given, session, lateRules),
@@ -77,10 +83,10 @@ function repairEntries(entries: readonly Entry[], session: RepairSession): reado
 }
 
 /** Leaves the newest parts of which a request takes so many: rules S38 and S39. */
-function leaveNewest(entries: readonly Entry[], { criteria, repairs }: RepairSession): readonly Entry[] {
+function leaveNewest(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
   const messages = entries.map(({ message }) => message);
-  const kept = keepNewest(messages, criteria, ({ rule, done }, place) => {
-    repairs.push({ rule, index: entries[place]!.index, action: "changed", message: done });
+  const kept = keepNewest(messages, session.criteria, ({ rule, done }, place) => {
+    note(session, [entries[place]!], { rule, action: "changed", message: done });
   });
   return mapSame(entries, (entry, place) => [
     kept[place] === entry.message ? entry : { ...entry, message: kept[place]! },
@@ -114,15 +120,14 @@ function repairMessages(
   session: RepairSession,
   rules: readonly MessageRule[],
 ): readonly Entry[] {
-  const messages = entries.map(({ message }) => message);
-  const context = readStructure(messages, session.criteria);
+  const context = structureOf(entries, session);
   const held = rules.filter(({ rule }) => mustHold(session, rule));
   return entries.flatMap((entry, index) => {
     const place = { context, index, choices: session.choices };
     let current: Entry | undefined = entry;
     for (let round = 1, before; current !== undefined && current !== before && round <= maxRounds; round += 1) {
       before = current;
-      current = repairOnce(current, held, place, session.repairs);
+      current = repairOnce(current, held, place, session);
     }
     return current ?? [];
   });
@@ -133,7 +138,7 @@ function repairOnce(
   entry: Entry,
   held: readonly MessageRule[],
   place: RepairPlace,
-  repairs: StructureRepair[],
+  session: RepairSession,
 ): Entry | undefined {
   let { message } = entry;
   for (const { rule, find, repair } of held) {
@@ -142,7 +147,7 @@ function repairOnce(
     }
     const { message: repaired, done } = repair(message, place);
     const action = repaired === undefined ? "removed" : "changed";
-    repairs.push({ rule, index: entry.index, action, message: done });
+    note(session, [entry], { rule, action, message: done });
     if (repaired === undefined) {
       return undefined;
     }

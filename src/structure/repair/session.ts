@@ -1,5 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import type { StructureCriteria, StructureRule } from "../rules/rules.js";
+import { readStructure } from "../rules/find-issues.js";
+import type { ReportFinding, StructureContext, StructureCriteria, StructureRule } from "../rules/rules.js";
 import type { RepairChoices } from "../options.js";
 
 /** Kind of change that a repair made to a message. */
@@ -39,10 +40,42 @@ export function mustHold({ criteria }: RepairSession, rule: StructureRule): bool
   return criteria.profile.rules[rule] === "error";
 }
 
-/** Key in `additional_kwargs` of messages that a repair added. */
-export const synthesizedKey = "synthesized";
+/** Read once for the steps that leave the entries as they are. */
+const structures = new WeakMap<readonly Entry[], StructureContext>();
 
-/** True for a message that a repair added. */
-export function isSynthesized(message: BaseMessage): boolean {
-  return (message.additional_kwargs as Record<string, unknown>)?.[synthesizedKey] === true;
+/** The entries as the rules read them. */
+export function structureOf(entries: readonly Entry[], { criteria }: RepairSession): StructureContext {
+  const messages = () => entries.map(({ message }) => message);
+  const context = structures.get(entries) ?? readStructure(messages(), criteria);
+  structures.set(entries, context);
+  return context;
+}
+
+/** A check of several rules, such as `checkOrder`. */
+type Check = (context: StructureContext, report: ReportFinding) => void;
+
+/** The places that break rules which must hold, by rule: what a rule asks is told by its check alone. Linear. */
+export function errorsIn(context: StructureContext, check: Check): (rule: StructureRule) => ReadonlySet<number> {
+  const found = new Map<StructureRule, Set<number>>();
+  check(context, ({ rule, index, severity = context.profile.rules[rule] }) => {
+    if (severity === "error") {
+      found.set(rule, (found.get(rule) ?? new Set()).add(index));
+    }
+  });
+  return (rule) => found.get(rule) ?? new Set();
+}
+
+/** Notes a change of each entry; of one that is removed, also for the messages that were merged into it. */
+export function note(
+  { repairs }: RepairSession,
+  entries: readonly Entry[],
+  change: Omit<StructureRepair, "index">,
+): void {
+  const indexes = change.action === "removed" ? entries.flatMap(indexesOf) : entries.map(({ index }) => index);
+  indexes.forEach((index) => repairs.push({ ...change, index }));
+}
+
+/** Indexes of the messages that an entry holds. */
+export function indexesOf({ index, merged = [] }: Entry): readonly number[] {
+  return [...merged, index];
 }

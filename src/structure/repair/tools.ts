@@ -1,193 +1,113 @@
 import { ToolMessage, type AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { type LinkedCall, showId } from "../../messages/calls.js";
-import { editMessage } from "../../messages/copies/edit-message.js";
-import { readStructure } from "../rules/find-issues.js";
-import type { StructureContext, StructureRule } from "../rules/rules.js";
 import { saysNothing } from "../../messages/content.js";
+import { editMessage } from "../../messages/copies/edit-message.js";
 import { recordsIn } from "../../messages/values.js";
-import { isSynthesized, mustHold, synthesizedKey, type Entry, type RepairSession } from "./session.js";
-
-/** Leaves one result directly after each call and removes orphan results: rules S07 to S10, S12 and S30. Linear. */
-export function repairTools(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
-  return new ToolRepair(entries, session).run();
-}
+import { checkTools, resultOf } from "../rules/find-issues.js";
+import type { StructureContext, StructureRule } from "../rules/rules.js";
+import { synthesized } from "./order.js";
+import { errorsIn, mustHold, note, structureOf, type Entry, type RepairSession } from "./session.js";
 
 const unreadText = "No result: the arguments of the call could not be read, so it was not run.";
 
+/** The rules about calls without a result. */
+const unanswered = ["S08", "S10", "S30"] as const satisfies readonly StructureRule[];
+
 /** A result behind its call. */
-interface PlacedResult {
-  /** Index of its call among the calls of the message. */
-  readonly place: number;
+interface Result {
+  readonly call: LinkedCall;
   readonly entry: Entry;
-  /** Index of a result that was there before; undefined for an added one. */
-  readonly position?: number;
+}
+
+/** Leaves one result directly after each call and removes orphan results: rules S07 to S10, S12 and S30. Linear. */
+export function repairTools(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
+  const context = structureOf(entries, session);
+  const broken = errorsIn(context, checkTools);
+  const at = (rule: StructureRule) => [...broken(rule)].map((place) => entries[place]!);
+  note(session, at("S07"), { rule: "S07", action: "removed", message: "Removed a tool result without a call." });
+  note(session, at("S12"), { rule: "S12", action: "removed", message: "Removed a further result of a call." });
+  note(session, at("S09"), { rule: "S09", action: "moved", message: "Moved a tool result directly after its call." });
+  const behind = resultsBehind(context, broken("S09"));
+  const taken = new Set([...broken("S07"), ...broken("S12"), ...behind.values()]);
+  const byCall = mustHold(session, "S09") && context.profile.resultOrder === "calls";
+  const freeId = idsBeside(entries);
+  return entries.flatMap((entry, index) => {
+    const calls = context.links.callsAt.get(index) ?? [];
+    const rule = unanswered.find((each) => broken(each).has(index));
+    const open = { calls: rule === undefined ? [] : calls.filter(({ results }) => results.length === 0), rule: rule! };
+    const isDropped = open.calls.length > 0 && session.choices.missingResults === "drop";
+    const present = calls.flatMap((call) => behind.get(call) ?? []).sort((a, b) => a - b);
+    const results: readonly Result[] = [
+      ...present.map((place) => ({ call: context.links.callOf[place]!, entry: entries[place]! })),
+      ...(isDropped ? [] : addedResults(entry, { ...open, session, freeId })),
+    ];
+    const ordered = byCall ? results.toSorted((a, b) => a.call.place - b.call.place) : results;
+    const caller = isDropped ? withoutCalls(entry, { ...open, session }) : taken.has(index) ? [] : [entry];
+    return [...caller, ...ordered.map((result) => result.entry)];
+  });
+}
+
+/** The place of the result that stands behind its call, or is to, by call. */
+function resultsBehind({ messages, links }: StructureContext, late: ReadonlySet<number>): Map<LinkedCall, number> {
+  const found = new Map<LinkedCall, number>();
+  for (const call of [...links.callsAt.values()].flat()) {
+    const place = resultOf(call, messages);
+    if (place !== undefined && (links.blockOf[place] === call.index || late.has(place))) {
+      found.set(call, place);
+    }
+  }
+  return found;
 }
 
 /** Calls of a message that break a rule because they have no results. */
 interface OpenCalls {
-  readonly caller: Entry;
   readonly calls: readonly LinkedCall[];
   readonly rule: StructureRule;
+  readonly session: RepairSession;
 }
 
-class ToolRepair {
-  readonly #entries: readonly Entry[];
-  readonly #session: RepairSession;
-  readonly #context: StructureContext;
-  /** Results that leave their place: removed, or moved to their call. */
-  readonly #taken = new Set<number>();
-  readonly #usedIds: ReadonlySet<string | undefined>;
-  readonly #numbers = new Map<string, number>();
+function withoutCalls(caller: Entry, { calls, rule, session }: OpenCalls): readonly Entry[] {
+  const places = new Set(calls.map(({ place }) => place));
+  const message = editMessage(caller.message, { calls: (_, place) => (places.has(place) ? "remove" : undefined) });
+  const isEmpty = saysNothing(message);
+  const done = isEmpty ? "Removed a message whose calls have no results." : "Removed calls without results.";
+  note(session, [caller], { rule, action: isEmpty ? "removed" : "changed", message: done });
+  return isEmpty ? [] : [{ ...caller, message }];
+}
 
-  constructor(entries: readonly Entry[], session: RepairSession) {
-    this.#entries = entries;
-    this.#session = session;
-    this.#usedIds = new Set(entries.map(({ message }) => message.id));
-    this.#context = readStructure(
-      entries.map(({ message }) => message),
-      session.criteria,
-    );
-  }
-
-  run(): readonly Entry[] {
-    this.#removeResults();
-    return this.#entries.flatMap((entry, index) => {
-      if (this.#taken.has(index)) {
-        return [];
-      }
-      const calls = this.#context.links.callsAt.get(index);
-      return calls === undefined ? [entry] : this.#step(entry, index, calls);
-    });
-  }
-
-  #removeResults(): void {
-    const { links, speakers } = this.#context;
-    speakers.forEach((speaker, index) => {
-      const call = links.callOf[index];
-      if (speaker === "tool" && call === undefined && mustHold(this.#session, "S07")) {
-        this.#remove(index, "S07", "Removed a tool result without a call.");
-      }
-      if (call !== undefined && mustHold(this.#session, "S12") && index !== this.#resultOf(call)) {
-        this.#remove(index, "S12", "Removed a further result of a call.");
-      }
-    });
-    for (const calls of links.callsAt.values()) {
-      calls.forEach((call) => this.#claim(call));
-    }
-  }
-
-  #remove(index: number, rule: StructureRule, message: string): void {
-    this.#taken.add(index);
-    this.#session.repairs.push({ rule, index: this.#entries[index]!.index, action: "removed", message });
-  }
-
-  /** The first of several results, synthesized ones last. */
-  #resultOf({ results }: LinkedCall): number | undefined {
-    return results.find((index) => !isSynthesized(this.#entries[index]!.message)) ?? results[0];
-  }
-
-  /** Takes a call's result from its place if it has to move behind the call. */
-  #claim(call: LinkedCall): void {
-    const result = this.#resultOf(call);
-    const isImmediate = result !== undefined && this.#context.links.blockOf[result] === call.index;
-    if (result !== undefined && (isImmediate || mustHold(this.#session, "S09"))) {
-      this.#taken.add(result);
-    }
-  }
-
-  #step(caller: Entry, index: number, calls: readonly LinkedCall[]): readonly Entry[] {
-    const present = calls.flatMap((call) => this.#present(call)).sort((a, b) => a.position - b.position);
-    const open = calls.filter(({ results }) => results.length === 0);
-    const rule = this.#ruleOfOpenCalls(index, open.length === calls.length);
-    if (open.length === 0 || rule === undefined || !mustHold(this.#session, rule)) {
-      return [caller, ...this.#inOrder(present)];
-    }
-    const missing = { caller, calls: open, rule };
-    return this.#session.choices.missingResults === "drop"
-      ? [...this.#withoutCalls(missing), ...this.#inOrder(present)]
-      : [caller, ...this.#inOrder([...present, ...this.#added(missing)])];
-  }
-
-  #present(call: LinkedCall): (PlacedResult & { readonly position: number })[] {
-    const result = this.#resultOf(call);
-    return result !== undefined && this.#taken.has(result)
-      ? [{ place: call.place, entry: this.#entries[result]!, position: result }]
-      : [];
-  }
-
-  /**
-   * Orders results as before, synthesized ones last, or by their calls if the provider requires it. Reports each move.
-   */
-  #inOrder(results: readonly PlacedResult[]): readonly Entry[] {
-    const byCall = mustHold(this.#session, "S09") && this.#session.criteria.profile.resultOrder === "calls";
-    const ordered = byCall ? [...results].sort((a, b) => a.place - b.place) : results;
-    const moved = this.#movedIndexes(results);
-    moved.forEach((index) =>
-      this.#session.repairs.push({
-        rule: "S09",
-        index,
-        action: "moved",
-        message: "Moved a tool result directly after its call.",
-      }),
-    );
-    return ordered.map(({ entry }) => entry);
-  }
-
-  #movedIndexes(results: readonly PlacedResult[]): number[] {
-    const { blockOf, callOf } = this.#context.links;
-    const byCall = this.#session.criteria.profile.resultOrder === "calls";
-    let newest = -1;
-    return results.flatMap(({ position, place, entry }) => {
-      if (position === undefined) {
-        return [];
-      }
-      const isLate = blockOf[position] !== callOf[position]!.index;
-      const isBehind = byCall && place < newest;
-      newest = Math.max(newest, place);
-      return isLate || (isBehind && mustHold(this.#session, "S09")) ? [entry.index] : [];
-    });
-  }
-
-  #ruleOfOpenCalls(index: number, areAllOpen: boolean): StructureRule | undefined {
-    if (index === this.#context.links.frontier) {
-      return this.#session.criteria.purpose === "history" ? undefined : "S30";
-    }
-    return areAllOpen ? "S08" : "S10";
-  }
-
-  #withoutCalls({ caller, calls, rule }: OpenCalls): readonly Entry[] {
-    const places = new Set(calls.map(({ place }) => place));
-    const message = editMessage(caller.message, { calls: (_, place) => (places.has(place) ? "remove" : undefined) });
-    const isEmpty = saysNothing(message);
-    const done = isEmpty ? "Removed a message whose calls have no results." : "Removed calls without results.";
-    this.#session.repairs.push({ rule, index: caller.index, action: isEmpty ? "removed" : "changed", message: done });
-    return isEmpty ? [] : [{ ...caller, message }];
-  }
-
-  /** Deterministic; calls that share an id are numbered. */
-  #freeId(id: string): string {
-    const nth = (this.#numbers.get(id) ?? 0) + 1;
+/** Deterministic ids that no message has; calls that share an id are numbered. */
+function idsBeside(entries: readonly Entry[]): (id: string) => string {
+  const used = new Set(entries.map(({ message }) => message.id));
+  const numbers = new Map<string, number>();
+  const freeId = (id: string): string => {
+    const nth = (numbers.get(id) ?? 0) + 1;
     const numbered = nth === 1 ? id : `${id}-${nth}`;
-    this.#numbers.set(id, nth);
-    return this.#usedIds.has(numbered) ? this.#freeId(id) : numbered;
-  }
+    numbers.set(id, nth);
+    return used.has(numbered) ? freeId(id) : numbered;
+  };
+  return freeId;
+}
 
-  #added({ caller: { index }, calls, rule }: OpenCalls): readonly PlacedResult[] {
-    const unread = idsNotRun(this.#session.given[index]!);
-    return calls.map(({ id, name, place }) => {
-      const message = new ToolMessage({
-        content: unread.has(id ?? "") ? unreadText : this.#session.choices.missingResultText,
-        tool_call_id: id ?? "",
-        status: "error",
-        id: this.#freeId(`synthesized-result-${id ?? ""}`),
-        additional_kwargs: { [synthesizedKey]: true },
-        ...(name !== "" && { name }),
-      });
-      const done = `Added a result for the call ${showId(id)}.`;
-      this.#session.repairs.push({ rule, index, action: "added", message: done });
-      return { place, entry: { message, index } };
+function addedResults(
+  { index }: Entry,
+  { calls, rule, session, freeId }: OpenCalls & { readonly freeId: (id: string) => string },
+): readonly Result[] {
+  const unread = calls.length === 0 ? undefined : idsNotRun(session.given[index]!);
+  return calls.map((call) => {
+    const { id = "", name } = call;
+    const { id: made, ...marked } = synthesized(`result-${id}`);
+    const message = new ToolMessage({
+      content: unread!.has(id) ? unreadText : session.choices.missingResultText,
+      tool_call_id: id,
+      status: "error",
+      id: freeId(made),
+      ...marked,
+      ...(name !== "" && { name }),
     });
-  }
+    const entry = { message, index };
+    note(session, [entry], { rule, action: "added", message: `Added a result for the call ${showId(call.id)}.` });
+    return { call, entry };
+  });
 }
 
 /** Ids of the calls that no runtime runs, because their arguments are invalid; none that a valid call has too. */

@@ -9,7 +9,7 @@ import {
   mayCall,
   showId,
 } from "../../messages/calls.js";
-import { roleNameOf, speakerOf } from "../../messages/roles.js";
+import { isSynthesized, roleNameOf, speakerOf } from "../../messages/roles.js";
 import { fieldsOf } from "../../messages/values.js";
 import { noBlankText, noEmptyAnswer, noForeignBlocks } from "./content-rules.js";
 import type {
@@ -200,7 +200,7 @@ function checkSystemMessages({ speakers, profile }: StructureContext, report: Re
 function checkBeginning({ messages, speakers, purpose, profile }: StructureContext, report: ReportFinding): void {
   const first = speakers.findIndex((speaker) => speaker !== "system");
   if (first !== -1) {
-    if (!mayBeFirst({ messages, speakers, profile }, first)) {
+    if (!mayBeFirst(messages[first]!, profile)) {
       report({
         rule: "S02",
         index: first,
@@ -216,16 +216,13 @@ function checkBeginning({ messages, speakers, purpose, profile }: StructureConte
   }
 }
 
-/** True if the profile lets a conversation begin with the message at `index`. */
-export function mayBeFirst(
-  { messages, speakers, profile }: Pick<StructureContext, "messages" | "speakers" | "profile">,
-  index: number,
-): boolean {
-  const speaker = speakers[index];
+/** True if the profile lets a conversation begin with the message. */
+export function mayBeFirst(message: BaseMessage, { adapter, firstMessage }: StructureProfile): boolean {
+  const speaker = speakerOf(message);
   return (
     speaker === "user" ||
-    (profile.adapter === "anthropic" && compactionIn(messages[index]!) !== undefined) ||
-    (profile.firstMessage === "not-a-call" && speaker === "assistant" && callsOf(messages[index]!).length === 0)
+    (adapter === "anthropic" && compactionIn(message) !== undefined) ||
+    (firstMessage === "not-a-call" && speaker === "assistant" && callsOf(message).length === 0)
   );
 }
 
@@ -253,128 +250,128 @@ function checkNeighbours({ speakers }: StructureContext, report: ReportFinding):
   });
 }
 
-function checkEnd({ messages, purpose, links }: StructureContext, report: ReportFinding): void {
-  const last = messages.length - 1;
-  if (purpose === "model-input" && last >= 0 && !links.callsAt.has(last) && !mayBeLast(messages[last]!)) {
-    report({
-      rule: "S05",
-      index: last,
-      message: "The last message is no message of the user and no tool result, which must come last.",
-    });
+function checkEnd({ messages, purpose }: StructureContext, report: ReportFinding): void {
+  const index = messages.length - 1;
+  if (purpose === "model-input" && index >= 0 && !mayBeLast(messages[index]!)) {
+    const message = "The last message is no message of the user and no tool result, which must come last.";
+    report({ rule: "S05", index, message });
   }
 }
 
-/** True for a message with which a request may end. A system message is a matter of rules S01 and S03. */
+/**
+ * True for a message with which a request may end, or whose calls have to be answered first. A system message is a
+ * matter of rules S01 and S03.
+ */
 export function mayBeLast(message: BaseMessage): boolean {
   const speaker = speakerOf(message);
-  return speaker === "other" ? roleNameOf(message) === "function" : speaker !== "assistant";
+  return speaker === "other"
+    ? roleNameOf(message) === "function"
+    : speaker !== "assistant" || callsOf(message).length > 0;
 }
 
 /** Checks calls and results: rules S07 to S13, S28 and S30. */
 export function checkTools(context: StructureContext, report: ReportFinding): void {
   checkResults(context, report);
-  const seen = new Set<string>();
   for (const [index, calls] of context.links.callsAt) {
     if (context.hasTools === false) {
       report({ rule: "S28", index, message: "The message calls tools, but no tools are declared." });
     }
     checkOpenCalls(context, { index, calls }, report);
-    checkIds(context, { index, calls, seen }, report);
   }
+  wrongIds(context).forEach(report);
+}
+
+/** The result that stays with a call: the first one, those that a repair added last. */
+export function resultOf({ results }: LinkedCall, messages: readonly BaseMessage[]): number | undefined {
+  return results.find((index) => !isSynthesized(messages[index]!)) ?? results[0];
 }
 
 function checkResults({ messages, speakers, links, profile }: StructureContext, report: ReportFinding): void {
-  let block = -1;
-  let newest = -1;
+  const kept = new Set<number | undefined>();
+  links.callsAt.forEach((calls) => calls.forEach((call) => kept.add(resultOf(call, messages))));
+  let newest: LinkedCall | undefined;
   speakers.forEach((speaker, index) => {
     if (speaker !== "tool") {
       return;
     }
     const call = links.callOf[index];
-    const id = showId(answeredId(messages[index]!));
+    const id = () => showId(answeredId(messages[index]!));
     if (call === undefined) {
-      report({ rule: "S07", index, message: `The tool result ${id} does not answer any earlier call.` });
-      return;
+      report({ rule: "S07", index, message: `The tool result ${id()} does not answer any earlier call.` });
+    } else if (!kept.has(index)) {
+      report({ rule: "S12", index, message: `The call ${id()} already has a result.` });
+    } else if (links.blockOf[index] !== call.index) {
+      const message = `The tool result ${id()} does not come directly after the message that called for it.`;
+      report({ rule: "S09", index, message });
+    } else if (newest?.index !== call.index || newest.place < call.place) {
+      newest = call;
+    } else if (profile.resultOrder === "calls") {
+      report({ rule: "S09", index, message: `The tool result ${id()} comes after the result of a later call.` });
     }
-    if (call.results[0] !== index) {
-      report({ rule: "S12", index, message: `The call ${id} already has a result.` });
-      return;
-    }
-    if (links.blockOf[index] !== call.index) {
-      report({
-        rule: "S09",
-        index,
-        message: `The tool result ${id} does not come directly after the message that called for it.`,
-      });
-      return;
-    }
-    if (block !== call.index) {
-      block = call.index;
-      newest = -1;
-    }
-    if (profile.resultOrder === "calls" && call.place < newest) {
-      report({ rule: "S09", index, message: `The tool result ${id} comes after the result of a later call.` });
-    }
-    newest = Math.max(newest, call.place);
   });
-}
-
-interface CallingMessage {
-  readonly index: number;
-  readonly calls: readonly LinkedCall[];
 }
 
 function checkOpenCalls(
   { links, purpose }: StructureContext,
-  { index, calls }: CallingMessage,
+  { index, calls }: { readonly index: number; readonly calls: readonly LinkedCall[] },
   report: ReportFinding,
 ): void {
   const open = calls.filter(({ results }) => results.length === 0);
   const atEnd = links.frontier === index;
-  if (open.length === 0 || (atEnd && purpose === "history")) {
+  if (atEnd && purpose === "history") {
     return;
   }
   for (const { id } of open) {
+    const call = `The call ${showId(id)}`;
     if (atEnd) {
-      report({
-        rule: "S30",
-        index,
-        message: `The call ${showId(id)} at the end has no result; answer it before a model is called.`,
-      });
+      const message = `${call} at the end has no result; answer it before a model is called.`;
+      report({ rule: "S30", index, message });
     } else if (open.length < calls.length) {
-      report({
-        rule: "S10",
-        index,
-        message: `The call ${showId(id)} has no result, while others of the same message have one.`,
-      });
+      report({ rule: "S10", index, message: `${call} has no result, while others of the same message have one.` });
     } else {
-      report({ rule: "S08", index, message: `The call ${showId(id)} has no result.` });
+      report({ rule: "S08", index, message: `${call} has no result.` });
     }
   }
 }
 
-function checkIds(
-  { profile }: StructureContext,
-  { index, calls, seen }: CallingMessage & { readonly seen: Set<string> },
-  report: ReportFinding,
-): void {
-  const own = new Set<string>();
-  const reuse = profile.callIds?.reuse ?? profile.rules.S11;
-  for (const { id = "" } of calls) {
-    if (!fitsForm(id, profile.callIds)) {
-      report({ rule: "S13", index, message: `The provider does not accept the call id ${showId(id)}.` });
+/** A call whose id breaks rule S11 or S13. */
+export interface WrongId extends Finding {
+  readonly rule: "S11" | "S13";
+  readonly call: LinkedCall;
+  /** How many calls up to this one have the id: of the message, or of all where an id may not be used again. */
+  readonly nth: number;
+}
+
+/** The calls whose ids lack the provider's form (S13), or are those of earlier calls (S11). */
+export function wrongIds({ links, profile }: StructureContext): readonly WrongId[] {
+  const found: WrongId[] = [];
+  const seen = new Map<string, number>();
+  const reuse = profile.rules.S11 && (profile.callIds?.reuse ?? profile.rules.S11);
+  for (const [index, calls] of links.callsAt) {
+    const own = new Map<string, number>();
+    for (const call of calls) {
+      const { id = "" } = call;
+      const uses = counted(seen, id);
+      const ownUses = calls.length === 1 ? 1 : counted(own, id);
+      const nth = reuse === "error" ? uses : ownUses;
+      if (!fitsForm(id, profile.callIds)) {
+        const message = `The provider does not accept the call id ${showId(id)}.`;
+        found.push({ index, call, nth, rule: "S13", message });
+      }
+      if (ownUses > 1) {
+        const message = `Two calls of this message share the id ${showId(id)}.`;
+        found.push({ index, call, nth, rule: "S11", message });
+      } else if (uses > 1 && reuse !== undefined && reuse !== "accepted") {
+        const message = `An earlier message already used the call id ${showId(id)}.`;
+        found.push({ index, call, nth, rule: "S11", severity: reuse, message });
+      }
     }
-    if (own.has(id)) {
-      report({ rule: "S11", index, message: `Two calls of this message share the id ${showId(id)}.` });
-    } else if (seen.has(id) && reuse !== "accepted") {
-      report({
-        rule: "S11",
-        index,
-        severity: reuse,
-        message: `An earlier message already used the call id ${showId(id)}.`,
-      });
-    }
-    own.add(id);
   }
-  own.forEach((id) => seen.add(id));
+  return found;
+}
+
+function counted(uses: Map<string, number>, id: string): number {
+  const nth = (uses.get(id) ?? 0) + 1;
+  uses.set(id, nth);
+  return nth;
 }

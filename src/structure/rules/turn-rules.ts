@@ -33,34 +33,22 @@ export function thoughtlessStart({
   return goesOn && !beginsWithThought(messages[first]!) ? first : -1;
 }
 
-/** Checks the places of system messages behind others: rule S34. */
-export function checkLateSystems({ speakers, purpose }: StructureContext, report: ReportFinding): void {
-  for (const index of misplacedSystems(speakers, { isHistory: purpose === "history" })) {
-    const message = "A late system message does not stand right behind the newest message of the user.";
-    report({ rule: "S34", index, message });
-  }
-}
-
 /**
- * Indexes of the late system messages that do not stand behind the last of the user's messages or tool results before
- * an answer. At the end of a history one waits for the user's next message.
+ * Checks that late system messages stand behind the last of the user's messages or tool results before an answer: rule
+ * S34. At the end of a history one waits for the user's next message.
  */
-export function misplacedSystems(
-  speakers: readonly Speaker[],
-  { isHistory }: { readonly isHistory: boolean },
-): readonly number[] {
+export function checkLateSystems({ speakers, purpose }: StructureContext, report: ReportFinding): void {
   const front = speakers.findIndex((speaker) => speaker !== "system");
-  const misplaced: number[] = [];
   let next: Speaker | undefined;
   for (let index = speakers.length - 1; index > front && front !== -1; index -= 1) {
     const speaker = speakers[index]!;
-    const waits = isHistory && next === undefined;
+    const waits = purpose === "history" && next === undefined;
     if (speaker === "system" && !waits && (isAsking(next) || !isAsking(speakers[index - 1]))) {
-      misplaced.push(index);
+      const message = "A late system message does not stand right behind the newest message of the user.";
+      report({ rule: "S34", index, message });
     }
     next = speaker === "system" ? next : speaker;
   }
-  return misplaced.reverse();
 }
 
 /** True for a speaker whose messages go out as the user's. */

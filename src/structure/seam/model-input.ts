@@ -1,6 +1,7 @@
-import { AIMessage, type BaseMessage } from "@langchain/core/messages";
+import { AIMessage, type BaseMessage, isBaseMessage } from "@langchain/core/messages";
 import { BoundedMap } from "../../base/bounded-map.js";
-import { report, type MemoryEventHandler } from "../../base/events.js";
+import { report, type MemoryEvent, type MemoryEventHandler } from "../../base/events.js";
+import { blocksOf } from "../../messages/content.js";
 import { roleOf } from "../../messages/roles.js";
 import type { LedgerWalk, PrefixParts } from "../ledger/walk-ledger.js";
 import { foreignIn, type ForeignCompaction } from "../../messages/calls.js";
@@ -9,7 +10,7 @@ import type { ProfileChoice } from "../profiles/check-profile.js";
 import type { StructureProfile } from "../profiles/profile.js";
 import { resolveProfile } from "../profiles/resolve-profile.js";
 import { repairRequest } from "../repair/repair.js";
-import { synthesizedKey } from "../repair/session.js";
+import { synthesized } from "../repair/order.js";
 import { type FrontMarks, frontMarks, noMarks } from "../rules/mark-rules.js";
 import { findIssues } from "../rules/find-issues.js";
 import type { StructureRule } from "../rules/rules.js";
@@ -21,6 +22,8 @@ export interface PlannedRequest {
   readonly model: unknown;
   /** The tools that are sent beside those that are bound to the model; undefined if they are not known. */
   readonly tools?: readonly unknown[] | undefined;
+  /** The system text that is sent in front of the messages. */
+  readonly system?: PrefixParts["system"];
   /** The config of the call, for models that `initChatModel` makes by it. */
   readonly config?: object | undefined;
   /** Choices of the caller, which go before what the model says. */
@@ -38,11 +41,12 @@ const knownModels = new WeakMap<object, ModelPlan>();
 
 /** The repair of a request's messages for its model. @throws ConfigurationError naming `owner` */
 export async function planForModel(owner: string, request: PlannedRequest): Promise<ModelPlan> {
-  const { model, tools, choices } = request;
+  const { model, tools, system, choices } = request;
   const { profile, plan } = knownModels.get(model as object) ?? (await readModel(request));
   const { criteria, ...made } = choices === undefined ? plan : planWith(owner, profile, choices);
   const hasTools = tools === undefined ? profile.hasTools : tools.length > 0 || profile.hasTools === true;
-  const marks = criteria.marks ?? frontMarks(tools ?? profile.tools);
+  const said = isBaseMessage(system) ? blocksOf(system) : [];
+  const marks = criteria.marks ?? frontMarks([...(tools ?? profile.tools), ...said]);
   return { plan: { ...made, criteria: { ...criteria, hasTools: criteria.hasTools ?? hasTools, marks } }, profile };
 }
 
@@ -86,23 +90,22 @@ export async function planOf(
   { sessionId, onEvent }: RequestObserver,
 ): Promise<ModelPlan> {
   const found = await planForModel("profile", request);
+  const { guessedFor: className, profile: own } = found.profile;
   if (profile !== "auto") {
-    return { ...found, plan: planFor(resolveProfile("profile", profile), found.plan.criteria.marks) };
+    const { criteria, choices } = planFor(resolveProfile("profile", profile), found.plan.criteria.marks);
+    const adapter = criteria.profile.adapter ?? (className === undefined ? own.adapter : undefined);
+    const held = adapter === undefined ? criteria.profile : { ...criteria.profile, adapter };
+    return { ...found, plan: { choices, criteria: { ...criteria, profile: held } } };
   }
-  const { guessedFor: className } = found.profile;
   if (className !== undefined) {
-    firstOf({ onEvent, kind: "class", key: className }, () => {
-      report(onEvent, { type: "profile_guessed", sessionId, className });
-    });
+    reportOnce(onEvent, { type: "profile_guessed", sessionId, className }, className);
   }
   return found;
 }
 
 /** Reports a model whose window is not known, once. */
 export function reportUnknownWindow(model: string, { sessionId, onEvent }: RequestObserver): void {
-  firstOf({ onEvent, kind: "window", key: model }, () => {
-    report(onEvent, { type: "window_unknown", sessionId, model });
-  });
+  reportOnce(onEvent, { type: "window_unknown", sessionId, model }, model);
 }
 
 /** Reports a compaction that a request goes out without, once per change. */
@@ -111,9 +114,8 @@ export function reportCompaction(
   became: "summary" | "transcript" | "nothing",
   { sessionId, onEvent }: RequestObserver,
 ): void {
-  firstOf({ onEvent, kind: "compaction", key: sessionId, value: `${became} ${id}` }, () => {
-    report(onEvent, { type: "compaction_dropped", sessionId, messageId: id, provider, became });
-  });
+  const event = { type: "compaction_dropped", sessionId, messageId: id, provider, became } as const;
+  reportOnce(onEvent, event, sessionId, `${became} ${id}`);
 }
 
 /** Reports what becomes of a compaction in messages that are given the profile's form. */
@@ -132,25 +134,16 @@ export function reportForeign(
 const reported = new WeakMap<MemoryEventHandler, BoundedMap<string, string>>();
 const maxReported = 10_000;
 
-interface Reporting {
-  readonly onEvent: MemoryEventHandler | undefined;
-  /** Class or model that is not known, session whose request lacks something. */
-  readonly kind: "class" | "window" | "compaction" | "thoughts";
-  readonly key: string;
-  /** @default "" */
-  readonly value?: string;
-}
-
-/** Reports, unless the last report of this kind to this handler under the key had the same value. */
-function firstOf({ onEvent, kind, key, value = "" }: Reporting, tell: () => void): void {
+/** Reports, unless the last event of this type to this handler about the same had the same value. */
+function reportOnce(onEvent: MemoryEventHandler | undefined, event: MemoryEvent, about: string, value = ""): void {
   if (onEvent === undefined) {
     return;
   }
   const known = reported.get(onEvent) ?? new BoundedMap<string, string>(maxReported);
   reported.set(onEvent, known);
-  if (known.get(`${kind} ${key}`) !== value) {
-    known.set(`${kind} ${key}`, value);
-    tell();
+  if (known.get(`${event.type} ${about}`) !== value) {
+    known.set(`${event.type} ${about}`, value);
+    report(onEvent, event);
   }
 }
 
@@ -250,9 +243,8 @@ function historyBefore(
   if (!isRun || roleOf(turn[0]!) !== "human") {
     return messages;
   }
-  const id = `synthesized-answer-${messages.at(-1)!.id ?? messages.length}`;
-  const kwargs = { [synthesizedKey]: true };
-  return [...messages, new AIMessage({ content: missingAnswer, id, additional_kwargs: kwargs })];
+  const marked = synthesized(`answer-${messages.at(-1)!.id ?? messages.length}`);
+  return [...messages, new AIMessage({ content: missingAnswer, ...marked })];
 }
 
 /** A request of a session to a model. */
@@ -298,8 +290,6 @@ export function reportDropped(
   // A model that does not think any more gives no later sign that a change is known.
   const last = given.findLastIndex((message, index) => message !== walk.messages[index]);
   const { sent, dropped, firstAt, cause } = walk;
-  const value = given[last]!.id ?? String(last);
-  firstOf({ onEvent, kind: "thoughts", key: sessionId, value }, () => {
-    report(onEvent, { type: "thinking_dropped", sessionId, cause: cause!, firstAt, sent, dropped });
-  });
+  const event = { type: "thinking_dropped", sessionId, cause: cause!, firstAt, sent, dropped } as const;
+  reportOnce(onEvent, event, sessionId, given[last]!.id ?? String(last));
 }
