@@ -1,5 +1,5 @@
 import { ChatAnthropic } from "@langchain/anthropic";
-import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
+import { AIMessage, HumanMessage, SystemMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { ChatMistralAI } from "@langchain/mistralai";
 import fc from "fast-check";
 import { createAgent } from "langchain";
@@ -12,6 +12,7 @@ import {
   withRedisMemory,
 } from "../../src/entries/index.js";
 import { builtInProfiles, repairConversation, toModel, validateConversation } from "../../src/entries/structure.js";
+import { HistoryManager } from "../../src/entries/tool-loop.js";
 import { type ProviderServer, startProviderServer } from "../../testing/provider-server.js";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -153,6 +154,42 @@ describe("requests to a server that counts marks", () => {
     const model = claude().bindTools([tool as never]);
     const given = conversation("anthropic", ["hour", "hour", "hour", "hour", "hour"]);
     await model.invoke((await toModel(given, { model })).messages);
+  });
+
+  it("are accepted from a loop of one's own, with marks in its tools and its system text", async () => {
+    const memory = new RedisChatMemory({ store: new InMemorySessionStore() });
+    const system = new SystemMessage({
+      content: [...blocks("anthropic", "short"), ...blocks("anthropic", "five")],
+    } as never);
+    for (let turn = 0; turn < 5; turn += 1) {
+      await memory.withTurn(
+        "loop",
+        async (_, { ask, finish }) =>
+          finish(
+            await ask({ model: claude(), system, tools: [tool] }, (messages) =>
+              claude()
+                .bindTools([tool as never])
+                .invoke([system, ...messages]),
+            ),
+          ),
+        { input: marked(`q${turn}`) },
+      );
+    }
+    expect(server.requests.flatMap(({ violations }) => violations)).toEqual([]);
+  });
+
+  it.each(["auto", "anthropic"] as const)("are accepted from a HistoryManager with the profile %s", async (profile) => {
+    const model = claude().bindTools([tool as never]);
+    const history = new RedisChatMemory({ store: new InMemorySessionStore() }).history("manager");
+    await history.addMessages(conversation("anthropic", ["hour", "hour", "hour", "hour", "hour"]).slice(0, -1));
+    const manager = new HistoryManager({ history, maxInputTokens: 100_000, model, tools: [tool], profile });
+    const { messages } = await manager.getHistoryForModelCall({
+      originalUserMessage: "And?",
+      renderedUserMessage: "And?",
+      renderedSystemMessage: "Be brief.",
+    });
+    await model.invoke(messages);
+    expect(server.requests.flatMap(({ violations }) => violations)).toEqual([]);
   });
 
   it("are accepted from an agent that adds marks to those of its system text and its user", async () => {

@@ -115,7 +115,7 @@ export class TurnRequests {
   /** The next request. */
   async make(call: ModelCall): Promise<FormedRequest> {
     const { config, changes, ask, model, system, tools, isWhole = false } = call;
-    const planned = call.planned ?? (await this.planOf({ model, config }));
+    const planned = call.planned ?? (await this.planOf({ model, system, tools, config }));
     const { plan, profile } = planned;
     this.#update(call);
     await this.openedFor(plan.criteria.profile);

@@ -16,9 +16,12 @@ export interface FrontMarks {
 /** No marks in front of the messages. */
 export const noMarks: FrontMarks = { count: 0, isShort: false };
 
-/** The marks in the tools of a request; the setting by which Anthropic marks a request's end counts as one more. */
-export function frontMarks(tools: readonly unknown[], settings?: unknown): FrontMarks {
-  const marks = marksIn(tools.flatMap((tool) => [tool, fieldsOf(tool)["extras"]]));
+/**
+ * The marks in the tools of a request and in the blocks of its system text; the setting by which Anthropic marks a
+ * request's end counts as one more.
+ */
+export function frontMarks(parts: readonly unknown[], settings?: unknown): FrontMarks {
+  const marks = marksIn(parts.flatMap((part) => [part, fieldsOf(part)["extras"]]));
   const count = marks.length + marksIn([settings]).length;
   return { count, isShort: marks.some(({ ttl }) => ttl !== "1h") };
 }

@@ -67,7 +67,7 @@ export async function readyFor(
   { model, system, tools, repair, config }: ToModelOptions,
   named?: StructureProfile,
 ): Promise<ReadyMessages> {
-  const { plan, profile } = await planForModel("toModel", { model, tools, config, choices: repair });
+  const { plan, profile } = await planForModel("toModel", { model, system, tools, config, choices: repair });
   const { messages: repaired, repairs } = repairRequest(
     named === undefined ? plan : planFor(named, plan.criteria.marks),
     messages,
