@@ -1,4 +1,4 @@
-import { AIMessage, HumanMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
+import { AIMessage, HumanMessage, SystemMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { ChatPromptTemplate } from "@langchain/core/prompts";
 import { createAgent, createMiddleware, tool } from "langchain";
@@ -19,6 +19,8 @@ import { HistoryManager } from "../../src/entries/tool-loop.js";
 import {
   type BuiltInProfile,
   builtInProfiles,
+  editMessage,
+  redact,
   repairConversation,
   toModel,
   validateConversation,
@@ -45,6 +47,14 @@ const answers = {
     output: [{ ...said, id: "msg_2", content: [text] }],
   },
 };
+
+/** The answer behind a thought that OpenAI did not keep, and did not encrypt. */
+function withReasoning(answer: AIMessage): AIMessage {
+  const output = (answer.response_metadata as { output: object[] }).output.toSpliced(2, 0, {
+    ...{ type: "reasoning", id: "rs_1", summary: [] },
+  });
+  return Object.assign(answer, { response_metadata: { ...answer.response_metadata, output } });
+}
 
 let replies = 0;
 
@@ -237,6 +247,88 @@ describe("an agent that calls another provider's model in the middle of a turn",
     );
     expect(await session.history.getTranscript()).toHaveLength(19);
   });
+});
+
+describe("what OpenAI compacted", () => {
+  const kept = { type: "message", role: "user", content: [{ type: "input_text", text: "Weather in Oslo?" }] };
+  const call = { type: "function_call", call_id: "c1", name: "look", arguments: '{"at":"Oslo"}', id: "fc_1" };
+  const output = [kept, item, { ...said, content: [{ ...text, text: "At noon." }] }, call];
+  const calls = [{ id: "c1", name: "look", args: { at: "Oslo" } }];
+  const answer = () =>
+    new AIMessage({
+      id: "k",
+      content: [{ type: "text", text: "At noon." }],
+      tool_calls: calls,
+      response_metadata: { model_provider: "openai", output },
+    });
+  const result = new ToolMessage({ id: "t", content: "rain", tool_call_id: "c1", name: "look" });
+  const midday = (message: AIMessage) => editMessage(message, { text: (given) => given.replace("noon", "midday") });
+
+  it.each<[string, () => AIMessage, string]>([
+    ["edits", () => midday(answer()), "At midday."],
+    ["redactions", () => redact("noon", "midday")(answer()), "At midday."],
+    ["changes of the content alone", () => Object.assign(answer(), { content: "At midday." }), "At midday."],
+    ["reasoning that is not kept", () => withReasoning(answer()), "At noon."],
+  ])("goes back to OpenAI after %s", async (_, changed, words) => {
+    const bodies: Body[] = [];
+    const model = models.openai(bodies).bindTools!([]);
+    const options = { model, tools: [{ name: "look" }], repair: { storesReasoning: false } };
+    const given = [changed(), result, new HumanMessage("And now?")];
+    const { messages } = await toModel(given, options as never);
+    await model.invoke(messages);
+    const [first, second, third, fourth, ...rest] = bodies[0]!.input!;
+    expect(first).toEqual(kept);
+    expect(second).toEqual({ type: "compaction", encrypted_content: item.encrypted_content });
+    expect(JSON.stringify(third)).toContain(words);
+    expect(fourth).toMatchObject({ type: "function_call", call_id: "c1", arguments: '{"at":"Oslo"}' });
+    expect(rest.map(({ type }) => type)).toEqual(["function_call_output", "message"]);
+    expect((await toModel(messages, options as never)).repairs).toEqual([]);
+  });
+
+  it("goes out twice from two copies of an answer, without the id that OpenAI takes once", async () => {
+    const bodies: Body[] = [];
+    const model = models.openai(bodies);
+    const copies = [ofOpenAi("", [item]), new HumanMessage("q"), ofOpenAi("", [item]), new HumanMessage("And now?")];
+    await model.invoke((await toModel(copies, { model })).messages);
+    const sent = bodies[0]!.input!.filter(({ type }) => type === "compaction");
+    expect(sent).toEqual([item, { type: "compaction", encrypted_content: item.encrypted_content }]);
+  });
+
+  it.each(Object.keys(doors))("goes back to OpenAI from a session that redacts, through %s", async (door) => {
+    const store = new InMemorySessionStore();
+    const events: MemoryEvent[] = [];
+    const memory = new RedisChatMemory({
+      store,
+      beforeStore: redact("noon", "midday"),
+      onEvent: (e) => events.push(e),
+    });
+    const history = memory.history("s");
+    await history.addMessages([...before, asked, sealed["an item beside an answer"]()]);
+    const bodies: Body[] = [];
+    await doors[door]!({ memory, history, events, store }, models.openai(bodies), "And now?");
+    const sent = JSON.stringify(bodies[0]);
+    expect([sent.split("gAAAA-sealed==").length, sent.includes("At midday."), sent.includes("early")]).toEqual([
+      2,
+      true,
+      false,
+    ]);
+    expect(events.filter(({ type }) => type === "compaction_dropped")).toEqual([]);
+  });
+
+  it.each((Object.keys(builtInProfiles) as BuiltInProfile[]).filter((name) => name !== "openai-responses"))(
+    "is told of where the profile %s keeps it from another provider's model",
+    async (profile) => {
+      const store = new InMemorySessionStore();
+      const events: MemoryEvent[] = [];
+      const memory = new RedisChatMemory({ store, profile, onEvent: (event) => events.push(event) });
+      const history = memory.history("s");
+      await history.addMessages([...before, asked, sealed["an item beside an answer"]()]);
+      const bodies: Body[] = [];
+      await doors["a chain"]!({ memory, history, events, store }, models.anthropic(bodies), "And now?");
+      expect(events).toContainEqual(dropped("openai", "transcript"));
+      expect(JSON.stringify(bodies[0])).toContain("early question 0");
+    },
+  );
 });
 
 describe("what no session can rebuild", () => {

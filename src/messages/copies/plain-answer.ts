@@ -6,6 +6,7 @@ import { type Media, mediaIn, mediaLeftOut } from "../media.js";
 import { type Fields, fieldsOf, recordsIn, stringIn, without } from "../values.js";
 import { isCallBlock } from "./call-copies.js";
 import { mapSame, withFields } from "./edits.js";
+import { compactedItems } from "./output-items.js";
 import { isThought } from "./thoughts.js";
 
 /** Key of Google's adapter for thought signatures by call id. */
@@ -37,8 +38,8 @@ export type MediaForm = (media: Media, block: Block) => Block | undefined;
 export type PlainChanges = Partial<Record<"content" | "tool_calls" | "invalid_tool_calls", unknown>>;
 
 /**
- * The answer in no provider's own form: its text, its calls and its media, without thoughts, signatures, steps of the
- * provider's own tools, ids of items and raw copies. Itself if it is that already.
+ * The answer in no provider's own form: its text, its calls and its media, and what a provider compacted, without
+ * thoughts, signatures, steps of the provider's own tools, ids of items and raw copies. Itself if it is that already.
  */
 export function plainAnswer<M extends BaseMessage>(
   message: M,
@@ -55,11 +56,23 @@ export function plainAnswer<M extends BaseMessage>(
     ...(chunks !== undefined && chunks.length > 0 && { tool_call_chunks: [] }),
     content: content === "" && changes.content === undefined ? spokenText(message) : content,
     additional_kwargs: without(fieldsOf(message.additional_kwargs), ...rawKwargs),
-    response_metadata: without(fieldsOf(message.response_metadata), ...rawMetadata),
+    response_metadata: plainMetadata(fieldsOf(message.response_metadata)),
   };
   const own = message as unknown as Fields;
   const changed = Object.entries(all).filter(([key, value]) => own[key] !== value && (own[key] ?? value) !== undefined);
   return changed.length === 0 ? message : copyWith(message, Object.fromEntries(changed));
+}
+
+/** The metadata without raw fields. A compaction of OpenAI's stays: it stands for messages that nothing else tells. */
+function plainMetadata(metadata: Fields): Fields {
+  const { output } = metadata;
+  const kept = compactedItems(output);
+  const plain = without(metadata, ...rawMetadata);
+  const isSame =
+    Array.isArray(output) &&
+    kept.length === output.length &&
+    Object.keys(plain).length + 1 === Object.keys(metadata).length;
+  return kept.length === 0 ? plain : isSame ? metadata : { ...plain, output: kept };
 }
 
 /** The words of an answer whose content has none: those with which it refuses, or what its recording says. */

@@ -14,7 +14,7 @@ import { bedrockAnswer } from "./bedrock.js";
 import { withoutCompaction } from "./compaction.js";
 import { hasForgottenCalls, isMarked, withForm, withoutMadeUpCalls } from "./blocks.js";
 import { googleAnswer, googleGenaiAnswer, plainForGenai, plainForGoogle } from "./google.js";
-import { responsesAnswer, withoutItemId } from "./openai-responses.js";
+import { plainForResponses, responsesAnswer, withoutItemId } from "./openai-responses.js";
 import { adapterOf, mayComeFrom, originOf } from "./origin.js";
 import { responsesResult } from "./own-tools.js";
 import { questionForm, resultForm } from "./question.js";
@@ -41,7 +41,7 @@ const ownForms: Readonly<Record<KnownAdapter, OwnForm>> = {
 
 /** Fields that an adapter asks for beyond text and `tool_calls`. */
 const plainForms: Readonly<Partial<Record<Adapter, OwnForm>>> = {
-  "openai-responses": withoutItemId,
+  "openai-responses": plainForResponses,
   google: plainForGoogle,
   "google-genai": plainForGenai,
   neutral: (message, { model }) => (model === undefined ? withoutItemId(message) : message),

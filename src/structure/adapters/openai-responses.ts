@@ -1,10 +1,10 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { callsOf } from "../../messages/calls.js";
 import { blockList, contentText, textOf } from "../../messages/content.js";
-import { isCallItem, outputItems } from "../../messages/copies/output-items.js";
+import { compactedItems, isCallItem, isOfModel, outputItems } from "../../messages/copies/output-items.js";
 import { itemIdKeys } from "../../messages/copies/plain-answer.js";
 import { isReasoningId, isThought, type Thought, thoughtIn } from "../../messages/copies/thoughts.js";
-import { type Fields, fieldsOf } from "../../messages/values.js";
+import { type Fields, fieldsOf, stringIn, without } from "../../messages/values.js";
 import type { FormFacts, OwnForm } from "./adapter.js";
 import { isMarked, isText, unmarked, withForm } from "./blocks.js";
 import { knowsItsCalls } from "./own-tools.js";
@@ -65,12 +65,29 @@ function isAnswered({ type, call_id: id }: Fields, _: number, items: readonly Fi
 /** True if the items hold as many calls and the text of the answer, and no other ones but what was compacted. */
 function tellsTheSame(items: readonly Fields[], message: BaseMessage): boolean {
   // A compaction stands among messages of the user that it keeps.
-  const said = items.flatMap(({ type, role = "assistant", content }) => {
-    return type === "message" && role === "assistant" && Array.isArray(content) ? content : [];
-  });
+  const said = items.filter(isOfModel).flatMap(({ content }) => (Array.isArray(content) ? content : []));
   const told = said.map((part: unknown) => fieldsOf(part)["text"]).filter((text) => typeof text === "string");
   return items.filter(isCallItem).length === callsOf(message).length && told.join("") === contentText(message.content);
 }
+
+/**
+ * A plain answer for ChatOpenAI. A compaction goes out as items, without ids, of which OpenAI takes each once; the rest
+ * of the answer does too, because ChatOpenAI sends nothing but items then.
+ */
+export const plainForResponses: OwnForm = (message) => {
+  const metadata = fieldsOf(message.response_metadata);
+  const compacted = compactedItems(metadata["output"]).map((item) => without(item, "id"));
+  if (compacted.length === 0) {
+    return withoutItemId(message);
+  }
+  const text = contentText(message.content);
+  const content = [{ type: "output_text", text, annotations: [] }];
+  const called = callsOf(message).map(({ id, name, args }) => {
+    return { type: "function_call", call_id: id, name, arguments: stringIn(args) ?? JSON.stringify(args) };
+  });
+  const said = text === "" ? [] : [{ type: "message", role: "assistant", content }];
+  return withForm(message, { response_metadata: { ...metadata, output: [...compacted, ...said, ...called] } });
+};
 
 /** ChatOpenAI sends an id that looks like an item's; Anthropic's look the same. */
 export function withoutItemId(message: BaseMessage): BaseMessage {
