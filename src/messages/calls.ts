@@ -43,19 +43,7 @@ function toCall({ id, name, args }: CallFields, readable: boolean): Call {
 
 /** The ids of {@link callsOf}, in the same order, without calls that have no id. */
 export function callIdsOf(message: BaseMessage): string[] {
-  if (!mayCall(message) || speakerOf(message) !== "assistant") {
-    return [];
-  }
-  const { tool_calls, invalid_tool_calls } = message as CallLists;
-  const ids: string[] = [];
-  for (const list of [tool_calls, invalid_tool_calls]) {
-    for (const { id } of recordsIn<{ readonly id?: unknown }>(list)) {
-      if (typeof id === "string") {
-        ids.push(id);
-      }
-    }
-  }
-  return ids;
+  return mayCall(message) ? callsOf(message).flatMap(({ id }) => id ?? []) : [];
 }
 
 /** False if the message certainly makes no calls. Cheaper than `callsOf`: reads two fields, not the speaker. */

@@ -101,9 +101,9 @@ export function sameContent(a: BaseMessage, b: BaseMessage): boolean {
   return sameAsJson(blocksOf(a), blocksOf(b));
 }
 
-/** True for LangChain's standard content, which adapters treat differently from a provider's own. */
-export function isStandardContent(message: BaseMessage): boolean {
-  return Array.isArray(message.content) && fieldsOf(message.response_metadata)["output_version"] === "v1";
+/** True for the mark of LangChain's standard content, which adapters treat differently from a provider's own. */
+export function isStandardContent({ response_metadata: metadata }: BaseMessage): boolean {
+  return fieldsOf(metadata)["output_version"] === "v1";
 }
 
 /** True for a text block that is empty or white space. */

@@ -7,7 +7,7 @@ import { speakerOf } from "../roles.js";
 import { type Fields, fieldsOf, isRecord, recordsIn } from "../values.js";
 import { type CallChange, withFields } from "./edits.js";
 import { plainAnswer, type PlainChanges, signaturesKey, spokenText } from "./plain-answer.js";
-import { editTexts, piecesBy } from "./texts.js";
+import { changeTexts } from "./texts.js";
 import { signatureKey, thoughtsIn } from "./thoughts.js";
 
 /**
@@ -69,7 +69,7 @@ function editContent(content: unknown, { text: change }: MessageEdit): unknown {
     return content;
   }
   const given = typeof content === "string" ? [content] : (content as readonly unknown[]);
-  const edited = editTexts(given, piecesBy(change));
+  const edited = changeTexts(given, change);
   return edited === given ? content : typeof content === "string" ? (edited[0] ?? "") : contentOf(edited as Block[]);
 }
 

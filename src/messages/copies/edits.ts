@@ -19,9 +19,6 @@ export type CallChange =
   | "remove"
   | undefined;
 
-/** New pieces of text, in their places; undefined removes a piece. */
-export type PiecesEdit = (pieces: readonly string[]) => readonly (string | undefined)[];
-
 /** A list with each element changed, removed (none) or multiplied; the same list if all stay the same. */
 export function mapSame<T>(list: readonly T[], change: (element: T, index: number) => readonly T[]): readonly T[] {
   let isSame = true;

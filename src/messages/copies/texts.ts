@@ -1,49 +1,31 @@
-import { type Block, isTextBlock } from "../content.js";
-import { isRecord, stringIn, type Fields } from "../values.js";
-import { mapSame, type PiecesEdit, withFields } from "./edits.js";
+import { type Block, blockText, isTextBlock } from "../content.js";
+import { isRecord, type Fields } from "../values.js";
+import { withFields } from "./edits.js";
 
-/** True for a block that holds text of the message, and no thought. */
-function isText(block: unknown): boolean {
-  if (typeof block === "string") {
-    return true;
-  }
-  return (
-    isRecord(block) && isTextBlock(block as Block) && block["thought"] !== true && typeof block["text"] === "string"
-  );
-}
-
-function textIn(block: unknown): string {
-  return typeof block === "string" ? block : (stringIn((block as Fields)["text"]) ?? "");
+/** True for an element that holds text of the message, and no thought. */
+function isText(element: unknown): boolean {
+  const isOwn = (block: Block) => isTextBlock(block) && block["thought"] !== true && typeof block["text"] === "string";
+  return typeof element === "string" || (isRecord(element) && isOwn(element as Block));
 }
 
 /**
- * An edit of pieces of text by a function from text to text, which sees the whole text: a pattern may span pieces.
- * Pieces keep their places if each changes by itself to the same effect; else the first holds the new text.
+ * A list with the texts of its blocks changed by a function that sees the whole text, because a pattern may span
+ * blocks; the same list if they stay. Texts keep their places if each changes by itself to the same effect; else the
+ * first one is the new text. One of which nothing is left goes.
  */
-export function piecesBy(change: (text: string) => string): PiecesEdit {
-  return (pieces) => {
-    const whole = pieces.join("");
-    const changed = whole === "" ? "" : change(whole);
-    if (changed === whole) {
-      return pieces;
-    }
-    const each = pieces.map((piece) => (piece === "" ? "" : change(piece)));
-    const made = each.join("") === changed ? each : pieces.map((_, index) => (index === 0 ? changed : ""));
-    return made.map((text, index) => (text === "" && pieces[index] !== "" ? undefined : text));
-  };
-}
-
-/** A list with the texts of its blocks changed; the same list if they stay. */
-export function editTexts(list: readonly unknown[], edit: PiecesEdit): readonly unknown[] {
-  const pieces = list.filter(isText).map(textIn);
-  const changed = pieces.length === 0 ? pieces : edit(pieces);
-  let place = 0;
-  return mapSame(list, (block) => {
-    if (!isText(block)) {
-      return [block];
-    }
-    const text = changed[place++];
-    const own = typeof block === "string" || text === undefined ? text : withFields(block as Fields, { text });
-    return own === undefined ? [] : [own];
+export function changeTexts(list: readonly unknown[], change: (text: string) => string): readonly unknown[] {
+  const whole = list.map(blockText).join("");
+  const changed = whole === "" ? "" : change(whole);
+  if (changed === whole) {
+    return list;
+  }
+  const each = list.map((element) => blockText(element) && change(blockText(element)));
+  const isEach = each.join("") === changed;
+  const first = list.findIndex(isText);
+  return list.flatMap((element, place) => {
+    const text = isEach ? each[place]! : place === first ? changed : "";
+    const isGone = text === "" && blockText(element) !== "";
+    const made = () => (typeof element === "string" ? text : withFields(element as Fields, { text }));
+    return !isText(element) ? [element] : isGone ? [] : [made()];
   });
 }

@@ -1,11 +1,11 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { callsOf, isCompaction, nativeBlock } from "../../messages/calls.js";
-import { type Block, blockList } from "../../messages/content.js";
+import { type Block, blockList, isStandardContent } from "../../messages/content.js";
 import { withFields } from "../../messages/copies/edits.js";
 import { isThought, thoughtIn } from "../../messages/copies/thoughts.js";
 import { type Fields, fieldsOf } from "../../messages/values.js";
 import type { OwnForm } from "./adapter.js";
-import { formedContent, isMarked, isText, withForm } from "./blocks.js";
+import { formedContent, isText, withForm } from "./blocks.js";
 
 /** Blocks of Anthropic's own tools that ChatAnthropic sends. */
 const stepTypes = new Set<string>([
@@ -27,7 +27,7 @@ export const anthropicAnswer: OwnForm = (message) => {
   if (isOnlyText && blocks.some(isSignedCompaction)) {
     return withForm(message, withSignature(blocks, message));
   }
-  const passes = isMarked(message) ? isStandard(blocks, message) : isNative(blocks);
+  const passes = isStandardContent(message) ? isStandard(blocks, message) : isNative(blocks);
   return passes && !saysMoreBehindCalls(blocks) && !endsOnThought(message)
     ? withForm(message, { content: formedContent(message.content, withThinking) })
     : undefined;

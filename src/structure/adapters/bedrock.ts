@@ -1,8 +1,8 @@
-import { blockList } from "../../messages/content.js";
+import { blockList, isStandardContent } from "../../messages/content.js";
 import { isThought, thoughtIn } from "../../messages/copies/thoughts.js";
 import type { OwnForm } from "./adapter.js";
 import { endsOnThought } from "./anthropic.js";
-import { isMarked, isText } from "./blocks.js";
+import { isText } from "./blocks.js";
 
 /** Converse, through ChatBedrockConverse: texts and signed thoughts; the calls come from `tool_calls`. */
 export const bedrockAnswer: OwnForm = (message) => {
@@ -11,5 +11,5 @@ export const bedrockAnswer: OwnForm = (message) => {
       ? (block.type === "reasoning" || block.type === "reasoning_content") && thoughtIn(block)!.isSigned
       : isText(block) || "cachePoint" in block,
   );
-  return passes && !isMarked(message) && !endsOnThought(message) ? message : undefined;
+  return passes && !isStandardContent(message) && !endsOnThought(message) ? message : undefined;
 };

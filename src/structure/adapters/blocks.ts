@@ -1,7 +1,7 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { callsOf } from "../../messages/calls.js";
 import { inForm } from "../../messages/change-message.js";
-import { type Block, blockList, shortContentOf } from "../../messages/content.js";
+import { type Block, blockList, isStandardContent, shortContentOf } from "../../messages/content.js";
 import { mapSame } from "../../messages/copies/edits.js";
 import { type Fields, fieldsOf, isRecord, recordsIn, without } from "../../messages/values.js";
 
@@ -37,11 +37,6 @@ export function unmarked(message: BaseMessage): Fields {
   return without(fieldsOf(message.response_metadata), "output_version");
 }
 
-/** True for an answer with the mark of standard content, whatever its content is. */
-export function isMarked(message: BaseMessage): boolean {
-  return fieldsOf(message.response_metadata)["output_version"] === "v1";
-}
-
 /**
  * The answer without calls that nobody made: ChatGoogle makes two of each call in standard content, of which one has no
  * id, and ChatAnthropic makes a streamed step of Anthropic's own tools a call without id and name.
@@ -69,7 +64,7 @@ function withoutNamelessCalls(message: BaseMessage): BaseMessage {
 function withoutDoubles(message: BaseMessage): BaseMessage {
   const calls = recordsIn((message as AIMessage).tool_calls);
   const known = calls.filter(({ id }) => typeof id === "string");
-  const isDoubled = isMarked(message) && known.length > 0 && known.length < calls.length;
+  const isDoubled = isStandardContent(message) && known.length > 0 && known.length < calls.length;
   return isDoubled ? inForm(message, { tool_calls: known }) : message;
 }
 

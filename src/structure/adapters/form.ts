@@ -1,7 +1,7 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { sameAsJson } from "../../base/json-text.js";
 import { foreignCompaction } from "../../messages/calls.js";
-import { blocksOf, isBareText } from "../../messages/content.js";
+import { blocksOf, isBareText, isStandardContent } from "../../messages/content.js";
 import { callsAgree } from "../../messages/copies/call-copies.js";
 import { itemIdKeys, plainAnswer, spokenText } from "../../messages/copies/plain-answer.js";
 import { mediaBlock, mediaLeftOut } from "../../messages/media.js";
@@ -12,7 +12,7 @@ import type { Adapter, FormFacts, OwnForm } from "./adapter.js";
 import { anthropicAnswer } from "./anthropic.js";
 import { bedrockAnswer } from "./bedrock.js";
 import { withoutCompaction } from "./compaction.js";
-import { hasForgottenCalls, isMarked, withForm, withoutMadeUpCalls } from "./blocks.js";
+import { hasForgottenCalls, withForm, withoutMadeUpCalls } from "./blocks.js";
 import { googleAnswer, googleGenaiAnswer, plainForGenai, plainForGoogle } from "./google.js";
 import { plainForResponses, responsesAnswer, withoutItemId } from "./openai-responses.js";
 import { adapterOf, mayComeFrom, originOf } from "./origin.js";
@@ -24,7 +24,7 @@ type KnownAdapter = Exclude<Adapter, "neutral">;
 /** Chat completions and Mistral, through LangChain's adapters: a text, and `tool_calls`; thoughts never go back. */
 const textAnswer: OwnForm = (message) => {
   const isText = typeof message.content === "string" && (message.content !== "" || spokenText(message) === "");
-  return isText && !isMarked(message) ? message : undefined;
+  return isText && !isStandardContent(message) ? message : undefined;
 };
 
 /** Answers that go back to their own provider as they are; undefined for others. */

@@ -1,13 +1,13 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { callsOf } from "../../messages/calls.js";
-import { type Block, blockList, blocksOf } from "../../messages/content.js";
+import { type Block, blockList, blocksOf, isStandardContent } from "../../messages/content.js";
 import { isCallBlock } from "../../messages/copies/call-copies.js";
 import { signaturesKey } from "../../messages/copies/plain-answer.js";
 import { isThought, signatureKey } from "../../messages/copies/thoughts.js";
 import { mediaBlock, mediaIn } from "../../messages/media.js";
 import { type Fields, fieldsOf } from "../../messages/values.js";
 import type { OwnForm } from "./adapter.js";
-import { formedContent, isMarked, isText, withForm } from "./blocks.js";
+import { formedContent, isText, withForm } from "./blocks.js";
 
 const stepTypes = new Set<string>(["executableCode", "codeExecutionResult"]);
 
@@ -26,7 +26,7 @@ export const googleAnswer: OwnForm = (message, { model }) => {
   const isSigned = typeof called[0]?.[signatureKey] === "string" || called.length === 0 || !asksForSignatures(model);
   const passes = (block: Block) =>
     isText(block) || stepTypes.has(block.type) || block.type === "functionCall" || isPart(block);
-  return !isMarked(message) && blocks.every(passes) && isSigned && called.length === callsOf(message).length
+  return !isStandardContent(message) && blocks.every(passes) && isSigned && called.length === callsOf(message).length
     ? withMedia(message)
     : undefined;
 };
@@ -84,7 +84,7 @@ export const googleGenaiAnswer: OwnForm = (message, { model }) => {
     block.type === "thinking" ||
     block.type === "functionCall" ||
     (!isThought(block) && isPart(block));
-  return !isMarked(message) && blockList(message).every(passes) && !needsValue(message, model)
+  return !isStandardContent(message) && blockList(message).every(passes) && !needsValue(message, model)
     ? withMedia(message)
     : undefined;
 };

@@ -1,12 +1,12 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { callsOf } from "../../messages/calls.js";
-import { blockList, contentText, textOf } from "../../messages/content.js";
+import { blockList, contentText, isStandardContent, textOf } from "../../messages/content.js";
 import { compactedItems, isCallItem, isOfModel, outputItems } from "../../messages/copies/output-items.js";
 import { itemIdKeys } from "../../messages/copies/plain-answer.js";
 import { isReasoningId, isThought, type Thought, thoughtIn } from "../../messages/copies/thoughts.js";
 import { type Fields, fieldsOf, stringIn, without } from "../../messages/values.js";
 import type { FormFacts, OwnForm } from "./adapter.js";
-import { isMarked, isText, unmarked, withForm } from "./blocks.js";
+import { isText, unmarked, withForm } from "./blocks.js";
 import { knowsItsCalls } from "./own-tools.js";
 
 /**
@@ -41,7 +41,7 @@ function hasOwnFields(message: BaseMessage): boolean {
   const saysSomething = callsOf(message).length > 0 || textOf(message).trim() !== "";
   const isSent = (block: { readonly type: string }) => block.type === "output_text" || block.type === "refusal";
   return (
-    !isMarked(message) &&
+    !isStandardContent(message) &&
     (hasThought ? saysSomething : !hasIds && kwargs["tool_outputs"] === undefined) &&
     knowsItsCalls(message) &&
     !hasLocalCalls(kwargs["tool_outputs"]) &&

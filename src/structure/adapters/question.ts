@@ -1,11 +1,11 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { jsonText, sameAsJson } from "../../base/json-text.js";
-import { type Block, isResponsesText, textBlock } from "../../messages/content.js";
+import { type Block, isResponsesText, isStandardContent, textBlock } from "../../messages/content.js";
 import { mapSame } from "../../messages/copies/edits.js";
 import { type Fields, isRecord, stringIn } from "../../messages/values.js";
 import type { Adapter, RequestPlace } from "./adapter.js";
 import { plainBlock } from "../../messages/copies/plain-answer.js";
-import { formedContent, isMarked, withForm } from "./blocks.js";
+import { formedContent, withForm } from "./blocks.js";
 import { namedDocuments } from "./documents.js";
 import { imageBlock, type Media, mediaBlock, mediaIn, mediaLeftOut } from "../../messages/media.js";
 
@@ -69,7 +69,7 @@ export function questionForm(adapter: Adapter, message: BaseMessage, { documentN
   if (media === undefined || !Array.isArray(content) || content.length === 0) {
     return message;
   }
-  const isStandard = isMarked(message);
+  const isStandard = isStandardContent(message);
   const named = namedDocuments(documentNames);
   const formed = formedContent(content, (block) => {
     return isOtherText(adapter, block)

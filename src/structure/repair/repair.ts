@@ -62,16 +62,19 @@ function newestOrigin(messages: readonly BaseMessage[]): Origin | undefined {
 
 /** Ordered so that no step undoes an earlier one. */
 function repairEntries(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
+  const early = (given: readonly Entry[]) => repairMessages(given, session, earlyRules);
   const parts: ((entries: readonly Entry[], session: RepairSession) => readonly Entry[])[] = [
     giveForm,
-    (given) => repairMessages(given, session, earlyRules),
+    early,
     moveSystemMessages,
     mergeSystemMessages,
     repairTools,
     repairCallIds,
     foldTools,
     foldFirstSteps,
-    giveFormAgain,
+    // A message that lost its calls or thoughts may be empty now, and a folded result holds blocks of a tool's.
+    giveForm,
+    early,
     mergeSpeakers,
     placeLateSystems,
     repairTurns,
@@ -91,22 +94,6 @@ function leaveNewest(entries: readonly Entry[], session: RepairSession): readonl
   return mapSame(entries, (entry, place) => [
     kept[place] === entry.message ? entry : { ...entry, message: kept[place]! },
   ]);
-}
-
-/**
- * The form of messages that changed. One that lost its calls, or its thoughts by the form, may be empty now, or the
- * last one of a turn that is at its end, and a folded result may hold block types that user messages may not.
- */
-function giveFormAgain(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
-  const { choices, criteria } = session;
-  const formed = giveForm(entries, session);
-  const mayHaveChanged =
-    choices.missingResults === "drop" || choices.trailingMessages === "fill" || criteria.hasTools === false;
-  return mayHaveChanged || isChanged(entries, formed) ? repairMessages(formed, session, earlyRules) : formed;
-}
-
-function isChanged(before: readonly Entry[], after: readonly Entry[]): boolean {
-  return after.length !== before.length || after.some(({ message }, place) => message !== before[place]!.message);
 }
 
 /**

@@ -65,46 +65,34 @@ export function findIssues(messages: readonly BaseMessage[], criteria: Structure
       add(finding);
     }
   };
-  const own = ownProblems(context);
-  own.forEach(({ forms }, index) => forms.forEach((problem) => add({ ...problem, index })));
   checkOrder(context, report);
   checkTools(context, report);
   checkRequest(context, report);
   if (profile.rules.S33 !== undefined) {
     checkFirstThought(context, report);
   }
-  own.forEach(({ rules }, index) => rules.forEach((problem) => report({ ...problem, index })));
+  ownProblems(context).forEach((problems, index) => problems.forEach((problem) => add({ ...problem, index })));
   return issues.sort((a, b) => a.index - b.index);
 }
 
 /** A violation at a message, wherever it stands. */
 type Problem = Omit<Finding, "index">;
 
-/** Problems of a message by itself. */
-interface OwnProblems {
-  /** A form that the profile's adapter does not read. */
-  readonly forms: readonly Problem[];
-  /** Rules S15, S16, S19, S20, S26, S27, S31 and S37. */
-  readonly rules: readonly Problem[];
-}
-
-const noProblems: OwnProblems = { forms: [], rules: [] };
-
-/** The problems of each message by itself. */
-function ownProblems(context: StructureContext): readonly OwnProblems[] {
+/** The problems of each message by itself: a form that its adapter does not read, and the rules for one message. */
+function ownProblems(context: StructureContext): readonly (readonly Problem[])[] {
   const { messages, lastUser, profile } = context;
   const listed = [...earlyRules, ...lateRules].filter(({ rule }) => profile.rules[rule] !== undefined);
   const places = profile.adapter && placesInRequest[profile.adapter]?.(messages);
   return messages.map((message, index) => {
     if (isPlain(message, profile)) {
-      return noProblems;
+      return [];
     }
     const forms = formProblems(context, message, { isOfThisTurn: index > lastUser, ...places?.get(index) });
     const rules = listed.flatMap(({ rule, find }): Problem[] => {
       const problem = find(message, { context, index });
       return problem === undefined ? [] : [{ rule, message: problem }];
     });
-    return { forms, rules };
+    return [...forms, ...rules];
   });
 }
 
