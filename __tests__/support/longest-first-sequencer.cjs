@@ -13,7 +13,6 @@ const longest = [
   "topology/cluster.redis.test.ts",
   "contract/redis-session-store.redis.test.ts",
   "runs/lost-runs.redis.test.ts",
-  "faults/orders.redis.test.ts",
   "turns/stored-once.property.redis.test.ts",
   "contract/sealed-session-store.redis.test.ts",
   "checkpoint/conformance.redis.test.ts",

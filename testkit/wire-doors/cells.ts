@@ -1,3 +1,5 @@
+import { partsOfCells } from "../wire-matrix/parts.js";
+
 /**
  * The ways of an application to its model: a chain, a chain with `wired(model)` in it, an agent, a chain whose function
  * calls the model, out of the memory's sight, and a loop of its own with a HistoryManager.
@@ -118,7 +120,7 @@ export function cellsOfParts(parts: readonly number[]): readonly Cell[] {
       doorProviders.indexOf(provider),
       doorOperations.indexOf(operation),
     ];
-    return parts.includes(places.reduce((sum, place) => sum + place) % 12);
+    return parts.includes(places.reduce((sum, place) => sum + place) % partsOfCells);
   });
 }
 

@@ -10,7 +10,7 @@ import { universalReport } from "./universal.js";
 // Sends the matrix of requests, and prints it as tables; with `--json`, the failing cells by cause; with `--kept`, the
 // table of docs/providers.md instead; with `--replays`, what becomes of untouched answers. With `--report`, one line of
 // JSON has these, what becomes of the user's media, and what redacted answers leave behind. `--parts 0,2` plays two
-// twelfths of the cells, `--conversations <n>` sets the number of conversations a cell, `--arm <name>` plays one arm.
+// parts of the cells, `--conversations <n>` sets the number of conversations a cell, `--arm <name>` plays one arm.
 
 const { argv } = process;
 const valueOf = (option: string) => (argv.includes(option) ? argv[argv.indexOf(option) + 1] : undefined);

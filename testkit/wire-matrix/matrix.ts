@@ -6,6 +6,7 @@ import { checkWire } from "../../testing/wire/check-wire.js";
 import { type Source, sources, type Target, targets } from "./adapters.js";
 import { makeConversation } from "./conversations.js";
 import { type Operation, operations } from "./operations.js";
+import { partsOfCells } from "./parts.js";
 
 /**
  * How messages are made ready: with the default profile, with the target's named, by `toModel` for the target's model,
@@ -72,7 +73,7 @@ export async function runMatrix({ conversations, parts, arms: played = arms }: M
   for (const [row, source] of sources().entries()) {
     for (const [column, operation] of operations.entries()) {
       const lists = await changedLists(source, { operation, conversations });
-      const isPlayed = (place: number) => parts?.includes((row + column + place) % 12) ?? true;
+      const isPlayed = (place: number) => parts?.includes((row + column + place) % partsOfCells) ?? true;
       for (const { arm, target } of armsAndTargets(all, isPlayed)) {
         if (!played.includes(arm)) {
           continue;
