@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { runCommandLine } from "../../cli/command-line.js";
 import { testCaseOf } from "../../cli/inspector/server/test-case.js";
 import { Screen, type Streams } from "../../cli/screen.js";
+import { RedisChatMemory } from "../../src/entries/index.js";
 import { decodeRecord } from "../../src/codec/decode-record.js";
 import { sessionKeys } from "../../src/redis/keys.js";
 import { commandPlaces, withCommandKey } from "../support/command-places.js";
@@ -91,7 +92,8 @@ describe("a text from Redis or from the user", () => {
           expect(`${output}${errors}`).not.toMatch(obeyed);
           expect(errors.length).toBeLessThan(1_000);
         }
-        expect(await memory.history("s").getMessages()).toHaveLength(1);
+        const reading = new RedisChatMemory({ client, redis: { keyPrefix } });
+        expect(await reading.history("s").getMessages()).toHaveLength(1);
       }
     }
   });

@@ -67,15 +67,15 @@ describe("Messages of a session that was read before", () => {
 
   it("are read anew where one could not be read, so that a repair by hand is seen", async () => {
     const keyPrefix = uniquePrefix();
-    const history = new RedisChatMemory({ client, redis: { keyPrefix } }).history("s");
-    await history.addMessages(chat());
+    const [writer, history] = [0, 1].map(() => new RedisChatMemory({ client, redis: { keyPrefix } }).history("s"));
+    await writer!.addMessages(chat());
     const { log } = sessionKeys(keyPrefix, "s");
     const record = (await client.lindex(log, 0))!;
     await client.lset(log, 0, "{");
-    expect(await history.getMessages()).toHaveLength(3);
-    expect(await history.getMessages()).toHaveLength(3);
+    expect(await history!.getMessages()).toHaveLength(3);
+    expect(await history!.getMessages()).toHaveLength(3);
     await client.lset(log, 0, record);
-    expect(await history.getMessages()).toHaveLength(4);
+    expect(await history!.getMessages()).toHaveLength(4);
   });
 
   it("are gone where they were cleared, deleted or expired, and others are there where it began anew", async () => {

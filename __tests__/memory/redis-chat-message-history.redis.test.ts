@@ -400,9 +400,10 @@ describe("views", () => {
 
 describe("records that cannot be read", () => {
   it("are skipped and reported, or thrown on request, and never make the session unreadable", async () => {
-    const { history, events, keyPrefix } = newHistory();
-    await history.addMessages([human("one"), ai("two"), human("three")]);
+    const { history: writer, keyPrefix } = newHistory();
+    await writer.addMessages([human("one"), ai("two"), human("three")]);
     await client.lset(`${keyPrefix}:{ann}:log`, 1, "no JSON");
+    const { history, events } = newHistory({ redis: { keyPrefix } });
     expect(texts(await history.getMessages())).toEqual(["one", "three"]);
     expect(events).toContainEqual(
       expect.objectContaining({

@@ -13,7 +13,7 @@ describe("A batch of ioredis", () => {
 
   it("holds nothing once it has its replies, so that V8, which keeps it, does not keep them", async () => {
     const multi = jest.spyOn(client, "multi");
-    const store = new RedisSessionStore({ client, keyPrefix: uniquePrefix() });
+    const store = new RedisSessionStore({ client, keyPrefix: uniquePrefix(), viewCacheBytes: 0 });
     await store.append({ id: "s" }, { records: chat });
     await store.readView({ id: "s" });
     const view = await store.readView({ id: "s" });

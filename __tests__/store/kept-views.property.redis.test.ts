@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { Redis } from "ioredis";
+import type { NewRecord } from "../../src/store/session-writes.js";
 import { KeptViews } from "../../src/redis-store/kept-views.js";
 import { sessionKeys } from "../../src/redis/keys.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import { human, record, records, texts } from "../../testing/session-store/store-case.js";
 import { SlowProcesses } from "../../testkit/proxies/slow-network.js";
-import { monitorOf } from "../support/monitor.js";
 import { propertyRuns } from "../support/property-runs.js";
 import { sharedClient, sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { outcome, session, storeCommand, type StoreCommand, type StoreUnderTest } from "../support/store-commands.js";
@@ -43,6 +43,21 @@ const failover = fc.record({
   kept: fc.nat(3),
   ids: fc.shuffledSubarray(["p", "q", "r", "s"], { minLength: 1 }),
 });
+
+/** A store that keeps views, and what the scripts that it runs reply. */
+function heardStore(keyPrefix: string) {
+  const client = new Redis(sharedRedisUrl());
+  const replies: unknown[] = [];
+  const call = client.call.bind(client) as (...args: unknown[]) => Promise<unknown>;
+  const heard = async (...args: unknown[]) => {
+    replies.push(await call(...args));
+    return replies.at(-1);
+  };
+  const keeping = new RedisSessionStore({ client: Object.assign(client, { call: heard as never }), keyPrefix });
+  return { keeping, replies, close: () => client.disconnect() };
+}
+
+const isShown = (reply: unknown) => Array.isArray(reply) && ["VIEW", "HELD"].includes(String(reply[0]));
 
 describe("A view that is kept", () => {
   const client = sharedClient();
@@ -117,29 +132,48 @@ describe("A view that is kept", () => {
     await fc.assert(property, { numRuns: propertyRuns(80) });
   });
 
-  it("is asked for from its last record on, in one round trip", async () => {
-    const { keeping, writers } = stores();
-    await writers[1]!.append({ id: session }, { records: records("m", 20) });
+  it("is proven by a reply of one number, and asked for from its last record on, in one round trip", async () => {
+    const { keyPrefix, writers } = stores();
+    const { keeping, replies, close } = heardStore(keyPrefix);
+    const write = (list: NewRecord[]) => writers[1]!.append({ id: session }, { records: list });
+    await write(records("m", 20));
     await keeping.readView({ id: session });
-    await writers[1]!.append({ id: session }, { records: [human("q"), record("a")] });
-    const monitored = await monitorOf(client);
-    const { records: read } = await keeping.readView({ id: session });
-    const sent = await monitored.stop();
-    expect(read).toHaveLength(22);
-    expect(sent.map(([verb]) => verb!.toLowerCase())).toEqual(["multi", "hmget", "lrange", "hlen", "exec"]);
-    expect(sent[2]!.slice(2)).toEqual(["19", "-1"]);
+    replies.splice(0);
+    expect((await keeping.readView({ id: session })).records).toHaveLength(20);
+    expect(replies.splice(0)).toEqual([1]);
+    await write([human("q"), record("a")]);
+    expect((await keeping.readView({ id: session })).records).toHaveLength(22);
+    const [[, [, shown]], ...others] = replies as [[string, [unknown, string[]]]];
+    expect([shown, others]).toEqual([texts([records("m", 20)[19]!, human("q"), record("a")]), []]);
+    close();
+  });
+
+  it("is that of a session that its process began, and of the read that acquires a hold", async () => {
+    const { keyPrefix, fresh } = stores();
+    const { keeping, replies, close } = heardStore(keyPrefix);
+    const ref = { id: session, owner: "ann" };
+    await keeping.append(ref, { records: records("m", 3) });
+    const first = await keeping.readView(ref);
+    expect(replies.filter(isShown)).toEqual([["VIEW", ["ann", null, null, null, null], []]]);
+    expect(first).toEqual(await fresh.readView(ref));
+    const take = { ticket: "t", holdMs: 60_000, graceMs: 1_000 };
+    const { place, ...view } = await keeping.readView(ref, { take });
+    expect(place!.isHeld).toBe(true);
+    expect(replies.filter(isShown).at(-1)).toEqual([
+      "HELD",
+      ["ann", null, null, null, null],
+      [],
+      expect.anything(),
+      expect.anything(),
+      -1,
+    ]);
+    expect(view).toEqual(first);
+    close();
   });
 
   it("goes on with what its own process appends, and with the view that a write returns from there on", async () => {
     const { keyPrefix, fresh, writers } = stores();
-    const own = new Redis(sharedRedisUrl());
-    const replies: unknown[] = [];
-    const call = own.call.bind(own) as (...args: unknown[]) => Promise<unknown>;
-    const heard = async (...args: unknown[]) => {
-      replies.push(await call(...args));
-      return replies.at(-1);
-    };
-    const keeping = new RedisSessionStore({ client: Object.assign(own, { call: heard as never }), keyPrefix });
+    const { keeping, replies, close } = heardStore(keyPrefix);
     await writers[1]!.append({ id: session }, { records: records("m", 20) });
     await keeping.readView({ id: session });
     await keeping.append({ id: session }, { records: [human("q"), record("a")] });
@@ -159,7 +193,7 @@ describe("A view that is kept", () => {
     expect((await moved[0]!()).view).toEqual(await fresh.readView({ id: session }));
     await keeping.readView({ id: session });
     expect((await moved[1]!()).view).toEqual(await fresh.readView({ id: session }));
-    own.disconnect();
+    close();
   });
 
   it("is not given to who asks for another owner", async () => {
@@ -212,7 +246,7 @@ describe("Whatever the order in which commands of three processes and replies ar
 });
 
 describe("The memory for views", () => {
-  const fields = ["epoch", "rev", "0", "0", "2", null, null, null, null, null, null, "7"];
+  const sum = 7;
   const view = (length: number) => ({
     ...{ epoch: "epoch", rev: "rev", base: 0, start: 0, next: 2, head: "", headCount: 0, tokens: undefined },
     ...{ counter: "", records: ["x".repeat(length), "y".repeat(length)], damaged: false },
@@ -220,22 +254,22 @@ describe("The memory for views", () => {
 
   it("is bounded, and holds those that were read last", () => {
     const views = new KeptViews(10_000);
-    views.keep("a", { fields, view: view(400) });
-    views.keep("b", { fields, view: view(400) });
+    views.keep("a", { sum, view: view(400) });
+    views.keep("b", { sum, view: view(400) });
     expect(views.bytes).toBe(2 * (2 * 400 * 4 + 800));
     views.get("a");
-    views.keep("c", { fields, view: view(400) });
+    views.keep("c", { sum, view: view(400) });
     expect(["a", "b", "c"].map((id) => views.get(id) !== undefined)).toEqual([true, false, true]);
-    views.keep("d", { fields, view: view(4_000) });
+    views.keep("d", { sum, view: view(4_000) });
     expect(["a", "b", "c", "d"].map((id) => views.get(id) !== undefined)).toEqual([true, false, true, false]);
     expect(views.bytes).toBe(2 * (2 * 400 * 4 + 800));
-    views.extend("a", "epoch", { at: 2, texts: ["z".repeat(2_000)], sum: 1 });
+    views.extend("a", "epoch", { at: 2, texts: ["z".repeat(2_000)], sum: 1, epoch: "other" });
     expect(["a", "c"].map((id) => views.get(id) !== undefined)).toEqual([false, true]);
   });
 
   it("of 0 bytes holds nothing", () => {
     const views = new KeptViews(0);
-    views.keep("a", { fields, view: view(1) });
+    views.keep("a", { sum, view: view(1) });
     expect(views.get("a")).toBeUndefined();
   });
 });

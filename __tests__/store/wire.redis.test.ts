@@ -118,7 +118,7 @@ describe("A client in a state of its own", () => {
     ["in a batch", byBatch],
   ])("in which a transaction is open never has its replies taken for a session, %s", async (_name, as) => {
     const client = await opened();
-    const store = new RedisSessionStore({ client: as(client), keyPrefix: uniquePrefix() });
+    const store = new RedisSessionStore({ client: as(client), keyPrefix: uniquePrefix(), viewCacheBytes: 0 });
     await store.append({ id: "s" }, { records: [human("q"), record("a")] });
     await store.readView({ id: "s" });
     await client.multi({ pipeline: false });
@@ -134,6 +134,7 @@ describe("A client in a state of its own", () => {
     await client.multi({ pipeline: false });
     const queued = store.append({ id: "s" }, { records: [record("a")] });
     await expect(queued).rejects.toMatchObject({ code: "script_failed", sessionId: "s" });
+    await expect(store.readView({ id: "s" })).rejects.toMatchObject({ code: "script_failed", sessionId: "s" });
     await client.discard();
     expect((await store.readView({ id: "s" })).records).toEqual(texts([human("q")]));
   });

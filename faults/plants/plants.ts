@@ -153,8 +153,8 @@ export const plants = {
     },
     {
       file: "src/redis-store/kept-views.ts",
-      search: "return sumFrom(fields[sumAt]) === logSum(fresh, sum)",
-      replacement: "return sumFrom(fields[sumAt]) !== sum || logSum(fresh, sum) !== undefined",
+      search: "return sumFrom(fields[sumAt]) === logSum(fresh, known.sum)",
+      replacement: "return sumFrom(fields[sumAt]) !== known.sum || logSum(fresh, known.sum) !== undefined",
     },
   ],
   /** A clear that comes again after its reply was lost is made again. */

@@ -7,7 +7,6 @@ import { beginsRound } from "../store/record-text.js";
 import { randomToken } from "../base/ids.js";
 import type { HoldPlace } from "../store/holds.js";
 import type { KeptView } from "./kept-views.js";
-import { viewReply, type ViewReply } from "./reads.js";
 import type { AppendPlan } from "../store/append-decision.js";
 import type { SessionView } from "../store/session-reads.js";
 import type { AppendRequest, AppendResult, ReplaceTailRequest } from "../store/session-writes.js";
@@ -44,6 +43,8 @@ export interface AppendParts {
   readonly sum: number;
   /** Expected end of the log. */
   readonly at: number;
+  /** Epoch of the session if this append begins it. */
+  readonly epoch: string;
   /** The view that is kept. */
   readonly known: KeptView | undefined;
 }
@@ -52,7 +53,7 @@ export interface AppendParts {
 export function appendArguments(
   session: SessionRef,
   request: AppendRequest & Partial<Pick<ReplaceTailRequest, "cut">>,
-  { plan, texts, sum, at, known }: AppendParts,
+  { plan, texts, sum, at, known, epoch }: AppendParts,
 ): string[] {
   const side = sideArguments(request.side);
   const tokens = plan.counter === undefined ? undefined : plan.records.map((record) => record.tokens!);
@@ -63,7 +64,7 @@ export function appendArguments(
   const scriptRequest = {
     sets: side.request.sets,
     bound: side.request.bound,
-    ...{ epoch: randomToken(), count: texts.length, at, rounds, sum },
+    ...{ epoch, count: texts.length, at, rounds, sum },
     keep: request.onConflict === "keep",
     counter: request.counter,
     tokens,
@@ -82,7 +83,7 @@ export function appendArguments(
     cut: request.cut && cutRequest(request.cut),
     ...askOf(session),
   };
-  const kept = known?.next === at && request.viewLimit !== undefined ? known : undefined;
+  const kept = known?.view.next === at && request.viewLimit !== undefined ? known : undefined;
   const start = plainStart({ session, request, plan, at, rounds, sum, tokens: total, kept });
   return [start + JSON.stringify(scriptRequest), ...identities, ...side.args, ...texts];
 }
@@ -154,11 +155,11 @@ function withView(result: AppendResult, view: SessionView | undefined): AppendRe
   return view === undefined ? result : { ...result, view };
 }
 
-/** The view in a reply of the append script. */
-export function shownIn(reply: unknown): ViewReply | undefined {
+/** The view in a reply of the append script, as the script returned it. */
+export function shownIn(reply: unknown): unknown {
   const [word, ...rest] = (Array.isArray(reply) ? reply : []) as unknown[];
   const shown = word === "OK" ? rest[5] : word === "TURN" ? rest[6] : undefined;
-  return Array.isArray(shown) ? viewReply(shown) : undefined;
+  return Array.isArray(shown) ? shown : undefined;
 }
 
 /** A hold in a script's reply, and the session's remaining time to live in milliseconds. */
@@ -250,7 +251,7 @@ interface PlainAppend {
   /** Tokens of the records, where they are counted. */
   readonly tokens: number | undefined;
   /** The kept view of the log up to `at`: if it is the log's, only what is new is returned. */
-  readonly kept?: Pick<KeptView, "epoch" | "base" | "sum" | "from"> | undefined;
+  readonly kept?: KeptView | undefined;
 }
 
 /**
@@ -264,8 +265,8 @@ function plainStart(append: PlainAppend): string {
   const texts = [at, at + plan.records.length, rounds, sum, ttlMs, viewLimit?.messages, viewLimit?.fromStart];
   const usage = plan.records.some((record) => record.usage !== undefined);
   const makesClaims = claims.some((claim) => claim !== undefined);
-  const log = kept && `${kept.epoch} ${kept.base} ${kept.sum}`;
-  const parts = [...texts, log, kept?.from, usage ? 1 : "", makesClaims ? 1 : ""];
+  const log = kept && `${kept.view.epoch} ${kept.view.base} ${kept.sum}`;
+  const parts = [...texts, log, kept?.view.start, usage ? 1 : "", makesClaims ? 1 : ""];
   const all = makesClaims ? [...parts, ...claims] : parts;
   return isPlain(append) && !all.some((part) => typeof part === "string" && part.includes("\0"))
     ? all.map((part) => `${part ?? ""}\0`).join("")

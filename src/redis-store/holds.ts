@@ -7,7 +7,7 @@ import type { ReadViewOptions } from "../store/session-reads.js";
 import type { SessionRef } from "../store/session-ref.js";
 import { takenHold } from "./append-call.js";
 import type { RedisCalls } from "./calls.js";
-import { viewReply, type ViewReply } from "./reads.js";
+import { keptTexts, type KeptView, type Shown } from "./kept-views.js";
 
 /** Extends the expiry of a held session. Not awaited: a hold is renewed long before its session expires. */
 export function keepAlive(
@@ -20,33 +20,37 @@ export function keepAlive(
   }
 }
 
-/** A view that was read while acquiring the hold; no reply if the ticket is queued. */
-export interface HeldRead {
-  readonly reply: ViewReply | undefined;
+/** A view that was read while acquiring the hold; nothing is shown if the ticket is queued. */
+export interface HeldRead extends Shown {
   readonly place: HoldPlace | undefined;
+}
+
+/** How to read a view while acquiring the hold, `known` being the view that is kept. */
+export interface HeldReadOptions extends Pick<ReadViewOptions, "turn"> {
+  readonly take: HoldRequest;
+  readonly known: KeptView | undefined;
+  readonly wanted: string[];
 }
 
 /** Acquires the hold and reads the view and `wanted` fields of `ids`. A turn stored with its answer acquires none. */
 export async function takeAndRead(
   calls: RedisCalls,
   session: SessionRef,
-  { take, turn, wanted }: Pick<ReadViewOptions, "turn"> & { readonly take: HoldRequest; readonly wanted: string[] },
+  { take, turn, known, wanted }: HeldReadOptions,
 ): Promise<HeldRead> {
   const request = JSON.stringify({ ...askOf(session), ...take, turn, epoch: randomToken() });
   const { takeAndReadScript: script } = await laterScripts();
-  const call = { script, args: [request, ...wanted], writes: true };
-  const [word, first, found, fence, epoch, left] = (await calls.script("takeHold", session, call)) as unknown[];
+  const call = { script, args: [request, ...keptTexts(known), ...wanted], writes: true };
+  const [word, shown, found, fence, epoch, left] = (await calls.script("takeHold", session, call)) as unknown[];
   if (word === "WAITS") {
-    return { reply: undefined, place: { isHeld: false, ahead: Number(first) } };
+    return { shown: undefined, place: { isHeld: false, ahead: Number(shown) } };
   }
-  const [fields, records, ids, index] = first as unknown[];
-  const reply = viewReply([fields, records, ids, index, found]);
   if (word === "VIEW") {
-    return { reply, place: undefined };
+    return { shown, found, place: undefined };
   }
   const taken = takenHold(fence, epoch, left);
   keepAlive(calls, session, { held: take, left: taken.left });
-  return { reply, place: taken.place };
+  return { shown, found, place: taken.place };
 }
 
 /** Sets the expiry of an expiring session to `ttlMs` from now; false for any other session. */

@@ -1,28 +1,27 @@
 import { viewFields } from "../redis/stored-fields.js";
 import { logSum, sumBehind, sumFrom } from "../redis/keys.js";
 import { keptRecords, type KeptRecords } from "../store/kept-records.js";
-import type { SessionView } from "../store/session-reads.js";
-import { viewFrom, type ViewReply } from "./reads.js";
+import { emptyView, type SessionView } from "../store/session-reads.js";
+import { accessIn, amountFrom, viewFrom, viewReply, type StoredAccess, type ViewReply } from "./reads.js";
 
-/** The end of a log as it was read: never changed, only replaced. */
+/** A view as it was read, or as this process left it: never changed, only replaced. */
 export interface KeptView {
-  readonly epoch: string;
-  readonly base: number;
-  /** Checksum of the log up to `next`. */
+  /** With at least one record; without the tokens, which each reply says. */
+  readonly view: SessionView;
+  /** Checksum of the log up to its end. */
   readonly sum: number;
-  /** Position of the first record that is kept. */
-  readonly from: number;
-  readonly next: number;
-  /** At least one. */
-  readonly texts: readonly string[];
   readonly kept: KeptRecords;
   readonly bytes: number;
 }
 
-/** A view, the reply that it was made of, and the kept view that the reply continues. */
+/** A view, what its reply says besides, and the kept view that the reply continues. */
 export interface ReadView {
-  readonly reply: ViewReply;
   readonly view: SessionView;
+  readonly access: StoredAccess;
+  /** Checksum of the log; undefined if the session lost it. */
+  readonly sum: number | undefined;
+  /** Values of the requested fields of `ids`. */
+  readonly found: ViewReply["found"];
   readonly known?: KeptView;
 }
 
@@ -33,6 +32,8 @@ export interface OwnAppend {
   readonly texts: readonly string[];
   /** Checksum of these records alone. */
   readonly sum: number;
+  /** Epoch for a session that the append began. */
+  readonly epoch: string;
 }
 
 /** Bytes counted for a record besides its text. */
@@ -45,10 +46,11 @@ const [epochAt, baseAt, nextAt, sumAt] = (["epoch", "base", "next", "sum"] as co
 ) as [number, number, number, number];
 
 /**
- * The views that this process read last, up to a number of bytes; those read longest ago leave first.
+ * The views that this process read or began last, up to a number of bytes; those read longest ago leave first.
  *
- * A kept view is asked for from its last record on. It is the log's if epoch and base are the same, and the checksum in
- * the reply is the kept one extended by the records behind it. docs/decisions/19-kept-views-by-checksum.md proves it.
+ * A read names the kept view, and the script says that it is still the session's, or what is behind its last record. It
+ * is the log's if epoch and base are the same, and the checksum in the reply is the kept one extended by the records
+ * behind it. docs/decisions/19-kept-views-by-checksum.md proves it.
  */
 export class KeptViews {
   readonly #capacity: number;
@@ -79,51 +81,43 @@ export class KeptViews {
   }
 
   /**
-   * Adds what this process appended where the kept view ends: the next read need not ask for it. The log before it may
-   * have changed meanwhile; the checksum of the next reply tells.
+   * Adds what this process appended where the kept view ends, or began a session with: the next read need not ask for
+   * it. The log before it may have changed meanwhile; the checksum of the next reply tells.
    */
-  extend(sessionId: string, epoch: string, { at, texts, sum }: OwnAppend): void {
-    const known = this.#views.get(sessionId);
-    if (known === undefined || texts.length === 0 || known.epoch !== epoch || known.next !== at) {
+  extend(sessionId: string, epoch: string, { at, texts, sum, epoch: begun }: OwnAppend): void {
+    const known = this.#views.get(sessionId) ?? (epoch === begun && at === 0 ? begunView(epoch) : undefined);
+    if (known === undefined || texts.length === 0 || known.view.epoch !== epoch || known.view.next !== at) {
       return;
     }
-    const list = [...known.kept.list, ...texts.map(() => ({ made: undefined, isReadOften: true }))];
+    const isReadOften = at > 0;
+    const list = [...known.kept.list, ...texts.map(() => ({ made: undefined, isReadOften }))];
+    const records = [...known.view.records, ...texts];
     this.#set(sessionId, {
-      ...known,
+      view: { ...known.view, next: at + texts.length, records },
       sum: sumBehind(known.sum, { count: texts.length, sum }),
-      next: at + texts.length,
-      texts: [...known.texts, ...texts],
       kept: { list, isRefused: known.kept.isRefused },
       bytes: known.bytes + bytesOf(texts),
     });
   }
 
-  /** Keeps a view that was read, `known` being what it was read with. Forgets the session if it cannot be kept. */
-  keep(
-    sessionId: string,
-    { fields, view }: { readonly fields: ViewReply["fields"]; readonly view: SessionView },
-    known?: KeptView,
-  ): void {
-    const { epoch, base, start, next, records: texts, damaged } = view;
-    const sum = sumFrom(fields[sumAt]);
-    const isWhole = !damaged && epoch !== "" && texts.length > 0 && texts.length === next - start;
-    const isSame = known !== undefined && known.next === next && known.from === start;
-    const bytes = isSame ? known.bytes : bytesOf(texts);
+  /** Keeps a view that was read. Forgets the session if it cannot be kept. */
+  keep(sessionId: string, { view, sum, known }: Pick<ReadView, "view" | "sum" | "known">): void {
+    if (view.records === known?.view.records && view.rev === known.view.rev) {
+      return;
+    }
+    const { epoch, start, next, records, damaged } = view;
+    const isWhole = !damaged && epoch !== "" && records.length > 0 && records.length === next - start;
+    const bytes = bytesOf(records);
     if (!isWhole || sum === undefined || bytes > this.#capacity) {
       this.delete(sessionId);
       return;
     }
-    if (isSame) {
-      keptRecords.set(texts, known.kept);
-      return;
-    }
-    const list = known?.kept.list.slice(start - known.from) ?? [];
-    while (list.length < texts.length) {
+    const list = known?.kept.list.slice(start - known.view.start) ?? [];
+    while (list.length < records.length) {
       list.push({ made: undefined, isReadOften: known !== undefined });
     }
-    const kept = { list, isRefused: false };
-    keptRecords.set(texts, kept);
-    this.#set(sessionId, { epoch, base, sum, from: start, next, texts, kept, bytes });
+    const isRefused = false;
+    this.#set(sessionId, { view: withoutTokens(view), sum, kept: { list, isRefused }, bytes });
   }
 
   delete(sessionId: string): void {
@@ -138,6 +132,7 @@ export class KeptViews {
       return;
     }
     this.#views.set(sessionId, view);
+    keptRecords.set(view.view.records, view.kept);
     this.#bytes += view.bytes;
     for (const oldest of this.#views.keys()) {
       if (this.#bytes <= this.#capacity) {
@@ -148,9 +143,46 @@ export class KeptViews {
   }
 }
 
-/** Index in the log from which a kept view is asked for: that of its last record. */
-export function indexAfter({ base, next }: KeptView): number {
-  return next - 1 - base;
+/** Reply of a script for a view, and for fields of `ids`. */
+export interface Shown {
+  readonly shown: unknown;
+  readonly found?: unknown;
+}
+
+/** How a script is asked for what is behind a kept view, see kept-view.lua. */
+export function keptTexts(known: KeptView | undefined): (string | number)[] {
+  if (known === undefined) {
+    return ["", "", "", "", "", ""];
+  }
+  const { epoch, rev, base, next, start } = known.view;
+  return [epoch, rev, base, next, known.sum, start];
+}
+
+/** The view in a reply of kept-view.lua; undefined if it should continue the kept one and does not: then read all. */
+export function viewBehind(known: KeptView | undefined, { shown, found }: Shown): ReadView | undefined {
+  const values = (Array.isArray(shown) ? shown : []) as (string | null)[];
+  if (known !== undefined && !Array.isArray(values[0])) {
+    return unchanged(known, values, found as ViewReply["found"]);
+  }
+  const reply = viewReply(shown, found);
+  const continued = known && continuedReply(known, reply);
+  const view = viewFrom(continued ?? reply) ?? (known === undefined ? viewFrom({ ...reply, index: 0 }) : undefined);
+  return view && { ...readOf(reply, view), ...(continued && { known: known! }) };
+}
+
+/** A view and what its reply says besides. */
+export function readOf({ fields, found }: ViewReply, view: SessionView): ReadView {
+  return { view, access: accessIn(fields), sum: sumFrom(fields[sumAt]), found };
+}
+
+function unchanged(
+  known: KeptView,
+  [owner, tokenText, counter, key, dek]: readonly (string | null)[],
+  found: ViewReply["found"] = [],
+): ReadView | undefined {
+  const tokens = amountFrom(tokenText);
+  const view = tokens === undefined && !counter ? known.view : { ...known.view, tokens, counter: counter ?? "" };
+  return Number.isNaN(tokens) ? undefined : { view, access: { owner, key, dek }, sum: known.sum, found, known };
 }
 
 /**
@@ -159,22 +191,24 @@ export function indexAfter({ base, next }: KeptView): number {
  */
 function continuedReply(known: KeptView, reply: ViewReply): ViewReply | undefined {
   const { fields, records, index } = reply;
-  const { epoch, base, next, sum, from, texts } = known;
-  const isSame = fields[epochAt] === epoch && Number(fields[baseAt]) === base && index === indexAfter(known);
+  const { epoch, base, start, next, records: texts } = known.view;
+  const isSame = fields[epochAt] === epoch && Number(fields[baseAt]) === base && index === next - 1 - base;
   if (!isSame || records[0] !== texts[texts.length - 1] || records.length !== Number(fields[nextAt]) - next + 1) {
     return undefined;
   }
   const fresh = records.slice(1);
-  return sumFrom(fields[sumAt]) === logSum(fresh, sum)
-    ? { ...reply, records: fresh.length === 0 ? texts : [...texts, ...fresh], index: from - base }
+  return sumFrom(fields[sumAt]) === logSum(fresh, known.sum)
+    ? { ...reply, records: fresh.length === 0 ? texts : [...texts, ...fresh], index: start - base }
     : undefined;
 }
 
-/** The view in a reply, which may continue the kept one; undefined if more must be read. */
-export function viewBehind(known: KeptView | undefined, reply: ViewReply): ReadView | undefined {
-  const continued = known && continuedReply(known, reply);
-  const view = viewFrom(continued ?? reply);
-  return view && { reply, view, ...(continued && { known: known! }) };
+/** The view of a session that begins, before its first record. */
+function begunView(epoch: string): KeptView {
+  return { view: { ...emptyView(), epoch, rev: epoch }, sum: 0, kept: { list: [], isRefused: false }, bytes: 0 };
+}
+
+function withoutTokens(view: SessionView): SessionView {
+  return view.tokens === undefined && view.counter === "" ? view : { ...view, tokens: undefined, counter: "" };
 }
 
 function bytesOf(texts: readonly string[]): number {

@@ -9,14 +9,7 @@ import {
   type StoredRounds,
 } from "../store/session-reads.js";
 import type { SessionRef } from "../store/session-ref.js";
-import {
-  type ScriptCall,
-  type ScriptRunner,
-  runOnSession,
-  firstScripts,
-  type Command,
-  askText,
-} from "../redis/script-runner.js";
+import { type ScriptRunner, runOnSession, firstScripts, type Command, askText } from "../redis/script-runner.js";
 import type { CallName } from "../redis/errors.js";
 import { beginsRound } from "../store/record-text.js";
 import { learnKey, refuseOwner } from "../store/refusals.js";
@@ -31,48 +24,57 @@ export interface Read {
   readonly index: number;
 }
 
-/** Reads the records from the index on, the state, the number of ids and `wanted` fields of `ids`, as one snapshot. */
-export async function readTail({ index, ...read }: Read, wanted: readonly string[]): Promise<ViewReply> {
-  const { log, ids } = read.keys;
+/**
+ * Reads the records from the index on, the state, the number of ids and `wanted` fields of `ids`, as one snapshot.
+ * Undefined if the state is lost. Native commands in a MULTI: a script that returns a thousand records takes five times
+ * as long (Redis 7.0).
+ */
+export async function readTail(
+  { runner, name, keys: { log, ids, state }, index }: Read,
+  wanted: readonly string[],
+): Promise<ViewReply | undefined> {
   const commands: Command[] = [
-    stateOf(read.keys),
+    { verb: "hmget", args: [state, ...viewFields] },
     { verb: "lrange", args: [log, index, -1] },
     { verb: "hlen", args: [ids] },
   ];
   if (wanted.length > 0) {
     commands.push({ verb: "hmget", args: [ids, ...wanted] });
   }
-  const reply = await atOnce(read, commands, { name: "readViewScript", args: [...wanted] });
-  // Only the script's reply holds the index of its first record.
-  const isScript = reply[3] !== undefined && !Array.isArray(reply[3]);
-  const [fields, records, known] = reply;
-  return viewReply([fields, records, known, isScript ? reply[3] : index, isScript ? reply[4] : reply[3]]);
+  const [fields, records, known, found] = await runner.transaction(name, commands);
+  const reply = viewReply([fields, records, known, index], found);
+  return hasLostState(reply) ? undefined : reply;
 }
 
 /**
  * Reads at most `limit` records from the index on (default: all), the state, and the lengths of the log and of its
  * index of ids, as one snapshot.
  */
-async function readPage({ index, ...read }: Read, limit: number | undefined): Promise<PageReply> {
-  const { log, ids } = read.keys;
+async function readPage(
+  { runner, session, name, keys: { log, ids, state }, index }: Read,
+  limit: number | undefined,
+): Promise<PageReply> {
   const last = limit === undefined ? -1 : index + limit - 1;
   const commands = [
-    stateOf(read.keys),
+    { verb: "hmget", args: [state, ...viewFields] },
     { verb: "lrange", args: [log, index, last] },
     { verb: "llen", args: [log] },
     { verb: "hlen", args: [ids] },
   ];
-  const [fields, records, length, known] = await atOnce(read, commands, {
-    name: "readPageScript",
-    args: [index, last],
-  });
-  return {
-    fields: fields as (string | null)[],
-    records: records as string[],
-    length: Number(length),
-    ids: Number(known),
-    index,
-  };
+  const reply = await runner.transaction(name, commands);
+  const page = pageReply(reply, index);
+  if (!hasLostState({ ...page, ids: page.length + page.ids })) {
+    return page;
+  }
+  const { readPageScript: script } = await firstScripts();
+  const call = { script, keys: [log, ids, state], args: [askText(session), index, last], writes: false };
+  const [, ...found] = (await runOnSession(runner, name, call)) as unknown[];
+  return pageReply(found, index);
+}
+
+function pageReply([fields, records, length, ids]: readonly unknown[], index: number): PageReply {
+  const counts = { length: Number(length), ids: Number(ids) };
+  return { fields: fields as (string | null)[], records: records as string[], ...counts, index };
 }
 
 /**
@@ -93,7 +95,7 @@ export async function readLogPage(
       { runner, session, name: { operation: "readLog", sessionId: session.id }, keys, index },
       limit,
     );
-    const stored = checkOwner(session, reply.fields);
+    const stored = checkOwner(session, accessIn(reply.fields));
     const page = pageFrom(reply, from);
     if (page !== undefined) {
       return { page, owner: stored };
@@ -102,35 +104,10 @@ export async function readLogPage(
   }
 }
 
-function stateOf(keys: SessionKeys): Command {
-  return { verb: "hmget", args: [keys.state, ...viewFields] };
-}
-
-// Native commands in a MULTI, because a script that returns a thousand records takes twice as long (Redis 7.0).
-function atOnce(
-  { runner, session, name, keys }: Omit<Read, "index">,
-  commands: readonly Command[],
-  read: { readonly name: "readViewScript" | "readPageScript"; readonly args: ScriptCall["args"] },
-): Promise<unknown[]> {
-  const byScript = async () => {
-    const { [read.name]: script } = await firstScripts();
-    const args = [askText(session), ...read.args];
-    const call = { script, keys: [keys.log, keys.ids, keys.state], args, writes: false };
-    const [, ...reply] = (await runOnSession(runner, name, call)) as unknown[];
-    return reply;
-  };
-  return runner.transaction(name, commands).then((reply) => (hasLostState(reply) ? byScript() : reply));
-}
-
 /** True if a session lost its state but has records or ids: only the gate can identify its owner and its data key. */
-function hasLostState([fields, records, ...counts]: readonly unknown[]): boolean {
-  const state = fields as (string | null)[];
-  const isGone = [state[viewFields.indexOf("next")], state[viewFields.indexOf("owner")]].every(
-    (field) => field === null,
-  );
-  return (
-    isGone && ((records as unknown[]).length > 0 || counts.some((count) => !Array.isArray(count) && Number(count) > 0))
-  );
+function hasLostState({ fields, records, ids }: Pick<ViewReply, "fields" | "records" | "ids">): boolean {
+  const isGone = typeof fields[nextIndex] !== "string" && typeof fields[ownerIndex] !== "string";
+  return isGone && (records.length > 0 || ids > 0);
 }
 
 /** A view as read from Redis: fields of `state`, records of the log from an index on, and the number of ids. */
@@ -143,10 +120,22 @@ export interface ViewReply {
   readonly found: readonly (string | null)[];
 }
 
-/** Converts the reply of the view script. */
-export function viewReply(reply: unknown): ViewReply {
-  const [fields, records, ids, index, found] = reply as [(string | null)[], string[], unknown, unknown, string[]?];
-  return { fields, records, ids: Number(ids), index: Number(index), found: found ?? [] };
+/** Converts a reply of `view` in view.lua. */
+export function viewReply(reply: unknown, found: unknown = []): ViewReply {
+  const [fields, records, ids, index] = reply as [(string | null)[], string[], unknown, unknown];
+  return { fields, records, ids: Number(ids), index: Number(index), found: found as (string | null)[] };
+}
+
+/** Owner and data key of a session, by which its callers are checked. */
+export interface StoredAccess {
+  readonly owner: string | null | undefined;
+  readonly key: string | null | undefined;
+  readonly dek: string | null | undefined;
+}
+
+/** The same of the fields of a view. */
+export function accessIn(fields: ViewReply["fields"]): StoredAccess {
+  return { owner: fields[ownerIndex], key: fields[keyIndex], dek: fields[keyIndex + 1] };
 }
 
 /**
@@ -233,18 +222,18 @@ export function pageFrom(
  *
  * @throws ConflictError `other_owner`; EncryptionError `unknown_key`.
  */
-export function checkOwner(session: SessionRef, fields: ViewReply["fields"]): string {
-  const stored = fields[ownerIndex] ?? "";
+export function checkOwner(session: SessionRef, { owner, key, dek }: StoredAccess): string {
+  const stored = owner ?? "";
   if (session.owner !== undefined) {
     refuseOwner(session, stored);
   }
-  const [key, dek] = [fields[keyIndex], fields[keyIndex + 1]];
   if (typeof key === "string" && typeof dek === "string") {
     learnKey(session, { key, dek });
   }
   return stored;
 }
 
+const nextIndex = viewFields.indexOf("next");
 const ownerIndex = viewFields.indexOf("owner");
 const erasedIndex = viewFields.indexOf("erased");
 const keyIndex = viewFields.indexOf("key");
@@ -288,7 +277,7 @@ function stateFrom(fields: readonly (string | null | undefined)[]) {
 }
 
 /** Positions of the oldest kept record and of the first one in the view; undefined if they cannot be read. */
-export function placeFrom(fields: ViewReply["fields"]): { readonly base: number; readonly start: number } | undefined {
+function placeFrom(fields: ViewReply["fields"]): { readonly base: number; readonly start: number } | undefined {
   const { begun, sound, base, start } = stateFrom(fields);
   return begun && sound ? { base, start } : undefined;
 }
@@ -305,7 +294,7 @@ function wholeFrom(text: string | null | undefined): number {
 }
 
 /** The amount in a field, undefined if it is missing; NaN if it is invalid. */
-function amountFrom(text: string | null | undefined): number | undefined {
+export function amountFrom(text: string | null | undefined): number | undefined {
   if (text === null || text === undefined) {
     return undefined;
   }

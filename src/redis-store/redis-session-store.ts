@@ -8,6 +8,7 @@ import { lookedUp } from "./turn-marks.js";
 import { laterScripts } from "../redis/loaded-scripts.js";
 import { redisStoreSchema, type RedisSessionStoreOptions } from "../redis/store-options.js";
 import { planAppend } from "../store/append-decision.js";
+import { randomToken } from "../base/ids.js";
 import type { SessionBeside } from "../store/beside.js";
 import type { SessionCopies } from "../store/copies.js";
 import type { SessionEdits } from "../store/edits.js";
@@ -38,17 +39,17 @@ import {
 import type { PlannedRequest, RedisCalls, SessionCall, SessionPlace } from "./calls.js";
 import { commitArguments } from "./commit-call.js";
 import { keepAlive, takeAndRead } from "./holds.js";
-import { indexAfter, KeptViews, type OwnAppend, type ReadView, viewBehind } from "./kept-views.js";
 import {
-  checkOwner,
-  readLogPage,
-  placeFrom,
-  readTail,
-  viewFrom,
-  viewReply,
-  type Read,
-  type ViewReply,
-} from "./reads.js";
+  KeptViews,
+  keptTexts,
+  readOf,
+  viewBehind,
+  type KeptView,
+  type OwnAppend,
+  type ReadView,
+  type Shown,
+} from "./kept-views.js";
+import { checkOwner, readLogPage, readTail, viewFrom, type Read } from "./reads.js";
 
 /** The connection of a store, for data that lies beside its sessions. */
 export interface RedisWire {
@@ -124,21 +125,22 @@ export class RedisSessionStore implements SessionStore {
   async readView(session: SessionRef, options: ReadViewOptions = {}): Promise<SessionView> {
     const { ids = [], turn, take } = options;
     const wanted = [...ids.map(idHash), ...(turn === undefined ? [] : [turn])];
-    const taken = take && (await takeAndRead(this.#calls, session, { take, turn, wanted }));
+    const known = this.#views.get(session.id);
+    const taken = take && (await takeAndRead(this.#calls, session, { take, turn, known, wanted }));
     const place = taken?.place;
     if (place?.isHeld === false) {
       return { ...emptyView(), place };
     }
-    const read = wholeView(taken?.reply) ?? (await this.#readTail(session, options, wanted));
-    const { reply, view } = read;
-    this.#noteOwner(session.id, checkOwner(session, reply.fields));
+    const read = (taken && viewBehind(known, taken)) ?? (await this.#read(session, options, wanted));
+    const { view } = read;
+    this.#noteOwner(session.id, checkOwner(session, read.access));
     this.#seen.note(session.id, view.next, view);
-    this.#views.keep(session.id, { fields: reply.fields, view }, read.known);
+    this.#views.keep(session.id, read);
     if (options.ids === undefined && turn === undefined && place === undefined) {
       return view;
     }
     const asked = options.ids !== undefined || turn !== undefined;
-    return { ...view, ...(asked && lookedUp(view, reply.found, options)), ...(place && { place }) };
+    return { ...view, ...(asked && lookedUp(view, read.found, options)), ...(place && { place }) };
   }
 
   async readLog(session: SessionRef, options: ReadLogOptions = {}): Promise<LogPage> {
@@ -180,7 +182,7 @@ export class RedisSessionStore implements SessionStore {
     const known = this.#views.get(sessionId);
     const at = this.#seen.get(sessionId)?.next ?? 0;
     const texts = plan.records.map(({ record }) => record);
-    const parts = { plan, texts, sum: logSum(texts), at, known };
+    const parts = { plan, texts, sum: logSum(texts), at, known, epoch: randomToken() };
     const args = appendArguments(session, request, parts);
     const send = ({ appendScript: script }: FirstScripts) =>
       this.#script(operation, session, { script, args, writes: true });
@@ -202,7 +204,7 @@ export class RedisSessionStore implements SessionStore {
     const { plan, known } = parts;
     const { reply, taken } = heldReply(full);
     const shown = shownIn(reply);
-    const read = shown && viewBehind(known, shown);
+    const read = shown === undefined ? undefined : viewBehind(known, { shown });
     const result = appendResult(sessionId, { reply, request, plan, view: read?.view });
     this.#noteOwner(sessionId, ownerIn(reply));
     if (result === "stale") {
@@ -213,13 +215,14 @@ export class RedisSessionStore implements SessionStore {
   }
 
   /** Notes where the log ends now, and keeps the view that came with the write, or adds to the kept one. */
-  #noteWritten(sessionId: string, { result, parts: { texts, sum, at }, read }: Written): void {
+  #noteWritten(sessionId: string, { result, parts, read }: Written): void {
+    const { texts, at } = parts;
     const { next, appended, view } = result;
     this.#seen.note(sessionId, next, view);
     if (read !== undefined) {
-      this.#views.keep(sessionId, { fields: read.reply.fields, view: read.view }, read.known);
+      this.#views.keep(sessionId, read);
     } else if (appended === texts.length && next === at + appended) {
-      this.#views.extend(sessionId, result.epoch, { at, texts, sum });
+      this.#views.extend(sessionId, result.epoch, parts);
     }
   }
 
@@ -238,33 +241,30 @@ export class RedisSessionStore implements SessionStore {
     return { ...result, place: taken.place };
   }
 
-  /** Reads what is new behind the view that is kept, or all of it. */
-  async #readTail(session: SessionRef, { neverReduced = false }: ReadViewOptions, wanted: string[]): Promise<ReadView> {
+  /** Reads what is new behind the view that is kept, or all of it from where it begins as far as is known. */
+  async #read(session: SessionRef, { neverReduced = false }: ReadViewOptions, wanted: string[]): Promise<ReadView> {
     const known = this.#views.get(session.id);
     if (known !== undefined) {
-      const reply = await readTail(this.#readFrom(session, indexAfter(known)), wanted);
-      const read = viewBehind(known, reply);
+      const read = viewBehind(known, await this.#readShown(session, known, wanted));
       if (read !== undefined) {
         return read;
       }
       this.#views.delete(session.id);
-      return this.#readWhole(session, placeFrom(reply.fields), wanted);
     }
-    const seen = this.#seen.get(session.id)?.view ?? (neverReduced ? { base: 0, start: 0 } : undefined);
-    return this.#readWhole(session, seen, wanted);
+    const place = this.#seen.get(session.id)?.view ?? (neverReduced ? { base: 0, start: 0 } : undefined);
+    const reply = place && (await readTail(this.#readFrom(session, place.start - place.base), wanted));
+    const view = reply && viewFrom(reply);
+    return view === undefined
+      ? viewBehind(undefined, await this.#readShown(session, undefined, wanted))!
+      : readOf(reply!, view);
   }
 
-  /** Reads from where the view begins as far as is known, or by a script where that is not known or it moved back. */
-  async #readWhole(session: SessionRef, known: SeenSession["view"], wanted: string[]): Promise<ReadView> {
-    const reply = known && (await readTail(this.#readFrom(session, known.start - known.base), wanted));
-    const view = reply && viewFrom(reply);
-    if (view !== undefined) {
-      return { reply: reply!, view };
-    }
+  async #readShown(session: SessionRef, known: KeptView | undefined, wanted: string[]): Promise<Shown> {
     const { readViewScript: script } = await firstScripts();
-    const call = { script, args: [askText(session), ...wanted], writes: false };
-    const found = (await this.#script("readView", session, call)) as unknown[];
-    return wholeView(viewReply(found.slice(1)))!;
+    const call = { script, args: [askText(session), ...keptTexts(known), ...wanted], writes: false };
+    const reply = await this.#script("readView", session, call);
+    const [, shown, found] = Array.isArray(reply) ? (reply as unknown[]) : [];
+    return { shown, found };
   }
 
   #readFrom(session: SessionRef, index: number): Read {
@@ -347,11 +347,6 @@ interface Written {
   readonly result: AppendResult;
   /** The view that came with the reply. */
   readonly read: ReadView | undefined;
-}
-
-/** The view in the reply of a script, which begins at the start. */
-function wholeView(reply: ViewReply | undefined): ReadView | undefined {
-  return reply && { reply, view: viewFrom(reply) ?? viewFrom({ ...reply, index: 0 })! };
 }
 
 const capacity = 10_000;

@@ -19,7 +19,7 @@ if refusal then return refusal end
 if s.epoch ~= request.epoch then return { 'SWAPPED', 0 } end
 local noted = noteKey(request, s, function(name, value) redis.call('HSET', state, name, value) end)
 if noted and s.length > 0 then keepKey(s, ids) end
-local swapped = 0
+local swapped, isViewed = 0, false
 for i, swap in ipairs(request.records) do
   local index = swap.position - s.base
   local stored = index >= 0 and redis.call('LINDEX', log, index)
@@ -29,16 +29,16 @@ for i, swap in ipairs(request.records) do
     if known and tonumber(known:sub(digestLength + 1)) == swap.position then
       redis.call('HSET', ids, swap.hash, swap.digest .. known:sub(digestLength + 1))
     end
-    swapped = swapped + 1
+    swapped, isViewed = swapped + 1, true
   end
 end
-local sum = swapped > 0 and newSum(s.sum, request.token)
-if sum then redis.call('HSET', state, 'sum', sumText(sum)) end
 for i, swap in ipairs(request.fields) do
   local stored = redis.call('HGET', state, swap.name)
   if stored and redis.sha1hex(stored) == swap.was then
     redis.call('HSET', state, swap.name, ARGV[#request.records + i + 1])
-    swapped = swapped + 1
+    swapped, isViewed = swapped + 1, isViewed or swap.name == 'head'
   end
 end
+local sum = isViewed and newSum(s.sum, request.token)
+if sum then redis.call('HSET', state, 'sum', sumText(sum)) end
 return { 'SWAPPED', swapped }

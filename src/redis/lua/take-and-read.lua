@@ -1,12 +1,14 @@
 -- Takes the hold, unless the turn that is named is stored with its answer, and reads the view.
 --
 -- KEYS: log, ids, state.
--- ARGV: the request as JSON { ticket, holdMs, graceMs, epoch, ttlMs?, owner?, turn? }; fields of `ids`.
+-- ARGV: the request as JSON { ticket, holdMs, graceMs, epoch, ttlMs?, owner?, turn? }; six texts of the kept view;
+--   fields of `ids`.
 -- Replies: VIEW view values | HELD view values fence epoch milliseconds-to-live | WAITS number-ahead | those of the
---   gate. The view is that of `view`, the values those of the fields of `ids`.
+--   gate. The view is as in read-view.lua, the values those of the fields of `ids`.
 --
 -- twin: model/holds.ts
 --
+--- @include kept-view
 --- @include gate
 --- @include begin-held
 --- @include read-mark
@@ -20,10 +22,10 @@ local mark, found = request.turn and readMark(request.turn), {}
 local hold = not (mark and mark.kind == 'T') and seekHold(state, request, s.fence)
 if type(hold) == 'number' then return { 'WAITS', hold } end
 local epoch = hold and beginHeld(state, s, request, hold)
-for first = 2, #ARGV, 7000 do
-  for _, value in ipairs(redis.call('HMGET', KEYS[2], unpack(ARGV, first, math.min(first + 6999, #ARGV)))) do
+for i = 8, #ARGV, 7000 do
+  for _, value in ipairs(redis.call('HMGET', KEYS[2], unpack(ARGV, i, math.min(i + 6999, #ARGV)))) do
     found[#found + 1] = value
   end
 end
-if not hold then return { 'VIEW', view(), found } end
-return { 'HELD', view(), found, hold.fence, epoch, redis.call('PTTL', state) }
+if not hold then return { 'VIEW', same or view(first), found } end
+return { 'HELD', same or view(first), found, hold.fence, epoch, redis.call('PTTL', state) }
