@@ -1,3 +1,5 @@
+import type { Redis } from "ioredis";
+
 /** A batch of commands for one round trip. */
 export interface CommandBatch {
   /** Sends the commands; a result for each, in order. */
@@ -25,6 +27,27 @@ export interface RedisClient {
   pipeline(commands: [name: string, ...args: unknown[]][]): CommandBatch;
   /** Sends commands as one transaction. */
   multi(commands: [name: string, ...args: unknown[]][]): CommandBatch;
+}
+
+/** Node's own: tests that stop the clock replace the function in `process`, and would keep back what was written. */
+const { nextTick } = process;
+
+const corked = new WeakSet<object>();
+
+/**
+ * Corks the client's socket until the tick ends, so that calls of one tick share one system call. Preserves the order.
+ */
+export function corkForTick(client: RedisClient): void {
+  const { status, stream } = client as Partial<Pick<Redis, "status" | "stream">>;
+  if (status !== "ready" || typeof stream?.cork !== "function" || corked.has(stream)) {
+    return;
+  }
+  corked.add(stream);
+  stream.cork();
+  nextTick(() => {
+    corked.delete(stream);
+    stream.uncork();
+  });
 }
 
 /** True for an ioredis client. Checks the shape, because the application may use another copy of ioredis. */

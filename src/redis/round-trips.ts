@@ -2,8 +2,7 @@ import type { Script } from "./script.js";
 import { report, type MemoryEventHandler } from "../base/events.js";
 import { closed } from "../store/refusals.js";
 import { ConnectionWatch, type Connection } from "./connection.js";
-import { serverOf, type RedisClient } from "./client.js";
-import { corkForTick } from "./wire.js";
+import { corkForTick, serverOf, type RedisClient } from "./client.js";
 import { isClientTimeout, isReply, isUnknownScript, timeoutError, toStoreError, type CallName } from "./errors.js";
 
 /** Timeouts in a row after which a connection counts as stalled. */

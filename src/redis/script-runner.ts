@@ -4,7 +4,6 @@ import { StoreError } from "../base/errors.js";
 import { laterScripts } from "./loaded-scripts.js";
 import { RoundTrips, type Deadline, type RoundTripOptions } from "./round-trips.js";
 import type { Script } from "./script.js";
-import { sendTransaction } from "./wire.js";
 import { refusalFrom } from "../store/refusals.js";
 import { randomToken } from "../base/ids.js";
 import type { SessionRef } from "../store/session-ref.js";
@@ -269,11 +268,10 @@ async function pair(
   return [first!, second!];
 }
 
-/** Sends commands in one MULTI and returns their replies. */
+/** Sends commands in one MULTI and returns their replies; again where a WATCH of the application made it fail. */
 export function sendTogether(client: RedisClient, commands: readonly Command[]): Promise<unknown[]> {
-  const sendBatch = () => exec(client.multi(batch(commands))).then(results);
-  const sent = sendTransaction(client, commands);
-  return sent === undefined ? sendBatch() : sent.then((replies) => replies ?? sendBatch());
+  const send = () => exec(client.multi(batch(commands)));
+  return send().then(async (answers) => results(answers ?? (await send())));
 }
 
 /**
