@@ -245,6 +245,23 @@ describe("The server of the guide docs/agent-api.md, as three instances", () => 
     expect((await shown(1, chat)).map(({ role }) => role)).toEqual(["human", "ai"]);
   });
 
+  it("answers 503 with the time of the next try where Redis is away", async () => {
+    const away = await server.start({
+      REDIS_URL: "redis://127.0.0.1:1",
+      OPENAI_BASE_URL: models.url,
+      OPENAI_API_KEY: "x",
+    });
+    for (const [path, init] of [
+      ["", {}],
+      ["/c1", {}],
+      ["/c1/messages", said({ messageId: "m1", text: "Hi" })],
+    ] as const) {
+      const answer = await fetch(`${away.url}/chats${path}`, init);
+      expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "1"]);
+      expect(await answer.json()).toEqual({ error: "unavailable" });
+    }
+  });
+
   it.each<[string, number, (chat: string) => Promise<Response>]>([
     ["a request without text", 400, async (chat) => call(0, `/${chat}/messages`, said({ messageId: "m9" }))],
     ["a body that is no object", 400, async (chat) => call(0, `/${chat}/messages`, { method: "POST", body: "null" })],

@@ -110,7 +110,7 @@ describe("the command stats", () => {
     await writeBeside(memory);
     const figures = async () => jsonLines((await command(["stats", "--json"])).output)[0];
     expect(await figures()).toMatchObject({ sessions: 3, threads: 1, items: 1, runs: 1 });
-    expect((await command(["stats"])).output).toMatch(/^beside +1 thread, 1 item and 1 run$/m);
+    expect((await command(["stats"])).output).toMatch(/^also +1 thread, 1 item and 1 run$/m);
     await memory.sessions.delete("t");
     await memory.sessions.delete("r");
     expect(await figures()).toMatchObject({ sessions: 3, threads: 0, items: 1, runs: 0 });

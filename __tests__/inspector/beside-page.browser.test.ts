@@ -15,7 +15,7 @@ describe("two sessions, and a report, on the inspector's page", () => {
     const watched = await open();
     const { page } = watched;
     await page.goto(`${here.inspector.url}#session=a`);
-    await page.getByRole("link", { name: "Show Second beside the open session" }).click();
+    await page.getByRole("link", { name: "Compare Second with the open session" }).click();
     await page.waitForURL(/#session=a&beside=b%20%26%20c$/);
     const [left, right] = [
       page.getByRole("region", { name: "a", exact: true }),

@@ -108,7 +108,7 @@ async function print(screen: Screen, figures: Figures): Promise<void> {
     ...(damaged > 0 ? [["damaged", `${whole(damaged)}; check --all names them`]] : []),
     ["messages", whole(messages)],
     ["a session", `${whole(p50)} messages (median), ${whole(p90)} (90 %), ${whole(p99)} (99 %), ${whole(max)} (most)`],
-    ["beside", `${counted(threads, "thread")}, ${counted(items, "item")} and ${counted(runs, "run")}`],
+    ["also", `${counted(threads, "thread")}, ${counted(items, "item")} and ${counted(runs, "run")}`],
     ...memoryLines(memory, sessions),
   ];
   for (const [name, text] of lines) {

@@ -168,9 +168,9 @@ function SessionItem({ session, open }: { session: SessionRow; open: string | un
         <a
           class="session-beside"
           href={hashOf({ kind: "session", id: open, beside: sessionId })}
-          aria-label={`Show ${title ?? sessionId} beside the open session`}
+          aria-label={`Compare ${title ?? sessionId} with the open session`}
         >
-          beside
+          Compare
         </a>
       )}
     </li>
