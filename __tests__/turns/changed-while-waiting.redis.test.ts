@@ -7,6 +7,7 @@ import {
   withRedisMemory,
 } from "langchain-redis-memory";
 import { HistoryManager } from "langchain-redis-memory/tool-loop";
+import { sessionKeys } from "../../src/redis/keys.js";
 import { ToolModel } from "../support/agents.js";
 import { ai, human } from "../support/messages.js";
 import { closeMemories, newMemory } from "../support/memories.js";
@@ -106,15 +107,18 @@ const waits: Readonly<Record<string, Wait>> = {
 };
 
 /** What others do, and how calls in the foreground may end then. */
-const changes: Readonly<Record<string, readonly [(others: RedisChatMemory) => Promise<unknown>, ...string[]]>> = {
+type Change = (others: RedisChatMemory, keyPrefix: string) => Promise<unknown>;
+const changes: Readonly<Record<string, readonly [Change, ...string[]]>> = {
   "the session was deleted": [(others) => others.sessions.delete("s"), "erased"],
   "its owner was erased": [(others) => others.sessions.deleteOwner("ann"), "erased"],
   // A chain has its answer, of which an event says that it is not stored; a loop's own write is refused.
   "the session was cleared": [(others) => others.history("s").clear(), "ended", "epoch"],
   "the session is another owner's": [
-    async (others) => {
-      await others.history("s").clear();
-      await others.history("s", { owner: "bob" }).addMessages([human("bob's")]);
+    // In one step: between a clear and bob's first message, a turn of ann's that waits may begin a session of hers.
+    async (others, keyPrefix) => {
+      await others.history("bob's", { owner: "bob" }).addMessages([human("bob's")]);
+      const [from, to] = [sessionKeys(keyPrefix, "bob's"), sessionKeys(keyPrefix, "s")];
+      await client.multi().rename(from.log, to.log).rename(from.ids, to.ids).rename(from.state, to.state).exec();
     },
     "other_owner",
   ],
@@ -134,7 +138,7 @@ describe.each(Object.keys(waits))("what waits for %s", (wait) => {
     await waiting.entered;
     await new Promise((resolve) => setTimeout(resolve, 50));
     const [make, ...ends] = changes[change]!;
-    await make(others);
+    await make(others, redis.keyPrefix);
     waiting.open();
     const isBackground = /summary|title/.test(wait);
     expect(isBackground ? ["ended"] : ends).toEqual(expect.arrayContaining([await outcome].flat()));
