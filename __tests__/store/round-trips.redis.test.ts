@@ -29,7 +29,9 @@ function countListeners(): () => number {
 function tripsOf(client: Redis, { commandTimeout = 60_000, ready = Promise.resolve() } = {}) {
   const connection = { client: () => ready.then(() => client as unknown as RedisClient), renew: () => undefined };
   const trips = new RoundTrips({ connection, commandTimeout, onEvent: undefined });
-  return (send = ping) => trips.make({ name, writes: true, at: performance.now() + commandTimeout }, send);
+  const exchange = { accept: (reply: unknown) => reply, recover: (error: unknown) => Promise.reject(error as Error) };
+  return (send = ping) =>
+    trips.make({ name, writes: true, at: performance.now() + commandTimeout }, { ...exchange, send });
 }
 
 describe("round trips", () => {

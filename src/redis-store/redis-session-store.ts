@@ -1,7 +1,14 @@
 import { BoundedMap } from "../base/bounded-map.js";
 import { parseOptions, type SchemaOutput } from "../base/options.js";
 import { FollowedLists, keepsExpiry, type FollowedWrite } from "../redis-lists/followed-lists.js";
-import { askText, type FirstScripts, firstScripts, runOnSession, ScriptRunner } from "../redis/script-runner.js";
+import {
+  askText,
+  byFirstScripts,
+  type FirstScripts,
+  firstScripts,
+  runOnSession,
+  ScriptRunner,
+} from "../redis/script-runner.js";
 import { openConnection, type Connection } from "../redis/connection.js";
 import { idHash, logSum, sessionKeys, type SessionKeys } from "../redis/keys.js";
 import { lookedUp } from "./turn-marks.js";
@@ -186,11 +193,8 @@ export class RedisSessionStore implements SessionStore {
     const args = appendArguments(session, request, parts);
     const send = ({ appendScript: script }: FirstScripts) =>
       this.#script(operation, session, { script, args, writes: true });
-    const write = () => {
-      const scripts = firstScripts();
-      const sent = scripts instanceof Promise ? scripts.then(send) : send(scripts);
-      return sent.then((reply) => this.#appended(session, fullReply(reply, plan), { request, parts }));
-    };
+    const write = () =>
+      byFirstScripts(send).then((reply) => this.#appended(session, fullReply(reply, plan), { request, parts }));
     return this.#follow(session, { ttlMs: request.ttlMs, write });
   }
 
@@ -245,7 +249,7 @@ export class RedisSessionStore implements SessionStore {
   async #read(session: SessionRef, { neverReduced = false }: ReadViewOptions, wanted: string[]): Promise<ReadView> {
     const known = this.#views.get(session.id);
     if (known !== undefined) {
-      const read = viewBehind(known, await this.#readShown(session, known, wanted));
+      const read = viewBehind(known, shownOf(await this.#readShown(session, known, wanted)));
       if (read !== undefined) {
         return read;
       }
@@ -255,16 +259,15 @@ export class RedisSessionStore implements SessionStore {
     const reply = place && (await readTail(this.#readFrom(session, place.start - place.base), wanted));
     const view = reply && viewFrom(reply);
     return view === undefined
-      ? viewBehind(undefined, await this.#readShown(session, undefined, wanted))!
+      ? viewBehind(undefined, shownOf(await this.#readShown(session, undefined, wanted)))!
       : readOf(reply!, view);
   }
 
-  async #readShown(session: SessionRef, known: KeptView | undefined, wanted: string[]): Promise<Shown> {
-    const { readViewScript: script } = await firstScripts();
-    const call = { script, args: [askText(session), ...keptTexts(known), ...wanted], writes: false };
-    const reply = await this.#script("readView", session, call);
-    const [, shown, found] = Array.isArray(reply) ? (reply as unknown[]) : [];
-    return { shown, found };
+  #readShown(session: SessionRef, known: KeptView | undefined, wanted: string[]): Promise<unknown> {
+    const args = [askText(session), ...keptTexts(known), ...wanted];
+    return byFirstScripts(({ readViewScript: script }) =>
+      this.#script("readView", session, { script, args, writes: false }),
+    );
   }
 
   #readFrom(session: SessionRef, index: number): Read {
@@ -347,6 +350,12 @@ interface Written {
   readonly result: AppendResult;
   /** The view that came with the reply. */
   readonly read: ReadView | undefined;
+}
+
+/** The view in a reply of the read script. */
+function shownOf(reply: unknown): Shown {
+  const [, shown, found] = Array.isArray(reply) ? (reply as unknown[]) : [];
+  return { shown, found };
 }
 
 const capacity = 10_000;

@@ -52,6 +52,13 @@ interface Trip<T> extends Waiting, Settling<T> {
   readonly send: (client: RedisClient) => Promise<T>;
 }
 
+/** Sending of a round trip, and the results of its reply and of its error. */
+export interface Exchange<Reply, Result> {
+  readonly send: (client: RedisClient) => Promise<Reply>;
+  readonly accept: (reply: Reply) => Result;
+  readonly recover: (error: unknown) => Promise<Result>;
+}
+
 /**
  * Makes round trips to Redis, each of them within its deadline.
  *
@@ -76,15 +83,15 @@ export class RoundTrips {
   }
 
   /**
-   * Makes a round trip and returns what `send` returns. Errors of ioredis pass unchanged. One promise for all of it:
-   * LangChain follows promises by hooks of Node.js, which take longer than the promise itself.
+   * Makes a round trip; errors of ioredis come to `recover` unchanged. One promise for all of it: LangChain follows
+   * promises by hooks of Node.js, which take longer than the promise itself.
    */
-  make<T>(deadline: Deadline, send: (client: RedisClient) => Promise<T>): Promise<T> {
+  make<Reply, Result>(deadline: Deadline, { send, accept, recover }: Exchange<Reply, Result>): Promise<Result> {
     const { name, at } = deadline;
     if (this.#closed) {
       return Promise.reject(closed(name.operation, name.sessionId));
     }
-    return new Promise<T>((settle, refuse) => {
+    return new Promise<Result>((settle, refuse) => {
       const began = performance.now();
       const cleanups: (() => void)[] = [];
       let isOver = false;
@@ -93,10 +100,15 @@ export class RoundTrips {
         cleanups.forEach((cleanup) => cleanup());
         this.#tell(name, performance.now() - began, failed);
       };
-      const resolve = (result: T) => {
-        if (!isOver) {
-          end();
-          settle(result);
+      const resolve = (reply: Reply) => {
+        if (isOver) {
+          return;
+        }
+        end();
+        try {
+          settle(accept(reply));
+        } catch (error) {
+          refuse(error);
         }
       };
       const reject = (error: unknown) => {
@@ -104,7 +116,7 @@ export class RoundTrips {
           // "Connection is closed" and the like say less than the error that closed it.
           const cause = isReply(error) ? error : (this.#watch?.failure(0) ?? error);
           end(isUnknownScript(cause) ? undefined : this.explain(cause, deadline));
-          refuse(cause);
+          settle(recover(cause));
         }
       };
       const timer = setTimeout(() => reject(this.#timedOut(deadline)), at - began);

@@ -2,7 +2,7 @@ import type { RedisClient, CommandBatch } from "./client.js";
 import { isPassing, isUnknownScript, type CallName, isRedirection, replicaError, unknownReply } from "./errors.js";
 import { StoreError } from "../base/errors.js";
 import { laterScripts } from "./loaded-scripts.js";
-import { RoundTrips, type Deadline, type RoundTripOptions } from "./round-trips.js";
+import { RoundTrips, type Deadline, type Exchange, type RoundTripOptions } from "./round-trips.js";
 import type { Script } from "./script.js";
 import { refusalFrom } from "../store/refusals.js";
 import { randomToken } from "../base/ids.js";
@@ -31,6 +31,12 @@ export function firstScripts(): FirstScripts | Promise<FirstScripts> {
   return loadedScripts ?? import("./lua/scripts.js").then((scripts) => (loadedScripts = { ...scripts }));
 }
 
+/** Sends one of them, at once where they are loaded. */
+export function byFirstScripts<T>(send: (scripts: FirstScripts) => Promise<T>): Promise<T> {
+  const scripts = firstScripts();
+  return scripts instanceof Promise ? scripts.then(send) : send(scripts);
+}
+
 /** Hashes of the scripts sent through each client, shared by all stores of the client. */
 const sentScripts = new WeakMap<RedisClient, Set<string>>();
 
@@ -50,23 +56,25 @@ export class ScriptRunner {
     this.#roundTrips = new RoundTrips(options);
   }
 
-  /** Runs a script and returns its reply. */
-  run(name: CallName, call: ScriptCall): Promise<unknown> {
+  /** Runs a script and returns its reply, if `accept` does not throw. */
+  run(name: CallName, call: ScriptCall, accept: (reply: unknown) => void = () => undefined): Promise<unknown> {
     const deadline = this.#deadline(name, call.writes, call.script);
-    const accept = (reply: unknown) => notQueued(name, reply);
-    return this.#attempt(deadline, (client) => this.#sendScript(client, call, deadline)).then(accept, (error) => {
-      if (!isUnknownScript(error)) {
-        throw error;
-      }
-      return this.#attempt(deadline, (client) => this.#send(client, asText(call), deadline)).then(accept);
+    return this.#attempt(deadline, {
+      send: (client) => this.#sendScript(client, call, deadline),
+      sendText: (client) => this.#send(client, asText(call), deadline),
+      accept: (reply) => {
+        refuseQueued(name, reply);
+        accept(reply);
+        return reply;
+      },
     });
   }
 
   /** Sends a command and returns its reply. */
   command(name: CallName, command: Command, keys: readonly string[] = []): Promise<unknown> {
-    return this.#attempt(this.#deadline(name, true), (client, deadline) =>
-      this.#send(client, { command, keys, writes: true }, deadline),
-    );
+    const deadline = this.#deadline(name, true);
+    const send = (client: RedisClient) => this.#send(client, { command, keys, writes: true }, deadline);
+    return this.#attempt(deadline, { send, accept: same });
   }
 
   /** Sends a command that changes nothing and returns its reply. */
@@ -76,7 +84,7 @@ export class ScriptRunner {
 
   /** Runs a read of `send` on the client itself, within the command timeout. */
   send<T>(name: CallName, send: (client: RedisClient) => Promise<T>): Promise<T> {
-    return this.#attempt(this.#deadline(name, false), send);
+    return this.#attempt(this.#deadline(name, false), { send, accept: same });
   }
 
   /**
@@ -84,18 +92,19 @@ export class ScriptRunner {
    * client may send that to a lagging replica.
    */
   transaction(name: CallName, commands: readonly Command[]): Promise<unknown[]> {
-    return this.#attempt(this.#deadline(name, false), (client) => sendTogether(client, commands)).then(
-      (replies) => repliesTo(name, commands, replies),
-      (error: unknown) => this.#byScript(name, commands, error),
+    const send = (client: RedisClient) => sendTogether(client, commands);
+    const accept = (replies: unknown[]) => repliesTo(name, commands, replies);
+    return this.#attempt(this.#deadline(name, false), { send, accept }).catch((error: unknown) =>
+      this.#byScript(name, commands, error),
     );
   }
 
   /** As {@link transaction}, for several that are sent together, each of one hash slot. */
   transactions(name: CallName, all: readonly (readonly Command[])[]): Promise<unknown[][]> {
     const send = (client: RedisClient) => Promise.all(all.map((commands) => sendTogether(client, commands)));
-    return this.#attempt(this.#deadline(name, false), send).then(
-      (replies) => all.map((commands, index) => repliesTo(name, commands, replies[index]!)),
-      (error: unknown) => Promise.all(all.map((commands) => this.#byScript(name, commands, error))),
+    const accept = (replies: unknown[][]) => all.map((commands, index) => repliesTo(name, commands, replies[index]!));
+    return this.#attempt(this.#deadline(name, false), { send, accept }).catch((error: unknown) =>
+      Promise.all(all.map((commands) => this.#byScript(name, commands, error))),
     );
   }
 
@@ -138,31 +147,44 @@ export class ScriptRunner {
     return { name, writes, at: performance.now() + this.#options.commandTimeout, script };
   }
 
-  #attempt<T>(
-    deadline: Deadline,
-    send: (client: RedisClient, deadline: Deadline) => Promise<T>,
-    pause = 10,
-  ): Promise<T> {
-    return this.#roundTrips
-      .make(deadline, (client) => send(client, deadline))
-      .catch(async (error: unknown) => {
-        const refusesForNow = isPassing(error) && performance.now() + pause < deadline.at;
-        if (!refusesForNow) {
-          // For an unknown script the caller sends the text.
-          throw isUnknownScript(error) ? error : this.#roundTrips.explain(error, deadline);
-        }
-        await new Promise((resolve) => setTimeout(resolve, pause));
-        return this.#attempt(deadline, send, Math.min(2 * pause, 100));
-      });
+  #attempt<Reply, Result>(deadline: Deadline, attempt: Attempt<Reply, Result>, pause = 10): Promise<Result> {
+    const recover = (error: unknown) => this.#recover(error, { deadline, attempt, pause });
+    return this.#roundTrips.make(deadline, { ...attempt, recover });
+  }
+
+  /** Tries again what the server refuses for the moment, and by its text a script that it does not know. */
+  async #recover<Reply, Result>(error: unknown, { deadline, attempt, pause }: Failed<Reply, Result>): Promise<Result> {
+    const { sendText } = attempt;
+    if (sendText !== undefined && isUnknownScript(error)) {
+      return this.#attempt(deadline, { ...attempt, send: sendText, sendText: undefined });
+    }
+    if (!isPassing(error) || performance.now() + pause >= deadline.at) {
+      throw this.#roundTrips.explain(error, deadline);
+    }
+    await new Promise((resolve) => setTimeout(resolve, pause));
+    return this.#attempt(deadline, attempt, Math.min(2 * pause, 100));
   }
 }
 
+/** A call that may be tried again; `sendText` sends the text of a script that the server does not know. */
+interface Attempt<Reply, Result> extends Omit<Exchange<Reply, Result>, "recover"> {
+  readonly sendText?: Exchange<Reply, Result>["send"] | undefined;
+}
+
+interface Failed<Reply, Result> {
+  readonly deadline: Deadline;
+  readonly attempt: Attempt<Reply, Result>;
+  /** Milliseconds until the next try. */
+  readonly pause: number;
+}
+
+const same = <T>(reply: T) => reply;
+
 /** Refuses the reply of a connection on which somebody opened a transaction: nothing was run yet. */
-function notQueued(name: CallName, reply: unknown): unknown {
+function refuseQueued(name: CallName, reply: unknown): void {
   if (reply === "QUEUED") {
     throw unknownReply(name);
   }
-  return reply;
 }
 
 /** Refuses replies of a client on which the application has a transaction of its own open. */
@@ -194,14 +216,13 @@ function asHash({ script, keys, args, writes }: ScriptCall): Sending {
  * @throws the error of a refusal, see {@link refusalFrom}.
  */
 export function runOnSession(runner: ScriptRunner, name: CallName, call: ScriptCall): Promise<unknown> {
-  return runner.run(name, call).then((reply) => {
+  return runner.run(name, call, (reply) => {
     const [word, detail] = Array.isArray(reply) ? (reply as unknown[]) : [];
     // Replies of the short path begin with a number, and refuse nothing.
     const refusal = /^[A-Z]/.test(String(word ?? "")) ? refusalFrom(word, detail, name) : undefined;
     if (refusal !== undefined) {
       throw refusal;
     }
-    return reply;
   });
 }
 
