@@ -352,6 +352,12 @@ describe("a client without ids", () => {
       ["stopped reading, and never got the next answer", "q1 a123 q2 a2", "q1 a12 q2", ""],
       ["holds a question that a provider refused", "q1 a1 r2 m2", "q1 a1 q2 q3", "q3"],
       ["asks that one again", "q1 a1 r2 m2", "q1 a1 q2", ""],
+      ["is cut within a turn", "q1 a1 q2 a2", "a2 q3", "q3"],
+      ["is cut so, and asks the same again", "q1 a1 q1 a2", "a2 q1", "q1"],
+      ["is cut so, and never got the last answer", "q1 a1 q2 a2", "a1 q2", "q2"],
+      ["asks the same again", "q1 a1 q1 a2", "q1 a1 q1 a2 q1", "q1"],
+      ["asked the same twice, and never got the last answer", "q1 a1 q1 a2", "q1 a1 q1", "q1"],
+      ["changes all answers, and never got the last one", "q1 a1 q2 a2", "q1 a7 q2", ""],
       ["has other white space in its answers", "q1 a1__b q2 a2", "q1 a1_b q2 a2 q3", "q3"],
     ].map((row) => [...row, view] as const),
   );

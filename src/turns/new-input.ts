@@ -29,9 +29,9 @@ export interface NewInput {
 
 /**
  * Finds the new messages of an input that may be a client's whole history. Known is what stands up to the last message
- * whose id is stored; without one, what ends where the transcript ends, told by words, or with its last question, which
- * is then asked again. In a session that is not empty, any other history brings its last question only. A system
- * message that is in the view is not new.
+ * whose id is stored; without one, what ends with the transcript's last question, told by words, and with its answer; a
+ * question without that answer is asked again. In a session that is not empty, any other history brings its last
+ * question only. A system message that is in the view is not new.
  */
 export async function newInput(request: InputRequest): Promise<NewInput> {
   const { session, input } = request;
@@ -53,15 +53,13 @@ async function sortInput({ session, view, positions, input }: InputRequest): Pro
   const known = from === 0 ? undefined : positionOf(input[from - 1]!);
   const isKnown = question >= 0 && question < from;
   const part = isKnown
-    ? { end: from, asked: positionOf(input[question]!) ?? known }
+    ? { end: 0, asked: positionOf(input[question]!) ?? known }
     : await knownPart({ session, rest: input.slice(from), question: question - from, view, known });
-  const end = isKnown ? from : from + part.end;
-  const systems = input.slice(from, end).filter((message) => roleOf(message) === "system");
-  const newMessages = withoutKnownSystems([...systems, ...input.slice(end)], view);
+  const behind = input.slice(from).filter((message, index) => index >= part.end || roleOf(message) === "system");
   const block = part.asked === undefined ? [] : input.slice(firstOfBlock(input, question), question);
   const questions = block.filter((message) => roleOf(message) === "human").length;
   const place = part.asked === undefined ? undefined : { first: part.asked - questions, last: part.asked };
-  return { newMessages, place };
+  return { newMessages: withoutKnownSystems(behind, view), place };
 }
 
 /** Index of the first message of the block of user and system messages that ends with a question. */
@@ -74,9 +72,6 @@ export function firstOfBlock(input: readonly BaseMessage[], question: number): n
 }
 
 function withoutKnownSystems(messages: readonly BaseMessage[], { entries }: DecodedView): BaseMessage[] {
-  if (messages.every((message) => roleOf(message) !== "system")) {
-    return [...messages];
-  }
   const known = new Set(
     entries.flatMap(({ message }) => (roleOf(message) === "system" ? [jsonText(message.content)] : [])),
   );
@@ -91,29 +86,32 @@ interface PartRequest extends Pick<InputRequest, "session" | "view"> {
   readonly known: number | undefined;
 }
 
-/** How far the rest of an input is known by its words, and the position of its question if that is. */
+/** How far the rest of an input is known by its questions, and the position of the last one if that is. */
 async function knownPart(request: PartRequest): Promise<{ readonly end: number; readonly asked?: number }> {
-  const { rest, question, known } = request;
+  const { rest, question, known, view } = request;
   const log = await storedBehind(request);
-  const messages = log.map(({ message }) => message);
-  // Behind a question whose id is stored, a client may hold the answer under an id of its own.
-  const hasCopy = known !== undefined && messages[0] !== undefined && isOfAnswer(messages[0]);
-  const begin = hasCopy ? endOfAnswer(rest) : 0;
-  const held = spoken(rest, begin);
-  const stored = spoken(messages, hasCopy ? endOfAnswer(messages) : 0);
-  const last = stored.findLastIndex(({ isAnswer }) => !isAnswer);
+  const [held, stored] = [questionsOf(rest), questionsOf(log.map(({ message }) => message)).slice(-farthest)];
+  const last = stored.at(-1);
   // Beside known ids, a question under another one is another question.
-  const isTold = ({ id }: Spoken) => known === undefined || id === undefined;
-  const isFirst = known === undefined && !held.some(({ isAnswer }) => isAnswer);
-  let count = upToEnd(held, stored, isTold);
-  if (count === 0 && !isFirst) {
-    count = upToEnd(held, stored.slice(0, last + 1), isTold);
-    // A client may hold something else for the last answer.
-    count += count > 0 && held[count]?.isAnswer ? 1 : 0;
+  const isSame = (own: Question, { words, parts }: Question) =>
+    (known === undefined || own.id === undefined) && own.words === words && sameAsJson(own.parts, parts);
+  // Questions up to which the stored ones end alike, compared as far as both go back. Linear.
+  const ends = held.filter((_, index) => {
+    const compared = held.slice(Math.max(0, index + 1 - stored.length), index + 1);
+    return compared.every((own, at) => isSame(own, stored.at(at - compared.length)!));
+  });
+  const isAgain = known !== undefined || held.some(({ isAnswered }) => isAnswered);
+  const found =
+    ends.findLast(({ isAnswered }) => isAnswered === last?.isAnswered) ?? (isAgain ? ends.at(-1) : undefined);
+  if (last !== undefined && found !== undefined) {
+    const end = last.isAnswered ? found.end : found.index + 1;
+    return found.index === question ? { end, asked: log[last.index]!.position! } : { end };
   }
-  const isAllNew = isFirst || known !== undefined || request.view.stored.next === 0 || question < 0;
-  const end = held[count - 1]?.end ?? (isAllNew ? begin : firstOfBlock(rest, question));
-  return question >= 0 && end > question ? { end, asked: log[stored[last]!.end - 1]!.position! } : { end };
+  const isAllNew = known !== undefined || view.stored.next === 0 || question < 0 || !rest.some(isOfAnswer);
+  // Behind a question whose id is stored, a client may hold the answer under an id of its own.
+  const hasCopy = known !== undefined && log[0] !== undefined && isOfAnswer(log[0].message);
+  const begin = hasCopy ? rest.findIndex((message) => !isOfAnswer(message)) : 0;
+  return { end: isAllNew ? (begin < 0 ? rest.length : begin) : firstOfBlock(rest, question) };
 }
 
 /** How many of the newest messages are compared, and read where the view holds copies only. */
@@ -129,76 +127,32 @@ async function storedBehind({ session, view, known = -1 }: PartRequest): Promise
   return all.slice(at + 1).filter(({ position = -1 }) => position > (at < 0 ? known : -1));
 }
 
-/** Index of the first message that is of no answer. */
-function endOfAnswer(messages: readonly BaseMessage[]): number {
-  const end = messages.findIndex((message) => !isOfAnswer(message));
-  return end < 0 ? messages.length : end;
-}
-
 function isOfAnswer(message: BaseMessage): boolean {
   return roleOf(message) === "ai" || roleOf(message) === "tool";
 }
 
-/** A question, or an answer with the words beside its calls. */
-interface Spoken {
-  readonly isAnswer: boolean;
+interface Question {
   readonly id: string | undefined;
-  /** Its words, whatever the form of its letters and line ends; of an answer without white space. */
-  words: string;
-  /** The words of its last message. */
-  last: string;
-  /** The parts of a question without text: pictures and files. */
+  readonly words: string;
+  /** Its parts without text: pictures and files. */
   readonly parts: readonly Block[];
-  /** Index in the list behind its last message. */
-  end: number;
+  readonly index: number;
+  readonly isAnswered: boolean;
+  /** Index behind the last words of its answer; without one, behind the question. */
+  readonly end: number;
 }
 
-function spoken(messages: readonly BaseMessage[], from: number): Spoken[] {
-  const found: Spoken[] = [];
-  for (let index = from; index < messages.length; index += 1) {
-    const message = messages[index]!;
-    const text = textOf(message).trim().normalize("NFC");
-    const [end, before, id] = [index + 1, found.at(-1), message.id];
+function questionsOf(messages: readonly BaseMessage[]): Question[] {
+  const found: Question[] = [];
+  for (const [index, message] of messages.entries()) {
+    const [text, before, end] = [textOf(message).trim(), found.at(-1), index + 1];
     if (roleOf(message) === "human" && summaryMarkOf(message) === undefined) {
-      const words = text.replaceAll("\r\n", "\n");
+      const words = text.normalize("NFC").replaceAll("\r\n", "\n");
       const parts = blocksOf(message).filter((block) => !isBlankText(block) && blockText(block) === "");
-      found.push({ isAnswer: false, id, words, last: words, parts, end });
-    } else if (roleOf(message) === "ai" && text !== "") {
-      // Clients join the parts of an answer in their own ways.
-      const words = text.replaceAll(/\s+/g, "");
-      if (before?.isAnswer) {
-        Object.assign(before, { words: before.words + words, last: words, end });
-      } else {
-        found.push({ isAnswer: true, id: undefined, words, last: words, parts: [], end });
-      }
+      found.push({ id: message.id, words, parts, index, isAnswered: false, end });
+    } else if (before !== undefined && roleOf(message) === "ai" && text !== "") {
+      found.splice(-1, 1, { ...before, isAnswered: true, end });
     }
   }
   return found;
-}
-
-/** How many of the held ones stand up to where the stored ones end, compared as far as both go back. Linear. */
-function upToEnd(held: readonly Spoken[], stored: readonly Spoken[], isTold: (one: Spoken) => boolean): number {
-  const isSame = (own: Spoken, other: Spoken) =>
-    own.isAnswer ? isCopy(own, other) : isTold(own) && asksTheSame(own, other);
-  for (let count = stored.length === 0 ? 0 : held.length; count > 0; count -= 1) {
-    const compared = Math.min(count, stored.length, farthest);
-    let back = 1;
-    while (back <= compared && isSame(held[count - back]!, stored[stored.length - back]!)) {
-      back += 1;
-    }
-    if (back > compared) {
-      return count;
-    }
-  }
-  return 0;
-}
-
-function asksTheSame(own: Spoken, { isAnswer, words, parts }: Spoken): boolean {
-  const hasParts = own.parts.length + parts.length > 0;
-  return !isAnswer && own.words === words && (!hasParts || sameAsJson(own.parts, parts));
-}
-
-/** True for an answer's words with or without those beside its calls, or as many as a client got before a Stop. */
-function isCopy(own: Spoken, stored: Spoken): boolean {
-  return stored.isAnswer && (own.words.endsWith(stored.last) || stored.words.startsWith(own.words));
 }
