@@ -148,6 +148,7 @@ describe("the chat page of the guide, on three instances", () => {
   let memory: RedisChatMemory;
   let built: BuiltPrograms;
   let instances: ChildProcess[];
+  let serve: (redisUrl: string) => Promise<string>;
   let addresses: string[];
   let balancer: ReturnType<typeof startBalancer>;
   let url: string;
@@ -161,12 +162,14 @@ describe("the chat page of the guide, on three instances", () => {
     memory = new RedisChatMemory({ url: redisUrl });
     admin = new Redis(redisUrl);
     gate = await startUserGate(admin);
-    const env = { ...process.env, REDIS_URL: gate.url, OPENAI_API_KEY: "none", OPENAI_BASE_URL: model.url };
-    instances = [1, 2, 3].map(() =>
-      spawn(process.execPath, [built.pathOf(program)], { env, stdio: ["ignore", "pipe", "inherit"] }),
-    );
-    const lines = await Promise.all(instances.map(async ({ stdout }) => String(await once(stdout!, "data"))));
-    addresses = lines.map((line) => line.trim());
+    instances = [];
+    serve = async (REDIS_URL) => {
+      const env = { ...process.env, REDIS_URL, OPENAI_API_KEY: "none", OPENAI_BASE_URL: model.url };
+      const instance = spawn(process.execPath, [built.pathOf(program)], { env, stdio: ["ignore", "pipe", "inherit"] });
+      instances.push(instance);
+      return String(await once(instance.stdout, "data")).trim();
+    };
+    addresses = await Promise.all([1, 2, 3].map(() => serve(gate.url)));
     balancer = startBalancer(addresses.map((address) => Number(new URL(address).port)));
     await once(balancer.server.listen(0, "127.0.0.1"), "listening");
     url = `http://127.0.0.1:${(balancer.server.address() as AddressInfo).port}`;
@@ -193,6 +196,21 @@ describe("the chat page of the guide, on three instances", () => {
     await run({ url, memory, openTab, breakConnections: balancer.cut });
     const [page] = tabs.map(({ complaints }) => complaints.filter((said) => !/status of 4\d\d|net::ERR_/.test(said)));
     expect(page ?? []).toEqual([]);
+  });
+
+  it("answers 503 with the time of the next try where Redis is away", async () => {
+    const route = `${await serve("redis://127.0.0.1:1")}/api/chats`;
+    const question = JSON.stringify({ id: "c1", messageId: "m1", text: "Hi" });
+    for (const [query, init] of [
+      ["", {}],
+      ["?id=c1", {}],
+      ["", { method: "POST", body: question }],
+      ["?id=c1", { method: "DELETE" }],
+    ] as const) {
+      const answer = await fetch(`${route}${query}`, init);
+      expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "1"]);
+      expect(await answer.json()).toEqual({ error: "unavailable" });
+    }
   });
 
   describe("and the code of the guide on runs", () => {
