@@ -79,7 +79,7 @@ describe("read_earlier_messages", () => {
     const memory = newMemory({ redis: { keyPrefix } });
     await memory.history("mine").addMessages(rounds("mine", 2).flat());
     await memory.history("other").addMessages(rounds("secret", 2).flat());
-    const earlier = readEarlierTool({ history: memory.history("mine"), maxCalls: 100_000 });
+    const earlier = readEarlierTool({ history: memory.history("mine") });
     const value = fc.oneof(
       fc.constantFrom("secret", "other", "a", "question", "", "mine"),
       fc.integer({ min: -2, max: 9 }),
@@ -106,12 +106,11 @@ describe("read_earlier_messages", () => {
     expect(resultsIn(model.sent.at(-1)!).map(({ text }) => text)).toEqual(["#0 user: mine question 0"]);
   });
 
-  it("answers within its limits, goes on by offset, and stops after its calls", async () => {
+  it("answers within its limit, and goes on by offset", async () => {
     const memory = newMemory({ tokenCounter: tiktokenCounter() });
     const history = memory.history("s");
     await history.addMessages([new HumanMessage(`begin ${"many words here ".repeat(400)}end`)]);
-    const limits = { maxTokens: 200, maxCalls: 2 };
-    const earlier = readEarlierTool({ history, ...limits });
+    const earlier = readEarlierTool({ history, maxTokens: 200 });
     const call = async (args: object) =>
       ((await earlier.invoke({ id: "r", name: earlier.name, args, type: "tool_call" })) as ToolMessage).text;
     const first = await call({ query: "begin" });
@@ -121,16 +120,9 @@ describe("read_earlier_messages", () => {
     const body = (text: string) => text.replace(/\n\[… goes on.*$/, "");
     const whole = `#0 user: begin ${"many words here ".repeat(400)}end`;
     expect(whole.startsWith(body(first) + body(next))).toBe(true);
-    expect(await call({ query: "begin" })).toMatch(/^No more calls/);
-    const { agent, model } = agentOf(memory, [read({ from: 0 }, "a"), read({ from: 0 }, "b"), read({ from: 0 }, "c")], {
-      readEarlier: limits,
-    });
+    const { agent, model } = agentOf(memory, [read({ from: 0 }, "a")], { readEarlier: { maxTokens: 200 } });
     await agent.invoke(ask("again"), inSession("s"));
-    expect(resultsIn(model.sent.at(-1)!).map(({ text }) => text.startsWith("No more calls"))).toEqual([
-      false,
-      false,
-      true,
-    ]);
+    expect(resultsIn(model.sent.at(-1)!).map(({ text }) => text)).toEqual([first]);
   });
 
   it("finds what is encrypted, and says that discarded messages are gone", async () => {
@@ -178,7 +170,7 @@ describe("read_earlier_messages", () => {
     expect(() => readEarlierTool({ history: memory.history("s"), maxTokens: 9 })).toThrow(
       expect.objectContaining({ option: "maxTokens" }),
     );
-    expect(() => redisMemoryMiddleware({ memory, readEarlier: { maxCalls: 0 } })).toThrow(
+    expect(() => redisMemoryMiddleware({ memory, readEarlier: { maxTokens: 0 } })).toThrow(
       expect.objectContaining({ option: expect.stringContaining("readEarlier") as string }),
     );
   });

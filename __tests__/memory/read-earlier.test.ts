@@ -36,7 +36,7 @@ async function toolOn(
   const store = new NotingStore();
   const history = new RedisChatMessageHistory({ sessionId: "s", store, ...(tokenCounter && { tokenCounter }) });
   await history.addMessages([...messages]);
-  const earlier = readEarlierTool({ history, maxTokens, maxCalls: 100 });
+  const earlier = readEarlierTool({ history, maxTokens });
   return { store, read: async (args: object) => (await earlier.invoke(args)) as string, earlier };
 }
 
@@ -147,8 +147,8 @@ describe("the option readEarlier", () => {
   it.each([
     [undefined, undefined],
     [false, undefined],
-    [true, { maxTokens: 2_000, maxCalls: 5 }],
-    [{ maxCalls: 2 }, { maxTokens: 2_000, maxCalls: 2 }],
+    [true, { maxTokens: 2_000 }],
+    [{ maxTokens: 100 }, { maxTokens: 100 }],
   ])("%j means %j", (given, limits) => {
     expect(readEarlierOption().parse(given)).toEqual(limits);
   });

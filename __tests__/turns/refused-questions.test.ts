@@ -86,7 +86,7 @@ describe("a refused question", () => {
     expect(items.at(-1)).toMatchObject({ inView: false, refused: { reason: "refused", status: 400 } });
     expect((await history.getRounds(5)).map(({ messages }) => words(messages))).toEqual([["Hi", "to Hi"]]);
     expect(await new ChatMemoryModule({ history }).retrieve()).not.toContain("BAD");
-    const earlier = readEarlierTool({ history, maxCalls: 9 });
+    const earlier = readEarlierTool({ history });
     expect(String(await earlier.invoke({ query: "words" }))).not.toContain("BAD");
     expect(String(await earlier.invoke({ from: 0 }))).not.toContain("BAD");
     const naming = new RedisChatMemory({ store, titles: { model: model as never } });

@@ -1,13 +1,10 @@
 import * as z from "zod/mini";
 import type { BaseMessage } from "@langchain/core/messages";
-import type { StructuredToolInterface } from "@langchain/core/tools";
 import { createMiddleware, type AgentMiddleware } from "langchain";
 import type { ZodObject } from "zod";
 import { type RedisChatMemory, contextOf } from "../memory/redis-chat-memory.js";
 import { lazy, objectWith, parseOptions, type SchemaOutput } from "../base/options.js";
 import { sessionOf } from "../memory/redis-chat-message-history.js";
-import { callsOf, readEarlierName } from "../messages/calls.js";
-import { roleOf } from "../messages/roles.js";
 import type { BuiltInProfile } from "../structure/profiles/built-in-profiles.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";
 import { resolveProfileChoice } from "../structure/profiles/resolve-profile.js";
@@ -18,7 +15,7 @@ import { currentConfig, hasCheckpointer, namespaceOf, placeFinder, type AgentRun
 import type { WithRedisMemoryOptions } from "../chain/options.js";
 import { sessionIdSchema, type SessionIdOption } from "../session/identity.js";
 import { holdPolicy, turnFields } from "../turns/defaults.js";
-import { earlierTool, readEarlierOption, type EarlierLimits } from "../memory/read-earlier.js";
+import { earlierTool, readEarlierOption } from "../memory/read-earlier.js";
 
 const owner = "redisMemoryMiddleware";
 
@@ -47,8 +44,6 @@ export interface RedisMemoryMiddlewareOptions<Schema extends ZodObject | undefin
     | {
         /** Tokens of an answer of the tool. At least 100. @default 2_000 */
         readonly maxTokens?: number;
-        /** Calls that are answered in a turn. At least 1. @default 5 */
-        readonly maxCalls?: number;
       };
 }
 
@@ -93,11 +88,14 @@ export function redisMemoryMiddleware<const Schema extends ZodObject | undefined
 ): AgentMiddleware<undefined, Schema> {
   const checked = parseOptions(owner, optionsSchema(), options);
   const { contextSchema } = checked;
-  const runOf = runFinder(checked);
+  const sessionOfRun = sessionFinder(checked);
+  const runOf = runFinder(checked, sessionOfRun);
   return createMiddleware({
     name: "RedisMemory",
     ...(contextSchema && { contextSchema }),
-    ...(checked.readEarlier && { tools: [earlierOfRun(checked, checked.readEarlier)] }),
+    ...(checked.readEarlier && {
+      tools: [earlierTool(checked.readEarlier, () => sessionOfRun(currentConfig()).session)],
+    }),
     beforeAgent: async ({ messages }, runtime) => {
       return (await runOf(messages, runtime, { isNew: true })).begin();
     },
@@ -112,15 +110,6 @@ export function redisMemoryMiddleware<const Schema extends ZodObject | undefined
 
 type CheckedOptions = SchemaOutput<typeof optionsSchema>;
 
-/** The tool on the session of the run that calls it. */
-function earlierOfRun(options: CheckedOptions, limits: EarlierLimits): StructuredToolInterface {
-  const sessionOfRun = sessionFinder(options);
-  return earlierTool(limits, (called) => {
-    const { session } = sessionOfRun(currentConfig());
-    return { session, isAllowed: placeInTurn(called as ToolCallConfig) < limits.maxCalls };
-  });
-}
-
 /** Finds the place and the session of each run. */
 function sessionFinder({ memory, sessionId, contextSchema }: CheckedOptions) {
   const findPlace = placeFinder(contextOf(memory)?.onEvent);
@@ -132,20 +121,6 @@ function sessionFinder({ memory, sessionId, contextSchema }: CheckedOptions) {
   };
 }
 
-/** The config of a call of a tool, with the agent's state. */
-interface ToolCallConfig {
-  readonly toolCallId?: string;
-  readonly state?: { readonly messages?: readonly BaseMessage[] };
-}
-
-/** The place of a call among the turn's calls of the same tool. */
-function placeInTurn({ toolCallId, state }: ToolCallConfig): number {
-  const messages = state?.messages ?? [];
-  const turn = messages.slice(messages.findLastIndex((message) => roleOf(message) === "human") + 1);
-  const calls = turn.flatMap((message) => callsOf(message)).filter(({ name }) => name === readEarlierName);
-  return calls.findIndex(({ id }) => id === toolCallId);
-}
-
 /** Structural check, because the application may load another copy of zod. */
 function isZodObject(value: unknown): boolean {
   const schema = value as Partial<ZodObject> | null | undefined;
@@ -153,14 +128,13 @@ function isZodObject(value: unknown): boolean {
 }
 
 /** Finds the run of a hook; opens it at its beginning and after an interrupt. */
-function runFinder(options: CheckedOptions) {
+function runFinder(options: CheckedOptions, sessionOfRun: ReturnType<typeof sessionFinder>) {
   const { persist, onAbort, promptCacheMarks, oneTurnAtATime } = options;
   const holding = holdPolicy(oneTurnAtATime);
   const { profile: given } = options;
   const profile = given === undefined ? undefined : resolveProfileChoice(owner, given);
   // By LangGraph's writer, which all hooks of a run share; agents inside a graph share it too, and differ by namespace.
   const runs = new WeakMap<object, Map<string, Promise<AgentHooks>>>();
-  const sessionOfRun = sessionFinder(options);
   return (
     messages: readonly BaseMessage[],
     { writer }: { readonly writer?: object | undefined },

@@ -34,19 +34,15 @@ export interface ReadEarlierOptions {
    * @default 2_000
    */
   readonly maxTokens?: number;
-  /** Calls that are answered: of this tool, so make one for each turn. At least 1. @default 5 */
-  readonly maxCalls?: number;
 }
 
 /** Bounds of the tool. */
 export interface EarlierLimits {
   readonly maxTokens: number;
-  readonly maxCalls: number;
 }
 
 const limitFields = lazy(() => ({
   maxTokens: z._default(positiveInteger().check(z.minimum(100, "must be at least 100")), 2_000),
-  maxCalls: z._default(positiveInteger(), 5),
 }));
 
 const schema = lazy(() =>
@@ -60,7 +56,7 @@ const schema = lazy(() =>
 export const readEarlierOption = lazy(() =>
   z.pipe(
     z._default(
-      z.union([z.boolean(), objectOf(limitFields(), "an object")], "must be true, false or { maxTokens, maxCalls }"),
+      z.union([z.boolean(), objectOf(limitFields(), "an object")], "must be true, false or { maxTokens }"),
       false,
     ),
     z.transform((given): EarlierLimits | undefined => {
@@ -85,11 +81,7 @@ export const readEarlierOption = lazy(() =>
 export function readEarlierTool(options: ReadEarlierOptions): StructuredToolInterface {
   const { history, ...limits } = parseOptions("readEarlierTool", schema(), options);
   const session = historySession("readEarlierTool", history);
-  let calls = 0;
-  return earlierTool(limits, () => {
-    calls += 1;
-    return { session, isAllowed: calls <= limits.maxCalls };
-  });
+  return earlierTool(limits, () => session);
 }
 
 const description =
@@ -107,23 +99,10 @@ const parameters = {
   },
 };
 
-/** A call's session, and whether it is within the limit of calls. */
-interface EarlierCall {
-  readonly session: ConversationSession;
-  readonly isAllowed: boolean;
-}
-
 /** The tool on the session that `find` returns for a call. */
-export function earlierTool(
-  { maxTokens, maxCalls }: EarlierLimits,
-  find: (config: unknown) => EarlierCall,
-): StructuredToolInterface {
-  const read = async (asked: unknown, config: unknown) => {
-    const { session, isAllowed } = find(config);
-    if (!isAllowed) {
-      const refused = `No more calls: ${maxCalls} are answered in a turn. Go on with what you have.`;
-      return [refused, { reference: refused }];
-    }
+export function earlierTool({ maxTokens }: EarlierLimits, find: () => ConversationSession): StructuredToolInterface {
+  const read = async (asked: unknown) => {
+    const session = find();
     const { text, positions } = await readEarlier(session, asked as Asked);
     const counter = session.context.tokenCounter ?? approximateCounter();
     const shown = await bounded(text, { offset: amountIn((asked as Asked).offset, 0), maxTokens, counter });
