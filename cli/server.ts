@@ -89,6 +89,8 @@ export async function openServer(
   return { client, keyPrefix: prefix, ...sessions, address, close };
 }
 
+const retryStrategy = (times: number) => (times > 5 ? null : 200);
+
 /** A client that gives up soon: whoever types a command waits for it. */
 const limits: RedisOptions = {
   connectTimeout: 5_000,
@@ -97,7 +99,10 @@ const limits: RedisOptions = {
   maxRetriesPerRequest: 3,
   // If this user may not run INFO, ioredis would print a warning.
   enableReadyCheck: false,
-  retryStrategy: (times) => (times > 5 ? null : 200),
+  retryStrategy,
+  // By itself ioredis asks the Sentinels for ever.
+  sentinelRetryStrategy: retryStrategy,
+  sentinelCommandTimeout: 1_000,
 };
 
 async function oneNode(url: string | undefined, options: RedisOptions): Promise<Redis> {
@@ -130,10 +135,9 @@ async function clusterOf(
     throw new UsageError("A Cluster needs the redis:// or rediss:// URL of one of its nodes.");
   }
   const { Cluster } = await import("ioredis");
-  const retry = (times: number) => (times > 5 ? null : 200);
   const redisOptions = { ...options, ...limits, ...forEveryNode(url, options) };
   // A Cluster that lacks slots is never ready; what is left of it can be looked at, and the doctor is asked then.
-  const settings = { redisOptions, lazyConnect: true, enableReadyCheck: false, clusterRetryStrategy: retry };
+  const settings = { redisOptions, lazyConnect: true, enableReadyCheck: false, clusterRetryStrategy: retryStrategy };
   return connected(new Cluster([url], settings), address);
 }
 
@@ -188,6 +192,10 @@ function reasonOf(error: Error): string {
   const [first = ""] = error.message.split("\n");
   if (code === "ECONNREFUSED") {
     return "the connection was refused. Check that the server runs, and --url or REDIS_URL.";
+  }
+  if (first.startsWith("All sentinels are unreachable")) {
+    const [, last] = / Last error: (.*?)\.?$/.exec(first) ?? [];
+    return `no Sentinel names its master${last ? ` (${last})` : ""}. Check that they run, and --url or REDIS_URL.`;
   }
   if (first.startsWith("NOPERM")) {
     return "this user may not run TIME, which every write needs. Run it as another user, or add it to the ACL.";

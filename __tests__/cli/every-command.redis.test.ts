@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { createServer } from "node:net";
 import { Redis } from "ioredis";
 import { commandEntries } from "../../cli/command-entries.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
@@ -49,6 +51,30 @@ describe.each(names)("the command %s", (name) => {
     const { exitCode, output, errors } = await run([name, ...(operands[name] ?? []), "--url", url]);
     expect([exitCode, output]).toEqual([3, ""]);
     expect(errors).toMatch(/^Redis at 127\.0\.0\.1:\d+ cannot be used: the connection was refused\. Check .*\.\n$/);
+  });
+});
+
+describe("a command whose Sentinels", () => {
+  it.each([
+    ["are gone", undefined, /^Redis at \S+ cannot be used: no Sentinel names its master \(.+\)\. Check .*\.\n$/],
+    ["know no such master", "*-1\r\n", /^Redis at \S+ cannot be used: no Sentinel names its master\. Check .*\.\n$/],
+  ])("%s says so without their password, and ends with 3", async (_, reply, sentence) => {
+    const sentinel = createServer((socket) =>
+      socket.on("data", () => socket.write(reply!)).on("error", () => undefined),
+    );
+    const port = await freePort();
+    if (reply !== undefined) {
+      await once(sentinel.listen(port, "127.0.0.1"), "listening");
+    }
+    const { exitCode, output, errors } = await run([
+      "sessions",
+      "--url",
+      `redis+sentinel://:sesame@127.0.0.1:${port}/m`,
+    ]);
+    sentinel.close();
+    expect([exitCode, output]).toEqual([3, ""]);
+    expect(errors).toMatch(sentence);
+    expect(errors).not.toMatch(/sesame/);
   });
 });
 
