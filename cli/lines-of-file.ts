@@ -36,7 +36,7 @@ export async function* linesOfFile(path: string): AsyncGenerator<FileLine> {
     }
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw code !== undefined && /^E[A-Z]+$/.test(code)
+    throw code !== undefined && /^(E[A-Z]+|ERR_INVALID_ARG_VALUE)$/.test(code)
       ? new UsageError(`${path}: the file cannot be read (${code}).`)
       : error instanceof RangeError
         ? new DataError(`${path}:${number + 1}: the line is longer than ${maxLineBytes / 1e6} MB.`)

@@ -15,6 +15,7 @@ import type { MessagePage, PageItem } from "../../src/session/screen-pages.js";
 import { namespaceHelp, namespaceOperand, oneOf, refuseNamespace } from "../operands.js";
 import { printable } from "../printable.js";
 import { ProgressBar } from "../progress-bar.js";
+import type { Screen } from "../screen.js";
 import { openServer, withServerOptions, type Server, type ServerOptions } from "../server.js";
 import { damageIn } from "../threads.js";
 import { WholeFile } from "../whole-file.js";
@@ -55,6 +56,12 @@ Formats, always lines of JSON:
 openai and message-history hold the transcript; own holds what the model sees,
 too.`;
 
+/** Escapes mean the same in JSON, and a terminal obeys none of them. */
+function standardOutput(screen: Screen): Exporting["target"] {
+  const isTerminal = screen.width !== undefined;
+  return { write: (text) => screen.write(isTerminal ? printable(text, { lines: true }) : text) };
+}
+
 async function exportSessions(context: CommandContext, options: ExportOptions, named: string[]): Promise<ExitCode> {
   const everything = options.all === true || options.owner !== undefined;
   if (everything === named.length > 0) {
@@ -67,7 +74,7 @@ async function exportSessions(context: CommandContext, options: ExportOptions, n
     const file = options.out === undefined ? undefined : await WholeFile.create(options.out);
     try {
       const bar = await progress(server, named, { context, options });
-      const exporting = { server, context, events, bar, target: file ?? context.screen };
+      const exporting = { server, context, events, bar, target: file ?? standardOutput(context.screen) };
       const exitCode = await exportAll(exporting, everything ? undefined : named, options);
       await (exitCode === exitCodes.interrupted ? file?.discard() : putInPlace(file, exitCode, context));
       return exitCode;
