@@ -228,7 +228,7 @@ async function summarize(
   await screen.line(
     `${counted(imported, "session")} imported with ${counted(messages, "message")}, ` +
       `${whole(sealed)} of them encrypted, ` +
-      `${counted(unchanged, "session")} there already.`,
+      `${whole(unchanged)} there already.`,
   );
   if (threads + items > 0) {
     const others = [
