@@ -165,7 +165,8 @@ describe("the command migrate", () => {
     await pushAll(`${from}ann`, [ai("two")]);
     const { exitCode, output } = await migrate("--verify");
     expect(exitCode).toBe(1);
-    expect(jsonLines(output)[0]).toMatchObject({ place: `${from}ann`, index: 1, problem: "cannot be read" });
+    const damaged = { place: `${from}ann`, index: 1, problem: "cannot be read", reason: "it is not JSON." };
+    expect(jsonLines(output)[0]).toEqual(damaged);
     expect(output).not.toContain("no json");
     expect(summaryOf(output)).toMatchObject({ stored: 2, skipped: 1, different: 0 });
     expect(texts(await memory.history("ann").getMessages())).toEqual(["one", "two"]);

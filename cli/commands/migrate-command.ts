@@ -82,7 +82,8 @@ async function migrate(context: CommandContext, options: MigrateOptions): Promis
   const tally = newTally();
   const noteSkipped = (skipped: Skipped) => {
     tally.skipped += 1;
-    return report(screen, { ...skipped, problem: "cannot be read" });
+    const reason = skipped.reason.replace(/^The record( at position \d+)? cannot be read: /, "");
+    return report(screen, { ...skipped, problem: "cannot be read", reason });
   };
   const noteForeign = (foreign: ForeignKey) => {
     tally.foreign += 1;
