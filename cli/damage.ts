@@ -60,7 +60,7 @@ export function lengthBefore({ base, next }: Remains): number | undefined {
 export function damageOf(remains: Remains): Damage {
   const { messages, missing, foreign } = remains;
   if (foreign.has("log")) {
-    const advice = "rebuild cannot help: give that key back to its program, or delete the session";
+    const advice = "rebuild cannot help: return that key to its program, or delete the session";
     return { sentence: `the key of its log holds another type of value; ${advice}`, rebuildHelps: false };
   }
   const before = lengthBefore(remains);

@@ -77,7 +77,7 @@ export function wireOfServer({ store }: Pick<Server, "store">): RedisWire {
 export function damageIn(error: unknown): string | undefined {
   const code = StoreError.isInstance(error) ? error.code : undefined;
   if (code === "wrong_type") {
-    return "a key of it holds another type of value; give that key back, or delete the thread (deleteThread)";
+    return "a key of it holds another type of value; return it to its program, or delete the thread (deleteThread)";
   }
   return code === "damaged" ? "Redis lost a part of it; it cannot be resumed, only deleted (deleteThread)" : undefined;
 }

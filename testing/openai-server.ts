@@ -29,7 +29,7 @@ export interface OpenAIServerOptions {
     body: Record<string, unknown>,
     count: number,
   ) => string | ScriptedReply | Promise<string | ScriptedReply>;
-  /** The port, for a server that a program outside of the test is told of. @default a free one */
+  /** The port, for a server that a program outside of the test connects to. @default a free one */
   readonly port?: number;
 }
 

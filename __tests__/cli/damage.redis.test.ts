@@ -125,7 +125,7 @@ describe("the command rebuild", () => {
       expect.stringContaining("the key of its log holds another type of value; rebuild cannot help:"),
     ]);
     const { exitCode, errors } = await command("rebuild", "trip");
-    expect([exitCode, errors]).toEqual([1, expect.stringContaining("rebuild cannot help: give that key back")]);
+    expect([exitCode, errors]).toEqual([1, expect.stringContaining("rebuild cannot help: return that key")]);
     expect(await client.get(key("log"))).toBe("text");
   });
 });

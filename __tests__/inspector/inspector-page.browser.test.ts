@@ -353,7 +353,7 @@ describe("the inspector's page", () => {
     const figures = (key: "sent" | "cached" | "billed") =>
       [none![key], cut![key]].map((n) => Math.round(n).toLocaleString("en-US"));
     expect(await cells("Tokens sent")).toEqual(figures("sent"));
-    expect(await cells("… of these cached")).toEqual(figures("cached"));
+    expect(await cells("… of which cached")).toEqual(figures("cached"));
     expect(await cells("Billed")).toEqual(figures("billed"));
     expect(await page.getByText("what-if: seen").count()).toBeGreaterThan(0);
     await page.locator(".row[tabindex='0']").focus();

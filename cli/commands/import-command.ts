@@ -134,7 +134,7 @@ interface Import {
   readonly server: Server;
   readonly file: string;
   readonly signal: AbortSignal;
-  /** Told of the end of the line that is read next, in bytes of the file. */
+  /** Called with the end of the line that is read next, in bytes of the file. */
   onLine(end: number): void;
 }
 

@@ -28,7 +28,7 @@ export function inspectCommand(): CommandDefinition {
     .addHelpText(
       "after",
       "\nPrices are in any currency, in/out or in/out/cached: --price gpt-x=2/8/0.5.\n" +
-        'A name that ends with * stands for all that begin so: --price "gpt-x*=2/8".\n' +
+        'A name that ends with * matches all that begin so: --price "gpt-x*=2/8".\n' +
         "\nServes a page on 127.0.0.1, to those who have the printed address. It reads and\n" +
         "never writes; nothing leaves this computer. Ends with Ctrl-C.",
     );

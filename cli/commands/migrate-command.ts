@@ -266,7 +266,7 @@ async function report(screen: Screen, { place, problem, reason, index }: Report)
 /** The reason and the remedy where a copy would have a wrong order, because somebody else wrote to the session. */
 function otherMessages(sessionId: string): string {
   return (
-    `session "${sessionId}" holds messages that are not of this list, and the rest would stand behind them; stop the ` +
+    `session "${sessionId}" holds messages that are not of this list, and the rest would come after them; stop the ` +
     "writers of the list first, then delete the session and copy the list again, or leave it as it is"
   );
 }

@@ -61,7 +61,7 @@ export async function* documentSessions(
 /** How a file of documents is read. */
 interface DocumentReading {
   readonly onSkipped: (skipped: Skipped) => Promise<void>;
-  /** Told of each line with a document, in each reading, and its bytes. */
+  /** Called with each line that holds a document, in each reading, and its bytes. */
   readonly onRead: (bytes: number) => void;
   readonly signal: AbortSignal;
 }

@@ -47,8 +47,7 @@ export interface ForeignKey {
 
 /**
  * Lists that @langchain/redis, @langchain/community or LangChain in Python wrote, one session a key. `onForeign` is
- * told
- * of each key that holds something else.
+ * called with each key that holds something else.
  */
 export async function* listSessions(
   client: Redis | Cluster,

@@ -8,7 +8,7 @@ export interface SourceSession {
   readonly place: string;
   /** Seconds that it still lives; undefined if it does not expire. */
   readonly ttl: number | undefined;
-  /** Its messages with their sources, oldest first, in pages; `onSkipped` is told of what cannot be read. */
+  /** Its messages with their sources, oldest first, in pages; `onSkipped` is called with what cannot be read. */
   pages(onSkipped: (skipped: Skipped) => void): AsyncIterable<readonly LegacyMessage[]>;
   /** Removes it if it holds this many messages, and none was added meanwhile; undefined where that cannot be done. */
   readonly remove: ((messages: number) => Promise<boolean>) | undefined;

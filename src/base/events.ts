@@ -217,9 +217,9 @@ export type MemoryEvent = {
   | {
       /** A provider refused a request as too long. */
       readonly type: "context_overflow";
-      /** Tokens of the window, where the provider told it. */
+      /** Tokens of the window, where the provider named them. */
       readonly window?: number;
-      /** Tokens of the request, where the provider told it. */
+      /** Tokens of the request, where the provider named them. */
       readonly tokens?: number;
       /** True if the request was tried again with a smaller view; false if nothing could leave it. */
       readonly retried: boolean;

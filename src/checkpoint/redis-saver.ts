@@ -183,7 +183,7 @@ export class RedisSaver extends BaseCheckpointSaver {
     return configOf(place);
   }
 
-  /** Stores a task's writes beside a checkpoint. Idempotent. Values are copied when the call is made. */
+  /** Stores a task's writes with a checkpoint. Idempotent. Values are copied when the call is made. */
   override async putWrites(
     config: RunnableConfig,
     writes: PendingWrite[],

@@ -68,9 +68,9 @@ export interface RetrieveOptions<F extends RoundFormat = RoundFormat> {
  * that a chain passes through; the rest are defaults for retrievals.
  */
 export interface ChatMemoryModuleOptions extends Omit<RetrieveOptions, "sessionId"> {
-  /** The history to retrieve from. Not beside `memory`. */
+  /** The history to retrieve from. Not together with `memory`. */
   readonly history?: RoundSource;
-  /** The memory to retrieve from; each retrieval then names its session. Not beside `history`. */
+  /** The memory to retrieve from; each retrieval then names its session. Not together with `history`. */
   readonly memory?: {
     /** The history of a session; bound to an owner if the run names one. */
     history(sessionId: string, identity?: SessionAccess): RoundSource;
@@ -175,7 +175,7 @@ export class ChatMemoryModule<F extends RoundFormat = "text"> extends Runnable<u
   /**
    * The last rounds as a step of a chain, in the module's format. With `history` or `memory`, the input may be options
    * of `retrieve`; every other input is ignored, and session and owner come from `configurable`. With neither, it is
-   * messages, a prompt value or `{ messages }`, the latter with options beside them. As `messages`, system messages and
+   * messages, a prompt value or `{ messages }`, the latter with options as well. As `messages`, system messages and
    * summaries stay in front and are not counted, and steps stay whole, with their question.
    *
    * @throws ConfigurationError naming the parameter; StoreError.

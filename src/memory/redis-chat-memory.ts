@@ -138,7 +138,7 @@ export class RedisChatMemory implements AsyncDisposable {
   }
 
   /**
-   * Stops the runs of `redisRuns`, drains, gives back the holds of runs under way, and closes the connection if this
+   * Stops the runs of `redisRuns`, drains, releases the holds of runs under way, and closes the connection if this
    * memory opened it.
    */
   async close(): Promise<void> {

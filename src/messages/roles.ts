@@ -36,7 +36,7 @@ export interface RefusedMark {
    * does not clear them. @default none
    */
   readonly before?: readonly string[];
-  /** The provider's HTTP status, if it told one. */
+  /** The provider's HTTP status, if it named one. */
   readonly status?: number;
 }
 

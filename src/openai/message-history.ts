@@ -126,7 +126,7 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
   addToolCall(
     toolCalls: readonly MessageToolCall[],
     notes: Omit<MessageNotes, "name"> & {
-      /** Text of the model beside the calls. @default nothing */
+      /** Text of the model in the same message. @default nothing */
       readonly content?: string;
     } = {},
   ): void {

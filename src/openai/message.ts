@@ -119,7 +119,7 @@ export interface OpenAIMessage {
    * audio, reasoning.
    */
   content?: string | ContentPart[] | null;
-  /** Tells speakers with the same role apart. */
+  /** Distinguishes speakers with the same role. */
   name?: string;
   /** Assistant messages only: the calls that the model made. */
   tool_calls?: MessageToolCall[];
@@ -159,7 +159,7 @@ export interface OpenAIMessage {
 
 /** Optional fields of a message. */
 export interface MessageNotes {
-  /** Tells speakers with the same role apart. */
+  /** Distinguishes speakers with the same role. */
   readonly name?: string;
   /** JSON data of your own; never sent to a model. */
   readonly metadata?: Readonly<Record<string, unknown>>;

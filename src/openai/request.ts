@@ -10,7 +10,7 @@ export interface RequestInstruction {
   role: "system" | "developer";
   /** The instruction. */
   content: string | TextPart[];
-  /** Tells speakers with the same role apart. */
+  /** Distinguishes speakers with the same role. */
   name?: string;
 }
 
@@ -20,7 +20,7 @@ export interface RequestUserMessage {
   role: "user";
   /** Text, or parts such as images and files. */
   content: string | (TextPart | ImagePart | FilePart | AudioPart)[];
-  /** Tells speakers with the same role apart. */
+  /** Distinguishes speakers with the same role. */
   name?: string;
 }
 
@@ -28,9 +28,9 @@ export interface RequestUserMessage {
 export interface RequestAssistantMessage {
   /** Marks a message of the model. */
   role: "assistant";
-  /** Text or parts. May be left out beside calls, a refusal or audio. */
+  /** Text or parts. Optional where there are calls, a refusal or audio. */
   content?: string | (TextPart | RefusalPart)[] | null;
-  /** Tells speakers with the same role apart. */
+  /** Distinguishes speakers with the same role. */
   name?: string;
   /** The calls that the model made. */
   tool_calls?: MessageToolCall[];

@@ -37,7 +37,7 @@ export interface ReducerRequest extends PrefixParts {
   readonly model?: unknown;
   /** The config of the call, for models that `initChatModel` makes by it. */
   readonly config?: object | undefined;
-  /** Messages that are sent beside those to reduce. @default none */
+  /** Messages that are sent in addition to those to reduce. @default none */
   readonly besides?: readonly BaseMessage[];
   /**
    * Calls the model with other messages, and with the system prompt, tools and form of this request; forces no tool.
@@ -48,16 +48,16 @@ export interface ReducerRequest extends PrefixParts {
   readonly focus?: string;
   /** Given where the provider refused the request as too long: it is to become smaller, whatever its estimate. */
   readonly refused?: {
-    /** Tokens of the window; left out where the provider did not tell. */
+    /** Tokens of the window; left out where the provider did not name them. */
     readonly window?: number;
-    /** Tokens of the request; left out where the provider did not tell. */
+    /** Tokens of the request; left out where the provider did not name them. */
     readonly tokens?: number;
   };
-  /** True where `system`, `tools` and `besides` are all that is sent beside those to reduce. @default false */
+  /** True where `system`, `tools` and `besides` are all that is sent in addition to those to reduce. @default false */
   readonly isWhole?: boolean;
 }
 
-/** A provider's refusal of a request as too long, as far as it tells numbers. */
+/** A provider's refusal of a request as too long, as far as it names numbers. */
 export type RefusedRequest = NonNullable<ReducerRequest["refused"]>;
 
 /**

@@ -265,8 +265,8 @@ export class RedisRuns implements SteeredRuns {
   /**
    * Stops what a session has under way, on whichever instances: the run, whose partial answer is stored, and the starts
    * that wait, whose work is never called and whose runs end as `stopped`. With `turnId`, only what is of that turn,
-   * running or waiting. True where the run's process heard it or was dead, or a start waited; false where there is
-   * nothing to stop. Readers hear the end when it is stored.
+   * running or waiting. True where the run's process received it or was dead, or a start waited; false where there is
+   * nothing to stop. Readers receive the end when it is stored.
    *
    * @throws ConflictError `other_owner`; StoreError; RecordError `corrupt`.
    */
@@ -291,7 +291,7 @@ export class RedisRuns implements SteeredRuns {
    * Idempotent for a message with an id. Three round trips.
    *
    * @throws ConfigurationError `message` for another role; ConflictError `other_owner`, and `busy` for a run that was
-   *   told 100 messages; StoreError, `too_large` beyond `limits.maxMessageBytes`, `erased`;
+   *   given 100 messages; StoreError, `too_large` beyond `limits.maxMessageBytes`, `erased`;
    *   RecordError `corrupt`.
    */
   async steer(sessionId: string, message: BaseMessageLike, options: RunAccess = {}): Promise<"steered" | "idle"> {

@@ -294,7 +294,7 @@ export class RunProcess {
     }
   }
 
-  /** Gives back the hold that a dead process has on a session, so that the next turn need not wait until it expires. */
+  /** Releases the hold that a dead process has on a session, so that the next turn need not wait until it expires. */
   async #giveUpHold({ id }: SessionRef, instance: string): Promise<void> {
     const ticket = await this.store.ticketOf({ id });
     if (ticket?.startsWith(instance)) {

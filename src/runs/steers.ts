@@ -14,7 +14,7 @@ import { ChunkReader, ChunkWriter } from "./chunk-text.js";
 import { addSteerScript, settleSteersScript, takeSteersScript } from "./lua/scripts.js";
 import { runTtlMs, type RunStore } from "./run-store.js";
 
-/** The most messages that a run can be told. */
+/** The most messages that a run accepts. */
 const mostSteers = 100;
 const nameLength = 16;
 
@@ -65,7 +65,7 @@ export class SteerStore {
     }
     const [word] = await this.#run(session, addSteerScript, [at, name, text, mostSteers, runTtlMs.running]);
     if (word === "FULL") {
-      const sentence = `The run of ${place} was told ${mostSteers} messages`;
+      const sentence = `The run of ${place} was given ${mostSteers} messages`;
       throw new ConflictError(`${sentence}; wait for its end.`, { code: "busy", sessionId: session.id });
     }
     return word === "ADDED";
@@ -144,7 +144,7 @@ export class RunSteers implements SaidToRun {
     });
   }
 
-  /** Before the end of the run is told. With `isStored`, the memory has stored what the run was given. */
+  /** Before the end of the run is reported. With `isStored`, the memory has stored what the run was given. */
   async settle({ isStored }: { readonly isStored: boolean }): Promise<void> {
     if (this.#isOpen) {
       await this.#store.settle(this.#session, this.#at, isStored ? [...this.#known] : []);

@@ -51,7 +51,7 @@ export interface PageItem {
   readonly refused?: {
     /** `too_long` for the model's window or a limit of the reducer; `refused` for what it says. */
     readonly reason: "too_long" | "refused";
-    /** The provider's HTTP status, if it told one. */
+    /** The provider's HTTP status, if it named one. */
     readonly status?: number;
   };
 }

@@ -164,7 +164,7 @@ export class MemorySessions {
 
   /**
    * Deletes a session with all its data, its runs, and LangGraph's thread of the same id; returns false if there was
-   * nothing of these. With an owner, only what names them or belongs to their session is deleted. For `guardMs` (ten
+   * none of them. With an owner, only what names them or belongs to their session is deleted. For `guardMs` (ten
    * minutes by default) guards (tombstones that expire) refuse late writers with a StoreError `erased`, so that a run
    * under way does not recreate it. After `history.clear()` new turns, runs and threads may begin at once.
    */
@@ -179,7 +179,7 @@ export class MemorySessions {
 
   /**
    * Erases all data of an owner's sessions, threads and runs that name the owner, and the items of long-term memory in
-   * the owner's namespaces (option `ownerNamespaces`), beside concurrent writers. For `guardMs` (ten minutes by
+   * the owner's namespaces (option `ownerNamespaces`), while others may write. For `guardMs` (ten minutes by
    * default; it must outlast this call and the longest turn) late writers cannot recreate sessions, threads and runs.
    * New sessions of the owner are allowed afterwards. Idempotent and resumable. Scans all keys of Redis.
    */
@@ -239,7 +239,7 @@ export class MemorySessions {
   }
 
   /**
-   * Rebuilds all lists by scanning all keys of Redis, beside concurrent writers, and returns the number of sessions
+   * Rebuilds all lists by scanning all keys of Redis, while others may write, and returns the number of sessions
    * with an owner. A session that cannot be read is reported by an event `session_skipped`, and passed to `onProblem`.
    */
   async reindex(options: ReindexOptions = {}): Promise<number> {
@@ -253,7 +253,7 @@ export class MemorySessions {
 
   /**
    * Wraps the data keys of sessions, LangGraph threads and items of long-term memory with the current key, and encrypts
-   * their plain text, beside concurrent writers. Scans all keys of Redis. A session, thread or store of items that
+   * their plain text, while others may write. Scans all keys of Redis. A session, thread or store of items that
    * cannot be decrypted is counted in `failed`, reported by an event `session_skipped`, and passed to `onProblem`. Runs
    * are counted. Repeat it until `incomplete`, `failed` and `runs` are 0.
    *

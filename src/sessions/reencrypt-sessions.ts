@@ -54,7 +54,7 @@ export interface ReencryptRequest extends Omit<SessionsRequest, "onProgress"> {
 }
 
 /**
- * Wraps the data keys of sessions with the current key, and encrypts plain text, beside concurrent writers. Idempotent
+ * Wraps the data keys of sessions with the current key, and encrypts plain text, while others may write. Idempotent
  * and resumable. A session that cannot be decrypted is reported and skipped.
  *
  * @throws ConfigurationError without the option `encryption`; errors that concern all sessions, such as a StoreError.

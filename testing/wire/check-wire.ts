@@ -8,7 +8,7 @@ import { checkMistral } from "./mistral/check.js";
 import { checkResponses } from "./openai-responses/check.js";
 import type { ProviderMemory } from "./provider-memory.js";
 
-/** Facts about a request beside its body. */
+/** Facts about a request other than its body. */
 export interface CheckWireOptions {
   /** The model's name, where it stands in the URL (Gemini, Bedrock). @default the body's `model` */
   readonly model?: string;

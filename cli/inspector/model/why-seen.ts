@@ -120,7 +120,7 @@ const wordsOf: Readonly<Record<SeenState, (model: string) => Words>> = {
   seen: (model) => ({
     label: "in the view",
     headline: `${model} sees this message.`,
-    reasons: ["No reduction has removed it: it stands in the view as it was stored."],
+    reasons: ["No reduction has removed it: it is in the view as it was stored."],
   }),
   front: (model) => ({
     label: "kept in front",

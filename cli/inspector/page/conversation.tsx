@@ -64,7 +64,7 @@ function useRowList(
   const { rows } = moment;
   const list = useVirtualRows(scroller, {
     count: rows.length,
-    // All rows are laid out anew where this function is another one.
+    // All rows are laid out again where this function is another one.
     keyOf: useCallback((index) => rows[index]?.key ?? String(index), [rows]),
     sizeOf: (index) => estimate(moment, rows[index]),
     pinned: active,

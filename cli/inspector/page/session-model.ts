@@ -15,7 +15,7 @@ const blockLength = 25;
 /** Blocks that are kept; the ones that were used longest ago are fetched again when they come into sight. */
 const keptBlocks = 80;
 
-/** An open session, as far as it was fetched. Its views subscribe, and are told of every change. */
+/** An open session, as far as it was fetched. Its views subscribe, and are called at every change. */
 export class SessionModel {
   readonly sessionId: string;
   state: SessionState | undefined;

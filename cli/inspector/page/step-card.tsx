@@ -12,7 +12,7 @@ import { isSeenIn } from "./shown-moment.js";
 
 type StepProps = ConversationProps & { readonly position: number; readonly results: readonly number[] };
 
-/** A message that calls tools, with their results: folded at first; calls of one message stand beside each other. */
+/** A message that calls tools, with their results: folded at first; calls of one message are next to each other. */
 export function StepCard(props: StepProps) {
   const { model, moment, position, results, budget, whatIf } = props;
   const [isOpen, setOpen] = useKept(model, `step ${position}`, false);
@@ -97,7 +97,7 @@ function CallCard({ model, message, call, index, results }: CallCardProps) {
       </p>
       {call.readable ? <LongJson {...args} /> : <LongText {...args} isCode={true} />}
       {results.length === 0 ? (
-        <p class="quiet">No result beside it.</p>
+        <p class="quiet">No result next to it.</p>
       ) : (
         results.map((result) => <ResultText key={result.position} model={model} result={result} />)
       )}

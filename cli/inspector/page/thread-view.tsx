@@ -66,7 +66,7 @@ function ThreadHeading({ thread, onRead }: { thread: ThreadState; onRead: () => 
   );
 }
 
-/** A thread, read anew with every change of `reads`. */
+/** A thread, read again with every change of `reads`. */
 function useThread({ threadId, limit, reads }: { threadId: string; limit: number; reads: number }): ReadThread {
   const [read, setRead] = useState<ReadThread>({});
   useEffect(() => {

@@ -84,7 +84,7 @@ function cutWords({ cuts, seen }: WhatIf): string {
 
 const lines: readonly (readonly [words: string, value: (row: SimulationRow) => string])[] = [
   ["Tokens sent", ({ sent }) => whole(sent)],
-  ["… of these cached", ({ cached }) => whole(cached)],
+  ["… of which cached", ({ cached }) => whole(cached)],
   ["Billed", ({ billed }) => whole(billed)],
   ["Reductions", ({ reductions }) => whole(reductions)],
   ["Broken prefixes", ({ prefixBreaks }) => whole(prefixBreaks)],

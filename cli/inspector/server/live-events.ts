@@ -15,8 +15,8 @@ export interface Watch {
 }
 
 /**
- * Tells a page, for as long as it listens, that the open session or the list of sessions changed. Reads the figures of
- * the session once a second, and no message.
+ * Notifies a page, for as long as it listens, that the open session or the list of sessions changed. Reads the figures
+ * of the session once a second, and no message.
  */
 export async function sendEvents(response: ServerResponse, { server, catalogue, sessionId }: Watch): Promise<void> {
   const ended = new AbortController();

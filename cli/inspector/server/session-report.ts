@@ -62,7 +62,7 @@ function factsOf(state: SessionState, { server }: SnapshotSource): string[] {
     ...(base > 0 ? ([["missing", missingWords(state)]] as const) : []),
     [
       "view",
-      `${counted(head.length, "message")} in front (of these summaries: ${whole(summaries.length)}), ` +
+      `${counted(head.length, "message")} in front (of which summaries: ${whole(summaries.length)}), ` +
         `then from message ${start}`,
     ],
     ["reductions", whole(reductionCount)],

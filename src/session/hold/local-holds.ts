@@ -25,7 +25,7 @@ export interface LinePlace {
 export class LocalHolds {
   /** Holds whose release failed. */
   readonly spent = new SpentTickets();
-  /** How the tickets of this process begin, for others that give its holds back when it is dead. */
+  /** How the tickets of this process begin, for others that release its holds when it is dead. */
   mark = "";
   /** The holders of each session; several, if one lost its hold and does not know it yet. */
   readonly #held = new Map<string, Set<LocalHolder>>();
@@ -89,7 +89,7 @@ export class SpentTickets {
   readonly #bySession = new Map<string, Set<SpentTicket>>();
 
   /**
-   * Gives a turn, or a place in the beside, back. Where Redis is away it is tried again until the turn has ended by
+   * Releases a hold, or a place in the queue. Where Redis is away it is tried again until the turn has ended by
    * itself. Never rejects; resolves after the first try.
    */
   async giveBack(ticket: SpentTicket): Promise<void> {
