@@ -8,7 +8,7 @@ import { mayHold } from "../session/hold/take-hold.js";
 import type { ModelPlan } from "../structure/seam/model-input.js";
 import type { HoldPolicy } from "../turns/defaults.js";
 import { showAnswer } from "../turns/show-answer.js";
-import { SaidSoFar, stopSignal } from "../turns/stop.js";
+import { SaidSoFar, StopListener, stopSignal } from "../turns/stop.js";
 import type { TurnHolding, TurnPolicy } from "../turns/turn-setting.js";
 import type { AskedState } from "./asked-question.js";
 import {
@@ -21,9 +21,8 @@ import {
   preparedCall,
   toolsOf,
 } from "./model-call.js";
-import { hearQuestions } from "./observed-checkpointer.js";
+import { hearQuestions, onEndInCheckpoint } from "./observed-checkpointer.js";
 import { AgentRun, type RunSetting } from "./run.js";
-import { RunEnd } from "./run-end.js";
 import { currentConfig, hasCheckpointer, isPartOf } from "./run-place.js";
 import { turnIdOf } from "./state.js";
 import { asAnswer, isStructured, structuredAnswer, type ResponseFormat } from "./structured-answer.js";
@@ -57,7 +56,11 @@ export class AgentHooks {
   readonly #policy: HookOptions & TurnPolicy;
   /** The state as the run begins, where it is not the one that it was given. */
   readonly #asked: AskedState | undefined;
-  readonly #end = new RunEnd({ stopped: () => this.#stopped(), ended: () => this.#release() });
+  readonly #stop = new StopListener(() => this.#stopped());
+  /** Stops observing the run's checkpoint; undefined if it is not observed. */
+  #unobserve: (() => void) | undefined;
+  /** The run's recursion limit as a step number; undefined for a resumed run. */
+  #lastStep: number | undefined;
   #run: Promise<AgentRun> | undefined;
   /** The config of the hook that was called last. */
   #config: ReturnType<typeof currentConfig> = currentConfig();
@@ -90,7 +93,9 @@ export class AgentHooks {
     if (holding !== undefined) {
       mayHold(this.#setting.session, holding);
     }
-    this.#end.begins(this.#config);
+    // Its steps are counted from that of this hook.
+    const [first, limit] = [stepOf(this.#config), this.#config.recursionLimit];
+    this.#lastStep = first === undefined || limit === undefined ? undefined : first - 1 + limit;
     const update = this.#asked?.update;
     return update && { messages: update };
   }
@@ -129,7 +134,8 @@ export class AgentHooks {
         run.turn.signOfLife(betweenHooksMs);
       } else {
         run.turn.signOfLife();
-        await (this.#end.isBehindTools(config) ? this.#release() : undefined);
+        // The recursion limit may leave no step behind the tools: the run then neither stores nor asks again.
+        await ((stepOf(config) ?? 0) + 2 > (this.#lastStep ?? Infinity) ? this.#release() : undefined);
       }
       return response;
     } catch (error) {
@@ -159,7 +165,7 @@ export class AgentHooks {
       return await run.turn.asking(() => this.#ask(run, { request, config }, handler));
     } catch (error) {
       // LangGraph aborts the signal of a stream whose run has failed: nobody stopped it.
-      this.#end.close();
+      this.#stopListening();
       await run.fail(error, state);
       throw error;
     }
@@ -215,7 +221,7 @@ export class AgentHooks {
    * After the agent: stores the rest. Returns the messages missing in the state if another run stored this turn first.
    */
   async end(state: readonly BaseMessage[]): Promise<StateUpdate | undefined> {
-    this.#end.close();
+    this.#stopListening();
     this.#config = currentConfig();
     try {
       const run = await this.#open(state);
@@ -238,13 +244,19 @@ export class AgentHooks {
   /** Goes on in the hold, and listens for the run's end. */
   async #enter(): Promise<void> {
     this.#config = currentConfig();
-    this.#end.listen(this.#config);
+    this.#stop.listen(stopSignal(this.#config));
     await (await this.#run)?.turn.enter();
+  }
+
+  #stopListening(): void {
+    this.#unobserve?.();
+    this.#unobserve = undefined;
+    this.#stop.listen(undefined);
   }
 
   /** Releases the hold, behind the write of a stopped run. Never rejects. */
   async #release(): Promise<void> {
-    this.#end.close();
+    this.#stopListening();
     const run = this.#run;
     const work = this.#stopping.then(async () => (await run)?.turn.end()).catch(() => undefined);
     this.#setting.session.inBackground(work);
@@ -256,7 +268,10 @@ export class AgentHooks {
     if (this.#run === undefined) {
       const run = AgentRun.open(this.#setting, { state, writes });
       this.#run = run;
-      this.#end.observe(this.#config);
+      if (hasCheckpointer(this.#config)) {
+        // No hook sees an interrupt, or a failure in the tools.
+        this.#unobserve ??= onEndInCheckpoint(this.#config, () => this.#release());
+      }
       run.catch((error: unknown) => {
         this.#run = undefined;
         this.#isRefused = ConflictError.isInstance(error) || (MemoryError.isInstance(error) && !error.retryable);
@@ -296,6 +311,12 @@ export class AgentHooks {
       report(context.onEvent, { type: "turn_not_stored", sessionId, turnId, reason: "failed", error });
     }
   }
+}
+
+/** LangGraph's step number of a hook. */
+function stepOf({ metadata }: RunnableConfig): number | undefined {
+  const step: unknown = metadata?.["langgraph_step"];
+  return typeof step === "number" ? step : undefined;
 }
 
 /** How a run holds its session, as its hook that was called last says. */

@@ -140,8 +140,4 @@ export const userVisibleSchema = lazy(() =>
 );
 
 /** Schema of the options of `commit`. */
-export const commitSchema = lazy(() =>
-  z.strictObject({
-    turnId: z.optional(limitedText("id")),
-  }),
-);
+export const commitSchema = lazy(() => z.strictObject({ turnId: z.optional(limitedText("id")) }));

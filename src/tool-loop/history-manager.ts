@@ -297,7 +297,7 @@ export class HistoryManager {
     const { messages, data } = await recordTurn(turn, {
       uploads: { stored: uploads, limits: this.#options },
       stored: readStoredHistory(opened.opened, turn.originalUserMessage),
-      cited: new Set(this.references.cited(turn.assistantText() ?? "")),
+      cited: new Set(turn.steps.flatMap(({ message }) => this.references.cited(textOf(message)))),
       forms: this.#session.context.forms,
     });
     return { opened, messages, side: this.#data.changes(data) };

@@ -3,7 +3,7 @@ import { ConflictError } from "../../base/errors.js";
 import type { ConversationSession } from "../../session/conversation-session.js";
 import type { SideChanges } from "../../store/side-fields.js";
 import type { SourceReference } from "./reference-manager.js";
-import { readUpload, writeUpload, type Upload } from "./uploads.js";
+import { readUpload, type Upload } from "./uploads.js";
 import { valueIn } from "../../messages/values.js";
 import type { SessionStore } from "../../store/session-store.js";
 
@@ -41,7 +41,7 @@ export class SessionData {
 
   /** Reads the side data. One round trip. */
   async read(): Promise<StoredData> {
-    const side = await this.#readSide(prefix);
+    const side = await this.#store.beside.readSide(this.#session.ref, prefix);
     this.#nextStored = side[nextField];
     const entries = Object.entries(side);
     const uploads = entries.flatMap(([name, value]) =>
@@ -71,7 +71,7 @@ export class SessionData {
         this.#nextStored = next;
         return first;
       }
-      this.#nextStored = (await this.#readSide(nextField))[nextField];
+      this.#nextStored = (await this.#store.beside.readSide(this.#session.ref, nextField))[nextField];
     }
     throw new ConflictError(
       `Other processes reserved source numbers of this session during all ${maxTries.numbers} attempts; try again.`,
@@ -82,7 +82,7 @@ export class SessionData {
   /** Returns the changes of side data that store a turn's data and keep only the newest references. */
   changes({ uploads, removedUploads, references }: TurnData): SideChanges {
     const set = Object.fromEntries([
-      ...uploads.map((upload) => [uploadPrefix + upload.id, writeUpload(upload)]),
+      ...uploads.map((upload) => [uploadPrefix + upload.id, JSON.stringify(upload)]),
       ...references.map((reference) => [fieldOf(reference), JSON.stringify(reference)]),
     ]) as Record<string, string>;
     return {
@@ -90,10 +90,6 @@ export class SessionData {
       ...(removedUploads.length > 0 && { remove: removedUploads.map((id) => uploadPrefix + id) }),
       ...(references.length > 0 && { bound: { prefix: sourcePrefix, keep: this.#maxSources } }),
     };
-  }
-
-  async #readSide(prefix: string): Promise<Readonly<Record<string, string>>> {
-    return this.#store.beside.readSide(this.#session.ref, prefix);
   }
 }
 

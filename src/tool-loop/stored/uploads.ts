@@ -84,14 +84,9 @@ export function isImage({ mimeType, url }: Upload): boolean {
   return mimeType.startsWith("image/") && url !== undefined;
 }
 
-/** Serializes an upload for the store. */
-export function writeUpload(upload: Upload): string {
-  return JSON.stringify(upload);
-}
-
 /** Size of an upload as it is stored. */
 export function bytesOf(upload: Upload): number {
-  return Buffer.byteLength(writeUpload(upload));
+  return Buffer.byteLength(JSON.stringify(upload));
 }
 
 /** Parses a stored upload; undefined if it is damaged. */

@@ -130,7 +130,8 @@ export class RequestWindow {
     const inserted = first.messages.filter((message) => !first.made.has(message));
     // A repair may add a placeholder: then less is sent, rather than more than the window holds.
     const { kept, messages, tokens } = first.tokens > room && inserted.length > 0 ? await make(inserted) : first;
-    const shortened = [...new Set([...uploads.flatMap(partlyShown), ...shortenedIn(kept, whole)])];
+    const partlyShown = uploads.flatMap(({ upload, as }) => (as === "whole" ? [] : [upload.id]));
+    const shortened = [...new Set([...partlyShown, ...shortenedIn(kept, whole)])];
     const sizes = { limit: room, tokens, overBudgetBy: Math.max(0, tokens - room) };
     return { messages, outcome: { ...sizes, removed: removedMessages(whole, kept), shortened } };
   }
@@ -190,10 +191,6 @@ function remindersOf(steps: readonly LoopStep[]): ReadonlyMap<string, string> {
   return new Map(
     results.flatMap((result) => (result?.reminder === undefined ? [] : [[result.callId, result.reminder]])),
   );
-}
-
-function partlyShown({ upload, as }: ShownUpload): string[] {
-  return as === "whole" ? [] : [upload.id];
 }
 
 /** Ids of calls whose results are not those of `whole`. */

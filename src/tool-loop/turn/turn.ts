@@ -3,7 +3,6 @@ import { randomUUID } from "node:crypto";
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { copyMessage } from "../../codec/copy-message.js";
 import { callsOf } from "../../messages/calls.js";
-import { textOf } from "../../messages/content.js";
 import { roleOf } from "../../messages/roles.js";
 import { ConfigurationError } from "../../base/errors.js";
 import { lazy, nonEmptyText } from "../../base/options.js";
@@ -180,12 +179,6 @@ export class LoopTurn {
   /** Returns the results so far, in the order of the calls. */
   results(): ToolResult[] {
     return this.steps.flatMap(({ results }) => results.filter((result) => result !== undefined));
-  }
-
-  /** Returns what the model has said so far; undefined if it has only made calls. */
-  assistantText(): string | undefined {
-    const texts = this.steps.map(({ message }) => textOf(message)).filter((text) => text.trim() !== "");
-    return texts.length === 0 ? undefined : texts.join("\n");
   }
 }
 
