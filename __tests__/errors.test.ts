@@ -76,8 +76,8 @@ describe("the HTTP status of an error", () => {
     const page = readDocument(join(__dirname, ".."), "docs/troubleshooting.md");
     const errors = page.slice(0, page.indexOf("\n## Events"));
     const codes = [...errors.matchAll(/^### `(\w+)`/gm)].map(([, code]) => code!);
-    // Of SummaryError all are retryable alike; `wrong_key` is as little a client's fault as `unknown_key`.
-    const alike = ["empty", "cut_off", "too_long", "backing_off", "wrong_key", "unsupported_ranks"];
+    // Of SummaryError all are retryable alike; `wrong_key` and `plain_text` are, as `unknown_key`, no client's fault.
+    const alike = ["empty", "cut_off", "too_long", "backing_off", "wrong_key", "plain_text", "unsupported_ranks"];
     const seen = new Set([...all.map(([, { code }]) => code), ...alike]);
     expect(codes.filter((code) => !seen.has(code))).toEqual([]);
   });

@@ -24,7 +24,9 @@ interface Found {
 async function doctor(url: string) {
   const { exitCode, output, errors } = await run(["doctor", "--json", "--url", url]);
   const found = jsonLines(output) as unknown as Found[];
-  const wrong = found.filter(({ level }) => level !== "ok").map(({ check, level }) => `${check}: ${level}`);
+  // How quickly the servers answer depends on what else the machine does.
+  const judged = found.filter(({ check, level }) => level !== "ok" && check !== "latency");
+  const wrong = judged.map(({ check, level }) => `${check}: ${level}`);
   return { exitCode, errors, wrong, servers: [...new Set(found.map(({ server }) => server))] };
 }
 

@@ -158,9 +158,9 @@ describe("a start that waits", () => {
     await first.run;
     const second = start(runs[0], "B", { owner: "ann", ...how("queue", "b") });
     await waiting(1);
-    await memories[0].history("s", { owner: "bob" }).addMessages([human("Hi")]);
     const third = start(runs[1], "C", how("queue", "c"));
     await waiting(2);
+    await memories[0].history("s", { owner: "bob" }).addMessages([human("Hi")]);
     await memories[1].close();
     await expect(third.run).rejects.toMatchObject({ code: "closed" });
     first.end();
