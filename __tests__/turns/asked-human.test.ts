@@ -1,4 +1,4 @@
-import { heardQuestions, hearingQuestions, OpenQuestions } from "../../src/turns/asked-human.js";
+import { observedInterrupts, observingInterrupts, OpenQuestions } from "../../src/turns/asked-human.js";
 
 const at = (thread: string, checkpoint = "1") => ({ thread, checkpoint });
 const asks = [["__interrupt__", "Which city?"]] as const;
@@ -26,8 +26,8 @@ describe("the questions of graphs", () => {
 
   it("are heard by the run around a graph, and by nobody without one", () => {
     const questions = new OpenQuestions();
-    hearingQuestions(questions, () => heardQuestions()?.wrote(asks, at("a"), "1"));
+    observingInterrupts(questions, () => observedInterrupts()?.wrote(asks, at("a"), "1"));
     expect(questions.threads).toEqual(["a"]);
-    expect(heardQuestions()).toBeUndefined();
+    expect(observedInterrupts()).toBeUndefined();
   });
 });

@@ -4,7 +4,7 @@ import {
   interruptedAnswer,
   interruptedMessage,
   partialOf,
-  SaidSoFar,
+  PartialOutput,
   stopSignal,
   whenStopped,
 } from "../../src/turns/stop.js";
@@ -56,32 +56,32 @@ describe("what is stored of a turn that was stopped", () => {
 });
 
 describe("the words of a run that was stopped", () => {
-  const saidSoFar = new SaidSoFar();
-  saidSoFar.handleLLMNewToken("By ", undefined, "run");
-  saidSoFar.handleLLMNewToken("itself", undefined, "run", undefined, undefined, {
+  const partialOutput = new PartialOutput();
+  partialOutput.handleLLMNewToken("By ", undefined, "run");
+  partialOutput.handleLLMNewToken("itself", undefined, "run", undefined, undefined, {
     chunk: { message: new AIMessageChunk("its model") },
   });
 
-  it.each<[string, (() => Promise<unknown>) | undefined, SaidSoFar | undefined, unknown]>([
-    ["are those that its error brings", () => Promise.reject({ partialOutput: ai("own") }), saidSoFar, "ai: own"],
-    ["are its model's where the error has none", () => Promise.reject(new Error()), saidSoFar, "ai: By its model"],
-    ["are its model's where it fails with nothing", () => Promise.reject(), saidSoFar, "ai: By its model"],
-    ["are its model's where it never began", undefined, saidSoFar, "ai: By its model"],
+  it.each<[string, (() => Promise<unknown>) | undefined, PartialOutput | undefined, unknown]>([
+    ["are those that its error brings", () => Promise.reject({ partialOutput: ai("own") }), partialOutput, "ai: own"],
+    ["are its model's where the error has none", () => Promise.reject(new Error()), partialOutput, "ai: By its model"],
+    ["are its model's where it fails with nothing", () => Promise.reject(), partialOutput, "ai: By its model"],
+    ["are its model's where it never began", undefined, partialOutput, "ai: By its model"],
     ["are none where nobody listened", () => Promise.reject(new Error()), undefined, undefined],
   ])("%s", async (_, run, listening, words) => {
     expect(said((await partialOf(run?.(), listening)) as BaseMessage | undefined)).toBe(words);
   });
 
   it.each([{}, { callbacks: [] }])("are heard by none under a config without a manager: %j", async (config) => {
-    expect(await SaidSoFar.during(config, (heard) => Promise.resolve(heard.last))).toBeUndefined();
+    expect(await PartialOutput.during(config, (heard) => Promise.resolve(heard.last))).toBeUndefined();
   });
 
   it("are heard before the run goes on", () => {
-    expect(saidSoFar.awaitHandlers).toBe(true);
+    expect(partialOutput.awaitHandlers).toBe(true);
   });
 
   it("are those of the model that began last, and of none that has ended", () => {
-    const all = new SaidSoFar();
+    const all = new PartialOutput();
     all.handleLLMNewToken("one", undefined, "1");
     all.handleLLMNewToken("two", undefined, "2");
     all.handleLLMNewToken("!", undefined, "1");

@@ -8,7 +8,7 @@ import { mayHold } from "../session/hold/take-hold.js";
 import type { ModelPlan } from "../structure/seam/model-input.js";
 import type { HoldPolicy } from "../turns/defaults.js";
 import { showAnswer } from "../turns/show-answer.js";
-import { SaidSoFar, StopListener, stopSignal } from "../turns/stop.js";
+import { PartialOutput, StopListener, stopSignal } from "../turns/stop.js";
 import type { TurnHolding, TurnPolicy } from "../turns/turn-setting.js";
 import type { AskedState } from "./asked-question.js";
 import {
@@ -21,7 +21,7 @@ import {
   preparedCall,
   toolsOf,
 } from "./model-call.js";
-import { hearQuestions, onEndInCheckpoint } from "./observed-checkpointer.js";
+import { observeInterrupts, onEndInCheckpoint } from "./observed-checkpointer.js";
 import { AgentRun, type RunSetting } from "./run.js";
 import { currentConfig, hasCheckpointer, isPartOf } from "./run-place.js";
 import { turnIdOf } from "./state.js";
@@ -124,7 +124,7 @@ export class AgentHooks {
     const config = currentConfig();
     try {
       if (hasCheckpointer(config)) {
-        hearQuestions(config);
+        observeInterrupts(config);
       }
       await this.#enter();
       const response = await this.#call(request, handler);
@@ -281,7 +281,7 @@ export class AgentHooks {
   }
 
   #listening<Response>(config: ReturnType<typeof currentConfig>, answer: () => Promise<Response>): Promise<Response> {
-    return SaidSoFar.during(config, async (said) => {
+    return PartialOutput.during(config, async (said) => {
       this.#said = () => said.last;
       const response = await answer();
       this.#said = () => messageOf(response);

@@ -1,4 +1,4 @@
-import { heardQuestions } from "../turns/asked-human.js";
+import { observedInterrupts } from "../turns/asked-human.js";
 import { checkpointerOf, newestPlace, type AgentRuntime, type PutWrites } from "./run-place.js";
 
 /** Channels whose writes end a run: an interrupt, or a failure. */
@@ -32,9 +32,9 @@ export function onEndInCheckpoint(config: AgentRuntime, listener: Listener): (()
   };
 }
 
-/** Lets who plays the run hear of interrupts, whatever its checkpointer is. */
-export function hearQuestions(config: AgentRuntime): void {
-  if (heardQuestions() !== undefined) {
+/** Has the interrupts of a run reported to the producer that plays it, whatever its checkpointer is. */
+export function observeInterrupts(config: AgentRuntime): void {
+  if (observedInterrupts() !== undefined) {
     listenersIn(config);
   }
 }
@@ -50,7 +50,7 @@ function listenersIn(config: AgentRuntime): Map<string, Set<Listener>> | undefin
   const listeners = new Map<string, Set<Listener>>();
   const value: PutWrites = async (place, writes, ...rest) => {
     const { thread_id: thread, checkpoint_id: checkpoint } = place.configurable ?? {};
-    heardQuestions()?.wrote(writes, { thread: String(thread), checkpoint: String(checkpoint) }, String(rest[0]));
+    observedInterrupts()?.wrote(writes, { thread: String(thread), checkpoint: String(checkpoint) }, String(rest[0]));
     try {
       return await putWrites.call(checkpointer, place, writes, ...rest);
     } finally {

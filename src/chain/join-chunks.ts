@@ -3,7 +3,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { Runnable, RunnableConfig } from "@langchain/core/runnables";
 import { isPlainObject } from "../base/json-value.js";
 import { fieldsOf, isRecord } from "../messages/values.js";
-import type { SaidSoFar } from "../turns/stop.js";
+import type { PartialOutput } from "../turns/stop.js";
 
 /** The chunks of a runnable's stream, and the output that they make. */
 export interface ChunkReader<Output> {
@@ -16,7 +16,7 @@ export interface ChunkReader<Output> {
   /** Takes a chunk, and returns what the caller asked for. */
   read(chunk: Output): readonly Output[];
   /** The output up to a stop, with what a model has said. */
-  upTo(said: SaidSoFar): unknown;
+  upTo(said: PartialOutput): unknown;
 }
 
 /** How LangGraph is asked to stream, in the config of a call. */
@@ -88,7 +88,7 @@ class GraphChunks<Output> implements ChunkReader<Output> {
     return this.#whole as Output;
   }
 
-  upTo({ last }: SaidSoFar): unknown {
+  upTo({ last }: PartialOutput): unknown {
     const { messages = [] } = fieldsOf(this.#whole) as { readonly messages?: readonly BaseMessage[] };
     const isInState = last === undefined || messages.some(({ id }) => id === last.id);
     return isInState ? this.#whole : { messages: [...messages, last] };
@@ -120,7 +120,7 @@ class JoinedChunks<Output> implements ChunkReader<Output> {
     return runnable.invoke(input, config) as Promise<Output>;
   }
 
-  upTo({ unfinished }: SaidSoFar): unknown {
+  upTo({ unfinished }: PartialOutput): unknown {
     return this.whole ?? unfinished;
   }
 }

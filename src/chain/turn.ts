@@ -7,7 +7,7 @@ import { markedInput } from "../reducers/prompt-cache/marks.js";
 import type { ConversationSession } from "../session/conversation-session.js";
 import { readRunNames, sessionIdOf } from "../session/identity.js";
 import type { ModelPlan } from "../structure/seam/model-input.js";
-import { firstOpenStep, interruptedAnswer, SaidSoFar } from "../turns/stop.js";
+import { firstOpenStep, interruptedAnswer, PartialOutput } from "../turns/stop.js";
 import { Turn } from "../turns/turn.js";
 import {
   answerOf,
@@ -158,8 +158,8 @@ export class ChainTurn {
   }
 
   /** Listens to the models of the run. */
-  listener(): SaidSoFar {
-    return new SaidSoFar(this.#run.options.acts ? (messages) => this.#step(messages) : undefined);
+  listener(): PartialOutput {
+    return new PartialOutput(this.#run.options.acts ? (messages) => this.#step(messages) : undefined);
   }
 
   /** Stores the finished steps of a graph, which its next request to a model holds behind the turn. */

@@ -16,7 +16,7 @@ import { ChainTurn } from "./turn.js";
 import type { AgentLike, MemoryInput } from "./types.js";
 import { asChunk, chunkReader, type StreamForm } from "./join-chunks.js";
 import { showAnswer } from "../turns/show-answer.js";
-import { partialOf, type SaidSoFar, whenStopped } from "../turns/stop.js";
+import { partialOf, type PartialOutput, whenStopped } from "../turns/stop.js";
 
 /**
  * Wraps a runnable with a memory: reads the session's view, runs, and stores the turn (input and output).
@@ -233,7 +233,7 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
 function childConfig(
   config: Partial<RunnableConfig>,
   runManager: CallbackManagerForChainRun | undefined,
-  said?: SaidSoFar,
+  said?: PartialOutput,
 ): Partial<RunnableConfig> {
   const callbacks = runManager?.getChild() ?? (said && new CallbackManager());
   if (said !== undefined) {

@@ -14,7 +14,7 @@ import {
 } from "@langchain/langgraph-checkpoint";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { ConfigurationError } from "../base/errors.js";
-import { heardQuestions } from "../turns/asked-human.js";
+import { observedInterrupts } from "../turns/asked-human.js";
 import { lazy, parseOptions, positiveInteger, withoutUndefined } from "../base/options.js";
 import {
   checkText,
@@ -169,7 +169,7 @@ export class RedisSaver extends BaseCheckpointSaver {
     const segments = checkpointSegments({ checkpoint, metadata, channels }, this.#setting());
     const place = { threadId, ns, id };
     if (ns === "") {
-      heardQuestions()?.moved({ thread: threadId, checkpoint: id });
+      observedInterrupts()?.moved({ thread: threadId, checkpoint: id });
     }
     await this.#writer.write({
       ...place,
@@ -196,7 +196,7 @@ export class RedisSaver extends BaseCheckpointSaver {
     const serde = this.serde;
     const segments = writesSegments({ writes, taskId, taskPath }, indexOf, this.#setting());
     await this.#writer.write({ threadId, ns, id, kind: "writes", segments, serde, owner: ownerIn(config) });
-    heardQuestions()?.wrote(writes, { thread: threadId, checkpoint: id }, taskId);
+    observedInterrupts()?.wrote(writes, { thread: threadId, checkpoint: id }, taskId);
   }
 
   /** Removes a thread: its checkpoints, writes and items. */

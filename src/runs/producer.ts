@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { MemoryError } from "../base/errors.js";
 import type { SessionRef } from "../store/session-ref.js";
-import { hearingQuestions, interrupts, OpenQuestions } from "../turns/asked-human.js";
+import { observingInterrupts, interrupts, OpenQuestions } from "../turns/asked-human.js";
 import { ChunkWriter } from "./chunk-text.js";
 import { RunLog, type RunEnd } from "./run-log.js";
 import type { RunSteers } from "./steers.js";
@@ -123,7 +123,7 @@ export class Producer {
 
   /** Runs a part of the work, which may ask a human. */
   within<Result>(work: () => Result): Result {
-    return hearingQuestions(this.#questions, work);
+    return observingInterrupts(this.#questions, work);
   }
 
   /** Plays the chunks to the end, which is written and then told. Never rejects. */

@@ -52,11 +52,11 @@ export class OpenQuestions {
 }
 
 /** Runs work, and notes the questions of graphs in it. */
-export function hearingQuestions<Result>(questions: OpenQuestions, work: () => Result): Result {
+export function observingInterrupts<Result>(questions: OpenQuestions, work: () => Result): Result {
   return listening.run(questions, work);
 }
 
 /** Who hears of questions here. */
-export function heardQuestions(): OpenQuestions | undefined {
+export function observedInterrupts(): OpenQuestions | undefined {
   return listening.getStore();
 }

@@ -50,8 +50,8 @@ interface HandlerList {
 }
 
 /** Collects the output of running models, also if they stream inside an `invoke`. */
-export class SaidSoFar extends BaseCallbackHandler {
-  override readonly name = "RedisMemorySaidSoFar";
+export class PartialOutput extends BaseCallbackHandler {
+  override readonly name = "RedisMemoryPartialOutput";
   // Synchronous handling: tokens must be collected before the run stops.
   override awaitHandlers = true;
   readonly #unfinished = new Map<string, AIMessageChunk>();
@@ -81,8 +81,8 @@ export class SaidSoFar extends BaseCallbackHandler {
   }
 
   /** Listens to the models that are called under a config while `work` runs. */
-  static async during<T>({ callbacks }: RunnableConfig, work: (said: SaidSoFar) => Promise<T>): Promise<T> {
-    const said = new SaidSoFar();
+  static async during<T>({ callbacks }: RunnableConfig, work: (said: PartialOutput) => Promise<T>): Promise<T> {
+    const said = new PartialOutput();
     const manager = callbacks as HandlerList | undefined;
     manager?.addHandler?.(said, true);
     try {
@@ -130,7 +130,10 @@ const partialMs = 1_000;
  * Partial output of a stopped run: its own, else its model's; undefined if none arrives in time, and where it was
  * stopped before the first word, whatever a model that ignores the signal says later.
  */
-export async function partialOf(running: Promise<unknown> | undefined, said: SaidSoFar | undefined): Promise<unknown> {
+export async function partialOf(
+  running: Promise<unknown> | undefined,
+  said: PartialOutput | undefined,
+): Promise<unknown> {
   // LangChain's ModelAbortError, told by its field: the oldest supported core does not export the class.
   const partialIn = (error: unknown) => (error as { partialOutput?: unknown } | undefined)?.partialOutput;
   const hasSpoken = said?.hasSpoken === true;
