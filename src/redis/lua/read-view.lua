@@ -10,14 +10,9 @@
 --- @include proven-view
 --- @include gate
 --- @include view
+--- @include found-fields
 
 local s = not same and loadSession(KEYS[3])
 local refusal = s and gate(cjson.decode(ARGV[1]), s, s.left and 'owner key' or 'owner')
 if refusal then return refusal end
-local shown, found = same or view(first), {}
-for i = 8, #ARGV, 7000 do
-  for _, value in ipairs(redis.call('HMGET', KEYS[2], unpack(ARGV, i, math.min(i + 6999, #ARGV)))) do
-    found[#found + 1] = value
-  end
-end
-return { 'VIEW', shown, found }
+return { 'VIEW', same or view(first), foundFields(8) }

@@ -13,19 +13,15 @@
 --- @include begin-held
 --- @include read-mark
 --- @include view
+--- @include found-fields
 
 local state, request = KEYS[3], cjson.decode(ARGV[1])
 local s = loadSession(state)
 local refusal = gate(request, s, 'erased owner')
 if refusal then return refusal end
-local mark, found = request.turn and readMark(request.turn), {}
+local mark = request.turn and readMark(request.turn)
 local hold = not (mark and mark.kind == 'T') and seekHold(state, request, s.fence)
 if type(hold) == 'number' then return { 'WAITS', hold } end
 local epoch = hold and beginHeld(state, s, request, hold)
-for i = 8, #ARGV, 7000 do
-  for _, value in ipairs(redis.call('HMGET', KEYS[2], unpack(ARGV, i, math.min(i + 6999, #ARGV)))) do
-    found[#found + 1] = value
-  end
-end
-if not hold then return { 'VIEW', same or view(first), found } end
-return { 'HELD', same or view(first), found, hold.fence, epoch, redis.call('PTTL', state) }
+if not hold then return { 'VIEW', same or view(first), foundFields(8) } end
+return { 'HELD', same or view(first), foundFields(8), hold.fence, epoch, redis.call('PTTL', state) }
