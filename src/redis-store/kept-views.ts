@@ -152,10 +152,10 @@ export interface Shown {
 /** How a script is asked for what is behind a kept view, see kept-view.lua. */
 export function keptTexts(known: KeptView | undefined): (string | number)[] {
   if (known === undefined) {
-    return ["", "", "", "", "", ""];
+    return ["", "", ""];
   }
   const { epoch, rev, base, next, start } = known.view;
-  return [epoch, rev, base, next, known.sum, start];
+  return [rev, known.sum, `${epoch} ${base} ${next} ${start}`];
 }
 
 /** The view in a reply of kept-view.lua; undefined if it should continue the kept one and does not: then read all. */
