@@ -33,12 +33,14 @@ describe("An append that takes the script's short path", () => {
   /** A session under a prefix of its own, and all that Redis holds of it but what is random or a time. */
   async function session(
     change: (store: RedisSessionStore) => Promise<unknown> = async () => undefined,
-    counter?: string,
+    { counter, begins = false }: { readonly counter?: string; readonly begins?: boolean } = {},
   ) {
     const keyPrefix = uniquePrefix();
     const store = new RedisSessionStore({ client, keyPrefix });
     const first = counter === undefined ? chat : chat.map((each) => ({ ...each, tokens: 2 }));
-    await store.append({ id: "s" }, { records: first, ttlMs: 60_000, ...(counter && { counter }) });
+    if (!begins) {
+      await store.append({ id: "s" }, { records: first, ttlMs: 60_000, ...(counter && { counter }) });
+    }
     await change(store);
     await store.readView({ id: "s" });
     const { log, ids, state } = sessionKeys(keyPrefix, "s");
@@ -60,10 +62,15 @@ describe("An append that takes the script's short path", () => {
     const discard = true;
     await store.commitReduction({ id: "s" }, { ...asRead(view), start: 2, head: "", headCount: 0, discard });
   };
+  const noted = async (store: RedisSessionStore) => {
+    await store.beside.writeSide({ id: "s" }, { set: { field: "x" }, ttlMs: 60_000 });
+  };
   const requests: [string, AppendRequest][] = [
     ["one record", { records: [human("n1")] }],
     ["a turn with a time to live", { records: [human("n1"), record("n2")], ttlMs: 90_000 }],
     ["27 records", { records: records("n", 27), ttlMs: 90_000 }],
+    ["an index that becomes long", { records: records("n", 28), ttlMs: 90_000 }],
+    ["an index that is long from the beginning", { records: records("n", 32), ttlMs: 90_000 }],
     [
       "records that name the tokens they were paid with",
       { records: [human("n1"), { ...record("n2"), usage: { model: "m", input: 5, output: 7, total: 12 } }] },
@@ -71,21 +78,26 @@ describe("An append that takes the script's short path", () => {
     ["a view that stays small enough", { records: [record("n1")], viewLimit: { messages: 5, fromStart: 5 } }],
   ];
 
-  describe.each([
-    ["a new session", undefined],
-    ["a reduced one", reduced],
-    ["one that lost its oldest records", discarded],
-  ])("(%s)", (_, change) => {
+  /** The same request by the long way: only that checks the clock. */
+  const byLongWay = (request: AppendRequest) => ({ ...request, stampedAt: Date.now() });
+
+  describe.each<[string, Parameters<typeof session>[0], boolean]>([
+    ["a session", undefined, false],
+    ["a reduced one", reduced, false],
+    ["one that lost its oldest records", discarded, false],
+    ["one that begins", undefined, true],
+    ["one that begins behind its side data", noted, true],
+  ])("(%s)", (_, change, begins) => {
     it.each(requests)("leaves the session as the long path does, and says the same (%s)", async (__, request) => {
-      const [short, long] = [await session(change), await session(change)];
+      const [short, long] = [await session(change, { begins }), await session(change, { begins })];
       const result = await short.store.append({ id: "s" }, request);
       expect(isShort()).toBe(true);
-      // A store that has not seen the session does not know where its log ends.
-      const expected = await new RedisSessionStore({ client, keyPrefix: long.keyPrefix }).append({ id: "s" }, request);
+      const expected = await long.store.append({ id: "s" }, byLongWay(request));
       expect(isShort()).toBe(false);
       expect({ ...result, epoch: "", time: 0 }).toEqual({ ...expected, epoch: "", time: 0 });
       expect(await short.contents()).toEqual(await long.contents());
       expect(new Set(await short.lifetimes()).size).toBe(1);
+      expect((await short.store.readView({ id: "s" })).damaged).toBe(false);
     });
   });
 
@@ -110,8 +122,9 @@ describe("An append that takes the script's short path", () => {
   it("leaves what the long path leaves, whatever turns, owners, holds and counts follow each other", async () => {
     let shortOnes = 0;
     await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40 }), async (steps) => {
-        const pairs = [await session(undefined, "c"), await session(undefined, "c")].map((made) => ({
+      fc.asyncProperty(fc.boolean(), fc.array(step, { minLength: 10, maxLength: 40 }), async (begins, steps) => {
+        const options = { counter: "c", begins };
+        const pairs = [await session(undefined, options), await session(undefined, options)].map((made) => ({
           made,
           hold: undefined as SessionHold | undefined,
         }));
@@ -134,7 +147,7 @@ describe("An append that takes the script's short path", () => {
             const ref = { id: "s", ...(owner && { owner: "ann" }), ...(place.hold && { hold: place.hold }) };
             const ends = place.hold !== undefined && hold;
             const takes = place.hold === undefined && hold && { take: { ticket: "t", holdMs: 60_000, graceMs: 1_000 } };
-            // A store that has not seen the session does not know where its log ends.
+            // A store that has not seen the session does not know where its log ends, and keeps no view.
             const used = side === 0 ? store : new RedisSessionStore({ client, keyPrefix });
             const {
               epoch,
@@ -143,7 +156,7 @@ describe("An append that takes the script's short path", () => {
               view,
               ...rest
             } = await used.append(ref, {
-              ...request,
+              ...(side === 0 ? request : byLongWay(request)),
               ...(ends && { giveBack: "t" }),
               ...takes,
             });
@@ -181,7 +194,6 @@ describe("An append that takes the script's short path", () => {
   it.each<[string, AppendRequest & Pick<SessionRef, "owner">, object]>([
     ["a repetition", { records: [chat[3]!, record("n")] }, { appended: 1, duplicates: 1 }],
     ["a conflict that is kept", { records: [repeated, record("n")], onConflict: "keep" }, { conflicts: [0] }],
-    ["an index that becomes long", { records: records("n", 28) }, { appended: 28 }],
     ["an owner", { records: [record("n")], owner: "ann" }, { appended: 1 }],
   ])("goes the long way for %s", async (_, { owner, ...request }, result) => {
     const { store } = await session();

@@ -84,7 +84,7 @@ export function appendArguments(
     ...askOf(session),
   };
   const kept = known?.view.next === at && request.viewLimit !== undefined ? known : undefined;
-  const start = plainStart({ session, request, plan, at, rounds, sum, tokens: total, kept });
+  const start = plainStart({ session, request, plan, at, rounds, sum, tokens: total, kept, epoch });
   return [start + JSON.stringify(scriptRequest), ...identities, ...side.args, ...texts];
 }
 
@@ -252,6 +252,8 @@ interface PlainAppend {
   readonly tokens: number | undefined;
   /** The kept view of the log up to `at`: if it is the log's, only what is new is returned. */
   readonly kept?: KeptView | undefined;
+  /** Epoch of the session if this append begins it. */
+  readonly epoch: string;
 }
 
 /**
@@ -259,13 +261,13 @@ interface PlainAppend {
  * know. Each text ends with a zero.
  */
 function plainStart(append: PlainAppend): string {
-  const { at, rounds, sum, plan, request, kept } = append;
+  const { at, rounds, sum, plan, request, kept, epoch } = append;
   const { ttlMs, viewLimit } = request;
   const claims = claimsOf(append);
   const texts = [at, at + plan.records.length, rounds, sum, ttlMs, viewLimit?.messages, viewLimit?.fromStart];
   const usage = plan.records.some((record) => record.usage !== undefined);
   const makesClaims = claims.some((claim) => claim !== undefined);
-  const log = kept && `${kept.view.epoch} ${kept.view.base} ${kept.sum}`;
+  const log = kept ? `${kept.view.epoch} ${kept.view.base} ${kept.sum}` : at === 0 ? `${epoch} 0 0` : undefined;
   const parts = [...texts, log, kept?.view.start, usage ? 1 : "", makesClaims ? 1 : ""];
   const all = makesClaims ? [...parts, ...claims] : parts;
   return isPlain(append) && !all.some((part) => typeof part === "string" && part.includes("\0"))

@@ -1,10 +1,10 @@
--- the short path of an append of records only, to a session unchanged since the caller's last call. The request begins
--- with texts that end with a zero, each empty if there is none: `at` and `next`, the end of the log before and after,
--- the rounds that begin, the records' checksum, the time to live, the limits of the view and from its start, epoch,
--- base and checksum of the log up to `at` where the caller keeps it, and the first position that it keeps (the view is
--- then returned from the record before `at` on), and 1 if records carry token usage; then, with `claims` not empty,
--- what `plain-claims` reads. The request as JSON follows, from the character `from` on, for the full path (with `at`
--- set).
+-- the short path of an append of records only, to a session unchanged since the caller's last call, or one without
+-- records, an owner's name and keys. The request begins with texts that end with a zero, each empty if there is none:
+-- `at` and `next`, the end of the log before and after, the rounds that begin, the records' checksum, the time to live,
+-- the limits of the view and from its start, epoch, base and checksum of the log up to `at` where the caller keeps it
+-- or it would begin with this append, and the first position that the caller keeps (the view is then returned from the
+-- record before `at` on), and 1 if records carry token usage; then, with `claims` not empty, what `plain-claims` reads.
+-- The request as JSON follows, from the character `from` on, for the full path (with `at` set).
 --
 -- Replies with a text: the end of the log, the time, the epoch and the owner. Where a view was asked for, or a hold
 -- taken, the text is the first of a list: text, view or "", fence, milliseconds to live. Any exception (a known id, an
@@ -12,7 +12,6 @@
 -- until all is checked, by the rules of `loadSession`. Each run of a script creates its local functions again, so this
 -- comes before them and has none of its own. `npm run bench` says what it saves.
 --
---- @const mostCompact
 --- @const plainFields
 --- @const claimFields
 
@@ -34,6 +33,11 @@ if at then
     field = call('HMGET', state, plainFields, claimFields)
   end
   local count, last, shows, length, known, total, found = (#ARGV - 1) / 3, at + 0, false
+  local begins = at == '0' and not (field[1] or field[4] or field[10])
+  local created = begins and not field[3]
+  if begins then field[1], field[12] = at, field[12] or '0' end
+  if created then field[3] = kept:match('^%S+') end
+  if begins and counter ~= '' and not field[8] then field[8], field[13] = '0', counter end
   local rounds, base, start, head, sum = ((field[2] or 0) .. ' ' .. (field[5] or 0) .. ' ' .. (field[6] or 0) .. ' '
     .. (field[7] or 0) .. ' ' .. (field[12] or '')):match('^(%d+) (%d+) (%d+) (%d+) (%d+)$')
   --- @include plain-claims
@@ -41,11 +45,11 @@ if at then
     rounds, base, start, head = rounds + 0, base + 0, start + 0, head + 0
     shows = most ~= '' and head + next - start > most + 0 or mostFromStart ~= '' and next - start > mostFromStart + 0
       or mostTokens ~= '' and total > mostTokens + 0
-    kept = kept == field[3] .. ' ' .. base .. ' ' .. sum and start >= keptFrom + 0 and last - 1 - base or nil
+    kept = kept == field[3] .. ' ' .. base .. ' ' .. sum and not begins and start >= keptFrom + 0
+      and last - 1 - base or nil
     length, known = call('LLEN', log), call('HLEN', ids)
     expected = rounds <= last and base <= start and start <= last and head <= 5e13
-      and length > 0 and length == last - base and known > length
-      and (known > mostCompact or known + count + (stored == '0' and 1 or 0) <= mostCompact)
+      and length == last - base and (begins and known == 0 or length > 0 and known > length)
   end
   --- @include plain-marks
   if expected and rounds then
