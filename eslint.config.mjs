@@ -2,7 +2,7 @@ import jsdoc from "eslint-plugin-jsdoc";
 import tseslint from "typescript-eslint";
 
 export default tseslint.config(
-  { ignores: ["dist/", "benchmarks/", "coverage/", ".cache/", "src/*/lua/*scripts.ts", "examples/apps/"] },
+  { ignores: ["dist/", "benchmarks/", "coverage/", ".cache/", "src/**/lua/*scripts.ts", "examples/apps/"] },
   ...tseslint.configs.recommended,
   {
     files: ["**/*.ts", "**/*.tsx"],

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { guides, headings } from "./scripts/site-guides.mjs";
 
-const rules = readFileSync(new URL("src/structure/rules/rules.ts", import.meta.url), "utf8");
+const rules = readFileSync(new URL("src/conversation/structure/rules/rules.ts", import.meta.url), "utf8");
 const ruleIds = [...rules.matchAll(/^ {2}(S\d\d):/gm)].map(([, id]) => id);
 const innerTypes = JSON.parse(readFileSync(new URL("etc/inner-types.json", import.meta.url), "utf8"));
 

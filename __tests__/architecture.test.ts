@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { entries } from "./support/entries.js";
 import { luaModules, moduleFrom, parseLua } from "../scripts/lua/assemble.js";
-import { importViolations, ranks } from "./support/import-ranks.js";
+import { importViolations, products, ranks, roomOf, wingOf } from "./support/import-ranks.js";
 import { exportListsOf, importsOf, packageSources, readTree } from "./support/source-tree.js";
 
 const root = join(__dirname, "..");
@@ -25,25 +25,36 @@ describe("the source tree", () => {
       ...["session/append-options", "session/append-turn", "session/reduce-view", "session/plan-commit"],
       ...["turns/refused-for-good", "turns/fit-request", "turns/commit-reduced", "turns/turn-requests"],
     ];
-    const doors = sources.filter(({ path }) => /^src\/(chain|agent|tool-loop)\//.test(path));
+    const doors = sources.filter(({ path }) => /^src\/doors\//.test(path));
     expect(doors.length).toBeGreaterThan(10);
     const found = doors.flatMap(({ path, text }) =>
       importsOf({ path, text })
         .filter(({ value }) => value)
-        .map(({ specifier = "" }) => specifier.replace(/^(?:\.\.\/)+/, "").replace(/\.js$/, ""))
+        .map(({ specifier = "" }) => specifier.replace(/^(?:\.\.\/)+memory\//, "").replace(/\.js$/, ""))
         .filter((name) => policy.includes(name))
         .map((name) => `${path} imports ${name}`),
     );
     expect(found).toEqual([]);
   });
 
-  it("has a floor of its own for every room", () => {
-    expect(Object.keys(ranks).sort()).toEqual([...readdirSync(join(root, "src")), "cli", "testing"].sort());
-    expect(new Set(Object.values(ranks)).size).toBe(Object.keys(ranks).length);
+  it("has at most nine wings, in the order of their floors, and a floor of its own for every room", () => {
+    const rooms = [...new Set(sources.map(({ path }) => roomOf(path)))];
+    expect(Object.keys(ranks).sort()).toEqual(rooms.sort());
+    expect(new Set(Object.values(ranks)).size).toBe(rooms.length);
+    const wings = Object.keys(ranks).map(wingOf);
+    const inOrder = wings.filter((wing, index) => wing !== wings[index - 1]);
+    expect(inOrder).toEqual([...new Set(wings)]);
+    expect(inOrder.slice(0, -2).sort()).toEqual(readdirSync(join(root, "src")).sort());
+    expect(inOrder.length).toBeLessThanOrEqual(9 + ["cli", "testing"].length);
+  });
+
+  it("has products of their own, each of which can be deleted without breaking another wing", () => {
+    expect(products.length).toBeGreaterThan(1);
+    expect(products.map((wing) => readdirSync(join(root, "src", wing)).length > 0)).not.toContain(false);
   });
 
   it("has sources in TypeScript only, but for the Lua scripts and the inspector's page", () => {
-    const lua = /^src\/(redis|checkpoint|long-term|runs)\/lua\/(includes\/)?[\w-]+\.lua$/;
+    const lua = /^src\/(store\/redis|langgraph\/checkpoint|langgraph\/long-term|runs)\/lua\/(includes\/)?[\w-]+\.lua$/;
     const ownPage = /^cli\/inspector\/page\/([\w-]+\.(tsx|css)|index\.html|tsconfig\.json)$/;
     const isKnown = (path: string) => path.endsWith(".ts") || lua.test(path) || ownPage.test(path);
     expect(sources.map(({ path }) => path).filter((path) => !isKnown(path))).toEqual([]);
@@ -89,18 +100,19 @@ describe("the check of the source tree itself", () => {
     importViolations({ path: `src/${path}`, text }, new Set(["ioredis", "zod", "@langchain/core", "langchain"]));
 
   it.each([
-    ["a static import", `import { a } from "../memory/a.js";`],
-    ["a type-only import", `import type { A } from "../memory/a.js";`],
-    ["an import for its effect", `import "../memory/a.js";`],
-    ["a re-export", `export * from "../memory/a.js";`],
-    ["a named re-export of a type", `export type { A } from "../memory/a.js";`],
-    ["a dynamic import", "export const load = async () => { await import(`../memory/a.js`); };"],
-    ["an import type", `export type A = import("../memory/a.js").A;`],
-    ["a required import", `import a = require("../memory/a.js");`],
-    ["a call of require", `const a = require("../memory/a.js");`],
+    ["a static import", `import { a } from "../../memory/histories/a.js";`],
+    ["a type-only import", `import type { A } from "../../memory/histories/a.js";`],
+    ["an import for its effect", `import "../../memory/histories/a.js";`],
+    ["a re-export", `export * from "../../memory/histories/a.js";`],
+    ["a named re-export of a type", `export type { A } from "../../memory/histories/a.js";`],
+    ["a dynamic import", "export const load = async () => { await import(`../../memory/histories/a.js`); };"],
+    ["an import type", `export type A = import("../../memory/histories/a.js").A;`],
+    ["a required import", `import a = require("../../memory/histories/a.js");`],
+    ["a call of require", `const a = require("../../memory/histories/a.js");`],
   ])("finds %s from a higher rank", (_, text) => {
-    expect(violations("reducers/reducer.ts", `// first line\n${text}`)).toEqual([
-      "src/reducers/reducer.ts:2 imports ../memory/a.js: memory (rank 15) is not below reducers (rank 11)",
+    expect(violations("conversation/reducers/reducer.ts", `// first line\n${text}`)).toEqual([
+      "src/conversation/reducers/reducer.ts:2 imports ../../memory/histories/a.js: " +
+        "memory/histories (rank 15) is not below conversation/reducers (rank 4)",
     ]);
   });
 
@@ -111,51 +123,68 @@ describe("the check of the source tree itself", () => {
   });
 
   it("lets a file import from its own room and from lower floors, and entries all", () => {
-    expect(violations("store/keys.ts", `import "../codec/record.js";`)).toHaveLength(1);
-    expect(violations("memory/a.ts", `import "../openai/b.js";`)).toHaveLength(1);
-    expect(violations("codec/record.ts", `import "../messages/roles.js";`)).toEqual([]);
-    expect(violations("redis/lua/scripts.ts", `import "../keys.js"; import "../../base/errors.js";`)).toEqual([]);
+    expect(violations("store/contract/keys.ts", `import "../codec/record.js";`)).toHaveLength(1);
+    expect(violations("memory/histories/a.ts", `import "../../formats/openai/b.js";`)).toHaveLength(1);
+    expect(violations("store/codec/record.ts", `import "../../conversation/messages/roles.js";`)).toEqual([]);
+    expect(violations("store/redis/lua/scripts.ts", `import "../keys.js"; import "../../../base/errors.js";`)).toEqual(
+      [],
+    );
     expect(
-      violations("entries/index.ts", `export { a } from "../chain/a.js"; export { b } from "../base/b.js";`),
+      violations("entries/index.ts", `export { a } from "../doors/chain/a.js"; export { b } from "../base/b.js";`),
     ).toEqual([]);
   });
 
+  it("finds an import of a product of its own", () => {
+    expect(violations("runs/a.ts", `import "../formats/otel/b.js";`)[0]).toContain("no other wing needs it");
+    expect(violations("formats/otel/a.ts", `import "../openai/b.js";`)).toEqual([]);
+    expect(violations("entries/runs.ts", `export { b } from "../runs/b.js";`)).toEqual([]);
+  });
+
   it("finds an import of an entry, of an unknown room, of a file outside the package, and of a computed name", () => {
-    expect(violations("memory/a.ts", `import "../entries/index.js";`)[0]).toContain("entries are for users");
-    expect(violations("memory/a.ts", `import "../misc/b.js";`)[0]).toContain("not in the rank table");
+    expect(violations("memory/histories/a.ts", `import "../../entries/index.js";`)[0]).toContain(
+      "entries are for users",
+    );
+    expect(violations("memory/histories/a.ts", `import "../../misc/b.js";`)[0]).toContain("not in the rank table");
     expect(violations("misc/a.ts", `import "../base/errors.js";`)[0]).toContain("rank -1");
-    expect(violations("memory/a.ts", `import "../../package.json";`)[0]).toContain("not a file of the package");
-    expect(violations("memory/a.ts", `import "../../cli/screen.js";`)[0]).toContain("is not below memory");
-    expect(violations("memory/a.ts", "export const load = (name: string) => import(name);")[0]).toContain(
+    expect(violations("memory/histories/a.ts", `import "../../../package.json";`)[0]).toContain(
+      "not a file of the package",
+    );
+    expect(violations("memory/histories/a.ts", `import "../../../cli/screen.js";`)[0]).toContain("is not below memory");
+    expect(violations("memory/histories/a.ts", "export const load = (name: string) => import(name);")[0]).toContain(
       "a computed name",
     );
   });
 
   it("finds ioredis outside the rooms of Redis, and loaded before it is needed", () => {
-    expect(violations("memory/a.ts", `import type { Redis } from "ioredis";`)[0]).toContain("may import ioredis");
-    expect(violations("chain/a.ts", `import("ioredis/built/cluster")`)[0]).toContain("may import ioredis");
-    expect(violations("redis/a.ts", `import { type Redis } from "ioredis";`)[0]).toContain("when first needed");
+    expect(violations("memory/histories/a.ts", `import type { Redis } from "ioredis";`)[0]).toContain(
+      "may import ioredis",
+    );
+    expect(violations("doors/chain/a.ts", `import("ioredis/built/cluster")`)[0]).toContain("may import ioredis");
+    expect(violations("store/redis/a.ts", `import { type Redis } from "ioredis";`)[0]).toContain("when first needed");
     expect(
-      violations("redis/a.ts", `import type { Redis } from "ioredis"; export const load = () => import("ioredis");`),
+      violations(
+        "store/redis/a.ts",
+        `import type { Redis } from "ioredis"; export const load = () => import("ioredis");`,
+      ),
     ).toEqual([]);
   });
 
   it("finds packages that users may not have, and the root of @langchain/core", () => {
-    expect(violations("memory/a.ts", `import fc from "fast-check";`)[0]).toContain(
+    expect(violations("memory/histories/a.ts", `import fc from "fast-check";`)[0]).toContain(
       "neither a dependency nor a peer dependency",
     );
-    expect(violations("memory/a.ts", `import { A } from "@langchain/core";`)[0]).toContain("subpath");
+    expect(violations("memory/histories/a.ts", `import { A } from "@langchain/core";`)[0]).toContain("subpath");
     expect(
       violations(
-        "memory/a.ts",
+        "memory/histories/a.ts",
         `import { A } from "@langchain/core/messages"; import * as z from "zod/mini"; import "node:fs";`,
       ),
     ).toEqual([]);
   });
 
   it("finds schemas that would bring all of zod into a bundle", () => {
-    expect(violations("memory/a.ts", `import { z } from "zod";`)[0]).toContain("zod/mini");
-    expect(violations("memory/a.ts", `import type { ZodObject } from "zod";`)).toEqual([]);
+    expect(violations("memory/histories/a.ts", `import { z } from "zod";`)[0]).toContain("zod/mini");
+    expect(violations("memory/histories/a.ts", `import type { ZodObject } from "zod";`)).toEqual([]);
   });
 
   it("does not take text for imports", () => {
@@ -171,10 +200,10 @@ describe("the check of the source tree itself", () => {
 
   it("finds a file that repeats its folder's name", () => {
     const repeats = (path: string, text: string) => repeatsItsFolder({ path: `src/${path}`, text });
-    expect(repeats("chain/chain-turn.ts", "export const turn = 1;")).toBe(true);
-    expect(repeats("sessions/session-cursor.ts", "export class Cursor {}")).toBe(true);
-    expect(repeats("tokens/token-counter.ts", "export interface TokenCounter {}")).toBe(false);
-    expect(repeats("chain/with-redis-memory.ts", "")).toBe(false);
+    expect(repeats("doors/chain/chain-turn.ts", "export const turn = 1;")).toBe(true);
+    expect(repeats("memory/sessions/session-cursor.ts", "export class Cursor {}")).toBe(true);
+    expect(repeats("conversation/tokens/token-counter.ts", "export interface TokenCounter {}")).toBe(false);
+    expect(repeats("doors/chain/with-redis-memory.ts", "")).toBe(false);
   });
 
   it("knows good names from bad ones", () => {
@@ -187,9 +216,9 @@ describe("the check of the source tree itself", () => {
   });
 });
 
-/** True for `chain/chain-turn.ts`, but not for `tokens/token-counter.ts`, which exports `TokenCounter`. */
+/** True for `chain/chain-turn.ts`, but not for `tokens/token-counter.ts`, which exports `TokenCounter`; in any wing. */
 function repeatsItsFolder({ path, text }: { readonly path: string; readonly text: string }): boolean {
-  const folders = path.split("/").filter((part) => part !== "src");
+  const folders = path.replace(/^src\/(?:[\w-]+\/(?=[\w-]+\/))?/, "").split("/");
   const name = folders.pop()?.replace(/\..*$/, "") ?? "";
   const ownExport = name.replace(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase());
   if (new RegExp(`^export (?:abstract )?(?:class|interface|type|function) ${ownExport}\\b`, "m").test(text))

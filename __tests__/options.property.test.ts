@@ -1,12 +1,12 @@
 import fc from "fast-check";
-import { HistoryManager } from "../src/tool-loop/history-manager.js";
-import { ChatMemoryModule } from "../src/memory/chat-memory-module.js";
-import { RedisChatMemory } from "../src/memory/redis-chat-memory.js";
-import { RedisChatMessageHistory } from "../src/memory/redis-chat-message-history.js";
+import { HistoryManager } from "../src/doors/tool-loop/history-manager.js";
+import { ChatMemoryModule } from "../src/memory/histories/chat-memory-module.js";
+import { RedisChatMemory } from "../src/memory/histories/redis-chat-memory.js";
+import { RedisChatMessageHistory } from "../src/memory/histories/redis-chat-message-history.js";
 import { nearestName } from "../src/base/options.js";
-import { RedisToolInvocationHistory } from "../src/tool-log/redis-tool-invocation-history.js";
-import { ChatHistoryTokenReducer } from "../src/reducers/token-reducer.js";
-import { InMemorySessionStore } from "../src/model/in-memory-session-store.js";
+import { RedisToolInvocationHistory } from "../src/formats/tool-log/redis-tool-invocation-history.js";
+import { ChatHistoryTokenReducer } from "../src/conversation/reducers/token-reducer.js";
+import { InMemorySessionStore } from "../src/store/in-memory/in-memory-session-store.js";
 import { propertyRuns } from "./support/property-runs.js";
 
 const store = new InMemorySessionStore();

@@ -74,7 +74,7 @@ describe("the files of src in which a function runs", () => {
 
   it("spare the owners' lists where a session has no owner", () => {
     const { append, "append with an owner": owned } = walks;
-    const ofLists = (files: readonly string[]) => files.filter((path) => path.startsWith("src/redis-lists/"));
+    const ofLists = (files: readonly string[]) => files.filter((path) => path.startsWith("src/store/redis-lists/"));
     expect(ofLists(append)).toEqual([]);
     expect(ofLists(owned)).not.toEqual([]);
   });

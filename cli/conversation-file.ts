@@ -1,9 +1,9 @@
 import { fileURLToPath } from "node:url";
 import type { BaseMessage } from "@langchain/core/messages";
 import { MemoryError } from "../src/base/errors.js";
-import { exactValueIn, isRecord } from "../src/messages/values.js";
-import { MessageHistory } from "../src/openai/message-history.js";
-import type { OpenAIMessage } from "../src/openai/message.js";
+import { exactValueIn, isRecord } from "../src/conversation/messages/values.js";
+import { MessageHistory } from "../src/formats/openai/message-history.js";
+import type { OpenAIMessage } from "../src/formats/openai/message.js";
 import { DataError } from "./failure.js";
 import { linesOfFile } from "./lines-of-file.js";
 

@@ -1,6 +1,6 @@
 import { StoreError, type MemoryError } from "../src/base/errors.js";
 import type { MemoryEvent } from "../src/base/events.js";
-import { sessionKeys } from "../src/redis/keys.js";
+import { sessionKeys } from "../src/store/redis/keys.js";
 import { reasonOf } from "./failure.js";
 import { counted, whole } from "./figures.js";
 import type { Server } from "./server.js";

@@ -1,5 +1,5 @@
-import type { EncryptionKey, EncryptionKeys } from "../src/sealed/keys/encryption-options.js";
-import { isKeyId, keyBytes } from "../src/sealed/keys/encryption-options.js";
+import type { EncryptionKey, EncryptionKeys } from "../src/store/sealed/keys/encryption-options.js";
+import { isKeyId, keyBytes } from "../src/store/sealed/keys/encryption-options.js";
 import { UsageError } from "./failure.js";
 import { keysVariable } from "./keys-variable.js";
 

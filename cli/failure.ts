@@ -1,6 +1,6 @@
 import { CommanderError } from "commander";
 import { ConfigurationError, EncryptionError, MemoryError, StoreError } from "../src/base/errors.js";
-import { isOfConnection, toStoreError } from "../src/redis/errors.js";
+import { isOfConnection, toStoreError } from "../src/store/redis/errors.js";
 import { keysVariable } from "./keys-variable.js";
 import { exitCodes, type ExitCode } from "./exit-codes.js";
 

@@ -1,11 +1,11 @@
 import { EncryptionError } from "../src/base/errors.js";
-import { identifyRecord } from "../src/codec/message-ids.js";
-import { digestLength } from "../src/redis/stored-fields.js";
-import { idHash, sessionKeys } from "../src/redis/keys.js";
-import { KeyRing } from "../src/sealed/keys/key-ring.js";
-import { sealedParts } from "../src/sealed/loaded-store.js";
-import { DataKeys } from "../src/sealed/keys/data-keys.js";
-import { SealedCalls } from "../src/sealed/sealed-calls.js";
+import { identifyRecord } from "../src/store/codec/message-ids.js";
+import { digestLength } from "../src/store/redis/stored-fields.js";
+import { idHash, sessionKeys } from "../src/store/redis/keys.js";
+import { KeyRing } from "../src/store/sealed/keys/key-ring.js";
+import { sealedParts } from "../src/store/sealed/loaded-store.js";
+import { DataKeys } from "../src/store/sealed/keys/data-keys.js";
+import { SealedCalls } from "../src/store/sealed/sealed-calls.js";
 import { lengthBefore, type Remains } from "./damage.js";
 import type { Server } from "./server.js";
 

@@ -1,18 +1,18 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { RunnableLambda } from "@langchain/core/runnables";
 import { ConfigurationError } from "../src/base/errors.js";
-import { pipeReducers } from "../src/reducers/pipe-reducers.js";
-import { ChatHistoryReducer } from "../src/reducers/chat-history-reducer.js";
-import { ChatHistorySummarizationReducer } from "../src/reducers/summary/summarization-reducer.js";
-import { ChatHistoryTokenReducer } from "../src/reducers/token-reducer.js";
-import { ChatHistoryToolResultReducer } from "../src/reducers/tool-result-reducer.js";
-import { ChatHistoryTruncationReducer } from "../src/reducers/truncation-reducer.js";
-import { contextWindow } from "../src/reducers/window/context-window.js";
-import type { ContextWindowOptions } from "../src/reducers/window/options.js";
-import { promptTokens } from "../src/reducers/window/request-size.js";
-import { countMessages } from "../src/tokens/counted-messages.js";
-import { tiktokenCounter } from "../src/tokens/counters/tiktoken-counter.js";
-import type { NamedReducer } from "../src/reducers/simulation/simulate-reducers.js";
+import { pipeReducers } from "../src/conversation/reducers/pipe-reducers.js";
+import { ChatHistoryReducer } from "../src/conversation/reducers/chat-history-reducer.js";
+import { ChatHistorySummarizationReducer } from "../src/conversation/reducers/summary/summarization-reducer.js";
+import { ChatHistoryTokenReducer } from "../src/conversation/reducers/token-reducer.js";
+import { ChatHistoryToolResultReducer } from "../src/conversation/reducers/tool-result-reducer.js";
+import { ChatHistoryTruncationReducer } from "../src/conversation/reducers/truncation-reducer.js";
+import { contextWindow } from "../src/conversation/reducers/window/context-window.js";
+import type { ContextWindowOptions } from "../src/conversation/reducers/window/options.js";
+import { promptTokens } from "../src/conversation/reducers/window/request-size.js";
+import { countMessages } from "../src/conversation/tokens/counted-messages.js";
+import { tiktokenCounter } from "../src/conversation/tokens/counters/tiktoken-counter.js";
+import type { NamedReducer } from "../src/conversation/reducers/simulation/simulate-reducers.js";
 import { UsageError } from "./failure.js";
 
 /** How a reducer is written on the command line, for `--help`. */

@@ -1,5 +1,5 @@
-import { sessionKeys } from "../src/redis/keys.js";
-import { escapeGlob } from "../src/redis/scan-keys.js";
+import { sessionKeys } from "../src/store/redis/keys.js";
+import { escapeGlob } from "../src/store/redis/scan-keys.js";
 import type { FoundSession } from "./all-sessions.js";
 import { scanKeys } from "./find-keys.js";
 import type { Server } from "./server.js";

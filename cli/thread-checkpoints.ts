@@ -1,9 +1,9 @@
 import { MemoryError } from "../src/base/errors.js";
-import { SealedTexts } from "../src/sealed/sealed-texts.js";
-import { opaqueSerializer, ThreadReader } from "../src/checkpoint/thread-reader.js";
-import { placeOf } from "../src/redis/thread-records.js";
-import type { CheckpointPage, Items, StoredCheckpoint } from "../src/checkpoint/thread-store.js";
-import { sealedParts } from "../src/sealed/loaded-store.js";
+import { SealedTexts } from "../src/store/sealed/sealed-texts.js";
+import { opaqueSerializer, ThreadReader } from "../src/langgraph/checkpoint/thread-reader.js";
+import { placeOf } from "../src/store/redis/thread-records.js";
+import type { CheckpointPage, Items, StoredCheckpoint } from "../src/langgraph/checkpoint/thread-store.js";
+import { sealedParts } from "../src/store/sealed/loaded-store.js";
 import { reasonOf } from "./failure.js";
 import type { Server } from "./server.js";
 import { threadStoreOf, wireOfServer } from "./threads.js";

@@ -1,9 +1,9 @@
 import { StoreError } from "../src/base/errors.js";
-import { ThreadStore } from "../src/checkpoint/thread-store.js";
-import { threadKeys } from "../src/redis/keys.js";
-import { foundPieces } from "../src/redis-lists/kinds.js";
-import { wireOf, type RedisWire } from "../src/redis-store/redis-session-store.js";
-import { sealedParts } from "../src/sealed/loaded-store.js";
+import { ThreadStore } from "../src/langgraph/checkpoint/thread-store.js";
+import { threadKeys } from "../src/store/redis/keys.js";
+import { foundPieces } from "../src/store/redis-lists/kinds.js";
+import { wireOf, type RedisWire } from "../src/store/redis-store/redis-session-store.js";
+import { sealedParts } from "../src/store/sealed/loaded-store.js";
 import type { Server } from "./server.js";
 
 /** A LangGraph thread of `RedisSaver`. */

@@ -1,4 +1,4 @@
-import { RedisChatMemory } from "../src/memory/redis-chat-memory.js";
+import { RedisChatMemory } from "../src/memory/histories/redis-chat-memory.js";
 import type { Topology } from "../testkit/topologies/topology.js";
 import type { FinalChat } from "./checking/check-answers.js";
 import { encryption } from "./client/doors.js";

@@ -1,8 +1,8 @@
 import { openStores } from "./client/open-stores.js";
 import type { OwnerList } from "./checking/check-lists.js";
 import type { Topology } from "../testkit/topologies/topology.js";
-import { RedisChatMemory } from "../src/memory/redis-chat-memory.js";
-import type { SessionStore } from "../src/store/session-store.js";
+import { RedisChatMemory } from "../src/memory/histories/redis-chat-memory.js";
+import type { SessionStore } from "../src/store/contract/session-store.js";
 
 /** A page is short, so that a walk has many. */
 const limit = 7;

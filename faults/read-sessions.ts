@@ -6,11 +6,11 @@ import type { FinalSession } from "./checking/session-case.js";
 import { coverageIn } from "./journal/coverage.js";
 import { tokensIn } from "./journal/runs.js";
 import type { Topology } from "../testkit/topologies/topology.js";
-import { decodeView } from "../src/session/view.js";
-import { summaryMarkOf } from "../src/messages/roles.js";
-import { sessionKeys } from "../src/redis/keys.js";
-import { openStore } from "../src/session/open-store.js";
-import type { SessionStore } from "../src/store/session-store.js";
+import { decodeView } from "../src/memory/session/view.js";
+import { summaryMarkOf } from "../src/conversation/messages/roles.js";
+import { sessionKeys } from "../src/store/redis/keys.js";
+import { openStore } from "../src/memory/session/open-store.js";
+import type { SessionStore } from "../src/store/contract/session-store.js";
 
 const atOnce = 20;
 

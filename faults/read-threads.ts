@@ -1,9 +1,9 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { MemoryError } from "../src/base/errors.js";
 import type { MemoryEvent } from "../src/base/events.js";
-import { RedisSaver } from "../src/checkpoint/redis-saver.js";
-import { RedisChatMemory } from "../src/memory/redis-chat-memory.js";
-import type { SessionStore } from "../src/store/session-store.js";
+import { RedisSaver } from "../src/langgraph/checkpoint/redis-saver.js";
+import { RedisChatMemory } from "../src/memory/histories/redis-chat-memory.js";
+import type { SessionStore } from "../src/store/contract/session-store.js";
 import type { Topology } from "../testkit/topologies/topology.js";
 import type { FinalThread } from "./checking/check-threads.js";
 import { encryption } from "./client/doors.js";

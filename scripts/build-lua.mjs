@@ -3,7 +3,7 @@
 // each line with its number and its origin; a number behind it shows the lines around the one that an error of Redis
 // names. Works in the current folder.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { script } from "../src/redis/script.ts";
+import { script } from "../src/store/redis/script.ts";
 import { assemble, luaFolders, luaModules, moduleFrom, readsFrom } from "./lua/assemble.ts";
 
 const root = process.cwd();

@@ -16,16 +16,16 @@ const compile = (project) =>
   execFileSync("npx", ["--no-install", "tsc", "--project", project], { cwd: root, stdio: "inherit" });
 
 /**
- * The chunks of what the main entry loads when it first uses it, by room or by file. Each imports only those in front
+ * The chunks of what the main entry loads when it first uses it, by folder or by file. Each imports only those in front
  * of it.
  */
 const laterChunks = {
-  ...{ "redis/script.js": "script", "redis/lua/scripts.js": "first-scripts" },
-  ...Object.fromEntries(["base", "messages", "tokens", "structure", "store", "redis"].map((room) => [room, "scripts"])),
-  ...{ "redis-lists": "lists", "redis-store": "groups", sealed: "sealed" },
+  ...{ "store/redis/script.js": "script", "store/redis/lua/scripts.js": "first-scripts" },
+  ...Object.fromEntries(["base", "conversation", "store/contract", "store/redis"].map((room) => [room, "scripts"])),
+  ...{ "store/redis-lists": "lists", "store/redis-store": "groups", "store/sealed": "sealed" },
 };
 /** What a history needs at once is a chunk of its own, so that bundles of it hold nothing else. */
-const history = join(compiled, "src/memory/redis-chat-message-history.js");
+const history = join(compiled, "src/memory/histories/redis-chat-message-history.js");
 /** The modules that the history and each entry need, see {@link modulesFrom}. */
 let needs;
 
@@ -122,8 +122,9 @@ function chunkOf(file, getModuleInfo) {
     const isShared = isNeeded.some((modules) => modules.has(file));
     return isShared && !entries.includes(file) ? "shared" : undefined;
   }
-  const [, room, ...path] = relative(compiled, file).split(sep);
-  const chunk = laterChunks[[room, ...path].join("/")] ?? laterChunks[room] ?? "operations";
+  const [, ...path] = relative(compiled, file).split(sep);
+  const folders = path.map((_, index) => path.slice(0, path.length - index).join("/"));
+  const chunk = laterChunks[folders.find((folder) => folder in laterChunks)] ?? "operations";
   return main.later.has(file) ? chunk : undefined;
 }
 

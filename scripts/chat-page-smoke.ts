@@ -11,7 +11,7 @@ import { chatPageScenarios } from "../__tests__/chat-page/scenarios.js";
 import { startScriptedModel } from "../__tests__/chat-page/scripted-answers.js";
 import { requireChromium } from "../__tests__/support/chromium-binary.js";
 import { freePort, startRedis } from "../testkit/servers/redis-server.js";
-import { RedisChatMemory } from "../src/memory/redis-chat-memory.js";
+import { RedisChatMemory } from "../src/memory/histories/redis-chat-memory.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const [tarball, folder] = process.argv.slice(2);

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { startOpenAIServer, type OpenAIServer } from "../../testing/index.js";
 import { startRedis, type PrivateRedis } from "../../testkit/servers/redis-server.js";
 import { buildGuideServer, type GuideServer, type Instance } from "../support/guide-server.js";

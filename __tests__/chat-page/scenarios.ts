@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import type { Locator, Page } from "playwright-core";
-import type { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import type { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { slowAnswer } from "./scripted-answers.js";
 
 /** A running chat page, and what stands behind it. */

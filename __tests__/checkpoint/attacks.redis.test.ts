@@ -12,10 +12,10 @@ import {
 import { emptyCheckpoint, MemorySaver, uuid6, type Checkpoint } from "@langchain/langgraph-checkpoint";
 import { randomUUID } from "node:crypto";
 import type { MemoryEvent } from "../../src/base/events.js";
-import { RedisSaver } from "../../src/checkpoint/redis-saver.js";
-import type { RedisSaverSettings } from "../../src/checkpoint/saver-options.js";
-import { threadKeys } from "../../src/redis/keys.js";
-import type { RedisClient } from "../../src/redis/client.js";
+import { RedisSaver } from "../../src/langgraph/checkpoint/redis-saver.js";
+import type { RedisSaverSettings } from "../../src/langgraph/checkpoint/saver-options.js";
+import { threadKeys } from "../../src/store/redis/keys.js";
+import type { RedisClient } from "../../src/store/redis/client.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { all } from "./compared-saver.js";
 

@@ -14,8 +14,8 @@ import {
 } from "@langchain/core/messages";
 import { emptyCheckpoint, JsonPlusSerializer, uuid6 } from "@langchain/langgraph-checkpoint";
 import fc from "fast-check";
-import { RedisSaver } from "../../src/checkpoint/redis-saver.js";
-import { threadKeys } from "../../src/redis/keys.js";
+import { RedisSaver } from "../../src/langgraph/checkpoint/redis-saver.js";
+import { threadKeys } from "../../src/store/redis/keys.js";
 import { propertyRuns } from "../support/property-runs.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 

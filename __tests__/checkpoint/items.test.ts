@@ -1,8 +1,8 @@
 import { JsonPlusSerializer } from "@langchain/langgraph-checkpoint";
 import fc from "fast-check";
-import { positionsIn, rangesText } from "../../src/checkpoint/item-ranges.js";
-import { ItemParser, reviveValue } from "../../src/checkpoint/revive-value.js";
-import { referenceKey } from "../../src/checkpoint/split-value.js";
+import { positionsIn, rangesText } from "../../src/langgraph/checkpoint/item-ranges.js";
+import { ItemParser, reviveValue } from "../../src/langgraph/checkpoint/revive-value.js";
+import { referenceKey } from "../../src/langgraph/checkpoint/split-value.js";
 
 const missing = new Error("no such item");
 const textsOf = (items: readonly string[]) => (position: number) => {

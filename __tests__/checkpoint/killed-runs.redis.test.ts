@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { BaseMessage } from "@langchain/core/messages";
 import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
-import { RedisSaver } from "../../src/checkpoint/redis-saver.js";
+import { RedisSaver } from "../../src/langgraph/checkpoint/redis-saver.js";
 import { buildPrograms, type BuiltPrograms } from "../support/built-programs.js";
 import { propertyRuns } from "../support/property-runs.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";

@@ -2,7 +2,7 @@ import { HumanMessage } from "@langchain/core/messages";
 import { Command } from "@langchain/langgraph";
 import fc from "fast-check";
 import { randomUUID } from "node:crypto";
-import { RedisSaver } from "../../src/checkpoint/redis-saver.js";
+import { RedisSaver } from "../../src/langgraph/checkpoint/redis-saver.js";
 import { propertyRuns } from "../support/property-runs.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { all, ComparedSaver } from "./compared-saver.js";

@@ -2,7 +2,7 @@ import { HumanMessage } from "@langchain/core/messages";
 import { emptyCheckpoint, uuid6, type Checkpoint } from "@langchain/langgraph-checkpoint";
 import { Redis } from "ioredis";
 import { randomUUID } from "node:crypto";
-import { RedisSaver } from "../../src/checkpoint/redis-saver.js";
+import { RedisSaver } from "../../src/langgraph/checkpoint/redis-saver.js";
 import { startRedis, type PrivateRedis } from "../../testkit/servers/redis-server.js";
 import { all } from "./compared-saver.js";
 

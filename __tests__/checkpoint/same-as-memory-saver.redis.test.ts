@@ -16,8 +16,8 @@ import {
 import { createAgent, humanInTheLoopMiddleware } from "langchain";
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import { RedisSaver } from "../../src/checkpoint/redis-saver.js";
-import type { RedisSaverSettings } from "../../src/checkpoint/saver-options.js";
+import { RedisSaver } from "../../src/langgraph/checkpoint/redis-saver.js";
+import type { RedisSaverSettings } from "../../src/langgraph/checkpoint/saver-options.js";
 import { lookup, lookupCall, stepsModel, ToolModel } from "../support/agents.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { testKeys } from "../support/test-keys.js";

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Redis } from "ioredis";
 import { allSessions } from "../../cli/all-sessions.js";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import { human } from "../support/messages.js";
 import { sharedRedisUrl } from "../support/shared-redis.js";
 

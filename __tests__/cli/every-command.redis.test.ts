@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { Redis } from "ioredis";
 import { commandEntries } from "../../cli/command-entries.js";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { hostedCommands } from "../support/hosted-commands.js";
 import { ai, human } from "../support/messages.js";
 import { freePort } from "../../testkit/servers/redis-server.js";

@@ -1,5 +1,5 @@
 import { commandEntries } from "../../cli/command-entries.js";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { commandKey, commandPlaces } from "../support/command-places.js";
 import { ai, human } from "../support/messages.js";
 

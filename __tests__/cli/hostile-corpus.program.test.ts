@@ -1,7 +1,7 @@
 import { HumanMessage } from "@langchain/core/messages";
 import { commandEntries } from "../../cli/command-entries.js";
 import { MemoryError } from "../../src/base/errors.js";
-import { sessionKeys } from "../../src/redis/keys.js";
+import { sessionKeys } from "../../src/store/redis/keys.js";
 import { commandPlaces } from "../support/command-places.js";
 import { hostedCommands } from "../support/hosted-commands.js";
 import { get, inspectedPlaces } from "../support/inspectors.js";

@@ -1,5 +1,5 @@
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { sessionKeys } from "../../src/redis/keys.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import { sessionKeys } from "../../src/store/redis/keys.js";
 import { runCommand } from "../support/built-command.js";
 import { ai, human } from "../support/messages.js";
 import { sharedClient, sharedRedisUrl } from "../support/shared-redis.js";

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { runCommand } from "../support/built-command.js";
 import { hostedCommands } from "../support/hosted-commands.js";
 import { ai, human } from "../support/messages.js";

@@ -1,9 +1,9 @@
 import { MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
-import { RedisSaver } from "../../src/checkpoint/redis-saver.js";
-import { RedisStore } from "../../src/long-term/redis-store.js";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { RedisSaver } from "../../src/langgraph/checkpoint/redis-saver.js";
+import { RedisStore } from "../../src/langgraph/long-term/redis-store.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { redisRuns } from "../../src/runs/redis-runs.js";
-import type { EncryptionKeys } from "../../src/sealed/keys/encryption-options.js";
+import type { EncryptionKeys } from "../../src/store/sealed/keys/encryption-options.js";
 import { jsonLines } from "../support/built-command.js";
 import { hostedCommands } from "../support/hosted-commands.js";
 import { ai, human } from "../support/messages.js";

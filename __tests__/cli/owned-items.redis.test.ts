@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { RedisStore } from "../../src/long-term/redis-store.js";
+import { RedisStore } from "../../src/langgraph/long-term/redis-store.js";
 import { commandPlaces } from "../support/command-places.js";
 import { jsonLines } from "../support/built-command.js";
 import { human } from "../support/messages.js";

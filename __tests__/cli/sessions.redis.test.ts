@@ -1,6 +1,6 @@
 import { once } from "node:events";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
 import { jsonLines, runCommand, startCommand } from "../support/built-command.js";
 import { hostedCommands } from "../support/hosted-commands.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";

@@ -1,6 +1,6 @@
 import { Annotation, Command, END, START, Send, StateGraph, interrupt } from "@langchain/langgraph";
 import { RedisSaver } from "langchain-redis-memory/checkpoint";
-import { threadKeys } from "../../src/redis/keys.js";
+import { threadKeys } from "../../src/store/redis/keys.js";
 import { jsonLines } from "../support/built-command.js";
 import { commandKey, commandPlaces, withCommandKey } from "../support/command-places.js";
 import { hostedCommands } from "../support/hosted-commands.js";

@@ -1,6 +1,6 @@
 import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
 import { RedisSaver } from "langchain-redis-memory/checkpoint";
-import { threadKeys } from "../../src/redis/keys.js";
+import { threadKeys } from "../../src/store/redis/keys.js";
 import { jsonLines } from "../support/built-command.js";
 import { commandPlaces } from "../support/command-places.js";
 import { human } from "../support/messages.js";

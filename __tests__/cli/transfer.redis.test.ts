@@ -4,8 +4,8 @@ import { chmodSync, lstatSync, readdirSync, readFileSync, statSync, symlinkSync 
 import { readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
-import { RedisSaver } from "../../src/checkpoint/redis-saver.js";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { RedisSaver } from "../../src/langgraph/checkpoint/redis-saver.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { jsonLines, startCommand } from "../support/built-command.js";
 import { commandKey, commandPlaces, withCommandKey } from "../support/command-places.js";
 import { ai, aiCalls, human, tool } from "../support/messages.js";

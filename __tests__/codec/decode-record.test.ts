@@ -7,9 +7,9 @@ import {
   ToolMessage,
   type BaseMessage,
 } from "@langchain/core/messages";
-import { decodeRecord, reviveMessage } from "../../src/codec/decode-record.js";
-import { digestMessage, encodeMessage } from "../../src/codec/encode-message.js";
-import { identifyRecord } from "../../src/codec/message-ids.js";
+import { decodeRecord, reviveMessage } from "../../src/store/codec/decode-record.js";
+import { digestMessage, encodeMessage } from "../../src/store/codec/encode-message.js";
+import { identifyRecord } from "../../src/store/codec/message-ids.js";
 import { RecordError } from "../../src/base/errors.js";
 import fc from "fast-check";
 import { human } from "../support/messages.js";

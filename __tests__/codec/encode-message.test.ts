@@ -13,8 +13,8 @@ import {
   ToolMessageChunk,
   type StoredMessage,
 } from "@langchain/core/messages";
-import { decodeRecord } from "../../src/codec/decode-record.js";
-import { digestMessage, encodeMessage } from "../../src/codec/encode-message.js";
+import { decodeRecord } from "../../src/store/codec/decode-record.js";
+import { digestMessage, encodeMessage } from "../../src/store/codec/encode-message.js";
 import { RecordError } from "../../src/base/errors.js";
 import { aiCalls, human, tool } from "../support/messages.js";
 import { publicFields } from "../support/public-fields.js";

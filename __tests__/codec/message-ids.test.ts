@@ -1,4 +1,4 @@
-import { messageIdOf, MessageIds } from "../../src/codec/message-ids.js";
+import { messageIdOf, MessageIds } from "../../src/store/codec/message-ids.js";
 import { human } from "../support/messages.js";
 
 describe("the id of a message", () => {

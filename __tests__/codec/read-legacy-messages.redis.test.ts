@@ -1,9 +1,9 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
-import { readLegacyMessages } from "../../src/codec/read-legacy-messages.js";
+import { readLegacyMessages } from "../../src/store/codec/read-legacy-messages.js";
 import { ConfigurationError, RecordError, StoreError } from "../../src/base/errors.js";
 import type { MemoryEvent } from "../../src/base/events.js";
-import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
-import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
+import { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
+import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import { human } from "../support/messages.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 

@@ -1,9 +1,9 @@
-import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
-import { KeyRing } from "../../src/sealed/keys/key-ring.js";
-import { sealedWhenUsed } from "../../src/sealed/loaded-store.js";
-import { around } from "../../src/store/groups.js";
-import { refreshedOnRead } from "../../src/store/refreshing-store.js";
-import type { SessionStore } from "../../src/store/session-store.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import { KeyRing } from "../../src/store/sealed/keys/key-ring.js";
+import { sealedWhenUsed } from "../../src/store/sealed/loaded-store.js";
+import { around } from "../../src/store/contract/groups.js";
+import { refreshedOnRead } from "../../src/store/contract/refreshing-store.js";
+import type { SessionStore } from "../../src/store/contract/session-store.js";
 import { sessionStoreContract } from "../../testing/session-store-contract.js";
 import { propertyRuns } from "../support/property-runs.js";
 import { testKeys } from "../support/test-keys.js";

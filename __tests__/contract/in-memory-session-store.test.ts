@@ -1,4 +1,4 @@
-import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import { sessionStoreContract } from "../../testing/session-store-contract.js";
 
 describe("InMemorySessionStore keeps the contract of session stores", () => {

@@ -1,8 +1,8 @@
 import { Cluster, Redis } from "ioredis";
 import { Redis as Redis5 } from "ioredis5";
-import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
-import { sessionKeys } from "../../src/redis/keys.js";
-import type { RedisClient } from "../../src/redis/client.js";
+import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
+import { sessionKeys } from "../../src/store/redis/keys.js";
+import type { RedisClient } from "../../src/store/redis/client.js";
 import { sessionStoreContract } from "../../testing/session-store-contract.js";
 import { leastUser, refusalsAndUse } from "../../testkit/servers/least-user.js";
 import { startCluster, type PrivateCluster } from "../../testkit/servers/redis-cluster.js";

@@ -1,9 +1,9 @@
-import { KeyRing } from "../../src/sealed/keys/key-ring.js";
-import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
-import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
-import { sealedStore } from "../../src/sealed/store.js";
-import { sessionKeys } from "../../src/redis/keys.js";
-import type { SessionStore } from "../../src/store/session-store.js";
+import { KeyRing } from "../../src/store/sealed/keys/key-ring.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
+import { sealedStore } from "../../src/store/sealed/store.js";
+import { sessionKeys } from "../../src/store/redis/keys.js";
+import type { SessionStore } from "../../src/store/contract/session-store.js";
 import { sessionStoreContract } from "../../testing/session-store-contract.js";
 import { uniquePrefix } from "../support/shared-redis.js";
 import { testKeys } from "../support/test-keys.js";

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { splitRounds } from "../../src/messages/rounds.js";
+import { splitRounds } from "../../src/conversation/messages/rounds.js";
 import { anyConversation, summary } from "../support/conversations.js";
 import { ai, human, system } from "../support/messages.js";
 

@@ -1,7 +1,7 @@
 import type { AIMessage, BaseMessage, ToolMessage } from "@langchain/core/messages";
 import fc from "fast-check";
-import { findOrphanResults } from "../../src/messages/calls.js";
-import { findBoundaries, splitsStep, stepsOf } from "../../src/messages/steps.js";
+import { findOrphanResults } from "../../src/conversation/messages/calls.js";
+import { findBoundaries, splitsStep, stepsOf } from "../../src/conversation/messages/steps.js";
 import { ai, aiCalls, human, tool } from "../support/messages.js";
 import { propertyRuns } from "../support/property-runs.js";
 

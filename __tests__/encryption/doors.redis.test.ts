@@ -1,8 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import type { EncryptionOptions } from "../../src/sealed/keys/encryption-options.js";
+import type { EncryptionOptions } from "../../src/store/sealed/keys/encryption-options.js";
 import { MemoryError } from "../../src/base/errors.js";
-import type { MemorySettings } from "../../src/session/memory-context.js";
-import { ChatHistorySummarizationReducer } from "../../src/reducers/summary/summarization-reducer.js";
+import type { MemorySettings } from "../../src/memory/session/memory-context.js";
+import { ChatHistorySummarizationReducer } from "../../src/conversation/reducers/summary/summarization-reducer.js";
 import { doors, secret } from "../support/doors.js";
 import { closeMemories, newMemory, texts } from "../support/memories.js";
 import { ScriptedModel } from "../support/scripted-model.js";

@@ -1,11 +1,11 @@
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import type { MemoryEvent } from "../../src/base/events.js";
-import type { OwnerExportOptions } from "../../src/sessions/requests.js";
-import type { EncryptionOptions } from "../../src/sealed/keys/encryption-options.js";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
-import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
-import type { SessionStore } from "../../src/store/session-store.js";
+import type { OwnerExportOptions } from "../../src/memory/sessions/requests.js";
+import type { EncryptionOptions } from "../../src/store/sealed/keys/encryption-options.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
+import type { SessionStore } from "../../src/store/contract/session-store.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { testKey, testKeys } from "../support/test-keys.js";
 

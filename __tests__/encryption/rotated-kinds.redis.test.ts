@@ -1,12 +1,12 @@
 import { HumanMessage } from "@langchain/core/messages";
 import { Command, interrupt, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import type { MemoryEvent } from "../../src/base/events.js";
-import { RedisSaver } from "../../src/checkpoint/redis-saver.js";
-import { RedisStore } from "../../src/long-term/redis-store.js";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { RedisSaver } from "../../src/langgraph/checkpoint/redis-saver.js";
+import { RedisStore } from "../../src/langgraph/long-term/redis-store.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { redisRuns } from "../../src/runs/redis-runs.js";
-import type { EncryptionOptions } from "../../src/sealed/keys/encryption-options.js";
-import type { SessionProblem } from "../../src/sessions/problems.js";
+import type { EncryptionOptions } from "../../src/store/sealed/keys/encryption-options.js";
+import type { SessionProblem } from "../../src/memory/sessions/problems.js";
 import { startContractServer } from "../contract/contract-server.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
 import { ownServer } from "../support/own-server.js";

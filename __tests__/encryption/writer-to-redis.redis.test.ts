@@ -1,12 +1,12 @@
 import { AIMessage, HumanMessage, SystemMessage } from "@langchain/core/messages";
 import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
-import { RedisSaver } from "../../src/checkpoint/redis-saver.js";
-import { RedisStore } from "../../src/long-term/redis-store.js";
-import type { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { RedisSaver } from "../../src/langgraph/checkpoint/redis-saver.js";
+import { RedisStore } from "../../src/langgraph/long-term/redis-store.js";
+import type { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { redisRuns } from "../../src/runs/redis-runs.js";
-import { keyOf, type DataPart } from "../../src/redis/data-parts.js";
-import { keyField } from "../../src/redis/stored-fields.js";
-import type { EncryptionOptions } from "../../src/sealed/keys/encryption-options.js";
+import { keyOf, type DataPart } from "../../src/store/redis/data-parts.js";
+import { keyField } from "../../src/store/redis/stored-fields.js";
+import type { EncryptionOptions } from "../../src/store/sealed/keys/encryption-options.js";
 import type { MemoryEvent } from "../../src/base/events.js";
 import { storedBytes } from "../support/stored-bytes.js";
 import { closeMemories, newMemory } from "../support/memories.js";

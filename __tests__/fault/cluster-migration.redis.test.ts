@@ -1,11 +1,11 @@
 import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
 import { Cluster } from "ioredis";
-import { RedisSaver } from "../../src/checkpoint/redis-saver.js";
-import { identifyRecord } from "../../src/codec/message-ids.js";
-import { RedisStore } from "../../src/long-term/redis-store.js";
-import { countOthers } from "../../src/redis-lists/kinds.js";
-import { sessionKeys } from "../../src/redis/keys.js";
-import { RedisSessionStore, wireOf } from "../../src/redis-store/redis-session-store.js";
+import { RedisSaver } from "../../src/langgraph/checkpoint/redis-saver.js";
+import { identifyRecord } from "../../src/store/codec/message-ids.js";
+import { RedisStore } from "../../src/langgraph/long-term/redis-store.js";
+import { countOthers } from "../../src/store/redis-lists/kinds.js";
+import { sessionKeys } from "../../src/store/redis/keys.js";
+import { RedisSessionStore, wireOf } from "../../src/store/redis-store/redis-session-store.js";
 import { asRead, human, record, records, texts } from "../../testing/session-store/store-case.js";
 import { leastUser, refusalsAndUse } from "../../testkit/servers/least-user.js";
 import { beginMove, startCluster, type PrivateCluster } from "../../testkit/servers/redis-cluster.js";

@@ -1,10 +1,10 @@
 import { Redis } from "ioredis";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
-import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
-import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
-import type { SessionRef } from "../../src/store/session-ref.js";
-import type { CommitRequest, RewindRequest } from "../../src/store/session-writes.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
+import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
+import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
+import type { SessionRef } from "../../src/store/contract/session-ref.js";
+import type { CommitRequest, RewindRequest } from "../../src/store/contract/session-writes.js";
 import { startFaultProxy, type FaultProxy } from "../../testkit/proxies/fault-proxy.js";
 import { ai, human } from "../support/messages.js";
 import { startRedis, type PrivateRedis } from "../../testkit/servers/redis-server.js";

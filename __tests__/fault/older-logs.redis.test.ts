@@ -1,9 +1,9 @@
 import { AIMessage, HumanMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
 import { RunnableLambda } from "@langchain/core/runnables";
 import { createAgent } from "langchain";
-import { redisMemoryMiddleware } from "../../src/agent/middleware.js";
-import { sessionKeys } from "../../src/redis/keys.js";
-import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
+import { redisMemoryMiddleware } from "../../src/doors/agent/middleware.js";
+import { sessionKeys } from "../../src/store/redis/keys.js";
+import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import { forkOf, records } from "../../testing/session-store/store-case.js";
 import { lookup, ToolModel } from "../support/agents.js";
 import { closeMemories, newMemory, texts } from "../support/memories.js";

@@ -1,8 +1,8 @@
 import { Redis } from "ioredis";
 import { Redis as Redis5 } from "ioredis5";
-import type { RedisClient } from "../../src/redis/client.js";
-import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
-import type { RedisSessionStoreOptions } from "../../src/redis/store-options.js";
+import type { RedisClient } from "../../src/store/redis/client.js";
+import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
+import type { RedisSessionStoreOptions } from "../../src/store/redis/store-options.js";
 import { record, texts } from "../../testing/session-store/store-case.js";
 import { startSentinels, type PrivateSentinels } from "../../testkit/servers/redis-sentinel.js";
 import { freePort } from "../../testkit/servers/redis-server.js";

@@ -1,8 +1,8 @@
 import { Redis } from "ioredis";
 import { Redis as Redis5 } from "ioredis5";
 import type { MemoryEvent } from "../../src/base/events.js";
-import type { RedisClient } from "../../src/redis/client.js";
-import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
+import type { RedisClient } from "../../src/store/redis/client.js";
+import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import { record } from "../../testing/session-store/store-case.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
 import { startFaultProxy, type FaultProxy } from "../../testkit/proxies/fault-proxy.js";

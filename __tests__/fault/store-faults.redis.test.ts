@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { inspect } from "node:util";
 import { Redis } from "ioredis";
 import { StoreError } from "../../src/base/errors.js";
-import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
-import { sessionKeys } from "../../src/redis/keys.js";
+import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
+import { sessionKeys } from "../../src/store/redis/keys.js";
 import { asRead, record, records, texts } from "../../testing/session-store/store-case.js";
 import { buildPrograms } from "../support/built-programs.js";
 import { startFaultProxy, type FaultProxy } from "../../testkit/proxies/fault-proxy.js";
@@ -363,7 +363,7 @@ describe("RedisSessionStore without a server", () => {
   });
 
   it("lets the process end once the store is closed, with nothing on stderr", async () => {
-    const module = join(process.cwd(), "src/redis-store/redis-session-store.ts");
+    const module = join(process.cwd(), "src/store/redis-store/redis-session-store.ts");
     const program = `
       import { RedisSessionStore } from ${JSON.stringify(module)};
       const store = new RedisSessionStore({ url: "redis://127.0.0.1:${await freePort()}", commandTimeout: 300 });

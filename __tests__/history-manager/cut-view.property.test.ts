@@ -1,8 +1,8 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { contextWindow, InMemorySessionStore, RedisChatMemory, type MemoryEvent } from "../../src/entries/index.js";
-import { HistoryManager } from "../../src/tool-loop/history-manager.js";
-import type { FittedWindow } from "../../src/tool-loop/token-window/request-window.js";
+import { HistoryManager } from "../../src/doors/tool-loop/history-manager.js";
+import type { FittedWindow } from "../../src/doors/tool-loop/token-window/request-window.js";
 import { asking, characterCounter, type Scene, searchTools as tools } from "./instances.js";
 import { propertyRuns } from "../support/property-runs.js";
 

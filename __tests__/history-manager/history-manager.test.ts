@@ -1,9 +1,9 @@
 import { AIMessage, AIMessageChunk, HumanMessage, SystemMessage, type ToolMessage } from "@langchain/core/messages";
 import { RunnableLambda } from "@langchain/core/runnables";
 import { RedisChatMemory, withRedisMemory } from "../../src/entries/index.js";
-import { validateConversation } from "../../src/structure/validate.js";
+import { validateConversation } from "../../src/conversation/structure/validate.js";
 import { ConfigurationError, ConflictError, StructureError } from "../../src/base/errors.js";
-import { HistoryManager } from "../../src/tool-loop/history-manager.js";
+import { HistoryManager } from "../../src/doors/tool-loop/history-manager.js";
 import { asking, call, chunks, newSession, resultOf, sourcesIn } from "./instances.js";
 
 describe("HistoryManager", () => {

@@ -1,11 +1,11 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { HistoryManager } from "../../src/tool-loop/history-manager.js";
-import type { Chunk } from "../../src/tool-loop/stored/reference-manager.js";
-import type { HistoryManagerOptions, ModelCallRequest } from "../../src/tool-loop/history-manager-options.js";
-import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
-import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
-import type { SessionStore } from "../../src/store/session-store.js";
-import type { TokenCounter } from "../../src/tokens/token-counter.js";
+import { HistoryManager } from "../../src/doors/tool-loop/history-manager.js";
+import type { Chunk } from "../../src/doors/tool-loop/stored/reference-manager.js";
+import type { HistoryManagerOptions, ModelCallRequest } from "../../src/doors/tool-loop/history-manager-options.js";
+import { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import type { SessionStore } from "../../src/store/contract/session-store.js";
+import type { TokenCounter } from "../../src/conversation/tokens/token-counter.js";
 
 /**
  * A counter by which sizes can be told by hand: a token a character of content and arguments, 10 a message, 500 an

@@ -1,7 +1,7 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
-import { HistoryManager } from "../../src/tool-loop/history-manager.js";
-import type { HistoryManagerOptions } from "../../src/tool-loop/history-manager-options.js";
+import { HistoryManager } from "../../src/doors/tool-loop/history-manager.js";
+import type { HistoryManagerOptions } from "../../src/doors/tool-loop/history-manager-options.js";
 import { asking, characterCounter, newSession, type Scene, searchTools as tools } from "./instances.js";
 import { propertyRuns } from "../support/property-runs.js";
 

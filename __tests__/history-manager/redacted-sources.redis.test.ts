@@ -1,7 +1,7 @@
 import { AIMessage, type BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { redact } from "../../src/entries/structure.js";
-import { HistoryManager } from "../../src/tool-loop/history-manager.js";
-import type { BeforeStore } from "../../src/session/stored-forms.js";
+import { HistoryManager } from "../../src/doors/tool-loop/history-manager.js";
+import type { BeforeStore } from "../../src/memory/session/stored-forms.js";
 import { closeMemories, newMemory } from "../support/memories.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { storedBytes } from "../support/stored-bytes.js";

@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../../src/base/errors.js";
-import { ReferenceManager } from "../../src/tool-loop/stored/reference-manager.js";
+import { ReferenceManager } from "../../src/doors/tool-loop/stored/reference-manager.js";
 import { chunks } from "./instances.js";
 
 describe("ReferenceManager", () => {

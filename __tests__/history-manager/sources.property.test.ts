@@ -1,6 +1,6 @@
 import { AIMessage } from "@langchain/core/messages";
 import fc from "fast-check";
-import { validateConversation } from "../../src/structure/validate.js";
+import { validateConversation } from "../../src/conversation/structure/validate.js";
 import { asking, call, chunks, newSession, sourcesIn } from "./instances.js";
 import { propertyRuns } from "../support/property-runs.js";
 

@@ -1,5 +1,5 @@
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
-import { countMessages } from "../../src/tokens/counted-messages.js";
+import { countMessages } from "../../src/conversation/tokens/counted-messages.js";
 import { asking, call, characterCounter, chunks, newSession, resultOf, sourcesIn } from "./instances.js";
 
 /** What went wrong in the system that this one is modelled on, by what its users saw. */

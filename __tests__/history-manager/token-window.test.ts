@@ -2,9 +2,9 @@ import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messa
 import { tool as createTool } from "@langchain/core/tools";
 import { z } from "zod";
 import { BudgetError } from "../../src/base/errors.js";
-import type { HistoryManager } from "../../src/tool-loop/history-manager.js";
-import { countMessages } from "../../src/tokens/counted-messages.js";
-import { tiktokenCounter } from "../../src/tokens/counters/tiktoken-counter.js";
+import type { HistoryManager } from "../../src/doors/tool-loop/history-manager.js";
+import { countMessages } from "../../src/conversation/tokens/counted-messages.js";
+import { tiktokenCounter } from "../../src/conversation/tokens/counters/tiktoken-counter.js";
 import { asking, call, characterCounter, chunks, newSession, resultOf, sourcesIn, type Session } from "./instances.js";
 
 /** A loop of iterations, each with one result of so many chunks of 100 characters. */

@@ -1,8 +1,8 @@
 import { AIMessage } from "@langchain/core/messages";
 import { Redis } from "ioredis";
-import { validateConversation } from "../../src/structure/validate.js";
-import { HistoryManager } from "../../src/tool-loop/history-manager.js";
-import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
+import { validateConversation } from "../../src/conversation/structure/validate.js";
+import { HistoryManager } from "../../src/doors/tool-loop/history-manager.js";
+import { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { asking, call, characterCounter, chunks, sourcesIn } from "./instances.js";
 

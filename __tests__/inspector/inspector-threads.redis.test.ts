@@ -1,5 +1,5 @@
 import type { ThreadRows, ThreadState } from "../../cli/inspector/model/threads.js";
-import { threadKeys } from "../../src/redis/keys.js";
+import { threadKeys } from "../../src/store/redis/keys.js";
 import { askingThread } from "../support/inspected-thread.js";
 import { get, inspectedPlaces } from "../support/inspectors.js";
 import { human } from "../support/messages.js";

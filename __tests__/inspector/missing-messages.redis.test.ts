@@ -3,7 +3,7 @@ import type { SessionReport, SessionRows, SessionState } from "../../cli/inspect
 import { counted, missingWords, storedWords } from "../../cli/inspector/model/figures-in-words.js";
 import { rowsOf } from "../../cli/inspector/model/row-model.js";
 import { cutsOf } from "../../cli/inspector/model/timeline.js";
-import { sessionKeys } from "../../src/redis/keys.js";
+import { sessionKeys } from "../../src/store/redis/keys.js";
 import { inspectedPlaces } from "../support/inspectors.js";
 import { ai, human } from "../support/messages.js";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { inputsFrom } from "../../faults/fuzzing/inputs.js";
-import { sessionKeys } from "../../src/redis/keys.js";
+import { sessionKeys } from "../../src/store/redis/keys.js";
 import { get, inspectedPlaces, type InspectedPlace } from "../support/inspectors.js";
 import { ai, human } from "../support/messages.js";
 import { propertyRuns } from "../support/property-runs.js";

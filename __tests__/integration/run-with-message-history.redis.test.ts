@@ -4,8 +4,8 @@ import { BaseListChatMessageHistory, type BaseChatMessageHistory } from "@langch
 import type { BaseMessage } from "@langchain/core/messages";
 import { ChatPromptTemplate, MessagesPlaceholder } from "@langchain/core/prompts";
 import { RunnableLambda, RunnableWithMessageHistory, type Runnable } from "@langchain/core/runnables";
-import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { ai, human } from "../support/messages.js";
 import { echoModel, ScriptedModel } from "../support/scripted-model.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";

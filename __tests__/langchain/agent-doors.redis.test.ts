@@ -5,11 +5,11 @@ import { createAgent, createMiddleware, humanInTheLoopMiddleware, piiMiddleware 
 import { providerStrategy, toolStrategy } from "langchain";
 import type { AgentMiddleware } from "langchain";
 import { z } from "zod";
-import { redisMemoryMiddleware, type RedisMemoryMiddlewareOptions } from "../../src/agent/middleware.js";
-import type { AppendOptions } from "../../src/session/append-options.js";
-import type { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
-import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
+import { redisMemoryMiddleware, type RedisMemoryMiddlewareOptions } from "../../src/doors/agent/middleware.js";
+import type { AppendOptions } from "../../src/memory/session/append-options.js";
+import type { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
+import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
 import { lookup, lookupCall, sketch, SlowModel, stepsModel, ToolModel } from "../support/agents.js";
 import { closeMemories, events, newMemory } from "../support/memories.js";
 import { ai, human } from "../support/messages.js";

@@ -3,7 +3,7 @@ import { Command, type BaseCheckpointSaver, MemorySaver } from "@langchain/langg
 import { createAgent, humanInTheLoopMiddleware, type AgentMiddleware } from "langchain";
 import { redisMemoryMiddleware } from "langchain-redis-memory/agent";
 import { RedisSaver } from "langchain-redis-memory/checkpoint";
-import { threadKeys } from "../../src/redis/keys.js";
+import { threadKeys } from "../../src/store/redis/keys.js";
 import { lookup, lookupCall, sketch, ToolModel } from "../support/agents.js";
 import { closeMemories, newMemory } from "../support/memories.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";

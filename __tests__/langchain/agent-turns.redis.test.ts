@@ -16,12 +16,12 @@ import {
   type AgentMiddleware,
 } from "langchain";
 import { z } from "zod";
-import { writeTurn } from "../../src/session/append-options.js";
-import { redisMemoryMiddleware, type RedisMemoryMiddlewareOptions } from "../../src/agent/middleware.js";
-import type { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { ChatHistorySummarizationReducer } from "../../src/reducers/summary/summarization-reducer.js";
-import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
-import { validateConversation } from "../../src/structure/validate.js";
+import { writeTurn } from "../../src/memory/session/append-options.js";
+import { redisMemoryMiddleware, type RedisMemoryMiddlewareOptions } from "../../src/doors/agent/middleware.js";
+import type { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import { ChatHistorySummarizationReducer } from "../../src/conversation/reducers/summary/summarization-reducer.js";
+import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
+import { validateConversation } from "../../src/conversation/structure/validate.js";
 import { lookup, lookupCall, sketch, SlowModel, stepsModel, ToolModel } from "../support/agents.js";
 import { closeMemories, events, newMemory } from "../support/memories.js";
 import { ai, human } from "../support/messages.js";

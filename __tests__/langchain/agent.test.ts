@@ -5,9 +5,9 @@ import { createAgent } from "langchain";
 import { z } from "zod";
 import { StructureError } from "../../src/base/errors.js";
 import { redisMemoryMiddleware, type AgentRuntime } from "../../src/entries/agent.js";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
-import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import { aiCalls, human } from "../support/messages.js";
 import { ScriptedModel } from "../support/scripted-model.js";
 

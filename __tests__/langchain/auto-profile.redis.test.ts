@@ -3,10 +3,10 @@ import { type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/mes
 import { RunnableLambda } from "@langchain/core/runnables";
 import { ChatOpenAI } from "@langchain/openai";
 import { createAgent } from "langchain";
-import { redisMemoryMiddleware } from "../../src/agent/middleware.js";
+import { redisMemoryMiddleware } from "../../src/doors/agent/middleware.js";
 import { type RedisChatMemory, withRedisMemory } from "../../src/entries/index.js";
 import { conversationGuard } from "../../src/entries/structure.js";
-import { HistoryManager } from "../../src/tool-loop/history-manager.js";
+import { HistoryManager } from "../../src/doors/tool-loop/history-manager.js";
 import { type ProviderServer, startProviderServer } from "../../testing/provider-server.js";
 import type { WireKind } from "../../testing/wire/findings.js";
 import { lookup, ToolModel } from "../support/agents.js";

@@ -4,9 +4,9 @@ import { IterableReadableStream } from "@langchain/core/utils/stream";
 import { tool } from "@langchain/core/tools";
 import { createAgent } from "langchain";
 import { z } from "zod";
-import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
+import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import { lookup, lookupCall, sketch, stepsModel, ToolModel } from "../support/agents.js";
 import { human } from "../support/messages.js";
 

@@ -4,9 +4,9 @@ import { ChatPromptTemplate, MessagesPlaceholder } from "@langchain/core/prompts
 import { RunnableLambda } from "@langchain/core/runnables";
 import { MessagesAnnotation, StateGraph } from "@langchain/langgraph";
 import { createAgent } from "langchain";
-import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
+import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import { echoModel } from "../support/scripted-model.js";
 
 const memory = new RedisChatMemory({ store: new InMemorySessionStore() });

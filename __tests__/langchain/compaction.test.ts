@@ -13,8 +13,8 @@ import {
   RedisChatMemory,
   type ReducerLike,
 } from "../../src/entries/index.js";
-import { compactionIn } from "../../src/messages/calls.js";
-import { usageOf } from "../../src/session/encode-records.js";
+import { compactionIn } from "../../src/conversation/messages/calls.js";
+import { usageOf } from "../../src/memory/session/encode-records.js";
 import { CountingCounter } from "../support/counting-counter.js";
 
 type Fields = Record<string, unknown>;

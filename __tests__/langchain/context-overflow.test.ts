@@ -9,7 +9,7 @@ import {
   type MemorySettings,
 } from "../../src/entries/index.js";
 import { redisMemoryMiddleware } from "../../src/entries/agent.js";
-import { refusalIn } from "../../src/turns/context-overflow.js";
+import { refusalIn } from "../../src/memory/turns/context-overflow.js";
 import { ToolModel } from "../support/agents.js";
 
 const lengthOf = (messages: readonly BaseMessage[]) => messages.reduce((sum, { text }) => sum + text.length, 0);

@@ -5,7 +5,7 @@ import { createAgent } from "langchain";
 import { z } from "zod";
 import { redisMemoryMiddleware } from "../../src/entries/agent.js";
 import { contextWindow, InMemorySessionStore, RedisChatMemory, type MemoryEvent } from "../../src/entries/index.js";
-import { roleOf } from "../../src/messages/roles.js";
+import { roleOf } from "../../src/conversation/messages/roles.js";
 
 interface Body extends Record<string, unknown> {
   readonly messages: readonly { readonly role: string; readonly content: unknown }[];

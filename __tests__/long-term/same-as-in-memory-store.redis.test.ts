@@ -1,8 +1,8 @@
 import { InMemoryStore, type Item, type Operation } from "@langchain/langgraph-checkpoint";
 import * as fc from "fast-check";
 import { Cluster } from "ioredis";
-import { RedisStore } from "../../src/long-term/redis-store.js";
-import type { ItemStoreSettings } from "../../src/long-term/store-options.js";
+import { RedisStore } from "../../src/langgraph/long-term/redis-store.js";
+import type { ItemStoreSettings } from "../../src/langgraph/long-term/store-options.js";
 import { startCluster, type PrivateCluster } from "../../testkit/servers/redis-cluster.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { testKeys } from "../support/test-keys.js";

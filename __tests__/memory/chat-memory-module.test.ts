@@ -2,8 +2,8 @@ import { AIMessage, HumanMessage, SystemMessage, type BaseMessage } from "@langc
 import { ChatPromptValue } from "@langchain/core/prompt_values";
 import { ChatPromptTemplate, MessagesPlaceholder } from "@langchain/core/prompts";
 import { RunnableLambda, RunnableMap, RunnablePassthrough } from "@langchain/core/runnables";
-import { splitRounds } from "../../src/messages/rounds.js";
-import { ChatMemoryModule, defaultTruncationNotice } from "../../src/memory/chat-memory-module.js";
+import { splitRounds } from "../../src/conversation/messages/rounds.js";
+import { ChatMemoryModule, defaultTruncationNotice } from "../../src/memory/histories/chat-memory-module.js";
 import { summary } from "../support/conversations.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 

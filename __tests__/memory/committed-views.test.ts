@@ -1,11 +1,11 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import type { MemoryEvent } from "../../src/base/events.js";
-import { identifyRecord } from "../../src/codec/message-ids.js";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import type { MemorySettings } from "../../src/session/memory-context.js";
-import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
-import { ChatHistoryReducer } from "../../src/reducers/chat-history-reducer.js";
-import type { TokenCounter } from "../../src/tokens/token-counter.js";
+import { identifyRecord } from "../../src/store/codec/message-ids.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import type { MemorySettings } from "../../src/memory/session/memory-context.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import { ChatHistoryReducer } from "../../src/conversation/reducers/chat-history-reducer.js";
+import type { TokenCounter } from "../../src/conversation/tokens/token-counter.js";
 import { ai, human, system, tool } from "../support/messages.js";
 import { characters, idsOf, turn } from "../support/numbered-turns.js";
 import { testKeys } from "../support/test-keys.js";

@@ -1,12 +1,12 @@
 import { Redis } from "ioredis";
 import { ConflictError } from "../../src/base/errors.js";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
-import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
-import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
-import type { SessionStore } from "../../src/store/session-store.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
+import type { SessionStore } from "../../src/store/contract/session-store.js";
 import { asRead, record } from "../../testing/session-store/store-case.js";
-import type { EncryptionKeys } from "../../src/sealed/keys/encryption-options.js";
+import type { EncryptionKeys } from "../../src/store/sealed/keys/encryption-options.js";
 import { ai, human } from "../support/messages.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { testKeys } from "../support/test-keys.js";

@@ -1,9 +1,9 @@
 import { spawnSync } from "node:child_process";
 import { setTimeout as delay } from "node:timers/promises";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { sessionOf } from "../../src/memory/redis-chat-message-history.js";
-import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
-import { drainSession } from "../../src/session/conversation-session.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import { sessionOf } from "../../src/memory/histories/redis-chat-message-history.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import { drainSession } from "../../src/memory/session/conversation-session.js";
 import { buildPrograms } from "../support/built-programs.js";
 
 describe("drain() as the last line of a program", () => {

@@ -1,10 +1,10 @@
 import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { ConfigurationError, RecordError, type StoreError } from "../../src/base/errors.js";
-import { HistoryManager } from "../../src/tool-loop/history-manager.js";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { MessageHistory } from "../../src/openai/message-history.js";
-import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
-import type { TokenCounter } from "../../src/tokens/token-counter.js";
+import { HistoryManager } from "../../src/doors/tool-loop/history-manager.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import { MessageHistory } from "../../src/formats/openai/message-history.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import type { TokenCounter } from "../../src/conversation/tokens/token-counter.js";
 import { ai, human } from "../support/messages.js";
 
 /** Says when it reads a message: at once, or only after a while. */

@@ -3,12 +3,12 @@ import { tool as makeTool } from "@langchain/core/tools";
 import { MemorySaver } from "@langchain/langgraph";
 import { createAgent, createMiddleware } from "langchain";
 import { z } from "zod";
-import { redisMemoryMiddleware } from "../../src/agent/middleware.js";
+import { redisMemoryMiddleware } from "../../src/doors/agent/middleware.js";
 import { StoreError } from "../../src/base/errors.js";
-import { SpentTickets } from "../../src/session/hold/local-holds.js";
-import { HeldTurn } from "../../src/session/hold/take-hold.js";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
+import { SpentTickets } from "../../src/memory/session/hold/local-holds.js";
+import { HeldTurn } from "../../src/memory/session/hold/take-hold.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import { lookup, lookupCall, sketch, ToolModel } from "../support/agents.js";
 
 const seconds = 1_000;

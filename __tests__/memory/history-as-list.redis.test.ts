@@ -1,13 +1,13 @@
 import { inspect } from "node:util";
 import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import type { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
-import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
-import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
-import { MessageHistory } from "../../src/openai/message-history.js";
-import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
-import { RedisToolInvocationHistory } from "../../src/tool-log/redis-tool-invocation-history.js";
-import { ToolInvocationHistory } from "../../src/tool-log/tool-invocation-history.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import type { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
+import { MessageHistory } from "../../src/formats/openai/message-history.js";
+import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
+import { RedisToolInvocationHistory } from "../../src/formats/tool-log/redis-tool-invocation-history.js";
+import { ToolInvocationHistory } from "../../src/formats/tool-log/tool-invocation-history.js";
 import { ai, human } from "../support/messages.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 

@@ -1,8 +1,8 @@
-import type { MemorySettings } from "../../src/session/memory-context.js";
+import type { MemorySettings } from "../../src/memory/session/memory-context.js";
 import { maxTries } from "../../src/base/tries.js";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import type { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
-import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import type { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import { ai, human } from "../support/messages.js";
 import { asRead } from "../../testing/session-store/store-case.js";
 

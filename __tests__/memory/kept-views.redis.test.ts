@@ -1,7 +1,7 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
-import { sessionKeys } from "../../src/redis/keys.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
+import { sessionKeys } from "../../src/store/redis/keys.js";
 import { testKeys } from "../support/test-keys.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 

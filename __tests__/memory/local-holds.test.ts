@@ -1,12 +1,12 @@
 import { setImmediate as tick } from "node:timers/promises";
 import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { RunnableLambda } from "@langchain/core/runnables";
-import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { sessionOf } from "../../src/memory/redis-chat-message-history.js";
-import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
-import { isWithin, type LocalHolder, LocalHolds, RunningTurn } from "../../src/session/hold/local-holds.js";
-import { holdAgain } from "../../src/session/hold/take-hold.js";
+import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import { sessionOf } from "../../src/memory/histories/redis-chat-message-history.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import { isWithin, type LocalHolder, LocalHolds, RunningTurn } from "../../src/memory/session/hold/local-holds.js";
+import { holdAgain } from "../../src/memory/session/hold/take-hold.js";
 
 describe("the holds of a process", () => {
   const holder = (isCaller: boolean, release = async () => undefined): LocalHolder => ({

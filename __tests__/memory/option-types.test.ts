@@ -1,6 +1,6 @@
-import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
 
 const store = new InMemorySessionStore();
 const url = "redis://localhost:1";

@@ -1,12 +1,12 @@
 import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { Redis } from "ioredis";
-import { identifyRecord } from "../../src/codec/message-ids.js";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
+import { identifyRecord } from "../../src/store/codec/message-ids.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
 import { startFaultProxy, type FaultProxy } from "../../testkit/proxies/fault-proxy.js";
-import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
+import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import { ai, human } from "../support/messages.js";
-import { ownerMark, ownerMarkIn, withOwnerMark } from "../../src/store/record-text.js";
+import { ownerMark, ownerMarkIn, withOwnerMark } from "../../src/store/contract/record-text.js";
 import { forkOf } from "../../testing/session-store/store-case.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 

@@ -1,8 +1,8 @@
 import { ToolMessage, type BaseMessage } from "@langchain/core/messages";
-import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
-import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
-import type { TokenCounter } from "../../src/tokens/token-counter.js";
-import { readEarlierOption, readEarlierTool } from "../../src/memory/read-earlier.js";
+import { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import type { TokenCounter } from "../../src/conversation/tokens/token-counter.js";
+import { readEarlierOption, readEarlierTool } from "../../src/memory/histories/read-earlier.js";
 import { ai, human } from "../support/messages.js";
 
 interface LogRequest {

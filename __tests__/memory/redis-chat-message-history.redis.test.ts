@@ -1,10 +1,10 @@
-import type { MemorySettings } from "../../src/session/memory-context.js";
+import type { MemorySettings } from "../../src/memory/session/memory-context.js";
 import { AIMessage, HumanMessage, RemoveMessage, type BaseMessage } from "@langchain/core/messages";
 import { Redis } from "ioredis";
 import type { MemoryEvent } from "../../src/base/events.js";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
-import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
+import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 import { sharedClient, sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 

@@ -1,6 +1,6 @@
 import { createAgent } from "langchain";
 import { HumanMessage } from "@langchain/core/messages";
-import { redisMemoryMiddleware } from "../../src/agent/middleware.js";
+import { redisMemoryMiddleware } from "../../src/doors/agent/middleware.js";
 import { ChatHistoryTruncationReducer } from "../../src/entries/index.js";
 import { lookup, lookupCall, ToolModel } from "../support/agents.js";
 import { closeMemories, events, newMemory } from "../support/memories.js";

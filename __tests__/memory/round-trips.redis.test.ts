@@ -1,10 +1,10 @@
 import { SystemMessage } from "@langchain/core/messages";
 import { createAgent } from "langchain";
-import { redisMemoryMiddleware } from "../../src/agent/middleware.js";
-import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
-import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
+import { redisMemoryMiddleware } from "../../src/doors/agent/middleware.js";
+import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
+import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
 import { startFaultProxy, type FaultProxy } from "../../testkit/proxies/fault-proxy.js";
 import { lookup, stepsModel, ToolModel } from "../support/agents.js";
 import { ai, human } from "../support/messages.js";

@@ -1,6 +1,6 @@
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
-import { ServerClock } from "../../src/session/append-turn.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import { ServerClock } from "../../src/memory/session/append-turn.js";
 import { human } from "../support/messages.js";
 
 afterEach(() => void jest.restoreAllMocks());

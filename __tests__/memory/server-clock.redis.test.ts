@@ -1,11 +1,11 @@
 import { FakeListChatModel } from "@langchain/core/utils/testing";
 import { createAgent } from "langchain";
-import { redisMemoryMiddleware } from "../../src/agent/middleware.js";
-import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
-import { MessageHistory } from "../../src/openai/message-history.js";
-import { HistoryManager } from "../../src/tool-loop/history-manager.js";
+import { redisMemoryMiddleware } from "../../src/doors/agent/middleware.js";
+import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import { MessageHistory } from "../../src/formats/openai/message-history.js";
+import { HistoryManager } from "../../src/doors/tool-loop/history-manager.js";
 import { closeMemories, events, newMemory } from "../support/memories.js";
 import { ai, human } from "../support/messages.js";
 

@@ -1,9 +1,9 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { MemoryEvent } from "../../src/base/events.js";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import type { MemorySettings } from "../../src/session/memory-context.js";
-import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
-import { identifyRecord } from "../../src/codec/message-ids.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import type { MemorySettings } from "../../src/memory/session/memory-context.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import { identifyRecord } from "../../src/store/codec/message-ids.js";
 import { asRead } from "../../testing/session-store/store-case.js";
 import { ai, human, tool } from "../support/messages.js";
 import { characters, idsOf, turn } from "../support/numbered-turns.js";

@@ -1,7 +1,7 @@
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
-import { around, storeWhenUsed } from "../../src/store/groups.js";
-import type { SessionStore } from "../../src/store/session-store.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import { around, storeWhenUsed } from "../../src/store/contract/groups.js";
+import type { SessionStore } from "../../src/store/contract/session-store.js";
 
 const core = ["append", "readView", "readLog", "commitReduction", "clear"];
 

@@ -1,9 +1,9 @@
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { ChatHistoryTokenReducer } from "../../src/reducers/token-reducer.js";
-import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
-import type { MemorySettings } from "../../src/session/memory-context.js";
-import { usageOf } from "../../src/session/encode-records.js";
-import type { TokenCounter } from "../../src/tokens/token-counter.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import { ChatHistoryTokenReducer } from "../../src/conversation/reducers/token-reducer.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import type { MemorySettings } from "../../src/memory/session/memory-context.js";
+import { usageOf } from "../../src/memory/session/encode-records.js";
+import type { TokenCounter } from "../../src/conversation/tokens/token-counter.js";
 import { ai, human } from "../support/messages.js";
 
 /** Counts a message's characters, and how often it was asked. */

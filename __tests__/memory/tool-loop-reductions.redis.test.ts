@@ -1,8 +1,8 @@
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { pipeReducers } from "../../src/reducers/pipe-reducers.js";
-import { ChatHistoryTokenReducer } from "../../src/reducers/token-reducer.js";
-import { ChatHistoryToolResultReducer } from "../../src/reducers/tool-result-reducer.js";
-import { approximateCounter } from "../../src/tokens/counters/approximate-counter.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import { pipeReducers } from "../../src/conversation/reducers/pipe-reducers.js";
+import { ChatHistoryTokenReducer } from "../../src/conversation/reducers/token-reducer.js";
+import { ChatHistoryToolResultReducer } from "../../src/conversation/reducers/tool-result-reducer.js";
+import { approximateCounter } from "../../src/conversation/tokens/counters/approximate-counter.js";
 import { ai, aiCalls, human, tool } from "../support/messages.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 

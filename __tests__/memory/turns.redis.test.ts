@@ -1,5 +1,5 @@
-import { writeTurn } from "../../src/session/append-options.js";
-import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
+import { writeTurn } from "../../src/memory/session/append-options.js";
+import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { uniquePrefix } from "../support/shared-redis.js";
 import { closeMemories, events, newMemory, texts } from "../support/memories.js";

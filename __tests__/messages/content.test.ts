@@ -1,5 +1,5 @@
 import { HumanMessage, type MessageContent } from "@langchain/core/messages";
-import { sameContent, textOf } from "../../src/messages/content.js";
+import { sameContent, textOf } from "../../src/conversation/messages/content.js";
 
 const text = (content: unknown) => textOf(new HumanMessage({ content: content as MessageContent }));
 

@@ -6,7 +6,7 @@ import { ChatGoogleGenerativeAI } from "@langchain/google-genai";
 import { ChatMistralAI } from "@langchain/mistralai";
 import { ChatOpenAI } from "@langchain/openai";
 import fc from "fast-check";
-import { askForText, cutOffBy } from "../../src/messages/written-text.js";
+import { askForText, cutOffBy } from "../../src/conversation/messages/written-text.js";
 import { withCaughtFetch } from "../../testing/wire/caught-fetch.js";
 import { propertyRuns } from "../support/property-runs.js";
 

@@ -7,7 +7,7 @@ import {
   ChatMessage,
   type BaseMessage,
 } from "@langchain/core/messages";
-import { MessageHistory } from "../../src/openai/message-history.js";
+import { MessageHistory } from "../../src/formats/openai/message-history.js";
 import { anyMessage, anyText } from "../support/openai-arbitraries.js";
 import { propertyRuns } from "../support/property-runs.js";
 

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { ConfigurationError } from "../../src/base/errors.js";
 import { jsonSnapshot } from "../../src/base/json-value.js";
-import { MessageHistory } from "../../src/openai/message-history.js";
-import { parseXml } from "../../src/openai/xml-prompt/xml.js";
+import { MessageHistory } from "../../src/formats/openai/message-history.js";
+import { parseXml } from "../../src/formats/openai/xml-prompt/xml.js";
 import { propertyRuns } from "../support/property-runs.js";
 
 const pieces = [

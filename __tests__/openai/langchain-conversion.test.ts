@@ -13,10 +13,10 @@ import { InMemoryChatMessageHistory } from "@langchain/core/chat_history";
 import { convertMessagesToCompletionsMessageParams } from "@langchain/openai";
 import type { RecordError } from "../../src/base/errors.js";
 import { ConfigurationError } from "../../src/base/errors.js";
-import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
-import { MessageHistory } from "../../src/openai/message-history.js";
-import type { OpenAIMessage } from "../../src/openai/message.js";
-import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
+import { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
+import { MessageHistory } from "../../src/formats/openai/message-history.js";
+import type { OpenAIMessage } from "../../src/formats/openai/message.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import { ai, human } from "../support/messages.js";
 
 const one = (message: BaseMessage): OpenAIMessage => MessageHistory.fromMessages([message]).at(0)!;

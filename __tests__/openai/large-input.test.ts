@@ -1,5 +1,5 @@
-import { MessageHistory } from "../../src/openai/message-history.js";
-import type { OpenAIMessage } from "../../src/openai/message.js";
+import { MessageHistory } from "../../src/formats/openai/message-history.js";
+import type { OpenAIMessage } from "../../src/formats/openai/message.js";
 
 const many = <T>(count: number, make: (index: number) => T): T[] =>
   Array.from({ length: count }, (_, index) => make(index));

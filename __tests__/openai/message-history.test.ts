@@ -1,6 +1,6 @@
 import { ConfigurationError } from "../../src/base/errors.js";
-import { MessageHistory } from "../../src/openai/message-history.js";
-import type { ContentPart, MessageRole, OpenAIMessage } from "../../src/openai/message.js";
+import { MessageHistory } from "../../src/formats/openai/message-history.js";
+import type { ContentPart, MessageRole, OpenAIMessage } from "../../src/formats/openai/message.js";
 import { checkWire } from "../../testing/wire/check-wire.js";
 
 const clock = () => new Date("2026-01-31T12:00:00.000Z");

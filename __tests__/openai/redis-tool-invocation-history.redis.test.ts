@@ -1,7 +1,7 @@
 import { HumanMessage } from "@langchain/core/messages";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
-import { RedisToolInvocationHistory } from "../../src/tool-log/redis-tool-invocation-history.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
+import { RedisToolInvocationHistory } from "../../src/formats/tool-log/redis-tool-invocation-history.js";
 import { sharedClient, sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 
 const run = { name: "search", inputs: { query: "Oslo" }, outputs: "4 °C", status: "success" };

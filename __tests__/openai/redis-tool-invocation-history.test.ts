@@ -2,14 +2,14 @@ import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
 import { z } from "zod";
 import type { MemoryEvent } from "../../src/base/events.js";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
-import type { MemorySettings } from "../../src/session/memory-context.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
+import type { MemorySettings } from "../../src/memory/session/memory-context.js";
 import {
   RedisToolInvocationHistory,
   type RedisToolInvocationHistoryOptions,
-} from "../../src/tool-log/redis-tool-invocation-history.js";
-import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
+} from "../../src/formats/tool-log/redis-tool-invocation-history.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 
 const run = { name: "search", inputs: { query: "Oslo" }, outputs: "4 °C", status: "success" };
 

@@ -2,8 +2,8 @@ import { AIMessage, ToolMessage } from "@langchain/core/messages";
 import { DynamicTool, StructuredTool, tool } from "@langchain/core/tools";
 import { z } from "zod";
 import type { ConfigurationError } from "../../src/base/errors.js";
-import type { ToolCallbackHandler } from "../../src/tool-log/tool-callback-handler.js";
-import { ToolInvocationHistory } from "../../src/tool-log/tool-invocation-history.js";
+import type { ToolCallbackHandler } from "../../src/formats/tool-log/tool-callback-handler.js";
+import { ToolInvocationHistory } from "../../src/formats/tool-log/tool-invocation-history.js";
 
 const clock = () => new Date("2026-01-31T12:00:00.000Z");
 const run = { name: "search", inputs: { query: "Oslo" }, outputs: "4 °C", status: "success" };

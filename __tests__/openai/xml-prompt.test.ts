@@ -1,7 +1,7 @@
 import type { ConfigurationError } from "../../src/base/errors.js";
-import { MessageHistory } from "../../src/openai/message-history.js";
-import type { OpenAIMessage } from "../../src/openai/message.js";
-import { parseXml } from "../../src/openai/xml-prompt/xml.js";
+import { MessageHistory } from "../../src/formats/openai/message-history.js";
+import type { OpenAIMessage } from "../../src/formats/openai/message.js";
+import { parseXml } from "../../src/formats/openai/xml-prompt/xml.js";
 
 const read = (prompt: string) => MessageHistory.fromPrompt(prompt).toList();
 const write = (...messages: OpenAIMessage[]) => new MessageHistory(messages).toPrompt();

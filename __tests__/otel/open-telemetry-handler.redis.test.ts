@@ -1,8 +1,8 @@
 import { context, SpanKind, SpanStatusCode, trace, type Span } from "@opentelemetry/api";
 import type { MemoryEvent } from "../../src/base/events.js";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { openTelemetryHandler } from "../../src/entries/otel.js";
-import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
+import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
 import { ai, human } from "../support/messages.js";
 import { recordedTelemetry, trackContext } from "../support/recorded-telemetry.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";

@@ -2,11 +2,11 @@ import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langcha
 import { ChatPromptTemplate } from "@langchain/core/prompts";
 import fc from "fast-check";
 import { createAgent } from "langchain";
-import { redisMemoryMiddleware } from "../../src/agent/middleware.js";
-import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { promptCacheMarks } from "../../src/reducers/prompt-cache/marks.js";
-import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
+import { redisMemoryMiddleware } from "../../src/doors/agent/middleware.js";
+import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import { promptCacheMarks } from "../../src/conversation/reducers/prompt-cache/marks.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import { lookup, stepsModel } from "../support/agents.js";
 import { orderlyConversation } from "../support/conversations.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import type { Redis } from "ioredis";
 import { ConflictError, StoreError } from "../../src/base/errors.js";
-import { summaryOf, type SessionDetails, type SessionSummary } from "../../src/store/lists.js";
-import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
+import { summaryOf, type SessionDetails, type SessionSummary } from "../../src/store/contract/lists.js";
+import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import { human, record } from "../../testing/session-store/store-case.js";
 import { owners, sessions, type ClientCommand, type Clients } from "../support/client-command.js";
 import { clientCommand } from "../support/client-commands.js";

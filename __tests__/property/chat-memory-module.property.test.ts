@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
-import { splitRounds } from "../../src/messages/rounds.js";
-import { ChatMemoryModule } from "../../src/memory/chat-memory-module.js";
+import { splitRounds } from "../../src/conversation/messages/rounds.js";
+import { ChatMemoryModule } from "../../src/memory/histories/chat-memory-module.js";
 import { keepLastCharacters, lengthOf } from "../../src/base/graphemes.js";
 import { propertyRuns } from "../support/property-runs.js";
 

@@ -1,4 +1,4 @@
-import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import { checkCommittedReductions } from "../support/committed-reductions.js";
 import { propertyRuns } from "../support/property-runs.js";
 

@@ -1,9 +1,9 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
-import { splitsStep, stepsOf } from "../../src/messages/steps.js";
-import { roleOf } from "../../src/messages/roles.js";
-import { contextWindow } from "../../src/reducers/window/context-window.js";
-import type { ReductionOutcome } from "../../src/reducers/reduction-outcome.js";
+import { splitsStep, stepsOf } from "../../src/conversation/messages/steps.js";
+import { roleOf } from "../../src/conversation/messages/roles.js";
+import { contextWindow } from "../../src/conversation/reducers/window/context-window.js";
+import type { ReductionOutcome } from "../../src/conversation/reducers/reduction-outcome.js";
 import { anyConversation, orderlyConversation } from "../support/conversations.js";
 import { CountingCounter } from "../support/counting-counter.js";
 import { expectUntouchedInput, rest } from "../support/cut-properties.js";

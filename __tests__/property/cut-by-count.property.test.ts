@@ -1,10 +1,10 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
-import { roleOf } from "../../src/messages/roles.js";
-import { findOrphanResults } from "../../src/messages/calls.js";
-import { findBoundaries, splitsStep } from "../../src/messages/steps.js";
-import { ChatHistoryRoundReducer } from "../../src/reducers/round-reducer.js";
-import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
+import { roleOf } from "../../src/conversation/messages/roles.js";
+import { findOrphanResults } from "../../src/conversation/messages/calls.js";
+import { findBoundaries, splitsStep } from "../../src/conversation/messages/steps.js";
+import { ChatHistoryRoundReducer } from "../../src/conversation/reducers/round-reducer.js";
+import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
 import { anyConversation, orderlyConversation } from "../support/conversations.js";
 import { expectUntouchedInput, rest } from "../support/cut-properties.js";
 import { propertyRuns } from "../support/property-runs.js";

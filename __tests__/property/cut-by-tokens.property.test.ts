@@ -1,12 +1,12 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { BudgetError } from "../../src/base/errors.js";
-import { roleOf } from "../../src/messages/roles.js";
-import { findOrphanResults } from "../../src/messages/calls.js";
-import { splitsStep } from "../../src/messages/steps.js";
-import { clipMarker } from "../../src/reducers/clip-tool-results.js";
-import type { ReductionOutcome } from "../../src/reducers/reduction-outcome.js";
-import { ChatHistoryTokenReducer } from "../../src/reducers/token-reducer.js";
+import { roleOf } from "../../src/conversation/messages/roles.js";
+import { findOrphanResults } from "../../src/conversation/messages/calls.js";
+import { splitsStep } from "../../src/conversation/messages/steps.js";
+import { clipMarker } from "../../src/conversation/reducers/clip-tool-results.js";
+import type { ReductionOutcome } from "../../src/conversation/reducers/reduction-outcome.js";
+import { ChatHistoryTokenReducer } from "../../src/conversation/reducers/token-reducer.js";
 import { anyConversation, orderlyConversation } from "../support/conversations.js";
 import { CountingCounter } from "../support/counting-counter.js";
 import { expectUntouchedInput, rest } from "../support/cut-properties.js";

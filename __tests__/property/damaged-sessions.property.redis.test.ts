@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import type { Redis } from "ioredis";
 import { MemoryError, StoreError } from "../../src/base/errors.js";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
-import { sessionKeys } from "../../src/redis/keys.js";
-import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
+import { sessionKeys } from "../../src/store/redis/keys.js";
+import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import { ai, human } from "../support/messages.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
-import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
-import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
-import type { SessionStore } from "../../src/store/session-store.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
+import type { SessionStore } from "../../src/store/contract/session-store.js";
 import { anyScene, LateAnswers, type Scene } from "../support/late-answer-scenes.js";
 import { propertyRuns } from "../support/property-runs.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";

@@ -1,11 +1,11 @@
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
-import { findOrphanResults } from "../../src/messages/calls.js";
-import { splitsStep, stepsOf } from "../../src/messages/steps.js";
-import { asReducer } from "../../src/reducers/as-reducer.js";
-import type { ChatHistoryReducer } from "../../src/reducers/chat-history-reducer.js";
-import { ChatHistoryTokenReducer } from "../../src/reducers/token-reducer.js";
-import { ChatHistoryToolResultReducer } from "../../src/reducers/tool-result-reducer.js";
-import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
+import { findOrphanResults } from "../../src/conversation/messages/calls.js";
+import { splitsStep, stepsOf } from "../../src/conversation/messages/steps.js";
+import { asReducer } from "../../src/conversation/reducers/as-reducer.js";
+import type { ChatHistoryReducer } from "../../src/conversation/reducers/chat-history-reducer.js";
+import { ChatHistoryTokenReducer } from "../../src/conversation/reducers/token-reducer.js";
+import { ChatHistoryToolResultReducer } from "../../src/conversation/reducers/tool-result-reducer.js";
+import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
 import { CountingCounter } from "../support/counting-counter.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 

@@ -1,13 +1,13 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { builtInProfiles, type BuiltInProfile } from "../../src/structure/profiles/built-in-profiles.js";
-import { repairConversation } from "../../src/structure/repair-conversation.js";
-import { sanitizeConversation } from "../../src/structure/sanitize.js";
-import { validateConversation } from "../../src/structure/validate.js";
-import { ChatHistorySummarizationReducer } from "../../src/reducers/summary/summarization-reducer.js";
-import { ChatHistoryTokenReducer } from "../../src/reducers/token-reducer.js";
-import { ChatHistoryRoundReducer } from "../../src/reducers/round-reducer.js";
-import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
-import { approximateCounter } from "../../src/tokens/counters/approximate-counter.js";
+import { builtInProfiles, type BuiltInProfile } from "../../src/conversation/structure/profiles/built-in-profiles.js";
+import { repairConversation } from "../../src/conversation/structure/repair-conversation.js";
+import { sanitizeConversation } from "../../src/conversation/structure/sanitize.js";
+import { validateConversation } from "../../src/conversation/structure/validate.js";
+import { ChatHistorySummarizationReducer } from "../../src/conversation/reducers/summary/summarization-reducer.js";
+import { ChatHistoryTokenReducer } from "../../src/conversation/reducers/token-reducer.js";
+import { ChatHistoryRoundReducer } from "../../src/conversation/reducers/round-reducer.js";
+import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
+import { approximateCounter } from "../../src/conversation/tokens/counters/approximate-counter.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 
 const fields = [

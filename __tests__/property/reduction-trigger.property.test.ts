@@ -11,8 +11,8 @@ import {
   type ChatHistoryReducer,
   type WindowTrigger,
 } from "../../src/entries/index.js";
-import { roleOf } from "../../src/messages/roles.js";
-import { countMessages } from "../../src/tokens/counted-messages.js";
+import { roleOf } from "../../src/conversation/messages/roles.js";
+import { countMessages } from "../../src/conversation/tokens/counted-messages.js";
 import { anyConversation, orderlyConversation } from "../support/conversations.js";
 import { CountingCounter } from "../support/counting-counter.js";
 import { ai, human } from "../support/messages.js";

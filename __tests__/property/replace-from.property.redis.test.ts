@@ -1,10 +1,10 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
-import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
-import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
-import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
-import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
-import type { SessionStore } from "../../src/store/session-store.js";
+import { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
+import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
+import type { SessionStore } from "../../src/store/contract/session-store.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 import { propertyRuns } from "../support/property-runs.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import type { Redis } from "ioredis";
-import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
-import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import { everything, outcome, session, storeCommand, type StoreUnderTest } from "../support/store-commands.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
-import { sessionKeys } from "../../src/redis/keys.js";
+import { sessionKeys } from "../../src/store/redis/keys.js";
 import { propertyRuns } from "../support/property-runs.js";
 
 describe("RedisSessionStore", () => {

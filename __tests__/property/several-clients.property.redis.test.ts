@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { Cluster, Redis } from "ioredis";
-import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
-import type { RedisClient } from "../../src/redis/client.js";
-import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import type { RedisClient } from "../../src/store/redis/client.js";
+import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import type { ClientCommand, Clients } from "../support/client-command.js";
 import { clientCommand } from "../support/client-commands.js";
 import { startFakedClockRedis, type FakedClockRedis } from "../../testkit/clocks/faked-clock.js";

@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
-import { repairConversation } from "../../src/structure/repair-conversation.js";
-import { validateConversation } from "../../src/structure/validate.js";
+import { repairConversation } from "../../src/conversation/structure/repair-conversation.js";
+import { validateConversation } from "../../src/conversation/structure/validate.js";
 import { brokenConversation } from "../support/broken-conversations.js";
 import { anyConversation } from "../support/conversations.js";
 import { refusalOf } from "../support/openai-wire.js";

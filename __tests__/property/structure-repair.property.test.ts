@@ -1,10 +1,10 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
-import { builtInProfiles, type BuiltInProfile } from "../../src/structure/profiles/built-in-profiles.js";
-import type { StructureProfile } from "../../src/structure/profiles/profile.js";
-import { repairConversation } from "../../src/structure/repair-conversation.js";
-import type { RepairOptions } from "../../src/structure/options.js";
-import { validateConversation } from "../../src/structure/validate.js";
+import { builtInProfiles, type BuiltInProfile } from "../../src/conversation/structure/profiles/built-in-profiles.js";
+import type { StructureProfile } from "../../src/conversation/structure/profiles/profile.js";
+import { repairConversation } from "../../src/conversation/structure/repair-conversation.js";
+import type { RepairOptions } from "../../src/conversation/structure/options.js";
+import { validateConversation } from "../../src/conversation/structure/validate.js";
 import { brokenConversation, wordsOf } from "../support/broken-conversations.js";
 import { orderlyConversation } from "../support/conversations.js";
 import { anyMessage } from "../support/message-arbitraries.js";

@@ -1,9 +1,9 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
-import { roleOf, summaryMarkOf } from "../../src/messages/roles.js";
-import { findOrphanResults } from "../../src/messages/calls.js";
-import { splitsStep } from "../../src/messages/steps.js";
-import { ChatHistorySummarizationReducer } from "../../src/reducers/summary/summarization-reducer.js";
+import { roleOf, summaryMarkOf } from "../../src/conversation/messages/roles.js";
+import { findOrphanResults } from "../../src/conversation/messages/calls.js";
+import { splitsStep } from "../../src/conversation/messages/steps.js";
+import { ChatHistorySummarizationReducer } from "../../src/conversation/reducers/summary/summarization-reducer.js";
 import { anyConversation, orderlyConversation } from "../support/conversations.js";
 import { CountingCounter } from "../support/counting-counter.js";
 import { propertyRuns } from "../support/property-runs.js";

@@ -15,8 +15,8 @@ import {
   type ReducerInput,
 } from "../../src/entries/index.js";
 import { conversationGuard, validateConversation, type BuiltInProfile } from "../../src/entries/structure.js";
-import { countMessages } from "../../src/tokens/counted-messages.js";
-import { builtInProfiles } from "../../src/structure/profiles/built-in-profiles.js";
+import { countMessages } from "../../src/conversation/tokens/counted-messages.js";
+import { builtInProfiles } from "../../src/conversation/structure/profiles/built-in-profiles.js";
 import { brokenConversation } from "../support/broken-conversations.js";
 import { anyConversation, orderlyConversation } from "../support/conversations.js";
 import { CountingCounter } from "../support/counting-counter.js";

@@ -3,9 +3,9 @@ import { ChatPromptTemplate, MessagesPlaceholder } from "@langchain/core/prompts
 import { type Runnable, RunnableLambda, RunnableSequence } from "@langchain/core/runnables";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
 import { inspect } from "node:util";
-import { asReducer } from "../../src/reducers/as-reducer.js";
-import { ChatHistoryReducer } from "../../src/reducers/chat-history-reducer.js";
-import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
+import { asReducer } from "../../src/conversation/reducers/as-reducer.js";
+import { ChatHistoryReducer } from "../../src/conversation/reducers/chat-history-reducer.js";
+import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 
 const conversation = [human("1"), ai("a"), human("2"), ai("b"), human("3")];

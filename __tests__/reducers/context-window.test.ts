@@ -1,9 +1,9 @@
 import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { contextWindow, type ReducerRequest } from "../../src/entries/index.js";
-import { roleOf } from "../../src/messages/roles.js";
-import { countMessages } from "../../src/tokens/counted-messages.js";
-import { approximateCounter } from "../../src/tokens/counters/approximate-counter.js";
-import { tiktokenCounter } from "../../src/tokens/counters/tiktoken-counter.js";
+import { roleOf } from "../../src/conversation/messages/roles.js";
+import { countMessages } from "../../src/conversation/tokens/counted-messages.js";
+import { approximateCounter } from "../../src/conversation/tokens/counters/approximate-counter.js";
+import { tiktokenCounter } from "../../src/conversation/tokens/counters/tiktoken-counter.js";
 import { CountingCounter } from "../support/counting-counter.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 import { recordedConversations } from "../support/real-conversations.js";

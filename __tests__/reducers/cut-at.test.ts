@@ -9,8 +9,8 @@ import {
   ChatHistoryTruncationReducer,
   type CutAt,
 } from "../../src/entries/index.js";
-import { roleOf } from "../../src/messages/roles.js";
-import { splitsStep } from "../../src/messages/steps.js";
+import { roleOf } from "../../src/conversation/messages/roles.js";
+import { splitsStep } from "../../src/conversation/messages/steps.js";
 import { ai, aiCalls, human, tool } from "../support/messages.js";
 import { propertyRuns } from "../support/property-runs.js";
 

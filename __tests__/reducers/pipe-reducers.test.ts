@@ -1,8 +1,8 @@
 import { trimMessages } from "@langchain/core/messages";
-import { pipeReducers } from "../../src/reducers/pipe-reducers.js";
-import { ChatHistoryTokenReducer } from "../../src/reducers/token-reducer.js";
-import { ChatHistoryToolResultReducer } from "../../src/reducers/tool-result-reducer.js";
-import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
+import { pipeReducers } from "../../src/conversation/reducers/pipe-reducers.js";
+import { ChatHistoryTokenReducer } from "../../src/conversation/reducers/token-reducer.js";
+import { ChatHistoryToolResultReducer } from "../../src/conversation/reducers/tool-result-reducer.js";
+import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
 import { CountingCounter } from "../support/counting-counter.js";
 import { ai, aiCalls, human, tool } from "../support/messages.js";
 

@@ -1,9 +1,9 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { roleOf } from "../../src/messages/roles.js";
-import { validateConversation } from "../../src/structure/validate.js";
-import { ChatHistoryTokenReducer } from "../../src/reducers/token-reducer.js";
-import { countEach } from "../../src/tokens/counted-messages.js";
-import { tiktokenCounter } from "../../src/tokens/counters/tiktoken-counter.js";
+import { roleOf } from "../../src/conversation/messages/roles.js";
+import { validateConversation } from "../../src/conversation/structure/validate.js";
+import { ChatHistoryTokenReducer } from "../../src/conversation/reducers/token-reducer.js";
+import { countEach } from "../../src/conversation/tokens/counted-messages.js";
+import { tiktokenCounter } from "../../src/conversation/tokens/counters/tiktoken-counter.js";
 import { recordedConversations } from "../support/real-conversations.js";
 
 const counter = tiktokenCounter();

@@ -1,7 +1,7 @@
 import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
-import { requestSize, type BilledBefore } from "../../src/reducers/window/request-size.js";
-import { noteAsked } from "../../src/session/encode-records.js";
+import { requestSize, type BilledBefore } from "../../src/conversation/reducers/window/request-size.js";
+import { noteAsked } from "../../src/memory/session/encode-records.js";
 import { characterCounter } from "../history-manager/instances.js";
 import { propertyRuns } from "../support/property-runs.js";
 

@@ -8,12 +8,15 @@ import {
 } from "@langchain/core/messages";
 import { StringOutputParser } from "@langchain/core/output_parsers";
 import { RunnableLambda } from "@langchain/core/runnables";
-import { InMemorySessionStore, RedisChatMemory } from "../../src/entries/index.js";
+import {
+  InMemorySessionStore,
+  RedisChatMemory,
+  type ChatHistorySummarizationReducerOptions,
+} from "../../src/entries/index.js";
 import { ChatOpenAI } from "@langchain/openai";
-import { summaryMarkOf } from "../../src/messages/roles.js";
+import { summaryMarkOf } from "../../src/conversation/messages/roles.js";
 import { SummaryError } from "../../src/base/errors.js";
-import type { ChatHistorySummarizationReducerOptions } from "../../src/reducers/summary/summarization-options.js";
-import { ChatHistorySummarizationReducer } from "../../src/reducers/summary/summarization-reducer.js";
+import { ChatHistorySummarizationReducer } from "../../src/conversation/reducers/summary/summarization-reducer.js";
 import { CountingCounter } from "../support/counting-counter.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 import { ScriptedModel, type Script } from "../support/scripted-model.js";

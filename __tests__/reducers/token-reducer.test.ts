@@ -1,10 +1,10 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage, type MessageContent } from "@langchain/core/messages";
 import { BudgetError } from "../../src/base/errors.js";
-import { clipMarker } from "../../src/reducers/clip-tool-results.js";
-import { ChatHistoryTokenReducer } from "../../src/reducers/token-reducer.js";
-import { approximateCounter } from "../../src/tokens/counters/approximate-counter.js";
-import { rememberTokens } from "../../src/tokens/counted-messages.js";
-import { tiktokenCounter } from "../../src/tokens/counters/tiktoken-counter.js";
+import { clipMarker } from "../../src/conversation/reducers/clip-tool-results.js";
+import { ChatHistoryTokenReducer } from "../../src/conversation/reducers/token-reducer.js";
+import { approximateCounter } from "../../src/conversation/tokens/counters/approximate-counter.js";
+import { rememberTokens } from "../../src/conversation/tokens/counted-messages.js";
+import { tiktokenCounter } from "../../src/conversation/tokens/counters/tiktoken-counter.js";
 import { summary } from "../support/conversations.js";
 import { CountingCounter } from "../support/counting-counter.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";

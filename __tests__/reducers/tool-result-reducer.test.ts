@@ -1,5 +1,5 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage, type MessageContent } from "@langchain/core/messages";
-import { ChatHistoryToolResultReducer } from "../../src/reducers/tool-result-reducer.js";
+import { ChatHistoryToolResultReducer } from "../../src/conversation/reducers/tool-result-reducer.js";
 import { ai, aiCalls, human, tool } from "../support/messages.js";
 
 const long = "line one of many\nline two of many\n".repeat(40);

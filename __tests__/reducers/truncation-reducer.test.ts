@@ -4,7 +4,7 @@ import { ConfigurationError } from "../../src/base/errors.js";
 import {
   ChatHistoryTruncationReducer,
   type ChatHistoryTruncationReducerOptions,
-} from "../../src/reducers/truncation-reducer.js";
+} from "../../src/conversation/reducers/truncation-reducer.js";
 import { summary } from "../support/conversations.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 

@@ -1,9 +1,9 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
-import { roleOf } from "../../src/messages/roles.js";
-import { ContextWindow } from "../../src/reducers/window/context-window.js";
-import { windowSettings } from "../../src/reducers/window/options.js";
-import { noteAsked } from "../../src/session/encode-records.js";
-import { tiktokenCounter } from "../../src/tokens/counters/tiktoken-counter.js";
+import { roleOf } from "../../src/conversation/messages/roles.js";
+import { ContextWindow } from "../../src/conversation/reducers/window/context-window.js";
+import { windowSettings } from "../../src/conversation/reducers/window/options.js";
+import { noteAsked } from "../../src/memory/session/encode-records.js";
+import { tiktokenCounter } from "../../src/conversation/tokens/counters/tiktoken-counter.js";
 import { recordedConversations } from "../support/real-conversations.js";
 
 const system = recordedConversations().at(-1)![0]!.text;

@@ -1,5 +1,5 @@
 import { HumanMessage } from "@langchain/core/messages";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { redisRuns } from "../../src/runs/redis-runs.js";
 import { RunStore } from "../../src/runs/run-store.js";
 import { SteerStore } from "../../src/runs/steers.js";

@@ -1,5 +1,5 @@
 import { redisRuns, type RedisRunsOptions } from "langchain-redis-memory/runs";
-import { runKeys } from "../../src/redis/keys.js";
+import { runKeys } from "../../src/store/redis/keys.js";
 import { ChunkReader } from "../../src/runs/chunk-text.js";
 import { closeMemories, newMemory } from "../support/memories.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";

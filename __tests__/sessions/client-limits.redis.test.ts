@@ -1,6 +1,6 @@
 import { HumanMessage } from "@langchain/core/messages";
-import { HistoryManager } from "../../src/tool-loop/history-manager.js";
-import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
+import { HistoryManager } from "../../src/doors/tool-loop/history-manager.js";
+import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
 import { redisRuns } from "../../src/runs/redis-runs.js";
 import { closeMemories, newMemory } from "../support/memories.js";
 import { ScriptedModel } from "../support/scripted-model.js";

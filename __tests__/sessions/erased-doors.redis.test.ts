@@ -1,8 +1,8 @@
 import { HumanMessage } from "@langchain/core/messages";
 import { MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { Cluster, type Redis } from "ioredis";
-import { RedisSaver } from "../../src/checkpoint/redis-saver.js";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { RedisSaver } from "../../src/langgraph/checkpoint/redis-saver.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { redisRuns } from "../../src/runs/redis-runs.js";
 import { beginMove, startCluster, type PrivateCluster } from "../../testkit/servers/redis-cluster.js";
 import { closedAfterEach } from "../support/closed-after-each.js";

@@ -1,6 +1,6 @@
 import { expectTombstone } from "../support/tombstones.js";
 import { Redis } from "ioredis";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { human } from "../support/messages.js";
 import { startRedis } from "../../testkit/servers/redis-server.js";
 import { uniquePrefix } from "../support/shared-redis.js";

@@ -1,9 +1,9 @@
 import { HumanMessage } from "@langchain/core/messages";
 import { Command, interrupt, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
-import { RedisSaver } from "../../src/checkpoint/redis-saver.js";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import type { EncryptionOptions } from "../../src/sealed/keys/encryption-options.js";
-import type { SessionProblem } from "../../src/sessions/problems.js";
+import { RedisSaver } from "../../src/langgraph/checkpoint/redis-saver.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import type { EncryptionOptions } from "../../src/store/sealed/keys/encryption-options.js";
+import type { SessionProblem } from "../../src/memory/sessions/problems.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { storedBytes } from "../support/stored-bytes.js";

@@ -1,6 +1,6 @@
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import type { SessionImportOptions, SessionImportProblem } from "../../src/sessions/import-lines.js";
-import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import type { SessionImportOptions, SessionImportProblem } from "../../src/memory/sessions/import-lines.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import { ai, human } from "../support/messages.js";
 
 const open = () => new RedisChatMemory({ store: new InMemorySessionStore({ limits: { maxMessageBytes: 20_000 } }) });

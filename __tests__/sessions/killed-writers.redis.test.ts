@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { buildPrograms, type BuiltPrograms } from "../support/built-programs.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
 import { RedisChatMemory, sessionConfig, withRedisMemory } from "langchain-redis-memory";
-import { ownerKey } from "../../src/redis/keys.js";
+import { ownerKey } from "../../src/store/redis/keys.js";
 import { commandCalls } from "../support/command-calls.js";
 import { human } from "../support/messages.js";
 import { ownServer } from "../support/own-server.js";

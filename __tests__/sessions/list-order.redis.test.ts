@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { Redis } from "ioredis";
 import { setTimeout as pause } from "node:timers/promises";
-import { ownerKey } from "../../src/redis/keys.js";
-import { OwnerLists } from "../../src/redis-lists/owner-lists.js";
-import { RedisSessionStore, wireOf } from "../../src/redis-store/redis-session-store.js";
-import type { ListPlace } from "../../src/store/lists.js";
+import { ownerKey } from "../../src/store/redis/keys.js";
+import { OwnerLists } from "../../src/store/redis-lists/owner-lists.js";
+import { RedisSessionStore, wireOf } from "../../src/store/redis-store/redis-session-store.js";
+import type { ListPlace } from "../../src/store/contract/lists.js";
 import { propertyRuns } from "../support/property-runs.js";
 import { closeMemories, newMemory } from "../support/memories.js";
 import { human } from "../support/messages.js";

@@ -1,5 +1,5 @@
-import { ListWrites } from "../../src/redis-lists/list-writes.js";
-import type { OwnerLists } from "../../src/redis-lists/owner-lists.js";
+import { ListWrites } from "../../src/store/redis-lists/list-writes.js";
+import type { OwnerLists } from "../../src/store/redis-lists/owner-lists.js";
 
 /** Lists whose server answers with a time of its own, and what they were sent. */
 function listsAt(micros: () => number) {

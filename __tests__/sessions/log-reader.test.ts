@@ -1,6 +1,6 @@
-import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
-import { LogReader } from "../../src/sessions/read-log.js";
-import type { ReadLogOptions } from "../../src/store/session-reads.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import { LogReader } from "../../src/memory/sessions/read-log.js";
+import type { ReadLogOptions } from "../../src/store/contract/session-reads.js";
 import { record, texts } from "../../testing/session-store/store-case.js";
 
 /** Reads a log of records of this many bytes to its end, and returns the number of records of each page. */

@@ -1,8 +1,8 @@
 import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { RunnableLambda } from "@langchain/core/runnables";
-import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
+import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import { startFaultProxy, type FaultProxy } from "../../testkit/proxies/fault-proxy.js";
 import { ai, human } from "../support/messages.js";
 import { sharedClient, sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";

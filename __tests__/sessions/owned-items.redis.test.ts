@@ -1,7 +1,7 @@
-import { RedisStore } from "../../src/long-term/redis-store.js";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import type { EncryptionOptions } from "../../src/sealed/keys/encryption-options.js";
-import type { SessionProblem } from "../../src/sessions/problems.js";
+import { RedisStore } from "../../src/langgraph/long-term/redis-store.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import type { EncryptionOptions } from "../../src/store/sealed/keys/encryption-options.js";
+import type { SessionProblem } from "../../src/memory/sessions/problems.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
 import { human } from "../support/messages.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
-import { ownerKey, sessionKeys } from "../../src/redis/keys.js";
+import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
+import { ownerKey, sessionKeys } from "../../src/store/redis/keys.js";
 import { forkOf, human, record, records } from "../../testing/session-store/store-case.js";
 import { interceptedClient, type Intercept } from "../../testkit/proxies/intercepted-client.js";
 import { listOf } from "../support/listed-sessions.js";

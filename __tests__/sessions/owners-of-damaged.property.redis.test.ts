@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { MemoryError } from "../../src/base/errors.js";
-import type { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { sessionKeys } from "../../src/redis/keys.js";
+import type { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import { sessionKeys } from "../../src/store/redis/keys.js";
 import { closeMemories, newMemory, texts } from "../support/memories.js";
 import { ai, human } from "../support/messages.js";
 import { propertyRuns } from "../support/property-runs.js";

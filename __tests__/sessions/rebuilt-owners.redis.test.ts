@@ -1,4 +1,4 @@
-import { sessionKeys } from "../../src/redis/keys.js";
+import { sessionKeys } from "../../src/store/redis/keys.js";
 import { closeMemories, newMemory, texts } from "../support/memories.js";
 import { ai, human } from "../support/messages.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";

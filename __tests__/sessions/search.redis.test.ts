@@ -1,7 +1,7 @@
 import type { MemoryEvent } from "../../src/base/events.js";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
-import type { SessionSearchOptions } from "../../src/sessions/search-requests.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import type { SessionSearchOptions } from "../../src/memory/sessions/search-requests.js";
 import { ai, human, tool, aiCalls } from "../support/messages.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 

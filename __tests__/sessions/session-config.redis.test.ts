@@ -1,11 +1,11 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
 import { createAgent } from "langchain";
-import { redisMemoryMiddleware } from "../../src/agent/middleware.js";
-import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
-import { ChatMemoryModule } from "../../src/memory/chat-memory-module.js";
-import type { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { sessionConfig, type SessionFields, type SessionIdOption } from "../../src/session/identity.js";
+import { redisMemoryMiddleware } from "../../src/doors/agent/middleware.js";
+import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
+import { ChatMemoryModule } from "../../src/memory/histories/chat-memory-module.js";
+import type { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import { sessionConfig, type SessionFields, type SessionIdOption } from "../../src/memory/session/identity.js";
 import { closeMemories, newMemory } from "../support/memories.js";
 import { ai, human } from "../support/messages.js";
 

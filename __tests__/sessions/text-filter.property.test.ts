@@ -1,9 +1,9 @@
 import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
-import { decodeRecord } from "../../src/codec/decode-record.js";
-import { encodeMessage } from "../../src/codec/encode-message.js";
-import { textOf } from "../../src/messages/content.js";
-import { foldedText, textFilter } from "../../src/sessions/text-filter.js";
+import { decodeRecord } from "../../src/store/codec/decode-record.js";
+import { encodeMessage } from "../../src/store/codec/encode-message.js";
+import { textOf } from "../../src/conversation/messages/content.js";
+import { foldedText, textFilter } from "../../src/memory/sessions/text-filter.js";
 import { propertyRuns } from "../support/property-runs.js";
 
 /** Characters that are escaped, composed, compatible with others, or of several letters as capitals. */

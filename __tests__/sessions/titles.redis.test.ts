@@ -1,6 +1,6 @@
 import { AIMessage } from "@langchain/core/messages";
-import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
-import type { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
+import type { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { closeMemories, events, newMemory } from "../support/memories.js";
 import { ai, aiCalls, human, tool } from "../support/messages.js";
 import { ScriptedModel, type Script } from "../support/scripted-model.js";

@@ -1,7 +1,7 @@
 import type { Redis } from "ioredis";
-import type { RedisClient } from "../../src/redis/client.js";
-import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
-import { summaryOf } from "../../src/store/lists.js";
+import type { RedisClient } from "../../src/store/redis/client.js";
+import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
+import { summaryOf } from "../../src/store/contract/lists.js";
 import { asRead, forkOf, human, record } from "../../testing/session-store/store-case.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 

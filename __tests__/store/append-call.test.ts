@@ -1,6 +1,6 @@
-import { isResent } from "../../src/store/append-decision.js";
-import { refusalFrom } from "../../src/store/refusals.js";
-import { appendResult } from "../../src/redis-store/append-call.js";
+import { isResent } from "../../src/store/contract/append-decision.js";
+import { refusalFrom } from "../../src/store/contract/refusals.js";
+import { appendResult } from "../../src/store/redis-store/append-call.js";
 
 describe("appendResult", () => {
   const plan = { records: [], indexes: [], conflicts: [], duplicates: 0, counter: undefined };

@@ -1,5 +1,5 @@
-import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
-import type { CreateRequest, NewState } from "../../src/store/copies.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import type { CreateRequest, NewState } from "../../src/store/contract/copies.js";
 import { record, records } from "../../testing/session-store/store-case.js";
 
 /** A call with one part that is checked. */

@@ -1,4 +1,4 @@
-import { connectionOptions } from "../../src/redis/connection-options.js";
+import { connectionOptions } from "../../src/store/redis/connection-options.js";
 
 const translated = (config: Readonly<Record<string, unknown>>) => connectionOptions("RedisSessionStore", config);
 

@@ -1,4 +1,4 @@
-import { urlOptions } from "../../src/redis/connection-url.js";
+import { urlOptions } from "../../src/store/redis/connection-url.js";
 
 const parsed = (url: unknown) => urlOptions({ url, option: "url", owner: "RedisSessionStore" });
 

@@ -1,8 +1,8 @@
 import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
 import { HumanMessage } from "@langchain/core/messages";
 import { RedisSaver } from "langchain-redis-memory/checkpoint";
-import { ownerKey, sessionKeys, threadKeys } from "../../src/redis/keys.js";
-import { decodeSessionId, encodeSessionId } from "../../src/store/session-ref.js";
+import { ownerKey, sessionKeys, threadKeys } from "../../src/store/redis/keys.js";
+import { decodeSessionId, encodeSessionId } from "../../src/store/contract/session-ref.js";
 import { closeMemories, newMemory } from "../support/memories.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 

@@ -1,4 +1,4 @@
-import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import { record, records } from "../../testing/session-store/store-case.js";
 import type { MemoryEvent } from "../../src/base/events.js";
 

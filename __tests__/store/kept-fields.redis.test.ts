@@ -1,9 +1,9 @@
-import { sessionKeys } from "../../src/redis/keys.js";
-import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
-import { ownerField } from "../../src/redis/stored-fields.js";
+import { sessionKeys } from "../../src/store/redis/keys.js";
+import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
+import { ownerField } from "../../src/store/redis/stored-fields.js";
 import { asRead, forkOf, human, record, records, texts } from "../../testing/session-store/store-case.js";
-import type { SideChanges } from "../../src/store/side-fields.js";
-import type { NewRecord } from "../../src/store/session-writes.js";
+import type { SideChanges } from "../../src/store/contract/side-fields.js";
+import type { NewRecord } from "../../src/store/contract/session-writes.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { identify } from "../support/store-commands.js";
 

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { Redis } from "ioredis";
-import type { NewRecord } from "../../src/store/session-writes.js";
-import { KeptViews } from "../../src/redis-store/kept-views.js";
-import { sessionKeys } from "../../src/redis/keys.js";
-import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
+import type { NewRecord } from "../../src/store/contract/session-writes.js";
+import { KeptViews } from "../../src/store/redis-store/kept-views.js";
+import { sessionKeys } from "../../src/store/redis/keys.js";
+import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import { human, record, records, texts } from "../../testing/session-store/store-case.js";
 import { SlowProcesses } from "../../testkit/proxies/slow-network.js";
 import { propertyRuns } from "../support/property-runs.js";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
-import { keyPrefixIssue, sessionKeys } from "../../src/redis/keys.js";
-import { checkSessionId, decodeSessionId, encodeSessionId } from "../../src/store/session-ref.js";
+import { keyPrefixIssue, sessionKeys } from "../../src/store/redis/keys.js";
+import { checkSessionId, decodeSessionId, encodeSessionId } from "../../src/store/contract/session-ref.js";
 import { propertyRuns } from "../support/property-runs.js";
 
 const sessionIds = fc

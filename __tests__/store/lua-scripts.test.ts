@@ -1,12 +1,12 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { toStoreError } from "../../src/redis/errors.js";
-import * as threadScripts from "../../src/checkpoint/lua/scripts.js";
-import * as itemScripts from "../../src/long-term/lua/scripts.js";
+import { toStoreError } from "../../src/store/redis/errors.js";
+import * as threadScripts from "../../src/langgraph/checkpoint/lua/scripts.js";
+import * as itemScripts from "../../src/langgraph/long-term/lua/scripts.js";
 import * as runScripts from "../../src/runs/lua/scripts.js";
-import * as laterScripts from "../../src/redis/lua/later-scripts.js";
-import * as scripts from "../../src/redis/lua/scripts.js";
-import type { Script, ScriptPart } from "../../src/redis/script.js";
+import * as laterScripts from "../../src/store/redis/lua/later-scripts.js";
+import * as scripts from "../../src/store/redis/lua/scripts.js";
+import type { Script, ScriptPart } from "../../src/store/redis/script.js";
 import { assemble, luaFolder, luaFolders, luaModules, moduleFrom, readsFrom } from "../../scripts/lua/assemble.js";
 
 const root = join(__dirname, "../..");

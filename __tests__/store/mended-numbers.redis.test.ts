@@ -1,7 +1,7 @@
-import { sessionKeys, type SessionKeys } from "../../src/redis/keys.js";
-import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
+import { sessionKeys, type SessionKeys } from "../../src/store/redis/keys.js";
+import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import { asRead, human, record, texts } from "../../testing/session-store/store-case.js";
-import type { NewRecord } from "../../src/store/session-writes.js";
+import type { NewRecord } from "../../src/store/contract/session-writes.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 
 const chat = [human("q1"), record("a1"), human("q2"), record("a2"), human("q3"), record("a3")];

@@ -1,9 +1,9 @@
 import fc from "fast-check";
-import { sessionKeys } from "../../src/redis/keys.js";
-import { appendScript } from "../../src/redis/lua/scripts.js";
-import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
-import type { SessionHold, SessionRef } from "../../src/store/session-ref.js";
-import type { AppendRequest, NewRecord } from "../../src/store/session-writes.js";
+import { sessionKeys } from "../../src/store/redis/keys.js";
+import { appendScript } from "../../src/store/redis/lua/scripts.js";
+import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
+import type { SessionHold, SessionRef } from "../../src/store/contract/session-ref.js";
+import type { AppendRequest, NewRecord } from "../../src/store/contract/session-writes.js";
 import { asRead, human, record, records } from "../../testing/session-store/store-case.js";
 import { propertyRuns } from "../support/property-runs.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";

@@ -1,5 +1,5 @@
-import { sessionKeys } from "../../src/redis/keys.js";
-import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
+import { sessionKeys } from "../../src/store/redis/keys.js";
+import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import { asRead, forkOf, human, record, texts } from "../../testing/session-store/store-case.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { identify } from "../support/store-commands.js";

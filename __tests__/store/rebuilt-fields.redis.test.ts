@@ -1,7 +1,7 @@
-import type { RedisClient } from "../../src/redis/client.js";
-import { sessionKeys, type SessionKeys } from "../../src/redis/keys.js";
-import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
-import { ownerField } from "../../src/redis/stored-fields.js";
+import type { RedisClient } from "../../src/store/redis/client.js";
+import { sessionKeys, type SessionKeys } from "../../src/store/redis/keys.js";
+import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
+import { ownerField } from "../../src/store/redis/stored-fields.js";
 import { asRead, human, record, texts } from "../../testing/session-store/store-case.js";
 import { interceptedClient } from "../../testkit/proxies/intercepted-client.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";

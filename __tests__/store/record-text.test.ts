@@ -1,4 +1,4 @@
-import { lastRounds, ownerMark, ownerMarkIn, withOwnerMark } from "../../src/store/record-text.js";
+import { lastRounds, ownerMark, ownerMarkIn, withOwnerMark } from "../../src/store/contract/record-text.js";
 
 const marked = (owner: string, data: object = {}) =>
   JSON.stringify({ type: "human", data, meta: { v: 1, owner: ownerMark(owner) } });

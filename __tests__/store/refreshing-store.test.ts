@@ -1,6 +1,6 @@
-import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
-import { refreshedOnRead } from "../../src/store/refreshing-store.js";
-import type { SessionStore } from "../../src/store/session-store.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import { refreshedOnRead } from "../../src/store/contract/refreshing-store.js";
+import type { SessionStore } from "../../src/store/contract/session-store.js";
 import { record, records } from "../../testing/session-store/store-case.js";
 
 const s = { id: "s" };

@@ -1,6 +1,6 @@
-import { forkKeys, sessionKeys } from "../../src/redis/keys.js";
-import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
-import type { CopyPage, CreateRequest, NewState } from "../../src/store/copies.js";
+import { forkKeys, sessionKeys } from "../../src/store/redis/keys.js";
+import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
+import type { CopyPage, CreateRequest, NewState } from "../../src/store/contract/copies.js";
 import { human, record, texts } from "../../testing/session-store/store-case.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 

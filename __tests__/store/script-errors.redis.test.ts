@@ -1,6 +1,6 @@
-import { openConnection } from "../../src/redis/connection.js";
-import { script } from "../../src/redis/script.js";
-import { ScriptRunner } from "../../src/redis/script-runner.js";
+import { openConnection } from "../../src/store/redis/connection.js";
+import { script } from "../../src/store/redis/script.js";
+import { ScriptRunner } from "../../src/store/redis/script-runner.js";
 import { sharedRedisUrl } from "../support/shared-redis.js";
 
 const broken = script([

@@ -1,4 +1,4 @@
-import { SessionCache } from "../../src/redis-store/redis-session-store.js";
+import { SessionCache } from "../../src/store/redis-store/redis-session-store.js";
 
 describe("SessionCache", () => {
   it("remembers ten thousand sessions and drops the one that has not changed for longest", () => {

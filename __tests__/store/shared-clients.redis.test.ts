@@ -1,8 +1,8 @@
 import type { Socket } from "node:net";
 import { Redis, type RedisOptions } from "ioredis";
-import { corkForTick } from "../../src/redis/client.js";
-import { sendTogether } from "../../src/redis/script-runner.js";
-import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
+import { corkForTick } from "../../src/store/redis/client.js";
+import { sendTogether } from "../../src/store/redis/script-runner.js";
+import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import { human, record, texts } from "../../testing/session-store/store-case.js";
 import { startFaultProxy } from "../../testkit/proxies/fault-proxy.js";
 import { closedAfterEach } from "../support/closed-after-each.js";

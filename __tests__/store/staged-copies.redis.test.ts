@@ -1,8 +1,8 @@
-import { logSum, sessionKeys } from "../../src/redis/keys.js";
-import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
-import type { CopiedTurn, CopyPage } from "../../src/store/copies.js";
+import { logSum, sessionKeys } from "../../src/store/redis/keys.js";
+import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
+import type { CopiedTurn, CopyPage } from "../../src/store/contract/copies.js";
 import { record, texts } from "../../testing/session-store/store-case.js";
-import type { NewRecord } from "../../src/store/session-writes.js";
+import type { NewRecord } from "../../src/store/contract/session-writes.js";
 import { interceptedClient } from "../../testkit/proxies/intercepted-client.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 

@@ -1,6 +1,6 @@
 /** @jest-environment node */
 import { Redis } from "ioredis";
-import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
+import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import { human } from "../../testing/session-store/store-case.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 

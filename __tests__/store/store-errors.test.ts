@@ -1,5 +1,5 @@
 import { inspect } from "node:util";
-import { isPassing, isUnknownScript, toStoreError } from "../../src/redis/errors.js";
+import { isPassing, isUnknownScript, toStoreError } from "../../src/store/redis/errors.js";
 
 const call = { operation: "append", sessionId: "alice smith" };
 const reply = (message: string) => Object.assign(new Error(message), { name: "ReplyError" });

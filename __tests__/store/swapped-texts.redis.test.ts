@@ -1,7 +1,7 @@
-import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
-import { sessionKeys } from "../../src/redis/keys.js";
-import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
-import type { SessionStore } from "../../src/store/session-store.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import { sessionKeys } from "../../src/store/redis/keys.js";
+import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
+import type { SessionStore } from "../../src/store/contract/session-store.js";
 import { asRead, human, record, texts } from "../../testing/session-store/store-case.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 

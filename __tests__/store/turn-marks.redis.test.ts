@@ -1,11 +1,11 @@
 import fc from "fast-check";
-import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
-import { idHash, sessionKeys } from "../../src/redis/keys.js";
-import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import { idHash, sessionKeys } from "../../src/store/redis/keys.js";
+import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import { asRead, forkOf } from "../../testing/session-store/store-case.js";
-import type { SessionStore } from "../../src/store/session-store.js";
-import type { NewRecord } from "../../src/store/session-writes.js";
-import type { TurnRemainder } from "../../src/store/turns.js";
+import type { SessionStore } from "../../src/store/contract/session-store.js";
+import type { NewRecord } from "../../src/store/contract/session-writes.js";
+import type { TurnRemainder } from "../../src/store/contract/turns.js";
 import { propertyRuns } from "../support/property-runs.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { identify } from "../support/store-commands.js";

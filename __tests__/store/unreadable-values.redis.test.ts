@@ -1,6 +1,6 @@
-import { idHash, sessionKeys, type SessionKeys } from "../../src/redis/keys.js";
-import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
-import type { AppendRequest } from "../../src/store/session-writes.js";
+import { idHash, sessionKeys, type SessionKeys } from "../../src/store/redis/keys.js";
+import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
+import type { AppendRequest } from "../../src/store/contract/session-writes.js";
 import { asRead, human, record } from "../../testing/session-store/store-case.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 

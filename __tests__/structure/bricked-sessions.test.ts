@@ -7,9 +7,9 @@ import {
   type BaseMessage,
 } from "@langchain/core/messages";
 import { ChatOpenAI } from "@langchain/openai";
-import { repairConversation } from "../../src/structure/repair-conversation.js";
-import { validateConversation } from "../../src/structure/validate.js";
-import type { BuiltInProfile } from "../../src/structure/profiles/built-in-profiles.js";
+import { repairConversation } from "../../src/conversation/structure/repair-conversation.js";
+import { validateConversation } from "../../src/conversation/structure/validate.js";
+import type { BuiltInProfile } from "../../src/conversation/structure/profiles/built-in-profiles.js";
 import { startOpenAIServer, type OpenAIServer } from "../../testing/openai-server.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 import { refusalOf } from "../support/openai-wire.js";

@@ -2,7 +2,7 @@ import { type BaseMessage, ChatMessage } from "@langchain/core/messages";
 import { ChatPromptTemplate, MessagesPlaceholder } from "@langchain/core/prompts";
 import { ChatOpenAI } from "@langchain/openai";
 import { StructureError } from "../../src/base/errors.js";
-import { conversationGuard } from "../../src/reducers/conversation-guard.js";
+import { conversationGuard } from "../../src/conversation/reducers/conversation-guard.js";
 import { startOpenAIServer } from "../../testing/openai-server.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 import { sketch } from "../support/sketch-message.js";

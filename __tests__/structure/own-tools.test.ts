@@ -1,7 +1,7 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { ChatOpenAI } from "@langchain/openai";
 import { RedisChatMemory, withRedisMemory } from "../../src/entries/index.js";
-import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import { repairConversation, validateConversation } from "../../src/entries/structure.js";
 import { captureWire, type WireModel } from "../../testing/wire/capture-wire.js";
 import { checkResponses } from "../../testing/wire/openai-responses/check.js";

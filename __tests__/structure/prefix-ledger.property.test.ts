@@ -4,7 +4,7 @@ import { FakeListChatModel } from "@langchain/core/utils/testing";
 import { tool } from "@langchain/core/tools";
 import fc from "fast-check";
 import { z } from "zod";
-import { copyMessage } from "../../src/codec/copy-message.js";
+import { copyMessage } from "../../src/store/codec/copy-message.js";
 import {
   approximateCounter,
   type ChatHistoryReducer,
@@ -20,8 +20,8 @@ import {
   stampAnswer,
   walkLedger,
 } from "../../src/entries/structure.js";
-import { withCacheMarks } from "../../src/reducers/prompt-cache/marks.js";
-import { anthropic } from "../../src/structure/profiles/anthropic.js";
+import { withCacheMarks } from "../../src/conversation/reducers/prompt-cache/marks.js";
+import { anthropic } from "../../src/conversation/structure/profiles/anthropic.js";
 import type { ProviderReply } from "../../testing/wire/answers/answer.js";
 import { BindingClaude } from "../support/binding-claude.js";
 import { propertyRuns } from "../support/property-runs.js";

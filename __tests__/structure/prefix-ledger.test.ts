@@ -1,9 +1,9 @@
 import { ChatAnthropic } from "@langchain/anthropic";
 import { AIMessage, type BaseMessage, HumanMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
 import { stampAnswer, walkLedger } from "../../src/entries/structure.js";
-import { copyMessage } from "../../src/codec/copy-message.js";
-import { encodeMessage } from "../../src/codec/encode-message.js";
-import { prefixKey } from "../../src/structure/ledger/walk-ledger.js";
+import { copyMessage } from "../../src/store/codec/copy-message.js";
+import { encodeMessage } from "../../src/store/codec/encode-message.js";
+import { prefixKey } from "../../src/conversation/structure/ledger/walk-ledger.js";
 
 const thought = { type: "thinking", thinking: "hm", signature: "EqQBCgIYAh" };
 const text = { type: "text", text: "Hello" };

@@ -1,8 +1,8 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
-import { builtInProfiles, type BuiltInProfile } from "../../src/structure/profiles/built-in-profiles.js";
-import { repairConversation } from "../../src/structure/repair-conversation.js";
-import { validateConversation } from "../../src/structure/validate.js";
-import type { StructureProfile } from "../../src/structure/profiles/profile.js";
+import { builtInProfiles, type BuiltInProfile } from "../../src/conversation/structure/profiles/built-in-profiles.js";
+import { repairConversation } from "../../src/conversation/structure/repair-conversation.js";
+import { validateConversation } from "../../src/conversation/structure/validate.js";
+import type { StructureProfile } from "../../src/conversation/structure/profiles/profile.js";
 import { ai, human, system } from "../support/messages.js";
 import { sketch } from "../support/sketch-message.js";
 

@@ -1,14 +1,14 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
-import { builtInProfiles, type BuiltInProfile } from "../../src/structure/profiles/built-in-profiles.js";
-import { repairConversation } from "../../src/structure/repair-conversation.js";
-import { validateConversation } from "../../src/structure/validate.js";
-import type { ChatHistoryReducer } from "../../src/reducers/chat-history-reducer.js";
-import { ChatHistorySummarizationReducer } from "../../src/reducers/summary/summarization-reducer.js";
-import { ChatHistoryTokenReducer } from "../../src/reducers/token-reducer.js";
-import { ChatHistoryToolResultReducer } from "../../src/reducers/tool-result-reducer.js";
-import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
-import { approximateCounter } from "../../src/tokens/counters/approximate-counter.js";
+import { builtInProfiles, type BuiltInProfile } from "../../src/conversation/structure/profiles/built-in-profiles.js";
+import { repairConversation } from "../../src/conversation/structure/repair-conversation.js";
+import { validateConversation } from "../../src/conversation/structure/validate.js";
+import type { ChatHistoryReducer } from "../../src/conversation/reducers/chat-history-reducer.js";
+import { ChatHistorySummarizationReducer } from "../../src/conversation/reducers/summary/summarization-reducer.js";
+import { ChatHistoryTokenReducer } from "../../src/conversation/reducers/token-reducer.js";
+import { ChatHistoryToolResultReducer } from "../../src/conversation/reducers/tool-result-reducer.js";
+import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
+import { approximateCounter } from "../../src/conversation/tokens/counters/approximate-counter.js";
 import { refusalOf } from "../support/openai-wire.js";
 import { realConversations } from "../support/real-conversations.js";
 

@@ -8,8 +8,8 @@ import {
   type BaseMessage,
 } from "@langchain/core/messages";
 import fc from "fast-check";
-import { mediaKinds } from "../../src/messages/media.js";
-import { sanitizeConversation } from "../../src/structure/sanitize.js";
+import { mediaKinds } from "../../src/conversation/messages/media.js";
+import { sanitizeConversation } from "../../src/conversation/structure/sanitize.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 import { brokenConversation } from "../support/broken-conversations.js";
 import { sketch } from "../support/sketch-message.js";

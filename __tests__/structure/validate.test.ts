@@ -1,8 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { builtInProfiles } from "../../src/structure/profiles/built-in-profiles.js";
-import { repairConversation } from "../../src/structure/repair-conversation.js";
-import { assertConversation, validateConversation } from "../../src/structure/validate.js";
-import type { StructurePurpose } from "../../src/structure/rules/rules.js";
+import { builtInProfiles } from "../../src/conversation/structure/profiles/built-in-profiles.js";
+import { repairConversation } from "../../src/conversation/structure/repair-conversation.js";
+import { assertConversation, validateConversation } from "../../src/conversation/structure/validate.js";
+import type { StructurePurpose } from "../../src/conversation/structure/rules/rules.js";
 import { ConfigurationError, StructureError } from "../../src/base/errors.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 

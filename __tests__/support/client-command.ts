@@ -1,8 +1,8 @@
 import fc from "fast-check";
-import type { SessionView } from "../../src/store/session-reads.js";
-import type { SessionStore } from "../../src/store/session-store.js";
-import type { NewRecord } from "../../src/store/session-writes.js";
-import type { SessionHold, SessionRef } from "../../src/store/session-ref.js";
+import type { SessionView } from "../../src/store/contract/session-reads.js";
+import type { SessionStore } from "../../src/store/contract/session-store.js";
+import type { NewRecord } from "../../src/store/contract/session-writes.js";
+import type { SessionHold, SessionRef } from "../../src/store/contract/session-ref.js";
 import { identify } from "./store-commands.js";
 
 /** Stores on the same sessions, as several instances of an application have them, and what they were seen to answer. */

@@ -1,8 +1,8 @@
 import fc from "fast-check";
-import type { SessionLabel } from "../../src/store/lists.js";
+import type { SessionLabel } from "../../src/store/contract/lists.js";
 import { byId, listOf } from "./listed-sessions.js";
-import type { NewRecord } from "../../src/store/session-writes.js";
-import type { TurnRemainder } from "../../src/store/turns.js";
+import type { NewRecord } from "../../src/store/contract/session-writes.js";
+import type { TurnRemainder } from "../../src/store/contract/turns.js";
 import {
   called,
   command,

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Redis } from "ioredis";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { runCommand, type CommandSetting } from "./built-command.js";
 import { hostedCommands, type HostedSetting } from "./hosted-commands.js";
 import { sharedRedisUrl } from "./shared-redis.js";

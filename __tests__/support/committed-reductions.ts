@@ -1,10 +1,10 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { HumanMessage, SystemMessage, ToolMessage, trimMessages } from "@langchain/core/messages";
 import fc from "fast-check";
-import type { RedisChatMemoryOptions } from "../../src/session/memory-context.js";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
-import type { ReducerLike } from "../../src/reducers/as-reducer.js";
+import type { RedisChatMemoryOptions } from "../../src/memory/session/memory-context.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
+import type { ReducerLike } from "../../src/conversation/reducers/as-reducer.js";
 import { publicFields } from "./public-fields.js";
 import { anyConversation } from "./conversations.js";
 

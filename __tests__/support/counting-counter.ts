@@ -1,6 +1,6 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
-import { callIdsOf } from "../../src/messages/calls.js";
-import type { TokenCounter } from "../../src/tokens/token-counter.js";
+import { callIdsOf } from "../../src/conversation/messages/calls.js";
+import type { TokenCounter } from "../../src/conversation/tokens/token-counter.js";
 
 let made = 0;
 

@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
-import { roleOf } from "../../src/messages/roles.js";
+import { roleOf } from "../../src/conversation/messages/roles.js";
 import { propertyRuns } from "./property-runs.js";
 
 /** The messages that a cut may remove: neither system messages nor summaries. */

@@ -1,11 +1,11 @@
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { RunnableWithMessageHistory } from "@langchain/core/runnables";
 import { createAgent } from "langchain";
-import { redisMemoryMiddleware } from "../../src/agent/middleware.js";
-import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
-import type { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { RedisToolInvocationHistory } from "../../src/tool-log/redis-tool-invocation-history.js";
-import { HistoryManager } from "../../src/tool-loop/history-manager.js";
+import { redisMemoryMiddleware } from "../../src/doors/agent/middleware.js";
+import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
+import type { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import { RedisToolInvocationHistory } from "../../src/formats/tool-log/redis-tool-invocation-history.js";
+import { HistoryManager } from "../../src/doors/tool-loop/history-manager.js";
 import { characterCounter } from "../history-manager/instances.js";
 import { lookup, lookupCall, ToolModel } from "./agents.js";
 import { ScriptedModel } from "./scripted-model.js";

@@ -2,9 +2,9 @@
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
 import { createAgent, createMiddleware } from "langchain";
-import { redisMemoryMiddleware } from "../../src/agent/middleware.js";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
+import { redisMemoryMiddleware } from "../../src/doors/agent/middleware.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 
 const onEvent = ({ type }: { readonly type: string }) => console.log(type);
 const memory = new RedisChatMemory({ store: new InMemorySessionStore(), onEvent });

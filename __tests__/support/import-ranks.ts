@@ -5,9 +5,9 @@ import { importsOf } from "./source-tree.js";
 
 const architecture = readFileSync(join(__dirname, "..", "..", "ARCHITECTURE.md"), "utf8");
 
-/** The floor of every room (a folder of src, `cli`, `testing`): the table of floors in ARCHITECTURE.md. */
+/** The floor of every room (a wing of src or a folder in it, `cli`, `testing`): the table in ARCHITECTURE.md. */
 export const ranks: Readonly<Record<string, number>> = Object.fromEntries(
-  [...architecture.matchAll(/^\| (\d+) +\| `([\w-]+)` +\|/gm)].map(([, rank, room]) => [room!, Number(rank)]),
+  [...architecture.matchAll(/^\| (\d+) +\| `([\w/-]+)` +\|/gm)].map(([, rank, room]) => [room!, Number(rank)]),
 );
 
 /** Folders inside a room that do not import each other: the list of walls in ARCHITECTURE.md. */
@@ -15,13 +15,19 @@ export const walls: readonly (readonly string[])[] = [...architecture.matchAll(/
   namesIn(line!),
 );
 
+/** Wings that may be deleted without breaking another one: the line about products in ARCHITECTURE.md. */
+export const products: readonly string[] = namesIn(/^Products of their own: (.*)$/m.exec(architecture)?.[1] ?? "");
+
 /** Packages that these folders alone may import; `lazy` ones only as types or with `await import(…)`. */
 export const packageOwners: Readonly<Record<string, { readonly folders: readonly string[]; readonly lazy: boolean }>> =
   {
-    ioredis: { folders: ["redis", "redis-store", "redis-lists", "session", "cli"], lazy: true },
-    langchain: { folders: ["agent"], lazy: false },
-    "@langchain/langgraph-checkpoint": { folders: ["checkpoint", "long-term"], lazy: false },
-    "@opentelemetry/api": { folders: ["otel"], lazy: false },
+    ioredis: {
+      folders: ["store/redis", "store/redis-store", "store/redis-lists", "memory/session", "cli"],
+      lazy: true,
+    },
+    langchain: { folders: ["doors/agent"], lazy: false },
+    "@langchain/langgraph-checkpoint": { folders: ["langgraph/checkpoint", "langgraph/long-term"], lazy: false },
+    "@opentelemetry/api": { folders: ["formats/otel"], lazy: false },
   };
 
 /** Packages that the build puts into the files of the command line: users need not have them. */
@@ -42,9 +48,15 @@ export function importViolations(file: SourceFile, packages: ReadonlySet<string>
   });
 }
 
-/** The room of a file, by its path from the root: a folder of src, `cli` or `testing`. */
+/** The room of a file by its path from the root: a wing with files of its own, a folder in a wing, `cli`, `testing`. */
 export function roomOf(path: string): string {
-  return path.replace(/^src\//, "").split("/")[0]!;
+  const [wing = "", room] = path.replace(/^src\//, "").split("/");
+  return wing in ranks || room === undefined ? wing : `${wing}/${room}`;
+}
+
+/** The wing of a room. */
+export function wingOf(room: string): string {
+  return room.split("/")[0]!;
 }
 
 function namesIn(cell: string): string[] {
@@ -78,6 +90,9 @@ function whyForbiddenFile(path: string, target: string): string | undefined {
     return `${to} is not in the rank table`;
   }
   const own = ranks[from] ?? -1;
+  if (products.includes(wingOf(to)) && path.startsWith("src/") && ![wingOf(to), "entries"].includes(wingOf(from))) {
+    return `${wingOf(to)} is a product of its own: no other wing needs it`;
+  }
   return below < own ? undefined : `${to} (rank ${below}) is not below ${from} (rank ${own})`;
 }
 

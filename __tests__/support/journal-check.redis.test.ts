@@ -1,4 +1,4 @@
-import { sessionKeys } from "../../src/redis/keys.js";
+import { sessionKeys } from "../../src/store/redis/keys.js";
 import { writeWhile } from "./busy-writers.js";
 import { compare, nothingBroken, type Comparison } from "./journal-check.js";
 import { sharedClient } from "./shared-redis.js";

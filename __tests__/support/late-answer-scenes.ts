@@ -3,15 +3,15 @@ import { RunnableLambda } from "@langchain/core/runnables";
 import fc from "fast-check";
 import { addCoverage, coverageIn, coverageOf, coverageText } from "../../faults/journal/coverage.js";
 import { tokensIn, tokenText, type Token } from "../../faults/journal/runs.js";
-import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
-import { summaryMarkOf } from "../../src/messages/roles.js";
-import type { ChatHistoryReducer } from "../../src/reducers/chat-history-reducer.js";
-import { ChatHistorySummarizationReducer } from "../../src/reducers/summary/summarization-reducer.js";
-import { ChatHistoryTokenReducer } from "../../src/reducers/token-reducer.js";
-import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
-import { writeTurn } from "../../src/session/append-options.js";
-import type { SessionStore } from "../../src/store/session-store.js";
-import { approximateCounter } from "../../src/tokens/counters/approximate-counter.js";
+import { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
+import { summaryMarkOf } from "../../src/conversation/messages/roles.js";
+import type { ChatHistoryReducer } from "../../src/conversation/reducers/chat-history-reducer.js";
+import { ChatHistorySummarizationReducer } from "../../src/conversation/reducers/summary/summarization-reducer.js";
+import { ChatHistoryTokenReducer } from "../../src/conversation/reducers/token-reducer.js";
+import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
+import { writeTurn } from "../../src/memory/session/append-options.js";
+import type { SessionStore } from "../../src/store/contract/session-store.js";
+import { approximateCounter } from "../../src/conversation/tokens/counters/approximate-counter.js";
 import { ai, human, tool } from "./messages.js";
 
 /** One write of somebody, or none. `pick` chooses among the open turns or the stored messages. */

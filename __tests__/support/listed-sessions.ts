@@ -1,5 +1,5 @@
-import type { ListPlace, SessionSummary } from "../../src/store/lists.js";
-import type { SessionStore } from "../../src/store/session-store.js";
+import type { ListPlace, SessionSummary } from "../../src/store/contract/lists.js";
+import type { SessionStore } from "../../src/store/contract/session-store.js";
 
 /** All sessions of an owner's list, in pages. */
 export async function listOf(store: SessionStore, owner: string, limit: number): Promise<SessionSummary[]> {

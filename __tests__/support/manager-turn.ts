@@ -1,5 +1,5 @@
-import { HistoryManager } from "../../src/tool-loop/history-manager.js";
-import type { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
+import { HistoryManager } from "../../src/doors/tool-loop/history-manager.js";
+import type { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
 import { ai } from "./messages.js";
 
 /** A turn of a HistoryManager without tools: a question, its answer, and the write of both. */

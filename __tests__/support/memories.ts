@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { MemoryEvent } from "../../src/base/events.js";
-import type { MemorySettings } from "../../src/session/memory-context.js";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import type { MemorySettings } from "../../src/memory/session/memory-context.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { sharedRedisUrl, uniquePrefix } from "./shared-redis.js";
 
 const open: RedisChatMemory[] = [];

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import type { ContentPart, MessageToolCall, OpenAIMessage } from "../../src/openai/message.js";
+import type { ContentPart, MessageToolCall, OpenAIMessage } from "../../src/formats/openai/message.js";
 
 /** Any text: markup, control characters, halves of surrogate pairs, white space only, none. */
 export const anyText = fc.oneof(

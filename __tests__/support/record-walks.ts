@@ -4,9 +4,9 @@ import { Session, type Profiler } from "node:inspector";
 import { fileURLToPath } from "node:url";
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { createAgent } from "langchain";
-import { redisMemoryMiddleware } from "../../src/agent/middleware.js";
-import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { redisMemoryMiddleware } from "../../src/doors/agent/middleware.js";
+import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { ToolModel } from "./agents.js";
 
 // Records in which files of `src` a function runs during a call, by V8's counts of calls, and the promises of a turn.

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { createHash } from "node:crypto";
-import type { SessionStore } from "../../src/store/session-store.js";
-import type { AppendRequest, IdentifiedRecord, NewRecord } from "../../src/store/session-writes.js";
-import type { SideChanges } from "../../src/store/side-fields.js";
-import type { SessionView } from "../../src/store/session-reads.js";
-import type { TurnClaim, TurnRemainder } from "../../src/store/turns.js";
+import type { SessionStore } from "../../src/store/contract/session-store.js";
+import type { AppendRequest, IdentifiedRecord, NewRecord } from "../../src/store/contract/session-writes.js";
+import type { SideChanges } from "../../src/store/contract/side-fields.js";
+import type { SessionView } from "../../src/store/contract/session-reads.js";
+import type { TurnClaim, TurnRemainder } from "../../src/store/contract/turns.js";
 
 /**
  * A store under random commands: what it was called, and the views that were read from it, as the other store's were.

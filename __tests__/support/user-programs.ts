@@ -2,8 +2,8 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { RedisChatMemory } from "../../src/entries/index.js";
 import { InMemorySessionStore } from "../../src/entries/store.js";
-import type { MemorySettings } from "../../src/session/memory-context.js";
-import type { TokenCounter } from "../../src/tokens/token-counter.js";
+import type { MemorySettings } from "../../src/memory/session/memory-context.js";
+import type { TokenCounter } from "../../src/conversation/tokens/token-counter.js";
 import { ScriptedModel } from "./scripted-model.js";
 
 /** The config of a call in session `s`. */

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { ConfigurationError } from "../../src/base/errors.js";
-import { approximateCounter } from "../../src/tokens/counters/approximate-counter.js";
-import { tiktokenCounter } from "../../src/tokens/counters/tiktoken-counter.js";
+import { approximateCounter } from "../../src/conversation/tokens/counters/approximate-counter.js";
+import { tiktokenCounter } from "../../src/conversation/tokens/counters/tiktoken-counter.js";
 import { otherSamples, samples } from "./samples.js";
 
 const counter = approximateCounter();

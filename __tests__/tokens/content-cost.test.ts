@@ -1,6 +1,6 @@
 import { AIMessage, HumanMessage, type MessageContent } from "@langchain/core/messages";
-import { imageTokens } from "../../src/tokens/formulas/media-cost.js";
-import { messageCost } from "../../src/tokens/formulas/message-cost.js";
+import { imageTokens } from "../../src/conversation/tokens/formulas/media-cost.js";
+import { messageCost } from "../../src/conversation/tokens/formulas/message-cost.js";
 
 const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const onePixel = 85 + 170;

@@ -1,4 +1,4 @@
-import { imageSize } from "../../src/tokens/formulas/image-size.js";
+import { imageSize } from "../../src/conversation/tokens/formulas/image-size.js";
 
 const ascii = (text: string) => [...Buffer.from(text, "latin1")];
 const size = { width: 300, height: 200 };

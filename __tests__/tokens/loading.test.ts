@@ -1,4 +1,4 @@
-type CounterModule = typeof import("../../src/tokens/counters/tiktoken-counter.js");
+type CounterModule = typeof import("../../src/conversation/tokens/counters/tiktoken-counter.js");
 
 describe("loading an encoding", () => {
   let loads: string[];
@@ -47,5 +47,5 @@ describe("loading an encoding", () => {
 });
 
 async function counterModule(): Promise<CounterModule> {
-  return import("../../src/tokens/counters/tiktoken-counter.js");
+  return import("../../src/conversation/tokens/counters/tiktoken-counter.js");
 }

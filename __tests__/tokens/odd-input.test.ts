@@ -1,5 +1,5 @@
 import { HumanMessage } from "@langchain/core/messages";
-import { tiktokenCounter } from "../../src/tokens/counters/tiktoken-counter.js";
+import { tiktokenCounter } from "../../src/conversation/tokens/counters/tiktoken-counter.js";
 import { referenceCount } from "./reference.js";
 
 const million = 1_000_000;

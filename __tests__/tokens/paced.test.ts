@@ -1,5 +1,5 @@
 import { setImmediate as turn } from "node:timers/promises";
-import { runPaced } from "../../src/tokens/counters/paced.js";
+import { runPaced } from "../../src/conversation/tokens/counters/paced.js";
 
 /** Steps that take some milliseconds each; notes the turn of the event loop that each one ran in. */
 function* slowSteps(count: number, note: () => void): Generator<undefined, number> {

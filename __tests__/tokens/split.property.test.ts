@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { splitCl100k, splitO200k, type Splitter } from "../../src/tokens/encoder/split.js";
+import { splitCl100k, splitO200k, type Splitter } from "../../src/conversation/tokens/encoder/split.js";
 import { referencePieces } from "./reference.js";
 import { anyText } from "./texts.js";
 import { propertyRuns } from "../support/property-runs.js";

@@ -2,8 +2,8 @@ import { AIMessage, ChatMessage, HumanMessage, SystemMessage, ToolMessage } from
 import { tool } from "@langchain/core/tools";
 import { z } from "zod";
 import { ConfigurationError } from "../../src/base/errors.js";
-import { countMessages } from "../../src/tokens/counted-messages.js";
-import { tiktokenCounter } from "../../src/tokens/counters/tiktoken-counter.js";
+import { countMessages } from "../../src/conversation/tokens/counted-messages.js";
+import { tiktokenCounter } from "../../src/conversation/tokens/counters/tiktoken-counter.js";
 import { referenceCount } from "./reference.js";
 
 const weatherTool = {

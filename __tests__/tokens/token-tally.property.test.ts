@@ -1,7 +1,7 @@
 import fc from "fast-check";
-import { encodings, loadTally, type EncodingName } from "../../src/tokens/encoder/encodings.js";
-import { TokenTally } from "../../src/tokens/encoder/token-tally.js";
-import { Vocabulary, type PackedRanks } from "../../src/tokens/encoder/vocabulary.js";
+import { encodings, loadTally, type EncodingName } from "../../src/conversation/tokens/encoder/encodings.js";
+import { TokenTally } from "../../src/conversation/tokens/encoder/token-tally.js";
+import { Vocabulary, type PackedRanks } from "../../src/conversation/tokens/encoder/vocabulary.js";
 import { referenceCount } from "./reference.js";
 import { anyText } from "./texts.js";
 import { propertyRuns } from "../support/property-runs.js";

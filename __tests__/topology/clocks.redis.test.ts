@@ -10,8 +10,8 @@ import {
 import { validateConversation } from "langchain-redis-memory/structure";
 import { redisMemoryMiddleware } from "langchain-redis-memory/agent";
 import { redisRuns } from "langchain-redis-memory/runs";
-import { sessionKeys } from "../../src/redis/keys.js";
-import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
+import { sessionKeys } from "../../src/store/redis/keys.js";
+import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import { asRead, records, texts } from "../../testing/session-store/store-case.js";
 import { writeWhile } from "../support/busy-writers.js";
 import { ToolModel } from "../support/agents.js";

@@ -8,7 +8,7 @@ import { RedisSaver } from "langchain-redis-memory/checkpoint";
 import { RedisToolInvocationHistory } from "langchain-redis-memory/openai";
 import { redisRuns, type RedisRuns, type Run } from "langchain-redis-memory/runs";
 import { startContractServer } from "../contract/contract-server.js";
-import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
+import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import { sessionStoreContract } from "../../testing/session-store-contract.js";
 import { records } from "../../testing/session-store/store-case.js";
 import { ToolModel } from "../support/agents.js";

@@ -1,7 +1,7 @@
 import { expectTombstone } from "../support/tombstones.js";
 import { Cluster } from "ioredis";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { forkKeys, sessionKeys } from "../../src/redis/keys.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import { forkKeys, sessionKeys } from "../../src/store/redis/keys.js";
 import { human } from "../support/messages.js";
 import { beginMove, startCluster, type PrivateCluster } from "../../testkit/servers/redis-cluster.js";
 import { uniquePrefix } from "../support/shared-redis.js";

@@ -1,6 +1,6 @@
 import { Redis } from "ioredis";
 import { RedisChatMemory } from "langchain-redis-memory";
-import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
+import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import { record, records, texts } from "../../testing/session-store/store-case.js";
 import { writeWhile } from "../support/busy-writers.js";
 import { compare, nothingBroken } from "../support/journal-check.js";

@@ -1,4 +1,4 @@
-import { nextStep, type AppendReply, type WriterState } from "../../src/session/append-turn.js";
+import { nextStep, type AppendReply, type WriterState } from "../../src/memory/session/append-turn.js";
 
 const view = { records: [] } as never;
 const turn = { done: false, count: 2, first: 0, same: false, records: [] };

@@ -1,4 +1,4 @@
-import { observedInterrupts, observingInterrupts, OpenQuestions } from "../../src/turns/asked-human.js";
+import { observedInterrupts, observingInterrupts, OpenQuestions } from "../../src/memory/turns/asked-human.js";
 
 const at = (thread: string, checkpoint = "1") => ({ thread, checkpoint });
 const asks = [["__interrupt__", "Which city?"]] as const;

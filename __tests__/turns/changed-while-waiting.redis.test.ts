@@ -7,7 +7,7 @@ import {
   withRedisMemory,
 } from "langchain-redis-memory";
 import { HistoryManager } from "langchain-redis-memory/tool-loop";
-import { sessionKeys } from "../../src/redis/keys.js";
+import { sessionKeys } from "../../src/store/redis/keys.js";
 import { ToolModel } from "../support/agents.js";
 import { ai, human } from "../support/messages.js";
 import { closeMemories, newMemory } from "../support/memories.js";

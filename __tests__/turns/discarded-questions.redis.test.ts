@@ -1,11 +1,11 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { RunnableLambda } from "@langchain/core/runnables";
 import { createAgent } from "langchain";
-import { writeTurn } from "../../src/session/append-options.js";
-import { HistoryManager } from "../../src/tool-loop/history-manager.js";
-import { redisMemoryMiddleware } from "../../src/agent/middleware.js";
-import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
-import type { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { writeTurn } from "../../src/memory/session/append-options.js";
+import { HistoryManager } from "../../src/doors/tool-loop/history-manager.js";
+import { redisMemoryMiddleware } from "../../src/doors/agent/middleware.js";
+import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
+import type { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { characterCounter } from "../history-manager/instances.js";
 import { lookup, sketch, ToolModel } from "../support/agents.js";
 import { closeMemories, events, newMemory } from "../support/memories.js";

@@ -2,10 +2,10 @@ import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messa
 import { RunnableLambda } from "@langchain/core/runnables";
 import { createAgent, piiMiddleware } from "langchain";
 import { redisMemoryMiddleware } from "../../src/entries/agent.js";
-import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
+import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
 import { RedisChatMemory, type RedisChatMemoryOptions } from "../../src/entries/index.js";
-import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
-import { HistoryManager } from "../../src/tool-loop/history-manager.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import { HistoryManager } from "../../src/doors/tool-loop/history-manager.js";
 import { sketch, ToolModel } from "../support/agents.js";
 
 type Ask = (message: HumanMessage, turnId?: string) => Promise<string>;

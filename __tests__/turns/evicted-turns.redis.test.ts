@@ -1,11 +1,11 @@
 import { HumanMessage } from "@langchain/core/messages";
 import { Redis } from "ioredis";
 import { createAgent } from "langchain";
-import { redisMemoryMiddleware } from "../../src/agent/middleware.js";
+import { redisMemoryMiddleware } from "../../src/doors/agent/middleware.js";
 import { StoreError } from "../../src/base/errors.js";
-import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
-import type { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { sessionKeys } from "../../src/redis/keys.js";
+import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
+import type { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import { sessionKeys } from "../../src/store/redis/keys.js";
 import { sketch, ToolModel } from "../support/agents.js";
 import { closeMemories, newMemory } from "../support/memories.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";

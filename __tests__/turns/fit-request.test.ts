@@ -7,12 +7,12 @@ import {
   type ContextWindowOptions,
   type MemoryEvent,
 } from "../../src/entries/index.js";
-import type { ReducerRequest } from "../../src/reducers/chat-history-reducer.js";
-import type { WindowSource } from "../../src/session/memory-context.js";
-import { writeTurn } from "../../src/session/append-options.js";
-import { sessionOf } from "../../src/memory/redis-chat-message-history.js";
-import { fitRefused, fitRequest } from "../../src/turns/fit-request.js";
-import { Turn } from "../../src/turns/turn.js";
+import type { ReducerRequest } from "../../src/conversation/reducers/chat-history-reducer.js";
+import type { WindowSource } from "../../src/memory/session/memory-context.js";
+import { writeTurn } from "../../src/memory/session/append-options.js";
+import { sessionOf } from "../../src/memory/histories/redis-chat-message-history.js";
+import { fitRefused, fitRequest } from "../../src/memory/turns/fit-request.js";
+import { Turn } from "../../src/memory/turns/turn.js";
 import { ai, human, tool } from "../support/messages.js";
 
 /** Commits late, and not at all where that is to fail. */

@@ -1,9 +1,9 @@
-import { decodeRecord } from "../../src/codec/decode-record.js";
-import { turnNameOf } from "../../src/codec/encode-message.js";
-import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
-import type { MemoryContext } from "../../src/session/memory-context.js";
-import { comparableForms, StoredForms } from "../../src/session/stored-forms.js";
-import { answerStart, messagesOfTurn, replacedTail, wholeTurn } from "../../src/session/turn-messages.js";
+import { decodeRecord } from "../../src/store/codec/decode-record.js";
+import { turnNameOf } from "../../src/store/codec/encode-message.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import type { MemoryContext } from "../../src/memory/session/memory-context.js";
+import { comparableForms, StoredForms } from "../../src/memory/session/stored-forms.js";
+import { answerStart, messagesOfTurn, replacedTail, wholeTurn } from "../../src/memory/session/turn-messages.js";
 import { record } from "../../testing/session-store/store-case.js";
 import { ai, human, system } from "../support/messages.js";
 

@@ -1,4 +1,4 @@
-import { holdPolicy } from "../../src/turns/defaults.js";
+import { holdPolicy } from "../../src/memory/turns/defaults.js";
 
 it("the option oneTurnAtATime is on by default, with times that may be given", () => {
   const times = holdPolicy(undefined)!;

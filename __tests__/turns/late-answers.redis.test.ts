@@ -1,10 +1,10 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
-import { ChatMemoryModule } from "../../src/memory/chat-memory-module.js";
-import type { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
-import { writeTurn } from "../../src/session/append-options.js";
-import type { MemorySettings } from "../../src/session/memory-context.js";
-import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
+import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
+import { ChatMemoryModule } from "../../src/memory/histories/chat-memory-module.js";
+import type { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
+import { writeTurn } from "../../src/memory/session/append-options.js";
+import type { MemorySettings } from "../../src/memory/session/memory-context.js";
+import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
 import { closeMemories, newMemory, texts } from "../support/memories.js";
 import { ai, human } from "../support/messages.js";
 import { ScriptedModel } from "../support/scripted-model.js";

@@ -1,10 +1,10 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import type { MemoryEvent } from "../../src/base/events.js";
-import { roleOf } from "../../src/messages/roles.js";
-import { builtInProfiles, type BuiltInProfile } from "../../src/structure/profiles/built-in-profiles.js";
-import { validateConversation } from "../../src/structure/validate.js";
-import { modelInput, type ModelInput, planFor } from "../../src/structure/seam/model-input.js";
+import { roleOf } from "../../src/conversation/messages/roles.js";
+import { builtInProfiles, type BuiltInProfile } from "../../src/conversation/structure/profiles/built-in-profiles.js";
+import { validateConversation } from "../../src/conversation/structure/validate.js";
+import { modelInput, type ModelInput, planFor } from "../../src/conversation/structure/seam/model-input.js";
 import { anyConversation } from "../support/conversations.js";
 import { human, system } from "../support/messages.js";
 import { propertyRuns } from "../support/property-runs.js";

@@ -1,11 +1,11 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
-import { RedisChatMessageHistory, sessionOf } from "../../src/memory/redis-chat-message-history.js";
-import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
-import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
-import type { Block } from "../../src/messages/content.js";
-import { refusedMark } from "../../src/messages/refused.js";
-import { openTurn, type OpenTurn } from "../../src/turns/open-turn.js";
+import { RedisChatMessageHistory, sessionOf } from "../../src/memory/histories/redis-chat-message-history.js";
+import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import type { Block } from "../../src/conversation/messages/content.js";
+import { refusedMark } from "../../src/conversation/messages/refused.js";
+import { openTurn, type OpenTurn } from "../../src/memory/turns/open-turn.js";
 import { propertyRuns } from "../support/property-runs.js";
 
 /** How a client sends what it holds: with ids, with ids of its own for the answers, or as plain texts. */

@@ -1,9 +1,9 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { RedisChatMessageHistory, sessionOf } from "../../src/memory/redis-chat-message-history.js";
-import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
-import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
-import { writeTurn } from "../../src/session/append-options.js";
-import { canOpenByWriting, openByWriting, openTurn, type OpenTurn } from "../../src/turns/open-turn.js";
+import { RedisChatMessageHistory, sessionOf } from "../../src/memory/histories/redis-chat-message-history.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
+import { writeTurn } from "../../src/memory/session/append-options.js";
+import { canOpenByWriting, openByWriting, openTurn, type OpenTurn } from "../../src/memory/turns/open-turn.js";
 import { ai, human, system, tool } from "../support/messages.js";
 
 const texts = (messages: readonly BaseMessage[]) => messages.map(({ text }) => text);

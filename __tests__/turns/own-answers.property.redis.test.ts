@@ -1,9 +1,9 @@
 import { createAgent } from "langchain";
 import fc from "fast-check";
-import { redisMemoryMiddleware } from "../../src/agent/middleware.js";
-import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { sessionConfig } from "../../src/session/identity.js";
+import { redisMemoryMiddleware } from "../../src/doors/agent/middleware.js";
+import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import { sessionConfig } from "../../src/memory/session/identity.js";
 import { lookup, lookupCall, ToolModel } from "../support/agents.js";
 import { human } from "../support/messages.js";
 import { propertyRuns } from "../support/property-runs.js";

@@ -1,14 +1,14 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
-import { turnNameOf } from "../../src/codec/encode-message.js";
-import { metaOf } from "../../src/codec/decode-record.js";
-import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { sessionOf } from "../../src/memory/redis-chat-message-history.js";
-import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
-import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
-import { writeTurn, type TurnSettings } from "../../src/session/append-options.js";
-import type { MemorySettings } from "../../src/session/memory-context.js";
-import { replacedTail } from "../../src/session/turn-messages.js";
+import { turnNameOf } from "../../src/store/codec/encode-message.js";
+import { metaOf } from "../../src/store/codec/decode-record.js";
+import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import { sessionOf } from "../../src/memory/histories/redis-chat-message-history.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
+import { writeTurn, type TurnSettings } from "../../src/memory/session/append-options.js";
+import type { MemorySettings } from "../../src/memory/session/memory-context.js";
+import { replacedTail } from "../../src/memory/session/turn-messages.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 import { echoModel } from "../support/scripted-model.js";
 

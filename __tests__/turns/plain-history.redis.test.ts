@@ -1,9 +1,9 @@
 import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
-import { writeTurn, type AppendOptions, type AppendOutcome } from "../../src/session/append-options.js";
-import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
-import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
-import { repairConversation } from "../../src/structure/repair-conversation.js";
-import { validateConversation } from "../../src/structure/validate.js";
+import { writeTurn, type AppendOptions, type AppendOutcome } from "../../src/memory/session/append-options.js";
+import { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
+import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
+import { repairConversation } from "../../src/conversation/structure/repair-conversation.js";
+import { validateConversation } from "../../src/conversation/structure/validate.js";
 import { ai, human, system } from "../support/messages.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { closeMemories, events, eventTypes, newMemory, texts } from "../support/memories.js";

@@ -1,12 +1,12 @@
 import { ChatAnthropic } from "@langchain/anthropic";
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
-import { RedisChatMessageHistory, sessionOf } from "../../src/memory/redis-chat-message-history.js";
-import { summaryMessage, summaryText } from "../../src/messages/summary-message.js";
-import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
-import { ChatHistoryReducer } from "../../src/reducers/chat-history-reducer.js";
-import { openTurn } from "../../src/turns/open-turn.js";
-import { readableTurn } from "../../src/turns/readable-turn.js";
-import { Turn } from "../../src/turns/turn.js";
+import { RedisChatMessageHistory, sessionOf } from "../../src/memory/histories/redis-chat-message-history.js";
+import { summaryMessage, summaryText } from "../../src/conversation/messages/summary-message.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import { ChatHistoryReducer } from "../../src/conversation/reducers/chat-history-reducer.js";
+import { openTurn } from "../../src/memory/turns/open-turn.js";
+import { readableTurn } from "../../src/memory/turns/readable-turn.js";
+import { Turn } from "../../src/memory/turns/turn.js";
 import { ai, human, system, tool } from "../support/messages.js";
 
 const item = { type: "compaction", id: "cmp_1", encrypted_content: "gAAAA-sealed==" };

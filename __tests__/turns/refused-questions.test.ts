@@ -2,7 +2,7 @@ import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messa
 import { RunnableLambda } from "@langchain/core/runnables";
 import { createAgent } from "langchain";
 import fc from "fast-check";
-import { redisMemoryMiddleware } from "../../src/agent/middleware.js";
+import { redisMemoryMiddleware } from "../../src/doors/agent/middleware.js";
 import {
   BudgetError,
   ChatHistoryTokenReducer,
@@ -14,9 +14,9 @@ import {
   withRedisMemory,
 } from "../../src/entries/index.js";
 import { readEarlierTool } from "../../src/entries/tool-loop.js";
-import { refusedMark, withoutRefused } from "../../src/messages/refused.js";
-import { refusedMarkOf } from "../../src/messages/roles.js";
-import { refusedForGood } from "../../src/turns/refused-for-good.js";
+import { refusedMark, withoutRefused } from "../../src/conversation/messages/refused.js";
+import { refusedMarkOf } from "../../src/conversation/messages/roles.js";
+import { refusedForGood } from "../../src/memory/turns/refused-for-good.js";
 import { lookup, lookupCall, ToolModel } from "../support/agents.js";
 import { ai, human, tool } from "../support/messages.js";
 import { propertyRuns } from "../support/property-runs.js";

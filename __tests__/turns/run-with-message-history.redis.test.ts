@@ -1,12 +1,12 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { ChatPromptTemplate, MessagesPlaceholder } from "@langchain/core/prompts";
 import { RunnableLambda, RunnableWithMessageHistory, type Runnable } from "@langchain/core/runnables";
-import type { AppendOptions, AppendOutcome } from "../../src/session/append-options.js";
-import type { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
-import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
-import { conversationGuard } from "../../src/reducers/conversation-guard.js";
-import { validateConversation } from "../../src/structure/validate.js";
+import type { AppendOptions, AppendOutcome } from "../../src/memory/session/append-options.js";
+import type { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
+import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
+import { conversationGuard } from "../../src/conversation/reducers/conversation-guard.js";
+import { validateConversation } from "../../src/conversation/structure/validate.js";
 import { ai, human, system } from "../support/messages.js";
 import { ScriptedModel } from "../support/scripted-model.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";

@@ -1,7 +1,7 @@
 import { BaseCallbackHandler } from "@langchain/core/callbacks/base";
 import { AIMessage } from "@langchain/core/messages";
 import type { ChatGenerationChunk } from "@langchain/core/outputs";
-import { showAnswer, type ShownAnswer } from "../../src/turns/show-answer.js";
+import { showAnswer, type ShownAnswer } from "../../src/memory/turns/show-answer.js";
 import { ai, human, tool } from "../support/messages.js";
 
 /** Hears tokens, as a stream of events does. */

@@ -7,7 +7,7 @@ import {
   PartialOutput,
   stopSignal,
   whenStopped,
-} from "../../src/turns/stop.js";
+} from "../../src/memory/turns/stop.js";
 import { ai, aiCalls, human, tool } from "../support/messages.js";
 
 const said = (message: BaseMessage | undefined) => message && `${message.type}: ${message.text}`;

@@ -1,8 +1,8 @@
 import { Runnable, RunnableLambda, RunnableWithMessageHistory } from "@langchain/core/runnables";
 import { createAgent } from "langchain";
-import { redisMemoryMiddleware } from "../../src/agent/middleware.js";
-import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
-import type { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { redisMemoryMiddleware } from "../../src/doors/agent/middleware.js";
+import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
+import type { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { SlowModel, ToolModel, lookup, sketch } from "../support/agents.js";
 import { closeMemories, eventTypes, newMemory } from "../support/memories.js";
 import { human } from "../support/messages.js";

@@ -1,9 +1,9 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
-import { encodeMessage, turnNameOf } from "../../src/codec/encode-message.js";
-import { summaryMessage, summaryText } from "../../src/messages/summary-message.js";
-import { inTurnOrder, roundsInTurnOrder, turnsWithoutQuestion } from "../../src/session/view.js";
-import { metaOf, turnIn } from "../../src/codec/decode-record.js";
+import { encodeMessage, turnNameOf } from "../../src/store/codec/encode-message.js";
+import { summaryMessage, summaryText } from "../../src/conversation/messages/summary-message.js";
+import { inTurnOrder, roundsInTurnOrder, turnsWithoutQuestion } from "../../src/memory/session/view.js";
+import { metaOf, turnIn } from "../../src/store/codec/decode-record.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 import { propertyRuns } from "../support/property-runs.js";
 

@@ -1,8 +1,8 @@
 import { Command } from "commander";
 import { EncryptionError, MemoryError } from "../../src/base/errors.js";
 import type { MemoryEvent } from "../../src/base/events.js";
-import { builtInProfiles, type BuiltInProfile } from "../../src/structure/profiles/built-in-profiles.js";
-import { validateConversation } from "../../src/structure/validate.js";
+import { builtInProfiles, type BuiltInProfile } from "../../src/conversation/structure/profiles/built-in-profiles.js";
+import { validateConversation } from "../../src/conversation/structure/validate.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
 import { damageOf, problemOf, remainsOf, unreadableRecords, type Remains } from "../damage.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
@@ -15,7 +15,7 @@ import { oneOf } from "../operands.js";
 import { ProgressBar } from "../progress-bar.js";
 import type { Screen } from "../screen.js";
 import { openServer, withServerOptions, type Server, type ServerOptions } from "../server.js";
-import { foundPieces, problemsOf, type FoundPiece, type ReadKind } from "../../src/redis-lists/kinds.js";
+import { foundPieces, problemsOf, type FoundPiece, type ReadKind } from "../../src/store/redis-lists/kinds.js";
 import { wireOfServer } from "../threads.js";
 
 const profiles = Object.keys(builtInProfiles) as BuiltInProfile[];

@@ -1,9 +1,9 @@
 import { stat } from "node:fs/promises";
 import { Command } from "commander";
 import { ConfigurationError, MemoryError } from "../../src/base/errors.js";
-import { sealedParts } from "../../src/sealed/loaded-store.js";
-import { importSessions } from "../../src/sessions/import-sessions.js";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { sealedParts } from "../../src/store/sealed/loaded-store.js";
+import { importSessions } from "../../src/memory/sessions/import-sessions.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
 import { encryptionKeysIn } from "../encryption-keys.js";

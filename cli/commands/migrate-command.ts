@@ -1,8 +1,8 @@
 import { stat } from "node:fs/promises";
 import { Command } from "commander";
 import { ConflictError, MemoryError } from "../../src/base/errors.js";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import type { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
+import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import type { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
 import { UsageError } from "../failure.js";

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { threadKeys } from "../../src/redis/keys.js";
+import { threadKeys } from "../../src/store/redis/keys.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
 import { noThread, UsageError } from "../failure.js";

@@ -1,13 +1,13 @@
 import { Command } from "commander";
 import { MemoryError } from "../../src/base/errors.js";
 import type { MemoryEvent } from "../../src/base/events.js";
-import { textOf } from "../../src/messages/content.js";
+import { textOf } from "../../src/conversation/messages/content.js";
 import type {
   FoundSession,
   SearchedRole,
   SessionSearch,
   SessionSearchOptions,
-} from "../../src/sessions/search-requests.js";
+} from "../../src/memory/sessions/search-requests.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
 import { reasonOf, UsageError } from "../failure.js";

@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { FirstOf } from "../../src/base/first-of.js";
-import { sessionKeys } from "../../src/redis/keys.js";
+import { sessionKeys } from "../../src/store/redis/keys.js";
 import { allSessions, type FoundSession } from "../all-sessions.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";

@@ -1,11 +1,11 @@
 import { Command } from "commander";
 import type { BaseMessage } from "@langchain/core/messages";
 import type { MemoryEvent } from "../../src/base/events.js";
-import type { HistoryStats, PageItem } from "../../src/session/screen-pages.js";
-import type { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
-import { roleOf } from "../../src/messages/roles.js";
-import { countOf } from "../../src/tokens/counted-messages.js";
-import { tiktokenCounter } from "../../src/tokens/counters/tiktoken-counter.js";
+import type { HistoryStats, PageItem } from "../../src/memory/session/screen-pages.js";
+import type { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
+import { roleOf } from "../../src/conversation/messages/roles.js";
+import { countOf } from "../../src/conversation/tokens/counted-messages.js";
+import { tiktokenCounter } from "../../src/conversation/tokens/counters/tiktoken-counter.js";
 import { describeSession } from "../all-sessions.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";

@@ -6,8 +6,8 @@ import {
   simulateReducers,
   type PromptPrices,
   type ReducerSimulation,
-} from "../../src/reducers/simulation/simulate-reducers.js";
-import type { ToolDefinitionLike } from "../../src/tokens/formulas/tools-cost.js";
+} from "../../src/conversation/reducers/simulation/simulate-reducers.js";
+import type { ToolDefinitionLike } from "../../src/conversation/tokens/formulas/tools-cost.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
 import { readConversationFile, shippedConversations } from "../conversation-file.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
@@ -15,7 +15,7 @@ import { DataError, UsageError } from "../failure.js";
 import { counted, whole } from "../figures.js";
 import { interrupted } from "../interruption.js";
 import { collected, positiveOperand } from "../operands.js";
-import { valueIn } from "../../src/messages/values.js";
+import { valueIn } from "../../src/conversation/messages/values.js";
 import { policiesFor, reducerOf, reducerSpecHelp, type SummarySetting } from "../reducer-spec.js";
 import type { Column } from "../fitting-columns.js";
 import type { Screen } from "../screen.js";

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { Command } from "commander";
 import type { MemoryEvent } from "../../src/base/events.js";
-import type { PageItem } from "../../src/session/screen-pages.js";
+import type { PageItem } from "../../src/memory/session/screen-pages.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
 import { damageOf, remainsOf } from "../damage.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";

@@ -1,9 +1,9 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { basename, extname } from "node:path";
 import { MemoryError } from "../../src/base/errors.js";
-import { exactValueIn, isRecord } from "../../src/messages/values.js";
-import { MessageHistory } from "../../src/openai/message-history.js";
-import type { OpenAIMessage } from "../../src/openai/message.js";
+import { exactValueIn, isRecord } from "../../src/conversation/messages/values.js";
+import { MessageHistory } from "../../src/formats/openai/message-history.js";
+import type { OpenAIMessage } from "../../src/formats/openai/message.js";
 import { DataError } from "../failure.js";
 import { linesOfFile, maxLineBytes } from "../lines-of-file.js";
 import { messagesOfState } from "./langgraph-state.js";

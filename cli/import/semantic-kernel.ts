@@ -1,5 +1,5 @@
-import { isRecord } from "../../src/messages/values.js";
-import type { ContentPart, OpenAIMessage } from "../../src/openai/message.js";
+import { isRecord } from "../../src/conversation/messages/values.js";
+import type { ContentPart, OpenAIMessage } from "../../src/formats/openai/message.js";
 import { DataError } from "../failure.js";
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -1,8 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { digestMessage } from "../../src/codec/encode-message.js";
-import { ownIdOf } from "../../src/codec/message-ids.js";
+import { digestMessage } from "../../src/store/codec/encode-message.js";
+import { ownIdOf } from "../../src/store/codec/message-ids.js";
 import { ConflictError, RecordError } from "../../src/base/errors.js";
-import type { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import type { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { shortHash } from "../../src/base/ids.js";
 
 const pageSize = 500;

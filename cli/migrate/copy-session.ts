@@ -1,8 +1,8 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { BaseMessage } from "@langchain/core/messages";
-import { digestMessage } from "../../src/codec/encode-message.js";
+import { digestMessage } from "../../src/store/codec/encode-message.js";
 import { ConflictError, StoreError } from "../../src/base/errors.js";
-import type { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
+import type { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
 import type { Skipped, SourceSession } from "./source.js";
 import { holdsAllOf } from "./source-values.js";
 

@@ -1,5 +1,5 @@
 import type { Cluster, Redis } from "ioredis";
-import { legacyPages } from "../../src/codec/read-legacy-messages.js";
+import { legacyPages } from "../../src/store/codec/read-legacy-messages.js";
 import type { MemoryEvent } from "../../src/base/events.js";
 import { scanKeys } from "../find-keys.js";
 import type { SourceSession } from "./source.js";

@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { encodeContent } from "../../src/codec/encode-message.js";
-import { type Fields, fieldsOf, without } from "../../src/messages/values.js";
+import { encodeContent } from "../../src/store/codec/encode-message.js";
+import { type Fields, fieldsOf, without } from "../../src/conversation/messages/values.js";
 
 /**
  * True if a stored message holds every text and number of the JSON that it was read from. Works on the JSON itself, so

@@ -1,4 +1,4 @@
-import type { LegacyMessage } from "../../src/codec/read-legacy-messages.js";
+import type { LegacyMessage } from "../../src/store/codec/read-legacy-messages.js";
 
 /** A session that is to be copied. */
 export interface SourceSession {

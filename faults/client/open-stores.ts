@@ -1,5 +1,5 @@
 import { Cluster } from "ioredis";
-import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
+import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import type { Address } from "../../testkit/topologies/topology.js";
 
 /** The stores of a process: one that waits for a replica where asked, and one that does not. */

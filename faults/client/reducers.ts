@@ -1,10 +1,10 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { RunnableLambda } from "@langchain/core/runnables";
-import { ChatHistorySummarizationReducer } from "../../src/reducers/summary/summarization-reducer.js";
-import { ChatHistoryTokenReducer } from "../../src/reducers/token-reducer.js";
-import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
-import { approximateCounter } from "../../src/tokens/counters/approximate-counter.js";
-import type { ReducerLike } from "../../src/reducers/as-reducer.js";
+import { ChatHistorySummarizationReducer } from "../../src/conversation/reducers/summary/summarization-reducer.js";
+import { ChatHistoryTokenReducer } from "../../src/conversation/reducers/token-reducer.js";
+import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
+import { approximateCounter } from "../../src/conversation/tokens/counters/approximate-counter.js";
+import type { ReducerLike } from "../../src/conversation/reducers/as-reducer.js";
 import { hashOf } from "../../testkit/random.js";
 import type { JournalWriter } from "../journal/journal-writer.js";
 import type { ReducerKind } from "../plan/session-plan.js";

@@ -9,7 +9,7 @@ import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { Redis } from "ioredis";
 import { assemble, luaFolder, luaNames, readsFrom } from "../../scripts/lua/assemble.js";
-import type { Script } from "../../src/redis/script.js";
+import type { Script } from "../../src/store/redis/script.js";
 import { probe, probesIn } from "./lua-probes.js";
 import { loadSources } from "./load-sources.js";
 import { WarmTests, type TestOutcome } from "./warm-tests.js";

@@ -128,7 +128,7 @@ function readVerdicts(): Verdict[] {
 function take(verdict: Verdict): void {
   verdicts.set(verdict.id, verdict);
   const [file = ""] = verdict.id.split(":");
-  const killer = `src/redis/lua/${file} ${verdict.by}`;
+  const killer = `src/store/redis/lua/${file} ${verdict.by}`;
   kills.set(killer, (kills.get(killer) ?? 0) + 1);
 }
 

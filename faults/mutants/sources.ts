@@ -44,7 +44,9 @@ const tracked = (...paths: string[]) =>
 const folder = values.folder;
 const cache = join(folder, "compiled");
 mkdirSync(cache, { recursive: true });
-const sources = tracked("src/store", "src/session", "src/turns").filter((file) => file.endsWith(".ts"));
+const sources = tracked("src/store/contract", "src/memory/session", "src/memory/turns").filter((file) =>
+  file.endsWith(".ts"),
+);
 const { mutants, texts } = await sourceMutantsOf(root, sources);
 const textsFile = join(folder, "texts.json");
 writeFileSync(textsFile, JSON.stringify(texts));

@@ -8,8 +8,8 @@ export interface Plant {
   readonly replacement: string;
 }
 
-const lua = "src/redis/lua";
-const store = "src/redis-store/redis-session-store.ts";
+const lua = "src/store/redis/lua";
+const store = "src/store/redis-store/redis-session-store.ts";
 const append = "async append(session: SessionRef, request: AppendRequest): Promise<AppendResult> {";
 
 /** Defects that the checker has to find. They are put into the built clients only; `src` knows nothing of them. */
@@ -38,7 +38,7 @@ export const plants = {
   /** A reducer's result is stored also where it splits a step. */
   "step-check": [
     {
-      file: "src/session/plan-commit.ts",
+      file: "src/memory/session/plan-commit.ts",
       search: "if (splitsStep({ before: before.map(originalOf), after: after.map(originalOf) })) {",
       replacement: "if (splitsStep({ before, after }) && before.length < 0) {",
     },
@@ -71,7 +71,7 @@ export const plants = {
   /** A lease is given to everybody who asks. */
   lease: [
     {
-      file: "src/redis-store/beside.ts",
+      file: "src/store/redis-store/beside.ts",
       search: 'args: [keys.lease, token, "NX", "PX", ttlMs]',
       replacement: 'args: [keys.lease, token, "PX", ttlMs]',
     },
@@ -79,7 +79,7 @@ export const plants = {
   /** A checkpoint is stored with the positions that its writer knows, also where their items were dropped since. */
   "stale-checkpoint": [
     {
-      file: "src/checkpoint/lua/put-checkpoint.lua",
+      file: "src/langgraph/checkpoint/lua/put-checkpoint.lua",
       search: "refusal = refuses(thread, request.expected)",
       replacement: "refusal = refuses(thread)",
     },
@@ -93,7 +93,7 @@ export const plants = {
     },
   ],
   /** The id that a message got is not remembered, so that a retry gives it another. */
-  "retry-id": [{ file: "src/codec/message-ids.ts", search: "this.#given.set(message, id);", replacement: "" }],
+  "retry-id": [{ file: "src/store/codec/message-ids.ts", search: "this.#given.set(message, id);", replacement: "" }],
   /** Late writers may begin an erased session anew. */
   "erasure-guard": [
     {
@@ -105,7 +105,7 @@ export const plants = {
   /** An erasure leaves threads. */
   "thread-erasure": [
     {
-      file: "src/redis-lists/kinds.ts",
+      file: "src/store/redis-lists/kinds.ts",
       search: 'erase: async (scan, id, request) => (await eraseThread(scan, nameOf(id), textOf(request)))[1] === "1",',
       replacement: "erase: async () => false,",
     },
@@ -123,7 +123,7 @@ export const plants = {
   /** The name of a turn is not passed on by `HistoryManager`. */
   "turn-name": [
     {
-      file: "src/tool-loop/turn/turn.ts",
+      file: "src/doors/tool-loop/turn/turn.ts",
       search: "this.#givenName ??= name;",
       replacement: "",
     },
@@ -147,12 +147,12 @@ export const plants = {
   /** A kept view is taken for the log's end without a look at the checksum and at what was read last. */
   "kept-view": [
     {
-      file: "src/redis-store/kept-views.ts",
+      file: "src/store/redis-store/kept-views.ts",
       search: "if (!isSame || records[0] !== texts[texts.length - 1] || records.length",
       replacement: "if (!isSame || records.length",
     },
     {
-      file: "src/redis-store/kept-views.ts",
+      file: "src/store/redis-store/kept-views.ts",
       search: "return sumFrom(fields[sumAt]) === logSum(fresh, known.sum)",
       replacement: "return sumFrom(fields[sumAt]) !== known.sum || logSum(fresh, known.sum) !== undefined",
     },
@@ -184,7 +184,7 @@ export const plants = {
   /** The name of a turn is not passed on by a chain. */
   "chain-turn-name": [
     {
-      file: "src/chain/turn.ts",
+      file: "src/doors/chain/turn.ts",
       search: "turnId: names.turnId ?? questionIdOf(messages),",
       replacement: "turnId: undefined,",
     },
@@ -224,7 +224,7 @@ export const plants = {
   /** A turn that holds its session writes by a history that knows nothing of the hold. */
   "unfenced-turn": [
     {
-      file: "src/memory/redis-chat-memory.ts",
+      file: "src/memory/histories/redis-chat-memory.ts",
       search: 'const session = sessionOf("withTurn", history);',
       replacement: 'const session = sessionOf("withTurn", this.history(sessionId, identity));',
     },
@@ -252,7 +252,7 @@ export const plants = {
   /** A copy is made of a session that others removed messages from meanwhile. */
   "fork-moment": [
     {
-      file: "src/sessions/copy-session.ts",
+      file: "src/memory/sessions/copy-session.ts",
       search: "state !== undefined && state.epoch === epoch && state.cut === cut && state.owner === owner;",
       replacement: "state !== undefined;",
     },
@@ -260,7 +260,7 @@ export const plants = {
   /** A page of an owner's list begins with the last entry of the page before. */
   "list-page": [
     {
-      file: "src/redis-lists/owner-lists.ts",
+      file: "src/store/redis-lists/owner-lists.ts",
       search: "entry.member < place.member",
       replacement: "entry.member <= place.member",
     },

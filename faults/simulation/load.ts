@@ -10,7 +10,11 @@ const entry = join(import.meta.dirname, "program.ts");
 /** Random bytes that are drawn ahead would come from the world before. */
 const drawnAhead: readonly Plant[] = [
   { file: "src/base/ids.ts", search: "Buffer.alloc(tokenBytes * 128)", replacement: "Buffer.alloc(tokenBytes)" },
-  { file: "src/sealed/keys/session-key.ts", search: "const poolNonces = 256;", replacement: "const poolNonces = 1;" },
+  {
+    file: "src/store/sealed/keys/session-key.ts",
+    search: "const poolNonces = 256;",
+    replacement: "const poolNonces = 1;",
+  },
 ];
 
 let copies = 0;

@@ -1,6 +1,6 @@
 import { randomOf } from "../../testkit/random.js";
 import { JournalWriter } from "../journal/journal-writer.js";
-import { sessionKeys } from "../../src/redis/keys.js";
+import { sessionKeys } from "../../src/store/redis/keys.js";
 import { DirectConnection, SimulatedConnection } from "./connection.js";
 import type { Application, Ending } from "./program.js";
 import { scheduledFromMs, type PlannedFault, type PlannedLane, type Scenario } from "./scenario.js";

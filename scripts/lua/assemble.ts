@@ -1,7 +1,7 @@
 /**
  * Puts the Lua scripts of a folder together, one module for each folder. A script is a file there; what several scripts
  * share is a file in `includes/`, which itself may include others. What a folder does not have is taken from
- * `src/redis/lua/includes`:
+ * `src/store/redis/lua/includes`:
  *
  *     --- @include <name>   the text of includes/<name>.lua, once in a script, behind what it includes itself
  *     --- @const <name>     <name> stands for a constant of the TypeScript sources, see constants.ts
@@ -11,14 +11,14 @@
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
-import type { ScriptPart } from "../../src/redis/script.js";
+import type { ScriptPart } from "../../src/store/redis/script.js";
 import { luaConstants } from "./constants.js";
 
 /** The folder of the scripts of sessions, from the root of the project. */
-export const luaFolder = "src/redis/lua";
+export const luaFolder = "src/store/redis/lua";
 
 /** All folders of scripts. Those of LangGraph are apart, so that only who uses them loads them. */
-export const luaFolders = [luaFolder, "src/checkpoint/lua", "src/long-term/lua", "src/runs/lua"];
+export const luaFolders = [luaFolder, "src/langgraph/checkpoint/lua", "src/langgraph/long-term/lua", "src/runs/lua"];
 
 /** Scripts that every history sends. The others of sessions are loaded when first used. */
 const firstScripts = ["append", "clear-session", "read-epoch", "read-page", "read-view"];
@@ -168,7 +168,7 @@ function writeModule(
     const list = parts.map((part) => `  ${nameOf(part)},\n`).join("");
     return `export const ${camelCase(name)}Script = script([\n${list}]);`;
   });
-  const script = posix.relative(folder, "src/redis/script.js");
+  const script = posix.relative(folder, "src/store/redis/script.js");
   const shared = [...imported].map((name) => `  ${name},\n`).join("");
   const imports = [
     `import { script, type ScriptPart } from "${script}";`,

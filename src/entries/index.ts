@@ -19,65 +19,78 @@ export type {
   EncryptionKeys,
   EncryptionKeySource,
   EncryptionOptions,
-} from "../sealed/keys/encryption-options.js";
+} from "../store/sealed/keys/encryption-options.js";
 
-export type { Round } from "../messages/rounds.js";
-export { summaryMarkOf, type SummaryMark } from "../messages/roles.js";
+export type { Round } from "../conversation/messages/rounds.js";
+export { summaryMarkOf, type SummaryMark } from "../conversation/messages/roles.js";
 
-export { InMemorySessionStore } from "../model/in-memory-session-store.js";
-export type { InMemorySessionStoreOptions } from "../model/in-memory-session-store.js";
-export type { RedisClient } from "../redis/client.js";
-export { RedisSessionStore } from "../redis-store/redis-session-store.js";
-export type { ConnectionSource, RedisSessionStoreOptions, RedisStoreSettings } from "../redis/store-options.js";
-export type { StoreSettings, StoreSource } from "../session/open-store.js";
-export type { SessionStore } from "../store/session-store.js";
-export type { SideChanges } from "../store/side-fields.js";
+export { InMemorySessionStore } from "../store/in-memory/in-memory-session-store.js";
+export type { InMemorySessionStoreOptions } from "../store/in-memory/in-memory-session-store.js";
+export type { RedisClient } from "../store/redis/client.js";
+export { RedisSessionStore } from "../store/redis-store/redis-session-store.js";
+export type { ConnectionSource, RedisSessionStoreOptions, RedisStoreSettings } from "../store/redis/store-options.js";
+export type { StoreSettings, StoreSource } from "../memory/session/open-store.js";
+export type { SessionStore } from "../store/contract/session-store.js";
+export type { SideChanges } from "../store/contract/side-fields.js";
 
-export { approximateCounter, type ApproximateCounterOptions } from "../tokens/counters/approximate-counter.js";
-export { modelCounter, type CountingModel } from "../tokens/counters/model-counter.js";
-export { countMessages } from "../tokens/counted-messages.js";
-export type { EncodingName } from "../tokens/encoder/encodings.js";
+export {
+  approximateCounter,
+  type ApproximateCounterOptions,
+} from "../conversation/tokens/counters/approximate-counter.js";
+export { modelCounter, type CountingModel } from "../conversation/tokens/counters/model-counter.js";
+export { countMessages } from "../conversation/tokens/counted-messages.js";
+export type { EncodingName } from "../conversation/tokens/encoder/encodings.js";
 export {
   tiktokenCounter,
   type TiktokenCounter,
   type TiktokenCounterOptions,
-} from "../tokens/counters/tiktoken-counter.js";
-export type { ToolDefinitionLike } from "../tokens/formulas/tools-cost.js";
-export type { TokenCounter } from "../tokens/token-counter.js";
+} from "../conversation/tokens/counters/tiktoken-counter.js";
+export type { ToolDefinitionLike } from "../conversation/tokens/formulas/tools-cost.js";
+export type { TokenCounter } from "../conversation/tokens/token-counter.js";
 
-export type { CutAt, SectionOptions, SystemMessages } from "../messages/sections.js";
-export type { MessagesRunnable, ReducerFunction, ReducerLike } from "../reducers/as-reducer.js";
-export { ChatHistoryReducer, type ReducerInput, type ReducerRequest } from "../reducers/chat-history-reducer.js";
-export type { ReductionOutcome, ReductionReason } from "../reducers/reduction-outcome.js";
-export type { SummaryModel } from "../reducers/summary/summarizer.js";
-export type { SummaryRole } from "../messages/summary-message.js";
-export { promptCacheMarks, type PromptCacheMarksOptions } from "../reducers/prompt-cache/marks.js";
-export type { CacheTtl } from "../reducers/prompt-cache/mark-forms.js";
-export type { ChatHistorySummarizationReducerOptions } from "../reducers/summary/summarization-options.js";
-export { ChatHistorySummarizationReducer } from "../reducers/summary/summarization-reducer.js";
-export type { TokenBudgetOptions } from "../reducers/options.js";
-export { ChatHistoryRoundReducer, type ChatHistoryRoundReducerOptions } from "../reducers/round-reducer.js";
-export { ChatHistoryTokenReducer, type ChatHistoryTokenReducerOptions } from "../reducers/token-reducer.js";
+export type { CutAt, SectionOptions, SystemMessages } from "../conversation/messages/sections.js";
+export type { MessagesRunnable, ReducerFunction, ReducerLike } from "../conversation/reducers/as-reducer.js";
+export {
+  ChatHistoryReducer,
+  type ReducerInput,
+  type ReducerRequest,
+} from "../conversation/reducers/chat-history-reducer.js";
+export type { ReductionOutcome, ReductionReason } from "../conversation/reducers/reduction-outcome.js";
+export type { SummaryModel } from "../conversation/reducers/summary/summarizer.js";
+export type { SummaryRole } from "../conversation/messages/summary-message.js";
+export { promptCacheMarks, type PromptCacheMarksOptions } from "../conversation/reducers/prompt-cache/marks.js";
+export type { CacheTtl } from "../conversation/reducers/prompt-cache/mark-forms.js";
+export type { ChatHistorySummarizationReducerOptions } from "../conversation/reducers/summary/summarization-options.js";
+export { ChatHistorySummarizationReducer } from "../conversation/reducers/summary/summarization-reducer.js";
+export type { TokenBudgetOptions } from "../conversation/reducers/options.js";
+export {
+  ChatHistoryRoundReducer,
+  type ChatHistoryRoundReducerOptions,
+} from "../conversation/reducers/round-reducer.js";
+export {
+  ChatHistoryTokenReducer,
+  type ChatHistoryTokenReducerOptions,
+} from "../conversation/reducers/token-reducer.js";
 export {
   ChatHistoryToolResultReducer,
   type ChatHistoryToolResultReducerOptions,
-} from "../reducers/tool-result-reducer.js";
+} from "../conversation/reducers/tool-result-reducer.js";
 export {
   ChatHistoryTruncationReducer,
   type ChatHistoryTruncationReducerOptions,
-} from "../reducers/truncation-reducer.js";
-export { contextWindow } from "../reducers/window/context-window.js";
-export type { ContextWindowOptions } from "../reducers/window/options.js";
-export type { WindowTrigger } from "../reducers/reduction-trigger.js";
-export { pipeReducers } from "../reducers/pipe-reducers.js";
+} from "../conversation/reducers/truncation-reducer.js";
+export { contextWindow } from "../conversation/reducers/window/context-window.js";
+export type { ContextWindowOptions } from "../conversation/reducers/window/options.js";
+export type { WindowTrigger } from "../conversation/reducers/reduction-trigger.js";
+export { pipeReducers } from "../conversation/reducers/pipe-reducers.js";
 
-export { simulateReducers } from "../reducers/simulation/simulate-reducers.js";
+export { simulateReducers } from "../conversation/reducers/simulation/simulate-reducers.js";
 export type {
   NamedReducer,
   PromptPrices,
   ReducerSimulation,
   SimulationOptions,
-} from "../reducers/simulation/simulate-reducers.js";
+} from "../conversation/reducers/simulation/simulate-reducers.js";
 
 export {
   ChatMemoryModule,
@@ -85,22 +98,25 @@ export {
   type RetrieveOptions,
   type RoundFormat,
   type RoundSource,
-} from "../memory/chat-memory-module.js";
-export { RedisChatMemory } from "../memory/redis-chat-memory.js";
-export type { HistoryIdentity } from "../session/identity.js";
-export { sessionConfig, type SessionConfig, type SessionFields } from "../session/identity.js";
-export type { SessionMetadata, SessionNames } from "../session/labels.js";
-export type { WithTurnOptions } from "../session/hold/options.js";
-export type { MemoryTurn } from "../turns/manual-turn.js";
-export { RedisChatMessageHistory, type RedisChatMessageHistoryOptions } from "../memory/redis-chat-message-history.js";
-export type { AppendOptions, AppendOutcome, TurnWrite } from "../session/append-options.js";
-export type { ForkOptions } from "../sessions/fork-session.js";
-export type { HistoryStats, MessagePage, PageItem, PageOptions } from "../session/screen-pages.js";
-export type { ReductionSize, StoredReduction } from "../store/session-pages.js";
-export type { MemorySettings, RedisChatMemoryOptions } from "../session/memory-context.js";
-export type { BeforeStore } from "../session/stored-forms.js";
+} from "../memory/histories/chat-memory-module.js";
+export { RedisChatMemory } from "../memory/histories/redis-chat-memory.js";
+export type { HistoryIdentity } from "../memory/session/identity.js";
+export { sessionConfig, type SessionConfig, type SessionFields } from "../memory/session/identity.js";
+export type { SessionMetadata, SessionNames } from "../memory/session/labels.js";
+export type { WithTurnOptions } from "../memory/session/hold/options.js";
+export type { MemoryTurn } from "../memory/turns/manual-turn.js";
+export {
+  RedisChatMessageHistory,
+  type RedisChatMessageHistoryOptions,
+} from "../memory/histories/redis-chat-message-history.js";
+export type { AppendOptions, AppendOutcome, TurnWrite } from "../memory/session/append-options.js";
+export type { ForkOptions } from "../memory/sessions/fork-session.js";
+export type { HistoryStats, MessagePage, PageItem, PageOptions } from "../memory/session/screen-pages.js";
+export type { ReductionSize, StoredReduction } from "../store/contract/session-pages.js";
+export type { MemorySettings, RedisChatMemoryOptions } from "../memory/session/memory-context.js";
+export type { BeforeStore } from "../memory/session/stored-forms.js";
 
-export { withRedisMemory } from "../chain/with-redis-memory.js";
-export type { WithRedisMemoryOptions } from "../chain/options.js";
-export type { ChainInput } from "../chain/messages.js";
-export type { SessionIdOption } from "../session/identity.js";
+export { withRedisMemory } from "../doors/chain/with-redis-memory.js";
+export type { WithRedisMemoryOptions } from "../doors/chain/options.js";
+export type { ChainInput } from "../doors/chain/messages.js";
+export type { SessionIdOption } from "../memory/session/identity.js";

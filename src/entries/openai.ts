@@ -1,4 +1,4 @@
-export { MessageHistory, type MessageHistoryOptions } from "../openai/message-history.js";
+export { MessageHistory, type MessageHistoryOptions } from "../formats/openai/message-history.js";
 export type {
   AudioPart,
   ContentPart,
@@ -13,33 +13,36 @@ export type {
   OpenAIMessage,
   RefusalPart,
   TextPart,
-} from "../openai/message.js";
+} from "../formats/openai/message.js";
 export type {
   OpenAIRequestMessage,
   RequestAssistantMessage,
   RequestInstruction,
   RequestToolMessage,
   RequestUserMessage,
-} from "../openai/request.js";
+} from "../formats/openai/request.js";
 export type {
   ResponsesInputCall,
   ResponsesInputItem,
   ResponsesInputMessage,
   ResponsesInputPart,
   ResponsesInputResult,
-} from "../openai/responses-input.js";
-export type { ChatHistoryLike } from "../openai/saved-messages.js";
-export type { SimulatedCall } from "../messages/simulated-calls.js";
-export type { Clock } from "../openai/timestamp.js";
+} from "../formats/openai/responses-input.js";
+export type { ChatHistoryLike } from "../formats/openai/saved-messages.js";
+export type { SimulatedCall } from "../conversation/messages/simulated-calls.js";
+export type { Clock } from "../formats/openai/timestamp.js";
 export {
   RedisToolInvocationHistory,
   type RedisToolInvocationHistoryOptions,
-} from "../tool-log/redis-tool-invocation-history.js";
+} from "../formats/tool-log/redis-tool-invocation-history.js";
 export type {
   NewToolInvocation,
   ToolInvocation,
   ToolInvocationFilter,
   ToolStatus,
-} from "../tool-log/tool-invocation.js";
-export { ToolInvocationHistory, type ToolInvocationHistoryOptions } from "../tool-log/tool-invocation-history.js";
-export { ReferenceManager, type Chunk, type SourceReference } from "../tool-loop/stored/reference-manager.js";
+} from "../formats/tool-log/tool-invocation.js";
+export {
+  ToolInvocationHistory,
+  type ToolInvocationHistoryOptions,
+} from "../formats/tool-log/tool-invocation-history.js";
+export { ReferenceManager, type Chunk, type SourceReference } from "../doors/tool-loop/stored/reference-manager.js";

@@ -1,1 +1,1 @@
-export { openTelemetryHandler, type OpenTelemetryHandlerOptions } from "../otel/open-telemetry-handler.js";
+export { openTelemetryHandler, type OpenTelemetryHandlerOptions } from "../formats/otel/open-telemetry-handler.js";

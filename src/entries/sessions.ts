@@ -1,7 +1,11 @@
-export { readLegacyMessages, type ListReader, type ReadLegacyOptions } from "../codec/read-legacy-messages.js";
-export type { ListsProgress, SessionAccess } from "../store/lists.js";
-export type { SessionImportOptions, SessionImportProblem, SessionImportSummary } from "../sessions/import-lines.js";
-export { MemorySessions } from "../sessions/memory-sessions.js";
+export { readLegacyMessages, type ListReader, type ReadLegacyOptions } from "../store/codec/read-legacy-messages.js";
+export type { ListsProgress, SessionAccess } from "../store/contract/lists.js";
+export type {
+  SessionImportOptions,
+  SessionImportProblem,
+  SessionImportSummary,
+} from "../memory/sessions/import-lines.js";
+export { MemorySessions } from "../memory/sessions/memory-sessions.js";
 export type {
   OwnerErasure,
   OwnerExportOptions,
@@ -10,15 +14,15 @@ export type {
   SessionErasureOptions,
   SessionList,
   SessionListOptions,
-} from "../sessions/requests.js";
+} from "../memory/sessions/requests.js";
 export type {
   FoundSession,
   SearchedRole,
   SearchMatch,
   SessionSearch,
   SessionSearchOptions,
-} from "../sessions/search-requests.js";
-export type { SessionProblem } from "../sessions/problems.js";
-export type { ReencryptProgress } from "../sessions/reencrypt-sessions.js";
+} from "../memory/sessions/search-requests.js";
+export type { SessionProblem } from "../memory/sessions/problems.js";
+export type { ReencryptProgress } from "../memory/sessions/reencrypt-sessions.js";
 export type { UsageSum } from "../base/events.js";
-export type { ListedSession, StoredSession } from "../sessions/stored-sessions.js";
+export type { ListedSession, StoredSession } from "../memory/sessions/stored-sessions.js";

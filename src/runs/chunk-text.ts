@@ -16,9 +16,9 @@ import {
   type BaseMessage,
 } from "@langchain/core/messages";
 import { RecordError } from "../base/errors.js";
-import { isPropertyBag, startWalk, tagKey, tagValue } from "../codec/tagged-values.js";
-import { untagValue } from "../codec/untagged-values.js";
-import { isRecord } from "../messages/values.js";
+import { isPropertyBag, startWalk, tagKey, tagValue } from "../store/codec/tagged-values.js";
+import { untagValue } from "../store/codec/untagged-values.js";
+import { isRecord } from "../conversation/messages/values.js";
 
 /**
  * Chunks of a run as JSON. Values that JSON cannot hold have the tags of `tagged-values.ts`; the rest of what is not

@@ -1,5 +1,5 @@
 import { MemoryError } from "../base/errors.js";
-import type { SessionRef } from "../store/session-ref.js";
+import type { SessionRef } from "../store/contract/session-ref.js";
 import type { Mailbox } from "./mailbox.js";
 import { RunLog, type RunEnd } from "./run-log.js";
 import { entriesAtOnce, type RunEntry, type RunStore, type StoredRun } from "./run-store.js";

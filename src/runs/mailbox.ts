@@ -1,9 +1,9 @@
 import { randomToken } from "../base/ids.js";
 import { inTime } from "../base/in-time.js";
-import type { OwnClient } from "../redis/connection.js";
-import { mailKey } from "../redis/keys.js";
-import { sendAlone } from "../redis/script-runner.js";
-import type { RedisWire } from "../redis-store/redis-session-store.js";
+import type { OwnClient } from "../store/redis/connection.js";
+import { mailKey } from "../store/redis/keys.js";
+import { sendAlone } from "../store/redis/script-runner.js";
+import type { RedisWire } from "../store/redis-store/redis-session-store.js";
 import { keepMailboxScript } from "./lua/scripts.js";
 import { lettersIn } from "./stored-texts.js";
 

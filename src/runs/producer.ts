@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { MemoryError } from "../base/errors.js";
-import type { SessionRef } from "../store/session-ref.js";
-import { observingInterrupts, interrupts, OpenQuestions } from "../turns/asked-human.js";
+import type { SessionRef } from "../store/contract/session-ref.js";
+import { observingInterrupts, interrupts, OpenQuestions } from "../memory/turns/asked-human.js";
 import { ChunkWriter } from "./chunk-text.js";
 import { RunLog, type RunEnd } from "./run-log.js";
 import type { RunSteers } from "./steers.js";

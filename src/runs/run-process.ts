@@ -1,10 +1,10 @@
-import { drainSession } from "../session/conversation-session.js";
-import type { MemoryContext } from "../session/memory-context.js";
-import type { RedisWire } from "../redis-store/redis-session-store.js";
-import type { KeyRing } from "../sealed/keys/key-ring.js";
-import { closed } from "../store/refusals.js";
-import { defaultLimits } from "../store/request-checks.js";
-import type { SessionRef } from "../store/session-ref.js";
+import { drainSession } from "../memory/session/conversation-session.js";
+import type { MemoryContext } from "../memory/session/memory-context.js";
+import type { RedisWire } from "../store/redis-store/redis-session-store.js";
+import type { KeyRing } from "../store/sealed/keys/key-ring.js";
+import { closed } from "../store/contract/refusals.js";
+import { defaultLimits } from "../store/contract/request-checks.js";
+import type { SessionRef } from "../store/contract/session-ref.js";
 import { Feed } from "./feed.js";
 import { Mailbox, type Letter } from "./mailbox.js";
 import { Producer } from "./producer.js";

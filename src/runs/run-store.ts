@@ -1,13 +1,13 @@
-import { unknownReply, type CallName } from "../redis/errors.js";
-import { runKeys, sessionKeys, type RunKeys } from "../redis/keys.js";
-import type { RedisWire } from "../redis-store/redis-session-store.js";
-import { stopWaitingScript } from "../redis/lua/later-scripts.js";
-import { askText, runOnSession, sendAlone, type Command } from "../redis/script-runner.js";
-import type { Script } from "../redis/script.js";
-import type { KeyRing } from "../sealed/keys/key-ring.js";
-import { SealedTexts } from "../sealed/sealed-texts.js";
-import { refusalFrom, refuseOwner } from "../store/refusals.js";
-import type { SessionRef } from "../store/session-ref.js";
+import { unknownReply, type CallName } from "../store/redis/errors.js";
+import { runKeys, sessionKeys, type RunKeys } from "../store/redis/keys.js";
+import type { RedisWire } from "../store/redis-store/redis-session-store.js";
+import { stopWaitingScript } from "../store/redis/lua/later-scripts.js";
+import { askText, runOnSession, sendAlone, type Command } from "../store/redis/script-runner.js";
+import type { Script } from "../store/redis/script.js";
+import type { KeyRing } from "../store/sealed/keys/key-ring.js";
+import { SealedTexts } from "../store/sealed/sealed-texts.js";
+import { refusalFrom, refuseOwner } from "../store/contract/refusals.js";
+import type { SessionRef } from "../store/contract/session-ref.js";
 import { addToRunScript, beginRunScript, checkSessionScript, endRunScript, lookRunScript } from "./lua/scripts.js";
 import type { RunEnd } from "./run-log.js";
 import { runEndIn, runMetaIn, storedEndIn } from "./stored-texts.js";
@@ -174,7 +174,7 @@ export class RunStore {
 
   /** True if a thread waits for a human, as far as it can be seen here: in this Redis, under this prefix. */
   async waits(threadId: string): Promise<boolean> {
-    const { threadWaits } = await import("../checkpoint/waiting-thread.js");
+    const { threadWaits } = await import("../langgraph/checkpoint/waiting-thread.js");
     return threadWaits(threadId, this.#wire, this.#ring);
   }
 

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { ConflictError } from "../base/errors.js";
 import { randomToken } from "../base/ids.js";
-import { runKeys } from "../redis/keys.js";
-import { sendAlone } from "../redis/script-runner.js";
-import type { RedisWire } from "../redis-store/redis-session-store.js";
-import { sessionLabel } from "../store/refusals.js";
-import type { SessionRef } from "../store/session-ref.js";
+import { runKeys } from "../store/redis/keys.js";
+import { sendAlone } from "../store/redis/script-runner.js";
+import type { RedisWire } from "../store/redis-store/redis-session-store.js";
+import { sessionLabel } from "../store/contract/refusals.js";
+import type { SessionRef } from "../store/contract/session-ref.js";
 import { queueRunScript } from "./lua/scripts.js";
 import { runStart } from "./run-log.js";
 import type { RunProcess } from "./run-process.js";

@@ -1,7 +1,7 @@
-import { storedOutput } from "../chain/messages.js";
-import type { ConversationSession } from "../session/conversation-session.js";
-import { answersOfTurn } from "../session/turn-messages.js";
-import { openTurn } from "../turns/open-turn.js";
+import { storedOutput } from "../doors/chain/messages.js";
+import type { ConversationSession } from "../memory/session/conversation-session.js";
+import { answersOfTurn } from "../memory/session/turn-messages.js";
+import { openTurn } from "../memory/turns/open-turn.js";
 import type { RunItem } from "./run.js";
 
 /** The stored answer of a turn, and how it ended; nothing where there is no turn, or nothing of its answer. */

@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
 import { RecordError } from "../base/errors.js";
-import { valueIn } from "../messages/values.js";
+import { valueIn } from "../conversation/messages/values.js";
 import { lazy } from "../base/options.js";
-import { sessionLabel } from "../store/refusals.js";
+import { sessionLabel } from "../store/contract/refusals.js";
 import type { Letter } from "./mailbox.js";
 import type { RunEnd } from "./run-log.js";
 import type { RunMeta, StoredEnd } from "./run-store.js";

@@ -1,6 +1,6 @@
 import { strict as assert } from "node:assert";
-import type { CopyPage, CreateRequest, NewState } from "../../src/store/copies.js";
-import type { NewRecord } from "../../src/store/session-writes.js";
+import type { CopyPage, CreateRequest, NewState } from "../../src/store/contract/copies.js";
+import type { NewRecord } from "../../src/store/contract/session-writes.js";
 import { asRead, code, human, option, record, records, texts, written } from "./store-case.js";
 import { walk } from "./list-cases.js";
 import type { StoreCase } from "./store-case.js";

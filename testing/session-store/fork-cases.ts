@@ -1,6 +1,6 @@
 import { strict as assert } from "node:assert";
-import type { CopiedRecord } from "../../src/store/copies.js";
-import type { NewRecord } from "../../src/store/session-writes.js";
+import type { CopiedRecord } from "../../src/store/contract/copies.js";
+import type { NewRecord } from "../../src/store/contract/session-writes.js";
 import { asRead, code, forkOf, human, option, record, records, texts, type Copying, written } from "./store-case.js";
 import type { StoreCase } from "./store-case.js";
 

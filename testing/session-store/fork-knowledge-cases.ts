@@ -1,5 +1,5 @@
 import { strict as assert } from "node:assert";
-import type { NewRecord } from "../../src/store/session-writes.js";
+import type { NewRecord } from "../../src/store/contract/session-writes.js";
 import {
   asRead,
   code,

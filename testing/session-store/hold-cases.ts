@@ -1,5 +1,5 @@
 import { strict as assert } from "node:assert";
-import type { SessionHold, SessionRef } from "../../src/store/session-ref.js";
+import type { SessionHold, SessionRef } from "../../src/store/contract/session-ref.js";
 import { record, type StoreCase, type StoreContext } from "./store-case.js";
 
 const entry = (ticket: string, holdMs = 60_000) => ({ ticket, holdMs, graceMs: 60_000 });

@@ -1,6 +1,6 @@
 import { strict as assert } from "node:assert";
-import type { SessionRef } from "../../src/store/session-ref.js";
-import type { StoredKey } from "../../src/store/writer-keys.js";
+import type { SessionRef } from "../../src/store/contract/session-ref.js";
+import type { StoredKey } from "../../src/store/contract/writer-keys.js";
 import { asRead, code, everything, human, record, texts, type StoreCase, type StoreContext } from "./store-case.js";
 
 const [first, second] = ["AAAAAAAA", "BBBBBBBB"];

@@ -1,7 +1,7 @@
 import { strict as assert } from "node:assert";
 import { asRead, code, everything, human, record, records, texts, written, type StoreCase } from "./store-case.js";
-import type { SessionStore } from "../../src/store/session-store.js";
-import type { NewRecord } from "../../src/store/session-writes.js";
+import type { SessionStore } from "../../src/store/contract/session-store.js";
+import type { NewRecord } from "../../src/store/contract/session-writes.js";
 
 const identifyAs = (list: readonly NewRecord[]) => (text: string) => list.find((item) => item.record === text);
 

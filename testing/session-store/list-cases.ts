@@ -1,6 +1,6 @@
 import { strict as assert } from "node:assert";
 import { code, option, records, type StoreCase, type StoreContext } from "./store-case.js";
-import type { ListPlace } from "../../src/store/lists.js";
+import type { ListPlace } from "../../src/store/contract/lists.js";
 
 /** The ids in an owner's list, page by page. */
 export async function walk({ store }: Pick<StoreContext, "store">, owner: string, limit: number): Promise<string[][]> {

@@ -1,7 +1,7 @@
 import { strict as assert } from "node:assert";
-import type { SessionView } from "../../src/store/session-reads.js";
-import type { SessionRef } from "../../src/store/session-ref.js";
-import type { SessionStore } from "../../src/store/session-store.js";
+import type { SessionView } from "../../src/store/contract/session-reads.js";
+import type { SessionRef } from "../../src/store/contract/session-ref.js";
+import type { SessionStore } from "../../src/store/contract/session-store.js";
 import { asRead, code, everything, record, records, type StoreCase, type StoreContext } from "./store-case.js";
 
 /** Why a session refuses a call, in the order in which every store checks it. */

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
-import { copySession, type CopyRequest } from "../../src/sessions/copy-session.js";
-import type { ReadState, SessionView } from "../../src/store/session-reads.js";
-import type { SessionRef } from "../../src/store/session-ref.js";
-import type { SessionStore } from "../../src/store/session-store.js";
-import type { AppendRequest, NewRecord } from "../../src/store/session-writes.js";
-import { keyParts } from "../../src/store/writer-keys.js";
+import { copySession, type CopyRequest } from "../../src/memory/sessions/copy-session.js";
+import type { ReadState, SessionView } from "../../src/store/contract/session-reads.js";
+import type { SessionRef } from "../../src/store/contract/session-ref.js";
+import type { SessionStore } from "../../src/store/contract/session-store.js";
+import type { AppendRequest, NewRecord } from "../../src/store/contract/session-writes.js";
+import { keyParts } from "../../src/store/contract/writer-keys.js";
 
 /** How to create the store under test. */
 export interface StoreSetup {

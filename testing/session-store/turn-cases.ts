@@ -1,7 +1,7 @@
 import { strict as assert } from "node:assert";
-import type { SessionView } from "../../src/store/session-reads.js";
-import type { NewRecord } from "../../src/store/session-writes.js";
-import type { TurnClaim } from "../../src/store/turns.js";
+import type { SessionView } from "../../src/store/contract/session-reads.js";
+import type { NewRecord } from "../../src/store/contract/session-writes.js";
+import type { TurnClaim } from "../../src/store/contract/turns.js";
 import { asRead, human, record, records, texts, type StoreCase, type StoreContext } from "./store-case.js";
 
 const name = "turn-name-0001";

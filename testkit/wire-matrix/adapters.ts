@@ -5,7 +5,7 @@ import { ChatGoogle } from "@langchain/google/node";
 import { ChatGoogleGenerativeAI } from "@langchain/google-genai";
 import { ChatMistralAI } from "@langchain/mistralai";
 import { ChatOpenAI } from "@langchain/openai";
-import type { BuiltInProfile } from "../../src/structure/profiles/built-in-profiles.js";
+import type { BuiltInProfile } from "../../src/conversation/structure/profiles/built-in-profiles.js";
 import type { WireModel } from "../../testing/wire/capture-wire.js";
 import { ProviderMemory } from "../../testing/wire/provider-memory.js";
 

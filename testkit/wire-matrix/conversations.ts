@@ -1,6 +1,6 @@
 import type { AIMessageChunk } from "@langchain/core/messages";
 import { type AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
-import { interruptedMessage } from "../../src/turns/stop.js";
+import { interruptedMessage } from "../../src/memory/turns/stop.js";
 import type { ProviderReply } from "../../testing/wire/answers/answer.js";
 import { renderAnswer, streamPieces, streamType } from "../../testing/wire/answers/render.js";
 import { placeOf, type WireModel } from "../../testing/wire/capture-wire.js";

@@ -1,5 +1,5 @@
-import { RedisChatMemory } from "../../../src/memory/redis-chat-memory.js";
-import { RedisSessionStore } from "../../../src/redis-store/redis-session-store.js";
+import { RedisChatMemory } from "../../../src/memory/histories/redis-chat-memory.js";
+import { RedisSessionStore } from "../../../src/store/redis-store/redis-session-store.js";
 import { sharedClient, uniquePrefix } from "../../support/shared-redis.js";
 import { testKeys } from "../../support/test-keys.js";
 import { doors, type DoorName } from "./doors.js";

@@ -1,5 +1,5 @@
-import { RedisChatMemory } from "../../../src/memory/redis-chat-memory.js";
-import { InMemorySessionStore } from "../../../src/model/in-memory-session-store.js";
+import { RedisChatMemory } from "../../../src/memory/histories/redis-chat-memory.js";
+import { InMemorySessionStore } from "../../../src/store/in-memory/in-memory-session-store.js";
 import { doors, type DoorName } from "./doors.js";
 import { drawnCells, expectPromised } from "./drawn-cells.js";
 import { turnEvents } from "./events.js";

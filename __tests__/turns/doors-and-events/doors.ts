@@ -2,11 +2,11 @@ import { type AIMessage, type BaseMessage, HumanMessage, isBaseMessage, ToolMess
 import { type Runnable, RunnableLambda } from "@langchain/core/runnables";
 import type { MemorySaver } from "@langchain/langgraph";
 import { createAgent } from "langchain";
-import { redisMemoryMiddleware } from "../../../src/agent/middleware.js";
-import { withRedisMemory } from "../../../src/chain/with-redis-memory.js";
-import type { RedisChatMemory } from "../../../src/memory/redis-chat-memory.js";
-import type { MemoryTurn } from "../../../src/turns/manual-turn.js";
-import { HistoryManager } from "../../../src/tool-loop/history-manager.js";
+import { redisMemoryMiddleware } from "../../../src/doors/agent/middleware.js";
+import { withRedisMemory } from "../../../src/doors/chain/with-redis-memory.js";
+import type { RedisChatMemory } from "../../../src/memory/histories/redis-chat-memory.js";
+import type { MemoryTurn } from "../../../src/memory/turns/manual-turn.js";
+import { HistoryManager } from "../../../src/doors/tool-loop/history-manager.js";
 import { lookup } from "../../support/agents.js";
 import type { SceneModel } from "./scene-model.js";
 

@@ -1,6 +1,6 @@
 import { StoreError } from "../../../src/base/errors.js";
-import { around } from "../../../src/store/groups.js";
-import type { SessionStore } from "../../../src/store/session-store.js";
+import { around } from "../../../src/store/contract/groups.js";
+import type { SessionStore } from "../../../src/store/contract/session-store.js";
 
 const writes = new Set(["append", "commitReduction", "writeSide", "rewind", "replaceTail"]);
 

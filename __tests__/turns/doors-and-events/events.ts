@@ -1,6 +1,6 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
-import { ChatHistoryTokenReducer } from "../../../src/reducers/token-reducer.js";
-import { approximateCounter } from "../../../src/tokens/counters/approximate-counter.js";
+import { ChatHistoryTokenReducer } from "../../../src/conversation/reducers/token-reducer.js";
+import { approximateCounter } from "../../../src/conversation/tokens/counters/approximate-counter.js";
 import { lookupCall } from "../../support/agents.js";
 import type { DoorName } from "./doors.js";
 import { overflows, passing, refusals } from "./provider-errors.js";

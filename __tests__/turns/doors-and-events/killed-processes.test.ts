@@ -1,6 +1,6 @@
-import { RedisChatMemory } from "../../../src/memory/redis-chat-memory.js";
-import { InMemorySessionStore } from "../../../src/model/in-memory-session-store.js";
-import type { SessionStore } from "../../../src/store/session-store.js";
+import { RedisChatMemory } from "../../../src/memory/histories/redis-chat-memory.js";
+import { InMemorySessionStore } from "../../../src/store/in-memory/in-memory-session-store.js";
+import type { SessionStore } from "../../../src/store/contract/session-store.js";
 import { lookupCall } from "../../support/agents.js";
 import { doors, type DoorName } from "./doors.js";
 import { DyingStore } from "./dying-store.js";

@@ -1,6 +1,6 @@
-import type { SessionStore } from "../../../src/store/session-store.js";
-import { around } from "../../../src/store/groups.js";
-import type { RedisChatMemory } from "../../../src/memory/redis-chat-memory.js";
+import type { SessionStore } from "../../../src/store/contract/session-store.js";
+import { around } from "../../../src/store/contract/groups.js";
+import type { RedisChatMemory } from "../../../src/memory/histories/redis-chat-memory.js";
 import { doorOf, type DoorName } from "./doors.js";
 import type { Happening, Promised, TurnEvent } from "./events.js";
 import { issuesOf, Scene, sketched, type Outcome } from "./scene.js";

@@ -1,9 +1,9 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { MemorySaver } from "@langchain/langgraph";
-import { RedisChatMemory } from "../../../src/memory/redis-chat-memory.js";
-import { refusedMarkOf } from "../../../src/messages/roles.js";
-import { ChatHistoryTruncationReducer } from "../../../src/reducers/truncation-reducer.js";
-import { RedisSessionStore } from "../../../src/redis-store/redis-session-store.js";
+import { RedisChatMemory } from "../../../src/memory/histories/redis-chat-memory.js";
+import { refusedMarkOf } from "../../../src/conversation/messages/roles.js";
+import { ChatHistoryTruncationReducer } from "../../../src/conversation/reducers/truncation-reducer.js";
+import { RedisSessionStore } from "../../../src/store/redis-store/redis-session-store.js";
 import { Random } from "../../../testkit/random.js";
 import { lookupCall } from "../../support/agents.js";
 import { propertyRuns } from "../../support/property-runs.js";

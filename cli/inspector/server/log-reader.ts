@@ -1,9 +1,9 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { decodeRecord } from "../../../src/codec/decode-record.js";
-import { unknownKey } from "../../../src/store/refusals.js";
+import { decodeRecord } from "../../../src/store/codec/decode-record.js";
+import { unknownKey } from "../../../src/store/contract/refusals.js";
 import { EncryptionError, MemoryError } from "../../../src/base/errors.js";
-import type { StoredPage } from "../../../src/store/session-pages.js";
-import { breather, rememberTokens } from "../../../src/tokens/counted-messages.js";
+import type { StoredPage } from "../../../src/store/contract/session-pages.js";
+import { breather, rememberTokens } from "../../../src/conversation/tokens/counted-messages.js";
 import type { Server } from "../../server.js";
 
 /** A record of the log: its message, or why it cannot be read. */

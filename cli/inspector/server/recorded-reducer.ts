@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { roleOf } from "../../../src/messages/roles.js";
-import { ChatHistoryReducer } from "../../../src/reducers/chat-history-reducer.js";
+import { roleOf } from "../../../src/conversation/messages/roles.js";
+import { ChatHistoryReducer } from "../../../src/conversation/reducers/chat-history-reducer.js";
 import type { Cut } from "../model/timeline.js";
 
 /** A message of the transcript, and its place in the log. */

@@ -1,9 +1,12 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { findOrphanResults } from "../../../src/messages/calls.js";
-import { builtInProfiles, type BuiltInProfile } from "../../../src/structure/profiles/built-in-profiles.js";
-import { repairConversation } from "../../../src/structure/repair-conversation.js";
-import { structureRules } from "../../../src/structure/rules/rules.js";
-import { validateConversation } from "../../../src/structure/validate.js";
+import { findOrphanResults } from "../../../src/conversation/messages/calls.js";
+import {
+  builtInProfiles,
+  type BuiltInProfile,
+} from "../../../src/conversation/structure/profiles/built-in-profiles.js";
+import { repairConversation } from "../../../src/conversation/structure/repair-conversation.js";
+import { structureRules } from "../../../src/conversation/structure/rules/rules.js";
+import { validateConversation } from "../../../src/conversation/structure/validate.js";
 import { UsageError } from "../../failure.js";
 import type { Server } from "../../server.js";
 import type { Findings } from "../model/data.js";

@@ -1,4 +1,4 @@
-import { metaOf } from "../../../src/codec/decode-record.js";
+import { metaOf } from "../../../src/store/codec/decode-record.js";
 import { counted, missingWords, secondOf, sizeOf, storedWords, whole } from "../model/figures-in-words.js";
 import type { Findings, OutlineEntry, SessionReport, SessionState } from "../model/data.js";
 import { readLog } from "./log-reader.js";

@@ -1,8 +1,8 @@
-import { digestMessage } from "../../../src/codec/encode-message.js";
-import { summaryMarkOf } from "../../../src/messages/roles.js";
-import { stringIn } from "../../../src/messages/values.js";
-import type { StoredStats } from "../../../src/store/session-pages.js";
-import type { TokenCounter } from "../../../src/tokens/token-counter.js";
+import { digestMessage } from "../../../src/store/codec/encode-message.js";
+import { summaryMarkOf } from "../../../src/conversation/messages/roles.js";
+import { stringIn } from "../../../src/conversation/messages/values.js";
+import type { StoredStats } from "../../../src/store/contract/session-pages.js";
+import type { TokenCounter } from "../../../src/conversation/tokens/token-counter.js";
 import { describeSession } from "../../all-sessions.js";
 import { damageOf, remainsOf } from "../../damage.js";
 import type { Server } from "../../server.js";

@@ -1,11 +1,11 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { digestMessage } from "../../../src/codec/encode-message.js";
-import { metaOf } from "../../../src/codec/decode-record.js";
-import { ChatHistoryReducer } from "../../../src/reducers/chat-history-reducer.js";
-import type { ReductionOutcome } from "../../../src/reducers/reduction-outcome.js";
-import { simulateReducers } from "../../../src/reducers/simulation/simulate-reducers.js";
-import type { TokenCounter } from "../../../src/tokens/token-counter.js";
+import { digestMessage } from "../../../src/store/codec/encode-message.js";
+import { metaOf } from "../../../src/store/codec/decode-record.js";
+import { ChatHistoryReducer } from "../../../src/conversation/reducers/chat-history-reducer.js";
+import type { ReductionOutcome } from "../../../src/conversation/reducers/reduction-outcome.js";
+import { simulateReducers } from "../../../src/conversation/reducers/simulation/simulate-reducers.js";
+import type { TokenCounter } from "../../../src/conversation/tokens/token-counter.js";
 import { UsageError } from "../../failure.js";
 import { reducerOf } from "../../reducer-spec.js";
 import type { Server } from "../../server.js";

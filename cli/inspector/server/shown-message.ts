@@ -1,11 +1,11 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { metaOf } from "../../../src/codec/decode-record.js";
-import { answeredId, callsOf, type Call } from "../../../src/messages/calls.js";
-import { refusedMarkOf, roleNameOf, roleOf } from "../../../src/messages/roles.js";
-import { stringIn } from "../../../src/messages/values.js";
+import { metaOf } from "../../../src/store/codec/decode-record.js";
+import { answeredId, callsOf, type Call } from "../../../src/conversation/messages/calls.js";
+import { refusedMarkOf, roleNameOf, roleOf } from "../../../src/conversation/messages/roles.js";
+import { stringIn } from "../../../src/conversation/messages/values.js";
 import { jsonText } from "../../../src/base/json-text.js";
-import { countOf } from "../../../src/tokens/counted-messages.js";
-import type { TokenCounter } from "../../../src/tokens/token-counter.js";
+import { countOf } from "../../../src/conversation/tokens/counted-messages.js";
+import type { TokenCounter } from "../../../src/conversation/tokens/token-counter.js";
 import type { ShownCall, ShownMessage } from "../model/data.js";
 import type { LogItem } from "./log-reader.js";
 import { cutText, readableText } from "./readable-text.js";

@@ -1,9 +1,9 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { blocksOf, type Block } from "../../../src/messages/content.js";
-import { roleOf } from "../../../src/messages/roles.js";
-import { stringIn } from "../../../src/messages/values.js";
+import { blocksOf, type Block } from "../../../src/conversation/messages/content.js";
+import { roleOf } from "../../../src/conversation/messages/roles.js";
+import { stringIn } from "../../../src/conversation/messages/values.js";
 import { jsonText } from "../../../src/base/json-text.js";
-import { type Media, mediaIn } from "../../../src/messages/media.js";
+import { type Media, mediaIn } from "../../../src/conversation/messages/media.js";
 import { whole } from "../model/figures-in-words.js";
 import type { ShownPart } from "../model/data.js";
 import { indentedJson } from "./indented-json.js";

@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { isRecord } from "../../../src/messages/values.js";
+import { isRecord } from "../../../src/conversation/messages/values.js";
 import { jsonText } from "../../../src/base/json-text.js";
 import { UsageError } from "../../failure.js";
 import { printable } from "../../printable.js";

@@ -1,11 +1,16 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { metaOf } from "../../../src/codec/decode-record.js";
-import { marginBehindAnswer } from "../../../src/reducers/window/context-window.js";
-import { askedName, requestSize, roomIn, type Counting } from "../../../src/reducers/window/request-size.js";
-import { usageOf } from "../../../src/session/encode-records.js";
-import { approximateCounter } from "../../../src/tokens/counters/approximate-counter.js";
-import { tiktokenCounter } from "../../../src/tokens/counters/tiktoken-counter.js";
-import { countMessages } from "../../../src/tokens/counted-messages.js";
+import { metaOf } from "../../../src/store/codec/decode-record.js";
+import { marginBehindAnswer } from "../../../src/conversation/reducers/window/context-window.js";
+import {
+  askedName,
+  requestSize,
+  roomIn,
+  type Counting,
+} from "../../../src/conversation/reducers/window/request-size.js";
+import { usageOf } from "../../../src/memory/session/encode-records.js";
+import { approximateCounter } from "../../../src/conversation/tokens/counters/approximate-counter.js";
+import { tiktokenCounter } from "../../../src/conversation/tokens/counters/tiktoken-counter.js";
+import { countMessages } from "../../../src/conversation/tokens/counted-messages.js";
 import type { Server } from "../../server.js";
 import type { GaugeAnswer } from "../model/data.js";
 import { factOf, type ModelFact } from "../model/facts-of-models.js";

@@ -1,8 +1,8 @@
 import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
 import { setTimeout as pause } from "node:timers/promises";
 import { MemoryError } from "../../../src/base/errors.js";
-import { runKeys } from "../../../src/redis/keys.js";
-import { wireOf } from "../../../src/redis-store/redis-session-store.js";
+import { runKeys } from "../../../src/store/redis/keys.js";
+import { wireOf } from "../../../src/store/redis-store/redis-session-store.js";
 import type { Lane } from "../lane.js";
 import type { Operation } from "./operation.js";
 

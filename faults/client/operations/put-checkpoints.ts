@@ -1,7 +1,7 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { v6 } from "@langchain/core/utils/uuid";
 import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
-import type { RedisSaver } from "../../../src/checkpoint/redis-saver.js";
+import type { RedisSaver } from "../../../src/langgraph/checkpoint/redis-saver.js";
 import { tokenText, writeRuns } from "../../journal/runs.js";
 import { tokensOf, type Lane } from "../lane.js";
 import type { Operation } from "./operation.js";

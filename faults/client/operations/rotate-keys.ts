@@ -1,5 +1,5 @@
-import { openStore } from "../../../src/session/open-store.js";
-import { reencryptSessions } from "../../../src/sessions/reencrypt-sessions.js";
+import { openStore } from "../../../src/memory/session/open-store.js";
+import { reencryptSessions } from "../../../src/memory/sessions/reencrypt-sessions.js";
 import { encryption, rotated } from "../doors.js";
 import type { Operation } from "./operation.js";
 

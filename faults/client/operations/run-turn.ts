@@ -1,6 +1,6 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
-import { HistoryManager } from "../../../src/tool-loop/history-manager.js";
-import { approximateCounter } from "../../../src/tokens/counters/approximate-counter.js";
+import { HistoryManager } from "../../../src/doors/tool-loop/history-manager.js";
+import { approximateCounter } from "../../../src/conversation/tokens/counters/approximate-counter.js";
 import { answerFor } from "../conversation.js";
 import { questionOf } from "../doors.js";
 import { issuesOf, type Lane } from "../lane.js";

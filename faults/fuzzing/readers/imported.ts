@@ -2,15 +2,15 @@ import { conversationOf, type ChatFormat } from "../../../cli/import/chat-files.
 import { messagesOfState } from "../../../cli/import/langgraph-state.js";
 import { messagesOfChatHistory } from "../../../cli/import/semantic-kernel.js";
 import { documentIn, messageOf } from "../../../cli/migrate/document-source.js";
-import { readLegacyMessages } from "../../../src/codec/read-legacy-messages.js";
-import { InMemorySessionStore } from "../../../src/model/in-memory-session-store.js";
-import { MessageHistory } from "../../../src/openai/message-history.js";
-import { exportSession } from "../../../src/sessions/export-session.js";
-import { importSessions } from "../../../src/sessions/import-sessions.js";
-import { fieldsOf, parseLine } from "../../../src/sessions/lines.js";
-import { repairConversation } from "../../../src/structure/repair-conversation.js";
-import { validateConversation } from "../../../src/structure/validate.js";
-import { ToolInvocationHistory } from "../../../src/tool-log/tool-invocation-history.js";
+import { readLegacyMessages } from "../../../src/store/codec/read-legacy-messages.js";
+import { InMemorySessionStore } from "../../../src/store/in-memory/in-memory-session-store.js";
+import { MessageHistory } from "../../../src/formats/openai/message-history.js";
+import { exportSession } from "../../../src/memory/sessions/export-session.js";
+import { importSessions } from "../../../src/memory/sessions/import-sessions.js";
+import { fieldsOf, parseLine } from "../../../src/memory/sessions/lines.js";
+import { repairConversation } from "../../../src/conversation/structure/repair-conversation.js";
+import { validateConversation } from "../../../src/conversation/structure/validate.js";
+import { ToolInvocationHistory } from "../../../src/formats/tool-log/tool-invocation-history.js";
 import { json, type Reader } from "./reader.js";
 import { refusalOf } from "./refusal.js";
 

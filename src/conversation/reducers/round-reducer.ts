@@ -1,0 +1,90 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import * as z from "zod/mini";
+import { cutByRounds } from "../messages/cut-by-count.js";
+import { sectionsOf, type SectionOptions } from "../messages/sections.js";
+import { lazy, nonNegativeInteger, parseOptions, positiveInteger, type SchemaOutput } from "../../base/options.js";
+import type { TokenCounter } from "../tokens/token-counter.js";
+import { ChatHistoryReducer } from "./chat-history-reducer.js";
+import { sectionFields } from "./options.js";
+import { cutOutcome, unchanged, type ReductionOutcome } from "./reduction-outcome.js";
+import {
+  counterField,
+  mayReduce,
+  reducerTriggers,
+  triggerField,
+  type ReducerTriggers,
+  type WindowTrigger,
+} from "./reduction-trigger.js";
+
+/** Options of {@link ChatHistoryRoundReducer}. */
+export interface ChatHistoryRoundReducerOptions extends Omit<SectionOptions, "cutAt"> {
+  /** Rounds to keep, that of a question without an answer included. At least 1. */
+  readonly targetRounds: number;
+  /**
+   * How many rounds above the target are allowed before any is removed. Above 0, the beginning of the prompt stays the
+   * same for that many rounds, so that the provider's prompt cache works.
+   * @default 0
+   */
+  readonly thresholdRounds?: number;
+  /** Counts the tokens of a `trigger`. @default none */
+  readonly tokenCounter?: TokenCounter;
+  /**
+   * Sizes from which the view is reduced, any of a list: below all of them it is left as it is, whatever the other
+   * options say. Tokens require `tokenCounter`. @default every size
+   */
+  readonly trigger?: WindowTrigger | readonly WindowTrigger[];
+}
+
+const schema = lazy(() =>
+  z.strictObject({
+    targetRounds: positiveInteger(),
+    thresholdRounds: z._default(nonNegativeInteger(), 0),
+    systemMessages: sectionFields().systemMessages,
+    pin: sectionFields().pin,
+    ...triggerField(),
+    ...counterField(),
+  }),
+);
+
+/**
+ * Keeps the newest rounds whole, with all system messages and summaries. A round is a human message and everything up
+ * to the next one; messages before the first human message stay until a round leaves. Pinned messages are not counted.
+ *
+ * @example
+ * import { ChatHistoryRoundReducer, RedisChatMemory } from "langchain-redis-memory";
+ *
+ * const reducer = new ChatHistoryRoundReducer({ targetRounds: 5, thresholdRounds: 5 });
+ * const memory = new RedisChatMemory({ url: "redis://localhost:6379", reducer });
+ */
+export class ChatHistoryRoundReducer extends ChatHistoryReducer {
+  readonly #options: SchemaOutput<typeof schema>;
+  readonly #triggers: ReducerTriggers;
+  override readonly tokenCounter: TokenCounter | undefined;
+
+  /** @throws ConfigurationError naming the option. */
+  constructor(options: ChatHistoryRoundReducerOptions) {
+    super();
+    this.#options = parseOptions("ChatHistoryRoundReducer", schema(), options);
+    this.tokenCounter = this.#options.tokenCounter;
+    const measure = { counter: this.tokenCounter };
+    this.#triggers = reducerTriggers("ChatHistoryRoundReducer", this.#options, measure);
+  }
+
+  static override lc_name(): string {
+    return "ChatHistoryRoundReducer";
+  }
+
+  override get viewLimit(): {
+    /** The most messages of a view that surely has no round too many: each has at least one. */
+    readonly messages: number;
+  } {
+    return { messages: this.#options.targetRounds + this.#options.thresholdRounds };
+  }
+
+  override async reduceWithOutcome(messages: BaseMessage[]): Promise<ReductionOutcome> {
+    const { targetRounds: target, thresholdRounds: threshold, ...sections } = this.#options;
+    return (await mayReduce(messages, this.#triggers))
+      ? cutOutcome(messages, cutByRounds(messages, sectionsOf(messages, sections), { target, threshold }))
+      : unchanged(messages, { reason: "within_limit" });
+  }
+}

@@ -1,0 +1,179 @@
+import * as z from "zod/mini";
+import type { CutAt, SystemMessages } from "../../messages/sections.js";
+import { ConfigurationError } from "../../../base/errors.js";
+import {
+  lazy,
+  nonNegativeInteger,
+  objectWith,
+  parseOptions,
+  positiveInteger,
+  type SchemaOutput,
+} from "../../../base/options.js";
+import type { TokenCounter } from "../../tokens/token-counter.js";
+import type { SummaryModel } from "./summarizer.js";
+import { countMeasure, tokenMeasure, type SummaryMeasure } from "./measure.js";
+import type { SummaryRole } from "../../messages/summary-message.js";
+import { defaultInstructions } from "./prompt.js";
+import { reducerTriggers, triggerField, type ReducerTriggers, type WindowTrigger } from "../reduction-trigger.js";
+import { budgetFields, budgetOf, focusField, sectionFields } from "../options.js";
+
+/** Options of {@link ChatHistorySummarizationReducer}. Either `targetCount` or `maxTokens` is required. */
+export interface ChatHistorySummarizationReducerOptions {
+  /** Writes the summaries: a chat model, or any Runnable from messages to text or a message. */
+  readonly model: SummaryModel;
+  /** Messages to keep besides the summary, including system messages. At least 1. */
+  readonly targetCount?: number;
+  /**
+   * How many messages above the target are allowed before a summary is written. With 0, you would pay for a summary
+   * after almost every message.
+   * @default targetCount
+   */
+  readonly thresholdCount?: number;
+  /** Tokens above which a summary is written, including `perRequest`. At least 1. Instead of `targetCount`. */
+  readonly maxTokens?: number;
+  /** Tokens to reduce to, including the summary, from 1 to `maxTokens`. @default 80 % of maxTokens */
+  readonly targetTokens?: number;
+  /**
+   * Counts tokens for `maxTokens`, `maxInputTokens` and `trigger`, which requires it beside `targetCount`.
+   * @default tiktokenCounter()
+   */
+  readonly tokenCounter?: TokenCounter;
+  /** Which system messages stay when messages are removed. @default "all" */
+  readonly systemMessages?: SystemMessages;
+  /**
+   * Places where a summary may end: `turn`, only in front of a user's message; `step`, between steps. See
+   * `SectionOptions`.
+   * @default "step", but "turn" for the newest turn if a thought in it is signed
+   */
+  readonly cutAt?: CutAt;
+  /**
+   * The system message for the model.
+   * @default instructions that ask for a brief account of facts, decisions and open questions
+   */
+  readonly summarizationInstructions?: string;
+  /**
+   * Topic that summaries are to say more about, in words for the model; added to the instructions. The `focus` of
+   * `reduceView` goes before it. @default nothing
+   */
+  readonly focus?: string;
+  /** `true` keeps one summary and updates it; `false` adds each new summary after the earlier ones. @default true */
+  readonly useSingleSummary?: boolean;
+  /**
+   * With `useSingleSummary: false`, the number of summaries above which the oldest are merged. At least 2.
+   * @default 6
+   */
+  readonly maxSummaries?: number;
+  /**
+   * `true` throws a SummaryError if no summary could be written; `false` returns the messages unchanged, with the error
+   * in the outcome.
+   * @default true
+   */
+  readonly failOnError?: boolean;
+  /**
+   * Whether the model sees the shortened arguments and results of tool calls; otherwise it sees only the tools' names.
+   * @default true
+   */
+  readonly includeFunctionContentInSummary?: boolean;
+  /**
+   * Maximum length of a call's arguments, and of a result, for the model, in UTF-16 code units. At least 1.
+   * @default 2000
+   */
+  readonly maxToolCharacters?: number;
+  /**
+   * The role of a summary message. Some providers refuse a second system message, and a model may imitate an AI
+   * message.
+   * @default "human"
+   */
+  readonly summaryRole?: SummaryRole;
+  /** Timeout for all model calls of one summary together, in milliseconds, from 1 to 2147483647. @default 60000 */
+  readonly timeout?: number;
+  /**
+   * Maximum tokens of one request to the model. At least 1000. Longer conversations are summarized in several requests.
+   * @default 32000
+   */
+  readonly maxInputTokens?: number;
+  /**
+   * Sizes from which the view is reduced, any of a list: below all of them it is left as it is, whatever the other
+   * options say. A `fraction` is a share of `maxTokens`. @default every size
+   */
+  readonly trigger?: WindowTrigger | readonly WindowTrigger[];
+}
+
+const minimumInputTokens = 1_000;
+
+const schema = lazy(() =>
+  z.strictObject({
+    model: objectWith<SummaryModel>(["invoke"], "a chat model or another Runnable"),
+    targetCount: z.optional(positiveInteger()),
+    thresholdCount: z.optional(nonNegativeInteger()),
+    ...budgetFields(),
+    maxTokens: z.optional(positiveInteger()),
+    systemMessages: sectionFields().systemMessages,
+    cutAt: sectionFields().cutAt,
+    summarizationInstructions: z._default(
+      z.string("must be a string").check(z.minLength(1, "must not be empty")),
+      defaultInstructions,
+    ),
+    ...focusField(),
+    ...triggerField(),
+    useSingleSummary: z._default(z.boolean("must be true or false"), true),
+    maxSummaries: z._default(
+      z.int("must be an integer of 2 or more").check(z.minimum(2, "must be an integer of 2 or more")),
+      6,
+    ),
+    failOnError: z._default(z.boolean("must be true or false"), true),
+    includeFunctionContentInSummary: z._default(z.boolean("must be true or false"), true),
+    maxToolCharacters: z._default(positiveInteger(), 2_000),
+    summaryRole: z._default(z.enum(["human", "system", "ai"], 'must be "human", "system" or "ai"'), "human"),
+    timeout: z._default(positiveInteger().check(z.maximum(2_147_483_647, "must be at most 2147483647")), 60_000),
+    maxInputTokens: z._default(
+      z
+        .int(`must be an integer of ${minimumInputTokens} or more`)
+        .check(z.minimum(minimumInputTokens, `must be an integer of ${minimumInputTokens} or more`)),
+      32_000,
+    ),
+  }),
+);
+
+/** The checked options with their defaults. */
+export type SummarizationSettings = SchemaOutput<typeof schema> & {
+  readonly measure: SummaryMeasure;
+  readonly triggers: ReducerTriggers;
+};
+
+const owner = "ChatHistorySummarizationReducer";
+
+/**
+ * Checks the options, and adds their defaults and the measure.
+ *
+ * @throws ConfigurationError naming the option.
+ */
+export function summarizationSettings(options: ChatHistorySummarizationReducerOptions): SummarizationSettings {
+  const settings = parseOptions(owner, schema(), options);
+  const measure = measureOf(settings);
+  const counter = measure.tokenCounter ?? settings.tokenCounter;
+  const triggers = reducerTriggers(owner, settings, { counter, full: settings.maxTokens });
+  return { ...settings, measure, triggers };
+}
+
+function measureOf(settings: SchemaOutput<typeof schema>): SummaryMeasure {
+  const { targetCount, thresholdCount, maxTokens, targetTokens, tokenCounter } = settings;
+  if ((targetCount === undefined) === (maxTokens === undefined)) {
+    throw new ConfigurationError(
+      "targetCount",
+      `${owner}: exactly one of "targetCount" (messages) and "maxTokens" (tokens) is required.`,
+    );
+  }
+  if (targetCount !== undefined) {
+    refuse("targetTokens", targetTokens, "maxTokens");
+    return countMeasure({ target: targetCount, threshold: thresholdCount ?? targetCount });
+  }
+  refuse("thresholdCount", thresholdCount, "targetCount");
+  return tokenMeasure(budgetOf(owner, { maxTokens: maxTokens!, targetTokens, tokenCounter }));
+}
+
+function refuse(option: string, value: unknown, partner: string): void {
+  if (value !== undefined) {
+    throw new ConfigurationError(option, `${owner}: option "${option}" requires "${partner}"; remove it.`);
+  }
+}

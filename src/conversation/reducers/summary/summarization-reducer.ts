@@ -1,0 +1,198 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { sectionsOf, type Sections } from "../../messages/sections.js";
+import { SummaryError } from "../../../base/errors.js";
+import type { ViewSize } from "../../../base/events.js";
+import type { ViewLimit } from "../view-limit.js";
+import type { TokenCounter } from "../../tokens/token-counter.js";
+import { ChatHistoryReducer, type ReducerRequest } from "../chat-history-reducer.js";
+import { FailurePause } from "./failure-pause.js";
+import { mayReduce } from "../reduction-trigger.js";
+import { reduced, removedMessages, unchanged, viewSize, type ReductionOutcome } from "../reduction-outcome.js";
+import { SegmentWriter } from "./segment-writer.js";
+import {
+  summarizationSettings,
+  type ChatHistorySummarizationReducerOptions,
+  type SummarizationSettings,
+} from "./summarization-options.js";
+
+/** How many milliseconds longer than its timeout a reduction may take. */
+const leaseMarginMs = 15_000;
+
+/**
+ * Replaces the oldest messages with a summary that a model writes.
+ *
+ * The model sees exactly the messages that leave, and the previous summaries; system messages stay and are not sent.
+ * Steps stay whole, and if the cut is inside a round, the round's human message stays. A summary that is empty, late or
+ * not shorter than what it replaces is a failure: then no message is removed, and after three consecutive failures the
+ * next tries are delayed. If nothing can be removed, no model is called. The same messages are not summarized twice.
+ *
+ * @example
+ * import { ChatOpenAI } from "@langchain/openai";
+ * import { ChatHistorySummarizationReducer, RedisChatMemory } from "langchain-redis-memory";
+ *
+ * const model = new ChatOpenAI({ model: "gpt-4o-mini" });
+ * const reducer = new ChatHistorySummarizationReducer({ model, targetCount: 20 });
+ * const memory = new RedisChatMemory({ url: "redis://localhost:6379", reducer, reduceWhen: "background" });
+ */
+export class ChatHistorySummarizationReducer extends ChatHistoryReducer {
+  readonly #settings: SummarizationSettings;
+  readonly #writer: SegmentWriter;
+  readonly #pause = new FailurePause();
+  override readonly tokenCounter: TokenCounter | undefined;
+  override readonly requiresLease = true;
+  override readonly leaseMs: number;
+
+  /** @throws ConfigurationError naming the option. */
+  constructor(options: ChatHistorySummarizationReducerOptions) {
+    super();
+    this.#settings = summarizationSettings(options);
+    this.#writer = new SegmentWriter(this.#settings);
+    this.tokenCounter = this.#settings.measure.tokenCounter ?? countedBy(this.#settings);
+    this.leaseMs = this.#settings.timeout + leaseMarginMs;
+  }
+
+  static override lc_name(): string {
+    return "ChatHistorySummarizationReducer";
+  }
+
+  override get viewLimit(): ViewLimit {
+    return this.#settings.measure.viewLimit;
+  }
+
+  /**
+   * @throws SummaryError if no summary could be written and `failOnError` is on; the signal's reason if the config's
+   *   signal aborts.
+   */
+  override async reduceWithOutcome(
+    messages: BaseMessage[],
+    config?: RunnableConfig,
+    request?: ReducerRequest,
+  ): Promise<ReductionOutcome> {
+    const { measure, systemMessages, cutAt, useSingleSummary, triggers } = this.#settings;
+    if (!(await mayReduce(messages, triggers))) {
+      return unchanged(messages, { reason: "within_limit", ...(await this.#size(messages)) });
+    }
+    const sections = sectionsOf(messages, { systemMessages, cutAt });
+    const earlier = sections.summaries.map((index) => messages[index]!);
+    const staying: Sections = useSingleSummary ? { ...sections, summaries: [] } : sections;
+    const kept = await measure.cut(messages, staying, useSingleSummary ? earlier : []);
+    const covered = typeof kept === "string" ? [] : coveredBy(messages, sections, kept);
+    if (kept === "within_limit") {
+      return unchanged(messages, { reason: kept, ...(await this.#size(messages)) });
+    }
+    if (typeof kept === "string") {
+      return this.#finish(messages, await measure.fit(messages));
+    }
+    const rest = kept.slice(staying.systems.length + staying.summaries.length).map((index) => messages[index]!);
+    const systems = staying.systems.map((index) => messages[index]!);
+    if (!this.#writer.canTell({ earlier, covered })) {
+      const left = [...systems, ...earlier, ...rest];
+      // If no message leaves, only the place of a system message would change.
+      const isShorter = covered.length === 0 && left.length < messages.length;
+      return this.#finish(messages, await measure.fit(isShorter ? left : messages));
+    }
+    const focus = request?.focus ?? this.#settings.focus;
+    return this.#replace({ messages, systems, earlier, covered, rest, focus }, config);
+  }
+
+  async #replace(parts: Parts, config: RunnableConfig | undefined): Promise<ReductionOutcome> {
+    const key = keyOf(parts.covered[0]!);
+    try {
+      const waiting = this.#pause.remaining(key);
+      if (waiting > 0) {
+        throw new SummaryError(
+          `Summarization failed repeatedly; the next attempt is possible in ${Math.ceil(waiting)} ms.`,
+          { code: "backing_off" },
+        );
+      }
+      const written = await this.#writer.write(parts, config);
+      const { source, made: summaries } = written;
+      const { measure } = this.#settings;
+      const result = await measure.fit([...parts.systems, ...written.summaries, ...parts.rest]);
+      if (await measure.isTooLong({ before: parts.messages, after: result, summaries, source })) {
+        written.forget();
+        throw new SummaryError("The summary is not shorter than the messages it replaces; no message was removed.", {
+          code: "too_long",
+        });
+      }
+      this.#pause.succeeded(key);
+      return await this.#finish(parts.messages, result, written.newest);
+    } catch (error) {
+      return this.#failed(parts.messages, { error, key });
+    }
+  }
+
+  async #failed(
+    messages: readonly BaseMessage[],
+    { error, key }: { readonly error: unknown; readonly key: string },
+  ): Promise<ReductionOutcome> {
+    // `failOnError` applies to failed summaries only, not to the caller's own abort.
+    if (!SummaryError.isInstance(error)) {
+      throw error;
+    }
+    if (error.code !== "backing_off") {
+      this.#pause.failed(key);
+    }
+    if (this.#settings.failOnError) {
+      throw error;
+    }
+    const overBudgetBy = await this.#settings.measure.overBudgetBy(messages);
+    return unchanged(messages, { reason: "summary_failed", error, overBudgetBy, ...(await this.#size(messages)) });
+  }
+
+  async #finish(
+    messages: readonly BaseMessage[],
+    result: readonly BaseMessage[],
+    summary?: BaseMessage,
+  ): Promise<ReductionOutcome> {
+    const overBudgetBy = await this.#settings.measure.overBudgetBy(result);
+    if (result.length === messages.length && result.every((message, index) => message === messages[index])) {
+      return unchanged(messages, { reason: "nothing_removable", overBudgetBy, ...(await this.#size(messages)) });
+    }
+    return reduced(result, {
+      overBudgetBy,
+      ...(summary && { summary }),
+      removed: removedMessages(messages, result),
+      before: await this.#size(messages),
+      after: await this.#size(result),
+    });
+  }
+
+  #size(messages: readonly BaseMessage[]): Promise<ViewSize> {
+    return viewSize(messages, this.tokenCounter);
+  }
+}
+
+/** The counter of triggers that count, for a measure in messages. */
+function countedBy({ triggers, tokenCounter }: SummarizationSettings): TokenCounter | undefined {
+  return triggers.trigger.some(({ tokens }) => tokens !== undefined) ? tokenCounter : undefined;
+}
+
+interface Parts {
+  readonly messages: readonly BaseMessage[];
+  readonly systems: readonly BaseMessage[];
+  readonly earlier: readonly BaseMessage[];
+  readonly covered: readonly BaseMessage[];
+  readonly rest: readonly BaseMessage[];
+  readonly focus: string | undefined;
+}
+
+/** Returns the messages that leave, without system messages, which are not summarized. */
+function coveredBy(messages: readonly BaseMessage[], { free }: Sections, kept: readonly number[]): BaseMessage[] {
+  const stays = new Set(kept);
+  return free.filter((index) => !stays.has(index)).map((index) => messages[index]!);
+}
+
+const objectKeys = new WeakMap<BaseMessage, string>();
+let objectsSeen = 0;
+
+/** Identifies the point where a conversation is stuck: the first message that its next summary would cover. */
+function keyOf(message: BaseMessage): string {
+  if (message.id !== undefined) {
+    return message.id;
+  }
+  const key = objectKeys.get(message) ?? `object ${(objectsSeen += 1)}`;
+  objectKeys.set(message, key);
+  return key;
+}

@@ -1,0 +1,92 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import * as z from "zod/mini";
+import { cutByCount } from "../messages/cut-by-count.js";
+import { sectionsOf, type SectionOptions } from "../messages/sections.js";
+import { lazy, nonNegativeInteger, parseOptions, positiveInteger, type SchemaOutput } from "../../base/options.js";
+import { ChatHistoryReducer } from "./chat-history-reducer.js";
+import { cutOutcome, unchanged, type ReductionOutcome } from "./reduction-outcome.js";
+import { sectionFields } from "./options.js";
+import {
+  counterField,
+  mayReduce,
+  reducerTriggers,
+  triggerField,
+  type ReducerTriggers,
+  type WindowTrigger,
+} from "./reduction-trigger.js";
+import type { TokenCounter } from "../tokens/token-counter.js";
+
+/** Options of {@link ChatHistoryTruncationReducer}. */
+export interface ChatHistoryTruncationReducerOptions extends SectionOptions {
+  /** Messages to keep, including system messages but not summaries. At least 1. The newest step always stays whole. */
+  readonly targetCount: number;
+  /**
+   * How many messages above the target are allowed before anything is removed, and how far the cut may move back to
+   * begin with a human message. Above 0, the beginning of the prompt stays the same for that many messages, so that the
+   * provider's prompt cache works.
+   * @default 0
+   */
+  readonly thresholdCount?: number;
+  /** Counts the tokens of a `trigger`. @default none */
+  readonly tokenCounter?: TokenCounter;
+  /**
+   * Sizes from which the view is reduced, any of a list: below all of them it is left as it is, whatever the other
+   * options say. Tokens require `tokenCounter`. @default every size
+   */
+  readonly trigger?: WindowTrigger | readonly WindowTrigger[];
+}
+
+const schema = lazy(() =>
+  z.strictObject({
+    targetCount: positiveInteger(),
+    thresholdCount: z._default(nonNegativeInteger(), 0),
+    ...sectionFields(),
+    ...triggerField(),
+    ...counterField(),
+  }),
+);
+
+/**
+ * Keeps the newest messages, with all system messages and summaries.
+ *
+ * Steps stay whole, and if the cut is inside a round, the round's human message stays in front. So a round of fifty
+ * tool calls can be cut, and the rest is still a conversation that every provider accepts. Linear.
+ *
+ * @example
+ * import { ChatHistoryTruncationReducer, RedisChatMemory } from "langchain-redis-memory";
+ *
+ * const reducer = new ChatHistoryTruncationReducer({ targetCount: 20, thresholdCount: 10 });
+ * const memory = new RedisChatMemory({ url: "redis://localhost:6379", reducer });
+ */
+export class ChatHistoryTruncationReducer extends ChatHistoryReducer {
+  readonly #options: SchemaOutput<typeof schema>;
+  readonly #triggers: ReducerTriggers;
+  override readonly tokenCounter: TokenCounter | undefined;
+
+  /** @throws ConfigurationError naming the option. */
+  constructor(options: ChatHistoryTruncationReducerOptions) {
+    super();
+    this.#options = parseOptions("ChatHistoryTruncationReducer", schema(), options);
+    this.tokenCounter = this.#options.tokenCounter;
+    const measure = { counter: this.tokenCounter };
+    this.#triggers = reducerTriggers("ChatHistoryTruncationReducer", this.#options, measure);
+  }
+
+  static override lc_name(): string {
+    return "ChatHistoryTruncationReducer";
+  }
+
+  override get viewLimit(): {
+    /** The most messages of a view that is left as it is. */
+    readonly messages: number;
+  } {
+    return { messages: this.#options.targetCount + this.#options.thresholdCount };
+  }
+
+  override async reduceWithOutcome(messages: BaseMessage[]): Promise<ReductionOutcome> {
+    const { targetCount: target, thresholdCount: threshold, ...sections } = this.#options;
+    return (await mayReduce(messages, this.#triggers))
+      ? cutOutcome(messages, cutByCount(messages, sectionsOf(messages, sections), { target, threshold }))
+      : unchanged(messages, { reason: "within_limit" });
+  }
+}

@@ -1,0 +1,136 @@
+import type { ToolMessage } from "@langchain/core/messages";
+import * as z from "zod/mini";
+import { ConfigurationError } from "../../../base/errors.js";
+import {
+  fraction,
+  lazy,
+  nonNegativeInteger,
+  objectWith,
+  parseOptions,
+  positiveInteger,
+  type SchemaOutput,
+} from "../../../base/options.js";
+import { toolListSchema, type ToolDefinitionLike } from "../../tokens/formulas/tools-cost.js";
+import type { TokenCounter } from "../../tokens/token-counter.js";
+import type { ShortenResult } from "../clip-tool-results.js";
+import { budgetFields, focusField } from "../options.js";
+import { triggerField, triggersIn, type WindowTrigger } from "../reduction-trigger.js";
+import type { SummaryModel } from "../summary/summarizer.js";
+import { shorteningFields } from "../tool-result-reducer.js";
+
+/** Options of {@link contextWindow}. */
+export interface ContextWindowOptions {
+  /** Tokens that a request may hold. At least 1. @default `profile.maxInputTokens` of the request's model */
+  readonly maxInputTokens?: number;
+  /**
+   * Tokens of the window that are left for the answer.
+   * @default the model's `maxTokens`, at most half of the window; else 10 % of the window, at most what it can answer
+   */
+  readonly reserveForAnswer?: number;
+  /**
+   * Share of the window without the answer that stays empty, because sizes are estimates. From 0 to below 1.
+   * @default 0.05 behind an answer whose usage is known, else 0.1
+   */
+  readonly safetyMargin?: number;
+  /**
+   * Share to reduce messages to, of what system prompt, tools, margin and answer leave them; of what they take, where a
+   * trigger fires below the room. @default 0.8
+   */
+  readonly target?: number;
+  /** Sizes from which to reduce, any of a list. A request above the room is always reduced. @default the room */
+  readonly trigger?: WindowTrigger | readonly WindowTrigger[];
+  /**
+   * How many of the newest steps with tool results stay whole when old results are shortened. Before a message leaves,
+   * all results of finished turns are shortened. @default 3
+   */
+  readonly keepToolResults?: number;
+  /** The text of a shortened tool result. @default its first characters, in one line */
+  readonly placeholder?: string | ((message: ToolMessage) => string);
+  /** Names of tools whose results stay whole for as long as their messages stay. @default none */
+  readonly excludeTools?: readonly string[];
+  /**
+   * How many of the newest images of user messages to keep when a request is too large; older ones become a note. Those
+   * of the newest round stay. @default all
+   */
+  readonly keepImages?: number;
+  /**
+   * Tokens of a message from which on an answer keeps beginning and end only, in text and arguments of calls, if the
+   * request does not fit otherwise. A larger question is refused with a `BudgetError`. At least 1. @default none
+   */
+  readonly maxMessageTokens?: number;
+  /** Summarizes what leaves the view. If no summary can be written, messages leave without one. @default none */
+  readonly summary?: {
+    /**
+     * Writes the summaries; a small model will do. With `"live"` the model that is called does, in the request that it
+     * was sent last with an instruction behind it: the provider's prompt cache has all but that. Outside of agents it
+     * gets a request of its own, and without a model nothing is summarized.
+     */
+    readonly model: SummaryModel | "live";
+    /** Topic that they are to say more about, in words for the model. @default nothing */
+    readonly focus?: string;
+  };
+  /** The system prompt of the requests, where the place of the reducer does not show it. @default none */
+  readonly systemPrompt?: string;
+  /** The tools of the requests, where the place of the reducer does not show them. @default none */
+  readonly tools?: readonly ToolDefinitionLike[];
+  /** Estimates tokens. @default approximateCounter() */
+  readonly tokenCounter?: TokenCounter;
+}
+
+const owner = "contextWindow";
+
+const share = lazy(() => fraction().check(z.refine((value) => value < 1, "must be a number from 0 to below 1")));
+
+const schema = lazy(() =>
+  z.strictObject({
+    maxInputTokens: z.optional(positiveInteger()),
+    reserveForAnswer: z.optional(nonNegativeInteger()),
+    safetyMargin: z.optional(share()),
+    target: z._default(fraction().check(z.refine((value) => value > 0, "must be a number above 0, up to 1")), 0.8),
+    ...triggerField(),
+    keepToolResults: z._default(nonNegativeInteger(), 3),
+    ...shorteningFields(),
+    maxMessageTokens: z.optional(positiveInteger()),
+    summary: z.optional(
+      z.strictObject({
+        model: z.union(
+          [z.literal("live"), objectWith<SummaryModel>(["invoke"], "a model")],
+          'must be a chat model, another Runnable or "live"',
+        ),
+        ...focusField(),
+      }),
+    ),
+    systemPrompt: z.optional(z.string("must be a string")),
+    tools: toolListSchema(),
+    tokenCounter: budgetFields().tokenCounter,
+  }),
+);
+
+/** The checked options with their defaults. */
+export type WindowSettings = Omit<SchemaOutput<typeof schema>, "trigger"> & {
+  /** None where no size is named. */
+  readonly trigger: readonly WindowTrigger[];
+  /** How results of the turn that goes on become shorter; to a note where no more fits. @default by their beginning */
+  readonly shorten?: ShortenResult;
+};
+
+/** @throws ConfigurationError naming the option. */
+export function windowSettings(options: ContextWindowOptions): WindowSettings {
+  const checked = parseOptions(owner, schema(), options);
+  const settings = { ...checked, trigger: triggersIn(checked) };
+  checkReserve(owner, settings);
+  return settings;
+}
+
+/** @throws ConfigurationError if the room for the answer is as large as the window that the options name. */
+export function checkReserve(
+  of: string,
+  { maxInputTokens = Infinity, reserveForAnswer = 0 }: Pick<WindowSettings, "maxInputTokens" | "reserveForAnswer">,
+): void {
+  if (reserveForAnswer >= maxInputTokens) {
+    throw new ConfigurationError(
+      "reserveForAnswer",
+      `${of}: option "reserveForAnswer" must be below "maxInputTokens" (${maxInputTokens}); got ${reserveForAnswer}.`,
+    );
+  }
+}

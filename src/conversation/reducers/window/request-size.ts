@@ -1,0 +1,263 @@
+import { SystemMessage, type AIMessage, type BaseMessage } from "@langchain/core/messages";
+import { BoundedMap } from "../../../base/bounded-map.js";
+import { shortHash } from "../../../base/ids.js";
+import { compactionIn } from "../../messages/calls.js";
+import { isRecord } from "../../messages/values.js";
+import { estimateCost } from "../../tokens/counters/approximate-counter.js";
+import { estimateTokens } from "../../tokens/counters/estimate-tokens.js";
+import { countMessages, countOf, countTotal, knownCount } from "../../tokens/counted-messages.js";
+import { toolsCost, type ToolDefinitionLike } from "../../tokens/formulas/tools-cost.js";
+import type { TokenCounter } from "../../tokens/token-counter.js";
+import type { ModelWindow } from "../../structure/seam/profile-of.js";
+import type { ReducerRequest } from "../chat-history-reducer.js";
+import type { WindowSettings } from "./options.js";
+
+/** The size of a request, and the way back from a size to what its messages may take. */
+export interface RequestSize {
+  /** Tokens of the whole request. */
+  readonly tokens: number;
+  /** The same by the counter alone, for the request's answer. */
+  readonly estimate: number;
+  /** True if the provider's count of an earlier request is the base. */
+  readonly isAnchored: boolean;
+  /** Tokens that its messages may take by the counter, `perRequest` included, so that the request takes `tokens`. */
+  messagesWithin(tokens: number): number;
+}
+
+/** A name under which answers keep what their requests were thought to take. */
+export interface AskedName {
+  readonly askedAs: string;
+  /** True if the counter saw all parts of the requests, so that the provider's tokenizer shows in the ratio. */
+  readonly isWhole: boolean;
+  /** True if what such a request held beside its messages counts as sent again, in place of what the request tells. */
+  readonly isRepeated: boolean;
+}
+
+/** A way to count: the counter, and the answers to go by. */
+export interface Counting {
+  readonly counter: TokenCounter;
+  /** Empty where the model is not known: what one model billed says nothing of another. */
+  readonly asked: readonly AskedName[];
+  /** Bills for views in which no answer tells one, such as right behind a cut; `requestSize` adds to them. */
+  readonly billedBefore?: BilledBefore;
+}
+
+/** The newest bill of whole requests, by name and fixed parts. */
+export type BilledBefore = Map<string, Slopes>;
+
+/**
+ * The size of a request with these messages: system prompt, tools and what is sent beside them are counted. Behind an
+ * answer of the same model, the provider's own count of its request is the base, and only the difference is estimated.
+ */
+export async function requestSize(
+  messages: readonly BaseMessage[],
+  request: ReducerRequest,
+  counting: Counting,
+): Promise<RequestSize> {
+  const { counter, asked, billedBefore } = counting;
+  const anchor = anchorIn(messages, asked);
+  const fixed =
+    anchor?.name.isRepeated === true
+      ? Math.max(0, anchor.thought - (await countMessages(counter, messages.slice(0, anchor.index))))
+      : await fixedTokens(request, counter);
+  const estimate = fixed + (await countMessages(counter, messages));
+  const place = `${(anchor?.name ?? asked[0])?.askedAs} ${fixed}`;
+  if (anchor?.name.isWhole === true) {
+    billedBefore?.set(place, anchor);
+  }
+  const known = anchor ?? billedBefore?.get(place) ?? { billed: 0, thought: 0, more: 1, less: 1 };
+  return {
+    tokens: Math.max(0, Math.ceil(billedFor(estimate, known))),
+    estimate: Math.ceil(estimate),
+    isAnchored: anchor !== undefined,
+    messagesWithin: (tokens) => Math.floor(estimateOf(tokens, known) - fixed),
+  };
+}
+
+/** Tokens that the provider bills for a request that the counter takes for `estimate`. */
+function billedFor(estimate: number, { billed, thought, more, less }: Slopes): number {
+  // Behind a big cut the doubt is of what stays.
+  const doubted = Math.min(Math.max(0, thought - estimate), Math.max(0, estimate));
+  return billed + more * (estimate - thought) + (more - less) * doubted;
+}
+
+/** The way back from {@link billedFor}. */
+function estimateOf(tokens: number, { billed, thought, more, less }: Slopes): number {
+  const cut = thought + (tokens - billed) / (tokens < billed ? less : more);
+  return cut < thought / 2 ? (tokens - billed + more * thought) / (2 * more - less) : cut;
+}
+
+/**
+ * The name under which answers of a model keep what their requests were thought to take. Each answer is stored with it,
+ * so it is a hash: name and count add at most 40 bytes to a record.
+ */
+export function askedName(model: string, { counter, isWhole }: NameParts): string {
+  return `asked:${shortHash(`${isWhole ? "all" : "part"}:${counter.id}:${model}`, 8)}`;
+}
+
+interface NameParts extends Pick<AskedName, "isWhole"> {
+  readonly counter: TokenCounter;
+}
+
+/** The share of a window that is left for the answer where nothing says more, and the most that `maxTokens` takes. */
+const answerShare = 0.1;
+const maxAnswerShare = 0.5;
+
+/** The parts of a window that a request may not take. */
+export interface RoomOptions {
+  /** Limits that the model tells. */
+  readonly limits?: ModelWindow | undefined;
+  /** Tokens for the answer. @default by the model */
+  readonly reserveForAnswer?: number | undefined;
+  /** Share that stays empty, because sizes are estimates. */
+  readonly safetyMargin: number;
+}
+
+/** Tokens that a request may take of a window. */
+export function roomIn(window: number, { limits, reserveForAnswer, safetyMargin }: RoomOptions): number {
+  const share = Math.min(limits?.maxOutputTokens ?? Infinity, answerShare * window);
+  const wanted = limits?.maxTokens === undefined ? share : Math.min(limits.maxTokens, maxAnswerShare * window);
+  // Rounded, because 110 * (1 - 0.1) would be 98.99999999999999 without it.
+  const room = Number(((window - (reserveForAnswer ?? wanted)) * (1 - safetyMargin)).toFixed(6));
+  return Math.max(1, Math.floor(room));
+}
+
+/** A request whose size the provider told, and how sizes around it are told. */
+export interface Slopes {
+  readonly billed: number;
+  readonly thought: number;
+  /** Tokens of the provider for one more of the counter. */
+  readonly more: number;
+  /** The same for one that left the request. */
+  readonly less: number;
+}
+
+/** A request whose size the provider told with its answer. */
+interface Anchor extends Slopes {
+  /** Place of its answer. */
+  readonly index: number;
+  readonly name: AskedName;
+}
+
+/** A lower ratio is the bill of another list, such as one that the provider compacted. */
+const smallestRatio = 0.5;
+/** From here on the request held parts that the counter did not see. */
+const largestRatio = 3;
+
+/** The newest answer that tells what its request took. */
+function anchorIn(messages: readonly BaseMessage[], asked: readonly AskedName[]): Anchor | undefined {
+  for (let index = asked.length === 0 ? -1 : messages.length - 1; index >= 0; index -= 1) {
+    const message = messages[index] as AIMessage;
+    if (compactionIn(message) !== undefined) {
+      // Its request held what it stands for.
+      return undefined;
+    }
+    const billed = message.usage_metadata?.input_tokens;
+    const name = asked.find(({ askedAs }) => typeof knownCount(message, askedAs) === "number");
+    if (name !== undefined && typeof billed === "number" && billed > 0) {
+      const thought = knownCount(message, name.askedAs) as number;
+      const ratio = billed / thought;
+      const known = { index, name, billed, thought };
+      return ratio < smallestRatio
+        ? undefined
+        : { ...known, ...(name.isWhole ? slopesAt(messages, known) : asCounted) };
+    }
+  }
+  return undefined;
+}
+
+/** The slopes where the counter did not see all that was billed, so that the ratio says nothing. */
+const asCounted = { more: 1, less: 1 };
+/**
+ * System prompt and tools, which stay, may be dearer than messages. Where no growth shows by how much, so much of what
+ * left is taken to be still there: else the request right behind a cut is the one that is thought too small.
+ */
+const doubtOfRemoved = 0.05;
+
+type BilledAnswer = Pick<Anchor, "index" | "name" | "billed" | "thought">;
+
+function slopesAt(messages: readonly BaseMessage[], newest: BilledAnswer): Pick<Slopes, "more" | "less"> {
+  const seen = growthSlope(messages, newest);
+  if (seen !== undefined) {
+    return { more: seen, less: seen };
+  }
+  const ratio = newest.billed / newest.thought;
+  return ratio > largestRatio ? asCounted : { more: ratio, less: (1 - doubtOfRemoved) * ratio };
+}
+
+/** Growth that is less, of the newest request's size, does not show what a token more is billed. */
+const smallestGrowth = 0.2;
+
+/**
+ * Tokens of the provider for one more of the counter, by the messages that were added between the requests of the
+ * answers in view: the share of system prompt and tools, which no cut removes, may be another one. Steps over a cut
+ * tell of what left as well, so those by which a request shrank do not count. Undefined where no growth shows it.
+ */
+function growthSlope(messages: readonly BaseMessage[], newest: BilledAnswer): number | undefined {
+  const { askedAs } = newest.name;
+  let later: Pick<BilledAnswer, "billed" | "thought"> = newest;
+  const growth = { billed: 0, thought: 0 };
+  for (let index = newest.index - 1; index >= 0; index -= 1) {
+    const message = messages[index] as AIMessage;
+    const thought = knownCount(message, askedAs);
+    const billed = message.usage_metadata?.input_tokens;
+    if (compactionIn(message) !== undefined) {
+      break;
+    }
+    if (typeof thought === "number" && typeof billed === "number") {
+      if (thought < later.thought) {
+        growth.billed += later.billed - billed;
+        growth.thought += later.thought - thought;
+      }
+      later = { billed, thought };
+    }
+  }
+  const slope = growth.billed / growth.thought;
+  const isShown = growth.thought >= smallestGrowth * newest.thought && slope >= smallestRatio && slope <= largestRatio;
+  return isShown ? slope : undefined;
+}
+
+/** Tokens of what a request holds besides the messages that can be reduced. */
+async function fixedTokens(
+  { system, tools = [], besides = [] }: ReducerRequest,
+  counter: TokenCounter,
+): Promise<number> {
+  const prompt = system === undefined || system === "" ? 0 : await systemTokens(system, counter);
+  return prompt + toolsTokens(tools) + (await countTotal(counter, besides));
+}
+
+const maxPrompts = 100;
+const prompts = new BoundedMap<string, number>(maxPrompts);
+
+/** By its text: the request's message is a new object each time. */
+async function systemTokens(system: string | BaseMessage, counter: TokenCounter): Promise<number> {
+  const text = typeof system === "string" ? system : system.content;
+  if (typeof text !== "string") {
+    return countOf(counter, system as BaseMessage);
+  }
+  const key = `${counter.id} ${text}`;
+  const tokens = prompts.get(key) ?? (await countOf(counter, new SystemMessage(text)));
+  prompts.set(key, tokens);
+  return tokens;
+}
+
+/** Tokens of the parts that options name, at once. */
+export function promptTokens({
+  systemPrompt = "",
+  tools = [],
+}: Pick<WindowSettings, "systemPrompt" | "tools">): number {
+  return estimateTokens(systemPrompt) + toolsTokens(tools);
+}
+
+const toolLists = new WeakMap<readonly unknown[], number>();
+
+/** By the list: an agent gives the same one to each call. */
+function toolsTokens(tools: readonly unknown[]): number {
+  const known = toolLists.get(tools);
+  if (known !== undefined) {
+    return known;
+  }
+  const tokens = estimateCost(toolsCost(tools.filter(isRecord) as unknown as ToolDefinitionLike[], 7));
+  toolLists.set(tools, tokens);
+  return tokens;
+}

@@ -1,0 +1,198 @@
+import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { SummaryError } from "../../../base/errors.js";
+import { mayCall } from "../../messages/calls.js";
+import { sameElements } from "../../messages/copies/edits.js";
+import { roleOf } from "../../messages/roles.js";
+import { stepsOf } from "../../messages/steps.js";
+import { countMessages } from "../../tokens/counted-messages.js";
+import type { TokenCounter } from "../../tokens/token-counter.js";
+import type { ChatHistoryReducer, ReducerRequest } from "../chat-history-reducer.js";
+import type { TokenBudget } from "../options.js";
+import { clipToolResults, type ClipRequest } from "../clip-tool-results.js";
+import { joinOutcomes } from "../pipe-reducers.js";
+import { reduced, unchanged, type ReductionOutcome } from "../reduction-outcome.js";
+import type { ChatHistorySummarizationReducerOptions } from "../summary/summarization-options.js";
+import type { SummaryModel } from "../summary/summarizer.js";
+import { ChatHistorySummarizationReducer } from "../summary/summarization-reducer.js";
+import { ChatHistoryTokenReducer } from "../token-reducer.js";
+import { ChatHistoryToolResultReducer, lineWithHint, resultsOfTools } from "../tool-result-reducer.js";
+import type { WindowSettings } from "./options.js";
+import type { RequestSize } from "./request-size.js";
+
+// The reducers behind a window: loaded with the first request that exceeds it.
+
+/** A request that is too large, and how to make it smaller. */
+export interface TieredReduction {
+  readonly settings: WindowSettings;
+  readonly counter: TokenCounter;
+  readonly size: RequestSize;
+  /** Tokens that the request may take. */
+  readonly room: number;
+  /** True where the model has the tool that reads shortened results again. */
+  readonly readsEarlier: boolean;
+  readonly config: RunnableConfig | undefined;
+  readonly request: ReducerRequest | undefined;
+}
+
+/** Tokens within which a tier has to bring the messages. */
+type TierBudget = Pick<TokenBudget, "maxTokens" | "targetTokens">;
+type Tier = (budget: TierBudget) => Pick<ChatHistoryReducer, "reduceWithOutcome">;
+
+/** Runs the tiers until the target is met. */
+export async function reduceInTiers(
+  messages: BaseMessage[],
+  { settings, counter, size, room, readsEarlier, config, request }: TieredReduction,
+): Promise<ReductionOutcome> {
+  // A share of what the fixed parts leave: a share of the whole would be nothing where these are large.
+  const goal = Math.max(1, Math.floor(settings.target * size.messagesWithin(Math.min(room, size.tokens))));
+  const most = Math.max(goal, size.messagesWithin(room));
+  const outcomes: ReductionOutcome[] = [];
+  let [current, tokens] = [messages, await countMessages(counter, messages)];
+  const { placeholder = readsEarlier ? lineWithHint : undefined } = settings;
+  const writer = writerOf(settings, messages, request);
+  const newSteps = stepsOf(messages.slice(lastQuestion(messages) + 1)).filter(
+    ({ indexes }) => indexes.length > 1,
+  ).length;
+  for (const tier of tiersOf({ ...settings, placeholder }, { counter, writer, newSteps })) {
+    // A list that fits the room already must still become smaller, or the next request would be reduced again.
+    const maxTokens = tokens > most ? most : Math.max(goal, Math.ceil(tokens) - 1);
+    const outcome = await tier({ maxTokens, targetTokens: goal }).reduceWithOutcome(current, config, request);
+    outcomes.push(outcome);
+    current = outcome.messages;
+    tokens = await countMessages(counter, current);
+    if (tokens <= goal) {
+      break;
+    }
+  }
+  const overBudgetBy = Math.max(0, Math.ceil(tokens - size.messagesWithin(room)));
+  return joinOutcomes(messages, { outcomes, overBudgetBy, counter });
+}
+
+/** Who writes the summary, and of how much at once. */
+type Writer = Pick<ChatHistorySummarizationReducerOptions, "model" | "maxInputTokens">;
+
+/** Undefined where nothing is to be summarized, or nobody is there to do it. */
+function writerOf(
+  { summary }: WindowSettings,
+  messages: readonly BaseMessage[],
+  { ask, model }: ReducerRequest = {},
+): Writer | undefined {
+  if (summary === undefined) {
+    return undefined;
+  }
+  if (summary.model !== "live") {
+    return { model: summary.model };
+  }
+  if (ask !== undefined) {
+    const sent = sentBefore(messages);
+    // Its text for the model has no messages in it, so it is never divided.
+    return { model: { invoke: (asked, config) => askLive({ ask, sent, asked, config }) }, maxInputTokens: 1e9 };
+  }
+  return isSummaryModel(model) ? { model } : undefined;
+}
+
+function isSummaryModel(model: unknown): model is SummaryModel {
+  return typeof (model as Partial<SummaryModel> | undefined)?.invoke === "function";
+}
+
+/** The messages of the last request, with its answer where that is whole: all in front of what is new. */
+function sentBefore(messages: readonly BaseMessage[]): readonly BaseMessage[] {
+  const answer = messages.findLastIndex((message) => roleOf(message) === "ai");
+  const question = messages.findIndex((message, index) => index > answer && roleOf(message) === "human");
+  return messages.slice(0, question < 0 ? Math.max(0, answer) : question);
+}
+
+const liveInstruction =
+  "The messages above are this conversation. Write one summary of all of them now. Call no tool, say nothing else.";
+
+interface LiveSummary {
+  readonly ask: NonNullable<ReducerRequest["ask"]>;
+  readonly sent: readonly BaseMessage[];
+  /** The request to a model that has seen nothing: its first message has the instructions. */
+  readonly asked: readonly BaseMessage[];
+  readonly config: Partial<RunnableConfig> | undefined;
+}
+
+/** @throws SummaryError `failed` for a call in the place of a summary, or if the model was sent nothing before. */
+async function askLive({ ask, sent, asked, config }: LiveSummary): Promise<BaseMessage> {
+  if (sent.length === 0) {
+    throw new SummaryError("The model was sent nothing that it could summarize; no message was removed.", {
+      code: "failed",
+    });
+  }
+  const answer = await ask([...sent, new HumanMessage(`${asked[0]!.text}\n\n${liveInstruction}`)], config);
+  if (mayCall(answer)) {
+    throw new SummaryError("The model called a tool in the place of a summary; no message was removed.", {
+      code: "failed",
+    });
+  }
+  return answer;
+}
+
+interface TierParts {
+  readonly counter: TokenCounter;
+  readonly writer: Writer | undefined;
+  /** Steps with results behind the newest question. */
+  readonly newSteps: number;
+}
+
+/** The gentlest first. */
+function tiersOf(
+  { summary, keepToolResults, placeholder, excludeTools, keepImages, maxMessageTokens, shorten }: WindowSettings,
+  { counter: tokenCounter, writer, newSteps }: TierParts,
+): readonly Tier[] {
+  const shortened = {
+    ...{ thresholdCount: 0, excludeTools },
+    ...(placeholder !== undefined && { placeholder }),
+    ...(keepImages !== undefined && { keepImages }),
+  };
+  const cut = { tokenCounter, clipToolResults: shorten === undefined, ...(maxMessageTokens && { maxMessageTokens }) };
+  const summarized = (budget: TierBudget) =>
+    new ChatHistorySummarizationReducer({ ...summary!, ...writer!, ...budget, tokenCounter, failOnError: false });
+  return [
+    () => new ChatHistoryToolResultReducer({ ...shortened, keepLast: keepToolResults }),
+    // No message is to leave for the sake of a finished turn's result: its answer tells what mattered.
+    () => new ChatHistoryToolResultReducer({ ...shortened, keepLast: Math.min(keepToolResults, newSteps) }),
+    clippedTurn({ counter: tokenCounter, excluded: new Set(excludeTools), shorten }),
+    ...(writer === undefined ? [] : [summarized]),
+    (budget) => new ChatHistoryTokenReducer({ ...budget, ...cut }),
+  ];
+}
+
+/** Characters that stay of the results of the turn that goes on, in each pass over them. */
+const leastCharacters = [1_000, 1, 0] as const;
+
+/**
+ * Clips results of the turn that goes on, the oldest first, where the turn is too large by itself: its steps stay.
+ * Without a way to shorten them, they keep a readable beginning.
+ */
+function clippedTurn({
+  counter,
+  excluded,
+  shorten,
+}: Pick<ClipRequest, "counter" | "shorten"> & { readonly excluded: ReadonlySet<string> }): Tier {
+  return ({ targetTokens }) => ({
+    async reduceWithOutcome(messages) {
+      const question = lastQuestion(messages);
+      const spared = resultsOfTools(messages, excluded);
+      const isResult = (index: number) => roleOf(messages[index]!) === "tool" && !spared.has(index);
+      const indexes = [...messages.keys()].filter((index) => index > question && isResult(index));
+      const stays = (message: BaseMessage, index: number) =>
+        index >= question || ["system", "summary"].includes(roleOf(message));
+      let result = messages;
+      for (const least of shorten === undefined ? leastCharacters.slice(0, 1) : leastCharacters) {
+        const excess = (await countMessages(counter, result.filter(stays))) - targetTokens;
+        result = await clipToolResults(result, { indexes, excess, counter, least, shorten });
+      }
+      const size = { messages: messages.length };
+      return sameElements(result, messages)
+        ? unchanged(messages, { reason: "within_limit" })
+        : reduced(result, { removed: [], before: size, after: size });
+    },
+  });
+}
+
+function lastQuestion(messages: readonly BaseMessage[]): number {
+  return messages.findLastIndex((message) => roleOf(message) === "human");
+}

@@ -1,0 +1,148 @@
+import type { AIMessage, BaseMessage } from "@langchain/core/messages";
+import { sameAsJson } from "../../../base/json-text.js";
+import { foreignCompaction } from "../../messages/calls.js";
+import { blocksOf, isBareText, isStandardContent } from "../../messages/content.js";
+import { callsAgree } from "../../messages/copies/call-copies.js";
+import { itemIdKeys, plainAnswer, spokenText } from "../../messages/copies/plain-answer.js";
+import { mediaBlock, mediaLeftOut } from "../../messages/media.js";
+import { speakerOf } from "../../messages/roles.js";
+import { fieldsOf } from "../../messages/values.js";
+import type { StructureRule } from "../rules/rules.js";
+import type { Adapter, FormFacts, OwnForm } from "./adapter.js";
+import { anthropicAnswer } from "./anthropic.js";
+import { bedrockAnswer } from "./bedrock.js";
+import { withoutCompaction } from "./compaction.js";
+import { hasForgottenCalls, withForm, withoutMadeUpCalls } from "./blocks.js";
+import { googleAnswer, googleGenaiAnswer, plainForGenai, plainForGoogle } from "./google.js";
+import { plainForResponses, responsesAnswer, withoutItemId } from "./openai-responses.js";
+import { adapterOf, mayComeFrom, originOf } from "./origin.js";
+import { responsesResult } from "./own-tools.js";
+import { questionForm, resultForm } from "./question.js";
+
+type KnownAdapter = Exclude<Adapter, "neutral">;
+
+/** Chat completions and Mistral, through LangChain's adapters: a text, and `tool_calls`; thoughts never go back. */
+const textAnswer: OwnForm = (message) => {
+  const isText = typeof message.content === "string" && (message.content !== "" || spokenText(message) === "");
+  return isText && !isStandardContent(message) ? message : undefined;
+};
+
+/** Answers that go back to their own provider as they are; undefined for others. */
+const ownForms: Readonly<Record<KnownAdapter, OwnForm>> = {
+  "openai-chat": textAnswer,
+  "openai-responses": responsesAnswer,
+  anthropic: anthropicAnswer,
+  google: googleAnswer,
+  "google-genai": googleGenaiAnswer,
+  mistral: textAnswer,
+  bedrock: bedrockAnswer,
+  deepseek: textAnswer,
+};
+
+/** Fields that an adapter asks for beyond text and `tool_calls`. */
+const plainForms: Readonly<Partial<Record<Adapter, OwnForm>>> = {
+  "openai-responses": plainForResponses,
+  google: plainForGoogle,
+  "google-genai": plainForGenai,
+  neutral: (message, { model }) => (model === undefined ? withoutItemId(message) : message),
+};
+
+/** A message in the form that the adapter reads; the message itself if it has that form. */
+export function formFor(adapter: Adapter, given: BaseMessage, facts: FormFacts): BaseMessage {
+  const formed = adapterForm(adapter, given, facts);
+  return adapter === "neutral" ? inOneText(formed) : formed;
+}
+
+/**
+ * A message that holds nothing but texts, as one text: a list makes ChatOllama and ChatCerebras leave out the calls
+ * beside it, and ChatCohere and ChatCloudflareWorkersAI throw.
+ */
+function inOneText(message: BaseMessage): BaseMessage {
+  const blocks = Array.isArray(message.content) ? blocksOf(message) : [];
+  const texts = blocks.filter(isBareText).map(({ text }) => text);
+  if (texts.length === 0 || texts.length < blocks.length) {
+    return message;
+  }
+  // Providers part an answer's text where a citation begins; a user's blocks are texts of their own.
+  return withForm(message, { content: texts.join(speakerOf(message) === "assistant" ? "" : "\n") });
+}
+
+function adapterForm(adapter: Adapter, given: BaseMessage, facts: FormFacts): BaseMessage {
+  const speaker = speakerOf(given);
+  if (speaker === "assistant" && (given.getType() as string) === "ai") {
+    return answerForm(adapter, withoutMadeUpCalls(given), facts);
+  }
+  if (speaker === "tool") {
+    const isResponses = adapter === "openai-responses";
+    return isResponses ? responsesResult(given, facts.ownToolPart) : resultForm(adapter, given, facts);
+  }
+  return speaker === "user" ? questionForm(adapter, given, facts) : given;
+}
+
+/** The answer as its own provider gave it, where that is asked; else text, calls and media. */
+function answerForm(adapter: Adapter, message: BaseMessage, facts: FormFacts): BaseMessage {
+  const isWhole = !hasForgottenCalls(message) && callsAgree(message);
+  if (adapter === "neutral") {
+    return (isWhole ? ofUnknown(message, facts) : undefined) ?? plainForm(adapter, message, facts);
+  }
+  const isOwn = isWhole && mayComeFrom(message, adapter);
+  return (isOwn ? ownForms[adapter](message, facts) : undefined) ?? plainForm(adapter, message, facts);
+}
+
+/** A plain answer as an adapter sends it. Google takes pictures that a model of its own made, others a note. */
+function plainForm(adapter: Adapter, message: BaseMessage, facts: FormFacts): BaseMessage {
+  const isOfGoogle = [adapter, originOf(message)].every((name) => name === "google" || name === "google-genai");
+  const plain = plainAnswer(
+    foreignCompaction(message, adapter) === undefined ? message : withoutCompaction(message),
+    {},
+    (media) => (isOfGoogle ? mediaBlock(media) : undefined) ?? mediaLeftOut(media),
+  );
+  const base = isReadAlike(message, plain) ? message : plain;
+  const formed = plainForms[adapter]?.(base, facts) ?? base;
+  return isSame(message, formed) ? message : formed;
+}
+
+/** Fields that an adapter reads also in the answer of another one. */
+const readFields = ["function_call", "audio", "refusal", "reasoning", "tool_outputs", ...itemIdKeys];
+
+/** True where a plain answer leaves out only what no other adapter reads. */
+function isReadAlike(message: BaseMessage, plain: BaseMessage): boolean {
+  const { output, output_version: version } = fieldsOf(message.response_metadata);
+  const kwargs = fieldsOf(message.additional_kwargs);
+  const [own, calls] = [message as AIMessage, (plain as AIMessage).tool_calls];
+  const hasRaw = [output, version, ...readFields.map((key) => kwargs[key])].some((field) => field !== undefined);
+  return !hasRaw && !hasForgottenCalls(message) && plain.content === message.content && calls === own.tool_calls;
+}
+
+function isSame(message: BaseMessage, formed: BaseMessage): boolean {
+  const fields = ({ id, content, tool_calls: calls, additional_kwargs, response_metadata }: AIMessage) =>
+    [id, content, calls, additional_kwargs, response_metadata] as const;
+  return message !== formed && sameAsJson(fields(message as AIMessage), fields(formed as AIMessage));
+}
+
+/**
+ * For a model that is not known. An answer of an unknown provider may be its own, and stays. Answers of the turn that
+ * goes on keep the form of their own provider: they come from the model that is called, which may ask for its thoughts
+ * and signatures.
+ */
+function ofUnknown(message: BaseMessage, facts: FormFacts): BaseMessage | undefined {
+  const [origin, adapter] = [originOf(message), adapterOf(message)];
+  if (origin === "other" || (facts.isOfThisTurn && origin === undefined)) {
+    return message;
+  }
+  return facts.isOfThisTurn ? answerForm(adapter!, message, facts) : undefined;
+}
+
+/**
+ * A plain answer with calls that ChatGoogle reads, where no model is in sight and the newest answer came through it.
+ * All adapters but two read it too.
+ */
+export function readableByGoogle(message: BaseMessage, facts: FormFacts): BaseMessage {
+  const isAnswer = (message.getType() as string) === "ai" && originOf(message) !== "other";
+  return isAnswer && !facts.isOfThisTurn ? plainForm("google", message, facts) : message;
+}
+
+/** The rule that a message breaks which is not in the adapter's form. */
+export function ruleOfForm(message: BaseMessage): StructureRule {
+  return speakerOf(message) === "assistant" ? "S36" : "S27";
+}

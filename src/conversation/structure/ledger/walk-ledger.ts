@@ -1,0 +1,153 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { shortHash } from "../../../base/ids.js";
+import { setMetadata } from "../../messages/change-message.js";
+import { editMessage } from "../../messages/copies/edit-message.js";
+import { speakerOf } from "../../messages/roles.js";
+import { fieldsOf, stringIn } from "../../messages/values.js";
+import { digestOf, sentFacts, systemBlocks, toolsText, type SentFacts } from "./sent-form.js";
+
+/** Key in `response_metadata` of an answer's stamp: what its thoughts were made behind, in 12 characters. */
+export const prefixKey = "memory_prefix";
+
+/** The parts of a request that stand in front of its messages. */
+export interface PrefixParts {
+  /** The system prompt, unless it is the first message of the list. @default none */
+  readonly system?: string | BaseMessage | undefined;
+  /** The tools that the request declares, in any form that LangChain's models take. @default none */
+  readonly tools?: readonly unknown[] | undefined;
+}
+
+/** Why a thought was left out: what changed in front of it, or that its answer bears no stamp. */
+export type DroppedCause = "system" | "tools" | "messages" | "unstamped";
+
+/** The messages before an answer, for {@link stampAnswer}. */
+export interface AnswerPrefix {
+  /** Digests of system prompt and tools, which tell the cause of a change. */
+  readonly front: string;
+  /** Digest of the whole. */
+  readonly chain: string;
+}
+
+/** A request in which each thought stands behind the prefix that it was made to. */
+export interface LedgerWalk {
+  /** The given messages; answers whose thoughts do not fit are copies without them. */
+  readonly messages: BaseMessage[];
+  /** For the answer to this request. */
+  readonly prefix: AnswerPrefix;
+  /** Number of thoughts that go out. */
+  readonly sent: number;
+  /** Number of thoughts that were left out. */
+  readonly dropped: number;
+  /** Index of the first message that lost a thought; -1 if there is none. */
+  readonly firstAt: number;
+  /** Why it lost its thought. */
+  readonly cause: DroppedCause | undefined;
+  /** False if the model has thought since, so that an earlier request left out the same. */
+  readonly isNew: boolean;
+}
+
+/**
+ * Leaves a thought in a request only behind the very prefix that it was made to, as Claude's models require that bind
+ * their thoughts. Compares what is sent, not what was done to the conversation, so that every change counts, whoever
+ * made it. The omissions follow from the list alone: later requests leave out the same, and only append.
+ *
+ * The thoughts of an answer stand or fall together. Linear; give it messages as they go to the model, repaired.
+ *
+ * @example
+ * import { ChatAnthropic } from "@langchain/anthropic";
+ * import { HumanMessage, SystemMessage } from "@langchain/core/messages";
+ * import { stampAnswer, walkLedger, type DroppedCause } from "langchain-redis-memory/structure";
+ *
+ * const model = new ChatAnthropic({ model: "claude-opus-5-5" });
+ * const { messages, prefix, cause } = walkLedger([new SystemMessage("Be brief."), new HumanMessage("Hi")]);
+ * const changed: DroppedCause | undefined = cause; // "system" where another prompt stands in front of an old thought
+ * const answer = stampAnswer(await model.invoke(messages), prefix); // store this one
+ */
+export function walkLedger(messages: readonly BaseMessage[], { system, tools = [] }: PrefixParts = {}): LedgerWalk {
+  const first = messages.findIndex((message) => speakerOf(message) !== "system");
+  const start = first < 0 ? messages.length : first;
+  const front = frontOf(systemBlocks(system, messages.slice(0, start)), tools);
+  let chain = front.chain;
+  let [sent, dropped, firstAt, isNew] = [0, 0, -1, false];
+  let cause: DroppedCause | undefined;
+  const walked = messages.slice(0, start);
+  for (let index = start; index < messages.length; index += 1) {
+    const given = messages[index]!;
+    let facts = sentFacts(given);
+    let made = given;
+    if (facts.own !== undefined) {
+      const stamp = stringIn(fieldsOf(given.response_metadata)[prefixKey]);
+      isNew = stamp !== stampOf({ front: front.text, chain }, facts.own);
+      if (isNew) {
+        made = withoutThoughts(given, facts);
+        dropped += facts.thoughts;
+        facts = sentFacts(made);
+        cause ??= causeOf(stamp, front.text);
+        firstAt = firstAt < 0 ? index : firstAt;
+      } else {
+        sent += facts.thoughts;
+      }
+    }
+    walked.push(made);
+    chain = digestOf(chain + facts.digest);
+  }
+  return { messages: walked, prefix: { front: front.text, chain }, sent, dropped, firstAt, cause, isNew };
+}
+
+/**
+ * The answer to a request with the stamp by which {@link walkLedger} knows its thoughts again; itself if no thought of
+ * it is signed. The given message is not changed.
+ *
+ * @example
+ * import { AIMessage, HumanMessage } from "@langchain/core/messages";
+ * import { stampAnswer, walkLedger, type AnswerPrefix } from "langchain-redis-memory/structure";
+ *
+ * const asked = [new HumanMessage("Hi")];
+ * const prefix: AnswerPrefix = walkLedger(asked).prefix;
+ * const thought = { type: "thinking", thinking: "A greeting.", signature: "EqQBCgIYAh" };
+ * const answer = stampAnswer(new AIMessage({ content: [thought, { type: "text", text: "Hello!" }] }), prefix);
+ * const { sent } = walkLedger([...asked, answer, new HumanMessage("Bye")]); // 1
+ */
+export function stampAnswer<M extends BaseMessage>(answer: M, prefix: AnswerPrefix): M {
+  const { own } = sentFacts(answer);
+  return own === undefined ? answer : setMetadata(answer, prefixKey, stampOf(prefix, own));
+}
+
+function stampOf({ front, chain }: AnswerPrefix, own: string): string {
+  return front + digestOf(chain + own).slice(0, stampLength);
+}
+
+const systemLength = 2;
+const frontLength = 4;
+const stampLength = 8;
+
+function frontOf(
+  system: readonly unknown[],
+  tools: readonly unknown[],
+): { readonly text: string; readonly chain: string } {
+  const texts = [JSON.stringify(system), toolsText(tools)];
+  const [said, told] = texts.map((text) => shortHash(text, systemLength));
+  return { text: said! + told!, chain: digestOf(texts.join("\n")) };
+}
+
+function causeOf(stamp: string | undefined, front: string): DroppedCause {
+  return stamp === undefined ? "unstamped" : (changedFront(stamp, front) ?? "messages");
+}
+
+/** The part in front of the messages that is not the same in two stamps; undefined if both are. */
+export function changedFront(stamp: string, before: string): "system" | "tools" | undefined {
+  if (stamp.slice(0, systemLength) !== before.slice(0, systemLength)) {
+    return "system";
+  }
+  const isSame = stamp.slice(systemLength, frontLength) === before.slice(systemLength, frontLength);
+  return isSame ? undefined : "tools";
+}
+
+const bare = new WeakMap<SentFacts, BaseMessage>();
+
+/** Remembered by the facts of the message, so that each request sends the same object. */
+function withoutThoughts(message: BaseMessage, facts: SentFacts): BaseMessage {
+  const made = bare.get(facts) ?? editMessage(message, { thoughts: "remove" });
+  bare.set(facts, made);
+  return made;
+}

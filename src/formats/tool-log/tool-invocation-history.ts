@@ -1,0 +1,120 @@
+import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
+import * as z from "zod/mini";
+import { anyFunction, parseOptions, positiveInteger } from "../../base/options.js";
+import { inspectedAs } from "../../base/inspected-as.js";
+import { parseJson } from "../../base/json-value.js";
+import { systemClock, type Clock } from "../openai/timestamp.js";
+import { ToolCallbackHandler } from "./tool-callback-handler.js";
+import {
+  copyInvocation,
+  filterInvocations,
+  newInvocation,
+  parseInvocations,
+  type NewToolInvocation,
+  type ToolInvocation,
+  type ToolInvocationFilter,
+} from "./tool-invocation.js";
+
+/** Options of {@link ToolInvocationHistory}. */
+export interface ToolInvocationHistoryOptions {
+  /** Maximum number of records; the oldest are dropped. At least 1. @default no limit */
+  readonly limit?: number;
+  /** Provides the timestamp of records without one. @default the system clock */
+  readonly clock?: Clock;
+}
+
+const owner = "ToolInvocationHistory";
+
+/**
+ * A log of tool runs, separate from the conversation: inputs, outputs, status and duration.
+ *
+ * Copies records in and out, and keeps them in the order in which they were added.
+ *
+ * @example
+ * import { tool } from "@langchain/core/tools";
+ * import { ToolInvocationHistory } from "langchain-redis-memory/openai";
+ * import { z } from "zod";
+ *
+ * const weather = tool(() => "4 °C", { name: "weather", description: "The weather.", schema: z.object({}) });
+ * const log = new ToolInvocationHistory();
+ * await weather.invoke({}, { callbacks: [log.callbackHandler()] });
+ * const failed = log.filter({ status: "error" });
+ */
+export class ToolInvocationHistory implements Iterable<ToolInvocation> {
+  readonly #clock: Clock;
+  readonly #limit: number;
+  #records: ToolInvocation[];
+
+  /** @throws ConfigurationError naming the invalid field, such as `records.2.status`. */
+  constructor(
+    records: readonly (NewToolInvocation & {
+      /** The record's id. @default one that sorts by time */
+      readonly id?: string;
+    })[] = [],
+    options: ToolInvocationHistoryOptions = {},
+  ) {
+    const schema = z.strictObject({ limit: z.optional(positiveInteger()), clock: z.optional(anyFunction<Clock>()) });
+    const { limit = Infinity, clock = systemClock } = parseOptions(owner, schema, options);
+    this.#clock = clock;
+    this.#limit = limit;
+    this.#records = parseInvocations(owner, records, clock);
+    this.#dropOldest();
+    inspectedAs(this, () => this.toString());
+  }
+
+  /** Restores a log from what `JSON.stringify(log)` wrote. */
+  static fromJSON(text: string, options?: ToolInvocationHistoryOptions): ToolInvocationHistory {
+    return new ToolInvocationHistory(parseJson(text, `${owner}.fromJSON`) as ToolInvocation[], options);
+  }
+
+  /** Adds a run and returns its record, with its id and timestamp. */
+  addInvocation(invocation: NewToolInvocation): ToolInvocation {
+    const record = newInvocation(`${owner}.addInvocation`, invocation, this.#clock);
+    this.#records.push(record);
+    this.#dropOldest();
+    return copyInvocation(record);
+  }
+
+  /** Returns all records, oldest first. */
+  toList(): ToolInvocation[] {
+    return this.#records.map(copyInvocation);
+  }
+
+  /** Returns the records that match every field of the filter. */
+  filter(filter: ToolInvocationFilter): ToolInvocation[] {
+    return filterInvocations(`${owner}.filter`, this.#records, filter).map(copyInvocation);
+  }
+
+  /** Creates a LangChain callback handler that adds every tool run to this log. */
+  callbackHandler(): BaseCallbackHandler {
+    return new ToolCallbackHandler({ record: (invocation) => this.addInvocation(invocation), clock: this.#clock });
+  }
+
+  /** Number of records. */
+  get length(): number {
+    return this.#records.length;
+  }
+
+  /** Returns the records as `toList` does, for `JSON.stringify(log)`. */
+  toJSON(): ToolInvocation[] {
+    return this.toList();
+  }
+
+  /** Iterates over copies of the records that exist when the iteration begins. */
+  *[Symbol.iterator](): IterableIterator<ToolInvocation> {
+    for (const record of this.#records.slice()) {
+      yield copyInvocation(record);
+    }
+  }
+
+  /** Returns `ToolInvocationHistory(3 invocations)`. */
+  toString(): string {
+    return `${owner}(${this.length} invocations)`;
+  }
+
+  #dropOldest(): void {
+    if (this.#records.length > this.#limit) {
+      this.#records = this.#records.slice(-this.#limit);
+    }
+  }
+}

@@ -1,0 +1,299 @@
+import * as z from "zod/mini";
+import {
+  BaseCheckpointSaver,
+  TASKS,
+  WRITES_IDX_MAP,
+  maxChannelVersion,
+  type ChannelVersions,
+  type Checkpoint,
+  type CheckpointListOptions,
+  type CheckpointMetadata,
+  type CheckpointTuple,
+  type PendingWrite,
+  type SerializerProtocol,
+} from "@langchain/langgraph-checkpoint";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { ConfigurationError } from "../../base/errors.js";
+import { observedInterrupts } from "../../memory/turns/asked-human.js";
+import { lazy, parseOptions, positiveInteger, withoutUndefined } from "../../base/options.js";
+import {
+  checkText,
+  checkThreadId,
+  configOf,
+  isParentConfig,
+  madeAt,
+  ownerIn,
+  placeIn,
+  type CheckpointPlace,
+  type KnownPlace,
+} from "./config.js";
+import { listThread } from "./list.js";
+import { channelHistories, type ChannelHistory } from "./delta-history.js";
+import { copyThread } from "./copy-thread.js";
+import { KnownItems } from "./known-items.js";
+import { checkpointSegments, writesSegments, type ValueSetting } from "./record-segments.js";
+import { saverSchema, type RedisSaverOptions, type RedisSaverSettings } from "./saver-options.js";
+import { SealedTexts } from "../../store/sealed/sealed-texts.js";
+import type { SaverParts } from "./saver-parts.js";
+import { unknownCheckpoint } from "../../store/redis/thread-errors.js";
+import { ThreadReader } from "./thread-reader.js";
+import { scanThreads } from "./thread-scan.js";
+import { ThreadStore } from "./thread-store.js";
+import { openWire, type ThreadWire } from "./thread-wire.js";
+import { ThreadWriter } from "./thread-writer.js";
+
+/**
+ * A LangGraph checkpointer on plain Redis 6.2 or later, Valkey, or a cluster of either. It needs no Redis modules and
+ * stores each message of a thread once.
+ *
+ * Long lists inside channel values are stored element by element, each distinct text once per thread, and checkpoints
+ * reference them. So a step only stores its new data. All keys of a thread lie in the hash slot of the session with the
+ * same id.
+ * @example
+ * import { RedisSaver } from "langchain-redis-memory/checkpoint";
+ * import { MessagesAnnotation, StateGraph } from "@langchain/langgraph";
+ *
+ * const checkpointer = RedisSaver.fromUrl("redis://localhost:6379", { threadTTL: 604_800 });
+ * const graph = new StateGraph(MessagesAnnotation)
+ *   .addNode("answer", async () => ({ messages: [{ role: "ai", content: "Hello." }] }))
+ *   .addEdge("__start__", "answer")
+ *   .compile({ checkpointer });
+ * await graph.invoke({ messages: [{ role: "human", content: "Hi." }] }, { configurable: { thread_id: "ann-1" } });
+ * await checkpointer.close();
+ */
+export class RedisSaver extends BaseCheckpointSaver {
+  readonly #wire: ThreadWire;
+  readonly #parts: SaverParts;
+  readonly #writer: ThreadWriter;
+  readonly #ownSerde: SerializerProtocol;
+  /** Milliseconds after which a thread expires. */
+  readonly #threadMs: number;
+
+  /** Opens no connection before the first call. @throws ConfigurationError naming the option. */
+  constructor(options: RedisSaverOptions) {
+    super();
+    this.#ownSerde = this.serde;
+    const checked = parseOptions("RedisSaver", saverSchema(), withoutUndefined(options));
+    const { threadTTL, keep, maxItemBytes } = checked;
+    this.#threadMs = threadTTL?.ms ?? Infinity;
+    this.#wire = openWire("RedisSaver", options, checked);
+    const { runner, keyPrefix, ring, commandTimeout, onEvent } = this.#wire;
+    const sealed = new SealedTexts(ring, "thread", this.#wire);
+    this.#parts = {
+      store: new ThreadStore(runner, { keyPrefix, threadTTL, keep }),
+      sealed,
+      known: new KnownItems(),
+      readerOf: (threadId) => new ThreadReader(threadId, this.serde, sealed),
+      onEvent,
+    };
+    this.#writer = new ThreadWriter({ ...this.#parts, commandTimeout, maxItemBytes });
+  }
+
+  /** Creates a saver with its own connection to the server at the URL. */
+  static fromUrl(url: string, options: RedisSaverSettings = {}): RedisSaver {
+    return new RedisSaver({ ...options, url });
+  }
+
+  /**
+   * Returns a checkpoint, or the newest of its namespace; undefined if there is none. One round trip.
+   *
+   * @throws ConflictError `unknown_checkpoint` for a named one that was dropped, or whose thread has expired by
+   *   `threadTTL`: LangGraph would go on from an empty state.
+   */
+  override async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
+    if (config.configurable?.["thread_id"] === undefined) {
+      return undefined;
+    }
+    const { threadId, ns, id = "" } = placeIn(config);
+    await this.#writer.settled(threadId);
+    const { store, known, readerOf } = this.#parts;
+    const { token, found, items: stored, isOlder } = await store.read(threadId, ns, [id]);
+    const reader = readerOf(threadId);
+    const items = await reader.openItems(stored);
+    known.noteRead(threadId, token, items);
+    if (found !== undefined && found.record !== null) {
+      return this.#withSends(await reader.tuple(await reader.open(found), items));
+    }
+    const isGone = isOlder || (token === "" && madeAt(id) + this.#threadMs <= Date.now());
+    if (id !== "" && isGone && !isParentConfig(config)) {
+      throw unknownCheckpoint(threadId, id);
+    }
+    return undefined;
+  }
+
+  /**
+   * Yields the checkpoints of a thread, or of all threads, newest first. `filter` matches values of the metadata.
+   * Unreadable checkpoints are reported to `onEvent` and skipped. One round trip per page of 100, with a filter two.
+   */
+  override async *list(config: RunnableConfig, options: CheckpointListOptions = {}): AsyncGenerator<CheckpointTuple> {
+    const { limit = Infinity, before, filter } = options;
+    const fields = config.configurable ?? {};
+    const threadId: unknown = fields["thread_id"];
+    const threads = threadId === undefined ? scanThreads(this.#wire.runner, this.#wire.keyPrefix) : [threadId];
+    let left = limit;
+    for await (const thread of threads) {
+      const { threadId: id, ns, id: checkpointId } = placeIn({ configurable: { ...fields, thread_id: thread } });
+      await this.#writer.settled(id);
+      const request = {
+        threadId: id,
+        ns: fields["checkpoint_ns"] === undefined ? undefined : ns,
+        id: checkpointId,
+        before: before?.configurable?.["checkpoint_id"] as string | undefined,
+        filter,
+      };
+      for await (const tuple of listThread(request, this.#parts, () => left)) {
+        left -= 1;
+        yield await this.#withSends(tuple);
+      }
+      if (left <= 0) {
+        return;
+      }
+    }
+  }
+
+  /** Stores a checkpoint. Idempotent. Values are copied when the call is made. */
+  override async put(
+    config: RunnableConfig,
+    checkpoint: Checkpoint,
+    metadata: CheckpointMetadata,
+    newVersions: ChannelVersions,
+  ): Promise<RunnableConfig> {
+    const { threadId, ns, id: parent } = placeIn(config);
+    const { id, channel_values: values, channel_versions: versions } = checkpoint;
+    checkId(id);
+    // A root that is no copy holds what its call changed and what has no version; any other holds what it shows.
+    const isRoot = parent === undefined && metadata.source !== "fork";
+    const isOld = (name: string) => Object.hasOwn(versions, name) && !Object.hasOwn(newVersions, name);
+    const channels = Object.keys(values).filter((name) => !isRoot || !isOld(name));
+    const serde = this.serde;
+    const segments = checkpointSegments({ checkpoint, metadata, channels }, this.#setting());
+    const place = { threadId, ns, id };
+    if (ns === "") {
+      observedInterrupts()?.moved({ thread: threadId, checkpoint: id });
+    }
+    await this.#writer.write({
+      ...place,
+      kind: "checkpoint",
+      parent,
+      needs: ancestorsNeeded(metadata),
+      segments,
+      serde,
+      owner: ownerIn(config),
+    });
+    return configOf(place);
+  }
+
+  /** Stores a task's writes with a checkpoint. Idempotent. Values are copied when the call is made. */
+  override async putWrites(
+    config: RunnableConfig,
+    writes: PendingWrite[],
+    taskId: string,
+    taskPath = "",
+  ): Promise<void> {
+    const { threadId, ns, id } = placeIn(config);
+    checkId(id);
+    const indexOf = (channel: string, place: number) => WRITES_IDX_MAP[channel] ?? place;
+    const serde = this.serde;
+    const segments = writesSegments({ writes, taskId, taskPath }, indexOf, this.#setting());
+    await this.#writer.write({ threadId, ns, id, kind: "writes", segments, serde, owner: ownerIn(config) });
+    observedInterrupts()?.wrote(writes, { thread: threadId, checkpoint: id }, taskId);
+  }
+
+  /** Removes a thread: its checkpoints, writes and items. */
+  override async deleteThread(threadId: string): Promise<void> {
+    checkThreadId(threadId);
+    this.#parts.known.forget(threadId);
+    await this.#parts.store.remove(threadId);
+  }
+
+  /**
+   * Returns the writes of channels along the ancestors of a checkpoint, from which LangGraph builds a `DeltaChannel`.
+   */
+  override async getDeltaChannelHistory(options: {
+    /** Names the checkpoint; without an id, the newest. */
+    config: RunnableConfig;
+    /** The channels. */
+    channels: string[];
+  }): Promise<Record<string, ChannelHistory>> {
+    const { config, channels } = options;
+    if (channels.length === 0) {
+      return {};
+    }
+    const { threadId, ns, id = "" } = placeIn(config);
+    await this.#writer.settled(threadId);
+    return channelHistories({ threadId, ns, id, channels }, this.#parts);
+  }
+
+  /**
+   * Drops all but the newest checkpoints of the root graph, with data that only dropped ones need. Returns the number
+   * of dropped checkpoints, those of subgraphs included.
+   */
+  async prune(
+    threadId: string,
+    options: {
+      /** Number of checkpoints to keep, the newest; 1 or more. */
+      readonly keep: number;
+    },
+  ): Promise<number> {
+    checkThreadId(threadId);
+    const { keep } = parseOptions("prune", pruneSchema(), options);
+    this.#parts.known.forget(threadId);
+    return this.#parts.store.prune(threadId, keep);
+  }
+
+  /**
+   * Copies a consistent snapshot of a thread, with all checkpoints, to an unused id; false if the thread does not
+   * exist. The whole thread passes through this process. With `threadTTL`, the copy gets a new expiry. The same call
+   * again leaves an unchanged copy, and is true.
+   */
+  async copyThread(from: string, to: string): Promise<boolean> {
+    checkThreadId(from);
+    checkThreadId(to);
+    await this.#writer.settled(from);
+    return copyThread(from, to, this.#parts);
+  }
+
+  /** Closes the connection if this saver opened it; a memory's connection stays open. */
+  async close(): Promise<void> {
+    await this.#wire.close();
+  }
+
+  /** `close` for `await using`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #setting(): ValueSetting {
+    return { serde: this.serde, isPlain: this.serde === this.#ownSerde };
+  }
+
+  /** Checkpoints before format version 4 keep the values sent to tasks in the writes of the parent. */
+  async #withSends(tuple: CheckpointTuple): Promise<CheckpointTuple> {
+    const { checkpoint, parentConfig } = tuple;
+    if (checkpoint.v >= 4 || parentConfig === undefined) {
+      return tuple;
+    }
+    const parent = await this.getTuple(parentConfig);
+    const sends = (parent?.pendingWrites ?? []).filter(([, channel]) => channel === TASKS).map(([, , value]) => value);
+    const versions = Object.values(checkpoint.channel_versions);
+    const version = versions.length > 0 ? maxChannelVersion(...versions) : this.getNextVersion(undefined);
+    const channel_values = { ...checkpoint.channel_values, [TASKS]: sends };
+    const channel_versions = { ...checkpoint.channel_versions, [TASKS]: version };
+    return { ...tuple, checkpoint: { ...checkpoint, channel_values, channel_versions } };
+  }
+}
+
+const pruneSchema = lazy(() => z.strictObject({ keep: positiveInteger() }));
+
+function checkId(id: CheckpointPlace["id"]): asserts id is KnownPlace["id"] {
+  if (id === undefined || id === "") {
+    throw new ConfigurationError("checkpoint_id", "The config names no checkpoint (checkpoint_id).");
+  }
+  checkText("checkpoint_id", id);
+}
+
+/** Number of ancestors with values that a checkpoint with a `DeltaChannel` needs. */
+function ancestorsNeeded({ counters_since_delta_snapshot: counters = {} }: CheckpointMetadata): number {
+  const steps = Object.values(counters).map(([, supersteps]) => supersteps);
+  return steps.length === 0 ? 0 : Math.max(...steps) + 1;
+}

@@ -1,0 +1,15 @@
+import type { MemoryEventHandler } from "../../base/events.js";
+import type { KnownItems } from "./known-items.js";
+import type { SealedTexts } from "../../store/sealed/sealed-texts.js";
+import type { ThreadReader } from "./thread-reader.js";
+import type { ThreadStore } from "./thread-store.js";
+
+/** The parts of a saver that its calls share. */
+export interface SaverParts {
+  readonly store: ThreadStore;
+  readonly sealed: SealedTexts;
+  readonly known: KnownItems;
+  /** A reader of a thread. */
+  readonly readerOf: (threadId: string) => ThreadReader;
+  readonly onEvent: MemoryEventHandler | undefined;
+}

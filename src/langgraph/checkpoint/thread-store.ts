@@ -1,0 +1,254 @@
+import { numberIn, unknownReply, type CallName } from "../../store/redis/errors.js";
+import { sessionKeys, threadKeys } from "../../store/redis/keys.js";
+import type { TimeToLive } from "../../base/options.js";
+import type { ScriptCall, ScriptRunner } from "../../store/redis/script-runner.js";
+import { randomToken } from "../../base/ids.js";
+import {
+  listCheckpointsScript,
+  pruneThreadScript,
+  putCheckpointScript,
+  putWritesScript,
+  readAncestorsScript,
+  readCheckpointScript,
+  readCheckpointsScript,
+} from "./lua/scripts.js";
+import type { WrittenItems } from "./known-items.js";
+import { refusalFrom } from "../../store/contract/refusals.js";
+import { damagedThread } from "../../store/redis/thread-errors.js";
+import { placeOf } from "../../store/redis/thread-records.js";
+import { eraseThread, readThread, writeThread, type WholeThread } from "../../store/redis/whole-thread.js";
+
+/** A checkpoint as it is stored. */
+export interface StoredCheckpoint {
+  /** Namespace and id. */
+  readonly member: string;
+  /** Null where only writes are stored. */
+  readonly record: string | null;
+  /** Empty for none. */
+  readonly writes: string;
+}
+
+/** Positions and texts of items. */
+export type Items = ReadonlyMap<number, string>;
+
+/** Checkpoints and the items that they name, read at one moment. */
+export interface CheckpointPage {
+  readonly checkpoints: readonly StoredCheckpoint[];
+  readonly items: Items;
+}
+
+/** A record to store. */
+export interface RecordWrite {
+  readonly kind: "checkpoint" | "writes";
+  readonly threadId: string;
+  readonly member: string;
+  readonly tail: string;
+  readonly items: readonly string[];
+  /** The token with which the positions in the record were read; undefined where it names none. */
+  readonly expected: string | undefined;
+  /** The data key with which it is sealed. */
+  readonly key: string | undefined;
+  /** Owner of a thread that has none yet. */
+  readonly owner: string | undefined;
+  /** True for a checkpoint without a parent: a thread may begin with it where one was cleared. */
+  readonly isFirst: boolean;
+}
+
+/** How threads are kept. */
+export interface ThreadSettings {
+  readonly keyPrefix: string;
+  readonly threadTTL: TimeToLive | undefined;
+  readonly keep: number | undefined;
+}
+
+/** The calls that store records. */
+export const putCalls = { checkpoint: "put", writes: "putWrites" } as const;
+
+/** The name of a call that concerns a thread. */
+export function callOf(operation: string, threadId: string): CallName {
+  return { operation, sessionId: threadId, subject: "thread" };
+}
+
+/** Threads in Redis: three keys each in one hash slot, each change one script. */
+export class ThreadStore {
+  readonly #runner: ScriptRunner;
+  readonly #settings: ThreadSettings;
+
+  constructor(runner: ScriptRunner, settings: ThreadSettings) {
+    this.#runner = runner;
+    this.#settings = settings;
+  }
+
+  /** Stores a record; `STALE` if the thread's items changed since. */
+  async write(record: RecordWrite): Promise<Omit<WrittenItems, "digests"> | "STALE"> {
+    const { kind, threadId, member, tail, items, expected, key, owner, isFirst } = record;
+    const { threadTTL, keep } = this.#settings;
+    const request = {
+      token: randomToken(),
+      ...{ expected, key, owner, isFirst },
+      ...(threadTTL !== undefined && { ttl: threadTTL.ms }),
+      ...(kind === "checkpoint" && keep !== undefined && { keep, most: mostRoots(keep) }),
+    };
+    const script = kind === "checkpoint" ? putCheckpointScript : putWritesScript;
+    const args = [JSON.stringify(request), member, tail, ...items];
+    const [word, ...reply] = await this.#run(putCalls[kind], threadId, { script, args, writes: true });
+    if (word === "STALE") {
+      return "STALE";
+    }
+    const [base, before, token, first, emptied] = reply as [unknown, string, string, unknown, unknown[]];
+    const number = numbersOf(putCalls[kind], threadId);
+    return { base: number(base), before, token, first: number(first), emptied: emptied.map(number) };
+  }
+
+  /**
+   * The first of these checkpoints that is stored, without ids the newest, and its items; the thread's token; `isOlder`
+   * for a last id that is not stored, and older than all of the root namespace: it was dropped.
+   */
+  async read(
+    threadId: string,
+    ns: string,
+    ids: readonly string[],
+    operation = "getTuple",
+  ): Promise<{
+    readonly token: string;
+    readonly found?: StoredCheckpoint;
+    readonly items: Items;
+    readonly isOlder: boolean;
+  }> {
+    const { threadTTL } = this.#settings;
+    const ttl = threadTTL?.refreshOnRead ? threadTTL.ms : "";
+    const call = { script: readCheckpointScript, args: [ttl, ns, ...ids], writes: ttl !== "" };
+    const [word, token, member, record, writes, items, oldest] = await this.#run(operation, threadId, call);
+    const isBefore = (root: unknown) => typeof root === "string" && placeOf(root).id > (ids.at(-1) ?? "");
+    if (word === "NONE") {
+      return { token: token as string, items: new Map(), isOlder: isBefore(member) };
+    }
+    const found = { member: member as string, record: record as string | null, writes: writes as string };
+    const number = numbersOf(operation, threadId);
+    return { token: token as string, found, items: itemsFrom(items, number), isOlder: isBefore(oldest) };
+  }
+
+  /** A page of checkpoints between two members, the newest first, with or without items; undefined for no thread. */
+  async list(
+    threadId: string,
+    bounds: readonly [upper: string, lower: string],
+    count: number,
+    { withItems }: { readonly withItems: boolean },
+  ): Promise<CheckpointPage | undefined> {
+    const args = [...bounds, count, ...(withItems ? ["items"] : [])];
+    return this.#page("list", threadId, { script: listCheckpointsScript, args, writes: false });
+  }
+
+  /**
+   * The ancestors of a checkpoint, the nearest first, without items; of the newest one where the id is empty. Undefined
+   * for no such checkpoint.
+   */
+  async ancestors(threadId: string, ns: string, id: string, count: number): Promise<CheckpointPage | undefined> {
+    const call = { script: readAncestorsScript, args: [ns, id, count], writes: false };
+    return this.#page("getDeltaChannelHistory", threadId, call);
+  }
+
+  /** Checkpoints with their items; those that were dropped are left out. Undefined for no thread. */
+  async readAll(threadId: string, members: readonly string[], operation: string): Promise<CheckpointPage | undefined> {
+    return this.#page(operation, threadId, { script: readCheckpointsScript, args: members, writes: false });
+  }
+
+  /** Drops all but the newest checkpoints; returns their number. */
+  async prune(threadId: string, keep: number): Promise<number> {
+    const call = { script: pruneThreadScript, args: [keep, randomToken()], writes: true };
+    const [word, dropped] = await this.#run("prune", threadId, call);
+    return word === "NONE" ? 0 : numbersOf("prune", threadId)(dropped);
+  }
+
+  /** A whole stored thread at one moment. */
+  readWhole(threadId: string): Promise<WholeThread> {
+    return readThread(this.#scan, threadId, "copyThread");
+  }
+
+  /** Writes a whole thread; false if there is another one of this id. */
+  async writeWhole(threadId: string, thread: WholeThread): Promise<boolean> {
+    const written = { thread, ttl: this.#settings.threadTTL?.ms, operation: "copyThread" };
+    return (await writeThread(this.#scan, threadId, written)) !== "EXISTS";
+  }
+
+  /** Removes a thread, whole or damaged; the tombstone of an erasure stays. */
+  async remove(threadId: string): Promise<void> {
+    await eraseThread(this.#scan, callOf("deleteThread", threadId), "{}");
+  }
+
+  /** The owner of the session of this id. */
+  async ownerOfSession(threadId: string): Promise<string | undefined> {
+    const { state } = sessionKeys(this.#settings.keyPrefix, threadId);
+    const owner = await this.#runner.read(callOf("copyThread", threadId), { verb: "hget", args: [state, "owner"] });
+    return typeof owner === "string" ? owner : undefined;
+  }
+
+  async #page(
+    operation: string,
+    threadId: string,
+    call: Omit<ScriptCall, "keys">,
+  ): Promise<CheckpointPage | undefined> {
+    return pageFrom(await this.#run(operation, threadId, call), numbersOf(operation, threadId));
+  }
+
+  async #run(operation: string, threadId: string, call: Omit<ScriptCall, "keys">): Promise<unknown[]> {
+    const name = callOf(operation, threadId);
+    const reply = (await this.#runner.run(name, { ...call, keys: this.#keys(threadId) })) as unknown[];
+    if (reply[0] === "DAMAGED") {
+      throw damagedThread(operation, threadId);
+    }
+    if (reply[0] === "ERASED") {
+      throw refusalFrom("ERASED", undefined, name)!;
+    }
+    if (!knownWords.has(reply[0] as string)) {
+      throw unknownReply(name);
+    }
+    return reply;
+  }
+
+  get #scan() {
+    return { runner: this.#runner, keyPrefix: this.#settings.keyPrefix };
+  }
+
+  #keys(threadId: string): string[] {
+    const { items, checkpoints, order } = threadKeys(this.#settings.keyPrefix, threadId);
+    return [items, checkpoints, order];
+  }
+}
+
+const knownWords = new Set(["OK", "NONE", "STALE", "EXISTS"]);
+
+/** Checkpoints of the root namespace at which old ones are dropped: not at each put, because dropping takes longer. */
+function mostRoots(keep: number): number {
+  return keep + Math.max(8, Math.floor(keep / 4));
+}
+
+/** Reads the numbers in the reply to a call. */
+function numbersOf(operation: string, threadId: string): (reply: unknown) => number {
+  return (reply) => numberIn(reply, callOf(operation, threadId));
+}
+
+function pageFrom(
+  [word, page, items]: readonly unknown[],
+  number: (reply: unknown) => number,
+): CheckpointPage | undefined {
+  if (word === "NONE") {
+    return undefined;
+  }
+  const texts = page as readonly string[];
+  const checkpoints: StoredCheckpoint[] = [];
+  for (let index = 0; index < texts.length; index += 3) {
+    checkpoints.push({ member: texts[index]!, record: texts[index + 1]!, writes: texts[index + 2]! });
+  }
+  return { checkpoints, items: itemsFrom(items, number) };
+}
+
+function itemsFrom(reply: unknown, number: (reply: unknown) => number): Items {
+  const items = new Map<number, string>();
+  const runs = reply as readonly unknown[];
+  for (let index = 0; index < runs.length; index += 2) {
+    const first = number(runs[index]);
+    (runs[index + 1] as readonly string[]).forEach((text, offset) => items.set(first + offset, text));
+  }
+  return items;
+}

@@ -1,0 +1,172 @@
+import type { Item } from "@langchain/langgraph-checkpoint";
+import { StoreError } from "../../base/errors.js";
+import { report, type MemoryEventHandler } from "../../base/events.js";
+import type { SealedTexts, Sealer } from "../../store/sealed/sealed-texts.js";
+import { matchesFilter } from "./filters.js";
+import { boundsWithin, labelsOf, partsOf } from "../../store/redis/item-names.js";
+import { itemValue, parseRecord, type StoredItem } from "../../store/redis/item-records.js";
+import { runOperations, tooMany, type ScriptOperation } from "./item-scripts.js";
+import type { KeyScan } from "../../store/redis/scan-keys.js";
+import { namespacesOf, scanOf } from "./namespaces.js";
+import { mostScanned, type CheckedList, type CheckedOperation, type CheckedSearch } from "./operations.js";
+
+/** Dependencies of a batch. */
+export interface BatchSetting {
+  readonly wire: KeyScan;
+  readonly sealed: SealedTexts;
+  readonly maxItemBytes: number;
+  readonly onEvent: MemoryEventHandler | undefined;
+}
+
+/** Items belong to no session. */
+const noSession = "";
+
+/**
+ * Runs checked operations in one round trip. A filtered search takes a second one to extend the expiry of the items
+ * that it returns.
+ */
+export async function runBatch(operations: readonly CheckedOperation[], setting: BatchSetting): Promise<unknown[]> {
+  const [first] = operations;
+  if (first === undefined) {
+    return [];
+  }
+  const name = operations.every(({ kind }) => kind === first.kind) ? first.kind : "batch";
+  const reads = operations.filter(({ kind }) => kind !== "put" && kind !== "delete");
+  const isSealing = operations.some(({ kind }) => kind === "put");
+  const sealer = isSealing ? await setting.sealed.sealer(noSession) : undefined;
+  const calls = [...reads.map(readCall), ...writeCalls(operations, setting, sealer)];
+  const replies = await runOperations(setting.wire, name, calls, sealer?.key);
+  const results = new Map<CheckedOperation, unknown>();
+  for (const [index, operation] of reads.entries()) {
+    results.set(operation, await resultOf(operation, replies[index], setting));
+  }
+  return operations.map((operation) => results.get(operation) ?? null);
+}
+
+/** Arguments of the writes; the last write of an item wins. */
+function writeCalls(
+  operations: readonly CheckedOperation[],
+  { maxItemBytes }: BatchSetting,
+  sealer: Sealer | undefined,
+): ScriptOperation[] {
+  const last = new Map<string, ScriptOperation>();
+  for (const operation of operations) {
+    if (operation.kind === "delete") {
+      last.set(operation.name, ["delete", operation.name]);
+    } else if (operation.kind === "put") {
+      const { name, text, ttl } = operation;
+      checkSize(text, maxItemBytes);
+      last.set(name, ["put", name, sealer!.seal(text, "", name), ttl?.ms ?? "", ttl?.refreshOnRead ? ttl.ms : ""]);
+    }
+  }
+  // Removals go last: the last item takes the keys with it.
+  return [...last.values()].sort(([a], [b]) => Number(a === "delete") - Number(b === "delete"));
+}
+
+function checkSize(text: string, limit: number): void {
+  const bytes = Buffer.byteLength(text);
+  if (bytes > limit) {
+    const message = `The value of an item (${bytes} bytes) exceeds maxItemBytes (${limit}); nothing was written.`;
+    throw new StoreError(message, { code: "too_large", operation: "put" });
+  }
+}
+
+function readCall(operation: CheckedOperation): ScriptOperation {
+  switch (operation.kind) {
+    case "search":
+      return searchCall(operation);
+    case "listNamespaces":
+      return listCall(operation);
+    default:
+      return ["get", operation.name];
+  }
+}
+
+/** Filters run in this process, so a filtered search reads every item under its prefix. */
+function searchCall({ prefix, filter, limit, offset }: CheckedSearch): ScriptOperation {
+  const isPage = filter === undefined;
+  const skip = isPage ? Math.min(offset, mostScanned) : 0;
+  const count = isPage ? Math.min(Math.max(limit, 1), mostScanned + 1 - skip) : mostScanned + 1;
+  return ["search", ...boundsWithin(prefix), skip, count, mostScanned, isPage && limit > 0 ? "1" : ""];
+}
+
+function listCall(operation: CheckedList): ScriptOperation {
+  const { prefix, depth, isExact } = scanOf(operation);
+  const asked = isExact ? Math.max(operation.offset + operation.limit, 1) : Infinity;
+  return ["list", ...boundsWithin(prefix), depth ?? "", Math.min(asked, mostScanned + 1), mostScanned];
+}
+
+async function resultOf(operation: CheckedOperation, reply: unknown, setting: BatchSetting): Promise<unknown> {
+  if (reply === "MANY") {
+    throw tooMany(operation.kind === "search" ? "search" : "listNamespaces", mostScanned);
+  }
+  if (operation.kind === "search") {
+    return searchResult(operation, reply as string[], setting);
+  }
+  if (operation.kind === "listNamespaces") {
+    return namespacesOf((reply as string[]).map(labelsOf), operation);
+  }
+  return operation.kind === "get" && typeof reply === "string" ? getResult(operation.name, reply, setting) : null;
+}
+
+async function getResult(name: string, record: string, { sealed }: BatchSetting): Promise<Item> {
+  const stored = parseRecord(name, record);
+  const open = await sealed.opener(noSession, [stored.text]);
+  return itemOf(stored, open(stored.text, "", name));
+}
+
+async function searchResult(search: CheckedSearch, reply: readonly string[], setting: BatchSetting): Promise<Item[]> {
+  const { filter, limit, offset } = search;
+  const found: { readonly item: Item; readonly stored: StoredItem }[] = [];
+  const stored = storedItems(reply, setting);
+  const open = await setting.sealed.opener(
+    noSession,
+    stored.map(({ text }) => text),
+  );
+  for (const one of stored) {
+    const item = readable(() => itemOf(one, open(one.text, "", one.name)), setting);
+    if (item !== undefined && matchesFilter(item.value, filter)) {
+      found.push({ item, stored: one });
+    }
+  }
+  if (filter === undefined) {
+    return found.slice(0, limit).map(({ item }) => item);
+  }
+  const page = found.slice(offset, offset + limit);
+  const refreshed = page.filter(({ stored: { ttlAtReads } }) => ttlAtReads !== undefined);
+  if (refreshed.length > 0) {
+    await runOperations(
+      setting.wire,
+      "search",
+      refreshed.map(({ stored: { name } }) => ["touch", name]),
+    );
+  }
+  return page.map(({ item }) => item);
+}
+
+function storedItems(reply: readonly string[], setting: BatchSetting): StoredItem[] {
+  const stored: StoredItem[] = [];
+  for (let index = 0; index < reply.length; index += 2) {
+    const one = readable(() => parseRecord(reply[index]!, reply[index + 1]!), setting);
+    if (one !== undefined) {
+      stored.push(one);
+    }
+  }
+  return stored;
+}
+
+/** The result of `read`; an item for which it throws is reported and skipped. */
+function readable<T>(read: () => T, { onEvent }: BatchSetting): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    report(onEvent, { type: "record_skipped", sessionId: "", position: undefined, error: error as Error });
+    return undefined;
+  }
+}
+
+function itemOf({ name, created, updated }: StoredItem, text: string): Item {
+  const { namespace, key } = partsOf(name);
+  const [createdAt, updatedAt] = [new Date(created), new Date(updated)];
+  return { value: itemValue(name, text), key, namespace, createdAt, updatedAt };
+}

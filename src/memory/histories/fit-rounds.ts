@@ -1,0 +1,169 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { keepLastCharacters, lengthOf } from "../../base/graphemes.js";
+import { isNamedUser, jsonLine, labelOf, textLine, type Line } from "./round-format.js";
+
+/** Size limit of a result. */
+export interface FitOptions {
+  /** Maximum code points of the result, notice included. */
+  readonly maxContext: number;
+  readonly truncationNotice: string;
+}
+
+/** Overhead of one format around messages, in code points. */
+interface Measure {
+  readonly of: (line: Line) => number;
+  readonly betweenMessages: number;
+  readonly betweenRounds: number;
+  readonly around: number;
+}
+
+const textMeasure: Measure = {
+  of: (line) => lengthOf(textLine(line)),
+  betweenMessages: 1,
+  betweenRounds: 2,
+  around: 0,
+};
+const jsonMeasure: Measure = {
+  of: (line) => lengthOf(JSON.stringify(jsonLine(line))),
+  betweenMessages: 1,
+  betweenRounds: 1,
+  around: 2,
+};
+
+/** Rounds as text, a newline between messages and a blank line between rounds; `[...result].length <= maxContext`. */
+export function fitText(rounds: readonly Line[][], { maxContext, truncationNotice }: FitOptions): string {
+  const whole = keepRounds({ rounds, budget: maxContext, measure: textMeasure });
+  if (!whole.cut) {
+    return joinText(whole.rounds);
+  }
+  const budget = maxContext - lengthOf(truncationNotice);
+  if (budget <= 0) {
+    return keepEnd(rounds, { kept: whole.rounds, budget: maxContext });
+  }
+  const { rounds: kept } = keepRounds({ rounds, budget, measure: textMeasure });
+  return truncationNotice + keepEnd(kept, { kept, budget });
+}
+
+/**
+ * The end of the text. A label that the cut would part stays whole in front of it, or leaves where it does not fit; so
+ * does that of the message that is cut where it says which of several users speaks.
+ */
+function keepEnd(
+  rounds: readonly Line[][],
+  { kept, budget }: { readonly kept: readonly Line[][]; readonly budget: number },
+): string {
+  const [first] = kept.flat();
+  const isNamed = first !== undefined && isNamedUser(first);
+  const text = joinText(isNamed ? kept : rounds);
+  const end = keepLastCharacters(text, budget);
+  const cut = text.length - end.length;
+  const { label, from } = isNamed && cut > 0 ? { label: labelOf(first), from: 0 } : partedLabel(rounds, cut);
+  const left = budget - lengthOf(label);
+  if (label === "") {
+    return end;
+  }
+  const behind = text.slice(from + label.length);
+  return left > 0 ? label + keepLastCharacters(behind, left) : keepLastCharacters(behind, budget);
+}
+
+/** The label that a cut of the text would part, and its place; an empty one if it would part none. */
+function partedLabel(rounds: readonly Line[][], cut: number): { readonly label: string; readonly from: number } {
+  let from = 0;
+  for (const round of rounds) {
+    for (const line of round) {
+      const label = labelOf(line);
+      if (cut > from && cut < from + label.length) {
+        return { label, from };
+      }
+      from += textLine(line).length + textMeasure.betweenMessages;
+    }
+    from += textMeasure.betweenRounds - textMeasure.betweenMessages;
+  }
+  return { label: "", from };
+}
+
+/** The messages that `fitText` would show, never truncated, at least the last. */
+export function fitMessages(rounds: readonly Line[][], { maxContext, truncationNotice }: FitOptions): BaseMessage[] {
+  const whole = keepRounds({ rounds, budget: maxContext, measure: textMeasure });
+  const noticeLength = lengthOf(truncationNotice);
+  const budget = maxContext > noticeLength ? maxContext - noticeLength : maxContext;
+  const { rounds: kept } = whole.cut ? keepRounds({ rounds, budget, measure: textMeasure }) : whole;
+  return kept.flat().map(({ message }) => message);
+}
+
+/**
+ * Rounds as a JSON array of `{ role, name?, content }`, the notice as a first element of role `system`; the serialized
+ * length obeys `maxContext`.
+ */
+export function fitJson(rounds: readonly Line[][], { maxContext, truncationNotice }: FitOptions): string {
+  const whole = keepRounds({ rounds, budget: maxContext, measure: jsonMeasure });
+  if (!whole.cut) {
+    return JSON.stringify(whole.rounds.flat().map(jsonLine));
+  }
+  const notice = { role: "system", content: truncationNotice };
+  const noticeLength = lengthOf(JSON.stringify(notice)) + 1;
+  const withNotice = maxContext - 2 > noticeLength;
+  const budget = maxContext - (withNotice ? noticeLength : 0);
+  const { rounds: kept, cut: stillTooLong } = keepRounds({ rounds, budget, measure: jsonMeasure });
+  const lines = kept.flat().map(jsonLine);
+  const last = kept.flat()[0];
+  const shown = stillTooLong && kept.flat().length === 1 && last !== undefined ? shortenJson(last, budget - 2) : lines;
+  return JSON.stringify([...(withNotice ? [notice] : []), ...shown]);
+}
+
+/** The newest rounds that fit; of the newest round, the newest messages that fit, at least one even if it does not. */
+function keepRounds({ rounds, budget, measure }: { rounds: readonly Line[][]; budget: number; measure: Measure }) {
+  const room = budget - measure.around;
+  const lengthOfRound = (round: readonly Line[]) =>
+    round.reduce((sum, line) => sum + measure.of(line), 0) + (round.length - 1) * measure.betweenMessages;
+  const first = firstThatFits(rounds, { room, between: measure.betweenRounds, lengthOfItem: lengthOfRound });
+  if (first < rounds.length || rounds.length === 0) {
+    return { rounds: rounds.slice(first), cut: first > 0 };
+  }
+  const newest = rounds[rounds.length - 1]!;
+  const start = firstThatFits(newest, { room, between: measure.betweenMessages, lengthOfItem: measure.of });
+  return { rounds: [newest.slice(Math.min(start, newest.length - 1))], cut: true };
+}
+
+/** The index from which on the items fit, with what stands between them; their number if not even the last one does. */
+function firstThatFits<Item>(
+  items: readonly Item[],
+  limits: { readonly room: number; readonly between: number; readonly lengthOfItem: (item: Item) => number },
+): number {
+  let used = 0;
+  let first = items.length;
+  while (first > 0) {
+    used += limits.lengthOfItem(items[first - 1]!) + (first === items.length ? 0 : limits.between);
+    if (used > limits.room) {
+      break;
+    }
+    first -= 1;
+  }
+  return first;
+}
+
+function joinText(rounds: readonly Line[][]): string {
+  return rounds.map((round) => round.map(textLine).join("\n")).join("\n\n");
+}
+
+/** One element with its content truncated at the front; none if not even empty content fits. */
+function shortenJson(line: Line, budget: number): ReturnType<typeof jsonLine>[] {
+  const lengthWith = (content: string) => lengthOf(JSON.stringify(jsonLine({ ...line, content })));
+  if (lengthWith(line.content) <= budget) {
+    return [jsonLine(line)];
+  }
+  if (lengthWith("") > budget) {
+    return [];
+  }
+  let fits = 0;
+  let tooMany = Math.min(lengthOf(line.content), budget) + 1;
+  while (tooMany - fits > 1) {
+    const middle = Math.floor((fits + tooMany) / 2);
+    if (lengthWith(keepLastCharacters(line.content, middle)) <= budget) {
+      fits = middle;
+    } else {
+      tooMany = middle;
+    }
+  }
+  return [jsonLine({ ...line, content: keepLastCharacters(line.content, fits) })];
+}

@@ -1,0 +1,361 @@
+import { maxTries } from "../../base/tries.js";
+import type { BaseMessage } from "@langchain/core/messages";
+import { identifyRecord, isInterrupted } from "../../store/codec/message-ids.js";
+import { turnNameOf } from "../../store/codec/encode-message.js";
+import { ConflictError } from "../../base/errors.js";
+import { report } from "../../base/events.js";
+import { mayCall } from "../../conversation/messages/calls.js";
+import { refusedMarkOf, roleOf } from "../../conversation/messages/roles.js";
+import { limitAt } from "../../conversation/reducers/reduce-when.js";
+import { isResent } from "../../store/contract/append-decision.js";
+import { ownerMark } from "../../store/contract/record-text.js";
+import type { ViewLimit } from "../../conversation/reducers/view-limit.js";
+import type { AppendRequest, AppendResult, NewRecord, RewindRequest } from "../../store/contract/session-writes.js";
+import { WrongStamp } from "../../store/contract/refusals.js";
+import type { StoredTurn } from "../../store/contract/turns.js";
+import type { TurnAppendOptions, TurnOutcome } from "./append-options.js";
+import { prepareMessages, messageOf, recordsOf, type CopiedMessage } from "./encode-records.js";
+import type { SessionOfMemory } from "./session-of-memory.js";
+import { replacedTail, answerStart, messagesOfTurn, wholeTurn } from "./turn-messages.js";
+
+/** Appends what `make` returns, made again for each try, and rebuilds a damaged session with `onDamage: "rebuild"`. */
+export type Write = (make: () => AppendRequest) => Promise<AppendResult>;
+
+/** Result of one attempt of an append. */
+interface Written {
+  readonly result: AppendResult;
+  readonly records: readonly NewRecord[];
+}
+
+/** The remaining messages of a turn, and their index. */
+interface Rest {
+  readonly messages: readonly CopiedMessage[];
+  readonly stored: number;
+  /** Index in the turn of the first message, for ids. */
+  readonly offset: number;
+  readonly cut: RewindRequest | undefined;
+}
+
+/** State of a turn's writer that decides how a reply is handled. */
+export interface WriterState {
+  /** True if the caller writes the turn in several steps, and needs the stored part. */
+  readonly isTurn: boolean;
+  /** True for the first write of a turn. */
+  readonly opens: boolean;
+  /** True if the caller retries by itself, so that a refusal raises no event. */
+  readonly triesAgain: boolean;
+  /** Number of the turn's messages that the writer knew to be stored. */
+  readonly stored: number;
+  /** True if the write replaces the end of the log. */
+  readonly hasCut: boolean;
+  /** True if the outcome must contain the view. */
+  readonly returnsView: boolean;
+}
+
+/** The store's reply to one try, with the whole turn if needed. */
+export type AppendReply =
+  | "stale"
+  | {
+      readonly result: AppendResult;
+      /** True if the stored turn ends with exactly the records of this try. */
+      readonly isOwn: boolean;
+    };
+
+/** Next step of an append after a reply: the outcome, or another try with the rest of a partly stored turn. */
+export type AppendStep =
+  | {
+      readonly is: "done";
+      readonly outcome: TurnOutcome;
+      /** True if the try wrote its records. */
+      readonly isWritten?: boolean;
+      readonly event?: "repeated" | "not stored";
+    }
+  | { readonly is: "again"; readonly turn: StoredTurn };
+
+/** Decision table for the next step of an append; the first matching row applies. */
+export function nextStep(state: WriterState, reply: AppendReply): AppendStep {
+  if (reply === "stale") {
+    return refusal("overtaken", { next: 0, isTold: !state.triesAgain });
+  }
+  const { result, isOwn } = reply;
+  const { turn, view, next } = result;
+  const outcome = outcomeOf(result);
+  if (turn === undefined) {
+    return { is: "done", outcome, isWritten: true };
+  }
+  if (state.opens) {
+    return { is: "done", outcome: { ...outcome, storedTurn: turn, ...(view && { view }) } };
+  }
+  if (turn.done) {
+    const found = state.isTurn ? { storedTurn: turn, ...(state.returnsView && view && { view }) } : {};
+    return { is: "done", outcome: { ...outcome, repeated: true, ...found }, event: "repeated" };
+  }
+  if (turn.same || isOwn) {
+    return { is: "done", outcome: { ...outcome, ...(state.isTurn && { turnCount: turn.count }) } };
+  }
+  if (state.stored > 0 || state.hasCut) {
+    return refusal(turn.count < state.stored ? "forgotten" : "overtaken", { next, isTold: true });
+  }
+  return { is: "again", turn };
+}
+
+function refusal(
+  reason: "forgotten" | "overtaken",
+  { next, isTold }: { readonly next: number; readonly isTold: boolean },
+): AppendStep {
+  const outcome = { appended: 0, duplicates: 0, next, repeated: false, refused: reason };
+  return { is: "done", outcome, ...(isTold && { event: "not stored" as const }) };
+}
+
+/**
+ * Appends messages, as a turn if they have its name. If another try stored a part of the turn, adds only the rest, and
+ * replaces the answer of a stopped run.
+ */
+export async function appendTurn(
+  target: SessionOfMemory,
+  write: Write,
+  { messages: given, options }: { readonly messages: readonly BaseMessage[]; readonly options: TurnAppendOptions },
+): Promise<{ readonly outcome: TurnOutcome; readonly written?: Written }> {
+  const { stored = 0, cut, opens = false, triesAgain = false, returnView = false } = options.turn ?? {};
+  const isTurn = options.turn !== undefined;
+  const state = { isTurn, opens, triesAgain, stored, hasCut: cut !== undefined, returnsView: returnView };
+  const last = Array.isArray(given) ? (given.at(-1) as BaseMessage | undefined) : undefined;
+  const limit = reductionLimit(target, last, options);
+  const prepared = prepareMessages(target, given, options);
+  const messages = prepared instanceof Promise ? await prepared : prepared;
+  let rest: Rest = { messages, stored, offset: stored, cut };
+  for (let attempt = 1; attempt <= maxTries.write; attempt += 1) {
+    const written = await tryAppend(target, { write, rest, options, limit });
+    const isStored = written !== "stale" && written.result.turn !== undefined;
+    const step = nextStep(state, isStored ? await replyOf(target, written, options) : plainReply(written));
+    if (step.is === "done") {
+      tell(target, options, step);
+      if (!isTurn && step.outcome.refused !== undefined) {
+        throw overtaken(target.sessionId);
+      }
+      const { outcome } = step;
+      const isWritten = step.isWritten && written !== "stale";
+      return isWritten ? { outcome: counted(outcome, options, rest), written } : { outcome };
+    }
+    rest = await restOf(target, { messages, turn: step.turn, turnId: options.turnId! });
+  }
+  const message = `append: other processes wrote to this turn during each of ${maxTries.write} tries; try again.`;
+  throw new ConflictError(message, { code: "stale", sessionId: target.sessionId });
+}
+
+/** The error for a turn whose interrupted answer would be replaced if others had not written behind it. */
+function overtaken(sessionId: string): ConflictError {
+  const message =
+    `append: others wrote to session "${sessionId}" behind the interrupted answer of this turn, so it cannot be ` +
+    "replaced; nothing was written. Append the messages under another turnId.";
+  return new ConflictError(message, { code: "position", sessionId });
+}
+
+/** Reports a repetition or omission, because the outcome looks like a success. */
+function tell(
+  { ref, context }: SessionOfMemory,
+  { turnId }: TurnAppendOptions,
+  step: AppendStep & { is: "done" },
+): void {
+  const { event, outcome } = step;
+  if (event === "repeated") {
+    report(context.onEvent, { type: "turn_repeated", sessionId: ref.id, turnId });
+  } else if (event === "not stored") {
+    report(context.onEvent, { type: "turn_not_stored", sessionId: ref.id, turnId, reason: outcome.refused! });
+  }
+}
+
+/** The reply to a try that met no stored turn. */
+function plainReply(written: Written | "stale"): AppendReply {
+  return written === "stale" ? written : { result: written.result, isOwn: false };
+}
+
+async function replyOf(
+  target: SessionOfMemory,
+  { result, records }: Written,
+  options: TurnAppendOptions,
+): Promise<AppendReply> {
+  const whole = await withWholeTurn(target, result, options);
+  const last = whole.turn?.records.slice(-records.length).map((record) => identifyRecord(record));
+  return { result: whole, isOwn: last !== undefined && isResent(last, records) };
+}
+
+/** The limit above which the append is to return the view for a reduction; undefined if none is to follow. */
+function reductionLimit(
+  { context }: SessionOfMemory,
+  last: BaseMessage | undefined,
+  { turn }: TurnAppendOptions,
+): ViewLimit | undefined {
+  const { reducer, reduceWhen } = context;
+  const isReduced = reducer !== undefined && reduceWhen !== "never" && turn?.reduce !== false;
+  return isReduced ? limitAt(reducer, { reduceWhen, last }) : undefined;
+}
+
+interface AppendTry {
+  readonly write: Write;
+  readonly rest: Rest;
+  readonly options: TurnAppendOptions;
+  readonly limit: ViewLimit | undefined;
+}
+
+function tryAppend(
+  session: SessionOfMemory,
+  { write, rest, options, limit }: AppendTry,
+): "stale" | Promise<Written | "stale"> {
+  const { ref, context } = session;
+  const { store, clock } = context;
+  if (rest.cut !== undefined && rest.messages.length === 0) {
+    return "stale";
+  }
+  let records: readonly NewRecord[] = [];
+  const make = () => {
+    const request = requestOf(session, rest, { options, limit });
+    records = request.records;
+    return request;
+  };
+  const { cut } = rest;
+  const replace = (request: AppendRequest) => store.edits.replaceTail(ref, { ...request, cut: cut! });
+  const sent: Promise<AppendResult | "stale"> = cut === undefined ? write(make) : sendStamped(clock, make, replace);
+  return sent.then((result) => (result === "stale" ? result : { result, records }));
+}
+
+/** Sends records that are stamped with the server's time: again where the first try was stamped by a wrong clock. */
+export function sendStamped<Result extends AppendResult | "stale">(
+  clock: ServerClock,
+  make: () => AppendRequest,
+  send: (request: AppendRequest) => Promise<Result>,
+): Promise<Result> {
+  const [request, sent] = [make(), Date.now()];
+  const note = (result: Result) => {
+    clock.note(result === "stale" ? undefined : result.time, sent);
+    return result;
+  };
+  return send(request).then(note, (error: unknown) => {
+    if (!(error instanceof WrongStamp)) {
+      throw error;
+    }
+    clock.note(error.time, sent);
+    return sendStamped(clock, make, send);
+  });
+}
+
+/** The append request, stamped with the server's time. One literal: objects put together piece by piece cost more. */
+function requestOf(
+  { ref, context }: SessionOfMemory,
+  rest: Rest,
+  { options, limit }: Pick<AppendTry, "options" | "limit">,
+): AppendRequest {
+  const { turnId, expectedNext, side, turn } = options;
+  const { clock, tokenCounter, ttlMs } = context;
+  const name = turnId !== undefined ? turnNameOf(turnId) : undefined;
+  const at = clock.now();
+  const owner = ref.owner === undefined ? undefined : ownerMark(ref.owner);
+  const meta = { at, turn: name, output: turn?.output, owner };
+  const place = { turnId, offset: rest.offset, meta };
+  return {
+    records: recordsOf(rest.messages, { counterId: tokenCounter?.id, tracksUsage: context.trackUsage, ...place }),
+    onConflict: turn?.opens ? "keep" : turn?.refusesKnown ? "error" : context.onConflict,
+    ttlMs,
+    expectedNext,
+    side,
+    counter: tokenCounter?.id,
+    viewLimit: turn?.returnView ? { messages: 0 } : limit,
+    turn: name === undefined ? undefined : { name, stored: rest.stored, done: turn?.done ?? true },
+    giveBack: turn?.giveBack,
+    stampedAt: clock.isKnown ? undefined : at,
+  };
+}
+
+/** The result with all records of the turn, if they are needed: others may have written between them. */
+async function withWholeTurn(target: SessionOfMemory, result: AppendResult, { turn, turnId }: TurnAppendOptions) {
+  const { done = true, same } = result.turn ?? {};
+  const isNeeded = result.turn !== undefined && !turn?.opens && !same && (turn !== undefined || !done);
+  return isNeeded ? { ...result, turn: await wholeTurn(target, result.turn!, turnId!) } : result;
+}
+
+/** The messages that a retry adds to a partly stored turn. */
+async function restOf(
+  { ref, context }: SessionOfMemory,
+  { messages, turn, turnId }: { messages: readonly CopiedMessage[]; turn: StoredTurn; turnId: string },
+): Promise<Rest> {
+  const own = messagesOfTurn(turn, turnId);
+  const stored = own.map(({ message }) => message).filter((message) => refusedMarkOf(message) === undefined);
+  const last = stored.at(-1);
+  if (last === undefined || !isInterrupted(last) || own.length < turn.count) {
+    const skipped = sharedLength(messages, stored);
+    return { messages: messages.slice(skipped), stored: turn.count, offset: turn.count, cut: undefined };
+  }
+  const cut = replacedTail({ own, read: await context.store.readView(ref), turnId });
+  const answer = answerStart(own);
+  const skipped = sharedLength(messages, stored.slice(0, answer));
+  return { messages: messages.slice(skipped), stored: turn.count, offset: answer, cut };
+}
+
+/**
+ * Number of stored messages at the turn's beginning, compared by role because a retry has other ids and texts. An
+ * answer does not stand for a step: a retry may do without it.
+ */
+function sharedLength(messages: readonly CopiedMessage[], stored: readonly BaseMessage[]): number {
+  let [index, found] = [0, 0];
+  while (index < messages.length && found < stored.length) {
+    const [message, other] = [messageOf(messages[index]!), stored[found]!];
+    const [role, storedRole] = [roleOf(message), roleOf(other)];
+    const isSame = role === storedRole && mayCall(message) === mayCall(other);
+    const isInput = role === "human" || role === "system";
+    // A question that is not among the turn's records was stored before, under its own id.
+    if (!isSame && !(isInput && storedRole === "ai")) {
+      break;
+    }
+    index += 1;
+    found += isSame ? 1 : 0;
+  }
+  return index;
+}
+
+/** With the turn's number of records, for callers with several steps; a cut keeps those before it. */
+function counted(outcome: TurnOutcome, { turn, turnId }: TurnAppendOptions, { stored, cut }: Rest): TurnOutcome {
+  if (turn === undefined || turnId === undefined) {
+    return outcome;
+  }
+  const left = cut === undefined ? stored : keptOf(cut, turnNameOf(turnId));
+  return { ...outcome, turnCount: left + outcome.appended };
+}
+
+/** Number of the turn's records that a cut keeps. */
+function keptOf({ turns }: RewindRequest, name: string): number {
+  return turns?.find((remainder) => remainder.name === name)?.count ?? 0;
+}
+
+function outcomeOf({ appended, duplicates, next }: AppendResult): TurnOutcome {
+  return { appended, duplicates, next, repeated: false };
+}
+
+/** A process's estimate of the clock of a store's server. */
+export class ServerClock {
+  /** Milliseconds by which the server's clock is ahead of the one of this process. */
+  #offset = 0;
+  #isKnown = false;
+
+  /** True once the server's time was told. */
+  get isKnown(): boolean {
+    return this.#isKnown;
+  }
+
+  /** The time in milliseconds since 1970: the local time until the server's is known. */
+  now(): number {
+    return Math.max(0, Math.round(Date.now() + this.#offset));
+  }
+
+  /**
+   * Updates the offset from the server's time in a reply and the local time of its request. A known offset stays if it
+   * is consistent with the reply; else it moves to the nearest consistent value. So a slow reply does not degrade the
+   * estimate of a fast one.
+   */
+  note(time: number | undefined, sent: number): void {
+    if (time !== undefined) {
+      this.#isKnown = true;
+      const [least, most] = [time - Date.now(), time + 1 - sent];
+      this.#offset = Math.max(Math.min(this.#offset, most), Math.min(least, most));
+    }
+  }
+}

@@ -1,0 +1,342 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import * as z from "zod/mini";
+import { identifyRecord } from "../../store/codec/message-ids.js";
+import { metaOf } from "../../store/codec/decode-record.js";
+import { turnNameOf } from "../../store/codec/encode-message.js";
+import type { Round } from "../../conversation/messages/rounds.js";
+import { ConfigurationError, StoreError } from "../../base/errors.js";
+import { report } from "../../base/events.js";
+import { loadedOnce } from "../../base/loaded-once.js";
+import { lazy, nonEmptyText, nonNegativeInteger, parseOptions, positiveInteger } from "../../base/options.js";
+import type { ReductionOutcome } from "../../conversation/reducers/reduction-outcome.js";
+import { otherOwner } from "../../store/contract/refusals.js";
+import type { HoldPlace, HoldRequest } from "../../store/contract/holds.js";
+import type { SessionHold, SessionRef } from "../../store/contract/session-ref.js";
+import type { SessionView, StoredRounds } from "../../store/contract/session-reads.js";
+import type { AppendRequest, AppendResult } from "../../store/contract/session-writes.js";
+import {
+  checkedAppend,
+  copySide,
+  type AppendOptions,
+  type AppendOutcome,
+  type TurnAppendOptions,
+  type TurnOutcome,
+} from "./append-options.js";
+import { appendTurn, sendStamped } from "./append-turn.js";
+import type { MemoryContext } from "./memory-context.js";
+import type { SessionOfMemory } from "./session-of-memory.js";
+import type { ReduceViewOptions } from "./reduce-view.js";
+import { currentRun, traceOf, traceOfReader, type TracePlace } from "./reduction-trace.js";
+import {
+  roundsInTurnOrder,
+  turnsWithoutQuestion,
+  decodeEntries,
+  decodeMessages,
+  decodeView,
+  viewMessages,
+  type DecodedView,
+  type StoredEntry,
+} from "./view.js";
+
+const pageSchema = lazy(() =>
+  z.strictObject({ from: z.optional(nonNegativeInteger()), limit: z.optional(positiveInteger()) }),
+);
+const roundsSchema = lazy(() => z.strictObject({ count: positiveInteger() }));
+const rebuildSchema = lazy(() => z.strictObject({ owner: z.optional(nonEmptyText()) }));
+/** The code of reductions, loaded with the first one. */
+const reductions = loadedOnce(() => import("./reduce-view.js"));
+/** The code of titles, loaded with the first write of a memory that gives them. */
+const titling = loadedOnce(() => import("./give-title.js"));
+/** Number of extra rounds to read to find the question of a late answer. */
+const furtherRounds = 50;
+
+/** A call on a session that acquires the hold atomically if it gets a request for one. */
+export type TakingCall<Result extends { readonly place?: HoldPlace }> = (
+  request: HoldRequest | undefined,
+) => Promise<Result>;
+
+/** Makes a call that acquires the hold; repeats it after waiting if others have it. */
+export type TakeWithCall = <Result extends { readonly place?: HoldPlace }>(call: TakingCall<Result>) => Promise<Result>;
+
+/**
+ * The operations of one session, for the adapters (history, Runnable, middleware). Its only state is its identity and
+ * the hold in which it writes.
+ */
+export class ConversationSession implements SessionOfMemory {
+  readonly context: MemoryContext;
+  readonly #caller: Omit<SessionRef, "hold">;
+  #hold: Required<SessionHold> | undefined;
+  #isGivenBack = false;
+  #take: TakeWithCall | undefined;
+  /** The last run that read the view, because `RunnableWithMessageHistory` writes outside of any run. */
+  #readIn: TracePlace | undefined;
+
+  constructor(caller: Omit<SessionRef, "hold">, context: MemoryContext) {
+    if (typeof caller.id !== "string" || caller.id === "") {
+      throw new ConfigurationError("sessionId", 'The session id ("sessionId") must be a non-empty string.');
+    }
+    this.#caller = caller;
+    this.context = context;
+  }
+
+  get sessionId(): string {
+    return this.#caller.id;
+  }
+
+  get ref(): SessionRef {
+    return this.#hold === undefined ? this.#caller : { ...this.#caller, hold: this.#hold };
+  }
+
+  get reductionRef(): SessionRef {
+    return this.#isGivenBack ? this.#caller : this.ref;
+  }
+
+  /**
+   * Makes all later writes carry the hold, also after its release. Returns a function that records the release: a
+   * reduction that outlives the hold is committed without it.
+   */
+  writeWithin(hold: Required<SessionHold>): () => void {
+    this.#hold = hold;
+    this.#isGivenBack = false;
+    return () => {
+      this.#isGivenBack = true;
+    };
+  }
+
+  /** Sets the function that makes the next read for a turn, or first write of one, and lets it acquire the hold. */
+  takeWithNextCall(take: TakeWithCall): void {
+    this.#take = take;
+  }
+
+  /** Makes a call that may acquire the hold atomically. */
+  #taking<Result extends { readonly place?: HoldPlace }>(call: TakingCall<Result>): Promise<Result> {
+    const take = this.#take;
+    this.#take = undefined;
+    return take === undefined ? call(undefined) : take(call);
+  }
+
+  /** Removes the session; inside a hold a new session begins under the same hold. */
+  async clear(): Promise<void> {
+    const { store } = this.context;
+    if (this.#hold === undefined) {
+      return store.clear(this.ref);
+    }
+    const { beside } = store;
+    this.#hold = { ...this.#hold, epoch: await beside.restart(this.ref) };
+  }
+
+  get #isNeverReduced(): boolean {
+    const { reducer, window } = this.context;
+    return reducer === undefined && window === undefined;
+  }
+
+  /** The messages of the view. One round trip. */
+  async readView(): Promise<BaseMessage[]> {
+    const { store, reducer } = this.context;
+    if (reducer !== undefined) {
+      this.#readIn = traceOfReader(currentRun()) ?? this.#readIn;
+    }
+    const stored = await store.readView(this.ref, { neverReduced: this.#isNeverReduced });
+    return viewMessages(stored, this.#decodeOptions());
+  }
+
+  /** The view with the positions of its messages, and the stored state of a turn and of ids. One round trip. */
+  async readForTurn({ turnId, ids }: { readonly turnId: string | undefined; readonly ids: readonly string[] }) {
+    const { store } = this.context;
+    const stored = await this.#taking((take) =>
+      store.readView(this.ref, {
+        neverReduced: this.#isNeverReduced,
+        ...(ids.length > 0 && { ids }),
+        ...(turnId !== undefined && { turn: turnNameOf(turnId) }),
+        ...(take && { take }),
+      }),
+    );
+    return decodeView(stored, this.#decodeOptions());
+  }
+
+  /** The messages of a page of the log, each with its record and position. One round trip. */
+  async readEntries(options: { readonly from: number; readonly limit?: number }): Promise<StoredEntry[]> {
+    const page = await this.context.store.readLog(this.ref, options);
+    return decodeEntries(page.records, this.#decodeOptions(), page.from);
+  }
+
+  /** Decodes a view returned by a write. */
+  decode(view: SessionView): DecodedView {
+    return decodeView(view, this.#decodeOptions());
+  }
+
+  /** Adds a turn. One round trip; one more for a reduction. */
+  async append(messages: readonly BaseMessage[], options?: AppendOptions): Promise<AppendOutcome> {
+    const checked = options === undefined ? {} : checkedAppend(options);
+    const { side } = checked;
+    const copied = side === undefined ? checked : { ...checked, side: copySide(side) };
+    const { turn: ticket } = checked;
+    const outcome = await this.#appendTurn(messages, { ...copied, turn: ticket?.settings } as TurnAppendOptions);
+    if (ticket !== undefined) {
+      ticket.outcome = outcome;
+    }
+    const { appended, duplicates, next, repeated } = outcome;
+    return { appended, duplicates, next, repeated };
+  }
+
+  async #appendTurn(messages: readonly BaseMessage[], options: TurnAppendOptions): Promise<TurnOutcome> {
+    const { turn } = options;
+    const write = (make: () => AppendRequest) =>
+      turn?.opens === true
+        ? this.#taking((take) => this.#write(take === undefined ? make : () => ({ ...make(), take })))
+        : this.#write(make);
+    const { written, outcome: done } = await appendTurn(this, write, { messages, options });
+    if (written === undefined) {
+      return done;
+    }
+    const gaveBack = turn?.giveBack !== undefined;
+    this.#isGivenBack ||= gaveBack;
+    const outcome = gaveBack ? { ...done, gaveBack } : done;
+    const { result, records } = written;
+    for (const index of turn?.opens ? [] : result.conflicts) {
+      report(this.context.onEvent, { type: "conflict_kept", sessionId: this.sessionId, messageId: records[index]!.id });
+    }
+    if (this.context.titles !== undefined) {
+      this.inBackground(this.#giveTitle({ messages, isNew: done.next === done.appended }));
+    }
+    if (turn?.returnView === true) {
+      return result.view === undefined ? outcome : { ...outcome, view: result.view };
+    }
+    if (result.view !== undefined) {
+      const trace = turn?.trace ?? traceOf(currentRun()) ?? this.#readIn;
+      const reduction = this.#reduce(result.view, trace);
+      await (this.context.reduceWhen === "background" ? this.inBackground(reduction) : reduction);
+    }
+    return outcome;
+  }
+
+  async #giveTitle(written: { readonly messages: readonly BaseMessage[]; readonly isNew: boolean }): Promise<void> {
+    const { giveTitle } = await titling();
+    return giveTitle(this, written);
+  }
+
+  async #reduce(view: SessionView, trace: TracePlace | undefined): Promise<void> {
+    const { reduceAfterWrite } = await reductions();
+    return reduceAfterWrite(this, view, trace);
+  }
+
+  /** The whole log, or a page of it, oldest first. One round trip. */
+  async transcript(options: { readonly from?: number; readonly limit?: number } = {}): Promise<BaseMessage[]> {
+    const page = await this.context.store.readLog(this.ref, parseOptions("getTranscript", pageSchema(), options));
+    this.#reportDamage(page.damaged, "getTranscript");
+    return decodeMessages(page.records, this.#decodeOptions(), page.from);
+  }
+
+  /**
+   * The last `count` rounds of the transcript, each question with its answer. One round trip, which reads only these if
+   * the store can; one or two more if a late answer to an earlier question was stored among them.
+   */
+  async rounds(count: number): Promise<Round[]> {
+    parseOptions("getRounds", roundsSchema(), { count });
+    const stored = await this.#readRounds(count);
+    this.#reportDamage(stored.damaged, "getRounds");
+    const entries = decodeEntries(stored.records, this.#decodeOptions(), stored.from);
+    const late = stored.firstRound > 1 ? await this.#askedBefore(entries, stored.from, count) : new Set();
+    const own = late.size === 0 ? entries : entries.filter(({ record }) => !late.has(metaOf(record).turn));
+    return roundsInTurnOrder(own, stored.firstRound).slice(-count);
+  }
+
+  /** Runs the reducer now and commits its result. */
+  async reduceView(options?: ReduceViewOptions): Promise<ReductionOutcome> {
+    if (this.context.reducer === undefined) {
+      throw new ConfigurationError("reducer", 'reduceView() needs the option "reducer".');
+    }
+    const { reduceAndCommit } = await reductions();
+    return reduceAndCommit(this, options);
+  }
+
+  /** Removes the message and everything after it. At least two round trips, one to find the message. */
+  async rewind(messageId: string): Promise<void> {
+    const { rewindTo } = await import("./rewind-session.js");
+    return rewindTo(this, messageId);
+  }
+
+  /** Removes the newest message. At least two round trips. */
+  async removeLast(): Promise<BaseMessage | undefined> {
+    const { removeLast } = await import("./rewind-session.js");
+    return removeLast(this);
+  }
+
+  /** Derives the index and state of the session from its log. */
+  async rebuild(options: { readonly owner?: string } = {}): Promise<void> {
+    const { owner } = parseOptions("rebuild", rebuildSchema(), options);
+    const given = this.ref.owner === undefined && owner !== undefined;
+    if (owner !== undefined && !given && owner !== this.ref.owner) {
+      throw otherOwner(this.sessionId);
+    }
+    const ref = given ? { ...this.ref, owner } : this.ref;
+    await this.context.store.edits.rebuild(ref, (record) => identifyRecord(record), { assigns: given });
+    const { mendHead, reportUnopened } = await import("./mend-head.js");
+    await mendHead(this);
+    await reportUnopened(this);
+  }
+
+  /** Names of turns that have a part in these rounds, but their question before them. */
+  async #askedBefore(entries: readonly StoredEntry[], from: number, count: number): Promise<ReadonlySet<unknown>> {
+    const { store } = this.context;
+    const lacking = turnsWithoutQuestion(entries);
+    if (lacking.size === 0) {
+      return lacking;
+    }
+    const wide = await this.#readRounds(count + furtherRounds);
+    const unfound = turnsWithoutQuestion(
+      decodeEntries(wide.records, { ...this.#decodeOptions(), onEvent: undefined }, wide.from),
+    );
+    const late = new Set([...lacking].filter((name) => !unfound.has(name)));
+    for (const name of unfound) {
+      const turn = lacking.has(name) ? await store.beside.readTurn(this.ref, name) : undefined;
+      if (turn !== undefined && turn.first < from) {
+        late.add(name);
+      }
+    }
+    return late;
+  }
+
+  async #readRounds(count: number): Promise<StoredRounds> {
+    return this.context.store.beside.readRounds(this.ref, count);
+  }
+
+  #write(make: () => AppendRequest): Promise<AppendResult> {
+    const { store, onDamage, clock } = this.context;
+    const append = () => sendStamped(clock, make, (request) => store.append(this.ref, request));
+    if (onDamage !== "rebuild") {
+      return append();
+    }
+    return append().catch(async (error: unknown) => {
+      if (!StoreError.isInstance(error) || error.code !== "damaged") {
+        throw error;
+      }
+      this.#reportDamage(true, "append");
+      await this.rebuild();
+      return append();
+    });
+  }
+
+  /** Runs background work that `drain` and `close` wait for. */
+  inBackground(work: Promise<void>): void {
+    const { pending } = this.context;
+    const tracked = work.finally(() => pending.delete(tracked));
+    pending.set(tracked, this.sessionId);
+  }
+
+  #decodeOptions() {
+    const { strict, onEvent } = this.context;
+    return { sessionId: this.sessionId, strict, onEvent };
+  }
+
+  #reportDamage(damaged: boolean, operation: string): void {
+    if (damaged) {
+      report(this.context.onEvent, { type: "damaged", sessionId: this.sessionId, operation });
+    }
+  }
+}
+
+/** Resolves when the background work of a session has ended that is under way now. */
+export async function drainSession({ pending }: MemoryContext, sessionId: string): Promise<void> {
+  await Promise.allSettled([...pending].flatMap(([work, id]) => (id === sessionId ? [work] : [])));
+}

@@ -1,0 +1,238 @@
+import * as z from "zod/mini";
+import { ConfigurationError } from "../../base/errors.js";
+import { misspeltName, lazy, parseOptions, withoutUndefined } from "../../base/options.js";
+import { labelOf, type SessionNames, type SessionMetadata } from "./labels.js";
+import { isWithin, mostBytes, type SessionRef } from "../../store/contract/session-ref.js";
+
+/** Owner of a session, and the label of a new one. */
+export interface HistoryIdentity extends SessionNames {
+  /**
+   * Owner of the session, such as a user's id, 1 to 512 bytes. The first write claims a session without an owner; reads
+   * and writes of another owner's session fail with a ConflictError `other_owner`. @default none: ownership is not
+   * checked
+   */
+  readonly owner?: string;
+  /** Title for a session that never had title or metadata; `memory.sessions.update` changes it. At most 1,000 bytes. */
+  readonly title?: string;
+  /** Metadata, stored together with the title: an object of JSON values, at most 16 kB. */
+  readonly metadata?: SessionMetadata;
+}
+
+const identityNames = ["owner", "title", "metadata"];
+
+const identitySchema = lazy(() =>
+  z.strictObject(Object.fromEntries(identityNames.map((name) => [name, z.optional(z.unknown())]))),
+);
+
+/**
+ * The reference to a session on behalf of one caller.
+ *
+ * @throws ConfigurationError naming the option.
+ */
+export function callerOf(sessionId: string, identity: HistoryIdentity): Omit<SessionRef, "hold"> {
+  const checked = namesOnly(identity)
+    ? identity
+    : (parseOptions("history", identitySchema(), identity) as HistoryIdentity);
+  const { owner, title, metadata } = checked;
+  if (owner === undefined && title === undefined && metadata === undefined) {
+    return { id: sessionId };
+  }
+  if (owner !== undefined) {
+    checkOwnerName("history", owner);
+  }
+  const label = labelOf("history", checked);
+  const hasLabel = Object.keys(label).length > 0;
+  return { id: sessionId, ...(owner !== undefined && { owner }), ...(hasLabel && { label }) };
+}
+
+/** True for what {@link identitySchema} accepts, at a tenth of its cost: every history is opened by it. */
+function namesOnly(identity: unknown): boolean {
+  if (typeof identity !== "object" || identity === null || Object.getPrototypeOf(identity) !== Object.prototype) {
+    return false;
+  }
+  for (const name in identity) {
+    if (!identityNames.includes(name)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/**
+ * Refuses an owner that is not a string of 1 to 512 bytes of UTF-8.
+ *
+ * @throws ConfigurationError `owner`; `user` names the called function.
+ */
+export function checkOwnerName(user: string, owner: unknown): asserts owner is string {
+  const isText = typeof owner === "string" && owner !== "" && isWithin(owner, mostBytes.id) && owner.isWellFormed();
+  if (!isText) {
+    throw new ConfigurationError(
+      "owner",
+      `${user}: option "owner" must be a string of 1 to ${mostBytes.id} bytes of well-formed UTF-8.`,
+    );
+  }
+}
+
+/** Fields of `configurable` for a run's session and turn, read by chain and agent. */
+export interface SessionFields extends HistoryIdentity {
+  /** The session id. @default `configurable.thread_id` */
+  readonly sessionId?: string;
+  /**
+   * Idempotency key of the turn: a second run with the same id returns the stored answer. @default the id of the user's
+   * message
+   */
+  readonly turnId?: string;
+}
+
+/**
+ * Config of a run, for the second argument of `invoke` or `stream`.
+ * @example
+ * import { sessionConfig, type SessionConfig } from "langchain-redis-memory";
+ *
+ * const session: SessionConfig = sessionConfig({ sessionId: "chat-7", owner: "user-1", title: "A trip to Oslo" });
+ */
+export interface SessionConfig {
+  /** The given fields. */
+  readonly configurable: SessionFields;
+}
+
+const fieldNames = ["sessionId", "turnId", "owner", "title", "metadata"] as const;
+
+const configSchema = lazy(() =>
+  z.strictObject(Object.fromEntries(fieldNames.map((name) => [name, z.optional(z.unknown())]))),
+);
+
+/**
+ * Creates the config of a run on a session, typed and validated. For chains, agents and `ChatMemoryModule`; `title` and
+ * `metadata` only label a session that never had any.
+ *
+ * @throws ConfigurationError naming the field; for a misspelt field also the intended name.
+ * @example
+ * import { ChatOpenAI } from "@langchain/openai";
+ * import { RedisChatMemory, sessionConfig, withRedisMemory } from "langchain-redis-memory";
+ *
+ * const memory = new RedisChatMemory({ url: "redis://localhost:6379" });
+ * const chat = withRedisMemory(new ChatOpenAI({ model: "gpt-4o-mini" }), { memory });
+ * await chat.invoke("Hi", sessionConfig({ sessionId: "chat-7", owner: "user-1", title: "A greeting" }));
+ * await memory.close();
+ */
+export function sessionConfig(fields: SessionFields): SessionConfig {
+  const given = withoutUndefined(parseOptions("sessionConfig", configSchema(), fields));
+  const { sessionId } = given;
+  if (sessionId !== undefined) {
+    checkText("sessionConfig: sessionId", "sessionId", sessionId);
+  }
+  readRunNames(given, "sessionConfig");
+  return { configurable: given };
+}
+
+/** Turn id and session identity of a run. */
+export interface RunNames {
+  readonly turnId: string | undefined;
+  readonly owner: { readonly owner?: string };
+  readonly label: SessionNames;
+}
+
+/**
+ * Reads the fields of `configurable` besides the session id. `user` is the calling class or function; `namesSession` is
+ * true if the session id comes from elsewhere, so that a field similar to `sessionId` is the application's own.
+ *
+ * @throws ConfigurationError for an invalid value, and for a misspelt field (one letter or only its case wrong), which
+ * would be ignored.
+ */
+export function readRunNames(
+  configurable: Readonly<Record<string, unknown>>,
+  user: string,
+  { namesSession = false }: { readonly namesSession?: boolean } = {},
+): RunNames {
+  refuseNearMisses(configurable, user, namesSession);
+  const { turnId, owner, title, metadata } = configurable;
+  if (turnId !== undefined) {
+    checkText(`${user}: configurable.turnId`, "turnId", turnId);
+    if (!isWithin(turnId, mostBytes.id)) {
+      throw new ConfigurationError("turnId", `${user}: configurable.turnId must have at most ${mostBytes.id} bytes.`);
+    }
+  }
+  if (owner !== undefined) {
+    checkText(`${user}: configurable.owner`, "owner", owner);
+    checkOwnerName(user, owner);
+  }
+  const label = withoutUndefined({ title, metadata }) as SessionNames;
+  if (title !== undefined || metadata !== undefined) {
+    labelOf(`${user}: configurable`, label);
+  }
+  return { turnId, owner: owner === undefined ? {} : { owner }, label };
+}
+
+function checkText(place: string, field: string, value: unknown): asserts value is string {
+  if (typeof value !== "string" || value === "") {
+    throw new ConfigurationError(field, `${place} must be a non-empty string; without one, leave it out.`);
+  }
+}
+
+/** A field beside the one that it resembles is the application's own, unless only the case differs. */
+function refuseNearMisses(configurable: Readonly<Record<string, unknown>>, user: string, namesSession: boolean): void {
+  const given = new Set(Object.keys(configurable));
+  for (const field of given) {
+    const meant = meantBy(field);
+    if (meant === undefined || (meant === "sessionId" && namesSession)) {
+      continue;
+    }
+    const isGiven = given.has(meant) || (meant === "sessionId" && given.has("thread_id"));
+    if (!isGiven || meant.toLowerCase() === field.toLowerCase()) {
+      throw new ConfigurationError(
+        field,
+        `${user}: configurable.${field} is not read; did you mean "${meant}"? ` +
+          `A field of your own that is named so needs "${meant}" beside it, which may be undefined.`,
+      );
+    }
+  }
+}
+
+/** The field that a misspelt name probably means; undefined for a known field, and for any other name. */
+function meantBy(field: string): (typeof fieldNames)[number] | undefined {
+  const known: readonly string[] = fieldNames;
+  return known.includes(field) ? undefined : misspeltName(field, fieldNames, { most: 1 });
+}
+
+/** A session id, or a function of the run that returns it. */
+export type SessionIdOption<Run> = string | ((run: Run) => string | undefined);
+
+/** Schema of the option; `run` names the function's argument in the error. */
+export const sessionIdSchema = <Run>(run: string) =>
+  z.optional(
+    z.custom<SessionIdOption<Run>>(
+      (value) => typeof value === "function" || (typeof value === "string" && value !== ""),
+      `must be a non-empty string or a function of the ${run}`,
+    ),
+  );
+
+/** A run whose session id is needed. */
+export interface SessionRequest<Run> {
+  /** The option, else the session id in the run's config. */
+  readonly named: unknown;
+  /** Argument of the option's function. */
+  readonly run: Run;
+  /** Caller and advice, for the error message. */
+  readonly owner: string;
+  readonly hint: string;
+}
+
+/**
+ * The id of a run's session.
+ *
+ * @throws ConfigurationError if there is no id, or it is a number.
+ */
+export function sessionIdOf<Run>({ named, run, owner, hint }: SessionRequest<Run>): string {
+  const found = typeof named === "function" ? (named as (run: Run) => unknown)(run) : named;
+  if (typeof found === "number" || typeof found === "bigint") {
+    throw new ConfigurationError(
+      "sessionId",
+      `${owner}: the session id is a number; pass it as a string, such as String(id).`,
+    );
+  }
+  if (typeof found !== "string" || found === "") {
+    throw new ConfigurationError("sessionId", `${owner}: the run names no session; ${hint}.`);
+  }
+  return found;
+}

@@ -1,0 +1,104 @@
+import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
+import { CallbackManager } from "@langchain/core/callbacks/manager";
+import type { BaseMessage } from "@langchain/core/messages";
+import { RunnableLambda, type RunnableConfig } from "@langchain/core/runnables";
+import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
+import type { ChatHistoryReducer, ReducerRequest } from "../../conversation/reducers/chat-history-reducer.js";
+import type { ViewSize } from "../../base/events.js";
+import type { ReductionOutcome } from "../../conversation/reducers/reduction-outcome.js";
+
+/**
+ * The fields of a run's config for tracing; without the signal, because stopping the run must not stop the reduction of
+ * its writes.
+ */
+export type TracePlace = Pick<RunnableConfig, "callbacks" | "metadata">;
+
+/** Fields of a reduction in a trace: sizes, no text. */
+interface TracedReduction {
+  readonly before: ViewSize;
+  readonly after: ViewSize;
+}
+
+/**
+ * The current LangChain run; undefined outside of one. Known if LangChain's AsyncLocalStorage is set up, as by an
+ * import of LangGraph.
+ */
+export function currentRun(): RunnableConfig | undefined {
+  return AsyncLocalStorageProviderSingleton.getRunnableConfig() as RunnableConfig | undefined;
+}
+
+/** The tracing part of a config; undefined for a run without one. */
+export function traceOf(config: RunnableConfig | undefined): TracePlace | undefined {
+  const { callbacks, metadata } = config ?? {};
+  return callbacks === undefined ? undefined : { callbacks, ...(metadata && { metadata }) };
+}
+
+/** The class whose run of the read has ended when it writes. */
+const readingDoor = "RunnableWithMessageHistory";
+
+/** Runs as tracers keep them; older versions have no `getRunById`. */
+interface RunKeeper extends BaseCallbackHandler {
+  getRunById?(id: string): RunNote | undefined;
+  readonly runMap?: ReadonlyMap<string, RunNote>;
+}
+
+interface RunNote {
+  readonly name: string;
+  readonly parent_run_id?: string;
+}
+
+/**
+ * The trace for writes of a history that was read in this run: the parent `RunnableWithMessageHistory`, if a tracer
+ * knows it, because the run of the read has ended by then.
+ */
+export function traceOfReader(config: RunnableConfig | undefined): TracePlace | undefined {
+  const place = traceOf(config);
+  const manager = place?.callbacks;
+  if (!(manager instanceof CallbackManager)) {
+    return place;
+  }
+  for (const handler of manager.handlers as RunKeeper[]) {
+    let id = manager.getParentRunId();
+    let run = noteOf(handler, id);
+    while (run !== undefined && run.name !== readingDoor) {
+      id = run.parent_run_id;
+      run = noteOf(handler, id);
+    }
+    if (run !== undefined) {
+      const { handlers, inheritableHandlers, tags, inheritableTags, metadata, inheritableMetadata } = manager;
+      const kept = { handlers, inheritableHandlers, tags, inheritableTags, metadata, inheritableMetadata };
+      return { ...place, callbacks: new CallbackManager(id, kept) };
+    }
+  }
+  return place;
+}
+
+function noteOf(handler: RunKeeper, id: string | undefined): RunNote | undefined {
+  return id === undefined ? undefined : (handler.getRunById?.(id) ?? handler.runMap?.get(id));
+}
+
+/**
+ * Runs a reducer. Within another run, this is a child run named `reduce_view`, and a summary call is a child of it; the
+ * tag keeps both out of the stream of an agent's messages.
+ */
+export async function tracedReduction(
+  reducer: ChatHistoryReducer,
+  messages: readonly BaseMessage[],
+  config: RunnableConfig | undefined,
+  request?: ReducerRequest,
+): Promise<ReductionOutcome> {
+  if (config?.callbacks === undefined) {
+    return reducer.reduceWithOutcome([...messages], config, request);
+  }
+  let outcome: ReductionOutcome | undefined;
+  const reduce = async (_: unknown, inner?: RunnableConfig): Promise<TracedReduction> => {
+    outcome = await reducer.reduceWithOutcome([...messages], inner, request);
+    const { before, after } = outcome;
+    return { before, after };
+  };
+  const traced = RunnableLambda.from(reduce).withConfig({ runName: "reduce_view", tags: ["nostream"] });
+  const run = () => traced.invoke({ messages: messages.length }, config);
+  // Otherwise missing fields, such as the signal, would be inherited from the current run.
+  await AsyncLocalStorageProviderSingleton.runWithConfig(config, run);
+  return outcome!;
+}

@@ -1,0 +1,91 @@
+import { maxTries } from "../../base/tries.js";
+import type { BaseMessage } from "@langchain/core/messages";
+import { identifyRecord, lastIdOf } from "../../store/codec/message-ids.js";
+import { metaOf } from "../../store/codec/decode-record.js";
+import { ConfigurationError, ConflictError, StoreError } from "../../base/errors.js";
+import { keptChanging } from "../../store/contract/refusals.js";
+import type { StoredPage } from "../../store/contract/session-pages.js";
+import type { RewindRequest } from "../../store/contract/session-writes.js";
+import type { SessionOfMemory } from "./session-of-memory.js";
+import { decodeEntries } from "./view.js";
+
+/** More records than a session can hold. */
+export const wholeEnd = 2 ** 40;
+
+/**
+ * Removes a message and all after it from a session, and forgets the turns that were removed. One read of this part of
+ * the log, and one write by compare-and-set.
+ *
+ * @throws ConfigurationError for an invalid id; ConflictError `unknown_message`, also for a message that a reduction
+ * discards meanwhile, or `stale` if other processes kept changing the session.
+ */
+export async function rewindTo(session: SessionOfMemory, messageId: string): Promise<void> {
+  const { sessionId, ref, context } = session;
+  if (typeof messageId !== "string" || messageId === "") {
+    throw new ConfigurationError("messageId", 'rewind(): "messageId" must be a non-empty string.');
+  }
+  let last: RewindRequest | undefined;
+  for (let attempt = 1; attempt <= maxTries.edit; attempt += 1) {
+    const page = await context.store.beside.readPage(ref, { since: messageId, limit: wholeEnd });
+    if (page === undefined && last !== undefined && !(await isDiscarded(session, last))) {
+      // An earlier try removed it but its reply was lost, or another process did.
+      return;
+    }
+    if (page === undefined) {
+      const message = "rewind(): the session has no message with this id; use an id from the transcript or a page.";
+      throw new ConflictError(message, { code: "unknown_message", sessionId, messageId });
+    }
+    last = cutOf(page);
+    if ((await context.store.edits.rewind(ref, last)) === "rewound") {
+      return;
+    }
+  }
+  throw keptChanging("rewind", sessionId);
+}
+
+/**
+ * Removes the newest message and returns it; undefined if there is none.
+ *
+ * @throws RecordError, before anything is removed, for a message that cannot be read; ConflictError `stale`; StoreError
+ * that is not `retryable` where the outcome is unknown, since a second call would remove another message.
+ */
+export async function removeLast({ sessionId, ref, context }: SessionOfMemory): Promise<BaseMessage | undefined> {
+  const { store, onEvent } = context;
+  for (let attempt = 1; attempt <= maxTries.edit; attempt += 1) {
+    const page = await store.beside.readPage(ref, { limit: 1 });
+    const [entry] = decodeEntries(page?.records ?? [], { sessionId, strict: true, onEvent }, page?.from ?? 0);
+    if (page === undefined || entry === undefined) {
+      return undefined;
+    }
+    const outcome = await store.edits.rewind(ref, cutOf(page)).catch((error: unknown) => {
+      if (!StoreError.isInstance(error) || !error.retryable) {
+        throw error;
+      }
+      const message = `Session ${sessionId}: removeLast() may have removed the newest message; read it first.`;
+      throw new StoreError(message, { code: error.code, operation: "removeLast", sessionId, retryable: false });
+    });
+    if (outcome === "rewound") {
+      return entry.message;
+    }
+  }
+  throw keptChanging("removeLast", sessionId);
+}
+
+async function isDiscarded({ ref, context }: SessionOfMemory, { epoch, to }: RewindRequest): Promise<boolean> {
+  const view = await context.store.readView(ref);
+  return view.epoch === epoch && view.base > to;
+}
+
+/** The cut that removes all records of the page, which ends with the log. */
+export function cutOf({ epoch, rev, next, from, records }: StoredPage): RewindRequest {
+  const removed = new Map<string, number>();
+  for (const record of records) {
+    const { turn } = metaOf(record);
+    if (turn !== undefined) {
+      removed.set(turn, (removed.get(turn) ?? 0) + 1);
+    }
+  }
+  const forget = records.flatMap((record) => identifyRecord(record)?.id ?? []);
+  const turns = [...removed].map(([name, count]) => ({ name, removed: count }));
+  return { epoch, rev, next, ...lastIdOf(records), to: from, forget, turns };
+}

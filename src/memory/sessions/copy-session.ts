@@ -1,0 +1,213 @@
+import { shortHash } from "../../base/ids.js";
+import { maxTries } from "../../base/tries.js";
+import type {
+  CopiedRecord,
+  CopiedTurn,
+  CopyPage,
+  CreatedSession,
+  NewState,
+  WholeState,
+} from "../../store/contract/copies.js";
+import { anyDigest } from "../../store/contract/session-writes.js";
+import {
+  alreadyExists,
+  damaged,
+  keptChanging,
+  positionConflict,
+  refuseDiscarded,
+} from "../../store/contract/refusals.js";
+import { checkOptional, notNegative, positive } from "../../store/contract/request-checks.js";
+import { checkSessionId, type SessionRef } from "../../store/contract/session-ref.js";
+import { LogReader } from "./read-log.js";
+import type { SessionStore } from "../../store/contract/session-store.js";
+
+/** Source, range and target of a copy. Tokens of the view, fences, reductions and usage are not copied. */
+export interface CopyRequest {
+  readonly session: SessionRef;
+  /** The new session: its id, and the owner and label that replace the source's. */
+  readonly target: SessionRef;
+  /** Copies the records before this position. @default all */
+  readonly at?: number;
+  /** All keys of the new session expire this many milliseconds from now. @default never */
+  readonly ttlMs?: number;
+  /** Returns the copy of a record, and its identity; without one for a record that cannot be read. */
+  copyRecord(record: string, position: number): CopiedRecord;
+  /** Returns the ids of the messages in a head: those whose records were discarded are known to the copy too. */
+  identifyHead?(head: string): readonly string[];
+}
+
+/**
+ * Copies the records before a position, with their index and state, into a new session: a fork, the same for every
+ * store. `undefined` if the source does not exist.
+ *
+ * The copy is a consistent snapshot: it starts again if records are removed from the source meanwhile; reductions and
+ * new records do not affect it. A failed call can be repeated and resumes. The source is checked once more after the
+ * copy is announced to both owners, so that no copy survives an erasure of its source.
+ *
+ * @throws ConflictError `other_owner` (the source is another owner's), `exists` (the new id is in use), `position`
+ * (`at` is behind the end, or among discarded messages), `stale` (others kept removing records); StoreError `damaged`,
+ * and `erased` if the new id was erased a short time ago.
+ */
+export async function copySession(store: SessionStore, request: CopyRequest): Promise<CreatedSession | undefined> {
+  checkCopy(request);
+  const { session, target, ttlMs } = request;
+  for (let tries = 1; tries <= maxTries.edit; tries += 1) {
+    const source = await store.copies.read(session);
+    if (source === undefined) {
+      return undefined;
+    }
+    refuseUnread(request, source);
+    refuseUncopied(request, source);
+    const copy = new SessionCopy(store, request, source);
+    const owner = target.owner ?? source.owner;
+    const created = await store.copies.create(owner === undefined ? target : { ...target, owner }, {
+      base: copy.base,
+      tag: copy.tag(),
+      owners: [source.owner, target.owner].filter((owner) => owner !== undefined),
+      pages: (from) => copy.pages(from),
+      finish: (next) => copy.finish(next),
+      ...(ttlMs !== undefined && { ttlMs }),
+    });
+    if (created !== undefined) {
+      return created;
+    }
+  }
+  throw keptChanging("fork", session.id);
+}
+
+function checkCopy({ session, target, at, ttlMs }: CopyRequest): void {
+  checkSessionId(session.id);
+  checkSessionId(target.id);
+  checkOptional("at", at, notNegative);
+  checkOptional("ttlMs", ttlMs, positive);
+  if (session.id === target.id) {
+    throw alreadyExists(target.id);
+  }
+}
+
+function refuseUncopied({ session: { id }, at }: CopyRequest, source: WholeState): void {
+  if ((at ?? 0) > source.next) {
+    throw positionConflict(id, at!, source.next);
+  }
+  refuseDiscarded(id, at, source);
+}
+
+function refuseUnread({ session: { id } }: CopyRequest, source: WholeState): void {
+  if (source.damaged) {
+    throw damaged("fork", id);
+  }
+}
+
+/** A copy under way, with its source as first read. */
+class SessionCopy {
+  readonly #store: SessionStore;
+  readonly #request: CopyRequest;
+  readonly #source: WholeState;
+  /** False for a copy that ends before the first remaining record, and so contains nothing of the log. */
+  readonly #hasLog: boolean;
+
+  constructor(store: SessionStore, request: CopyRequest, source: WholeState) {
+    this.#store = store;
+    this.#request = request;
+    this.#source = source;
+    this.#hasLog = source.next > 0 && (request.at ?? source.next) >= source.base && request.at !== 0;
+  }
+
+  get base(): number {
+    return this.#hasLog ? this.#source.base : 0;
+  }
+
+  /** Deterministic tag of source, range and target, by which a retry resumes an earlier attempt. */
+  tag(): string {
+    const { session, target, at } = this.#request;
+    const { epoch, cut, base } = this.#source;
+    return shortHash(JSON.stringify([session.id, epoch, cut, base, at, target.owner]), 14);
+  }
+
+  /** The records from a position on; ends early if they were removed. */
+  async *pages(from: number): AsyncGenerator<CopyPage> {
+    const { session, copyRecord } = this.#request;
+    const reader = new LogReader(this.#store, session);
+    for (let position = from; position < this.#end;) {
+      // Includes the last copied record, to verify that the page is of the same log.
+      const overlap = position > this.base ? 1 : 0;
+      const found = await reader.read(position - overlap, this.#end);
+      const records = found?.slice(overlap) ?? [];
+      if (records.length === 0) {
+        return;
+      }
+      const first = position;
+      const copied = records.map((record, index) => copyRecord(record, first + index));
+      const before = overlap === 0 ? undefined : copyRecord(found![0]!, first - 1);
+      yield { records: copied, turns: await this.#turnsOf(copied, first), before };
+      position += records.length;
+    }
+  }
+
+  /** State of the copy; undefined if the source has changed. */
+  async finish(next: number): Promise<NewState | undefined> {
+    const { session } = this.#request;
+    const state = await this.#store.copies.read(session);
+    const { epoch, cut, owner } = this.#source;
+    const isSame = state !== undefined && state.epoch === epoch && state.cut === cut && state.owner === owner;
+    if (!isSame || next < this.#end) {
+      return undefined;
+    }
+    refuseUnread(this.#request, state);
+    const kept = { ...this.#named(state), side: state.side, reductions: [], reduced: 0 };
+    const empty = { start: 0, head: "", headCount: 0 };
+    return this.#hasLog ? { ...kept, ...(await this.#viewOf(state, next)) } : { ...kept, ...empty };
+  }
+
+  get #end(): number {
+    return this.#hasLog ? (this.#request.at ?? this.#source.next) : 0;
+  }
+
+  /** The turns of a page; a turn that is copied in part is open. */
+  async #turnsOf(records: readonly CopiedRecord[], from: number): Promise<CopiedTurn[]> {
+    const turns = new Map<string, { readonly count: number; readonly first: number }>();
+    records.forEach(({ identity }, index) => {
+      const name = identity?.turn?.name;
+      if (name !== undefined) {
+        const { count = 0, first = from + index } = turns.get(name) ?? {};
+        turns.set(name, { count: count + 1, first });
+      }
+    });
+    const names = [...turns.keys()];
+    const { turns: marks } = await this.#store.copies.readMarks(this.#request.session, { turns: names });
+    return names.map((name, index) => {
+      const mark = marks[index];
+      return { name, ...turns.get(name)!, ...(mark?.done === true && { doneAt: mark.count }) };
+    });
+  }
+
+  /** Owner and label of the copy: the target's, else the source's. */
+  #named(state: WholeState): Pick<NewState, "owner" | "label" | "hasLabel"> {
+    const { owner = state.owner, label } = this.#request.target;
+    return {
+      ...(owner !== undefined && { owner }),
+      label: { ...state.label, ...label },
+      hasLabel: state.hasLabel || label !== undefined,
+    };
+  }
+
+  /** The source's view as far as it is copied, and the ids of its head's messages whose records were discarded. */
+  async #viewOf(state: WholeState, next: number) {
+    const isWhole = state.start > next;
+    const hasHead = !isWhole && state.head !== "";
+    const known = hasHead ? await this.#knownIn(state) : [];
+    return {
+      start: isWhole ? this.base : state.start,
+      head: hasHead ? state.head : "",
+      headCount: hasHead ? state.headCount : 0,
+      knownIds: state.isSealed ? known.map((id) => ({ ...id, digest: anyDigest })) : known,
+    };
+  }
+
+  /** Messages of the head whose records were discarded, but which the source still recognizes. */
+  async #knownIn({ head }: WholeState) {
+    const ids = this.base === 0 ? [] : (this.#request.identifyHead?.(head) ?? []);
+    const { digests } = await this.#store.copies.readMarks(this.#request.session, { ids });
+    return ids.flatMap((id, index) => (digests[index] === undefined ? [] : [{ id, digest: digests[index] }]));
+  }
+}

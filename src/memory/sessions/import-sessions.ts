@@ -1,0 +1,283 @@
+import { isDeepStrictEqual } from "node:util";
+import { identifyRecord } from "../../store/codec/message-ids.js";
+import { ConfigurationError, ConflictError, EncryptionError, MemoryError } from "../../base/errors.js";
+import { sessionLabel, transferLost } from "../../store/contract/refusals.js";
+import type { CopiedRecord, CopiedTurn, CopyPage } from "../../store/contract/copies.js";
+import { exportSession } from "./export-session.js";
+import { sealedParts } from "../../store/sealed/loaded-store.js";
+import { importItemLine } from "./item-lines.js";
+import { besideOf, importThread } from "./thread-lines.js";
+import { BrokenOff, LineReader } from "./line-reader.js";
+import { badLine, fieldsOf, otherContent, parseLine, requireText, StateLines, type ExportLine } from "./lines.js";
+import type { SessionStore } from "../../store/contract/session-store.js";
+
+const pageRecords = 500;
+const pageBytes = 1_000_000;
+
+/** Outcome of one session of an export. */
+export interface SessionImport {
+  /** `""` for an invalid line before any session. */
+  readonly sessionId: string;
+  /** Set for a thread, whose id is `sessionId`, and for an item of long-term memory, whose `sessionId` is `""`. */
+  readonly kind?: "thread" | "item";
+  /**
+   * `unchanged`: the session exists with equal content. `expired`: its expiry has passed. `partial`: the export is
+   * marked as incomplete.
+   */
+  readonly outcome: "imported" | "unchanged" | "expired" | "failed" | "partial";
+  /** True for an imported session that is encrypted. */
+  readonly sealed: boolean;
+  readonly messages: number;
+  /** Number of the session's last or invalid line, from 1. */
+  readonly line: number;
+  /** Set for `failed` and `partial`. */
+  readonly error?: MemoryError;
+}
+
+/** Settings of an import. */
+export interface ImportSetting {
+  /** Time to live in milliseconds; undefined for the exported expiry. */
+  readonly ttlMs: number | undefined;
+  /** `keep`: encrypts sessions that were encrypted when exported; `seal`: all; `plain`: none. */
+  readonly encryption: "keep" | "seal" | "plain";
+}
+
+/**
+ * Imports sessions one by one and yields each outcome. A session becomes visible, atomically, after its last line.
+ *
+ * @throws errors that concern the whole import, such as a StoreError `unavailable`; a session's own error is an
+ *   outcome.
+ */
+export async function* importSessions(
+  store: SessionStore,
+  lines: AsyncIterable<string> | Iterable<string>,
+  setting: ImportSetting,
+): AsyncGenerator<SessionImport> {
+  const reader = new LineReader(lines);
+  for (;;) {
+    let first: ExportLine | undefined;
+    let from = 0;
+    try {
+      first = await reader.line();
+      from = reader.number;
+      if (first === undefined) {
+        return;
+      }
+      const done = await importPiece({ store, reader, setting }, first);
+      yield { ...nameIn(first), ...done, line: reader.number };
+    } catch (error) {
+      if (!MemoryError.isInstance(error) || (error.retryable && !ConflictError.isInstance(error))) {
+        throw error;
+      }
+      const line = reader.number;
+      const outcome = error instanceof BrokenOff ? "partial" : "failed";
+      yield { ...nameIn(first), outcome, messages: 0, sealed: false, line, error };
+      // After the yield: a caller that stops at the first failure need not read the rest of the session.
+      await reader.skipSession(from === 0 ? line : from);
+    }
+  }
+}
+
+/** The session, thread or item that a first line begins; no name for any other line. */
+function nameIn(first: ExportLine | undefined): Pick<SessionImport, "sessionId" | "kind"> {
+  const { sessionId, threadId } = first?.fields ?? {};
+  const type = first?.type;
+  const name = type === "thread" ? threadId : type === "session" ? sessionId : undefined;
+  const kind = type === "thread" || type === "item" ? type : undefined;
+  return { sessionId: typeof name === "string" ? name : "", ...(kind && { kind }) };
+}
+
+/** Imports a session from its first line on, or the line of a thread or an item. */
+async function importPiece(
+  work: Import,
+  line: ExportLine,
+): Promise<Pick<SessionImport, "outcome" | "messages" | "sealed">> {
+  const { store, setting } = work;
+  const { wire, ring } = besideOf(store);
+  if ((line.type === "thread" || line.type === "item") && wire !== undefined) {
+    const ringFor = async (sessionId: string, wasSealed: boolean) =>
+      (await isToSeal(store, { sessionId, wasSealed }, setting)) ? ring : undefined;
+    const importLine = line.type === "thread" ? importThread : importItemLine;
+    return { ...(await importLine(line, { wire, ttlMs: setting.ttlMs, ringFor })), messages: 0 };
+  }
+  if (line.type !== "session") {
+    throw badLine(line.number, 'a session begins with a line of the type "session"');
+  }
+  return importSession(work, new StateLines(line), line);
+}
+
+interface Import {
+  readonly store: SessionStore;
+  readonly reader: LineReader;
+  readonly setting: ImportSetting;
+}
+
+async function importSession(
+  { store, reader, setting }: Import,
+  started: StateLines,
+  first: ExportLine,
+): Promise<Pick<SessionImport, "outcome" | "messages" | "sealed">> {
+  const { sessionId } = started;
+  if ((await store.copies.read({ id: sessionId })) !== undefined) {
+    return { outcome: "unchanged", messages: await compareSession({ store, reader }, sessionId, first), sealed: false };
+  }
+  const target = await targetFor(store, started, setting);
+  let line = await reader.required();
+  while (started.add(line)) {
+    line = await reader.required();
+  }
+  const now = Date.now();
+  const exported = started.state(first.number);
+  const state = setting.ttlMs === undefined ? exported : { ...exported, expiresAt: now + setting.ttlMs };
+  if (state.expiresAt !== undefined && state.expiresAt <= now) {
+    await reader.skipSession(first.number);
+    return { outcome: "expired", messages: 0, sealed: false };
+  }
+  const records = new RecordLines(reader, state.base, store.limits?.maxMessageBytes ?? Infinity);
+  const created = await target.create(
+    { id: sessionId, ...(state.owner !== undefined && { owner: state.owner }) },
+    {
+      base: state.base,
+      pages: () => records.pages(line),
+      finish: async () => state,
+      ...(state.owner !== undefined && { owners: [state.owner] }),
+    },
+  );
+  if (created === undefined) {
+    throw transferLost(sessionId);
+  }
+  return { outcome: "imported", messages: records.count, sealed: target.seals };
+}
+
+/** Store that creates the session: sealed with the current key, or plain. */
+async function targetFor(store: SessionStore, started: StateLines, setting: ImportSetting) {
+  const seals = await isToSeal(store, started, setting);
+  const { copies } = seals ? store : (sealedParts(store)?.store ?? store);
+  return { seals, create: copies!.create.bind(copies) };
+}
+
+/** True for a session or thread that is to be encrypted. @throws ConfigurationError where that needs a key. */
+async function isToSeal(
+  store: SessionStore,
+  { sessionId, wasSealed }: Pick<StateLines, "sessionId" | "wasSealed">,
+  { encryption }: ImportSetting,
+): Promise<boolean> {
+  const seals = encryption === "seal" || (encryption === "keep" && wasSealed);
+  if (seals && (await sealedParts(store)?.ring.current(sessionId)) === undefined) {
+    throw new ConfigurationError(
+      "encryption",
+      `Without a current key ${sessionLabel(sessionId)} cannot be encrypted as it was; nothing was imported of it.`,
+    );
+  }
+  return seals;
+}
+
+/** Reader of a session's records, up to its end line. */
+class RecordLines {
+  readonly #reader: LineReader;
+  readonly #base: number;
+  readonly #maxBytes: number;
+  count = 0;
+
+  constructor(reader: LineReader, base: number, maxBytes: number) {
+    this.#reader = reader;
+    this.#base = base;
+    this.#maxBytes = maxBytes;
+  }
+
+  async *pages(first: ExportLine): AsyncGenerator<CopyPage> {
+    let page = newPage();
+    let line = first;
+    for (; line.type === "record"; line = await this.#reader.required()) {
+      page.bytes += this.#add(page, line);
+      if (page.records.length === pageRecords || page.bytes > pageBytes) {
+        yield page;
+        page = newPage();
+      }
+    }
+    if (line.type !== "end") {
+      throw badLine(line.number, 'the session has no line of the type "end" in front of it');
+    }
+    if (fieldsOf("end", line).records !== this.count) {
+      throw badLine(line.number, `the export says that the session has other records than the ${this.count} here`);
+    }
+    yield page;
+  }
+
+  /** Returns the size of the record. */
+  #add({ records, turns }: NewPage, line: ExportLine): number {
+    const { position, record: value, turn } = fieldsOf("record", line);
+    if (position !== this.#base + this.count) {
+      throw badLine(line.number, `the record of position ${this.#base + this.count} is missing`);
+    }
+    this.count += 1;
+    const record = requireText(line, "record", value);
+    const bytes = Buffer.byteLength(record);
+    if (bytes > this.#maxBytes) {
+      throw badLine(line.number, `the record is longer than ${this.#maxBytes} bytes, the option "maxMessageBytes"`);
+    }
+    records.push({ record, identity: identityOf(line, record) });
+    if (turn !== undefined) {
+      turns.push({ name: turn.name, count: turn.count, first: turn.first, ...(turn.done && { doneAt: turn.count }) });
+    }
+    return bytes;
+  }
+}
+
+interface NewPage {
+  readonly records: CopiedRecord[];
+  readonly turns: CopiedTurn[];
+  bytes: number;
+}
+
+function newPage(): NewPage {
+  return { records: [], turns: [], bytes: 0 };
+}
+
+function identityOf(line: ExportLine, record: string): CopiedRecord["identity"] {
+  try {
+    return identifyRecord(record);
+  } catch (error) {
+    throw EncryptionError.isInstance(error) ? badLine(line.number, "the record is encrypted") : error;
+  }
+}
+
+/**
+ * Compares an existing session with its lines, and returns the number of its messages. Ignores fields that may change
+ * without a write, and counts of the view.
+ *
+ * @throws ConflictError `exists` if they differ.
+ */
+async function compareSession(
+  { store, reader }: Pick<Import, "store" | "reader">,
+  sessionId: string,
+  first: ExportLine,
+): Promise<number> {
+  let line: ExportLine = first;
+  for await (const text of exportSession(store, { id: sessionId })) {
+    const stored = parseLine(0, text);
+    const names =
+      line.type !== "session" ? ignored.none : first.fields["damaged"] === true ? ignored.lost : ignored.kept;
+    if (!isDeepStrictEqual(compared(stored, names), compared(line, names))) {
+      throw differs(sessionId, line.number);
+    }
+    if (line.type === "end") {
+      return fieldsOf("end", line).records;
+    }
+    line = await reader.required();
+  }
+  throw differs(sessionId, line.number);
+}
+
+/** Fields that are not compared; the times of a damaged session may be lost, and are then those of its import. */
+const kept = ["expiresAt", "tokens", "counter", "damaged", "sealed"];
+const ignored = { none: new Set<string>(), kept: new Set(kept), lost: new Set([...kept, "createdAt", "updatedAt"]) };
+
+function compared({ type, fields }: ExportLine, names: ReadonlySet<string>): object {
+  return { type, fields: Object.fromEntries(Object.entries(fields).filter(([name]) => !names.has(name))) };
+}
+
+function differs(sessionId: string, line: number): ConflictError {
+  const subject = sessionLabel(sessionId).replace(/^s/, "S");
+  return otherContent(`${subject} exists with other content than the export has at line ${line}`, sessionId);
+}

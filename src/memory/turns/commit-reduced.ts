@@ -1,0 +1,78 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { report } from "../../base/events.js";
+import { viewSize } from "../../conversation/reducers/reduction-outcome.js";
+import type { ConversationSession } from "../session/conversation-session.js";
+import { commitOutcome, reduceAfterWrite } from "../session/reduce-view.js";
+import type { TracePlace } from "../session/reduction-trace.js";
+import type { DecodedView } from "../session/view.js";
+import type { SessionView } from "../../store/contract/session-reads.js";
+import { exceedsLimit } from "./fit-request.js";
+import { readableView } from "./readable-turn.js";
+import type { TurnRequests } from "./turn-requests.js";
+
+// Loaded with the first turn whose request was reduced.
+
+/** A turn that is stored with its answer, after requests of a reduced list. */
+export interface ReducedTurn {
+  readonly session: ConversationSession;
+  readonly requests: TurnRequests;
+  /** The view after the turn's last write. */
+  readonly view: SessionView;
+  /** True if that write replaced the end of the log. */
+  readonly hasCut: boolean;
+  /** The id under which a message of the turn is stored. */
+  readonly storedIdOf: (message: BaseMessage) => string;
+  /** True for the id of a message that the turn has written. */
+  readonly isWritten: (id: string) => boolean;
+  readonly trace: TracePlace | undefined;
+}
+
+/**
+ * Commits the list of the last request, which the model accepted, as the view, so that no summary is paid for twice. If
+ * others wrote or reduced meanwhile, reduces the view as after any write. Never throws: a failure is reported.
+ */
+export async function commitReduced(turn: ReducedTurn): Promise<void> {
+  const { session, requests, view, storedIdOf, trace } = turn;
+  const { sessionId, context } = session;
+  const { reducer, tokenCounter, onEvent } = context;
+  const { reducedFrom: before, readFor, list } = requests;
+  try {
+    const stored = session.decode(view);
+    const decoded = readFor === undefined ? stored : await readableView(session, stored, readFor);
+    if (before === undefined || !isUndisturbed(decoded, turn)) {
+      const shown = stored.entries.map(({ message }) => message);
+      await (reducer !== undefined && (await exceedsLimit(reducer, shown))
+        ? reduceAfterWrite(session, view, trace)
+        : undefined);
+      return;
+    }
+    const byId = new Map(decoded.entries.map(({ message }) => [message.id, message]));
+    const messages = list.messages.map((message) =>
+      list.isOfTurn(message) ? (byId.get(storedIdOf(message)) ?? message) : message,
+    );
+    const after = await viewSize(messages, reducer?.tokenCounter ?? tokenCounter);
+    if ((await commitOutcome(session, decoded, { messages, before, after, overBudgetBy: 0 })) === "stale") {
+      report(onEvent, { type: "reduction_stale", sessionId });
+    }
+  } catch (error) {
+    report(onEvent, { type: "reduction_failed", sessionId, error });
+  }
+}
+
+/** True if the view holds only the messages that the turn began with and wrote. */
+function isUndisturbed({ stored, entries }: DecodedView, { requests, hasCut, isWritten }: ReducedTurn): boolean {
+  const { opened, list } = requests;
+  const read = opened.view.stored;
+  const first = read.turn?.first ?? opened.stored[0]?.position ?? read.start;
+  if (first < read.start) {
+    return false;
+  }
+  const isSameLife = read.epoch === "" || (read.epoch === stored.epoch && (hasCut || read.rev === stored.rev));
+  // Not the view that was read: it may hold messages of others behind an open turn's beginning.
+  const known = new Set([...opened.history, ...opened.turn].map(({ id }) => id));
+  const inView = new Set(entries.map(({ message }) => message.id));
+  // A failover may have restored an older log, without messages that the turn holds or summarized.
+  const isComplete = opened.history.every(({ id }) => inView.has(id));
+  const isOurs = ({ id }: BaseMessage) => known.has(id) || list.hasSeen(id) || isWritten(id ?? "");
+  return isSameLife && isComplete && entries.every(({ message }) => isOurs(message));
+}

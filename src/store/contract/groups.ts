@@ -1,0 +1,148 @@
+import { ConfigurationError } from "../../base/errors.js";
+import { loadedOnce } from "../../base/loaded-once.js";
+import type { SessionRef } from "./session-ref.js";
+import type { SessionStoreCore, SessionStoreGroups } from "./session-store.js";
+import type { SessionStore } from "./session-store.js";
+
+/** The name of a group of methods of a store. */
+export type StoreGroup = keyof SessionStoreGroups;
+
+/** The methods of an interface; true for those whose first argument is a session. `iterates`: returns no promise. */
+type MethodsOf<T> = Readonly<Record<keyof T, boolean | "iterates">>;
+
+/** Every method of the core. The compiler refuses a missing and a surplus name, here and below. */
+const coreMethods: MethodsOf<SessionStoreCore> = {
+  append: true,
+  readView: true,
+  readLog: true,
+  commitReduction: true,
+  clear: true,
+};
+
+const groupMethods: { readonly [G in StoreGroup]: MethodsOf<SessionStoreGroups[G]> } = {
+  edits: {
+    rewind: true,
+    replaceTail: true,
+    rebuild: true,
+    readKey: true,
+    rewrapKey: true,
+    swapRecords: true,
+  },
+  beside: {
+    readSide: true,
+    writeSide: true,
+    readTurn: true,
+    readRounds: true,
+    readPage: true,
+    readStats: true,
+    readReductions: true,
+    takeHold: true,
+    renewHold: true,
+    giveBackHold: true,
+    restart: true,
+    acquireLease: true,
+    releaseLease: true,
+    extendExpiry: true,
+  },
+  lists: {
+    list: false,
+    count: false,
+    describe: true,
+    relabel: true,
+    erase: true,
+    eraseOwner: false,
+    scan: "iterates",
+    reindex: false,
+    flush: false,
+  },
+  copies: { read: true, readMarks: true, create: true },
+};
+
+const storeGroups = Object.keys(groupMethods) as readonly StoreGroup[];
+
+/** The named methods of a group, bound to their object, for a wrapper that passes them on unchanged. */
+export function passedOn<Group extends object, Name extends keyof Group>(
+  group: Group,
+  names: readonly Name[],
+): Pick<Group, Name> {
+  const bound = names.map((name) => [name, (group[name] as () => unknown).bind(group)]);
+  return Object.fromEntries(bound) as Pick<Group, Name>;
+}
+
+/** The methods of a group whose code is loaded with the first call of one. */
+export function groupWhenUsed<G extends StoreGroup>(
+  group: G,
+  load: () => Promise<SessionStoreGroups[G]>,
+): SessionStoreGroups[G] {
+  return whenUsed(groupMethods[group], loadedOnce(load));
+}
+
+/** A store with the limits of `like` whose code is loaded with the first call of a method. */
+export function storeWhenUsed(like: SessionStore, load: () => Promise<SessionStore>): SessionStore {
+  const loaded = loadedOnce(load);
+  const groups = groupsOf((group) => whenUsed<object>(groupMethods[group], async () => (await loaded())[group]));
+  const core = whenUsed<SessionStoreCore>(coreMethods, loaded);
+  return { ...core, ...groups, limits: like.limits, close: () => like.close() };
+}
+
+/** Each group, made by its name. */
+function groupsOf(make: (group: StoreGroup) => object): SessionStoreGroups {
+  return Object.fromEntries(storeGroups.map((group) => [group, make(group)])) as unknown as SessionStoreGroups;
+}
+
+type AnyMethods = Readonly<Record<string, (...args: unknown[]) => unknown>>;
+
+function whenUsed<Methods extends object>(
+  names: MethodsOf<Methods>,
+  loaded: () => Methods | Promise<Methods>,
+): Methods {
+  const methods = async () => (await loaded()) as AnyMethods;
+  const calls = Object.entries(names).map(([method, kind]) => {
+    const iterate = async function* (...args: unknown[]) {
+      yield* (await methods())[method]!(...args) as AsyncIterable<unknown>;
+    };
+    const call = async (...args: unknown[]) => (await methods())[method]!(...args);
+    return [method, kind === "iterates" ? iterate : call];
+  });
+  return Object.fromEntries(calls) as Methods;
+}
+
+/** A call that concerns one session. */
+export interface StoreCall {
+  /** The method's name, such as `readView` or `readSide`. */
+  readonly method: string;
+  readonly session: SessionRef;
+}
+
+/** Wraps a call; `go` makes it. */
+export type Around = (call: StoreCall, go: () => Promise<unknown>) => Promise<unknown>;
+
+/** Wraps every call of a store that concerns one session. */
+export function around(store: SessionStore, wrap: Around): SessionStore {
+  const groups = groupsOf((group) => wrapped<object>(store[group], groupMethods[group], wrap));
+  const core = wrapped<SessionStoreCore>(store, coreMethods, wrap);
+  return { ...core, ...groups, limits: store.limits, close: () => store.close() };
+}
+
+function wrapped<Methods extends object>(methods: Methods, names: MethodsOf<Methods>, wrap: Around): Methods {
+  const target = methods as AnyMethods;
+  const calls = Object.entries(names).map(([method, isOfSession]) => {
+    const call = (...args: unknown[]) => target[method]!(...args) as Promise<unknown>;
+    const around = (...args: unknown[]) => wrap({ method, session: args[0] as SessionRef }, () => call(...args));
+    return [method, isOfSession === true ? around : call];
+  });
+  return Object.fromEntries(calls) as Methods;
+}
+
+/** Rejects a value that is no store of this package, also of another copy of it. @throws ConfigurationError `store`. */
+export function checkSessionStore(user: string, store: unknown): asserts store is SessionStore {
+  const given = (typeof store === "object" ? (store ?? {}) : {}) as Partial<SessionStore>;
+  if (missingMethod(given, coreMethods) || storeGroups.some((group) => given[group] === undefined)) {
+    const message = `${user}: option "store" must be an InMemorySessionStore or a RedisSessionStore.`;
+    throw new ConfigurationError("store", message);
+  }
+}
+
+function missingMethod(methods: object, names: object): boolean {
+  return Object.keys(names).some((name) => typeof (methods as AnyMethods)[name] !== "function");
+}

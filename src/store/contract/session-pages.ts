@@ -1,0 +1,118 @@
+import type { ViewSize } from "../../base/events.js";
+import type { LogPage } from "./session-reads.js";
+
+/** Number of reductions that a session remembers; the oldest are forgotten first. */
+export const maxReductions = 100;
+
+/** Which records a page holds: at most one of `before`, `after`, `around` and `since`; by default the newest. */
+export interface StoredPageRequest {
+  /** The records before this position. */
+  readonly before?: number;
+  /** The records after this position; -1 for the oldest. */
+  readonly after?: number;
+  /** The records around the message of this id. */
+  readonly around?: string;
+  /** The records from the message of this id on. */
+  readonly since?: string;
+  /** At most this many records. */
+  readonly limit: number;
+}
+
+/** A page of the log, with the state of the session. */
+export interface StoredPage extends LogPage {
+  /** `""` if the session does not exist. */
+  readonly epoch: string;
+  /** The session's `rev`. */
+  readonly rev: string;
+  /** The position behind the last record of the page, also where records of it are missing. */
+  readonly to: number;
+  /** Position from which the view shows the log as it is. */
+  readonly start: number;
+  /** The session's head if the page begins before the start; else `""`. */
+  readonly head: string;
+}
+
+/** Statistics of a session; times in milliseconds since 1970. */
+export interface StoredStats {
+  /** Records of the log. */
+  readonly messages: number;
+  /** Rounds that have begun. */
+  readonly rounds: number;
+  /** Messages of the view. */
+  readonly viewMessages: number;
+  /** Tokens of the view under `counter`; undefined where not known. */
+  readonly viewTokens: number | undefined;
+  /** Id of the token counter; `""` without one. */
+  readonly counter: string;
+  /** True if the view is the whole log. */
+  readonly isWhole: boolean;
+  /** Reductions since the session was created. */
+  readonly reductions: number;
+  /** Undefined for a session that was created by an older release. */
+  readonly createdAt: number | undefined;
+  /** Time of the last write; undefined where not known. */
+  readonly updatedAt: number | undefined;
+  /** Undefined for a session that does not expire. */
+  readonly expiresAt: number | undefined;
+  /** True if a part of the session is missing. */
+  readonly damaged: boolean;
+}
+
+/** A size of the view. */
+export type ReductionSize = ViewSize;
+
+/**
+ * One reduction of a session.
+ * @example
+ * import { RedisChatMemory } from "langchain-redis-memory";
+ *
+ * const history = new RedisChatMemory({ url: "redis://localhost:6379" }).history("chat-7");
+ * for (const { at, before, after } of await history.getReductions()) {
+ *   console.log(new Date(at).toISOString(), `${before.messages} → ${after.messages} messages`);
+ * }
+ */
+export interface StoredReduction {
+  /** When it was stored, in milliseconds since 1970. */
+  readonly at: number;
+  /** The new start: the position from which the view shows the log as it is. */
+  readonly start: number;
+  /** Number of messages in the new head. */
+  readonly head: number;
+  /** The view's size before and after it. */
+  readonly before: ReductionSize;
+  /** The view's size after it. */
+  readonly after: ReductionSize;
+  /** The reducer's limit of the view in tokens; left out for a reducer that counts messages. */
+  readonly maxTokens?: number;
+}
+
+/** The positions of a page: its first, and the one behind its last. `found` is that of the id in the request. */
+export function pageBounds(
+  { before, after, since, limit }: StoredPageRequest,
+  {
+    base,
+    next,
+    found,
+  }: {
+    /** Position of the oldest record that is kept. */
+    readonly base: number;
+    /** The position that the next record will get. */
+    readonly next: number;
+    /** Position of the id in the request; undefined where it names none. */
+    readonly found: number | undefined;
+  },
+): {
+  /** Position of the page's first record. */
+  readonly from: number;
+  /** The position behind its last record. */
+  readonly to: number;
+} {
+  const within = (position: number) => Math.min(Math.max(position, base), next);
+  if (found !== undefined || after !== undefined) {
+    const centred = Math.min(found! - Math.floor((limit - 1) / 2), next - limit);
+    const from = found === undefined ? within(after! + 1) : since === undefined ? within(centred) : found;
+    return { from, to: Math.min(next, from + limit) };
+  }
+  const to = within(before ?? next);
+  return { from: Math.max(base, to - limit), to };
+}

@@ -1,0 +1,221 @@
+import { emptyRounds, type StoredRounds } from "../contract/session-reads.js";
+import type { SessionBeside } from "../contract/beside.js";
+import type { HeldTicket, HoldPlace, HoldRequest } from "../contract/holds.js";
+import { randomToken } from "../../base/ids.js";
+import { checkInteger } from "../contract/request-checks.js";
+import {
+  pageBounds,
+  type StoredPage,
+  type StoredPageRequest,
+  type StoredReduction,
+  type StoredStats,
+} from "../contract/session-pages.js";
+import type { SessionRef } from "../contract/session-ref.js";
+import { applySide, sideWithPrefix, type SideWrite } from "../contract/side-fields.js";
+import type { StoredTurn } from "../contract/turns.js";
+import { isUntouched, keepAlive, takeHold } from "./holds.js";
+import { claimSession } from "./owners.js";
+import { newSession, nextPosition, noteKey, roundsOf, type InMemorySession } from "./session.js";
+import type { InMemorySessions } from "./sessions.js";
+import { storedTurn } from "./turns.js";
+
+/** In-memory data of sessions beside their logs. */
+export class InMemoryBeside implements SessionBeside {
+  readonly #sessions: InMemorySessions;
+  readonly #leases: InMemoryLeases;
+
+  constructor(sessions: InMemorySessions, leases: InMemoryLeases) {
+    this.#sessions = sessions;
+    this.#leases = leases;
+  }
+
+  async readSide(session: SessionRef, prefix: string): Promise<Readonly<Record<string, string>>> {
+    return this.#sessions.read("readSide", session, {
+      found: ({ side }) => sideWithPrefix(side, prefix),
+      missing: () => ({}),
+    });
+  }
+
+  async writeSide(session: SessionRef, changes: SideWrite): Promise<boolean> {
+    return this.#sessions.call("writeSide", session, () => {
+      const found = this.#sessions.writable("writeSide", session);
+      if (!Object.entries(changes.expected ?? {}).every(([name, value]) => found?.side.get(name) === value)) {
+        return false;
+      }
+      const creates = Object.keys(changes.set ?? {}).length > 0;
+      const stored = found ?? (creates ? newSession() : undefined);
+      if (stored !== undefined) {
+        if (creates) {
+          noteKey(stored, session);
+        }
+        applySide(stored.side, changes);
+        claimSession(stored, session);
+      }
+      this.#sessions.keep(session.id, stored, changes.ttlMs);
+      return true;
+    });
+  }
+
+  async readTurn(session: SessionRef, name: string): Promise<StoredTurn | undefined> {
+    const found = (stored: InMemorySession) => {
+      const turn = storedTurn(stored, { name, stored: -1 })!;
+      return turn.count === 0 && !turn.done ? undefined : turn;
+    };
+    return this.#sessions.read("readTurn", session, { found, missing: () => undefined });
+  }
+
+  async readRounds(session: SessionRef, count: number): Promise<StoredRounds> {
+    checkInteger("count", count, 1);
+    return this.#sessions.read("readRounds", session, {
+      found: (stored) => roundsOf(stored, count),
+      missing: emptyRounds,
+    });
+  }
+
+  async readPage(session: SessionRef, request: StoredPageRequest): Promise<StoredPage | undefined> {
+    return this.#sessions.call("readPage", session, () => {
+      return screenPageOf(this.#sessions.readable(session) ?? newSession(), request);
+    });
+  }
+
+  async readStats(session: SessionRef): Promise<StoredStats | undefined> {
+    return this.#sessions.call("readStats", session, () => {
+      const stored = this.#sessions.find(session);
+      return stored && statsOf(stored);
+    });
+  }
+
+  async readReductions(session: SessionRef): Promise<readonly StoredReduction[]> {
+    return this.#sessions.call("readReductions", session, () => [...(this.#sessions.find(session)?.reductions ?? [])]);
+  }
+
+  async takeHold(session: SessionRef, request: HoldRequest): Promise<HoldPlace> {
+    return this.#sessions.call("takeHold", session, () => takeHold(this.#sessions, session, request));
+  }
+
+  async renewHold({ id }: SessionRef, held: HeldTicket): Promise<boolean> {
+    return this.#sessions.call("renewHold", { id }, () => {
+      const stored = this.#sessions.find({ id });
+      const holder = stored?.queue.holder;
+      if (stored === undefined || holder?.ticket !== held.ticket) {
+        return false;
+      }
+      stored.queue.holder = { ...holder, endsAt: this.#sessions.now() + held.holdMs };
+      keepAlive(this.#sessions, stored, held);
+      return true;
+    });
+  }
+
+  async giveBackHold({ id }: SessionRef, ticket: string): Promise<void> {
+    return this.#sessions.call("giveBackHold", { id }, () => {
+      const stored = this.#sessions.find({ id });
+      stored?.queue.waiters.delete(ticket);
+      if (stored?.queue.holder?.ticket === ticket) {
+        stored.queue.holder = undefined;
+        if (stored.queue.waiters.size === 0 && isUntouched(stored)) {
+          this.#sessions.delete(id);
+        }
+      }
+    });
+  }
+
+  async restart(session: SessionRef): Promise<string> {
+    return this.#sessions.call("restart", session, () => {
+      const stored = this.#sessions.writable("restart", session, ["erased", "hold"]);
+      const { queue, fence, expiresAt } = stored ?? newSession();
+      const restarted = { ...newSession(), queue, fence, expiresAt };
+      this.#sessions.keep(session.id, restarted, undefined);
+      return restarted.epoch;
+    });
+  }
+
+  async acquireLease(session: SessionRef, ttlMs: number): Promise<string | undefined> {
+    checkInteger("ttlMs", ttlMs, 1);
+    const request = { now: this.#sessions.now(), ttlMs };
+    return this.#sessions.call("acquireLease", session, () => this.#leases.acquire(session.id, request));
+  }
+
+  async releaseLease(session: SessionRef, token: string): Promise<void> {
+    return this.#sessions.call("releaseLease", session, () => this.#leases.release(session.id, token));
+  }
+
+  async extendExpiry(session: SessionRef, ttlMs: number): Promise<boolean> {
+    checkInteger("ttlMs", ttlMs, 1);
+    return this.#sessions.call("extendExpiry", session, () => {
+      const stored = this.#sessions.find(session);
+      const isMortal = stored?.expiresAt !== undefined;
+      this.#sessions.refresh(isMortal ? stored : undefined, ttlMs);
+      return isMortal;
+    });
+  }
+}
+
+/** The leases of sessions; times in milliseconds since 1970. */
+export class InMemoryLeases {
+  readonly #leases = new Map<string, { readonly token: string; readonly expiresAt: number }>();
+
+  /** Acquires a session's lease and returns its token; undefined while another token owns it. */
+  acquire(sessionId: string, { now, ttlMs }: { readonly now: number; readonly ttlMs: number }): string | undefined {
+    const lease = this.#leases.get(sessionId);
+    if (lease !== undefined && lease.expiresAt >= now) {
+      return undefined;
+    }
+    const token = randomToken();
+    this.#leases.set(sessionId, { token, expiresAt: now + ttlMs });
+    return token;
+  }
+
+  /** Releases the lease if the token still owns it. */
+  release(sessionId: string, token: string): void {
+    if (this.#leases.get(sessionId)?.token === token) {
+      this.#leases.delete(sessionId);
+    }
+  }
+
+  /** Removes the leases that expired before this time; by default all. */
+  clear(now = Infinity): void {
+    this.#leases.forEach(({ expiresAt }, sessionId) => expiresAt < now && this.#leases.delete(sessionId));
+  }
+}
+
+function screenPageOf(session: InMemorySession, request: StoredPageRequest): StoredPage | undefined {
+  const { epoch, rev, base, start, log, head } = session;
+  const isNew = session.created === undefined;
+  const next = nextPosition(session);
+  const id = request.around ?? request.since;
+  const found = id === undefined ? undefined : (session.ids.get(id)?.position ?? -1);
+  if (found !== undefined && (found < base || found >= next)) {
+    return undefined;
+  }
+  const { from, to } = pageBounds(request, { base, next, found });
+  const records = log.slice(from - base, to - base);
+  return {
+    epoch: isNew ? "" : epoch,
+    rev: isNew ? "" : rev,
+    records,
+    from,
+    to,
+    base,
+    start,
+    next,
+    head: from < start ? head : "",
+    damaged: false,
+  };
+}
+
+function statsOf(session: InMemorySession): StoredStats {
+  const { base, start, log, headCount, rounds, total, expiresAt } = session;
+  return {
+    messages: log.length,
+    rounds,
+    viewMessages: headCount + nextPosition(session) - start,
+    viewTokens: total?.tokens,
+    counter: total?.counter ?? "",
+    isWhole: base === 0 && start === 0 && headCount === 0,
+    reductions: session.reduced,
+    createdAt: session.created,
+    updatedAt: session.updated,
+    expiresAt,
+    damaged: false,
+  };
+}

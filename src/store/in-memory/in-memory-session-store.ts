@@ -1,0 +1,133 @@
+import * as z from "zod/mini";
+import type { MemoryEventHandler } from "../../base/events.js";
+import { anyFunction, lazy, parseOptions } from "../../base/options.js";
+import { planAppend } from "../contract/append-decision.js";
+import type { SessionBeside } from "../contract/beside.js";
+import type { SessionCopies } from "../contract/copies.js";
+import type { SessionEdits } from "../contract/edits.js";
+import type { HoldRequest } from "../contract/holds.js";
+import {
+  emptyPage,
+  emptyView,
+  type LogPage,
+  type ReadLogOptions,
+  type ReadViewOptions,
+  type SessionView,
+} from "../contract/session-reads.js";
+import type { SessionLists } from "../contract/lists.js";
+import type { SizeLimits } from "../contract/request-checks.js";
+import type { SessionRef } from "../contract/session-ref.js";
+import { sizeLimits } from "../contract/size-limits.js";
+import type { SessionStore } from "../contract/session-store.js";
+import type { AppendRequest, AppendResult, CommitRequest } from "../contract/session-writes.js";
+import { appendTo } from "./append.js";
+import { InMemoryBeside, InMemoryLeases } from "./beside.js";
+import { InMemoryCopies } from "./copies.js";
+import { InMemoryEdits } from "./edits.js";
+import { takeHold } from "./holds.js";
+import { InMemoryLists } from "./lists.js";
+import { commitTo, lookUp, newSession, pageOf, viewOf } from "./session.js";
+import { InMemorySessions } from "./sessions.js";
+
+/** Options of `InMemorySessionStore`. */
+export interface InMemorySessionStoreOptions {
+  /** Largest record and largest append, in bytes of UTF-8. @default 1,000,000 and 10,000,000 */
+  readonly limits?: Partial<SizeLimits>;
+  /** The clock for expiry, in milliseconds since 1970. @default Date.now */
+  readonly now?: () => number;
+  /** Receives a `command` event for every call, as for a round trip to Redis. */
+  readonly onEvent?: MemoryEventHandler;
+}
+
+const schema = lazy(() =>
+  z.strictObject({
+    limits: sizeLimits(),
+    now: z._default(anyFunction<() => number>(), () => Date.now),
+    onEvent: z.optional(anyFunction<MemoryEventHandler>()),
+  }),
+);
+
+/**
+ * Keeps sessions in memory, for tests, demos and programs of one process. The reference implementation that other
+ * stores are tested against.
+ *
+ * Implements all of {@link SessionStore}, including expiry and limits. Sessions are lost when the process ends.
+ */
+export class InMemorySessionStore implements SessionStore {
+  readonly #sessions: InMemorySessions;
+  readonly limits: SizeLimits;
+  readonly edits: SessionEdits;
+  readonly beside: SessionBeside;
+  /** Lists of sessions by owner. */
+  readonly lists: SessionLists;
+  readonly copies: SessionCopies;
+
+  /** @throws ConfigurationError naming the option. */
+  constructor(options: InMemorySessionStoreOptions = {}) {
+    const { now, onEvent, limits } = parseOptions("InMemorySessionStore", schema(), options);
+    const leases = new InMemoryLeases();
+    this.#sessions = new InMemorySessions({ now, onEvent, onSweep: () => leases.clear(now()) });
+    this.limits = limits;
+    this.edits = new InMemoryEdits(this.#sessions, this.limits);
+    this.beside = new InMemoryBeside(this.#sessions, leases);
+    this.lists = new InMemoryLists(this.#sessions);
+    this.copies = new InMemoryCopies(this.#sessions);
+  }
+
+  async append(session: SessionRef, request: AppendRequest): Promise<AppendResult> {
+    const plan = planAppend(session, request, this.limits);
+    return this.#sessions.call("append", session, () => appendTo(this.#sessions, { session, request, plan }));
+  }
+
+  async readView(session: SessionRef, options: ReadViewOptions = {}): Promise<SessionView> {
+    const { take } = options;
+    if (take === undefined) {
+      return this.#sessions.call("readView", session, () => this.#viewOf(session, options));
+    }
+    return this.#sessions.call("takeHold", session, () => this.#takeAndRead(session, options, take));
+  }
+
+  async readLog(session: SessionRef, { from, limit }: ReadLogOptions = {}): Promise<LogPage> {
+    return this.#sessions.read("readLog", session, {
+      found: (stored) => pageOf(stored, { from, limit }),
+      missing: emptyPage,
+    });
+  }
+
+  async commitReduction(session: SessionRef, request: CommitRequest): Promise<"committed" | "stale"> {
+    return this.#sessions.call("commitReduction", session, () => {
+      const stored = this.#sessions.writable("commitReduction", session);
+      if (!commitTo(stored, session, { request, now: this.#sessions.now() })) {
+        return "stale";
+      }
+      this.#sessions.keep(session.id, stored, undefined);
+      return "committed";
+    });
+  }
+
+  async clear(session: SessionRef): Promise<void> {
+    return this.#sessions.call("clear", session, () => {
+      this.#sessions.find(session);
+      this.#sessions.delete(session.id);
+    });
+  }
+
+  /** Acquires the hold, unless the turn is stored with its answer, and reads the view in the same step. */
+  #takeAndRead(session: SessionRef, options: ReadViewOptions, take: HoldRequest): SessionView {
+    const mark = this.#sessions.find(session)?.turns.marks.get(options.turn ?? "");
+    const place = mark?.done === true ? undefined : takeHold(this.#sessions, session, take);
+    if (place?.isHeld === false) {
+      return { ...emptyView(), place };
+    }
+    return { ...this.#viewOf(session, options), ...(place && { place }) };
+  }
+
+  #viewOf(session: SessionRef, options: ReadViewOptions): SessionView {
+    const stored = this.#sessions.readable(session);
+    return { ...(stored ? viewOf(stored) : emptyView()), ...lookUp(stored ?? newSession(), options) };
+  }
+
+  async close(): Promise<void> {
+    this.#sessions.close();
+  }
+}

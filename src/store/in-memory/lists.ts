@@ -1,0 +1,125 @@
+import {
+  summaryOf,
+  type ListPlace,
+  type ListsProgress,
+  type ListsReindex,
+  type SessionAccess,
+  type SessionDetails,
+  type SessionLists,
+  type SessionLabel,
+  type SessionsPage,
+} from "../contract/lists.js";
+import { checkInteger, checkOptional, notNegative } from "../contract/request-checks.js";
+import type { SessionRef } from "../contract/session-ref.js";
+import { detailsOf, setLabel } from "./owners.js";
+import { noteKey, type InMemorySession } from "./session.js";
+import type { InMemorySessions } from "./sessions.js";
+
+/** Lists of the sessions in memory, computed for each call and so always exact. */
+export class InMemoryLists implements SessionLists {
+  readonly #sessions: InMemorySessions;
+
+  constructor(sessions: InMemorySessions) {
+    this.#sessions = sessions;
+  }
+
+  async list(
+    owner: string,
+    { limit, before }: { readonly limit: number; readonly before?: ListPlace },
+  ): Promise<SessionsPage> {
+    checkInteger("limit", limit, 1);
+    checkOptional("before", before?.score, notNegative);
+    return this.#sessions.callOfAll("listSessions", () => {
+      const all = this.#of(owner).map(([member, session]) => ({ member, session, score: session.ownership.place }));
+      const found = all.filter((entry) => before === undefined || order(before, entry) < 0).sort(order);
+      const page = found.slice(0, limit);
+      const { score, member } = page.at(-1) ?? { score: 0, member: "" };
+      return {
+        sessions: page.map(({ member: id, session }) => summaryOf(detailsOf(id, session))),
+        ...(found.length > limit && { next: { score, member } }),
+      };
+    });
+  }
+
+  async count(owner: string): Promise<number> {
+    return this.#sessions.callOfAll("countSessions", () => this.#of(owner).length);
+  }
+
+  async describe(session: SessionRef): Promise<SessionDetails | undefined> {
+    return this.#sessions.call("describeSession", session, () => {
+      const stored = this.#sessions.find(session);
+      return stored && detailsOf(session.id, stored);
+    });
+  }
+
+  async relabel(
+    session: SessionRef,
+    { label, version }: { readonly label: SessionLabel; readonly version: string },
+  ): Promise<"changed" | "stale" | "missing"> {
+    return this.#sessions.call("relabel", session, () => {
+      const stored = this.#sessions.writable("relabel", session, ["erased", "key"]);
+      if (stored === undefined) {
+        return "missing";
+      }
+      if (stored.ownership.labelVersion !== version) {
+        return "stale";
+      }
+      noteKey(stored, session);
+      setLabel(stored.ownership, label);
+      return "changed";
+    });
+  }
+
+  async erase(session: SessionRef, { guardMs }: { readonly guardMs: number }): Promise<boolean> {
+    checkInteger("guardMs", guardMs, 1);
+    return this.#sessions.call("erase", session, () => {
+      const stored = this.#sessions.find(session);
+      this.#sessions.guard(session.id, guardMs);
+      return stored !== undefined;
+    });
+  }
+
+  async eraseOwner(
+    owner: string,
+    { guardMs, onProgress }: { readonly guardMs: number; readonly onProgress?: (progress: ListsProgress) => void },
+  ): Promise<number> {
+    checkInteger("guardMs", guardMs, 1);
+    return this.#sessions.callOfAll("eraseOwner", () => {
+      const found = this.#of(owner);
+      const announced = this.#sessions.announcedTo(owner);
+      [...found.map(([sessionId]) => sessionId), ...announced].forEach((id) => this.#sessions.guard(id, guardMs));
+      onProgress?.({ sessions: found.length });
+      return found.length;
+    });
+  }
+
+  async *scan({ owner }: SessionAccess = {}): AsyncGenerator<string> {
+    const found = this.#sessions.callOfAll("scan", () =>
+      owner === undefined ? [...this.#sessions.all()] : this.#of(owner),
+    );
+    for (const [sessionId] of found) {
+      yield sessionId;
+    }
+  }
+
+  async reindex({ onProgress }: ListsReindex = {}): Promise<number> {
+    return this.#sessions.callOfAll("reindex", () => {
+      const owned = [...this.#sessions.all()].filter(([, { ownership }]) => ownership.owner !== undefined);
+      onProgress?.({ sessions: owned.length });
+      return owned.length;
+    });
+  }
+
+  async flush(): Promise<void> {
+    // Lists are computed for each call: nothing is pending.
+  }
+
+  #of(owner: string): [string, InMemorySession][] {
+    return [...this.#sessions.all()].filter(([, { ownership }]) => ownership.owner === owner);
+  }
+}
+
+/** Newest first. */
+function order(a: ListPlace, b: ListPlace): number {
+  return b.score - a.score || (a.member < b.member ? 1 : a.member > b.member ? -1 : 0);
+}

@@ -1,0 +1,201 @@
+import { report, type MemoryEventHandler } from "../../base/events.js";
+import { closed, learnKey } from "../contract/refusals.js";
+import { checkSessionId, type SessionRef } from "../contract/session-ref.js";
+import { everyCheck, passGate, type Check, type Repetition } from "./gate.js";
+import type { InMemorySession } from "./session.js";
+
+/** Options of {@link InMemorySessions}. */
+export interface InMemorySessionsOptions {
+  readonly now: () => number;
+  readonly onEvent: MemoryEventHandler | undefined;
+  /** Called when expired sessions are removed. */
+  readonly onSweep: () => void;
+}
+
+/** A session that a caller may touch, and the reply to a repeated call. */
+interface Admitted<Answer> {
+  readonly stored: InMemorySession | undefined;
+  readonly answer: Answer | undefined;
+}
+
+/** The sessions of a store in memory, with their expiry. All parts of the store work on them. */
+export class InMemorySessions {
+  readonly #options: InMemorySessionsOptions;
+  readonly #sessions = new Map<string, InMemorySession>();
+  /** Tombstones of erased sessions: the time at which each expires. */
+  readonly #guards = new Map<string, number>();
+  readonly #announced = new Set<{ readonly sessionId: string; readonly owners: readonly string[] }>();
+  #lastPlace = 0;
+  #sweepAt = 1_000;
+  #closed = false;
+
+  constructor(options: InMemorySessionsOptions) {
+    this.#options = options;
+  }
+
+  /** The store's time in milliseconds. */
+  now(): number {
+    return this.#options.now();
+  }
+
+  /** Runs a call and reports it, as a round trip to Redis is reported. */
+  call<T>(operation: string, { id }: SessionRef, work: () => T): T {
+    checkSessionId(id);
+    return this.#call(operation, id, work);
+  }
+
+  /** As {@link call}, for a call that concerns an owner or all sessions. */
+  callOfAll<T>(operation: string, work: () => T): T {
+    return this.#call(operation, "", work);
+  }
+
+  #call<T>(operation: string, sessionId: string, work: () => T): T {
+    if (this.#closed) {
+      throw closed(operation, sessionId);
+    }
+    const began = performance.now();
+    try {
+      return work();
+    } finally {
+      report(this.#options.onEvent, { type: "command", sessionId, operation, milliseconds: performance.now() - began });
+    }
+  }
+
+  /** Runs a call that reads texts of a session. */
+  read<T>(
+    operation: string,
+    session: SessionRef,
+    { found, missing }: { found: (session: InMemorySession) => T; missing: () => T },
+  ): T {
+    return this.call(operation, session, () => {
+      const stored = this.readable(session);
+      return stored === undefined ? missing() : found(stored);
+    });
+  }
+
+  /** Returns a session that has not expired; refuses another owner. */
+  find(session: SessionRef): InMemorySession | undefined {
+    return this.writable("", session, []);
+  }
+
+  /** As {@link find}, for a call that reads texts, which is told of the data key. */
+  readable(session: SessionRef): InMemorySession | undefined {
+    const stored = this.find(session);
+    if (stored?.key !== undefined) {
+      learnKey(session, stored.key);
+    }
+    return stored;
+  }
+
+  /** As {@link find}, for a call that writes: applies these checks of the gate. */
+  writable(operation: string, session: SessionRef, checks: readonly Check[] = everyCheck): InMemorySession | undefined {
+    return this.#admit(operation, session, checks).stored;
+  }
+
+  /** As {@link writable}, for a call whose first try may have been carried out: with the reply to a repetition. */
+  writableOnce<Answer>(
+    operation: string,
+    session: SessionRef,
+    repeated: (stored: InMemorySession | undefined) => Repetition<Answer>,
+  ): Admitted<Answer> {
+    return this.#admit(operation, session, everyCheck, repeated);
+  }
+
+  #admit<Answer = never>(
+    operation: string,
+    session: SessionRef,
+    checks: readonly Check[],
+    repeated?: (stored: InMemorySession | undefined) => Repetition<Answer>,
+  ): Admitted<Answer> {
+    const found = this.#sessions.get(session.id);
+    const stored = found === undefined || this.#expired(found) ? undefined : found;
+    const isErased = (this.#guards.get(session.id) ?? -1) >= this.now();
+    const ask = repeated && (() => repeated(stored));
+    return { stored, answer: passGate(operation, session, { stored, isErased, checks, repeated: ask }) };
+  }
+
+  /** Removes a session and leaves a tombstone, which refuses writes until it expires; a longer-lived one stays. */
+  guard(sessionId: string, guardMs: number): void {
+    this.#sessions.delete(sessionId);
+    this.#guards.set(sessionId, Math.max(this.#guards.get(sessionId) ?? 0, this.now() + guardMs));
+  }
+
+  /** Announces a session that is being created to the owners of its data; returns a function that withdraws it. */
+  announce(sessionId: string, owners: readonly string[]): () => void {
+    const announced = { sessionId, owners };
+    this.#announced.add(announced);
+    return () => {
+      this.#announced.delete(announced);
+    };
+  }
+
+  /** The sessions being created that will hold data of an owner. */
+  announcedTo(owner: string): string[] {
+    return [...this.#announced].flatMap(({ sessionId, owners }) => (owners.includes(owner) ? [sessionId] : []));
+  }
+
+  /** All sessions that have not expired. */
+  *all(): Generator<[string, InMemorySession]> {
+    for (const [sessionId, session] of this.#sessions) {
+      if (!this.#expired(session)) {
+        yield [sessionId, session];
+      }
+    }
+  }
+
+  /** Stores a session that was written, and sets its expiry if one is given. */
+  keep(sessionId: string, session: InMemorySession | undefined, ttlMs: number | undefined): void {
+    if (session === undefined) {
+      return;
+    }
+    session.updated = this.now();
+    session.created ??= session.updated;
+    this.#lastPlace = Math.max(this.#lastPlace + 1, Math.floor(session.updated * 1_000));
+    session.ownership.place = this.#lastPlace;
+    this.refresh(session, ttlMs);
+    this.#sessions.set(sessionId, session);
+    if (this.#sessions.size > this.#sweepAt) {
+      this.#sweep();
+    }
+  }
+
+  /** Places a session in lists by the time of its last write instead of in front. */
+  placeByTime({ updated = 0, ownership }: InMemorySession): void {
+    ownership.place = Math.min(ownership.place, Math.floor(updated * 1_000));
+  }
+
+  /** Sets the expiry of a session to this many milliseconds from now; undefined keeps it. */
+  refresh(session: InMemorySession | undefined, ttlMs: number | undefined): void {
+    if (session !== undefined && ttlMs !== undefined) {
+      session.expiresAt = this.now() + ttlMs;
+    }
+  }
+
+  /** Removes a session. */
+  delete(sessionId: string): void {
+    this.#sessions.delete(sessionId);
+  }
+
+  /** Removes all sessions and makes all later calls fail with `closed`. */
+  close(): void {
+    this.#closed = true;
+    this.#sessions.clear();
+    this.#guards.clear();
+  }
+
+  // Expired sessions that are never read again must not fill the memory. Doubling the mark keeps the cost constant.
+  #sweep(): void {
+    for (const [sessionId, session] of this.#sessions) {
+      if (this.#expired(session)) {
+        this.#sessions.delete(sessionId);
+      }
+    }
+    this.#guards.forEach((until, sessionId) => until < this.now() && this.#guards.delete(sessionId));
+    this.#options.onSweep();
+    this.#sweepAt = Math.max(1_000, 2 * this.#sessions.size);
+  }
+
+  #expired({ expiresAt }: InMemorySession): boolean {
+    return expiresAt !== undefined && this.now() > expiresAt;
+  }
+}

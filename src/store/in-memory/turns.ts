@@ -1,0 +1,69 @@
+import type { IdentifiedRecord } from "../contract/session-writes.js";
+import { marksIn, type StoredTurn, type TurnClaim, type TurnMark, type TurnRemainder } from "../contract/turns.js";
+import type { InMemorySession } from "./session.js";
+
+/** Marks of the turns of a session. */
+export interface InMemoryTurns {
+  readonly marks: Map<string, TurnMark>;
+}
+
+type TurnLog = Pick<InMemorySession, "turns" | "base" | "log">;
+
+/** Returns the turn as it is stored if the claim does not fit it; undefined if it does. */
+export function storedTurn(
+  session: TurnLog,
+  { name, stored }: Pick<TurnClaim, "name" | "stored">,
+): StoredTurn | undefined {
+  const { turns, base, log } = session;
+  const mark = turns.marks.get(name) ?? { done: false, count: 0, first: base + log.length };
+  if (!mark.done && mark.count === stored) {
+    return undefined;
+  }
+  const { first, count } = mark;
+  return { ...mark, records: log.slice(Math.max(0, first - base), Math.max(0, first - base + count)) };
+}
+
+/** Adds `count` to the number of stored records of a turn. */
+export function markTurn(
+  { marks }: InMemoryTurns,
+  { claim, count, first }: { readonly claim: TurnClaim; readonly count: number; readonly first: number },
+): void {
+  const { name, done } = claim;
+  const mark = marks.get(name);
+  if (mark !== undefined || count > 0) {
+    marks.set(name, { done, count: (mark?.count ?? 0) + count, first: mark?.first ?? first });
+  }
+}
+
+/** Forgets the turns that began at or after a position; a turn that keeps records is open again. */
+export function reopenTurns(
+  { marks }: InMemoryTurns,
+  { to, turns = [] }: { readonly to: number; readonly turns: readonly TurnRemainder[] | undefined },
+): void {
+  for (const [name, { first }] of marks) {
+    if (first >= to) {
+      marks.delete(name);
+    }
+  }
+  for (const turn of turns) {
+    const stored = marks.get(turn.name);
+    const { count, first } = turn.removed === undefined ? turn : lessened(stored, turn.removed);
+    if (count <= 0) {
+      marks.delete(turn.name);
+    } else {
+      marks.set(turn.name, { done: false, count, first });
+    }
+  }
+}
+
+function lessened(stored: TurnMark | undefined, removed: number): Pick<TurnMark, "count" | "first"> {
+  return { count: (stored?.count ?? 0) - removed, first: stored?.first ?? 0 };
+}
+
+/** Rebuilds the marks from the records, and keeps those of turns whose records were discarded. */
+export function restoreTurns({ turns, base }: TurnLog, records: readonly (IdentifiedRecord | undefined)[]): void {
+  turns.marks.forEach(({ first }, name) => first < base || turns.marks.delete(name));
+  for (const [name, mark] of marksIn(records)) {
+    turns.marks.set(name, { ...mark, first: base + mark.first });
+  }
+}

@@ -1,0 +1,128 @@
+import { BoundedMap } from "../../base/bounded-map.js";
+import type { ListEntry, OwnerLists } from "./owner-lists.js";
+import { encodeSessionId } from "../contract/session-ref.js";
+
+const capacity = 10_000;
+/** A list outlives what it was kept for by a fifth of the time to live: the half of it lets most writes go without. */
+const kept = 1.2;
+const needed = 1.1;
+/** Milliseconds until what failed is sent again; doubled after each failure. */
+const retryMs = { first: 1_000, most: 30_000 };
+
+/** A session that is about to be written, and its owner. */
+export interface WrittenSession {
+  readonly owner: string;
+  readonly sessionId: string;
+  /** Milliseconds that the session lives after the write; undefined for ever, 0 where the write leaves it as it is. */
+  readonly ttlMs?: number | undefined;
+}
+
+/**
+ * Enters sessions in their owners' lists, in front of their writes. The first time in a process, and once in a tenth of
+ * a time to live, a script enters a session by the server's clock and keeps the list; in between a plain ZADD suffices.
+ */
+export class ListWrites {
+  readonly #lists: OwnerLists;
+  readonly #onKept: (owner: string) => void;
+  /** Until when the list of an entry is kept, in milliseconds of `performance.now()`. */
+  readonly #keptUntil = new BoundedMap<string, number>(capacity);
+  readonly #failed = new BoundedMap<string, WrittenSession>(capacity);
+  /** The server's clock minus `performance.now()`, in milliseconds; known once a list is kept. */
+  #offset = 0;
+  #lastScore = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #pauseMs = retryMs.first;
+
+  /** `onKept` is called when a list was kept for a session with an expiry. */
+  constructor(lists: OwnerLists, onKept: (owner: string) => void) {
+    this.#lists = lists;
+    this.#onKept = onKept;
+  }
+
+  /** Enters a session, sent in this tick, and returns its entry; undefined if that failed: it is then sent again. */
+  async enter(written: WrittenSession): Promise<ListEntry | undefined> {
+    const key = keyOf(written);
+    try {
+      const entry = await this.send(written);
+      this.#failed.delete(key);
+      this.#pauseMs = retryMs.first;
+      return entry;
+    } catch {
+      this.#failed.set(key, written);
+      this.#retryLater();
+      return undefined;
+    }
+  }
+
+  /** As {@link enter}. @throws StoreError. */
+  async send(written: WrittenSession): Promise<ListEntry> {
+    const { owner, sessionId } = written;
+    const isKept = this.#isKept(written);
+    const score = isKept ? this.#nextScore() : await this.#keep(written, false);
+    await (isKept ? this.#lists.move(owner, sessionId, score) : undefined);
+    return { sessionId, member: encodeSessionId(sessionId), score };
+  }
+
+  /** Keeps the list of a session whose expiry was extended; the session stays in its place. */
+  async extend(written: WrittenSession): Promise<void> {
+    await (this.#isKept(written) ? undefined : this.#keep(written, true));
+  }
+
+  /** Sends again what failed, up to the first that fails again. */
+  async retry(): Promise<void> {
+    for (const written of [...this.#failed.values()]) {
+      if ((await this.enter(written)) === undefined) {
+        return;
+      }
+    }
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#failed.clear();
+  }
+
+  #isKept(written: WrittenSession): boolean {
+    const { ttlMs = Infinity } = written;
+    return (this.#keptUntil.get(keyOf(written)) ?? -Infinity) >= performance.now() + needed * ttlMs;
+  }
+
+  async #keep(written: WrittenSession, keepsPlace: boolean): Promise<number> {
+    const { owner, sessionId, ttlMs } = written;
+    const sent = performance.now();
+    const micros = await this.#lists.enter(owner, sessionId, { ttlMs, keepsPlace });
+    this.#offset = micros / 1_000 - performance.now();
+    this.#lastScore = Math.max(this.#lastScore, micros);
+    if (ttlMs !== 0) {
+      this.#keptUntil.set(keyOf(written), ttlMs === undefined ? Infinity : sent + kept * ttlMs);
+    }
+    if (ttlMs !== undefined) {
+      this.#onKept(owner);
+    }
+    return micros;
+  }
+
+  /** Grows with each write of this process, also with two of one microsecond. */
+  #nextScore(): number {
+    const now = Math.floor((performance.now() + this.#offset) * 1_000);
+    this.#lastScore = Math.max(this.#lastScore + 1, now);
+    return this.#lastScore;
+  }
+
+  #retryLater(): void {
+    if (this.#timer !== undefined) {
+      return;
+    }
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      void this.retry();
+    }, this.#pauseMs);
+    this.#pauseMs = Math.min(2 * this.#pauseMs, retryMs.most);
+    this.#timer.unref();
+  }
+}
+
+function keyOf({ owner, sessionId }: WrittenSession): string {
+  return `${Buffer.byteLength(owner)} ${owner} ${sessionId}`;
+}

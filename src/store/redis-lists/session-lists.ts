@@ -1,0 +1,205 @@
+import { randomToken } from "../../base/ids.js";
+import { MemoryError } from "../../base/errors.js";
+import { sessionKeys } from "../redis/keys.js";
+import { relabelSessionScript } from "../redis/lua/later-scripts.js";
+import { scanSessions, type KeyScan } from "../redis/scan-keys.js";
+import { askOf, runOnSession, type ScriptRunner } from "../redis/script-runner.js";
+import type {
+  ListPlace,
+  ListsProgress,
+  ListsReindex,
+  SessionAccess,
+  SessionDetails,
+  SessionLabel,
+  SessionLists,
+  SessionsPage,
+} from "../contract/lists.js";
+import { checkInteger, checkOptional, notNegative } from "../contract/request-checks.js";
+import type { SessionRef } from "../contract/session-ref.js";
+import { ListWrites, type WrittenSession } from "./list-writes.js";
+import { eraseOwner, eraseSession } from "./owner-erasure.js";
+import { OwnerLists, type ListEntry } from "./owner-lists.js";
+import { reindexSessions } from "./reindex-sessions.js";
+import { StoredDetails } from "./stored-details.js";
+
+/** How long an entry stays without its session, in milliseconds: longer than any write that it was sent in front of. */
+const graceMs = 60_000;
+/** Entries that are looked at when a session with an expiry enters a list: dead ones do not outnumber the others. */
+const swept = 3;
+
+/** A session that was created from elsewhere. */
+export interface CreatedFrom<T> {
+  readonly created: T;
+  readonly owner: string | undefined;
+  /** When it was last written, in milliseconds; undefined if that is now. */
+  readonly updatedAt: number | undefined;
+}
+
+/**
+ * Lists of sessions in Redis: for each owner a ZSET of ids and times in the owner's slot. A session is entered in front
+ * of each of its writes, so that a list may name a session that has ended, and misses none that exists. A page is read
+ * from the sessions; entries of ended ones are dropped when they are met.
+ */
+export class RedisLists implements SessionLists {
+  readonly #runner: ScriptRunner;
+  readonly #keyPrefix: string;
+  readonly #lists: OwnerLists;
+  readonly #details: StoredDetails;
+  readonly #writes: ListWrites;
+  readonly #aside: (work: Promise<unknown>) => void;
+
+  /** `aside` takes work that nobody awaits. */
+  constructor(runner: ScriptRunner, keyPrefix: string, aside: (work: Promise<unknown>) => void) {
+    this.#runner = runner;
+    this.#keyPrefix = keyPrefix;
+    this.#lists = new OwnerLists(runner, keyPrefix);
+    this.#details = new StoredDetails(runner, keyPrefix);
+    this.#writes = new ListWrites(this.#lists, (owner) => aside(this.#sweep(owner)));
+    this.#aside = aside;
+  }
+
+  async list(
+    owner: string,
+    { limit, before }: { readonly limit: number; readonly before?: ListPlace },
+  ): Promise<SessionsPage> {
+    checkInteger("limit", limit, 1);
+    checkOptional("before", before?.score, notNegative);
+    for (let place = before; ;) {
+      const { entries, next } = await this.#lists.page(owner, { limit, before: place });
+      const { sessions, ended } = await this.#details.see(owner, entries);
+      this.#aside(this.#lists.drop(owner, ended, graceMs));
+      if (sessions.length > 0 || next === undefined) {
+        return { sessions, ...(next && { next }) };
+      }
+      place = next;
+    }
+  }
+
+  async count(owner: string): Promise<number> {
+    return this.#lists.count(owner);
+  }
+
+  async describe(session: SessionRef): Promise<SessionDetails | undefined> {
+    return this.#details.describe(session);
+  }
+
+  async relabel(
+    session: SessionRef,
+    { label, version }: { readonly label: SessionLabel; readonly version: string },
+  ): Promise<"changed" | "stale" | "missing"> {
+    const texts = [label.title, label.metadata].flatMap((text) => [text === undefined ? "0" : "1", text ?? ""]);
+    const args = [JSON.stringify({ ...askOf(session), version, newVersion: randomToken() }), ...texts];
+    const { ids, state } = sessionKeys(this.#keyPrefix, session.id);
+    const call = { script: relabelSessionScript, keys: [ids, state], args, writes: true };
+    const name = { operation: "relabel", sessionId: session.id };
+    const [word] = (await runOnSession(this.#runner, name, call)) as [string];
+    return word === "CHANGED" ? "changed" : word === "STALE" ? "stale" : "missing";
+  }
+
+  async erase({ id, owner }: SessionRef, { guardMs }: { readonly guardMs: number }): Promise<boolean> {
+    checkInteger("guardMs", guardMs, 1);
+    const erased = await eraseSession(this.#scan(), id, { owner, guardMs, strict: false });
+    const listedBy = erased.owner === "" ? owner : erased.owner;
+    await (listedBy === undefined ? undefined : this.#lists.remove(listedBy, id).catch(() => undefined));
+    return erased.existed;
+  }
+
+  async eraseOwner(
+    owner: string,
+    { guardMs, onProgress }: { readonly guardMs: number; readonly onProgress?: (progress: ListsProgress) => void },
+  ): Promise<number> {
+    checkInteger("guardMs", guardMs, 1);
+    return eraseOwner({ ...this.#scan(), lists: this.#lists, owner, guardMs, onProgress });
+  }
+
+  scan({ owner }: SessionAccess = {}): AsyncIterable<string> {
+    return scanSessions(this.#scan(), owner);
+  }
+
+  async reindex(listeners: ListsReindex = {}): Promise<number> {
+    return reindexSessions({
+      ...listeners,
+      scan: this.#scan(),
+      lists: this.#lists,
+      details: this.#details,
+      graceMs,
+    });
+  }
+
+  /** Sends again what failed. */
+  async flush(): Promise<void> {
+    await this.#writes.retry();
+  }
+
+  /**
+   * Enters a session in a list and makes the write, which is sent in the same tick. Where that is refused, or says that
+   * the session is not the owner's, the entry is taken back.
+   */
+  async follow<T>(written: WrittenSession, write: () => Promise<T>, isStillOwners: () => boolean): Promise<T> {
+    const entered = this.enter(written);
+    let isOwners = true;
+    try {
+      const result = await write();
+      isOwners = isStillOwners();
+      return result;
+    } catch (error) {
+      isOwners = !/^(erased|other_owner|exists)$/.test(String(MemoryError.isInstance(error) ? error.code : ""));
+      throw error;
+    } finally {
+      if (!isOwners) {
+        this.#aside(entered.then((entry) => entry && this.#dropUnlessAlive(written.owner, entry)));
+      }
+    }
+  }
+
+  /** Enters a session in a list. Never fails: what failed is sent again. */
+  enter(written: WrittenSession): Promise<ListEntry | undefined> {
+    const entered = this.#writes.enter(written);
+    this.#aside(entered);
+    return entered;
+  }
+
+  /** Creates a session that is entered before in the lists of all owners of its data, where an erasure finds it. */
+  async create<T>(
+    written: readonly WrittenSession[],
+    finish: () => Promise<CreatedFrom<T> | undefined>,
+  ): Promise<T | undefined> {
+    const entries = await Promise.all(written.map((one) => this.#writes.send(one)));
+    try {
+      const finished = await finish();
+      const { owner, updatedAt } = finished ?? {};
+      const sessionId = written[0]?.sessionId;
+      if (owner !== undefined && sessionId !== undefined && updatedAt !== undefined) {
+        await this.#lists.move(owner, sessionId, updatedAt * 1_000, "LT").catch(() => undefined);
+      }
+      return finished?.created;
+    } finally {
+      this.#aside(Promise.all(entries.map((entry, index) => this.#dropUnlessAlive(written[index]!.owner, entry))));
+    }
+  }
+
+  /** Keeps the list of a session whose expiry was extended. */
+  async extended(written: WrittenSession): Promise<void> {
+    await this.#writes.extend(written);
+  }
+
+  close(): void {
+    this.#writes.close();
+  }
+
+  /** Looks at some entries, as a list that nobody reads would grow by all sessions that expire. */
+  async #sweep(owner: string): Promise<void> {
+    const { ended } = await this.#details.see(owner, await this.#lists.some(owner, swept));
+    await this.#lists.drop(owner, ended, graceMs);
+  }
+
+  /** The entry goes only if it is still the same: another write may be under way. */
+  async #dropUnlessAlive(owner: string, entry: ListEntry): Promise<void> {
+    const { ended } = await this.#details.see(owner, [entry]);
+    await this.#lists.drop(owner, ended, 0);
+  }
+
+  #scan(): KeyScan {
+    return { runner: this.#runner, keyPrefix: this.#keyPrefix };
+  }
+}

@@ -1,0 +1,310 @@
+import { contentConflict, OtherDigests, outOfRange, positionConflict, WrongStamp } from "../contract/refusals.js";
+import type { SessionRef } from "../contract/session-ref.js";
+import { askOf } from "../redis/script-runner.js";
+import { idHash, lastHash } from "../redis/keys.js";
+import { unknownReply } from "../redis/errors.js";
+import { beginsRound } from "../contract/record-text.js";
+import { randomToken } from "../../base/ids.js";
+import type { HoldPlace } from "../contract/holds.js";
+import type { KeptView } from "./kept-views.js";
+import type { AppendPlan } from "../contract/append-decision.js";
+import type { SessionView } from "../contract/session-reads.js";
+import type { AppendRequest, AppendResult, ReplaceTailRequest } from "../contract/session-writes.js";
+import type { SideChanges } from "../contract/side-fields.js";
+import { hashesOf, marksOf, turnFrom } from "./turn-marks.js";
+
+/** Side changes as arguments of a script: counts for the request, then pairs to set and fields to remove. */
+export function sideArguments({ set = {}, remove = [], bound }: SideChanges = {}) {
+  const pairs = Object.entries(set).flatMap(([name, value]) => [`side:${name}`, value]);
+  const removed = remove.filter((name) => !Object.hasOwn(set, name)).map((name) => `side:${name}`);
+  return { request: { sets: pairs.length / 2, bound }, args: [...pairs, ...removed] };
+}
+
+/** Token usage of records: number of the record, model, and input, output and total tokens. */
+function usageItems(records: AppendPlan["records"]) {
+  const items = records.flatMap(({ usage }, index) =>
+    usage === undefined ? [] : [[index + 1, usage.model, usage.input, usage.output, usage.total]],
+  );
+  return items.length === 0 ? undefined : items;
+}
+
+/** Further digests of records, by their places. */
+function otherDigests(records: AppendPlan["records"]): string[] | undefined {
+  const digests = records.map(({ otherDigest = "" }) => otherDigest);
+  return digests.some((digest) => digest !== "") ? digests : undefined;
+}
+
+/** The records of an append as texts, and the sender's knowledge of the log. */
+export interface AppendParts {
+  readonly plan: AppendPlan;
+  /** The records' texts. */
+  readonly texts: readonly string[];
+  /** Their checksum. */
+  readonly sum: number;
+  /** Expected end of the log. */
+  readonly at: number;
+  /** Epoch of the session if this append begins it. */
+  readonly epoch: string;
+  /** The view that is kept. */
+  readonly known: KeptView | undefined;
+}
+
+/** The arguments of the append script. */
+export function appendArguments(
+  session: SessionRef,
+  request: AppendRequest & Partial<Pick<ReplaceTailRequest, "cut">>,
+  { plan, texts, sum, at, known, epoch }: AppendParts,
+): string[] {
+  const side = sideArguments(request.side);
+  const tokens = plan.counter === undefined ? undefined : plan.records.map((record) => record.tokens!);
+  const identities = plan.records.flatMap(({ id, digest }, index) => [idHash(id), digest + String(at + index)]);
+  const rounds = texts.filter(beginsRound).length;
+  const total = tokens?.reduce((all, count) => all + count, 0);
+  const { viewLimit, take } = request;
+  const scriptRequest = {
+    sets: side.request.sets,
+    bound: side.request.bound,
+    ...{ epoch, count: texts.length, at, rounds, sum },
+    keep: request.onConflict === "keep",
+    counter: request.counter,
+    tokens,
+    total,
+    expectedNext: request.expectedNext,
+    ttl: request.ttlMs,
+    maxMessages: viewLimit?.messages,
+    maxTokens: viewLimit?.tokens,
+    maxFromStart: viewLimit?.fromStart,
+    usage: usageItems(plan.records),
+    digests: otherDigests(plan.records),
+    turn: request.turn,
+    take: take && { ...take, ttlMs: undefined },
+    giveBack: request.giveBack,
+    stampedAt: request.stampedAt,
+    cut: request.cut && cutRequest(request.cut),
+    ...askOf(session),
+  };
+  const kept = known?.view.next === at && request.viewLimit !== undefined ? known : undefined;
+  const start = plainStart({ session, request, plan, at, rounds, sum, tokens: total, kept, epoch });
+  return [start + JSON.stringify(scriptRequest), ...identities, ...side.args, ...texts];
+}
+
+function cutRequest({ epoch, rev, next, lastId, to, forget, turns }: ReplaceTailRequest["cut"]) {
+  const read = { epoch, rev, next, last: lastHash(lastId) };
+  return { ...read, to, newRev: randomToken(), hashes: hashesOf(forget), marks: marksOf(turns) };
+}
+
+/** The reply of the append script; expands that of the short path. */
+export function fullReply(reply: unknown, { records }: AppendPlan): unknown {
+  const [text, view = "", fence, left] = (Array.isArray(reply) ? reply : [reply]) as unknown[];
+  const [, next, time, epoch, owner] = (typeof text === "string" && /^(\d+) (\d+) (\S+) (.*)$/s.exec(text)) || [];
+  if (next === undefined) {
+    return reply;
+  }
+  const full = ["OK", records.length, 0, [], next, epoch, view, time, owner];
+  return fence === undefined ? full : ["TOOK", fence, epoch, left, full];
+}
+
+/** A reply of the append script, what it answers, and the view in it. */
+interface ReplyParts {
+  readonly reply: unknown;
+  readonly request: AppendRequest;
+  readonly plan: AppendPlan;
+  readonly view?: SessionView | undefined;
+}
+
+/** Converts the reply of the append script to a result, or throws the error of a refusal. */
+export function appendResult(sessionId: string, { reply, request, plan, view }: ReplyParts): AppendResult | "stale" {
+  const [word = "", ...rest] = (Array.isArray(reply) ? reply : []) as [string?, ...unknown[]];
+  if (word === "TURN") {
+    return withView(repeatedTurn(rest, plan), view);
+  }
+  if (word === "STALE") {
+    return "stale";
+  }
+  if (word === "WAITS") {
+    return waitingResult(rest);
+  }
+  if (word === "DIFFERS") {
+    throw new OtherDigests();
+  }
+  if (word !== "OK") {
+    throw refusal(sessionId, { word, detail: rest[0], request, plan });
+  }
+  const [appended, duplicates, found, next, epoch, , time] = rest as [
+    appended: unknown,
+    duplicates: unknown,
+    found: unknown[],
+    next: unknown,
+    epoch: string,
+    view: unknown,
+    time: unknown,
+  ];
+  const conflicts = [...plan.conflicts, ...found.map((index) => plan.indexes[Number(index)]!)].sort((a, b) => a - b);
+  const result = {
+    appended: Number(appended),
+    duplicates: plan.duplicates + Number(duplicates),
+    conflicts,
+    next: Number(next),
+    epoch,
+    ...(time !== undefined && { time: Number(time) }),
+  };
+  return withView(result, view);
+}
+
+function withView(result: AppendResult, view: SessionView | undefined): AppendResult {
+  return view === undefined ? result : { ...result, view };
+}
+
+/** The view in a reply of the append script, as the script returned it. */
+export function shownIn(reply: unknown): unknown {
+  const [word, ...rest] = (Array.isArray(reply) ? reply : []) as unknown[];
+  const shown = word === "OK" ? rest[5] : word === "TURN" ? rest[6] : undefined;
+  return Array.isArray(shown) ? shown : undefined;
+}
+
+/** A hold in a script's reply, and the session's remaining time to live in milliseconds. */
+export interface TakenHold {
+  readonly place: HoldPlace & { readonly isHeld: true };
+  readonly left: number;
+}
+
+/** Converts a script's fencing token, epoch and remaining time to live. */
+export function takenHold(fence: unknown, epoch: unknown, left: unknown): TakenHold {
+  return { place: { isHeld: true, hold: { token: Number(fence), epoch: String(epoch) } }, left: Number(left) };
+}
+
+/** Splits a reply of the append script from the hold that was acquired with it. */
+export function heldReply(reply: unknown): { readonly reply: unknown; readonly taken?: TakenHold } {
+  const [word, fence, epoch, left, inner] = (Array.isArray(reply) ? reply : []) as unknown[];
+  return word === "TOOK" ? { reply: inner, taken: takenHold(fence, epoch, left) } : { reply };
+}
+
+/** The owner in a reply of the append script; `""` if the session has none. */
+export function ownerIn(reply: unknown): unknown {
+  return Array.isArray(reply) && reply[0] === "OK" ? reply[8] : undefined;
+}
+
+/** The result of an append whose ticket is queued. */
+function waitingResult([ahead, next, epoch]: readonly unknown[]): AppendResult {
+  const counts = { appended: 0, duplicates: 0, conflicts: [], next: Number(next), epoch: String(epoch) };
+  return { ...counts, place: { isHeld: false, ahead: Number(ahead) } };
+}
+
+/** The result of an append whose claim of a turn did not fit the turn's mark. */
+function repeatedTurn(rest: readonly unknown[], { records, duplicates }: AppendPlan): AppendResult {
+  const [, , , next, epoch] = rest;
+  const counts = { appended: 0, duplicates: duplicates + records.length, conflicts: [] };
+  return { ...counts, next: Number(next), epoch: String(epoch), turn: turnFrom(rest) };
+}
+
+interface Refusal {
+  readonly word: string;
+  readonly detail: unknown;
+  readonly request: AppendRequest;
+  readonly plan: AppendPlan;
+}
+
+/** The error of an append's own refusals, after the gate. */
+function refusal(sessionId: string, { word, detail, request, plan }: Refusal): Error {
+  switch (word) {
+    case "POSITION":
+      return positionConflict(sessionId, request.expectedNext ?? 0, Number(detail));
+    case "CLOCK":
+      return new WrongStamp(Number(detail));
+    case "RANGE":
+      return outOfRange("to");
+    case "CONFLICT":
+      return contentConflict(sessionId, plan.records[Number(detail)]?.id ?? "");
+    default:
+      return unknownReply({ operation: "append", sessionId });
+  }
+}
+
+/** Maximum number of records for the script's short path; each takes three slots of Lua's stack. */
+const mostPlain = 1_000;
+/** Largest number that both Lua and JavaScript print without an exponent. */
+const mostWhole = 5e13;
+/** The parts of a request that the short path knows. */
+const plainParts = new Set([
+  "records",
+  "ttlMs",
+  "viewLimit",
+  "onConflict",
+  "counter",
+  "expectedNext",
+  "turn",
+  "take",
+  "giveBack",
+]);
+
+/** An append as its script is asked for it. */
+interface PlainAppend {
+  readonly session: SessionRef;
+  readonly request: AppendRequest;
+  readonly plan: AppendPlan;
+  /** Expected end of the log. */
+  readonly at: number;
+  /** Rounds that begin. */
+  readonly rounds: number;
+  /** The records' checksum. */
+  readonly sum: number;
+  /** Tokens of the records, where they are counted. */
+  readonly tokens: number | undefined;
+  /** The kept view of the log up to `at`: if it is the log's, only what is new is returned. */
+  readonly kept?: KeptView | undefined;
+  /** Epoch of the session if this append begins it. */
+  readonly epoch: string;
+}
+
+/**
+ * The start of a request that the script's short path reads, `plain-append.lua`; empty for a request that it does not
+ * know. Each text ends with a zero.
+ */
+function plainStart(append: PlainAppend): string {
+  const { at, rounds, sum, plan, request, kept, epoch } = append;
+  const { ttlMs, viewLimit } = request;
+  const claims = claimsOf(append);
+  const texts = [at, at + plan.records.length, rounds, sum, ttlMs, viewLimit?.messages, viewLimit?.fromStart];
+  const usage = plan.records.some((record) => record.usage !== undefined);
+  const makesClaims = claims.some((claim) => claim !== undefined);
+  const log = kept ? `${kept.view.epoch} ${kept.view.base} ${kept.sum}` : at === 0 ? `${epoch} 0 0` : undefined;
+  const parts = [...texts, log, kept?.view.start, usage ? 1 : "", makesClaims ? 1 : ""];
+  const all = makesClaims ? [...parts, ...claims] : parts;
+  return isPlain(append) && !all.some((part) => typeof part === "string" && part.includes("\0"))
+    ? all.map((part) => `${part ?? ""}\0`).join("")
+    : "";
+}
+
+/** Claims and names of a caller, in the order of `plain-claims.lua`. */
+function claimsOf({ session, request, tokens }: PlainAppend): (string | number | undefined)[] {
+  const { owner, keys, hold, label } = session;
+  const { counter, viewLimit, turn, take, giveBack } = request;
+  return [
+    ...[counter, counter === undefined ? undefined : tokens, viewLimit?.tokens],
+    ...[owner, keys?.name, hold?.epoch, hold?.token],
+    ...[turn?.name, turn?.stored, turn && (turn.done ? "T" : "t")],
+    ...[take?.ticket, take?.holdMs, giveBack, label && 1],
+  ];
+}
+
+function isPlain({ session, request, plan, at }: PlainAppend): boolean {
+  const { hold } = session;
+  const { viewLimit, ttlMs, counter, expectedNext, take, giveBack } = request;
+  for (const field in request) {
+    if (!plainParts.has(field) && request[field as keyof AppendRequest] !== undefined) {
+      return false;
+    }
+  }
+  const amounts = [at, ttlMs, viewLimit?.messages, viewLimit?.fromStart, take?.holdMs];
+  const count = plan.records.length;
+  return (
+    amounts.every((amount = 0) => amount <= mostWhole && amount % 1 === 0) &&
+    count > 0 &&
+    count <= mostPlain &&
+    counter === plan.counter &&
+    (viewLimit?.tokens === undefined || counter !== undefined) &&
+    (expectedNext === undefined || expectedNext === at) &&
+    (take === undefined || giveBack === undefined) &&
+    hold?.epoch !== ""
+  );
+}

@@ -1,0 +1,211 @@
+import { eraseOthers } from "../redis-lists/kinds.js";
+import { randomToken } from "../../base/ids.js";
+import { checkInteger } from "../contract/request-checks.js";
+import type { HeldTicket, HoldPlace, HoldRequest } from "../contract/holds.js";
+import type { SessionRef } from "../contract/session-ref.js";
+import { askOf, runOnSession, askText } from "../redis/script-runner.js";
+import { takenHold } from "./append-call.js";
+import type { RedisCalls } from "./calls.js";
+import { unknownReply } from "../redis/errors.js";
+import {
+  takeHoldScript,
+  giveBackHoldScript,
+  renewHoldScript,
+  restartSessionScript,
+  readRoundsScript,
+  readStatsScript,
+  readTurnScript,
+  readWindowScript,
+  releaseLeaseScript,
+} from "../redis/lua/later-scripts.js";
+import type { Script } from "../redis/script.js";
+import { idHash } from "../redis/keys.js";
+import type { SessionBeside } from "../contract/beside.js";
+import { refuseOwner } from "../contract/refusals.js";
+import {
+  type StoredPage,
+  type StoredPageRequest,
+  type StoredReduction,
+  type StoredStats,
+} from "../contract/session-pages.js";
+import type { StoredRounds } from "../contract/session-reads.js";
+import type { SideWrite } from "../contract/side-fields.js";
+import type { StoredTurn } from "../contract/turns.js";
+import { extendExpiry, keepAlive } from "./holds.js";
+import { roundsFrom } from "./reads.js";
+import { readSide, writeSide } from "./side.js";
+import { turnFrom } from "./turn-marks.js";
+import { reductionsIn } from "./whole-state.js";
+
+/** Data of sessions in Redis beside their logs: fields of `state`, and the lease, a separate key. */
+export class RedisBeside implements SessionBeside {
+  readonly #calls: RedisCalls;
+
+  constructor(calls: RedisCalls) {
+    this.#calls = calls;
+  }
+
+  async readSide(session: SessionRef, prefix: string): Promise<Readonly<Record<string, string>>> {
+    return readSide(this.#calls.placeOf(session), prefix);
+  }
+
+  async writeSide(session: SessionRef, changes: SideWrite): Promise<boolean> {
+    const write = async () => {
+      const stored = await writeSide(this.#calls.placeOf(session), changes);
+      this.#calls.noteOwner(session.id, stored);
+      return stored !== undefined;
+    };
+    return this.#calls.follow(session, { ttlMs: changes.ttlMs, write });
+  }
+
+  async readTurn(session: SessionRef, name: string): Promise<StoredTurn | undefined> {
+    const [word, ...rest] = (await this.#read("readTurn", session, readTurnScript, [name])) as unknown[];
+    const turn = turnFrom(rest);
+    return word !== "TURN" || (turn.count === 0 && !turn.done) ? undefined : turn;
+  }
+
+  async readRounds(session: SessionRef, count: number): Promise<StoredRounds> {
+    checkInteger("count", count, 1);
+    return roundsFrom(await this.#read("readRounds", session, readRoundsScript, [count]));
+  }
+
+  async readPage(session: SessionRef, request: StoredPageRequest): Promise<StoredPage | undefined> {
+    const args = [...placeOf(request), request.limit];
+    const reply = (await this.#read("readPage", session, readWindowScript, args)) as unknown[];
+    if (reply[0] !== "PAGE") {
+      return undefined;
+    }
+    const [from, to, base, start, next, damaged] = reply.slice(1, 7).map(Number) as FixedNumbers;
+    const [head, records, epoch, rev] = reply.slice(7) as [string, string[], string, string];
+    return { epoch, rev, records, from, to, base, start, next, head, damaged: damaged === 1 };
+  }
+
+  async readStats(session: SessionRef): Promise<StoredStats | undefined> {
+    const [, ...reply] = (await this.#read("readStats", session, readStatsScript)) as unknown[];
+    const [epoch, length, rounds, viewMessages, tokens, counter, whole, reductions, ...rest] = reply;
+    const [created, updated, expires, damaged] = rest;
+    if (epoch === "" && Number(length) === 0) {
+      return undefined;
+    }
+    return {
+      messages: Number(length),
+      rounds: Number(rounds),
+      // The start of a damaged session may lie behind its end.
+      viewMessages: Math.max(0, Number(viewMessages)),
+      viewTokens: numberOr(tokens),
+      counter: String(counter),
+      isWhole: Number(whole) === 1,
+      reductions: Number(reductions),
+      createdAt: numberOr(created),
+      updatedAt: numberOr(updated),
+      expiresAt: numberOr(expires),
+      damaged: Number(damaged) === 1,
+    };
+  }
+
+  async readReductions(session: SessionRef): Promise<readonly StoredReduction[]> {
+    const { runner, keys } = this.#calls.placeOf(session);
+    const name = { operation: "readReductions", sessionId: session.id };
+    const [fields] = await runner.transaction(name, [{ verb: "hmget", args: [keys.state, "reductions", "owner"] }]);
+    const [lines, stored] = fields as (string | null)[];
+    refuseOwner(session, stored);
+    return reductionsIn(lines ?? "");
+  }
+
+  async takeHold(session: SessionRef, request: HoldRequest): Promise<HoldPlace> {
+    const { id: sessionId, owner } = session;
+    const { ticket, holdMs, graceMs, ttlMs } = request;
+    const asked = JSON.stringify({ ticket, holdMs, graceMs, ttlMs, owner, epoch: randomToken() });
+    const reply = await this.#runOnState("takeHold", session, { script: takeHoldScript, args: [asked] });
+    const [word, first, epoch, left] = reply as [unknown, unknown, unknown, unknown];
+    if (word === "WAITS") {
+      return { isHeld: false, ahead: Number(first) };
+    }
+    if (word !== "HELD") {
+      throw unknownReply({ operation: "takeHold", sessionId });
+    }
+    const { place, left: lifetime } = takenHold(first, epoch, left);
+    keepAlive(this.#calls, session, { held: request, left: lifetime });
+    return place;
+  }
+
+  async renewHold(session: SessionRef, held: HeldTicket): Promise<boolean> {
+    const call = { script: renewHoldScript, args: [held.ticket, String(held.holdMs)] };
+    const [word, left] = (await this.#runOnState("renewHold", session, call)) as [unknown, unknown];
+    if (word !== "HELD") {
+      return false;
+    }
+    keepAlive(this.#calls, session, { held, left: Number(left) });
+    return true;
+  }
+
+  async restart(session: SessionRef): Promise<string> {
+    const { id: sessionId, owner } = session;
+    const newEpoch = randomToken();
+    const { log, ids, state } = this.#calls.placeOf(session).keys;
+    const args = [JSON.stringify({ ...askOf(session), newEpoch })];
+    const call = { script: restartSessionScript, args, keys: [log, ids, state] };
+    await this.#runOnState("restart", session, call);
+    const { runner, keyPrefix } = this.#calls;
+    this.#calls.noteOwner(sessionId, "");
+    await eraseOthers({ runner, keyPrefix }, sessionId, { owner, isNamelessOwn: true, guardMs: undefined });
+    return newEpoch;
+  }
+
+  async giveBackHold(session: SessionRef, ticket: string): Promise<void> {
+    await this.#runOnState("giveBackHold", session, { script: giveBackHoldScript, args: [ticket] });
+  }
+
+  async acquireLease(session: SessionRef, ttlMs: number): Promise<string | undefined> {
+    checkInteger("ttlMs", ttlMs, 1);
+    const { runner, keys } = this.#calls.placeOf(session);
+    const token = randomToken();
+    const command = { verb: "set", args: [keys.lease, token, "NX", "PX", ttlMs] };
+    const name = { operation: "acquireLease", sessionId: session.id };
+    return (await runner.command(name, command, [keys.lease])) === null ? undefined : token;
+  }
+
+  async releaseLease(session: SessionRef, token: string): Promise<void> {
+    const { runner, keys } = this.#calls.placeOf(session);
+    const call = { script: releaseLeaseScript, keys: [keys.lease], args: [token], writes: true };
+    await runner.run({ operation: "releaseLease", sessionId: session.id }, call);
+  }
+
+  extendExpiry(session: SessionRef, ttlMs: number): Promise<boolean> {
+    return extendExpiry(this.#calls, session, ttlMs);
+  }
+
+  #read(
+    operation: string,
+    session: SessionRef,
+    script: Script,
+    args: readonly (string | number)[] = [],
+  ): Promise<unknown> {
+    return this.#calls.script(operation, session, { script, args: [askText(session), ...args], writes: false });
+  }
+
+  #runOnState(
+    operation: string,
+    session: SessionRef,
+    call: { readonly script: Script; readonly args: readonly string[]; readonly keys?: readonly string[] },
+  ): Promise<unknown> {
+    const { script, args, keys = [this.#calls.placeOf(session).keys.state] } = call;
+    return runOnSession(this.#calls.runner, { operation, sessionId: session.id }, { script, args, keys, writes: true });
+  }
+}
+
+type FixedNumbers = [from: number, to: number, base: number, start: number, next: number, damaged: number];
+
+function placeOf({ before, after, around, since }: StoredPageRequest): [kind: string, place: string | number] {
+  const id = around ?? since;
+  if (id !== undefined) {
+    return [around === undefined ? "since" : "around", idHash(id)];
+  }
+  return before !== undefined ? ["before", before] : after !== undefined ? ["after", after] : ["newest", ""];
+}
+
+/** Undefined where there is none, and where a damaged session holds something else. */
+function numberOr(value: unknown): number | undefined {
+  const number = value === "" ? NaN : Number(value);
+  return number >= 0 && number < Infinity ? number : undefined;
+}

@@ -1,0 +1,43 @@
+import type { FollowedLists, FollowedWrite } from "../redis-lists/followed-lists.js";
+import type { SessionKeys } from "../redis/keys.js";
+import type { ScriptCall, ScriptRunner } from "../redis/script-runner.js";
+import type { SessionRef } from "../contract/session-ref.js";
+import type { AppendRequest, AppendResult, ReplaceTailRequest } from "../contract/session-writes.js";
+import type { AppendPlan } from "../contract/append-decision.js";
+import type { SizeLimits } from "../contract/request-checks.js";
+
+/** A call of a script with all keys of the session. */
+export type SessionCall = Omit<ScriptCall, "keys">;
+
+/** A session's keys in Redis, for code that sends its own commands. */
+export interface SessionPlace {
+  readonly runner: ScriptRunner;
+  readonly session: SessionRef;
+  readonly keys: SessionKeys;
+}
+
+/** An append to send, or a replacement of the tail. */
+export interface PlannedRequest {
+  readonly request: AppendRequest | ReplaceTailRequest;
+  readonly plan: AppendPlan;
+}
+
+/** Access to sessions for the groups of the Redis store, implemented by the store. */
+export interface RedisCalls {
+  readonly runner: ScriptRunner;
+  readonly keyPrefix: string;
+  readonly lists: FollowedLists;
+  readonly limits: SizeLimits;
+  placeOf(session: SessionRef): SessionPlace;
+  /** Runs a script on a session. */
+  script(operation: string, session: SessionRef, call: SessionCall): Promise<unknown>;
+  /** Runs a script that writes and replies a word and the owner; follows it in the owner's list. */
+  write(operation: string, session: SessionRef, call: Omit<SessionCall, "writes">): Promise<unknown>;
+  append(operation: string, session: SessionRef, planned: PlannedRequest): Promise<AppendResult | "stale">;
+  /** Makes a write, behind the entry of the session in the list of its owner. */
+  follow<T>(session: SessionRef, followed: FollowedWrite<T>): Promise<T>;
+  /** Caches the owner in a reply, `""` for none. */
+  noteOwner(sessionId: string, owner: unknown): void;
+  /** Drops the cached positions of the session. */
+  forget(sessionId: string): void;
+}

@@ -1,0 +1,87 @@
+import { askOf, askText, firstScripts, runOnSession } from "../redis/script-runner.js";
+import { idHash, sha1 } from "../redis/keys.js";
+import { rewindScript, rewrapKeyScript, swapRecordsScript } from "../redis/lua/later-scripts.js";
+import { keepsExpiry } from "../redis-lists/followed-lists.js";
+import { planReplaceTail } from "../contract/append-decision.js";
+import type { RebuildOptions, SessionEdits, SessionKeyState, SwapRequest } from "../contract/edits.js";
+import { randomToken } from "../../base/ids.js";
+import { outOfRange } from "../contract/refusals.js";
+import type { SessionRef } from "../contract/session-ref.js";
+import type { StoredKey } from "../contract/writer-keys.js";
+import type { AppendResult, IdentifyRecord, ReplaceTailRequest, RewindRequest } from "../contract/session-writes.js";
+import type { RedisCalls } from "./calls.js";
+import { rewindArguments } from "./commit-call.js";
+import { rebuildSession } from "./rebuild-session.js";
+
+/** Changes of stored records in Redis. */
+export class RedisEdits implements SessionEdits {
+  readonly #calls: RedisCalls;
+
+  constructor(calls: RedisCalls) {
+    this.#calls = calls;
+  }
+
+  async replaceTail(session: SessionRef, request: ReplaceTailRequest): Promise<AppendResult | "stale"> {
+    const plan = planReplaceTail(session, request, this.#calls.limits);
+    return this.#calls.append("replaceTail", session, { request, plan });
+  }
+
+  async rewind(session: SessionRef, request: RewindRequest): Promise<"rewound" | "stale"> {
+    const args = rewindArguments(session, request);
+    const word = await this.#calls.write("rewind", session, { script: rewindScript, args });
+    if (word === "RANGE") {
+      throw outOfRange("to");
+    }
+    return word === "REWOUND" ? "rewound" : "stale";
+  }
+
+  async rebuild(
+    session: SessionRef,
+    identify: IdentifyRecord,
+    { assigns = false }: RebuildOptions = {},
+  ): Promise<void> {
+    const { id } = session;
+    const name = { operation: "rebuild", sessionId: id };
+    const rebuild = { ...this.#calls.placeOf(session), name, identify, assigns };
+    await this.#calls.follow(session, {
+      ttlMs: keepsExpiry,
+      write: async () => this.#calls.noteOwner(id, await rebuildSession(rebuild)),
+    });
+    this.#calls.forget(id);
+  }
+
+  async readKey(session: SessionRef): Promise<SessionKeyState | undefined> {
+    const { runner, keys } = this.#calls.placeOf(session);
+    const { readEpochScript: script } = await firstScripts();
+    const call = { script, keys: [keys.state], args: [askText(session)], writes: false };
+    const reply = await runOnSession(runner, { operation: "readKey", sessionId: session.id }, call);
+    const [, epoch, key, dek, isLeft] = reply as [string, string, string, string, unknown];
+    return epoch === "" && Number(isLeft) === 0 ? undefined : { epoch, stored: key === "" ? undefined : { key, dek } };
+  }
+
+  async rewrapKey(session: SessionRef, { was, now }: { readonly was: StoredKey; readonly now: StoredKey }) {
+    const { runner, keys } = this.#calls.placeOf(session);
+    const args = [askText(session), `${was.key} ${was.dek}`, now.key, now.dek];
+    const call = { script: rewrapKeyScript, keys: [keys.ids, keys.state], args, writes: true };
+    const [word] = (await runOnSession(runner, { operation: "rewrapKey", sessionId: session.id }, call)) as unknown[];
+    return word === "REWRAPPED";
+  }
+
+  async swapRecords(session: SessionRef, { epoch, records, fields = [] }: SwapRequest): Promise<number> {
+    const request = {
+      ...askOf(session),
+      epoch,
+      token: randomToken(),
+      records: records.map(({ position, was, identity }) => ({
+        position,
+        was: sha1(was),
+        ...(identity && { hash: idHash(identity.id), digest: identity.digest }),
+      })),
+      fields: fields.map(({ name, was }) => ({ name, was: sha1(was) })),
+    };
+    const args = [JSON.stringify(request), ...records.map(({ text }) => text), ...fields.map(({ text }) => text)];
+    const call = { script: swapRecordsScript, args, writes: true };
+    const [, swapped] = (await this.#calls.script("swapRecords", session, call)) as unknown[];
+    return Number(swapped);
+  }
+}

@@ -1,0 +1,220 @@
+import { viewFields } from "../redis/stored-fields.js";
+import { logSum, sumBehind, sumFrom } from "../redis/keys.js";
+import { keptRecords, type KeptRecords } from "../contract/kept-records.js";
+import { emptyView, type SessionView } from "../contract/session-reads.js";
+import { accessIn, amountFrom, viewFrom, viewReply, type StoredAccess, type ViewReply } from "./reads.js";
+
+/** A view as it was read, or as this process left it: never changed, only replaced. */
+export interface KeptView {
+  /** With at least one record; without the tokens, which each reply says. */
+  readonly view: SessionView;
+  /** Checksum of the log up to its end. */
+  readonly sum: number;
+  readonly kept: KeptRecords;
+  readonly bytes: number;
+}
+
+/** A view, what its reply says besides, and the kept view that the reply continues. */
+export interface ReadView {
+  readonly view: SessionView;
+  readonly access: StoredAccess;
+  /** Checksum of the log; undefined if the session lost it. */
+  readonly sum: number | undefined;
+  /** Values of the requested fields of `ids`. */
+  readonly found: ViewReply["found"];
+  readonly known?: KeptView;
+}
+
+/** An append of this process. */
+export interface OwnAppend {
+  /** Position that the first record was to get. */
+  readonly at: number;
+  readonly texts: readonly string[];
+  /** Checksum of these records alone. */
+  readonly sum: number;
+  /** Epoch for a session that the append began. */
+  readonly epoch: string;
+}
+
+/** Bytes counted for a record besides its text. */
+const bytesOfRecord = 400;
+/** Bytes counted for a character: twice two, for the record's text and for what was parsed of it. */
+const bytesOfCharacter = 4;
+
+const [epochAt, baseAt, nextAt, sumAt] = (["epoch", "base", "next", "sum"] as const).map((name) =>
+  viewFields.indexOf(name),
+) as [number, number, number, number];
+
+/**
+ * The views that this process read or began last, up to a number of bytes; those read longest ago leave first.
+ *
+ * A read names the kept view, and the script says that it is still the session's, or what is behind its last record. It
+ * is the log's if epoch and base are the same, and the checksum in the reply is the kept one extended by the records
+ * behind it. docs/decisions/19-kept-views-by-checksum.md proves it.
+ */
+export class KeptViews {
+  readonly #capacity: number;
+  readonly #views = new Map<string, KeptView>();
+  #bytes = 0;
+
+  constructor(capacity: number) {
+    this.#capacity = capacity;
+  }
+
+  /** Bytes of all that is kept, as they are counted: an upper bound for text, a fair guess for its parsed form. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Returns the view of a session, which is now the one read last. */
+  get(sessionId: string): KeptView | undefined {
+    const view = this.#views.get(sessionId);
+    if (view?.kept.isRefused === true) {
+      this.delete(sessionId);
+      return undefined;
+    }
+    if (view !== undefined) {
+      this.#views.delete(sessionId);
+      this.#views.set(sessionId, view);
+    }
+    return view;
+  }
+
+  /**
+   * Adds what this process appended where the kept view ends, or began a session with: the next read need not ask for
+   * it. The log before it may have changed meanwhile; the checksum of the next reply tells.
+   */
+  extend(sessionId: string, epoch: string, { at, texts, sum, epoch: begun }: OwnAppend): void {
+    const known = this.#views.get(sessionId) ?? (epoch === begun && at === 0 ? begunView(epoch) : undefined);
+    if (known === undefined || texts.length === 0 || known.view.epoch !== epoch || known.view.next !== at) {
+      return;
+    }
+    const isReadOften = at > 0;
+    const list = [...known.kept.list, ...texts.map(() => ({ made: undefined, isReadOften }))];
+    const records = [...known.view.records, ...texts];
+    this.#set(sessionId, {
+      view: { ...known.view, next: at + texts.length, records },
+      sum: sumBehind(known.sum, { count: texts.length, sum }),
+      kept: { list, isRefused: known.kept.isRefused },
+      bytes: known.bytes + bytesOf(texts),
+    });
+  }
+
+  /** Keeps a view that was read. Forgets the session if it cannot be kept. */
+  keep(sessionId: string, { view, sum, known }: Pick<ReadView, "view" | "sum" | "known">): void {
+    if (view.records === known?.view.records && view.rev === known.view.rev) {
+      return;
+    }
+    const { epoch, start, next, records, damaged } = view;
+    const isWhole = !damaged && epoch !== "" && records.length > 0 && records.length === next - start;
+    const bytes = bytesOf(records);
+    if (!isWhole || sum === undefined || bytes > this.#capacity) {
+      this.delete(sessionId);
+      return;
+    }
+    const list = known?.kept.list.slice(start - known.view.start) ?? [];
+    while (list.length < records.length) {
+      list.push({ made: undefined, isReadOften: known !== undefined });
+    }
+    const isRefused = false;
+    this.#set(sessionId, { view: withoutTokens(view), sum, kept: { list, isRefused }, bytes });
+  }
+
+  delete(sessionId: string): void {
+    this.#bytes -= this.#views.get(sessionId)?.bytes ?? 0;
+    this.#views.delete(sessionId);
+  }
+
+  #set(sessionId: string, view: KeptView): void {
+    this.delete(sessionId);
+    // One that is too large for all of the memory would only drive the others out.
+    if (view.bytes > this.#capacity) {
+      return;
+    }
+    this.#views.set(sessionId, view);
+    keptRecords.set(view.view.records, view.kept);
+    this.#bytes += view.bytes;
+    for (const oldest of this.#views.keys()) {
+      if (this.#bytes <= this.#capacity) {
+        break;
+      }
+      this.delete(oldest);
+    }
+  }
+}
+
+/** Reply of a script for a view, and for fields of `ids`. */
+export interface Shown {
+  readonly shown: unknown;
+  readonly found?: unknown;
+}
+
+/** How a script is asked for what is behind a kept view, see kept-view.lua. */
+export function keptTexts(known: KeptView | undefined): (string | number)[] {
+  if (known === undefined) {
+    return ["", "", ""];
+  }
+  const { epoch, rev, base, next, start } = known.view;
+  return [rev, known.sum, `${epoch} ${base} ${next} ${start}`];
+}
+
+/** The view in a reply of kept-view.lua; undefined if it should continue the kept one and does not: then read all. */
+export function viewBehind(known: KeptView | undefined, { shown, found }: Shown): ReadView | undefined {
+  const values = (Array.isArray(shown) ? shown : []) as (string | null)[];
+  if (known !== undefined && !Array.isArray(values[0])) {
+    return unchanged(known, values, found as ViewReply["found"]);
+  }
+  const reply = viewReply(shown, found);
+  const continued = known && continuedReply(known, reply);
+  const view = viewFrom(continued ?? reply) ?? (known === undefined ? viewFrom({ ...reply, index: 0 }) : undefined);
+  return view && { ...readOf(reply, view), ...(continued && { known: known! }) };
+}
+
+/** A view and what its reply says besides. */
+export function readOf({ fields, found }: ViewReply, view: SessionView): ReadView {
+  return { view, access: accessIn(fields), sum: sumFrom(fields[sumAt]), found };
+}
+
+function unchanged(
+  known: KeptView,
+  [owner, tokenText, counter, key, dek]: readonly (string | null)[],
+  found: ViewReply["found"] = [],
+): ReadView | undefined {
+  const tokens = amountFrom(tokenText);
+  const view = tokens === undefined && !counter ? known.view : { ...known.view, tokens, counter: counter ?? "" };
+  return Number.isNaN(tokens) ? undefined : { view, access: { owner, key, dek }, sum: known.sum, found, known };
+}
+
+/**
+ * The reply as it would have been, had all records been asked for: the kept ones and those that came. Undefined if the
+ * log is not the one that was read.
+ */
+function continuedReply(known: KeptView, reply: ViewReply): ViewReply | undefined {
+  const { fields, records, index } = reply;
+  const { epoch, base, start, next, records: texts } = known.view;
+  const isSame = fields[epochAt] === epoch && Number(fields[baseAt]) === base && index === next - 1 - base;
+  if (!isSame || records[0] !== texts[texts.length - 1] || records.length !== Number(fields[nextAt]) - next + 1) {
+    return undefined;
+  }
+  const fresh = records.slice(1);
+  return sumFrom(fields[sumAt]) === logSum(fresh, known.sum)
+    ? { ...reply, records: fresh.length === 0 ? texts : [...texts, ...fresh], index: start - base }
+    : undefined;
+}
+
+/** The view of a session that begins, before its first record. */
+function begunView(epoch: string): KeptView {
+  return { view: { ...emptyView(), epoch, rev: epoch }, sum: 0, kept: { list: [], isRefused: false }, bytes: 0 };
+}
+
+function withoutTokens(view: SessionView): SessionView {
+  return view.tokens === undefined && view.counter === "" ? view : { ...view, tokens: undefined, counter: "" };
+}
+
+function bytesOf(texts: readonly string[]): number {
+  let characters = 0;
+  for (const text of texts) {
+    characters += text.length;
+  }
+  return bytesOfCharacter * characters + bytesOfRecord * texts.length;
+}

@@ -1,0 +1,303 @@
+import type { SessionKeys } from "../redis/keys.js";
+import { viewFields } from "../redis/stored-fields.js";
+import {
+  type LogPage,
+  type ReadLogOptions,
+  emptyPage,
+  emptyView,
+  type SessionView,
+  type StoredRounds,
+} from "../contract/session-reads.js";
+import type { SessionRef } from "../contract/session-ref.js";
+import { type ScriptRunner, runOnSession, firstScripts, type Command, askText } from "../redis/script-runner.js";
+import type { CallName } from "../redis/errors.js";
+import { beginsRound } from "../contract/record-text.js";
+import { learnKey, refuseOwner } from "../contract/refusals.js";
+
+/** A read of the log from an index on. */
+export interface Read {
+  readonly runner: ScriptRunner;
+  readonly session: SessionRef;
+  readonly name: CallName;
+  readonly keys: SessionKeys;
+  /** Index in the log of the first record to read. */
+  readonly index: number;
+}
+
+/**
+ * Reads the records from the index on, the state, the number of ids and `wanted` fields of `ids`, as one snapshot.
+ * Undefined if the state is lost. Native commands in a MULTI: a script that returns a thousand records takes five times
+ * as long (Redis 7.0).
+ */
+export async function readTail(
+  { runner, name, keys: { log, ids, state }, index }: Read,
+  wanted: readonly string[],
+): Promise<ViewReply | undefined> {
+  const commands: Command[] = [
+    { verb: "hmget", args: [state, ...viewFields] },
+    { verb: "lrange", args: [log, index, -1] },
+    { verb: "hlen", args: [ids] },
+  ];
+  if (wanted.length > 0) {
+    commands.push({ verb: "hmget", args: [ids, ...wanted] });
+  }
+  const [fields, records, known, found] = await runner.transaction(name, commands);
+  const reply = viewReply([fields, records, known, index], found);
+  return hasLostState(reply) ? undefined : reply;
+}
+
+/**
+ * Reads at most `limit` records from the index on (default: all), the state, and the lengths of the log and of its
+ * index of ids, as one snapshot.
+ */
+async function readPage(
+  { runner, session, name, keys: { log, ids, state }, index }: Read,
+  limit: number | undefined,
+): Promise<PageReply> {
+  const last = limit === undefined ? -1 : index + limit - 1;
+  const commands = [
+    { verb: "hmget", args: [state, ...viewFields] },
+    { verb: "lrange", args: [log, index, last] },
+    { verb: "llen", args: [log] },
+    { verb: "hlen", args: [ids] },
+  ];
+  const reply = await runner.transaction(name, commands);
+  const page = pageReply(reply, index);
+  if (!hasLostState({ ...page, ids: page.length + page.ids })) {
+    return page;
+  }
+  const { readPageScript: script } = await firstScripts();
+  const call = { script, keys: [log, ids, state], args: [askText(session), index, last], writes: false };
+  const [, ...found] = (await runOnSession(runner, name, call)) as unknown[];
+  return pageReply(found, index);
+}
+
+function pageReply([fields, records, length, ids]: readonly unknown[], index: number): PageReply {
+  const counts = { length: Number(length), ids: Number(ids) };
+  return { fields: fields as (string | null)[], records: records as string[], ...counts, index };
+}
+
+/**
+ * Reads a page of the log; `base` is the last known beginning of the log. Also returns the session's owner, or `""`.
+ */
+export async function readLogPage(
+  {
+    runner,
+    session,
+    keys,
+  }: { readonly runner: ScriptRunner; readonly session: SessionRef; readonly keys: SessionKeys },
+  { from, limit }: ReadLogOptions,
+  base: number,
+): Promise<{ readonly page: LogPage; readonly owner: string }> {
+  for (let first = base; ;) {
+    const index = from === undefined ? 0 : Math.max(0, from - first);
+    const reply = await readPage(
+      { runner, session, name: { operation: "readLog", sessionId: session.id }, keys, index },
+      limit,
+    );
+    const stored = checkOwner(session, accessIn(reply.fields));
+    const page = pageFrom(reply, from);
+    if (page !== undefined) {
+      return { page, owner: stored };
+    }
+    first = baseFrom(reply.fields);
+  }
+}
+
+/** True if a session lost its state but has records or ids: only the gate can identify its owner and its data key. */
+function hasLostState({ fields, records, ids }: Pick<ViewReply, "fields" | "records" | "ids">): boolean {
+  const isGone = typeof fields[nextIndex] !== "string" && typeof fields[ownerIndex] !== "string";
+  return isGone && (records.length > 0 || ids > 0);
+}
+
+/** A view as read from Redis: fields of `state`, records of the log from an index on, and the number of ids. */
+export interface ViewReply {
+  readonly fields: readonly (string | null)[];
+  readonly records: readonly string[];
+  readonly ids: number;
+  readonly index: number;
+  /** Values of the requested fields of `ids`. */
+  readonly found: readonly (string | null)[];
+}
+
+/** Converts a reply of `view` in view.lua. */
+export function viewReply(reply: unknown, found: unknown = []): ViewReply {
+  const [fields, records, ids, index] = reply as [(string | null)[], string[], unknown, unknown];
+  return { fields, records, ids: Number(ids), index: Number(index), found: found as (string | null)[] };
+}
+
+/** Owner and data key of a session, by which its callers are checked. */
+export interface StoredAccess {
+  readonly owner: string | null | undefined;
+  readonly key: string | null | undefined;
+  readonly dek: string | null | undefined;
+}
+
+/** The same of the fields of a view. */
+export function accessIn(fields: ViewReply["fields"]): StoredAccess {
+  return { owner: fields[ownerIndex], key: fields[keyIndex], dek: fields[keyIndex + 1] };
+}
+
+/**
+ * Returns the view, or undefined if the records begin too late, because the start moved back since this process read it
+ * last.
+ *
+ * The first record has the position base + index; records before the start are dropped. If `state` is missing, or holds
+ * side fields only, the view is the whole log.
+ */
+export function viewFrom({ fields, records, ids, index }: ViewReply): SessionView | undefined {
+  const state = stateFrom(fields);
+  if (state.isErased) {
+    return emptyView();
+  }
+  const damaged = isDamaged(state, { length: index + records.length, ids });
+  if (!state.begun || !state.sound) {
+    const { epoch, rev } = state;
+    return index > 0 ? undefined : { ...emptyView(), epoch, rev, next: records.length, records, damaged };
+  }
+  const { epoch, rev, base, start, next, head, headCount, tokens, counter } = state;
+  const first = base + index;
+  if (first > start) {
+    return undefined;
+  }
+  return {
+    epoch,
+    rev,
+    base,
+    start,
+    next,
+    head,
+    headCount,
+    tokens,
+    counter,
+    records: records.slice(start - first),
+    damaged,
+  };
+}
+
+/**
+ * True if the numbers of `state` are invalid, or inconsistent with each other, the log or the index of ids, which has a
+ * field for each record and one that describes the format. Twin: `loadSession` of load-session.lua.
+ */
+function isDamaged(
+  { begun, sound, epoch, base, next }: ReturnType<typeof stateFrom>,
+  { length, ids }: { readonly length: number; readonly ids: number },
+): boolean {
+  const isWhole = sound && length === (begun ? next - base : 0) && !(begun && epoch === "");
+  return !isWhole || (length > 0 && ids <= length);
+}
+
+/** A page of the log as read from Redis. */
+export interface PageReply {
+  readonly fields: readonly (string | null)[];
+  readonly records: readonly string[];
+  readonly length: number;
+  readonly ids: number;
+  /** Index in the log of the first record. */
+  readonly index: number;
+}
+
+/** Returns the page, or undefined if the base moved since this process read it last, so that the records are others. */
+export function pageFrom(
+  { fields, records, length, ids, index }: PageReply,
+  from: number | undefined,
+): LogPage | undefined {
+  const state = stateFrom(fields);
+  if (state.isErased) {
+    return emptyPage();
+  }
+  const isReadable = state.begun && state.sound;
+  const base = isReadable ? state.base : 0;
+  const next = isReadable ? state.next : length;
+  if (index !== (from === undefined ? 0 : Math.max(0, from - base))) {
+    return undefined;
+  }
+  const damaged = isDamaged(state, { length, ids });
+  return { records, from: Math.min(Math.max(from ?? base, base), next), base, next, damaged };
+}
+
+/**
+ * Refuses a read of a session of another owner, and one of a session with a data key by a caller that does not encrypt.
+ * Returns the session's owner; `""` if it has none.
+ *
+ * @throws ConflictError `other_owner`; EncryptionError `unknown_key`.
+ */
+export function checkOwner(session: SessionRef, { owner, key, dek }: StoredAccess): string {
+  const stored = owner ?? "";
+  if (session.owner !== undefined) {
+    refuseOwner(session, stored);
+  }
+  if (typeof key === "string" && typeof dek === "string") {
+    learnKey(session, { key, dek });
+  }
+  return stored;
+}
+
+const nextIndex = viewFields.indexOf("next");
+const ownerIndex = viewFields.indexOf("owner");
+const erasedIndex = viewFields.indexOf("erased");
+const keyIndex = viewFields.indexOf("key");
+
+/** Converts the reply of the script that reads rounds. */
+export function roundsFrom(reply: unknown): StoredRounds {
+  const [, base, rounds, damaged, index, records] = reply as [string, unknown, unknown, string, unknown, string[]];
+  const shown = records.filter(beginsRound).length;
+  const firstRound = Math.max(1, Number(rounds) - shown + 1);
+  return { records, from: Number(base) + Number(index), firstRound, damaged: damaged === "1" };
+}
+
+/** Returns the side fields in byte order of their names, without the prefix `side:`. */
+export function sideFrom(reply: unknown): [string, string][] {
+  const list = reply as string[];
+  return Array.from({ length: list.length / 2 }, (_, index) => [
+    list[2 * index]!.slice("side:".length),
+    list[2 * index + 1]!,
+  ]);
+}
+
+function stateFrom(fields: readonly (string | null | undefined)[]) {
+  const [epochText, revText, baseText, startText, nextText, headText, countText, tokensText, counterText] = fields;
+  const [base, start, next] = [wholeFrom(baseText), wholeFrom(startText), wholeFrom(nextText)];
+  const [headCount, tokens] = [wholeFrom(countText), amountFrom(tokensText)];
+  return {
+    isErased: typeof fields[erasedIndex] === "string",
+    epoch: epochText ?? "",
+    rev: revText ?? "",
+    base,
+    start,
+    next,
+    headCount,
+    tokens,
+    head: headText ?? "",
+    counter: counterText ?? "",
+    begun: nextText !== null && nextText !== undefined,
+    /** False if a number cannot be read (then it is NaN), or if they do not fit each other. */
+    sound: base <= start && start <= next && !Number.isNaN(headCount) && !Number.isNaN(tokens),
+  };
+}
+
+/** Positions of the oldest kept record and of the first one in the view; undefined if they cannot be read. */
+function placeFrom(fields: ViewReply["fields"]): { readonly base: number; readonly start: number } | undefined {
+  const { begun, sound, base, start } = stateFrom(fields);
+  return begun && sound ? { base, start } : undefined;
+}
+
+/** The position of the log's first record, from `state`; 0 if it is unreadable. */
+function baseFrom(fields: readonly (string | null)[]): number {
+  return placeFrom(fields)?.base ?? 0;
+}
+
+/** The number in a field, 0 if it is missing; NaN unless the scripts accept it too. */
+function wholeFrom(text: string | null | undefined): number {
+  const number = text === null || text === undefined ? 0 : /^\d+$/.test(text) ? Number(text) : NaN;
+  return number <= 5e13 ? number : NaN;
+}
+
+/** The amount in a field, undefined if it is missing; NaN if it is invalid. */
+export function amountFrom(text: string | null | undefined): number | undefined {
+  if (text === null || text === undefined) {
+    return undefined;
+  }
+  const number = /^\d[\d.e+-]*$/.test(text) ? Number(text) : NaN;
+  return number < Infinity ? number : NaN;
+}

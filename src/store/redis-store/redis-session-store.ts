@@ -1,0 +1,419 @@
+import { BoundedMap } from "../../base/bounded-map.js";
+import { parseOptions, type SchemaOutput } from "../../base/options.js";
+import { FollowedLists, keepsExpiry, type FollowedWrite } from "../redis-lists/followed-lists.js";
+import {
+  askText,
+  byFirstScripts,
+  type FirstScripts,
+  firstScripts,
+  runOnSession,
+  ScriptRunner,
+} from "../redis/script-runner.js";
+import { openConnection, type Connection } from "../redis/connection.js";
+import { idHash, logSum, sessionKeys, type SessionKeys } from "../redis/keys.js";
+import { lookedUp } from "./turn-marks.js";
+import { laterScripts } from "../redis/loaded-scripts.js";
+import { redisStoreSchema, type RedisSessionStoreOptions } from "../redis/store-options.js";
+import { planAppend } from "../contract/append-decision.js";
+import { randomToken } from "../../base/ids.js";
+import type { SessionBeside } from "../contract/beside.js";
+import type { SessionCopies } from "../contract/copies.js";
+import type { SessionEdits } from "../contract/edits.js";
+import { groupWhenUsed } from "../contract/groups.js";
+import { defaultGuardMs, type SessionLists } from "../contract/lists.js";
+import { outOfRange } from "../contract/refusals.js";
+import type { SizeLimits } from "../contract/request-checks.js";
+import {
+  emptyView,
+  type LogPage,
+  type ReadLogOptions,
+  type ReadViewOptions,
+  type SessionView,
+} from "../contract/session-reads.js";
+import type { SessionRef } from "../contract/session-ref.js";
+import type { SessionStore } from "../contract/session-store.js";
+import type { AppendRequest, AppendResult, CommitRequest } from "../contract/session-writes.js";
+import {
+  appendArguments,
+  type AppendParts,
+  appendResult,
+  fullReply,
+  heldReply,
+  ownerIn,
+  shownIn,
+  type TakenHold,
+} from "./append-call.js";
+import type { PlannedRequest, RedisCalls, SessionCall, SessionPlace } from "./calls.js";
+import { commitArguments } from "./commit-call.js";
+import { keepAlive, takeAndRead } from "./holds.js";
+import {
+  KeptViews,
+  keptTexts,
+  readOf,
+  viewBehind,
+  type KeptView,
+  type OwnAppend,
+  type ReadView,
+  type Shown,
+} from "./kept-views.js";
+import { checkOwner, readLogPage, readTail, viewFrom, type Read } from "./reads.js";
+
+/** The connection of a store, for data that lies beside its sessions. */
+export interface RedisWire {
+  readonly runner: ScriptRunner;
+  readonly keyPrefix: string;
+  /** Milliseconds. */
+  readonly commandTimeout: number;
+  /** Opens another connection, see {@link Connection.another}. */
+  readonly another: Connection["another"];
+}
+
+/** The wire of a store in Redis; undefined for any other store. */
+export function wireOf(store: object): RedisWire | undefined {
+  return RedisSessionStore["wireOf"](store);
+}
+
+/**
+ * Keeps sessions in Redis 6.2 or later, or a cluster of it: three keys per session in one hash slot; each write is one
+ * script.
+ *
+ * Reads of a session of which a part was evicted or deleted return what is left, marked `damaged`; without `state`,
+ * that is the whole log, from position 0, with epoch `""`. Writes to it are refused until `rebuild` or `clear`.
+ */
+export class RedisSessionStore implements SessionStore {
+  readonly #options: SchemaOutput<typeof redisStoreSchema>;
+  readonly #connection: Connection;
+  readonly #runner: ScriptRunner;
+  readonly #seen = new SessionCache();
+  readonly #views: KeptViews;
+  /** Owners of sessions, from replies, so that later writes without an owner enter their lists too. */
+  readonly #owners = new BoundedMap<string, string>(10_000);
+  /** Names of keys of the sessions used last: each call needs them twice. */
+  readonly #keys = new BoundedMap<string, SessionKeys>(1_000);
+  readonly #lists: FollowedLists;
+  readonly #calls: RedisCalls;
+  readonly limits: SizeLimits;
+  readonly edits: SessionEdits;
+  readonly beside: SessionBeside;
+  readonly lists: SessionLists;
+  readonly copies: SessionCopies;
+
+  // A method, not a static block: bundlers would keep that with its dependencies.
+  private static wireOf(store: object): RedisWire | undefined {
+    if (!(#runner in store)) {
+      return undefined;
+    }
+    const { keyPrefix, commandTimeout } = store.#options;
+    return { runner: store.#runner, keyPrefix, commandTimeout, another: () => store.#connection.another() };
+  }
+
+  /** `owner` names the class that the user constructs, for errors about the options. */
+  constructor(options: RedisSessionStoreOptions, owner = "RedisSessionStore") {
+    this.#options = parseOptions(owner, redisStoreSchema(), options);
+    const { commandTimeout, waitReplicas, onEvent, limits } = this.#options;
+    this.limits = limits;
+    this.#views = new KeptViews(this.#options.viewCacheBytes);
+    this.#connection = openConnection(owner, options, commandTimeout);
+    this.#runner = new ScriptRunner({ connection: this.#connection, commandTimeout, waitReplicas, onEvent });
+    this.#lists = new FollowedLists(this.#runner, this.#options.keyPrefix, this.#owners);
+    this.#calls = this.#callsOf();
+    const calls = this.#calls;
+    this.edits = groupWhenUsed("edits", async () => new (await import("./edits.js")).RedisEdits(calls));
+    this.beside = groupWhenUsed("beside", async () => new (await import("./beside.js")).RedisBeside(calls));
+    this.lists = this.#lists.group;
+    this.copies = groupWhenUsed("copies", async () => new (await import("./copies.js")).RedisCopies(calls));
+  }
+
+  async append(session: SessionRef, request: AppendRequest): Promise<AppendResult> {
+    const plan = planAppend(session, request, this.limits);
+    return (await this.#append("append", session, { request, plan })) as AppendResult;
+  }
+
+  async readView(session: SessionRef, options: ReadViewOptions = {}): Promise<SessionView> {
+    const { ids = [], turn, take } = options;
+    const wanted = [...ids.map(idHash), ...(turn === undefined ? [] : [turn])];
+    const known = this.#views.get(session.id);
+    const taken = take && (await takeAndRead(this.#calls, session, { take, turn, known, wanted }));
+    const place = taken?.place;
+    if (place?.isHeld === false) {
+      return { ...emptyView(), place };
+    }
+    const read = (taken && viewBehind(known, taken)) ?? (await this.#read(session, options, wanted));
+    const { view } = read;
+    this.#noteOwner(session.id, checkOwner(session, read.access));
+    this.#seen.note(session.id, view.next, view);
+    this.#views.keep(session.id, read);
+    if (options.ids === undefined && turn === undefined && place === undefined) {
+      return view;
+    }
+    const asked = options.ids !== undefined || turn !== undefined;
+    return { ...view, ...(asked && lookedUp(view, read.found, options)), ...(place && { place }) };
+  }
+
+  async readLog(session: SessionRef, options: ReadLogOptions = {}): Promise<LogPage> {
+    const base = this.#seen.get(session.id)?.view?.base ?? 0;
+    const { page, owner } = await readLogPage(this.#session(session), options, base);
+    this.#noteOwner(session.id, owner);
+    return page;
+  }
+
+  async commitReduction(session: SessionRef, request: CommitRequest): Promise<"committed" | "stale"> {
+    const args = commitArguments(session, request);
+    const { commitReductionScript: script } = await laterScripts();
+    const word = await this.#write("commitReduction", session, { script, args });
+    if (word === "RANGE") {
+      throw outOfRange("start");
+    }
+    return word === "COMMITTED" ? "committed" : "stale";
+  }
+
+  async clear(session: SessionRef): Promise<void> {
+    const { id, owner } = session;
+    const existed = await clearSession(this.#session(session));
+    this.#forget(id);
+    this.#noteOwner(id, "");
+    const { eraseOthers } = await import("../redis-lists/kinds.js");
+    const isNamelessOwn = owner === undefined || existed;
+    const scan = { runner: this.#runner, keyPrefix: this.#options.keyPrefix };
+    await eraseOthers(scan, id, { owner, isNamelessOwn, guardMs: defaultGuardMs, isCleared: true });
+  }
+
+  async close(): Promise<void> {
+    await this.#lists.close();
+    this.#runner.close();
+    await this.#connection.close(this.#options.commandTimeout);
+  }
+
+  #append(operation: string, session: SessionRef, { request, plan }: PlannedRequest): Promise<AppendResult | "stale"> {
+    const { id: sessionId } = session;
+    const known = this.#views.get(sessionId);
+    const at = this.#seen.get(sessionId)?.next ?? 0;
+    const texts = plan.records.map(({ record }) => record);
+    const parts = { plan, texts, sum: logSum(texts), at, known, epoch: randomToken() };
+    const args = appendArguments(session, request, parts);
+    const send = ({ appendScript: script }: FirstScripts) =>
+      this.#script(operation, session, { script, args, writes: true });
+    const write = () =>
+      byFirstScripts(send).then((reply) => this.#appended(session, fullReply(reply, plan), { request, parts }));
+    return this.#follow(session, { ttlMs: request.ttlMs, write });
+  }
+
+  /** The result in the reply of an append, which also says what the session is like now. */
+  #appended(
+    session: SessionRef,
+    full: unknown,
+    { request, parts }: { readonly request: AppendRequest; readonly parts: AppendParts },
+  ): AppendResult | "stale" {
+    const { id: sessionId } = session;
+    const { plan, known } = parts;
+    const { reply, taken } = heldReply(full);
+    const shown = shownIn(reply);
+    const read = shown === undefined ? undefined : viewBehind(known, { shown });
+    const result = appendResult(sessionId, { reply, request, plan, view: read?.view });
+    this.#noteOwner(sessionId, ownerIn(reply));
+    if (result === "stale") {
+      return result;
+    }
+    this.#noteWritten(sessionId, { parts, result, read });
+    return taken === undefined ? result : this.#withHold(session, { request, result, taken });
+  }
+
+  /** Notes where the log ends now, and keeps the view that came with the write, or adds to the kept one. */
+  #noteWritten(sessionId: string, { result, parts, read }: Written): void {
+    const { texts, at } = parts;
+    const { next, appended, view } = result;
+    this.#seen.note(sessionId, next, view);
+    if (read !== undefined) {
+      this.#views.keep(sessionId, read);
+    } else if (appended === texts.length && next === at + appended) {
+      this.#views.extend(sessionId, result.epoch, parts);
+    }
+  }
+
+  #withHold(
+    session: SessionRef,
+    {
+      request: { take, ttlMs },
+      result,
+      taken,
+    }: { readonly request: AppendRequest; readonly result: AppendResult; readonly taken: TakenHold },
+  ): AppendResult {
+    // A write with a time to live has set the expiry itself.
+    if (taken.left >= 0 && (result.turn !== undefined || ttlMs === undefined)) {
+      keepAlive(this.#calls, session, { held: take!, left: taken.left });
+    }
+    return { ...result, place: taken.place };
+  }
+
+  /** Reads what is new behind the view that is kept, or all of it from where it begins as far as is known. */
+  async #read(session: SessionRef, { neverReduced = false }: ReadViewOptions, wanted: string[]): Promise<ReadView> {
+    const known = this.#views.get(session.id);
+    if (known !== undefined) {
+      const read = viewBehind(known, shownOf(await this.#readShown(session, known, wanted)));
+      if (read !== undefined) {
+        return read;
+      }
+      this.#views.delete(session.id);
+    }
+    const place = this.#seen.get(session.id)?.view ?? (neverReduced ? { base: 0, start: 0 } : undefined);
+    const reply = place && (await readTail(this.#readFrom(session, place.start - place.base), wanted));
+    const view = reply && viewFrom(reply);
+    return view === undefined
+      ? viewBehind(undefined, shownOf(await this.#readShown(session, undefined, wanted)))!
+      : readOf(reply!, view);
+  }
+
+  #readShown(session: SessionRef, known: KeptView | undefined, wanted: string[]): Promise<unknown> {
+    const args = [askText(session), ...keptTexts(known), ...wanted];
+    return byFirstScripts(({ readViewScript: script }) =>
+      this.#script("readView", session, { script, args, writes: false }),
+    );
+  }
+
+  #readFrom(session: SessionRef, index: number): Read {
+    return { ...this.#session(session), name: { operation: "readView", sessionId: session.id }, index };
+  }
+
+  #forget(sessionId: string): void {
+    this.#seen.delete(sessionId);
+    this.#views.delete(sessionId);
+  }
+
+  #callsOf(): RedisCalls {
+    return {
+      runner: this.#runner,
+      keyPrefix: this.#options.keyPrefix,
+      lists: this.#lists,
+      limits: this.limits,
+      placeOf: (session) => this.#session(session),
+      script: (operation, session, call) => this.#script(operation, session, call),
+      write: (operation, session, call) => this.#write(operation, session, call),
+      append: (operation, session, planned) => this.#append(operation, session, planned),
+      follow: (session, followed) => this.#follow(session, followed),
+      noteOwner: (sessionId, owner) => this.#noteOwner(sessionId, owner),
+      forget: (sessionId) => this.#forget(sessionId),
+    };
+  }
+
+  async #follow<T>(session: SessionRef, followed: FollowedWrite<T>): Promise<T> {
+    if (session.owner !== undefined || this.#owners.has(session.id)) {
+      return this.#lists.follow(session, followed);
+    }
+    const result = await followed.write();
+    // The reply may be the first that names an owner.
+    const isOwned = this.#owners.has(session.id);
+    return isOwned ? this.#lists.follow(session, { ...followed, write: async () => result }) : result;
+  }
+
+  /** Notes the owner in a reply, `""` for none; anything else says nothing of it. */
+  #noteOwner(sessionId: string, owner: unknown): void {
+    if (owner === "") {
+      this.#owners.delete(sessionId);
+    } else if (typeof owner === "string") {
+      this.#owners.set(sessionId, owner);
+    }
+  }
+
+  #session(session: SessionRef): SessionPlace {
+    return { runner: this.#runner, session, keys: this.#keysOf(session.id) };
+  }
+
+  #keysOf(sessionId: string): SessionKeys {
+    const known = this.#keys.get(sessionId);
+    if (known !== undefined) {
+      return known;
+    }
+    const keys = sessionKeys(this.#options.keyPrefix, sessionId);
+    this.#keys.set(sessionId, keys);
+    return keys;
+  }
+
+  async #write(operation: string, session: SessionRef, call: Omit<SessionCall, "writes">): Promise<unknown> {
+    const write = async () => {
+      const reply = await this.#script(operation, session, { ...call, writes: true });
+      const [word, owner] = reply as [string, string?];
+      this.#noteOwner(session.id, owner);
+      return word;
+    };
+    return this.#follow(session, { ttlMs: keepsExpiry, write });
+  }
+
+  #script(operation: string, { id: sessionId }: SessionRef, call: SessionCall): Promise<unknown> {
+    const { log, ids, state } = this.#keysOf(sessionId);
+    return runOnSession(this.#runner, { operation, sessionId }, { ...call, keys: [log, ids, state] });
+  }
+}
+
+/** The result of an append that was sent. */
+interface Written {
+  readonly parts: OwnAppend;
+  readonly result: AppendResult;
+  /** The view that came with the reply. */
+  readonly read: ReadView | undefined;
+}
+
+/** The view in a reply of the read script. */
+function shownOf(reply: unknown): Shown {
+  const [, shown, found] = Array.isArray(reply) ? (reply as unknown[]) : [];
+  return { shown, found };
+}
+
+const capacity = 10_000;
+
+/** The last known positions of a session. Only a hint: other processes may have moved them. */
+export interface SeenSession {
+  /** Positions of the oldest kept record and of the first one in the view; undefined if only the end was seen. */
+  readonly view: { readonly base: number; readonly start: number } | undefined;
+  /** Position of the next record. */
+  readonly next: number;
+}
+
+/** Cache of the last seen place of up to 10,000 sessions; evicts the one unchanged for longest. */
+export class SessionCache {
+  readonly #sessions = new BoundedMap<string, SeenSession>(capacity);
+
+  get(sessionId: string): SeenSession | undefined {
+    return this.#sessions.get(sessionId);
+  }
+
+  /** Notes the end of the log and the view; without a view, the known one stays. */
+  note(sessionId: string, next: number, view = this.get(sessionId)?.view): void {
+    const known = this.get(sessionId);
+    if (known?.next === next && known.view?.base === view?.base && known.view?.start === view?.start) {
+      return;
+    }
+    this.#sessions.set(sessionId, { next, view: view && { base: view.base, start: view.start } });
+  }
+
+  delete(sessionId: string): void {
+    this.#sessions.delete(sessionId);
+  }
+}
+
+/**
+ * Removes a session, and returns whether it existed.
+ *
+ * Two round trips, a read of the epoch and a removal under that epoch: a client resends a command whose reply was lost,
+ * and that must not remove records that others wrote in between.
+ *
+ * @throws ConflictError `other_owner`.
+ */
+async function clearSession({
+  runner,
+  session,
+  keys,
+}: {
+  readonly runner: ScriptRunner;
+  readonly session: SessionRef;
+  readonly keys: SessionKeys;
+}): Promise<boolean> {
+  const name = { operation: "clear", sessionId: session.id };
+  const { log, ids, state } = keys;
+  const args = [askText(session)];
+  const { readEpochScript, clearSessionScript } = await firstScripts();
+  const life = await runOnSession(runner, name, { script: readEpochScript, keys: [state], args, writes: false });
+  const [, epoch] = life as [string, string];
+  const call = { script: clearSessionScript, keys: [log, ids, state], args: [...args, epoch], writes: true };
+  await runOnSession(runner, name, call);
+  return epoch !== "";
+}

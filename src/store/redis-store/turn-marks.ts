@@ -1,0 +1,55 @@
+import type { ReadViewOptions, SessionView } from "../contract/session-reads.js";
+import type { StoredTurn, TurnMark, TurnRemainder } from "../contract/turns.js";
+import { digestLength } from "../redis/stored-fields.js";
+import { idHash } from "../redis/keys.js";
+
+/** The concatenated hashes of ids, as scripts take them. */
+export function hashesOf(ids: readonly string[]): string {
+  return ids.map(idHash).join("");
+}
+
+/**
+ * Name and new mark of each turn, as scripts take them: empty for a turn without records, `-` and the number of lost
+ * records for a turn that loses some.
+ */
+export function marksOf(turns: readonly TurnRemainder[] | undefined = []): string[] {
+  return turns.flatMap((turn) => [turn.name, markOf(turn)]);
+}
+
+function markOf(turn: TurnRemainder): string {
+  if (turn.removed !== undefined) {
+    return `-${turn.removed}`;
+  }
+  return turn.count === 0 ? "" : `${sizesOf({ done: false, count: turn.count })}${turn.first}`;
+}
+
+/** The beginning of a mark, before the position: `T` if the turn is done, else `t`, and the number of messages. */
+export function sizesOf({ done, count }: Pick<TurnMark, "done" | "count">): string {
+  return (done ? "T" : "t") + String(count).padStart(digestLength - 1, "0");
+}
+
+/** Parses a field of `ids` as a mark; undefined if it is none. */
+export function markFrom(value: string | null | undefined): TurnMark | undefined {
+  const [, flag, count, first] = /^([Tt])(\d{7})(\d+)$/.exec(value ?? "") ?? [];
+  return flag === undefined ? undefined : { done: flag === "T", count: Number(count), first: Number(first) };
+}
+
+/** The looked-up ids and the turn of a read, in that order. */
+export function lookedUp(
+  { base, next }: SessionView,
+  found: readonly (string | null)[],
+  { ids = [], turn }: ReadViewOptions,
+): Pick<SessionView, "positions" | "turn"> {
+  const positions = ids.map((_, index) => {
+    const position = Number(found[index]?.slice(digestLength) ?? NaN);
+    return position >= base && position < next ? position : undefined;
+  });
+  const mark = turn === undefined ? undefined : markFrom(found[ids.length]);
+  return { positions, ...(mark && { turn: mark }) };
+}
+
+/** A stored turn as scripts reply it: done (2: open, and made before), count, first, next, epoch, records. */
+export function turnFrom([done, count, first, , , records]: readonly unknown[]): StoredTurn {
+  const turn = { done: Number(done) === 1, count: Number(count), first: Number(first), records: records as string[] };
+  return Number(done) === 2 ? { ...turn, same: true } : turn;
+}

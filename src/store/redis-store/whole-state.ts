@@ -1,0 +1,116 @@
+import { randomToken } from "../../base/ids.js";
+import { fieldsOf, isRecord, valueIn } from "../../conversation/messages/values.js";
+import type { StoredReduction } from "../contract/session-pages.js";
+import type { KeptState, NewState, WholeState } from "../contract/copies.js";
+import { sideWithPrefix } from "../contract/side-fields.js";
+import type { StoredKey } from "../contract/writer-keys.js";
+import { pairsIn } from "../redis/pairs.js";
+import { usageFrom, usageText } from "../redis-lists/stored-details.js";
+
+const sidePrefix = "side:";
+
+/** Converts the reply of the script that reads a session's state. */
+export function wholeStateFrom(reply: readonly unknown[]): WholeState {
+  const [, epoch, length, isDamaged, expires, list, key] = reply;
+  const fields = new Map(pairsIn(list as readonly string[]));
+  const base = numberIn(fields.get("base")) ?? 0;
+  const next = numberIn(fields.get("next"));
+  return {
+    ...{ epoch: String(epoch), cut: fields.get("cut") ?? "", base, next: next ?? base + Number(length) },
+    start: numberIn(fields.get("start")) ?? base,
+    rounds: numberIn(fields.get("rounds")) ?? 0,
+    head: fields.get("head") ?? "",
+    headCount: numberIn(fields.get("headCount")) ?? 0,
+    ...identityIn(fields),
+    ...timesIn(fields, expires),
+    ...viewTokensIn(fields),
+    reductions: reductionsIn(fields.get("reductions")),
+    reduced: numberIn(fields.get("reduced")) ?? 0,
+    side: sideIn(fields),
+    damaged: Number(isDamaged) === 1,
+    isSealed: key !== "",
+  };
+}
+
+/** Fields and values of `state` for a new session, without its epoch. */
+export function stateFields(
+  state: NewState,
+  { key, ...ends }: { readonly key: StoredKey | undefined; readonly base: number; readonly next: number },
+): string[] {
+  const { createdAt, updatedAt, owner, label, usage, reductions, reduced } = state;
+  const side = Object.entries(state.side).map(([name, text]) => [sidePrefix + name, text]);
+  const known: Record<string, string | number | undefined> = {
+    ...viewFields(state, ends),
+    ...{ created: createdAt, updated: updatedAt, owner, ...key },
+    ...{ title: label.title, metadata: label.metadata },
+    label: state.hasLabel ? randomToken() : undefined,
+    usage: usage && usageText(usage),
+    reductions: reductions.map((one) => JSON.stringify(one)).join("\n") || undefined,
+    reduced: reduced || undefined,
+  };
+  const given = Object.entries(known).flatMap(([name, value]) => (value === undefined ? [] : [name, String(value)]));
+  return [...given, ...side.flat()];
+}
+
+function viewFields(
+  state: NewState,
+  { base, next }: { readonly base: number; readonly next: number },
+): Record<string, string | number | undefined> {
+  const { start, rounds, head, headCount, tokens, counter } = state;
+  return {
+    ...(next > 0 && { base, next, start, rounds }),
+    ...(head !== "" && { head, headCount }),
+    ...(tokens !== undefined && counter !== undefined && { tokens, counter }),
+  };
+}
+
+type Fields = ReadonlyMap<string, string>;
+
+function sideIn(fields: Fields): Record<string, string> {
+  const side = [...fields].filter(([name]) => name.startsWith(sidePrefix));
+  return sideWithPrefix(
+    side.map(([name, text]) => [name.slice(sidePrefix.length), text] as const),
+    "",
+  );
+}
+
+function identityIn(fields: Fields): Pick<KeptState, "owner" | "label" | "hasLabel" | "usage"> {
+  const [owner, usage] = [fields.get("owner"), fields.get("usage")];
+  const names = ["title", "metadata"] as const;
+  return {
+    ...(owner !== undefined && { owner }),
+    label: Object.fromEntries(names.flatMap((name) => (fields.has(name) ? [[name, fields.get(name)!]] : []))),
+    hasLabel: fields.has("label"),
+    ...(usage !== undefined && { usage: usageFrom(usage) }),
+  };
+}
+
+function timesIn(fields: Fields, expires: unknown): Pick<KeptState, "createdAt" | "updatedAt" | "expiresAt"> {
+  const [createdAt, updatedAt] = [numberIn(fields.get("created")), numberIn(fields.get("updated"))];
+  return {
+    ...(createdAt !== undefined && { createdAt }),
+    ...(updatedAt !== undefined && { updatedAt }),
+    ...(expires !== "" && { expiresAt: Number(expires) }),
+  };
+}
+
+function viewTokensIn(fields: Fields): Pick<KeptState, "tokens" | "counter"> {
+  const tokens = numberIn(fields.get("tokens"));
+  return tokens === undefined ? {} : { tokens, counter: fields.get("counter") ?? "" };
+}
+
+/** Undefined for an invalid number, in a damaged session. */
+function numberIn(text: string | undefined): number | undefined {
+  const number = Number(text ?? NaN);
+  return Number.isFinite(number) && number >= 0 ? number : undefined;
+}
+
+/** Parses the field `reductions`; skips a line that is no reduction, in a damaged session. */
+export function reductionsIn(lines = ""): StoredReduction[] {
+  return lines.split("\n").map(valueIn).filter(isReduction);
+}
+
+function isReduction(value: unknown): value is StoredReduction {
+  const { at, start, head, before, after } = fieldsOf(value);
+  return [at, start, head].every(Number.isFinite) && isRecord(before) && isRecord(after);
+}

@@ -1,0 +1,376 @@
+import { ConfigurationError } from "../../base/errors.js";
+import { inTime } from "../../base/in-time.js";
+import { connectionOptions, type ConnectionOptions } from "./connection-options.js";
+import { urlOptions } from "./connection-url.js";
+import { isNodeRedisClient, isRedisClient, type RedisClient } from "./client.js";
+import type { ConnectionSource } from "./store-options.js";
+
+/** Provides the client that commands go through. */
+export interface Connection {
+  /** Returns the application's client, or opens one at the first call. */
+  client(): Promise<RedisClient>;
+  /**
+   * Closes what was opened here; a client of the application stays open. Waits for pending replies, at most
+   * `milliseconds`.
+   */
+  close(milliseconds: number): Promise<void>;
+  /** Replaces a connection that was opened here by a new one; leaves a client of the application alone. */
+  renew(): void;
+  /** Opens another connection to the same server, for commands that block. Who asks for it disconnects it. */
+  another(): Promise<OwnClient>;
+}
+
+/** A client that was opened here. */
+export interface OwnClient extends RedisClient {
+  readonly status: string;
+  /** The socket, once there is one. */
+  readonly stream?: { on(event: "error", listener: () => void): unknown };
+  quit(): Promise<unknown>;
+  disconnect(reconnect?: boolean): void;
+}
+
+/**
+ * Returns the connection that the options describe; nothing is opened before the first call.
+ *
+ * `commandTimeout` in milliseconds bounds how long a connection that is opened here may be silent.
+ *
+ * @throws ConfigurationError for none or several of the three, for a client that is not an ioredis client, and for
+ *   options that cannot be translated.
+ */
+export function openConnection(owner: string, source: ConnectionSource, commandTimeout: number): Connection {
+  const { client, url, config } = source;
+  const named = Object.entries({ client, url, config }).filter(([, value]) => value !== undefined);
+  if (named.length !== 1) {
+    const got = named.length === 0 ? "none" : named.map(([name]) => name).join(" and ");
+    throw new ConfigurationError(
+      "client",
+      `${owner}: exactly one of "client", "url" and "config" is needed; got ${got}.`,
+    );
+  }
+  if (url !== undefined) {
+    return ownConnection(withTimeouts(urlOptions({ url, option: "url", owner }), commandTimeout));
+  }
+  if (config !== undefined) {
+    return ownConnection(withTimeouts(connectionOptions(owner, checkedConfig(owner, config)), commandTimeout));
+  }
+  const given = checkedClient(owner, client);
+  const another = async () => duplicateOf(owner, given);
+  return { client: async () => given, close: async () => undefined, renew: () => undefined, another };
+}
+
+/** Commands that block have no timeouts: who sends them watches them. Nothing is sent again by itself. */
+const blocking = { socketTimeout: undefined, commandTimeout: undefined, autoResendUnfulfilledCommands: false };
+
+function duplicateOf(owner: string, client: RedisClient): OwnClient {
+  const { duplicate, options, isCluster } = client as unknown as {
+    readonly duplicate?: (...args: unknown[]) => OwnClient;
+    readonly options?: { readonly redisOptions?: object };
+    readonly isCluster?: boolean;
+  };
+  if (duplicate === undefined) {
+    throw new ConfigurationError("client", `${owner}: the client has no method duplicate(), which runs need.`);
+  }
+  const settings = { ...blocking, enableAutoPipelining: false };
+  const opened = isCluster
+    ? duplicate.call(client, [], {
+        enableAutoPipelining: false,
+        redisOptions: { ...options?.redisOptions, ...blocking },
+      })
+    : duplicate.call(client, { ...settings, retryStrategy: pauseBeforeRetry });
+  ConnectionWatch.ofOwn(opened);
+  return opened;
+}
+
+function checkedClient(owner: string, client: unknown): RedisClient {
+  if (isNodeRedisClient(client)) {
+    const advice = "pass an ioredis Redis or Cluster, or the url or config of the connection";
+    throw new ConfigurationError(
+      "client",
+      `${owner}: option "client" is a node-redis client, but this package uses ioredis; ${advice}.`,
+    );
+  }
+  if (!isRedisClient(client)) {
+    throw new ConfigurationError(
+      "client",
+      `${owner}: option "client" must be an ioredis Redis or Cluster, version 5 or 6.`,
+    );
+  }
+  return client;
+}
+
+function checkedConfig(owner: string, config: unknown): Readonly<Record<string, unknown>> {
+  if (isRedisClient(config) || isNodeRedisClient(config)) {
+    throw new ConfigurationError(
+      "config",
+      `${owner}: option "config" is a client; pass an ioredis client as "client".`,
+    );
+  }
+  if (typeof config !== "object" || config === null || Array.isArray(config)) {
+    throw new ConfigurationError("config", `${owner}: option "config" must be an object of connection options.`);
+  }
+  return config as Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Adds what makes ioredis leave a connection that died silently; options that were given stay.
+ *
+ * The socket's timeout leaves a quarter of the call's time for another try on a new connection, and is longer than the
+ * half that WAIT may take. Without limits ioredis waits for ever for a silent Sentinel, and two seconds for a frozen
+ * master to close a connection that is left. It waits as long for one that is closed already, which keeps the process
+ * alive after `close()` where the server is gone. By itself it pauses up to five seconds between two attempts to open
+ * the connection, for calls that wait for it in vain meanwhile.
+ */
+function withTimeouts({ url, options }: ConnectionOptions, commandTimeout: number): ConnectionOptions {
+  const socketTimeout = Math.ceil(0.75 * commandTimeout);
+  const connectTimeout = Math.min(10_000, Math.max(1_000, commandTimeout));
+  const ofSentinel = { failoverDetector: true, sentinelCommandTimeout: 2_000 };
+  const times = { socketTimeout, connectTimeout, disconnectTimeout: 500 };
+  const defaults = { ...times, retryStrategy: pauseBeforeRetry, ...("sentinels" in options && ofSentinel) };
+  return { url, options: { ...defaults, ...options } };
+}
+
+/** Milliseconds before an attempt to open a connection; a part is random, so that not all processes try at once. */
+function pauseBeforeRetry(attempt: number): number {
+  return Math.min(50 * 2 ** (attempt - 1), 400) + Math.random() * 100;
+}
+
+function ownConnection(options: ConnectionOptions): Connection {
+  let opened: Promise<OwnClient> | undefined;
+  let isClosed = false;
+  return {
+    client: async () => {
+      const current = (opened ??= connect(options));
+      const { status } = await current;
+      // ioredis gives up for good where `retryStrategy` says so, and by a defect: if a failoverDetector hears of the
+      // failover while the client looks for the new master. Several calls may notice it; one opens the new client.
+      if (status === "end" && !isClosed && opened === current) {
+        opened = connect(options);
+      }
+      return opened;
+    },
+    close: async (milliseconds) => {
+      isClosed = true;
+      const client = await opened?.catch(() => undefined);
+      if (client !== undefined) {
+        await end(client, milliseconds);
+      }
+    },
+    renew: () => void opened?.then((client) => client.disconnect(true)).catch(() => undefined),
+    another: () => connect({ ...options, options: { ...options.options, ...blocking } }),
+  };
+}
+
+async function connect({ url, options }: ConnectionOptions): Promise<OwnClient> {
+  // ioredis before 5.1 does not export the name Redis; there the module is the class.
+  const module: Partial<Pick<typeof import("ioredis"), "Redis">> & { default: unknown } = await import("ioredis");
+  const Redis = module.Redis ?? (module.default as (typeof import("ioredis"))["Redis"]);
+  // The URL takes precedence over options: ioredis prefers its first argument.
+  const client = (url === undefined ? new Redis(options) : new Redis(url, options)) as unknown as OwnClient;
+  // Each call reports the failure that it meets; without a listener ioredis would print every failed reconnect.
+  ConnectionWatch.ofOwn(client);
+  return client;
+}
+
+async function end(client: OwnClient, milliseconds: number): Promise<void> {
+  if (client.status === "ready") {
+    const ignored = () => undefined;
+    await inTime(client.quit(), milliseconds, ignored).catch(ignored);
+  }
+  if (client.status !== "end") {
+    // A socket that is closed while its certificate is being refused has two errors. ioredis hears the first one only,
+    // and one that nobody hears ends the process.
+    client.stream?.on("error", () => undefined);
+    client.disconnect();
+  }
+}
+
+/** The part of an ioredis client that tells how its connection is. */
+interface ObservableClient extends RedisClient {
+  readonly status?: string;
+  on?(event: string, listener: (argument: unknown) => void): unknown;
+  listenerCount?(event: string): number;
+  connect?(): Promise<unknown>;
+  readonly stream?: { on(event: "data", listener: (bytes: Buffer) => void): unknown } | undefined;
+  /** The pause before the next attempt to open the connection; ioredis 5 and 6 keep it here. */
+  reconnectTimeout?: NodeJS.Timeout | null;
+}
+
+const watches = new WeakMap<RedisClient, ConnectionWatch>();
+
+/**
+ * Watches the connection of a client: whether it is up, and why it cannot be opened.
+ *
+ * One watch serves all stores that share the client.
+ */
+export class ConnectionWatch {
+  readonly #client: ObservableClient;
+  readonly #waiting = new Set<() => void>();
+  readonly #waitingToOpen = new Set<() => void>();
+  /** True from the failure of an attempt to open the connection until the next attempt. */
+  #hasFailed = false;
+  /** True where somebody came behind the failure of an attempt, before the client had noticed its end. */
+  #isAsked = false;
+  #hearsErrors = false;
+  #failure: unknown;
+  /** That the server loads its data, by the check of a new connection: ioredis repeats it, and reports nothing. */
+  #refusal: Error | undefined;
+  /** When the last attempt to open the connection failed, as `performance.now()`. */
+  #failedAt = -Infinity;
+  #sentinelFailure: unknown;
+  /** When the connection broke, as `performance.now()`; undefined while it is up. */
+  #brokenAt: number | undefined = -Infinity;
+  #openings = 0;
+
+  private constructor(client: ObservableClient) {
+    this.#client = client;
+    if (client.status === "ready") {
+      this.#opened();
+    }
+    client.on?.("ready", () => this.#opened());
+    client.on?.("connecting", () => (this.#hasFailed = false));
+    client.on?.("connect", () => this.#hearCheck());
+    client.on?.("close", () => this.#closed());
+    client.on?.("sentinelError", (error) => (this.#sentinelFailure = error));
+  }
+
+  /** Returns the watch of a client that this package opened; every failure of its connection is heard. */
+  static ofOwn(client: RedisClient): ConnectionWatch {
+    const watch = watches.get(client) ?? new ConnectionWatch(client);
+    watches.set(client, watch);
+    watch.#hearErrors();
+    return watch;
+  }
+
+  /**
+   * Returns the watch of any client.
+   *
+   * Failures of a client of the application's are heard only if the application listens to `error` itself: without a
+   * listener ioredis prints them, and a listener of ours would silence that.
+   */
+  static of(client: RedisClient): ConnectionWatch {
+    const watch = watches.get(client) ?? new ConnectionWatch(client);
+    watches.set(client, watch);
+    if (!watch.#hearsErrors && (watch.#client.listenerCount?.("error") ?? 0) > 0) {
+      watch.#hearErrors();
+    }
+    return watch;
+  }
+
+  /** Number of times that the connection was opened, so that two moments of one connection can be told. */
+  get openings(): number {
+    return this.#openings;
+  }
+
+  /** Milliseconds since an open connection broke; undefined while it is up, and before it was ever open. */
+  get brokenFor(): number | undefined {
+    const isBroken = !this.isUp && this.#openings > 0 && this.#client.status !== "end";
+    return isBroken ? performance.now() - (this.#brokenAt ?? performance.now()) : undefined;
+  }
+
+  /** True if commands are sent at once; false if the client would queue or refuse them. */
+  get isUp(): boolean {
+    return this.#client.status === undefined || this.#client.status === "ready";
+  }
+
+  /** The reason for which the server does not serve the connection that it has accepted, where it said so. */
+  get refusal(): Error | undefined {
+    return this.isUp ? undefined : this.#refusal;
+  }
+
+  /**
+   * Returns why the connection cannot be opened, if it is down and an attempt to open it has failed.
+   *
+   * A connection that was up and broke is given `patience` milliseconds to come back before its failure counts, and a
+   * failure before `since`, as `performance.now()`, does not.
+   */
+  failure(patience: number, since = -Infinity): unknown {
+    const counts = !this.isUp && performance.now() - (this.#brokenAt ?? Infinity) >= patience;
+    return counts && this.#failedAt >= since ? this.#failure : undefined;
+  }
+
+  /**
+   * Sees to it that the connection is being opened now, in one attempt for all who wait for it: without the rest of the
+   * pause that the client makes, and once more where the attempt under way has failed and the client has not noticed
+   * its end. False if the client tries no more.
+   */
+  triesToOpen(): boolean {
+    const { status } = this.#client;
+    const isTrying = status === "connecting" || status === "connect";
+    if ((isTrying && !this.#hasFailed) || this.#triesNow()) {
+      return true;
+    }
+    this.#isAsked = isTrying || status === "close";
+    return this.#isAsked;
+  }
+
+  /** Ends the pause of a client between two attempts. */
+  #triesNow(): boolean {
+    const { status, reconnectTimeout, connect } = this.#client;
+    if (status !== "reconnecting" || !reconnectTimeout || connect === undefined) {
+      return false;
+    }
+    clearTimeout(reconnectTimeout);
+    this.#client.reconnectTimeout = null;
+    this.#hasFailed = this.#isAsked = false;
+    // Its failure is reported by the `error` event.
+    this.#client.connect!().catch(() => undefined);
+    return true;
+  }
+
+  /** Calls the listener whenever the connection is open; returns a function that ends this. */
+  onOpen(listener: () => void): () => void {
+    this.#waitingToOpen.add(listener);
+    return () => void this.#waitingToOpen.delete(listener);
+  }
+
+  /** Calls the listener whenever an attempt to open the connection fails; returns a function that ends this. */
+  onFailure(listener: () => void): () => void {
+    this.#waiting.add(listener);
+    return () => void this.#waiting.delete(listener);
+  }
+
+  /** Begins the next attempt at once, where somebody waits for it who came behind the failure of the last one. */
+  #closed(): void {
+    this.#brokenAt ??= performance.now();
+    // A Cluster begins its pause in a listener of its own.
+    process.nextTick(() => this.#isAsked && this.#triesNow());
+  }
+
+  #opened(): void {
+    this.#openings += 1;
+    this.#isAsked = false;
+    this.#brokenAt = undefined;
+    this.#failure = undefined;
+    this.#waitingToOpen.forEach((listener) => listener());
+  }
+
+  #hearCheck(): void {
+    this.#refusal = undefined;
+    this.#client.stream?.on("data", (bytes) => {
+      if (!this.isUp && /^loading:1/m.test(bytes.toString("latin1"))) {
+        this.#refusal = new Error("LOADING");
+      }
+    });
+  }
+
+  #hearErrors(): void {
+    if (this.#hearsErrors || this.#client.on === undefined) {
+      return;
+    }
+    this.#hearsErrors = true;
+    this.#client.on("error", (error) => {
+      // An error of a connection that is up ends it, but does not say that it cannot be opened again.
+      if (!this.isUp) {
+        // ioredis sums up what the Sentinels answered; the last answer says more.
+        this.#failure = isSummaryOfSentinels(error) ? (this.#sentinelFailure ?? error) : error;
+        this.#failedAt = performance.now();
+        this.#hasFailed = true;
+        this.#waiting.forEach((listener) => listener());
+      }
+    });
+  }
+}
+
+function isSummaryOfSentinels(error: unknown): boolean {
+  return /^All sentinels are unreachable/.test(String((error as Error).message));
+}

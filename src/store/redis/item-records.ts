@@ -1,0 +1,48 @@
+import { RecordError } from "../../base/errors.js";
+import { valueIn } from "../../conversation/messages/values.js";
+import { encodeSessionId } from "../contract/session-ref.js";
+import { partsOf } from "./item-names.js";
+
+/** A parsed record. Times are milliseconds since 1970. */
+export interface StoredItem {
+  readonly name: string;
+  readonly created: number;
+  readonly updated: number;
+  /** Milliseconds to which reads extend its expiry; undefined if they do not. */
+  readonly ttlAtReads: number | undefined;
+  /** The value as JSON, which may be encrypted. */
+  readonly text: string;
+}
+
+/** Parses a record: `created|updated|ttl on read|text`. @throws RecordError `corrupt` */
+export function parseRecord(name: string, record: string): StoredItem {
+  const [, created, updated, ttl, text] = /^(\d+)\|(\d+)\|(\d*)\|(.*)$/s.exec(record) ?? [];
+  if (text === undefined) {
+    throw corruptItem(name);
+  }
+  const ttlAtReads = ttl === "" ? undefined : Number(ttl);
+  return { name, created: Number(created), updated: Number(updated), ttlAtReads, text };
+}
+
+/** The inverse of {@link parseRecord}. */
+export function recordOf({ created, updated, ttlAtReads, text }: Omit<StoredItem, "name">): string {
+  return `${created}|${updated}|${ttlAtReads ?? ""}|${text}`;
+}
+
+/** The value of an item, from its decrypted text. @throws RecordError `corrupt` */
+export function itemValue(name: string, text: string): object {
+  const value = valueIn(text);
+  if (typeof value !== "object" || value === null) {
+    throw corruptItem(name);
+  }
+  return value;
+}
+
+/** The error for an unreadable record. Namespace and key are encoded, so that they cannot forge log lines. */
+function corruptItem(name: string): RecordError {
+  const { namespace, key } = partsOf(name);
+  const label = [...namespace, key].map(encodeSessionId).join(" ").slice(0, 160);
+  return new RecordError(`Item ${label} of the RedisStore cannot be read. Write it again with put(), or delete() it.`, {
+    code: "corrupt",
+  });
+}

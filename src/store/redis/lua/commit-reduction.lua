@@ -1,0 +1,46 @@
+-- Moves the start and replaces the head, if the session is unchanged since the read (compare-and-set).
+--
+-- KEYS: log, ids, state.
+-- ARGV: the request as JSON { epoch, rev, next, last?, newRev, start, headCount, discard, tokens?, counter?,
+--   tokensRead?, maxTokens?, owner?, expectedEpoch?, fencingToken?, keys? }; the head. With `discard` the records
+--   before the start go; their ids and turns stay.
+-- Replies: COMMITTED owner | those of the gate | STALE | RANGE (the start lies outside the log).
+--
+-- Idempotent: a retry after a lost reply finds its own `newRev` and gets the same reply.
+--
+-- twin: store/in-memory/session.ts
+--
+--- @include gate
+--- @include as-read
+--- @include now
+--- @include remember-reduction
+--- @include note-key
+
+local log, state = KEYS[1], KEYS[3]
+local request, s = cjson.decode(ARGV[1]), loadSession(state, log, KEYS[2])
+local function repeated() return s.rev == request.newRev and { 'COMMITTED', s.owner or '' } end
+local refusal = gate(request, s, nil, repeated)
+if refusal then return refusal end
+if s.next < request.next or not isAsRead(s, request) then return { 'STALE' } end
+if request.start < s.base or request.start > s.next then return { 'RANGE' } end
+local total = request.counter and request.tokens
+if total and s.next ~= request.next then
+  local known = s.tokens and s.counter == request.counter and request.tokensRead
+  total = known and total + (s.tokens - request.tokensRead)
+end
+local time = now()
+rememberReduction(time, s, request, total)
+redis.call('HSET', state, 'start', request.start, 'next', s.next, 'rev', request.newRev)
+redis.call('HSET', state, 'head', ARGV[2], 'headCount', request.headCount, 'updated', time)
+local noted = noteKey(request, s, function(name, value) redis.call('HSET', state, name, value) end)
+if noted and s.length > 0 then keepKey(s, KEYS[2]) end
+if total then
+  redis.call('HSET', state, 'tokens', string.format('%.17g', total), 'counter', request.counter)
+else
+  redis.call('HDEL', state, 'tokens', 'counter')
+end
+if request.discard then
+  redis.call('LTRIM', log, request.start - s.base, -1)
+  redis.call('HSET', state, 'base', request.start)
+end
+return { 'COMMITTED', s.owner or '' }

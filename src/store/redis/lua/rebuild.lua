@@ -1,0 +1,66 @@
+-- Rebuilds `ids` and `state` from the log, if the session is unchanged since the read (compare-and-set). Keys `ids` and
+-- `state` of another type count as lost.
+--
+-- KEYS: log, ids, state.
+-- ARGV: what was read, as JSON { length, fields: [epoch, rev, base, next] }, with { newEpoch, newRev, rounds, sum,
+--   owner?, keys? }; hash and digest of each record of the log, one after the other; for each turn its name, the
+--   beginning of its mark and the index in the log of its first record.
+-- Replies: REBUILT owner | those of the gate | OWNED (it has an owner, whose name is lost) | CHANGED.
+--
+-- twin: store/in-memory/session.ts
+--
+--- @include gate
+--- @include expire-all
+--- @include keep-all
+--- @include now
+--- @include mend
+--- @include explain-ids
+--- @include note-key
+--- @include restore-marks
+--- @include log-sum
+--- @const digestLength
+--- @const ownerField
+--- @const idHashLength
+
+local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
+local request, length = cjson.decode(ARGV[1]), redis.call('LLEN', log)
+local s = loadSession(state, nil, nil, redis.pcall)
+local function repeated() return s.rev == request.newRev and { 'REBUILT', s.owner or '' } end
+local refusal = gate(request, s, 'erased owner key', repeated)
+if refusal then return refusal end
+if s.left and not s.owner and not request.owner and #s.left.marks > 0 then return { 'OWNED' } end
+local isHash, field = s.isHash, s.isHash and redis.call('HMGET', state, 'epoch', 'rev', 'base', 'next') or {}
+for i = 1, 4 do
+  if (field[i] or '') ~= request.fields[i] then return { 'CHANGED' } end
+end
+if length ~= request.length then return { 'CHANGED' } end
+local left = redis.call('PTTL', length > 0 and log or state)
+if not isHash then redis.call('UNLINK', state) end
+if length == 0 and (not isHash or redis.call('HLEN', state) == 0) then
+  redis.call('UNLINK', ids)
+  return { 'REBUILT', '' }
+end
+if request.fields[1] == '' then redis.call('HSET', state, 'epoch', request.newEpoch) end
+redis.call('HSET', state, 'rev', request.newRev, 'cut', request.newRev, 'updated', now())
+local sum = newSum(request.sum, request.newRev .. (s.sum or '') .. table.concat(redis.call('TIME'), ' '))
+redis.call('HSET', state, 'sum', sumText(sum))
+if s.key ~= '' then redis.call('HSET', state, 'key', s.key, 'dek', s.dek) end
+local owner = s.owner or request.owner
+if owner then redis.call('HSETNX', state, 'owner', owner) end
+keepDiscarded(tonumber(request.fields[3]) or 0)
+local base = mend(length, request.rounds)
+if length > 0 then explainIds(redis.call('HLEN', ids) - 1, length + #ARGV / 3, true) end
+if length > 0 and owner then redis.call('HSET', ids, ownerField, owner) end
+if length > 0 then keepKey(s, ids) end
+restoreTurns(base)
+local entries = {}
+for i = 1, length do
+  local at = (idHashLength + digestLength) * (i - 1)
+  entries[2 * i - 1] = ARGV[2]:sub(at + 1, at + idHashLength)
+  local digest = ARGV[2]:sub(at + (idHashLength + 1), at + (idHashLength + digestLength))
+  entries[2 * i] = digest .. string.format('%.0f', base + i - 1)
+end
+inChunks('HSET', ids, entries)
+if left >= 0 then expireAll(now() + left) else keepAll() end
+redis.call('HDEL', ids, '')
+return { 'REBUILT', redis.call('HGET', state, 'owner') or '' }

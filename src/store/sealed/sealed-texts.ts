@@ -1,0 +1,141 @@
+import { BoundedMap } from "../../base/bounded-map.js";
+import { keyOf } from "../redis/data-parts.js";
+import type { KeyScan } from "../redis/scan-keys.js";
+import { keysField } from "../redis/stored-fields.js";
+import type { TextAtPlace } from "../redis/thread-records.js";
+import { plainText, unknownKey, wrongKey } from "../contract/refusals.js";
+import { keyParts, storedKeyFrom, type StoredKey } from "../contract/writer-keys.js";
+import { newKey, openKey, rewrapKey, type OpenKey } from "./keys/data-keys.js";
+import type { KeyRing, MasterKey } from "./keys/key-ring.js";
+import { openText, sealedTextParts, sealText } from "./keys/text.js";
+
+const mostKnown = 10_000;
+
+/** The parts that hold data keys, a line each. Those of a run are in its first entry, and given. */
+const parts = { thread: "checkpoints", item: "values", run: "run" } as const;
+
+/** Seals what is written; the line of its data key is stored with it, undefined for plain text. */
+export interface Sealer {
+  readonly key: string | undefined;
+  readonly seal: TextAtPlace;
+}
+
+/**
+ * Seals and opens the texts of threads, of long-term memory, or of runs. Their data keys stand with them, wrapped by a
+ * master key: a writer that knows none adds one.
+ */
+export class SealedTexts {
+  readonly #ring: KeyRing | undefined;
+  readonly #kind: keyof typeof parts;
+  readonly #scan: KeyScan | undefined;
+  /** By id and name; and that of the next write, by id. */
+  readonly #known = new BoundedMap<string, OpenKey>(mostKnown);
+
+  /** Without a ring, texts stay as they are, and sealed ones are refused. Without a connection, keys are given. */
+  constructor(ring: KeyRing | undefined, kind: keyof typeof parts, scan?: KeyScan) {
+    this.#ring = ring;
+    this.#kind = kind;
+    this.#scan = scan;
+  }
+
+  /** Seals what is written under an id, with the given key or one that the current master key wraps. */
+  async sealer(id: string, given?: string): Promise<Sealer> {
+    const known = given === undefined ? await this.#forWrite(id) : await this.#key(id, given.split(" ")[0]!, given);
+    const seal: TextAtPlace = (text, type, name) =>
+      known === undefined ? text : sealText(known.key, text, type, name);
+    return { key: known && lineOf(known.stored), seal };
+  }
+
+  /**
+   * Opens texts that were read. Reads keys that are neither known nor given.
+   *
+   * @throws EncryptionError.
+   */
+  async opener(id: string, texts: Iterable<string>, given?: string): Promise<TextAtPlace> {
+    const keys = new Map<string, OpenKey>();
+    for (const text of texts) {
+      const name = sealedTextParts(text)?.keyName;
+      if (name !== undefined && !keys.has(name)) {
+        keys.set(name, await this.#key(id, name, given));
+      }
+    }
+    return (text, type, name) => {
+      const parts = sealedTextParts(text);
+      if (parts === undefined && text !== "" && this.#ring?.refusesPlain === true) {
+        throw plainText(id);
+      }
+      const known = parts && keys.get(parts.keyName)!;
+      const plain = known === undefined ? text : openText(known.key, parts!, type, name);
+      if (plain === undefined) {
+        throw wrongKey(id, keyParts(known!.stored).masterId);
+      }
+      return plain;
+    };
+  }
+
+  /** The keys that are stored under an id, a line each. */
+  async stored(id: string): Promise<string> {
+    const { runner, keyPrefix } = this.#scan!;
+    const args = [keyOf(keyPrefix, parts[this.#kind], id === "" ? "items" : id), keysField];
+    return String((await runner.read({ operation: "readKey", sessionId: id }, { verb: "hget", args })) ?? "");
+  }
+
+  /** The keys of `text` wrapped by a master key, and why one of them is not. */
+  async rewrapped(id: string, text: string, master: MasterKey): Promise<{ keys: string; error: unknown }> {
+    let [keys, error]: [string, unknown] = ["", undefined];
+    const to = { master, hasPlain: false };
+    for (const stored of storedKeys(text)) {
+      const isSame = keyParts(stored).masterId === master.id;
+      const now = isSame ? Promise.resolve(stored) : rewrapKey(this.#ring!, { kind: this.#kind, id }, stored, to);
+      keys += `${lineOf(await now.catch((reason: unknown) => ((error = reason), stored)))}\n`;
+    }
+    return { keys, error };
+  }
+
+  async #forWrite(id: string): Promise<OpenKey | undefined> {
+    const master = await this.#ring?.current(id);
+    const known = this.#known.get(id);
+    if (master === undefined || (isFresh(known) && keyParts(known.stored).masterId === master.id)) {
+      return master && known;
+    }
+    // Else each process, and each hour, would add a key.
+    const isAsked = this.#kind === "item" || (this.#kind === "thread" && known !== undefined);
+    const stored = isAsked ? storedKeys(await this.stored(id)) : [];
+    const found = stored.find((one) => keyParts(one).masterId === master.id);
+    return found === undefined ? this.#noted(id, newKey({ kind: this.#kind, id }, master)) : this.#open(id, found);
+  }
+
+  async #key(id: string, name: string, given: string | undefined): Promise<OpenKey> {
+    const known = this.#known.get(`${name}\0${id}`);
+    if (isFresh(known)) {
+      return known;
+    }
+    const text = given ?? (this.#scan === undefined ? "" : await this.stored(id));
+    const stored = storedKeys(text).find((one) => keyParts(one).name === name);
+    if (stored === undefined || this.#ring === undefined) {
+      throw unknownKey(id, stored === undefined ? name : keyParts(stored).masterId);
+    }
+    return this.#open(id, stored);
+  }
+
+  async #open(id: string, stored: StoredKey): Promise<OpenKey> {
+    return this.#noted(id, await openKey(this.#ring!, { kind: this.#kind, id }, stored));
+  }
+
+  #noted(id: string, known: OpenKey): OpenKey {
+    this.#known.set(id, known).set(`${known.key.id}\0${id}`, known);
+    return known;
+  }
+}
+
+function isFresh(known: OpenKey | undefined): known is OpenKey {
+  return known !== undefined && performance.now() < known.until;
+}
+
+function lineOf({ key, dek }: StoredKey): string {
+  return `${key} ${dek}`;
+}
+
+function storedKeys(text: string): StoredKey[] {
+  return text.split("\n").flatMap((line) => storedKeyFrom(line) ?? []);
+}
