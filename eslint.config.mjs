@@ -2,7 +2,7 @@ import jsdoc from "eslint-plugin-jsdoc";
 import tseslint from "typescript-eslint";
 
 export default tseslint.config(
-  { ignores: ["dist/", "benchmarks/", "coverage/", ".cache/", "src/**/lua/*scripts.ts", "examples/apps/"] },
+  { ignores: ["dist/", "tools/benchmarks/", "coverage/", ".cache/", "src/**/lua/*scripts.ts", "examples/apps/"] },
   ...tseslint.configs.recommended,
   {
     files: ["**/*.ts", "**/*.tsx"],
@@ -58,7 +58,7 @@ export default tseslint.config(
   },
   { files: ["**/*.cjs"], rules: { "@typescript-eslint/no-require-imports": "off" } },
   {
-    files: ["examples/**/*.ts", "scripts/**/*.mjs", "__tests__/support/**/*.ts", "testkit/**/*.ts"],
+    files: ["examples/**/*.ts", "tools/scripts/**/*.mjs", "__tests__/support/**/*.ts", "tools/testkit/**/*.ts"],
     rules: { "no-console": "off" },
   },
 );

@@ -27,10 +27,10 @@ const shared: Config = {
     "^langchain-redis-memory/otel$": "<rootDir>/src/entries/otel.ts",
     "^langchain-redis-memory/testing$": "<rootDir>/testing/index.ts",
   },
-  modulePathIgnorePatterns: ["<rootDir>/dist/", "<rootDir>/benchmarks/", "<rootDir>/.cache/"],
+  modulePathIgnorePatterns: ["<rootDir>/dist/", "<rootDir>/tools/benchmarks/", "<rootDir>/.cache/"],
 };
 
-/** The tests of the package. `redis` starts private servers, see `testkit/servers/redis-server.ts`. */
+/** The tests of the package. `redis` starts private servers, see `tools/testkit/servers/redis-server.ts`. */
 const tests: Config["projects"] = [
   {
     ...shared,

@@ -1,10 +1,10 @@
 // Settings of TypeDoc: the reference of all entries, and the guides in the order in which they are read.
 import { readFileSync } from "node:fs";
-import { guides, headings } from "./scripts/site-guides.mjs";
+import { guides, headings } from "./tools/scripts/site-guides.mjs";
 
 const rules = readFileSync(new URL("src/conversation/structure/rules/rules.ts", import.meta.url), "utf8");
 const ruleIds = [...rules.matchAll(/^ {2}(S\d\d):/gm)].map(([, id]) => id);
-const innerTypes = JSON.parse(readFileSync(new URL("etc/inner-types.json", import.meta.url), "utf8"));
+const innerTypes = JSON.parse(readFileSync(new URL("tools/etc/inner-types.json", import.meta.url), "utf8"));
 
 /** @type {Partial<import("typedoc").TypeDocOptions>} */
 export default {
@@ -55,7 +55,7 @@ export default {
   intentionallyNotDocumented: ruleIds.map((id) => `structure.structureRules.__type.${id}`),
   treatWarningsAsErrors: true,
   treatValidationWarningsAsErrors: true,
-  plugin: ["./scripts/site-titles.mjs", "./scripts/site-comments.mjs"],
+  plugin: ["./tools/scripts/site-titles.mjs", "./tools/scripts/site-comments.mjs"],
   sort: ["documents-first", "source-order"],
   searchInDocuments: true,
   // A guide before the symbols that it explains.
@@ -93,7 +93,7 @@ export default {
     readme: false,
     document: true,
   },
-  customCss: "scripts/site.css",
+  customCss: "tools/scripts/site.css",
   projectDocuments: [
     ...[...guides.values()].flat(),
     "docs/decisions/*.md",
@@ -101,6 +101,6 @@ export default {
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
     "CHANGELOG.md",
-    "benchmarks/results/*.md",
+    "tools/benchmarks/results/*.md",
   ],
 };

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { entries } from "./support/entries.js";
-import { luaModules, moduleFrom, parseLua } from "../scripts/lua/assemble.js";
+import { luaModules, moduleFrom, parseLua } from "../tools/scripts/lua/assemble.js";
 import { importViolations, products, ranks, roomOf, wingOf } from "./support/import-ranks.js";
 import { exportListsOf, importsOf, packageSources, readTree } from "./support/source-tree.js";
 
@@ -82,7 +82,7 @@ describe("the source tree", () => {
     expect(committed === moduleFrom(root, module)).toBe(true);
   });
 
-  it.each(["src", "cli", "testing", "__tests__", "examples", "scripts"])(
+  it.each(["src", "cli", "testing", "__tests__", "examples", "tools"])(
     "names what is in %s in kebab-case, by what it is for",
     (folder) => {
       const names = readTree(join(root, folder)).flatMap(({ path }) => path.split("/"));
@@ -227,5 +227,6 @@ function repeatsItsFolder({ path, text }: { readonly path: string; readonly text
 }
 
 function isGoodName(name: string): boolean {
-  return name === "README.md" || (kebabCase.test(name) && !name.split(/[-.]/).some((word) => emptyWords.has(word)));
+  const isKnown = ["README.md", ".npmrc"].includes(name);
+  return isKnown || (kebabCase.test(name) && !name.split(/[-.]/).some((word) => emptyWords.has(word)));
 }

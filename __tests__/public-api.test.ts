@@ -364,7 +364,7 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
 const root = join(__dirname, "..");
 /** Types that public signatures name and no entry exports, each with the reason. TypeDoc reads the same list. */
 const innerTypes: readonly { readonly reason: string; readonly types: readonly string[] }[] = JSON.parse(
-  readFileSync(join(root, "etc/inner-types.json"), "utf8"),
+  readFileSync(join(root, "tools/etc/inner-types.json"), "utf8"),
 );
 const files = Object.keys(publicNames).filter((entry) => existsSync(join(root, entry)));
 const program = sourceProgram(files.map((entry) => join(root, entry)));

@@ -7,7 +7,7 @@ import { AIMessage, HumanMessage, SystemMessage } from "@langchain/core/messages
 import { ChatHistoryTruncationReducer, RedisChatMemory } from "../src/entries/index.js";
 import { fencedBlocks } from "./support/code-blocks.js";
 import { readDocument } from "./support/markdown.js";
-import { canInstall, installDebianPackage } from "../testkit/servers/redis-binary.js";
+import { canInstall, installDebianPackage } from "../tools/testkit/servers/redis-binary.js";
 import { sharedRedisUrl } from "./support/shared-redis.js";
 
 const page = "docs/development/stored-format.md";

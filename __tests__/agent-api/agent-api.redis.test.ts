@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { startOpenAIServer, type OpenAIServer } from "../../testing/index.js";
-import { startRedis, type PrivateRedis } from "../../testkit/servers/redis-server.js";
+import { startRedis, type PrivateRedis } from "../../tools/testkit/servers/redis-server.js";
 import { buildGuideServer, type GuideServer, type Instance } from "../support/guide-server.js";
 
 const owner = "ann";

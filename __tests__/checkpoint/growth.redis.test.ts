@@ -7,7 +7,7 @@ import { z } from "zod";
 import { RedisSaver } from "../../src/langgraph/checkpoint/redis-saver.js";
 import type { RedisSaverSettings } from "../../src/langgraph/checkpoint/saver-options.js";
 import { threadKeys } from "../../src/store/redis/keys.js";
-import { startRedis } from "../../testkit/servers/redis-server.js";
+import { startRedis } from "../../tools/testkit/servers/redis-server.js";
 import { ToolModel } from "../support/agents.js";
 import { ownServer } from "../support/own-server.js";
 import { propertyRuns } from "../support/property-runs.js";

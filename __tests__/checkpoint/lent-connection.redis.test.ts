@@ -5,7 +5,7 @@ import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import { threadKeys } from "../../src/store/redis/keys.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
-import { startRedis } from "../../testkit/servers/redis-server.js";
+import { startRedis } from "../../tools/testkit/servers/redis-server.js";
 import { uniquePrefix } from "../support/shared-redis.js";
 import { testKeys } from "../support/test-keys.js";
 import { ownServer } from "../support/own-server.js";

@@ -3,7 +3,7 @@ import { emptyCheckpoint, uuid6, type Checkpoint } from "@langchain/langgraph-ch
 import { Redis } from "ioredis";
 import { randomUUID } from "node:crypto";
 import { RedisSaver } from "../../src/langgraph/checkpoint/redis-saver.js";
-import { startRedis, type PrivateRedis } from "../../testkit/servers/redis-server.js";
+import { startRedis, type PrivateRedis } from "../../tools/testkit/servers/redis-server.js";
 import { all } from "./compared-saver.js";
 
 const meta = { source: "loop", step: 0, parents: {} } as const;

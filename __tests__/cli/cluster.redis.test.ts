@@ -3,8 +3,8 @@ import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js
 import { jsonLines } from "../support/built-command.js";
 import { hostedCommands } from "../support/hosted-commands.js";
 import { ai, human } from "../support/messages.js";
-import { onNode, startCluster, type PrivateCluster } from "../../testkit/servers/redis-cluster.js";
-import { startRedis } from "../../testkit/servers/redis-server.js";
+import { onNode, startCluster, type PrivateCluster } from "../../tools/testkit/servers/redis-cluster.js";
+import { startRedis } from "../../tools/testkit/servers/redis-server.js";
 
 const run = hostedCommands();
 const ids = Array.from({ length: 12 }, (_, index) => `s${index}`);

@@ -1,10 +1,10 @@
 import { jsonLines } from "../support/built-command.js";
 import { hostedCommands } from "../support/hosted-commands.js";
-import { onNode } from "../../testkit/servers/redis-cluster.js";
-import { startSentinels, type PrivateSentinels } from "../../testkit/servers/redis-sentinel.js";
-import type { PrivateRedis } from "../../testkit/servers/redis-server.js";
-import { startReplicatedCluster, type ReplicatedCluster } from "../../testkit/servers/replicated-cluster.js";
-import { until } from "../../testkit/servers/until.js";
+import { onNode } from "../../tools/testkit/servers/redis-cluster.js";
+import { startSentinels, type PrivateSentinels } from "../../tools/testkit/servers/redis-sentinel.js";
+import type { PrivateRedis } from "../../tools/testkit/servers/redis-server.js";
+import { startReplicatedCluster, type ReplicatedCluster } from "../../tools/testkit/servers/replicated-cluster.js";
+import { until } from "../../tools/testkit/servers/until.js";
 
 const run = hostedCommands();
 

@@ -2,7 +2,7 @@ import { serverFindings } from "../../cli/doctor/server-findings.js";
 import type { ServerFacts } from "../../cli/doctor/server-facts.js";
 import { jsonLines, runCommand } from "../support/built-command.js";
 import { hostedCommands } from "../support/hosted-commands.js";
-import { startRedis } from "../../testkit/servers/redis-server.js";
+import { startRedis } from "../../tools/testkit/servers/redis-server.js";
 import { ownServer } from "../support/own-server.js";
 
 const run = hostedCommands();

@@ -5,7 +5,7 @@ import { commandEntries } from "../../cli/command-entries.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { hostedCommands } from "../support/hosted-commands.js";
 import { ai, human } from "../support/messages.js";
-import { freePort } from "../../testkit/servers/redis-server.js";
+import { freePort } from "../../tools/testkit/servers/redis-server.js";
 import { sharedRedisUrl } from "../support/shared-redis.js";
 
 const run = hostedCommands();

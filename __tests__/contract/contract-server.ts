@@ -1,5 +1,5 @@
 import type { ContractCase } from "../../testing/session-store-contract.js";
-import { startFakedClockRedis } from "../../testkit/clocks/faked-clock.js";
+import { startFakedClockRedis } from "../../tools/testkit/clocks/faked-clock.js";
 
 /** A server whose time passes as the cases of the contract ask for it. */
 export interface ContractServer {

@@ -4,8 +4,8 @@ import { RedisSessionStore } from "../../src/store/redis-store/redis-session-sto
 import { sessionKeys } from "../../src/store/redis/keys.js";
 import type { RedisClient } from "../../src/store/redis/client.js";
 import { sessionStoreContract } from "../../testing/session-store-contract.js";
-import { leastUser, refusalsAndUse } from "../../testkit/servers/least-user.js";
-import { startCluster, type PrivateCluster } from "../../testkit/servers/redis-cluster.js";
+import { leastUser, refusalsAndUse } from "../../tools/testkit/servers/least-user.js";
+import { startCluster, type PrivateCluster } from "../../tools/testkit/servers/redis-cluster.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
 import { uniquePrefix } from "../support/shared-redis.js";
 import { startContractServer, takesTime, type ContractServer } from "./contract-server.js";

@@ -10,7 +10,7 @@ import { RedisSessionStore } from "../../src/store/redis-store/redis-session-sto
 import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
 import type { SessionStore } from "../../src/store/contract/session-store.js";
 import { propertyRuns } from "../support/property-runs.js";
-import { interceptedClient } from "../../testkit/proxies/intercepted-client.js";
+import { interceptedClient } from "../../tools/testkit/proxies/intercepted-client.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { testKey, testKeys } from "../support/test-keys.js";
 

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { startCluster, type PrivateCluster } from "../../testkit/servers/redis-cluster.js";
+import { startCluster, type PrivateCluster } from "../../tools/testkit/servers/redis-cluster.js";
 import { builtExamples } from "../support/run-example.js";
 import { sharedRedisUrl } from "../support/shared-redis.js";
 

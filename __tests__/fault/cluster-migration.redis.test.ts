@@ -7,8 +7,8 @@ import { countOthers } from "../../src/store/redis-lists/kinds.js";
 import { sessionKeys } from "../../src/store/redis/keys.js";
 import { RedisSessionStore, wireOf } from "../../src/store/redis-store/redis-session-store.js";
 import { asRead, human, record, records, texts } from "../../testing/session-store/store-case.js";
-import { leastUser, refusalsAndUse } from "../../testkit/servers/least-user.js";
-import { beginMove, startCluster, type PrivateCluster } from "../../testkit/servers/redis-cluster.js";
+import { leastUser, refusalsAndUse } from "../../tools/testkit/servers/least-user.js";
+import { beginMove, startCluster, type PrivateCluster } from "../../tools/testkit/servers/redis-cluster.js";
 import { uniquePrefix } from "../support/shared-redis.js";
 
 describe("A session whose slot is being moved", () => {

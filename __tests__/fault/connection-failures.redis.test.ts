@@ -6,17 +6,17 @@ import type { RedisClient } from "../../src/store/redis/client.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import type { RedisSessionStoreOptions } from "../../src/store/redis/store-options.js";
 import { record } from "../../testing/session-store/store-case.js";
-import { startFaultProxy } from "../../testkit/proxies/fault-proxy.js";
+import { startFaultProxy } from "../../tools/testkit/proxies/fault-proxy.js";
 import {
   freePort,
   onFreePort,
   startRedis,
   startRedisOn,
   type PrivateRedis,
-} from "../../testkit/servers/redis-server.js";
-import { startTcpProxy } from "../../testkit/proxies/tcp-proxy.js";
+} from "../../tools/testkit/servers/redis-server.js";
+import { startTcpProxy } from "../../tools/testkit/proxies/tcp-proxy.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
-import { tlsFiles, type TlsFiles } from "../../testkit/servers/tls-files.js";
+import { tlsFiles, type TlsFiles } from "../../tools/testkit/servers/tls-files.js";
 
 /** The failure of a call, and how many milliseconds it took. */
 async function failureOf(call: Promise<unknown>): Promise<{ failure: Error; took: number }> {

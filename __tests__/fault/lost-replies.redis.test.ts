@@ -5,9 +5,9 @@ import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/tr
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import type { SessionRef } from "../../src/store/contract/session-ref.js";
 import type { CommitRequest, RewindRequest } from "../../src/store/contract/session-writes.js";
-import { startFaultProxy, type FaultProxy } from "../../testkit/proxies/fault-proxy.js";
+import { startFaultProxy, type FaultProxy } from "../../tools/testkit/proxies/fault-proxy.js";
 import { ai, human } from "../support/messages.js";
-import { startRedis, type PrivateRedis } from "../../testkit/servers/redis-server.js";
+import { startRedis, type PrivateRedis } from "../../tools/testkit/servers/redis-server.js";
 
 describe("A write whose reply was lost and that the client sends again", () => {
   let server: PrivateRedis;

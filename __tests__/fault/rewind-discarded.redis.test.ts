@@ -2,7 +2,7 @@ import { Redis } from "ioredis";
 import { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
 import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
-import { startRedis, type PrivateRedis } from "../../testkit/servers/redis-server.js";
+import { startRedis, type PrivateRedis } from "../../tools/testkit/servers/redis-server.js";
 import { ai, human } from "../support/messages.js";
 
 describe("A rewind to a message that goes while it runs", () => {

@@ -4,8 +4,8 @@ import type { RedisClient } from "../../src/store/redis/client.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import type { RedisSessionStoreOptions } from "../../src/store/redis/store-options.js";
 import { record, texts } from "../../testing/session-store/store-case.js";
-import { startSentinels, type PrivateSentinels } from "../../testkit/servers/redis-sentinel.js";
-import { freePort } from "../../testkit/servers/redis-server.js";
+import { startSentinels, type PrivateSentinels } from "../../tools/testkit/servers/redis-sentinel.js";
+import { freePort } from "../../tools/testkit/servers/redis-server.js";
 import { untilAnswered } from "../support/until-answered.js";
 
 describe("RedisSessionStore with Sentinel", () => {

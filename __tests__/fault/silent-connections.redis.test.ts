@@ -5,7 +5,7 @@ import type { RedisClient } from "../../src/store/redis/client.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import { record } from "../../testing/session-store/store-case.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
-import { startFaultProxy, type FaultProxy } from "../../testkit/proxies/fault-proxy.js";
+import { startFaultProxy, type FaultProxy } from "../../tools/testkit/proxies/fault-proxy.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { untilAnswered } from "../support/until-answered.js";
 

@@ -8,8 +8,8 @@ import { RedisSessionStore } from "../../src/store/redis-store/redis-session-sto
 import { sessionKeys } from "../../src/store/redis/keys.js";
 import { asRead, record, records, texts } from "../../testing/session-store/store-case.js";
 import { buildPrograms } from "../support/built-programs.js";
-import { startFaultProxy, type FaultProxy } from "../../testkit/proxies/fault-proxy.js";
-import { freePort, startRedis, type PrivateRedis } from "../../testkit/servers/redis-server.js";
+import { startFaultProxy, type FaultProxy } from "../../tools/testkit/proxies/fault-proxy.js";
+import { freePort, startRedis, type PrivateRedis } from "../../tools/testkit/servers/redis-server.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { untilAnswered } from "../support/until-answered.js";
 

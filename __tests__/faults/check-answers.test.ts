@@ -1,7 +1,7 @@
-import { checkAnswers, type FinalChat } from "../../faults/checking/check-answers.js";
-import type { Told } from "../../faults/journal/entries.js";
-import type { Call } from "../../faults/journal/read-journals.js";
-import { partsOf, wholeAnswer } from "../../faults/journal/said-parts.js";
+import { checkAnswers, type FinalChat } from "../../tools/faults/checking/check-answers.js";
+import type { Told } from "../../tools/faults/journal/entries.js";
+import type { Call } from "../../tools/faults/journal/read-journals.js";
+import { partsOf, wholeAnswer } from "../../tools/faults/journal/said-parts.js";
 
 const follow = (asked: number, turn: string, answer: Partial<Told>): Call => {
   const base = { client: "0-0", session: "s", chat: "s.chat", do: "follow", asked, told: asked + 5 };

@@ -1,7 +1,7 @@
-import { checkRun } from "../../faults/checking/check-run.js";
-import type { FailoverWindow } from "../../faults/checking/failover-windows.js";
-import type { Call } from "../../faults/journal/read-journals.js";
-import { readRuns } from "../../faults/journal/runs.js";
+import { checkRun } from "../../tools/faults/checking/check-run.js";
+import type { FailoverWindow } from "../../tools/faults/checking/failover-windows.js";
+import type { Call } from "../../tools/faults/journal/read-journals.js";
+import { readRuns } from "../../tools/faults/journal/runs.js";
 
 const held = (turn: string): Call => {
   const told = { asked: 0, told: 90, ok: false, answer: {} };

@@ -1,9 +1,9 @@
-import { checkRun } from "../../faults/checking/check-run.js";
-import type { FailoverWindow } from "../../faults/checking/failover-windows.js";
-import type { FinalSession } from "../../faults/checking/session-case.js";
-import { coverageOf } from "../../faults/journal/coverage.js";
-import type { Call } from "../../faults/journal/read-journals.js";
-import { readRuns } from "../../faults/journal/runs.js";
+import { checkRun } from "../../tools/faults/checking/check-run.js";
+import type { FailoverWindow } from "../../tools/faults/checking/failover-windows.js";
+import type { FinalSession } from "../../tools/faults/checking/session-case.js";
+import { coverageOf } from "../../tools/faults/journal/coverage.js";
+import type { Call } from "../../tools/faults/journal/read-journals.js";
+import { readRuns } from "../../tools/faults/journal/runs.js";
 
 const at = (asked: number, more: Partial<Call>): Call => {
   return { client: "0-0", session: "s", do: "append", asked, told: asked + 5, ok: true, answer: {}, ...more };

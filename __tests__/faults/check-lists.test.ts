@@ -1,5 +1,5 @@
-import { checkLists } from "../../faults/checking/check-lists.js";
-import type { Call } from "../../faults/journal/read-journals.js";
+import { checkLists } from "../../tools/faults/checking/check-lists.js";
+import type { Call } from "../../tools/faults/journal/read-journals.js";
 
 const at = (asked: number, more: Partial<Call>): Call => {
   return { client: "0-0", session: "s", do: "append", asked, told: asked + 5, ok: true, answer: {}, ...more };

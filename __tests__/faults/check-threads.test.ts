@@ -1,6 +1,6 @@
-import { checkThreads } from "../../faults/checking/check-threads.js";
-import type { Call } from "../../faults/journal/read-journals.js";
-import { readRuns } from "../../faults/journal/runs.js";
+import { checkThreads } from "../../tools/faults/checking/check-threads.js";
+import type { Call } from "../../tools/faults/journal/read-journals.js";
+import { readRuns } from "../../tools/faults/journal/runs.js";
 
 const call = (asked: number, more: Partial<Call>): Call => {
   const base = { client: "0-0", session: "s", thread: "t", do: "put", asked, told: asked + 5, ok: true, answer: {} };

@@ -1,14 +1,14 @@
 import fc from "fast-check";
-import { figureNames, type FigureName } from "../../faults/checking/finding.js";
-import { markdownTable } from "../../faults/markdown-table.js";
-import { failoverWindows, isTouched } from "../../faults/checking/failover-windows.js";
-import { coverageIn, coverageOf, coverageText } from "../../faults/journal/coverage.js";
-import { readJournal } from "../../faults/journal/read-journals.js";
-import { readRuns, writeRuns, type Token } from "../../faults/journal/runs.js";
-import { runOptions } from "../../faults/options.js";
-import { faultKinds, faultPlan, type FaultKind } from "../../faults/plan/fault-plan.js";
-import { groupsOf, sessionPlan, type Workload } from "../../faults/plan/session-plan.js";
-import { smallestFaults } from "../../faults/shrink.js";
+import { figureNames, type FigureName } from "../../tools/faults/checking/finding.js";
+import { markdownTable } from "../../tools/faults/markdown-table.js";
+import { failoverWindows, isTouched } from "../../tools/faults/checking/failover-windows.js";
+import { coverageIn, coverageOf, coverageText } from "../../tools/faults/journal/coverage.js";
+import { readJournal } from "../../tools/faults/journal/read-journals.js";
+import { readRuns, writeRuns, type Token } from "../../tools/faults/journal/runs.js";
+import { runOptions } from "../../tools/faults/options.js";
+import { faultKinds, faultPlan, type FaultKind } from "../../tools/faults/plan/fault-plan.js";
+import { groupsOf, sessionPlan, type Workload } from "../../tools/faults/plan/session-plan.js";
+import { smallestFaults } from "../../tools/faults/shrink.js";
 
 const workload: Workload = { seed: 7, processes: 4, groups: 12, writers: 3, sessionMs: 6_000, replicas: true };
 

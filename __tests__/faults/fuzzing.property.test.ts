@@ -1,7 +1,7 @@
 import fc from "fast-check";
-import { inputsFrom } from "../../faults/fuzzing/inputs.js";
-import { seeds } from "../../faults/fuzzing/seeds.js";
-import { read, targets } from "../../faults/fuzzing/targets.js";
+import { inputsFrom } from "../../tools/faults/fuzzing/inputs.js";
+import { seeds } from "../../tools/faults/fuzzing/seeds.js";
+import { read, targets } from "../../tools/faults/fuzzing/targets.js";
 
 describe("Readers of what others wrote", () => {
   it.each(Object.keys(targets))("refuse by the package's errors only: %s", async (name) => {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
-import { groupsOf } from "../../faults/fuzzing/guided/fuzz-guided.js";
-import { inputFor, readerOf } from "../../faults/fuzzing/guided/input.js";
-import { groups, targets } from "../../faults/fuzzing/targets.js";
+import { groupsOf } from "../../tools/faults/fuzzing/guided/fuzz-guided.js";
+import { inputFor, readerOf } from "../../tools/faults/fuzzing/guided/input.js";
+import { groups, targets } from "../../tools/faults/fuzzing/targets.js";
 
 describe("Fuzzing that is guided by coverage", () => {
   it("has each reader in one group, with those that wait in a group of their own", () => {

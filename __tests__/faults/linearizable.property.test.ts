@@ -1,8 +1,8 @@
 import fc from "fast-check";
-import { judge } from "../../faults/second-opinion/judge.js";
-import { callsOf } from "../../faults/second-opinion/journals.js";
-import { linearize, type Operation } from "../../faults/second-opinion/linearizable.js";
-import { LogModel, type LogOperation } from "../../faults/second-opinion/log-model.js";
+import { judge } from "../../tools/faults/second-opinion/judge.js";
+import { callsOf } from "../../tools/faults/second-opinion/journals.js";
+import { linearize, type Operation } from "../../tools/faults/second-opinion/linearizable.js";
+import { LogModel, type LogOperation } from "../../tools/faults/second-opinion/log-model.js";
 
 type LogCall = Operation<LogOperation>;
 

@@ -1,5 +1,5 @@
-import { luaMutantsOf } from "../../faults/mutants/lua-mutants.js";
-import { probesIn, withProbes } from "../../faults/mutants/lua-probes.js";
+import { luaMutantsOf } from "../../tools/faults/mutants/lua-mutants.js";
+import { probesIn, withProbes } from "../../tools/faults/mutants/lua-probes.js";
 
 describe("The mutants of a Lua text", () => {
   const text = "local a = 1\nif a < 2 and not b then\n  call('x')\nend\n";

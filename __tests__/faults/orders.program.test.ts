@@ -1,11 +1,16 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { explore } from "../../faults/simulation/explore.js";
-import { Schedule } from "../../faults/simulation/schedule.js";
-import { smallScenarioOf, type Deviation, type PlannedLane, type Scenario } from "../../faults/simulation/scenario.js";
-import { shrunk } from "../../faults/simulation/shrink.js";
-import type { Outcome } from "../../faults/simulation/simulate.js";
-import { SimulatedProcess, type Happening } from "../../faults/simulation/world.js";
+import { explore } from "../../tools/faults/simulation/explore.js";
+import { Schedule } from "../../tools/faults/simulation/schedule.js";
+import {
+  smallScenarioOf,
+  type Deviation,
+  type PlannedLane,
+  type Scenario,
+} from "../../tools/faults/simulation/scenario.js";
+import { shrunk } from "../../tools/faults/simulation/shrink.js";
+import type { Outcome } from "../../tools/faults/simulation/simulate.js";
+import { SimulatedProcess, type Happening } from "../../tools/faults/simulation/world.js";
 import { playScenarios } from "../support/simulations.js";
 
 const scenario = smallScenarioOf(1);
@@ -97,7 +102,7 @@ test("two appends arrive in both orders, and each order gives the same on anothe
 
 test("a defect that needs an order is found, with the order that shows it", async () => {
   const options = ["--orders", "--plants", "torn-write"];
-  const program = ["--import", "tsx", "faults/simulation/main.ts", ...options];
+  const program = ["--import", "tsx", "tools/faults/simulation/main.ts", ...options];
   const { stdout } = await promisify(execFile)(process.execPath, program);
   expect(stdout).toMatch(/^torn-write: found by torn/);
 });

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { plants, type Plant } from "../../faults/plants/plants.js";
+import { plants, type Plant } from "../../tools/faults/plants/plants.js";
 
 describe("The planted defects", () => {
   const all = Object.entries<readonly Plant[]>(plants).flatMap(([name, changes]) =>

@@ -1,15 +1,15 @@
 import { join } from "node:path";
-import { differencesOf, opinionLines } from "../../faults/opinions.js";
-import { judge } from "../../faults/second-opinion/judge.js";
+import { differencesOf, opinionLines } from "../../tools/faults/opinions.js";
+import { judge } from "../../tools/faults/second-opinion/judge.js";
 import {
   readFolder,
   type Call,
   type Journals,
   type LastRead,
   type Word,
-} from "../../faults/second-opinion/journals.js";
-import { judgeLog } from "../../faults/second-opinion/removals.js";
-import { judgeLists, type Append, type Read, type Transaction } from "../../faults/second-opinion/list-append.js";
+} from "../../tools/faults/second-opinion/journals.js";
+import { judgeLog } from "../../tools/faults/second-opinion/removals.js";
+import { judgeLists, type Append, type Read, type Transaction } from "../../tools/faults/second-opinion/list-append.js";
 
 const a = (append: string, value: string): Append => ({ append, value });
 const r = (read: string, values: string): Read => ({ read, values: values === "" ? [] : values.split(" ") });

@@ -1,8 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { shrunk } from "../../faults/simulation/shrink.js";
-import type { PlannedLane, Scenario } from "../../faults/simulation/scenario.js";
+import { shrunk } from "../../tools/faults/simulation/shrink.js";
+import type { PlannedLane, Scenario } from "../../tools/faults/simulation/scenario.js";
 import { playScenarios } from "../support/simulations.js";
 
 const count = Number(process.env["SIMULATED_SEEDS"] ?? 2);

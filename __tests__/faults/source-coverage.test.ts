@@ -1,4 +1,4 @@
-import { Coverage } from "../../faults/mutants/source-coverage.js";
+import { Coverage } from "../../tools/faults/mutants/source-coverage.js";
 
 const mutant = { id: "7", file: "src/a.ts", line: 1, column: 1, mutator: "", says: "" };
 const test = (name: string, ms: number, ...ids: string[]) => ({

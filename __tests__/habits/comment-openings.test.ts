@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { readTree } from "../support/source-tree.js";
 
 const root = join(__dirname, "..", "..");
-const rooms = ["src", "cli", "testing", "testkit", "faults"];
+const rooms = ["src", "cli", "testing", "tools/testkit", "tools/faults"];
 /** Openings that hide the noun which a comment is about: "What a write did" for "The outcome of a write". */
 const evasive = /^\s*(?:\/\*\*|\*|\/\/|---?)\s+(?:What|Of|Where|Those that|All that|Whoever)\b/;
 /** The same openings of a later sentence in the line, but for conditions, which begin with "Where". */

@@ -4,7 +4,7 @@ import { readTree } from "../support/source-tree.js";
 const root = join(__dirname, "..", "..");
 const rooms = ["src", "cli", "testing"];
 /** Users of the rooms' names besides the rooms: tests, tools, and the scripts in Lua, which name constants. */
-const users = ["__tests__", "testkit", "scripts", "faults", "examples"];
+const users = ["__tests__", "tools", "examples"];
 
 interface Source {
   readonly path: string;

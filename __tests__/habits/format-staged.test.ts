@@ -27,8 +27,8 @@ function repository() {
   git("config", "user.email", "test@test.invalid");
   execFileSync(scripts.hooks, { cwd: folder, shell: true });
   cpSync(join(root, ".githooks"), join(folder, ".githooks"), { recursive: true });
-  const script = JSON.stringify(join(root, "scripts/format-staged.mjs"));
-  write("scripts/format-staged.mjs", `await import(${script});\n`);
+  const script = JSON.stringify(join(root, "tools/scripts/format-staged.mjs"));
+  write("tools/scripts/format-staged.mjs", `await import(${script});\n`);
   write(".prettierignore", ".githooks/\nscripts/\nignored/\n");
   return { git, write, read };
 }

@@ -6,7 +6,7 @@ const root = join(__dirname, "../..");
 
 describe("npm run repl", () => {
   it("gives a memory with a sample session on a server of its own, and ends with its input", async () => {
-    const child = spawn(process.execPath, ["--import", "tsx", "scripts/repl.ts"], {
+    const child = spawn(process.execPath, ["--import", "tsx", "tools/scripts/repl.ts"], {
       ...{ cwd: root, stdio: ["pipe", "pipe", "inherit"] },
     });
     let printed = "";

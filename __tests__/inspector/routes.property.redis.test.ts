@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { inputsFrom } from "../../faults/fuzzing/inputs.js";
+import { inputsFrom } from "../../tools/faults/fuzzing/inputs.js";
 import { sessionKeys } from "../../src/store/redis/keys.js";
 import { get, inspectedPlaces, type InspectedPlace } from "../support/inspectors.js";
 import { ai, human } from "../support/messages.js";

@@ -13,8 +13,8 @@ import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/tr
 import { lookup, lookupCall, sketch, SlowModel, stepsModel, ToolModel } from "../support/agents.js";
 import { closeMemories, events, newMemory } from "../support/memories.js";
 import { ai, human } from "../support/messages.js";
-import { startFaultProxy } from "../../testkit/proxies/fault-proxy.js";
-import { until } from "../../testkit/servers/until.js";
+import { startFaultProxy } from "../../tools/testkit/proxies/fault-proxy.js";
+import { until } from "../../tools/testkit/servers/until.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { untilAnswered } from "../support/until-answered.js";
 

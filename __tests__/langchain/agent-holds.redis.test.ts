@@ -12,7 +12,7 @@ import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js
 import { appendScript } from "../../src/store/redis/lua/scripts.js";
 import { lookup, lookupCall, sketch, ToolModel } from "../support/agents.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
-import { interceptedClient } from "../../testkit/proxies/intercepted-client.js";
+import { interceptedClient } from "../../tools/testkit/proxies/intercepted-client.js";
 import { ai, human } from "../support/messages.js";
 import { ScriptedModel } from "../support/scripted-model.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";

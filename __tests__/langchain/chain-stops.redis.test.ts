@@ -23,8 +23,8 @@ import { FakeListChatModel } from "@langchain/core/utils/testing";
 import { createAgent } from "langchain";
 import { closedAfterEach } from "../support/closed-after-each.js";
 import { ai, human } from "../support/messages.js";
-import { startFaultProxy } from "../../testkit/proxies/fault-proxy.js";
-import { until } from "../../testkit/servers/until.js";
+import { startFaultProxy } from "../../tools/testkit/proxies/fault-proxy.js";
+import { until } from "../../tools/testkit/servers/until.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { untilAnswered } from "../support/until-answered.js";
 

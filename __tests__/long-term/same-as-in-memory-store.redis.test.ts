@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { Cluster } from "ioredis";
 import { RedisStore } from "../../src/langgraph/long-term/redis-store.js";
 import type { ItemStoreSettings } from "../../src/langgraph/long-term/store-options.js";
-import { startCluster, type PrivateCluster } from "../../testkit/servers/redis-cluster.js";
+import { startCluster, type PrivateCluster } from "../../tools/testkit/servers/redis-cluster.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { testKeys } from "../support/test-keys.js";
 

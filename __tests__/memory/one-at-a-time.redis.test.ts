@@ -20,8 +20,8 @@ import { RedisSessionStore } from "../../src/store/redis-store/redis-session-sto
 import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
 import { ToolModel } from "../support/agents.js";
 import { buildPrograms, type BuiltPrograms } from "../support/built-programs.js";
-import { startFaultProxy } from "../../testkit/proxies/fault-proxy.js";
-import { interceptedClient } from "../../testkit/proxies/intercepted-client.js";
+import { startFaultProxy } from "../../tools/testkit/proxies/fault-proxy.js";
+import { interceptedClient } from "../../tools/testkit/proxies/intercepted-client.js";
 import { ai, human } from "../support/messages.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 

@@ -3,7 +3,7 @@ import { Redis } from "ioredis";
 import { identifyRecord } from "../../src/store/codec/message-ids.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
-import { startFaultProxy, type FaultProxy } from "../../testkit/proxies/fault-proxy.js";
+import { startFaultProxy, type FaultProxy } from "../../tools/testkit/proxies/fault-proxy.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import { ai, human } from "../support/messages.js";
 import { ownerMark, ownerMarkIn, withOwnerMark } from "../../src/store/contract/record-text.js";

@@ -9,7 +9,7 @@ import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js
 import { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
 import { RedisToolInvocationHistory } from "../../src/formats/tool-log/redis-tool-invocation-history.js";
 import { sessionKeys } from "../../src/store/redis/keys.js";
-import { startFaultProxy } from "../../testkit/proxies/fault-proxy.js";
+import { startFaultProxy } from "../../tools/testkit/proxies/fault-proxy.js";
 import { closeMemories, newMemory } from "../support/memories.js";
 import { ai, human } from "../support/messages.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";

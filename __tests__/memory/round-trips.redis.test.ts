@@ -5,7 +5,7 @@ import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
 import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
-import { startFaultProxy, type FaultProxy } from "../../testkit/proxies/fault-proxy.js";
+import { startFaultProxy, type FaultProxy } from "../../tools/testkit/proxies/fault-proxy.js";
 import { lookup, stepsModel, ToolModel } from "../support/agents.js";
 import { ai, human } from "../support/messages.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";

@@ -1,7 +1,7 @@
 import { Redis } from "ioredis";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import { record } from "../../testing/session-store/store-case.js";
-import { startRedis, type PrivateRedis } from "../../testkit/servers/redis-server.js";
+import { startRedis, type PrivateRedis } from "../../tools/testkit/servers/redis-server.js";
 import { uniquePrefix } from "../support/shared-redis.js";
 
 const entry = (ticket: string) => ({ ticket, holdMs: 600_000, graceMs: 600_000 });

@@ -11,7 +11,7 @@ import {
   type MemorySettings,
   type TokenCounter,
 } from "../../src/entries/index.js";
-import { startFaultProxy, type FaultProxy } from "../../testkit/proxies/fault-proxy.js";
+import { startFaultProxy, type FaultProxy } from "../../tools/testkit/proxies/fault-proxy.js";
 import { lookup, lookupCall, ToolModel } from "../support/agents.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 

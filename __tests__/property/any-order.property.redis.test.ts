@@ -7,7 +7,7 @@ import { human, record } from "../../testing/session-store/store-case.js";
 import { owners, sessions, type ClientCommand, type Clients } from "../support/client-command.js";
 import { clientCommand } from "../support/client-commands.js";
 import { propertyRuns } from "../support/property-runs.js";
-import { SlowProcesses } from "../../testkit/proxies/slow-network.js";
+import { SlowProcesses } from "../../tools/testkit/proxies/slow-network.js";
 import { identify } from "../support/store-commands.js";
 
 const commands = fc.array(fc.record({ command: clientCommand(false), instance: fc.nat(2) }), {

@@ -5,9 +5,9 @@ import type { RedisClient } from "../../src/store/redis/client.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import type { ClientCommand, Clients } from "../support/client-command.js";
 import { clientCommand } from "../support/client-commands.js";
-import { startFakedClockRedis, type FakedClockRedis } from "../../testkit/clocks/faked-clock.js";
+import { startFakedClockRedis, type FakedClockRedis } from "../../tools/testkit/clocks/faked-clock.js";
 import { observed, outcomeOf } from "../support/observed-sessions.js";
-import { startCluster, type PrivateCluster } from "../../testkit/servers/redis-cluster.js";
+import { startCluster, type PrivateCluster } from "../../tools/testkit/servers/redis-cluster.js";
 import { uniquePrefix } from "../support/shared-redis.js";
 
 /** Runs on one server, and a tenth of them on a cluster; `SEVERAL_CLIENTS_RUNS=10000` is the promise. */

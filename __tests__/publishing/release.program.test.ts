@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
-const scripts = join(__dirname, "..", "..", "scripts");
+const scripts = join(__dirname, "../../tools/scripts");
 const folders: string[] = [];
 afterAll(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
 
@@ -52,9 +52,9 @@ function smallPackage() {
   write("package-lock.json", JSON.stringify({ version: "1.2.3", packages: { "": { version: "1.2.3" } } }));
   write("CHANGELOG.md", changelog);
   write("src/entries/index.ts", source);
-  mkdirSync(join(folder, "etc"));
+  mkdirSync(join(folder, "tools/etc"), { recursive: true });
   run("api-report.mjs");
-  write("etc/api-released.txt", read("etc/api-report.txt"));
+  write("tools/etc/api-released.txt", read("tools/etc/api-report.txt"));
   git("init", "--quiet");
   commit();
   folders.push(`${folder}-made`);
@@ -77,7 +77,7 @@ describe("the check before npm publish", () => {
 
   it("runs before this package is published, and refuses it until its addresses are set", () => {
     const own = JSON.parse(readFileSync(join(scripts, "..", "package.json"), "utf8")) as Record<string, object>;
-    expect(own["scripts"]).toMatchObject({ prepublishOnly: "node scripts/check-publishable.mjs" });
+    expect(own["scripts"]).toMatchObject({ prepublishOnly: "node tools/scripts/check-publishable.mjs" });
     const names = ["repository", "homepage", "bugs", "author", "funding"];
     expect(names.filter((name) => own[name] === undefined)).toEqual([]);
   });
@@ -138,7 +138,7 @@ describe("the API report", () => {
     expect(run("api-report.mjs", "--check")).toMatchObject({ status: 0, stderr: "" });
     write("src/entries/index.ts", source.replace("a: string", "a?: string"));
     const { status, stderr } = run("api-report.mjs", "--check");
-    expect([status, stderr]).toEqual([1, expect.stringContaining("etc/api-report.txt is not up to date")]);
+    expect([status, stderr]).toEqual([1, expect.stringContaining("tools/etc/api-report.txt is not up to date")]);
   });
 
   it("wants a line in the changelog for each name that was added, changed or removed", () => {

@@ -4,7 +4,7 @@ import { RedisChatMemory, sessionConfig, withRedisMemory } from "langchain-redis
 import { redisMemoryMiddleware, steeringMiddleware } from "langchain-redis-memory/agent";
 import { redisRuns, type RedisRuns, type RedisRunsOptions } from "langchain-redis-memory/runs";
 import { ToolModel } from "../support/agents.js";
-import { until } from "../../testkit/servers/until.js";
+import { until } from "../../tools/testkit/servers/until.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
 import { closeMemories, newMemory } from "../support/memories.js";
 import { echoModel } from "../support/scripted-model.js";

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { RedisChatMemory } from "langchain-redis-memory";
 import { redisRuns } from "langchain-redis-memory/runs";
-import { startRedis } from "../../testkit/servers/redis-server.js";
+import { startRedis } from "../../tools/testkit/servers/redis-server.js";
 import { commandCalls } from "../support/command-calls.js";
 import { ownServer } from "../support/own-server.js";
 import { all, chunksOf } from "./spoken-source.js";

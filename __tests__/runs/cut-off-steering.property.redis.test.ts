@@ -4,7 +4,7 @@ import { RedisChatMemory, sessionConfig } from "langchain-redis-memory";
 import { redisMemoryMiddleware, steeringMiddleware } from "langchain-redis-memory/agent";
 import { RedisSaver } from "langchain-redis-memory/checkpoint";
 import { redisRuns, type RedisRuns } from "langchain-redis-memory/runs";
-import { startTcpProxy } from "../../testkit/proxies/tcp-proxy.js";
+import { startTcpProxy } from "../../tools/testkit/proxies/tcp-proxy.js";
 import { lookup, lookupCall, sketch, ToolModel } from "../support/agents.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
 import { closeMemories, newMemory } from "../support/memories.js";

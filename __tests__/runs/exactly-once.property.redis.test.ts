@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { RedisChatMemory } from "langchain-redis-memory";
 import { redisRuns } from "langchain-redis-memory/runs";
-import { startTcpProxy } from "../../testkit/proxies/tcp-proxy.js";
+import { startTcpProxy } from "../../tools/testkit/proxies/tcp-proxy.js";
 import { propertyRuns } from "../support/property-runs.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { readAll } from "./visiting-readers.js";

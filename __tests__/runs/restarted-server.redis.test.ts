@@ -1,7 +1,7 @@
 import { RedisChatMemory } from "langchain-redis-memory";
 import { redisRuns, type RunItem } from "langchain-redis-memory/runs";
-import { startGate } from "../../testkit/proxies/gate.js";
-import { startRestartableRedis } from "../../testkit/servers/restartable-redis.js";
+import { startGate } from "../../tools/testkit/proxies/gate.js";
+import { startRestartableRedis } from "../../tools/testkit/servers/restartable-redis.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { all, chunksOf, spoken } from "./spoken-source.js";

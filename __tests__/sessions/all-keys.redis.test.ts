@@ -9,7 +9,7 @@ import { keyOf, namedKey, type DataPart } from "../../src/store/redis/data-parts
 import { ownServer } from "../support/own-server.js";
 import { propertyRuns } from "../support/property-runs.js";
 import { spoken } from "../runs/spoken-source.js";
-import { startRedis } from "../../testkit/servers/redis-server.js";
+import { startRedis } from "../../tools/testkit/servers/redis-server.js";
 
 const parts = {
   ofSessions: [

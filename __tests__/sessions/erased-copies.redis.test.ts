@@ -3,7 +3,7 @@ import { Redis } from "ioredis";
 import { ownerKey } from "../../src/store/redis/keys.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import { forkOf, record, records, type Copying } from "../../testing/session-store/store-case.js";
-import { interceptedClient } from "../../testkit/proxies/intercepted-client.js";
+import { interceptedClient } from "../../tools/testkit/proxies/intercepted-client.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 
 const guardMs = 60_000;

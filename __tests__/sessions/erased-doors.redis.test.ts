@@ -4,7 +4,7 @@ import { Cluster, type Redis } from "ioredis";
 import { RedisSaver } from "../../src/langgraph/checkpoint/redis-saver.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { redisRuns } from "../../src/runs/redis-runs.js";
-import { beginMove, startCluster, type PrivateCluster } from "../../testkit/servers/redis-cluster.js";
+import { beginMove, startCluster, type PrivateCluster } from "../../tools/testkit/servers/redis-cluster.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
 import { doors, secret } from "../support/doors.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";

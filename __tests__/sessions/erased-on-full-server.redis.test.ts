@@ -1,7 +1,7 @@
 import { HumanMessage } from "@langchain/core/messages";
 import { RedisChatMemory } from "langchain-redis-memory";
 import { ownServer } from "../support/own-server.js";
-import { startRedis } from "../../testkit/servers/redis-server.js";
+import { startRedis } from "../../tools/testkit/servers/redis-server.js";
 
 describe("a server at its maxmemory", () => {
   const own = ownServer(startRedis);

@@ -4,7 +4,7 @@ import { RedisChatMemory, sessionConfig, withRedisMemory } from "langchain-redis
 import { RedisSaver } from "langchain-redis-memory/checkpoint";
 import { redisRuns, type Run, type RunItem } from "langchain-redis-memory/runs";
 import { Cluster, type Redis } from "ioredis";
-import { beginMove, startCluster, type PrivateCluster } from "../../testkit/servers/redis-cluster.js";
+import { beginMove, startCluster, type PrivateCluster } from "../../tools/testkit/servers/redis-cluster.js";
 import { ToolModel } from "../support/agents.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";

@@ -2,7 +2,7 @@ import { expectTombstone } from "../support/tombstones.js";
 import { Redis } from "ioredis";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { human } from "../support/messages.js";
-import { startRedis } from "../../testkit/servers/redis-server.js";
+import { startRedis } from "../../tools/testkit/servers/redis-server.js";
 import { uniquePrefix } from "../support/shared-redis.js";
 
 /** Sessions to erase; the full number of the promise takes longer. */

@@ -5,7 +5,7 @@ import { ownerKey } from "../../src/store/redis/keys.js";
 import { commandCalls } from "../support/command-calls.js";
 import { human } from "../support/messages.js";
 import { ownServer } from "../support/own-server.js";
-import { startRedis } from "../../testkit/servers/redis-server.js";
+import { startRedis } from "../../tools/testkit/servers/redis-server.js";
 
 const owner = "user-1";
 /** Nearly as many as the hash table of a ZSET has places: 134 to 136 bytes each; up to 151 where it has just grown. */

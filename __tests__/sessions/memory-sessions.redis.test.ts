@@ -3,7 +3,7 @@ import { RunnableLambda } from "@langchain/core/runnables";
 import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
-import { startFaultProxy, type FaultProxy } from "../../testkit/proxies/fault-proxy.js";
+import { startFaultProxy, type FaultProxy } from "../../tools/testkit/proxies/fault-proxy.js";
 import { ai, human } from "../support/messages.js";
 import { sharedClient, sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 

@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import { ownerKey, sessionKeys } from "../../src/store/redis/keys.js";
 import { forkOf, human, record, records } from "../../testing/session-store/store-case.js";
-import { interceptedClient, type Intercept } from "../../testkit/proxies/intercepted-client.js";
+import { interceptedClient, type Intercept } from "../../tools/testkit/proxies/intercepted-client.js";
 import { listOf } from "../support/listed-sessions.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 

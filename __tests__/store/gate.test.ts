@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { assemble, luaFolder, luaNames, parseLua, readsFrom } from "../../scripts/lua/assemble.js";
+import { assemble, luaFolder, luaNames, parseLua, readsFrom } from "../../tools/scripts/lua/assemble.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import type { SessionRef } from "../../src/store/contract/session-ref.js";
 import { sessionStoreContract } from "../../testing/session-store-contract.js";

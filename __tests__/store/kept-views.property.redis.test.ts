@@ -5,7 +5,7 @@ import { KeptViews } from "../../src/store/redis-store/kept-views.js";
 import { sessionKeys } from "../../src/store/redis/keys.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import { human, record, records, texts } from "../../testing/session-store/store-case.js";
-import { SlowProcesses } from "../../testkit/proxies/slow-network.js";
+import { SlowProcesses } from "../../tools/testkit/proxies/slow-network.js";
 import { propertyRuns } from "../support/property-runs.js";
 import { sharedClient, sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { outcome, session, storeCommand, type StoreCommand, type StoreUnderTest } from "../support/store-commands.js";

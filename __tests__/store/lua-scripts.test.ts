@@ -7,7 +7,14 @@ import * as runScripts from "../../src/runs/lua/scripts.js";
 import * as laterScripts from "../../src/store/redis/lua/later-scripts.js";
 import * as scripts from "../../src/store/redis/lua/scripts.js";
 import type { Script, ScriptPart } from "../../src/store/redis/script.js";
-import { assemble, luaFolder, luaFolders, luaModules, moduleFrom, readsFrom } from "../../scripts/lua/assemble.js";
+import {
+  assemble,
+  luaFolder,
+  luaFolders,
+  luaModules,
+  moduleFrom,
+  readsFrom,
+} from "../../tools/scripts/lua/assemble.js";
 
 const root = join(__dirname, "../..");
 const all = Object.entries<Script | ScriptPart>({

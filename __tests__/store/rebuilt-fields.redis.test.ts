@@ -3,7 +3,7 @@ import { sessionKeys, type SessionKeys } from "../../src/store/redis/keys.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import { ownerField } from "../../src/store/redis/stored-fields.js";
 import { asRead, human, record, texts } from "../../testing/session-store/store-case.js";
-import { interceptedClient } from "../../testkit/proxies/intercepted-client.js";
+import { interceptedClient } from "../../tools/testkit/proxies/intercepted-client.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 
 const session = { id: "s" };

@@ -6,8 +6,8 @@ import { sessionKeys } from "../../src/store/redis/keys.js";
 import type { RedisClient } from "../../src/store/redis/client.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import { asRead, human, record, records, texts } from "../../testing/session-store/store-case.js";
-import { startFaultProxy, type FaultProxy } from "../../testkit/proxies/fault-proxy.js";
-import { startRedis, type PrivateRedis } from "../../testkit/servers/redis-server.js";
+import { startFaultProxy, type FaultProxy } from "../../tools/testkit/proxies/fault-proxy.js";
+import { startRedis, type PrivateRedis } from "../../tools/testkit/servers/redis-server.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("base64url");

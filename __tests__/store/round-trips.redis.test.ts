@@ -2,7 +2,7 @@ import { Redis } from "ioredis";
 import { ConnectionWatch } from "../../src/store/redis/connection.js";
 import { RoundTrips } from "../../src/store/redis/round-trips.js";
 import type { RedisClient } from "../../src/store/redis/client.js";
-import { freePort } from "../../testkit/servers/redis-server.js";
+import { freePort } from "../../tools/testkit/servers/redis-server.js";
 import { sharedRedisUrl } from "../support/shared-redis.js";
 
 const name = { operation: "append", sessionId: "s" };

@@ -4,7 +4,7 @@ import { corkForTick } from "../../src/store/redis/client.js";
 import { sendTogether } from "../../src/store/redis/script-runner.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import { human, record, texts } from "../../testing/session-store/store-case.js";
-import { startFaultProxy } from "../../testkit/proxies/fault-proxy.js";
+import { startFaultProxy } from "../../tools/testkit/proxies/fault-proxy.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 

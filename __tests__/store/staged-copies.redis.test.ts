@@ -3,7 +3,7 @@ import { RedisSessionStore } from "../../src/store/redis-store/redis-session-sto
 import type { CopiedTurn, CopyPage } from "../../src/store/contract/copies.js";
 import { record, texts } from "../../testing/session-store/store-case.js";
 import type { NewRecord } from "../../src/store/contract/session-writes.js";
-import { interceptedClient } from "../../testkit/proxies/intercepted-client.js";
+import { interceptedClient } from "../../tools/testkit/proxies/intercepted-client.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 
 const source = { id: "s" };

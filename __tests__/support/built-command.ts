@@ -22,7 +22,7 @@ export interface CommandSetting {
 
 /** Builds the command into `dist/cli`, once for all tests. */
 export async function buildCommandForTests(): Promise<void> {
-  const builder = pathToFileURL(join(root, "scripts", "build-command.mjs")).href;
+  const builder = pathToFileURL(join(root, "tools/scripts/build-command.mjs")).href;
   await run(
     ["--input-type=module", "--eval", `(await import("${builder}")).buildCommand("${root}", "${root}/dist/cli")`],
     {},

@@ -1,5 +1,5 @@
 import { delimiter, join } from "node:path";
-import { canInstall, installDebianPackage, isExecutable } from "../../testkit/servers/redis-binary.js";
+import { canInstall, installDebianPackage, isExecutable } from "../../tools/testkit/servers/redis-binary.js";
 
 const names = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 

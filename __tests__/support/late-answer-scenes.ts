@@ -1,8 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { RunnableLambda } from "@langchain/core/runnables";
 import fc from "fast-check";
-import { addCoverage, coverageIn, coverageOf, coverageText } from "../../faults/journal/coverage.js";
-import { tokensIn, tokenText, type Token } from "../../faults/journal/runs.js";
+import { addCoverage, coverageIn, coverageOf, coverageText } from "../../tools/faults/journal/coverage.js";
+import { tokensIn, tokenText, type Token } from "../../tools/faults/journal/runs.js";
 import { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
 import { summaryMarkOf } from "../../src/conversation/messages/roles.js";
 import type { ChatHistoryReducer } from "../../src/conversation/reducers/chat-history-reducer.js";

@@ -3,7 +3,7 @@ import "tsx/cjs";
 import { buildCommandForTests } from "./built-command.js";
 import { buildPrograms, type BuiltPrograms } from "./built-programs.js";
 import { commandHost } from "./hosted-commands.js";
-import { startRedis, type PrivateRedis } from "../../testkit/servers/redis-server.js";
+import { startRedis, type PrivateRedis } from "../../tools/testkit/servers/redis-server.js";
 
 declare global {
   var sharedRedis: PrivateRedis | undefined;

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import type { Scenario } from "../../faults/simulation/scenario.js";
+import type { Scenario } from "../../tools/faults/simulation/scenario.js";
 
 /** What came of a scenario: what was found, and the hash of all that happened. */
 export interface Played {
@@ -23,7 +23,7 @@ export async function playScenarios(
   scenarios: readonly (Scenario | number)[],
   { env, flags }: Machine = { env: {}, flags: [] },
 ): Promise<Played[]> {
-  const program = ["--import", "tsx", "faults/simulation/main.ts", "--scenarios", JSON.stringify(scenarios)];
+  const program = ["--import", "tsx", "tools/faults/simulation/main.ts", "--scenarios", JSON.stringify(scenarios)];
   const { stdout } = await promisify(execFile)(process.execPath, [...flags, ...program], {
     maxBuffer: 2 ** 26,
     env: { ...process.env, ...env },

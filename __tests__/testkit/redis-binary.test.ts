@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, mkdtempSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
-import { findRedisServer, linkServerProgram } from "../../testkit/servers/redis-binary.js";
+import { findRedisServer, linkServerProgram } from "../../tools/testkit/servers/redis-binary.js";
 
 describe("the redis-server used by the tests", () => {
   let folder: string;

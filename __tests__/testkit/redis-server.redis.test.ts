@@ -1,6 +1,6 @@
 import { createServer } from "node:net";
 import { Redis } from "ioredis";
-import { freePort, onFreePort, startRedis, startRedisOn } from "../../testkit/servers/redis-server.js";
+import { freePort, onFreePort, startRedis, startRedisOn } from "../../tools/testkit/servers/redis-server.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 
 describe("the private servers of the tests", () => {

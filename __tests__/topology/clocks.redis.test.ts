@@ -15,8 +15,8 @@ import { RedisSessionStore } from "../../src/store/redis-store/redis-session-sto
 import { asRead, records, texts } from "../../testing/session-store/store-case.js";
 import { writeWhile } from "../support/busy-writers.js";
 import { ToolModel } from "../support/agents.js";
-import { startGate } from "../../testkit/proxies/gate.js";
-import { startFakedClockRedis, type FakedClockRedis } from "../../testkit/clocks/faked-clock.js";
+import { startGate } from "../../tools/testkit/proxies/gate.js";
+import { startFakedClockRedis, type FakedClockRedis } from "../../tools/testkit/clocks/faked-clock.js";
 import { compare, nothingBroken } from "../support/journal-check.js";
 import { ScriptedModel } from "../support/scripted-model.js";
 import { uniquePrefix } from "../support/shared-redis.js";

@@ -8,8 +8,8 @@ import { all, chunksOf, spoken } from "../runs/spoken-source.js";
 import { readAll } from "../runs/visiting-readers.js";
 import { writeWhile, type Journal } from "../support/busy-writers.js";
 import { compare, nothingBroken, nothingElseBroken } from "../support/journal-check.js";
-import { leastUser, refusalsAndUse } from "../../testkit/servers/least-user.js";
-import { startReplicatedCluster, type ReplicatedCluster } from "../../testkit/servers/replicated-cluster.js";
+import { leastUser, refusalsAndUse } from "../../tools/testkit/servers/least-user.js";
+import { startReplicatedCluster, type ReplicatedCluster } from "../../tools/testkit/servers/replicated-cluster.js";
 
 /** The slot of a session follows from its id alone; faults hit the master of the first one. */
 const [key, another] = ["s0", "s1"].map((session) => sessionKeys("any", session).state) as [string, string];

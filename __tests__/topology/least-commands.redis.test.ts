@@ -14,7 +14,7 @@ import { records } from "../../testing/session-store/store-case.js";
 import { ToolModel } from "../support/agents.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
 import { allLeastCommands, leastCommands, partCommands } from "../support/least-commands.js";
-import { refusals } from "../../testkit/servers/least-user.js";
+import { refusals } from "../../tools/testkit/servers/least-user.js";
 import { uniquePrefix } from "../support/shared-redis.js";
 import { ownServer } from "../support/own-server.js";
 import { testKeys } from "../support/test-keys.js";

@@ -3,7 +3,7 @@ import { Cluster } from "ioredis";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { forkKeys, sessionKeys } from "../../src/store/redis/keys.js";
 import { human } from "../support/messages.js";
-import { beginMove, startCluster, type PrivateCluster } from "../../testkit/servers/redis-cluster.js";
+import { beginMove, startCluster, type PrivateCluster } from "../../tools/testkit/servers/redis-cluster.js";
 import { uniquePrefix } from "../support/shared-redis.js";
 
 const count = 60;

@@ -4,7 +4,7 @@ import { RedisSessionStore } from "../../src/store/redis-store/redis-session-sto
 import { record, records, texts } from "../../testing/session-store/store-case.js";
 import { writeWhile } from "../support/busy-writers.js";
 import { compare, nothingBroken } from "../support/journal-check.js";
-import { startRestartableRedis, type RestartableRedis } from "../../testkit/servers/restartable-redis.js";
+import { startRestartableRedis, type RestartableRedis } from "../../tools/testkit/servers/restartable-redis.js";
 import { uniquePrefix } from "../support/shared-redis.js";
 
 describe("A server that is started again", () => {

@@ -3,7 +3,7 @@ import { Redis as Redis5 } from "ioredis5";
 import type { RedisClient } from "../../src/store/redis/client.js";
 import { writeWhile, type Journal } from "../support/busy-writers.js";
 import { compare, nothingBroken, nothingElseBroken } from "../support/journal-check.js";
-import { startSentinels, type PrivateSentinels } from "../../testkit/servers/redis-sentinel.js";
+import { startSentinels, type PrivateSentinels } from "../../tools/testkit/servers/redis-sentinel.js";
 
 describe("Writers behind Sentinel, with a master and two replicas", () => {
   const setups: Record<string, PrivateSentinels> = {};

@@ -5,10 +5,10 @@ import type { RedisClient } from "../../src/store/redis/client.js";
 import { record } from "../../testing/session-store/store-case.js";
 import { writeWhile } from "../support/busy-writers.js";
 import { compare, nothingBroken } from "../support/journal-check.js";
-import { startCluster } from "../../testkit/servers/redis-cluster.js";
-import { startSentinels } from "../../testkit/servers/redis-sentinel.js";
-import { onFreePort, startRedis, type PrivateRedis } from "../../testkit/servers/redis-server.js";
-import { tlsFiles } from "../../testkit/servers/tls-files.js";
+import { startCluster } from "../../tools/testkit/servers/redis-cluster.js";
+import { startSentinels } from "../../tools/testkit/servers/redis-sentinel.js";
+import { onFreePort, startRedis, type PrivateRedis } from "../../tools/testkit/servers/redis-server.js";
+import { tlsFiles } from "../../tools/testkit/servers/tls-files.js";
 import { untilAnswered } from "../support/until-answered.js";
 
 describe("A server that speaks TLS and asks for the client's certificate", () => {

@@ -8,7 +8,7 @@ import { lookup, lookupCall, ToolModel } from "../support/agents.js";
 import { human } from "../support/messages.js";
 import { propertyRuns } from "../support/property-runs.js";
 import { ScriptedModel } from "../support/scripted-model.js";
-import { SlowProcesses, type SlowNetwork } from "../../testkit/proxies/slow-network.js";
+import { SlowProcesses, type SlowNetwork } from "../../tools/testkit/proxies/slow-network.js";
 
 /** A question that a tab asks, and after how many steps of the network: it may be stopped, and it is asked again. */
 interface Question {

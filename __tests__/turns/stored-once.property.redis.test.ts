@@ -15,7 +15,7 @@ import { lookup, lookupCall, ToolModel } from "../support/agents.js";
 import { ai, aiCalls, human, tool } from "../support/messages.js";
 import { propertyRuns } from "../support/property-runs.js";
 import { ScriptedModel } from "../support/scripted-model.js";
-import { SlowProcesses, type SlowNetwork } from "../../testkit/proxies/slow-network.js";
+import { SlowProcesses, type SlowNetwork } from "../../tools/testkit/proxies/slow-network.js";
 
 /** A turn that one process runs, and after how many steps of the network its user presses Stop. */
 interface Run {

@@ -4,7 +4,7 @@ import type { WireKind } from "../../testing/wire/findings.js";
 import { type BuiltPrograms, buildPrograms } from "../support/built-programs.js";
 
 // Its own process, because two of the chat models cannot be loaded as CommonJS.
-const source = "testkit/check-providers/main.ts";
+const source = "tools/testkit/check-providers/main.ts";
 const key = "sk-of-nobody";
 let programs: BuiltPrograms;
 const servers: ProviderServer[] = [];

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
-import { cellName, type CellReport, cellsOfParts } from "../../testkit/wire-doors/cells.js";
+import { cellName, type CellReport, cellsOfParts } from "../../tools/testkit/wire-doors/cells.js";
 import { type BuiltPrograms, buildPrograms } from "../support/built-programs.js";
 import { drawnPart } from "./drawn-part.js";
 
 // Its own process, because two of the chat models cannot be loaded as CommonJS.
-const source = "testkit/wire-doors/main.ts";
+const source = "tools/testkit/wire-doors/main.ts";
 const { name, parts, options } = drawnPart();
 const cells = cellsOfParts(parts).map(cellName);
 let programs: BuiltPrograms;

@@ -1,4 +1,4 @@
-import { partsOfCells } from "../../testkit/wire-matrix/parts.js";
+import { partsOfCells } from "../../tools/testkit/wire-matrix/parts.js";
 
 /** The cells of a matrix of requests that this run plays. */
 export interface DrawnCells {

@@ -2,13 +2,13 @@ import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import type { LeakReport } from "../../testkit/wire-matrix/leaks.js";
-import type { ReplayReport } from "../../testkit/wire-matrix/replays.js";
+import type { LeakReport } from "../../tools/testkit/wire-matrix/leaks.js";
+import type { ReplayReport } from "../../tools/testkit/wire-matrix/replays.js";
 import { type BuiltPrograms, buildPrograms } from "../support/built-programs.js";
 import { drawnPart } from "./drawn-part.js";
 
 // Its own process, because two of the chat models cannot be loaded as CommonJS.
-const source = "testkit/wire-matrix/main.ts";
+const source = "tools/testkit/wire-matrix/main.ts";
 const listed = join(__dirname, "failing-cells.json");
 let programs: BuiltPrograms;
 const drawn = drawnPart();
@@ -109,7 +109,7 @@ it("knows the model that initChatModel makes of each installed provider", () => 
 });
 
 it("names the lowest adapters in docs/providers.md with the versions that CI installs", () => {
-  const [page, sets] = ["docs/providers.md", "scripts/peer-sets.mjs"].map((path) =>
+  const [page, sets] = ["docs/providers.md", "tools/scripts/peer-sets.mjs"].map((path) =>
     readFileSync(join(__dirname, "../..", path), "utf8"),
   );
   const [, listed] = /lowestAdapters = \{([^}]*)\}/.exec(sets!)!;

@@ -5,7 +5,7 @@ import {
   RedisChatMemory,
   type MemoryEvent,
 } from "langchain-redis-memory";
-import { findRedisServer, startRedis } from "../../testkit/servers/redis-server.js";
+import { findRedisServer, startRedis } from "../../tools/testkit/servers/redis-server.js";
 
 /** Two instances of an application that share their sessions, and what they reported. */
 export interface Backend extends AsyncDisposable {

@@ -1,4 +1,4 @@
-import { Random } from "../../../testkit/random.js";
+import { Random } from "../../../tools/testkit/random.js";
 import { propertyRuns } from "../../support/property-runs.js";
 import type { DoorName } from "./doors.js";
 import type { TurnEvent } from "./events.js";

@@ -6,7 +6,7 @@ import { printedTable, withPrintedTable } from "./printed-table.js";
 const page = readFileSync(join(__dirname, "../../../docs/guarantees.md"), "utf8");
 
 describe("the table of events on the page of guarantees", () => {
-  it("is what npx tsx scripts/print-turn-table.ts writes", () => {
+  it("is what npx tsx tools/scripts/print-turn-table.ts writes", () => {
     expect(withPrintedTable(page)).toBe(page);
   });
 

@@ -4,7 +4,7 @@ import { RedisChatMemory } from "../../../src/memory/histories/redis-chat-memory
 import { refusedMarkOf } from "../../../src/conversation/messages/roles.js";
 import { ChatHistoryTruncationReducer } from "../../../src/conversation/reducers/truncation-reducer.js";
 import { RedisSessionStore } from "../../../src/store/redis-store/redis-session-store.js";
-import { Random } from "../../../testkit/random.js";
+import { Random } from "../../../tools/testkit/random.js";
 import { lookupCall } from "../../support/agents.js";
 import { propertyRuns } from "../../support/property-runs.js";
 import { sharedClient, uniquePrefix } from "../../support/shared-redis.js";

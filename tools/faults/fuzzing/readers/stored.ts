@@ -1,0 +1,90 @@
+import { createSecretKey } from "node:crypto";
+import { JsonPlusSerializer } from "@langchain/langgraph-checkpoint";
+import { positionsIn } from "../../../../src/langgraph/checkpoint/item-ranges.js";
+import { SealedTexts } from "../../../../src/store/sealed/sealed-texts.js";
+import { ThreadReader } from "../../../../src/langgraph/checkpoint/thread-reader.js";
+import { parseRecord, placeOf, recordHead, writeRecords } from "../../../../src/store/redis/thread-records.js";
+import { decodeRecord, metaOf, reviveMessage, turnIn } from "../../../../src/store/codec/decode-record.js";
+import { decodeHead } from "../../../../src/store/codec/head.js";
+import { identifyRecord } from "../../../../src/store/codec/message-ids.js";
+import { itemValue, parseRecord as parseItem } from "../../../../src/store/redis/item-records.js";
+import { detailsFrom, usageFrom } from "../../../../src/store/redis-lists/stored-details.js";
+import { reductionsIn, wholeStateFrom } from "../../../../src/store/redis-store/whole-state.js";
+import { lookedUp, markFrom, turnFrom } from "../../../../src/store/redis-store/turn-marks.js";
+import { ChunkReader } from "../../../../src/runs/chunk-text.js";
+import { lettersIn, runEndIn, runMetaIn } from "../../../../src/runs/stored-texts.js";
+import { decodeJson } from "../../../../src/store/sealed/coded-json.js";
+import { openText, sealedTextParts } from "../../../../src/store/sealed/keys/text.js";
+import { parseSealed } from "../../../../src/store/sealed/keys/header.js";
+import { SessionKey } from "../../../../src/store/sealed/keys/session-key.js";
+import { fromSevenBitText } from "../../../../src/store/sealed/keys/seven-bit-text.js";
+import { openRecord } from "../../../../src/store/sealed/record.js";
+import { decodeView } from "../../../../src/memory/session/view.js";
+import { emptyView } from "../../../../src/store/contract/session-reads.js";
+import { decodeSessionId } from "../../../../src/store/contract/session-ref.js";
+import { parseInvocations } from "../../../../src/formats/tool-log/tool-invocation.js";
+import { itemOf, json, type Reader } from "./reader.js";
+
+/** Readers of a session in Redis: of its log, its state and its lists. */
+export const sessionReaders: Readonly<Record<string, Reader>> = {
+  record: (text) => decodeRecord(text).message.text,
+  "record-parts": (text) => [metaOf(text), turnIn(text), identifyRecord(text)],
+  message: (text) => reviveMessage(json(text)).text,
+  head: (text) => decodeHead(text),
+  view: (text) => {
+    const [head = "", ...records] = text.split("\n");
+    return decodeView({ ...emptyView(), head, records, next: records.length }, lenient);
+  },
+  "turn-mark": (text) => [
+    markFrom(text),
+    turnFrom(text.split("\n")),
+    lookedUp(emptyView(), [text], { turn: "abcdefghijklmn" }),
+  ],
+  "session-state": (text) => {
+    const lines = text.split("\n");
+    const list = lines.length % 2 === 0 ? lines : [...lines, ""];
+    const state = wholeStateFrom(["STATE", "epoch", "3", "0", "", list, list]);
+    return [state, reductionsIn(text), detailsFrom("s", [lines, "-1", ["1", "0"]]), usageFrom(text)];
+  },
+  "key-name": (text) => decodeSessionId(text),
+};
+
+/** Readers of encrypted texts in Redis. */
+export const sealedReaders: Readonly<Record<string, Reader>> = {
+  sealed: (text) => {
+    const [record, field] = [parseSealed(text), sealedTextParts(text)];
+    return [record && openRecord(key, record), field && openText(key, field, "field", "head"), fromSevenBitText(text)];
+  },
+  "opened-record": (text) => {
+    const opened = `{"type":"human","data":${decodeJson(text)},"id":"a"},"meta":{"v":1}}`;
+    return decodeRecord(opened).message.text;
+  },
+};
+
+/** Readers of runs, threads of LangGraph, long-term memory and tools in Redis. */
+export const besideReaders: Readonly<Record<string, Reader>> = {
+  checkpoint: (text) => [recordHead(text), parseRecord(text), writeRecords(text), placeOf(text)],
+  "item-ranges": (text) => Array.from(positionsIn(text, 3, itemOf(text)), itemOf(text)),
+  thread: async (text) => {
+    const [record = "", writes = "", ...items] = text.split("\u0001");
+    const reader = new ThreadReader("thread", serializer, new SealedTexts(undefined, "thread"));
+    const opened = await reader.open({ member: "\u0000checkpoint", record, writes });
+    return reader.tuple(opened, await reader.openItems(new Map(items.entries())));
+  },
+  "run-letters": (text) => lettersIn(text),
+  "run-facts": (text) => runMetaIn(text, "s"),
+  "run-end": (text) => runEndIn(text, "s"),
+  "run-chunks": (text) => {
+    const reader = new ChunkReader();
+    return text.split("\n").map((batch) => reader.chunks(batch));
+  },
+  "long-term-item": (text) => {
+    const item = parseItem("users\u0000ann\u0000\u0000key", text);
+    return itemValue(item.name, item.text);
+  },
+  "tool-record": (text) => parseInvocations("ToolInvocationHistory", [json(text)], () => new Date(0)),
+};
+
+const key = new SessionKey(createSecretKey(new Uint8Array(32)), "k1", "s");
+const serializer = new JsonPlusSerializer();
+const lenient = { sessionId: "s", strict: false, onEvent: undefined };
