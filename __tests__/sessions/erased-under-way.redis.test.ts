@@ -116,6 +116,8 @@ function itLeavesNothing(erase: "delete" | "deleteOwner" | "clear", where: () =>
       // What was under way goes on in the moving slot for a moment.
       moved = new Promise((resolve) => setTimeout(resolve, 200)).then(finish);
     };
+    const contents = async () =>
+      JSON.stringify(await Promise.all(masters().map(async (node) => [...(await storedBytes(node, keyPrefix))])));
     const expectNothing = async () => {
       await moved;
       await memory.drain();
@@ -128,7 +130,18 @@ function itLeavesNothing(erase: "delete" | "deleteOwner" | "clear", where: () =>
         }
       }
     };
-    return { memory, graph, question, works, runs: redisRuns(memory), entered, open, eraseAll, expectNothing };
+    return {
+      memory,
+      graph,
+      question,
+      works,
+      runs: redisRuns(memory),
+      entered,
+      open,
+      eraseAll,
+      contents,
+      expectNothing,
+    };
   };
 
   const waits = ["queue", "steer", "stop"] as const;
@@ -136,10 +149,11 @@ function itLeavesNothing(erase: "delete" | "deleteOwner" | "clear", where: () =>
   const ways = waits.flatMap((how) => kinds.map((kind) => [how, kind] as const));
 
   it.each(ways)("a start that waits (%s) for a run never begins: %s", async (how, kind) => {
-    const { memory, works, runs, open, entered, eraseAll, expectNothing } = place(kind === "chain");
+    const { memory, works, runs, open, entered, eraseAll, contents, expectNothing } = place(kind === "chain");
     await memory.history("s", { owner: "ann" }).addMessages([new HumanMessage(marker)]);
     const first = await runs.start("s", { turnId: "t", owner: "ann" }, works.plain);
     await entered;
+    const before = await contents();
     let begun = 0;
     const said = how === "steer" ? { message: { role: "user" as const, content: marker, id: "m" } } : {};
     const start = { turnId: "u", owner: "ann", whileRunning: how, ...said };
@@ -151,8 +165,10 @@ function itLeavesNothing(erase: "delete" | "deleteOwner" | "clear", where: () =>
       async (run) => ((await itemsOf(run)).at(-1) as { state: string }).state,
       (error: { code?: string }) => error.code,
     );
-    // The waiting start has read the run under way.
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    // The waiting start has left word in Redis.
+    while ((await contents()) === before) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
     await eraseAll();
     open();
     await itemsOf(first);
