@@ -24,18 +24,6 @@ async function place() {
 }
 
 describe("the command rebuild", () => {
-  it("says before it begins for how long a server would be busy with a long session", async () => {
-    const { key, command, memory } = await place();
-    const more = Array.from({ length: 10_000 }, (_, index) => human(`more ${index}`));
-    await memory.history("trip").addMessages(more);
-    await client.unlink(key("state"));
-    const { exitCode, output } = await command("rebuild", "trip", "--dry-run");
-    expect([exitCode, output]).toEqual([
-      0,
-      expect.stringMatching(/\ntrip: Redis would serve nobody else for about 1 second\.\n$/),
-    ]);
-  });
-
   it("says how many messages are left, and the positions of those that are gone", async () => {
     const { key, command, memory } = await place();
     await client.ltrim(key("log"), 3, -1);

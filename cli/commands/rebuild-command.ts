@@ -32,11 +32,6 @@ export function rebuildCommand(): CommandDefinition {
   };
 }
 
-/** Milliseconds for which a server is busy with the index of a message, see docs/development/capacity.md. */
-const indexed = 0.005;
-/** Messages of a rebuild that takes less than 50 milliseconds. */
-const mostUnnoticed = 10_000;
-
 /** The outcome of a rebuild. */
 interface Rebuilt {
   readonly sessionId: string;
@@ -69,12 +64,6 @@ async function rebuild({ screen, env }: CommandContext, options: RebuildOptions,
     await screen.record({ ...rebuilt, ...(isDry && { dryRun: true, needsYes }) });
     for (const sentence of sentencesOf(rebuilt, isDry ? "would be rebuilt" : "rebuilt")) {
       await screen.line(printable(`${sessionId}: ${sentence}`));
-    }
-    if (isDry && rebuilt.messages >= mostUnnoticed) {
-      const seconds = Math.ceil((rebuilt.messages * indexed) / 1_000);
-      await screen.line(
-        printable(`${sessionId}: Redis would serve nobody else for about ${counted(seconds, "second")}.`),
-      );
     }
     if (needsYes) {
       await screen.line(printable(`${sessionId}: without --yes, nothing would be done.`));

@@ -33,12 +33,15 @@ const messages = (from: number, count: number): BaseMessage[] =>
       : new AIMessage({ id, content: "yes" });
   });
 
+type LogEntry = [id: number, at: number, microseconds: number, command: string[]];
+
 /** Milliseconds of the longest command while the work runs. */
 async function longest(work: () => Promise<unknown>): Promise<number> {
   await client.call("SLOWLOG", "RESET");
   await work();
-  const log = (await client.call("SLOWLOG", "GET", "-1")) as [id: number, at: number, microseconds: number][];
-  return Math.max(...log.map(([, , microseconds]) => microseconds)) / 1_000;
+  const log = (await client.call("SLOWLOG", "GET", "-1")) as LogEntry[];
+  // Emptying a long SLOWLOG takes a while itself.
+  return Math.max(...log.flatMap(([, , microseconds, [verb]]) => (verb === "SLOWLOG" ? [] : microseconds))) / 1_000;
 }
 
 /** The calls in an order in which each finds the session as it needs it. */

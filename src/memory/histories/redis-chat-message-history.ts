@@ -159,7 +159,8 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
 
   /**
    * Returns the transcript (every stored message) or a page of it, oldest first: `from` is a position (0 is the first
-   * message), `limit` a number of messages.
+   * message), `limit` a number of messages. Redis serves nobody else for about 0.2 ms per 1,000 messages: read a long
+   * session in pages.
    */
   getTranscript(options?: {
     /** Position of the first message; 0 or more. @default the oldest stored message */
@@ -236,7 +237,8 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
   }
 
   /**
-   * Removes the message and everything after it from view and transcript.
+   * Removes the message and everything after it from view and transcript; more than 1,000 messages in pieces, the
+   * newest first. If that fails, call it again.
    *
    * @throws ConflictError `unknown_message` if it is not stored.
    */

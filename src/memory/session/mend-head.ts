@@ -1,46 +1,37 @@
 import { EncryptionError } from "../../base/errors.js";
 import { report } from "../../base/events.js";
-import { maxTries } from "../../base/tries.js";
 import { decodeHead } from "../../store/codec/head.js";
 import { sealedParts } from "../../store/sealed/loaded-store.js";
 import { headField, SealedCalls } from "../../store/sealed/sealed-calls.js";
-import { keptRecords, refuseKept } from "../../store/contract/kept-records.js";
-import type { SessionView } from "../../store/contract/session-reads.js";
+import type { WholeState } from "../../store/contract/copies.js";
 import type { SessionOfMemory } from "./session-of-memory.js";
 
 const pageLength = 1_000;
 
 /**
- * Repairs a head that differs from its stored count. An unreadable head is dropped, and the view is the whole log until
- * the next reduction. One round trip; one more for a repair.
+ * Repairs a head that differs from its stored count, of a session that was rebuilt. An unreadable head is dropped, and
+ * the view is the whole log until the next reduction. One round trip; one more for a repair.
  */
 export async function mendHead(session: SessionOfMemory): Promise<void> {
-  const { store } = session.context;
-  for (let attempt = 1; attempt <= maxTries.edit; attempt += 1) {
-    const view = await viewWithHead(session);
-    // Nobody has read its records: who mends a session by hand may not be done with them.
-    refuseKept(keptRecords.get(view.records));
-    const { epoch, rev, next } = view;
-    const mended = mendedHead(view);
-    if (
-      mended === undefined ||
-      (await store.commitReduction(session.reductionRef, { epoch, rev, next, ...mended })) !== "stale"
-    ) {
-      return;
-    }
+  const state = await stateWithHead(session);
+  const mended = state && mendedHead(state);
+  if (mended !== undefined) {
+    // The rebuild has set both tokens to the same; where somebody has reduced since, the head is mended.
+    const { epoch, cut: rev, next } = state!;
+    await session.context.store.commitReduction(session.reductionRef, { epoch, rev, next, ...mended });
   }
 }
 
-/** The view with its head decrypted; if the key does not decrypt the head, as stored. */
-async function viewWithHead({ context: { store }, ref }: SessionOfMemory): Promise<SessionView> {
+/** The session's state with its head decrypted; if the key does not decrypt the head, as stored. */
+async function stateWithHead({ context: { store }, ref }: SessionOfMemory): Promise<WholeState | undefined> {
   const sealed = sealedParts(store);
   if (sealed === undefined) {
-    return store.readView(ref);
+    return store.copies.read(ref);
   }
   const calls = new SealedCalls(sealed.keys, ref);
-  const view = await calls.read((caller) => sealed.store.readView(caller));
-  const head = await unlessChanged(calls.field(headField, view.head));
-  return { ...view, head: typeof head === "string" ? head : view.head };
+  const state = await calls.read((caller) => sealed.store.copies.read(caller));
+  const head = state && (await unlessChanged(calls.field(headField, state.head)));
+  return state && { ...state, head: typeof head === "string" ? head : state.head };
 }
 
 /** Reports each record of the log that its key does not decrypt, because it was tampered with in Redis. */
@@ -75,7 +66,7 @@ async function unlessChanged<Opened>(opening: Promise<Opened>): Promise<Opened |
   }
 }
 
-function mendedHead({ epoch, head, headCount, base, start }: SessionView) {
+function mendedHead({ epoch, head, headCount, base, start }: WholeState) {
   try {
     const count = decodeHead(head).length;
     return epoch === "" || count === headCount ? undefined : { start, head, headCount: count };

@@ -12,9 +12,12 @@ import { decodeEntries } from "./view.js";
 /** More records than a session can hold. */
 export const wholeEnd = 2 ** 40;
 
+/** Messages that one request removes at most, so that Redis serves others in between. */
+const pieceLength = 1_000;
+
 /**
  * Removes a message and all after it from a session, and forgets the turns that were removed. One read of this part of
- * the log, and one write by compare-and-set.
+ * the log, and one write by compare-and-set; more than 1,000 messages are removed in pieces, the newest first.
  *
  * @throws ConfigurationError for an invalid id; ConflictError `unknown_message`, also for a message that a reduction
  * discards meanwhile, or `stale` if other processes kept changing the session.
@@ -24,9 +27,10 @@ export async function rewindTo(session: SessionOfMemory, messageId: string): Pro
   if (typeof messageId !== "string" || messageId === "") {
     throw new ConfigurationError("messageId", 'rewind(): "messageId" must be a non-empty string.');
   }
-  let last: RewindRequest | undefined;
-  for (let attempt = 1; attempt <= maxTries.edit; attempt += 1) {
-    const page = await context.store.beside.readPage(ref, { since: messageId, limit: wholeEnd });
+  const { beside, edits } = context.store;
+  let last: StoredPage | undefined;
+  for (let attempt = 1; attempt <= maxTries.edit;) {
+    const page = await beside.readPage(ref, { since: messageId, limit: pieceLength });
     if (page === undefined && last !== undefined && !(await isDiscarded(session, last))) {
       // An earlier try removed it but its reply was lost, or another process did.
       return;
@@ -35,10 +39,15 @@ export async function rewindTo(session: SessionOfMemory, messageId: string): Pro
       const message = "rewind(): the session has no message with this id; use an id from the transcript or a page.";
       throw new ConflictError(message, { code: "unknown_message", sessionId, messageId });
     }
-    last = cutOf(page);
-    if ((await context.store.edits.rewind(ref, last)) === "rewound") {
+    last = page;
+    const isRest = page.to === page.next;
+    const end = isRest ? page : await beside.readPage(ref, { after: page.next - pieceLength - 1, limit: wholeEnd });
+    // In the state of the first read: a log that was cut meanwhile may end before the message.
+    const outcome = end && (await edits.rewind(ref, cutOf({ ...end, epoch: page.epoch, rev: page.rev })));
+    if (outcome === "rewound" && isRest) {
       return;
     }
+    attempt += outcome === "rewound" ? 0 : 1;
   }
   throw keptChanging("rewind", sessionId);
 }
@@ -71,9 +80,9 @@ export async function removeLast({ sessionId, ref, context }: SessionOfMemory): 
   throw keptChanging("removeLast", sessionId);
 }
 
-async function isDiscarded({ ref, context }: SessionOfMemory, { epoch, to }: RewindRequest): Promise<boolean> {
-  const view = await context.store.readView(ref);
-  return view.epoch === epoch && view.base > to;
+async function isDiscarded({ ref, context }: SessionOfMemory, { epoch, from }: StoredPage): Promise<boolean> {
+  const now = await context.store.beside.readPage(ref, { limit: 1 });
+  return now?.epoch === epoch && now.base > from;
 }
 
 /** The cut that removes all records of the page, which ends with the log. */

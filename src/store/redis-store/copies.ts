@@ -191,7 +191,7 @@ function pageArguments(
 }
 
 /** The hash of a record's id, a substitute if that hash is taken, and the value of both in `ids`. */
-function identityOf({ identity }: CopiedRecord, position: number): [string, string, string] {
+export function identityOf({ identity }: Pick<CopiedRecord, "identity">, position: number): [string, string, string] {
   const unknown = idHash(`\u0000unreadable\u0000${position}`);
   const hash = identity === undefined ? unknown : idHash(identity.id);
   return [hash, unknown, (identity?.digest ?? "-".repeat(digestLength)) + String(position)];

@@ -86,8 +86,8 @@ export function itemKeys(keyPrefix: string): ItemKeys {
 }
 
 /**
- * The keys of a copy that is not complete yet, in the slot of the session that it becomes. The tag names the source as
- * it was, so that the same fork goes on with the copy, and another one does not.
+ * The keys of a copy or an index that is not complete yet, in the slot of the session that it becomes. The tag names
+ * the source as it was, so that the same fork goes on with the copy, and another one does not.
  */
 export function forkKeys(
   keyPrefix: string,

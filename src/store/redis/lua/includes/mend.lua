@@ -1,10 +1,10 @@
--- `mend(length, roundsInLog)` repairs the numbers in `state` for a log of that length, and returns its base. Valid
--- numbers stay.
+-- `mend(length, roundsInLog)` repairs the numbers in `state` for a log of that length. Valid numbers stay.
 --
 -- After the loss of the log, positions continue from `next`, so that none is assigned twice, and the head stays. With
 -- an unreadable start, the view is the head and the whole log.
 --
 --- @include numbers
+--- @include mended-base
 
 local function mend(length, roundsInLog)
   local state, number, text = KEYS[3], {}, {}
@@ -15,15 +15,12 @@ local function mend(length, roundsInLog)
   if text.fence and not number.fence then redis.call('HDEL', state, 'fence') end
   if not text.next and length == 0 then
     redis.call('HDEL', state, 'base', 'start', 'headCount', 'rounds', 'tokens', 'counter', 'head')
-    return 0
+    return
   end
   if not text.base and number.next == length then number.base = 0 end
-  local base, next = number.base or 0, number.next
-  local whole = number.base and next and length == next - base
-  if not whole and length == 0 then base = next or base end
-  if not number.base and next and length > 0 and next >= length then base = next - length end
-  if base + length > 5e13 then base = 0 end
-  next = base + length
+  local whole = number.base and number.next and length == number.next - number.base
+  local base = mendedBase(number.base, number.next, length)
+  local next = base + length
   local start = math.max(number.start or base, base)
   local isBeyond = start > next
   if isBeyond then
@@ -39,5 +36,4 @@ local function mend(length, roundsInLog)
     redis.call('HSET', state, 'headCount', (text.head or '') == '' and 0 or 1)
   end
   redis.call('HSET', state, 'base', base, 'start', start, 'next', next, 'rounds', rounds)
-  return base
 end

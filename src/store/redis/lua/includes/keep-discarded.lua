@@ -1,9 +1,7 @@
 -- `keepDiscarded(base)` removes all fields of `ids` but those of messages and turns before a position, which were
--- discarded. The key is there all the while: see the include keep-fields. `restoreTurns(base)` writes the marks that
--- ARGV names.
+-- discarded. The key is there all the while: see the include keep-fields.
 --
 --- @include in-chunks
---- @include write-mark
 --- @const digestLength
 
 local function keepDiscarded(base)
@@ -19,10 +17,4 @@ local function keepDiscarded(base)
     end
   end
   inChunks('HDEL', ids, gone)
-end
-local function restoreTurns(base)
-  for i = 3, #ARGV, 3 do
-    local kind, count = ARGV[i + 1]:match('^([Tt])(%d+)$')
-    writeMark(ARGV[i], kind, count, base + ARGV[i + 2])
-  end
 end
