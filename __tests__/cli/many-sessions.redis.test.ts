@@ -159,7 +159,7 @@ describe("the command reencrypt", () => {
     await memory.close();
   });
 
-  it("says of bytes that are not valid UTF-8 that they stay as they are, and seals the rest", async () => {
+  it("says of bytes that are not valid UTF-8 that their session stays as it is, and seals the others", async () => {
     const { key, command } = await place();
     const text = await client.lindex(key("a1", "log"), 1);
     await client.lset(key("a1", "log"), 1, Buffer.from(text!.replace("Yes.", "Y\xff"), "latin1"));
@@ -169,8 +169,23 @@ describe("the command reencrypt", () => {
       expect.stringMatching(/^a1: failed: The record at position 1 of session a1 holds bytes .* not valid UTF-8/),
     ]);
     expect(output).not.toContain("others kept writing");
-    const records = await client.lrange(key("a1", "log"), 0, -1);
-    expect(records.map((record) => record.includes('"sealed":"'))).toEqual([true, false, true]);
+    const isSealed = async (id: string) =>
+      (await client.lrange(key(id, "log"), 0, -1)).map((record) => record.includes('"sealed":"'));
+    expect(new Set(await isSealed("a1"))).toEqual(new Set([false]));
+    expect(new Set(await isSealed("b1"))).toEqual(new Set([true]));
+  });
+
+  it("gives each session another data key by --data-keys", async () => {
+    const { key, command } = await place(testKeys("new"));
+    const stored = () => client.hget(key("a1", "state"), "key");
+    const before = await stored();
+    expect(await command(["reencrypt", "--data-keys"], testKeys("new"))).toMatchObject({
+      exitCode: 0,
+      output: expect.stringMatching(/^3 keys and 0 parts of 3 sessions/),
+    });
+    expect(await stored()).toMatch(/^[\w-]{8} new /);
+    expect(await stored()).not.toBe(before);
+    expect((await command(["check", "--all"], testKeys("new"))).exitCode).toBe(0);
   });
 
   it("seals a text that holds U+FFFD by itself", async () => {

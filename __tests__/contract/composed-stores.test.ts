@@ -11,7 +11,7 @@ import { takesTime } from "./contract-server.js";
 
 /** Left out: what a record that is longer when it is encrypted exceeds, what takes seconds, and keys of others. */
 const isApt = ({ title }: { readonly title: string }) =>
-  !/ megabyte | ten thousand | 1000 | keys? | compares | swap /.test(title);
+  !/ megabyte | ten thousand | 1000 | keys? | compares /.test(title);
 
 type Layer = (store: SessionStore) => SessionStore;
 

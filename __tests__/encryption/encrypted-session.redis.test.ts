@@ -2,6 +2,8 @@ import { inspect } from "node:util";
 import { AIMessage, HumanMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
 import { ConflictError, EncryptionError } from "../../src/base/errors.js";
 import type { EncryptionOptions } from "../../src/store/sealed/keys/encryption-options.js";
+import { KeyRing } from "../../src/store/sealed/keys/key-ring.js";
+import { sealedStore } from "../../src/store/sealed/store.js";
 import type { MemoryEvent } from "../../src/base/events.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { RedisToolInvocationHistory } from "../../src/formats/tool-log/redis-tool-invocation-history.js";
@@ -51,6 +53,20 @@ describe.each(["Redis", "memory"])("an encrypted session in a store in %s", (kin
     expect(records[2]).toMatch(
       /^\{"type":"human","data":\{"id":"2-q"\},"sealed":"[\w-]{8}","meta":\{"v":2,"at":\d+\}\}\n[\u0000-\u007f]+$/,
     );
+  });
+
+  it("compares side data that is partly plain and partly encrypted", async () => {
+    const write = (set: Record<string, string>, expected?: Record<string, string | undefined>) =>
+      sealedStore(store, KeyRing.of(testKeys("k1"))).beside.writeSide(
+        { id: "s" },
+        { set, ...(expected && { expected }) },
+      );
+    await store.beside.writeSide({ id: "s" }, { set: { plain: "secret 1", both: "secret" } });
+    await write({ sealed: "secret 2" });
+    expect(await write({ plain: "3" }, { plain: "secret 2", sealed: "secret 2" })).toBe(false);
+    expect(await write({ plain: "3" }, { plain: "secret 1", sealed: "secret 1" })).toBe(false);
+    expect(await write({ plain: "3" }, { plain: "secret 1", sealed: "secret 2", none: undefined })).toBe(true);
+    expect(await write({ plain: "4" }, { plain: "3", sealed: "secret 2" })).toBe(true);
   });
 
   const doors: readonly [string, (memory: RedisChatMemory) => Promise<unknown>][] = [

@@ -17,7 +17,7 @@ import { testKey, testKeys } from "../support/test-keys.js";
 const client = sharedClient();
 
 /** What the processes of a rotation do, each to a session. */
-type Act = "write" | "read" | "reduce" | "fork" | "clear" | "delete" | "rotate" | "die" | "thread" | "item";
+type Act = "write" | "read" | "reduce" | "fork" | "clear" | "delete" | "rotate" | "rekey" | "die" | "thread" | "item";
 interface Step {
   readonly act: Act;
   readonly session: "a" | "b";
@@ -33,7 +33,7 @@ const steps: fc.Arbitrary<readonly Step[]> = fc.array(
   fc.record({
     act: fc.constantFrom<Act>(
       ...(["write", "write", "read", "reduce", "fork", "clear", "delete"] as const),
-      ...(["rotate", "rotate", "die", "thread", "thread", "item"] as const),
+      ...(["rotate", "rotate", "rekey", "die", "thread", "thread", "item"] as const),
     ),
     session: fc.constantFrom("a", "b"),
     who: fc.constantFrom(0, 1, 2),
@@ -124,9 +124,12 @@ async function play(
       case "rotate":
         await lasting[2]!.sessions.reencrypt();
         return;
+      case "rekey":
+        await lasting[2]!.sessions.reencrypt({ dataKeys: true });
+        return;
       case "die":
         await open(2, kind === "Redis" ? dyingStore(keyPrefix, dies) : store)
-          .sessions.reencrypt()
+          .sessions.reencrypt({ dataKeys: isNew })
           .catch(() => undefined);
     }
   };

@@ -1,6 +1,7 @@
 import { sessionKeys } from "../../src/store/redis/keys.js";
 import { logSum } from "../../src/store/redis/keys.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
+import { replacing } from "../../testing/session-store/replaced-session.js";
 import { asRead, human, record, texts } from "../../testing/session-store/store-case.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 
@@ -76,9 +77,9 @@ describe("The checksum of a log", () => {
     await changed(() => store.edits.rebuild(session, () => undefined));
     await changed(() => client.del(keys[2]).then(() => store.edits.rebuild(session, () => undefined)));
     await changed(async () => {
-      const { epoch } = await read();
-      const swap = { position: 1, was: chat[1]!.record, text: chat[1]!.record.replace("a1", "another") };
-      expect(await store.edits.swapRecords(session, { epoch, records: [swap] })).toBe(1);
+      const was = (await store.copies.read(session))!;
+      const stored = (await records()).map((text) => ({ ...record("x"), record: text.replace("a1", "another") }));
+      expect(await store.copies.replace(session, replacing(was, { records: stored }))).toBe("replaced");
     });
     await store.append(session, { records: [human("q9"), record("a9")] });
     expect(await records()).toHaveLength(7);

@@ -19,12 +19,18 @@ import { openServer, withServerOptions, type Server, type ServerOptions } from "
 
 /** `reencrypt`: brings everything under the current key, so that older keys can go. */
 export function reencryptCommand(): CommandDefinition {
-  const command = withServerOptions(new Command()).addHelpText(
-    "after",
-    "\nThe first key wraps all data keys, and plain text is encrypted. Writers go on\n" +
-      "meanwhile. Take an older key away only when this command ends with 0.",
-  );
-  return { command, run: (context, options) => reencrypt(context, options as ServerOptions) };
+  const command = withServerOptions(new Command())
+    .option("--data-keys", "give each session another data key too: a copy takes its place")
+    .addHelpText(
+      "after",
+      "\nThe first key wraps all data keys, and plain text is encrypted. Writers go on\n" +
+        "meanwhile. Take an older key away only when this command ends with 0.",
+    );
+  return { command, run: (context, options) => reencrypt(context, options as ReencryptFlags) };
+}
+
+interface ReencryptFlags extends ServerOptions {
+  readonly dataKeys?: boolean;
 }
 
 /** A session, or another kind of data, that still needs another key, or is plain. */
@@ -35,14 +41,14 @@ interface LeftSession {
   readonly reason: string;
 }
 
-async function reencrypt(context: CommandContext, options: ServerOptions): Promise<ExitCode> {
+async function reencrypt(context: CommandContext, options: ReencryptFlags): Promise<ExitCode> {
   const { screen, env, signal } = context;
   const server = await openServer(options, env);
   try {
     if (!env[keysVariable]?.trim()) {
       throw new UsageError(`reencrypt: there is no key. Set ${keysVariable}, the new key first, then those before it.`);
     }
-    const done = await reencryptServer(server, context);
+    const done = await reencryptServer(server, context, options.dataKeys);
     await screen.record({ ...done, interrupted: signal.aborted });
     await summarize(screen, done);
     if (signal.aborted) {
@@ -62,7 +68,11 @@ const nothing: ReencryptProgress = {
   ...{ keys: 0, sealed: 0, incomplete: 0, failed: 0 },
 };
 
-async function reencryptServer(server: Server, { screen, signal }: CommandContext): Promise<ReencryptProgress> {
+async function reencryptServer(
+  server: Server,
+  { screen, signal }: CommandContext,
+  dataKeys = false,
+): Promise<ReencryptProgress> {
   const bar = new ProgressBar(screen, { total: undefined, unit: "sessions" });
   const left: (LeftSession | Promise<LeftSession>)[] = [];
   let done = nothing;
@@ -78,6 +88,7 @@ async function reencryptServer(server: Server, { screen, signal }: CommandContex
   const request: ReencryptRequest = {
     sessionIds: sessionIds(),
     signal,
+    dataKeys,
     onProblem: (problem) => {
       left.push(failedPiece(server, problem));
     },

@@ -1,6 +1,7 @@
 import { strict as assert } from "node:assert";
 import type { SessionRef } from "../../src/store/contract/session-ref.js";
 import type { StoredKey } from "../../src/store/contract/writer-keys.js";
+import { replacing } from "./replaced-session.js";
 import { asRead, code, everything, human, record, texts, type StoreCase, type StoreContext } from "./store-case.js";
 
 const [first, second] = ["AAAAAAAA", "BBBBBBBB"];
@@ -117,8 +118,16 @@ export const keyCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a swap replaces what is as it was read, with the digest of its id and a data key, and nothing else",
-    check: swapsTexts,
+    title: "a copy under another key takes the place of its session: holds, marks, counts and times stay",
+    check: replacesSession,
+  },
+  {
+    title: "a copy under another key leaves a session that is not as it was read, and goes on where others appended",
+    check: refusesChanged,
+  },
+  {
+    title: "a copy under another key keeps the marks of discarded turns, and discarded ids with any content",
+    check: keepsDiscarded,
   },
 ];
 
@@ -145,28 +154,97 @@ async function marksPlain({ store, session }: StoreContext): Promise<void> {
   }
 }
 
-async function swapsTexts({ store, session }: StoreContext): Promise<void> {
-  await store.append(session, { records: [record("a"), record("b")] });
-  const { epoch } = await store.readView(session);
-  const [was, other] = [record("b"), record("b", { text: "other" })];
-  const swap = { position: 1, was: was.record, text: other.record, identity: other };
-  const caller = { ...session, keys: making(first) };
-  const swapped = (request: object) => store.edits.swapRecords(caller, { epoch, records: [swap], ...request });
-  assert.equal(await swapped({ epoch: "another" }), 0);
-  assert.equal((await store.edits.readKey(session))!.stored, undefined);
-  assert.equal(
-    await swapped({
-      records: [
-        { ...swap, position: 0 },
-        { ...swap, position: 9 },
-      ],
-    }),
-    0,
+async function replacesSession(context: StoreContext): Promise<void> {
+  const { store, session } = context;
+  const chat = [human("a"), record("b"), human("c")];
+  const turn = { name: "t-3456789-abcd", stored: 0, done: false };
+  await store.append(
+    { ...session, label: { title: "plain" } },
+    { records: chat.slice(0, 1), side: { set: { x: "1" } } },
   );
-  assert.deepEqual((await store.readLog(caller)).records, texts([record("a"), was]));
-  assert.equal(await swapped({}), 1);
-  assert.equal(await swapped({}), 0);
-  assert.deepEqual((await store.readLog(caller)).records, texts([record("a"), other]));
-  assert.equal((await store.append(caller, { records: [other] })).duplicates, 1);
-  await assert.rejects(store.edits.swapRecords(session, { epoch, records: [swap] }), code("unknown_key"));
+  await store.append(session, { records: chat.slice(1), turn, counter: "c", ttlMs: 90_000 });
+  const held = await store.beside.takeHold(session, { ticket: "h", holdMs: 60_000, graceMs: 60_000 });
+  await store.beside.takeHold(session, { ticket: "w", holdMs: 60_000, graceMs: 60_000 });
+  const view = await store.readView(session);
+  await store.commitReduction(session, { ...asRead(view), start: 1, head: "summary", headCount: 1 });
+  const was = (await store.copies.read(session))!;
+  const stats = await store.beside.readStats(session);
+  const records = chat.map((each) => ({ ...each, record: `${each.record} sealed`, digest: "sealed--" }));
+  const now = { head: "sealed head", label: { title: "sealed" }, side: { x: "sealed" } };
+  const { made } = making(first);
+  const request = { records, now, key: made, openTurns: new Set([turn.name]) };
+  assert.equal(await store.copies.replace(session, replacing(was, request)), "replaced");
+  await assert.rejects(store.readView(session), code("unknown_key"));
+  const caller = { ...session, keys: { name: first } };
+  const after = (await store.copies.read(caller))!;
+  // A read calculates when a session expires from what is left of its time.
+  assert.ok(Math.abs(after.expiresAt! - was.expiresAt!) < 1_000);
+  const { expiresAt } = after;
+  assert.deepEqual({ ...after, sum: "" }, { ...was, ...now, expiresAt, isSealed: true, sum: "" });
+  assert.deepEqual((await store.readLog(caller)).records, texts(records));
+  assert.deepEqual((await store.edits.readKey(session))!.stored, made);
+  assert.deepEqual({ ...(await store.beside.readStats(session)), bytes: 0 }, { ...stats, bytes: 0 });
+  assert.deepEqual((await store.copies.readMarks(caller, { turns: [turn.name] })).turns, [
+    { done: false, count: 2, first: 1 },
+  ]);
+  assert.equal((await store.append(caller, { records })).duplicates, 3);
+  assert.equal(await store.beside.renewHold(caller, { ticket: "h", holdMs: 60_000 }), true);
+  const hold = held.isHeld ? held.hold : undefined;
+  assert.equal((await store.append({ ...caller, ...(hold && { hold }) }, { records: [record("d")] })).appended, 1);
+}
+
+async function refusesChanged(context: StoreContext): Promise<void> {
+  const { store, session } = context;
+  const records = [record("a"), record("b")];
+  await store.append({ ...session, label: { title: "old" } }, { records, side: { set: { x: "1", y: "2" } } });
+  const was = (await store.copies.read(session))!;
+  const others = [
+    { ...was, epoch: "other" },
+    { ...was, cut: "other" },
+    { ...was, next: 1 },
+    { ...was, head: "other" },
+    { ...was, label: {} },
+    { ...was, label: { title: "other" } },
+    { ...was, side: { x: "1" } },
+    { ...was, side: { x: "1", y: "3" } },
+  ];
+  const before = await everything(context);
+  for (const [index, other] of others.entries()) {
+    const request = { records: records.slice(0, other.next), key: making(first).made, tag: `copy-${index}` };
+    assert.equal(await store.copies.replace(session, replacing(other, request)), "stale");
+  }
+  assert.deepEqual(await everything(context), before);
+  // Others append meanwhile: it goes on behind what it has.
+  const request = { records, key: making(first).made };
+  const stale = replacing(was, request);
+  const pages = async function* (from: number) {
+    yield* stale.pages(from);
+    await store.append(session, { records: [record("c")] });
+  };
+  assert.equal(await store.copies.replace(session, { ...stale, pages }), "stale");
+  const more = { ...request, records: [...records, record("c")] };
+  const now = (await store.copies.read(session))!;
+  assert.equal(await store.copies.replace(session, replacing(now, more)), "replaced");
+  assert.equal((await store.append({ ...session, keys: { name: first } }, more)).duplicates, 3);
+}
+
+async function keepsDiscarded(context: StoreContext): Promise<void> {
+  const { store, session } = context;
+  const turn = (name: string, done: boolean) => ({ name: `turn-${name}-12345678`.slice(0, 14), stored: 0, done });
+  const chat = [human("a"), record("b"), human("c"), record("d")];
+  await store.append(session, { records: chat.slice(0, 2), turn: turn("1", true) });
+  await store.append(session, { records: chat.slice(2), turn: turn("2", true) });
+  const view = await store.readView(session);
+  await store.commitReduction(session, { ...asRead(view), start: 2, head: "summary", headCount: 1, discard: true });
+  const marks = () => store.copies.readMarks({ ...session, keys: {} }, { turns: [turn("1", true).name], ids: ["a"] });
+  const before = await marks();
+  const was = (await store.copies.read(session))!;
+  const records = chat.slice(2).map((each) => ({ ...each, digest: "sealed--" }));
+  assert.equal(await store.copies.replace(session, replacing(was, { records, key: making(first).made })), "replaced");
+  const now = await marks();
+  assert.deepEqual(now.turns, before.turns);
+  assert.deepEqual(
+    now.digests,
+    before.digests.map((digest) => digest && "--------"),
+  );
 }

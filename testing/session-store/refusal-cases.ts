@@ -1,7 +1,9 @@
 import { strict as assert } from "node:assert";
+import { randomUUID } from "node:crypto";
 import type { SessionView } from "../../src/store/contract/session-reads.js";
 import type { SessionRef } from "../../src/store/contract/session-ref.js";
 import type { SessionStore } from "../../src/store/contract/session-store.js";
+import { replacing, unreadState } from "./replaced-session.js";
 import { asRead, code, everything, record, records, type StoreCase, type StoreContext } from "./store-case.js";
 
 /** Why a session refuses a call, in the order in which every store checks it. */
@@ -107,9 +109,16 @@ const writers: readonly GatedMethod[] = [
     },
   },
   {
-    name: "edits.swapRecords",
-    reasons: ["owner", "key"],
-    call: ({ store, session, read }) => store.edits.swapRecords(session, { epoch: read.epoch, records: [] }),
+    name: "copies.replace",
+    reasons: ["erased", "owner", "damaged", "key"],
+    call: async ({ store, session }) => {
+      const anybody = { id: session.id, keys };
+      const was = await store.copies.read(anybody);
+      const { records: texts } = await store.readLog(anybody);
+      const copied = texts.map((text, index) => ({ ...record(`a${index + 1}`), record: text }));
+      const request = { records: copied, key: keys.made, tag: randomUUID() };
+      return store.copies.replace(session, replacing(was ?? unreadState, request));
+    },
   },
 ];
 

@@ -165,14 +165,7 @@ class SessionCopy {
 
   /** The turns of a page; a turn that is copied in part is open. */
   async #turnsOf(records: readonly CopiedRecord[], from: number): Promise<CopiedTurn[]> {
-    const turns = new Map<string, { readonly count: number; readonly first: number }>();
-    records.forEach(({ identity }, index) => {
-      const name = identity?.turn?.name;
-      if (name !== undefined) {
-        const { count = 0, first = from + index } = turns.get(name) ?? {};
-        turns.set(name, { count: count + 1, first });
-      }
-    });
+    const turns = turnsOf(records, from);
     const names = [...turns.keys()];
     const { turns: marks } = await this.#store.copies.readMarks(this.#request.session, { turns: names });
     return names.map((name, index) => {
@@ -210,4 +203,17 @@ class SessionCopy {
     const { digests } = await this.#store.copies.readMarks(this.#request.session, { ids });
     return ids.flatMap((id, index) => (digests[index] === undefined ? [] : [{ id, digest: digests[index] }]));
   }
+}
+
+/** The turns of records, with the number of those and the position of the first. */
+export function turnsOf(records: readonly CopiedRecord[], from: number) {
+  const turns = new Map<string, { readonly count: number; readonly first: number }>();
+  records.forEach(({ identity }, index) => {
+    const name = identity?.turn?.name;
+    if (name !== undefined) {
+      const { count = 0, first = from + index } = turns.get(name) ?? {};
+      turns.set(name, { count: count + 1, first });
+    }
+  });
+  return turns;
 }

@@ -52,6 +52,10 @@ const ownerExportSchema = lazy(() => z.strictObject({ onProblem: onProblem() }))
 const batchSchema = <Progress>() =>
   z.strictObject({ onProgress: z.optional(listener<Progress>()), onProblem: onProblem() });
 
+const reencryptSchema = lazy(() =>
+  z.extend(batchSchema<ReencryptProgress>(), { dataKeys: z.optional(z.boolean("must be true or false")) }),
+);
+
 /** The sessions of a memory: lists by owner, titles, export, import, erasure and re-encryption. */
 export class MemorySessions {
   readonly #store: SessionStore;
@@ -253,19 +257,19 @@ export class MemorySessions {
 
   /**
    * Wraps the data keys of sessions, LangGraph threads and items of long-term memory with the current key, and encrypts
-   * their plain text, while others may write. Scans all keys of Redis. A session, thread or store of items that
-   * cannot be decrypted is counted in `failed`, reported by an event `session_skipped`, and passed to `onProblem`. Runs
-   * are counted. Repeat it until `incomplete`, `failed` and `runs` are 0.
+   * their plain text, while others may write; with `dataKeys`, gives each session another data key. Scans all keys of
+   * Redis. A session, thread or store of items that cannot be decrypted is counted in `failed`, reported by an event
+   * `session_skipped`, and passed to `onProblem`. Runs are counted. Repeat it until `incomplete`, `failed` and `runs`
+   * are 0.
    *
-   * @throws ConfigurationError without a current key in the option `encryption`; StoreError.
+   * @throws ConfigurationError without a current key in the option `encryption`, but with `dataKeys`; StoreError.
    */
   async reencrypt(options: ReencryptOptions = {}): Promise<ReencryptProgress> {
-    const schema = batchSchema<ReencryptProgress>();
-    const { onProgress, onProblem } = parseOptions("sessions.reencrypt", schema, options);
+    const { onProgress, onProblem, dataKeys } = parseOptions("sessions.reencrypt", reencryptSchema(), options);
     const lists = this.#store.lists;
     const listeners = { onProblem, onEvent: this.#onEvent };
     const { reencryptAll } = await import("./reencrypt-sessions.js");
-    return reencryptAll(this.#store, { sessionIds: lists.scan(), onProgress, ...listeners });
+    return reencryptAll(this.#store, { sessionIds: lists.scan(), onProgress, dataKeys, ...listeners });
   }
 }
 

@@ -1,12 +1,11 @@
-import { identifyRecord } from "../../store/codec/message-ids.js";
 import { ConfigurationError } from "../../base/errors.js";
 import type { FoundPiece } from "../../store/redis-lists/kinds.js";
 import { wireOf } from "../../store/redis-store/redis-session-store.js";
 import { sealedParts, type SealedParts } from "../../store/sealed/loaded-store.js";
-import { reencryptSession } from "../../store/sealed/reencrypt-session.js";
 import { reencryptOthers, type Reencrypted } from "../../store/sealed/reencrypt-texts.js";
 import type { SessionStore } from "../../store/contract/session-store.js";
 import { concernsOneSession, leaveOut, type ProblemListeners } from "./problems.js";
+import { reencryptSession } from "./reencrypt-session.js";
 
 /** Progress of a re-encryption. */
 export interface ReencryptProgress {
@@ -21,7 +20,7 @@ export interface ReencryptProgress {
    * their end, and a day after it where they wait for a human. Repeat the call then.
    */
   readonly runs: number;
-  /** Sessions, threads and stores of items whose data keys were wrapped with the current key; their texts stay. */
+  /** Sessions, threads and stores of items whose data keys were wrapped with the current key, or replaced. */
   readonly keys: number;
   /** Plain texts encrypted: records, heads and side fields of sessions, and the texts of threads and items. */
   readonly sealed: number;
@@ -39,6 +38,8 @@ type SessionsProgress = Omit<ReencryptProgress, "threads" | "items" | "runs">;
 /** The sessions to re-encrypt. */
 export interface SessionsRequest extends ProblemListeners {
   readonly sessionIds: AsyncIterable<string> | Iterable<string>;
+  /** True to give each session another data key; without a current key, none. @default false */
+  readonly dataKeys?: boolean | undefined;
   /** Called after each session. */
   readonly onProgress?: ((progress: SessionsProgress) => void) | undefined;
   /** Called with each that still needs another key. */
@@ -61,18 +62,14 @@ export interface ReencryptRequest extends Omit<SessionsRequest, "onProgress"> {
  */
 export async function reencryptSessions(
   store: SessionStore,
-  { sessionIds, onProgress, onIncomplete, ...listeners }: SessionsRequest,
+  { sessionIds, onProgress, onIncomplete, dataKeys = false, ...listeners }: SessionsRequest,
 ): Promise<SessionsProgress> {
   const parts = partsOf(store);
   const progress = { sessions: 0, keys: 0, sealed: 0, incomplete: 0, failed: 0 };
   for await (const sessionId of sessionIds) {
     progress.sessions += 1;
     try {
-      const done = await reencryptSession({
-        ...parts,
-        session: { id: sessionId },
-        identify: (record) => identifyRecord(record),
-      });
+      const done = await reencryptSession({ ...parts, session: { id: sessionId }, dataKeys });
       progress.sealed += done?.sealed ?? 0;
       progress.keys += done?.rewrapped === true ? 1 : 0;
       if (done?.problem !== undefined) {
@@ -102,13 +99,14 @@ export async function reencryptSessions(
  */
 export async function reencryptAll(store: SessionStore, request: ReencryptRequest): Promise<ReencryptProgress> {
   const { ring, store: inner } = partsOf(store);
-  const { sessionIds, onProgress, onIncomplete, signal, ...listeners } = request;
-  await ring.required("");
+  const { sessionIds, onProgress, onIncomplete, signal, dataKeys = false, ...listeners } = request;
+  await (dataKeys ? ring.current("") : ring.required(""));
   const none = { threads: 0, items: 0, runs: 0 };
   const sessions = await reencryptSessions(store, {
     ...listeners,
     sessionIds,
     onIncomplete,
+    dataKeys,
     onProgress: (progress) => onProgress?.({ ...progress, ...none }),
   });
   const progress = { ...sessions, ...none };

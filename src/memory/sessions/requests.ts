@@ -54,6 +54,11 @@ export interface ReindexOptions {
 
 /** Options of `memory.sessions.reencrypt`. */
 export interface ReencryptOptions {
+  /**
+   * True to give each session another data key: its log and texts are encrypted with that, and take their place. With
+   * `current: null`, sessions become plain text. For data keys that may be known to somebody. @default false
+   */
+  readonly dataKeys?: boolean;
   /** Called after each session and thread with the progress. */
   readonly onProgress?: (progress: ReencryptProgress) => void;
   /** Receives each session and thread that cannot be decrypted; the others are. @default counted in `failed` */

@@ -6,6 +6,7 @@ import type { StoredReduction } from "./session-pages.js";
 import type { SessionView } from "./session-reads.js";
 import type { IdentifiedRecord, RecordIdentity } from "./session-writes.js";
 import type { TurnMark } from "./turns.js";
+import type { StoredKey } from "./writer-keys.js";
 
 /**
  * Snapshots of whole sessions, read and created: the basis of forks, exports and imports. `readLog` reads the records.
@@ -45,6 +46,12 @@ export interface SessionCopies {
    * @throws ConflictError `exists`; StoreError, also `erased` if the id was erased recently.
    */
   create(session: SessionRef, request: CreateRequest): Promise<CreatedSession | undefined>;
+  /**
+   * Puts a copy of the session's log and texts, sealed with another data key or with none, in its place; holds, turns,
+   * counts and times stay. `stale` if the session is no longer as it was read: called again with the same `tag`, it
+   * goes on behind the records that it has staged.
+   */
+  replace(session: SessionRef, request: ReplaceRequest): Promise<"replaced" | "stale">;
 }
 
 /** State of a session without its log. Times are milliseconds since 1970. */
@@ -89,6 +96,8 @@ export interface WholeState extends KeptState {
   readonly damaged: boolean;
   /** True for a session with a data key. */
   readonly isSealed: boolean;
+  /** Checksum of the log, from a store that keeps one. */
+  readonly sum?: string;
 }
 
 /** The state of a session that is created. */
@@ -171,6 +180,30 @@ export interface CreateRequest {
   readonly ttlMs?: number;
   /** Identifies the copy: a failed call that is repeated with the same tag resumes. @default a new copy */
   readonly tag?: string;
+}
+
+/** A copy that takes the place of its session. */
+export interface ReplaceRequest {
+  /** The state as it was read before the records: nothing is replaced unless log and texts are the same. */
+  readonly was: WholeState;
+  /** The texts to put in the place of those of `was`. */
+  readonly now: Pick<KeptState, "head" | "label" | "side">;
+  /** The data key of the copy; undefined for plain text. */
+  readonly key: StoredKey | undefined;
+  /** As for `create`. Marks of turns count as they are given: each that is done on one page, with all its records. */
+  pages(from: number): AsyncIterable<CopyPage>;
+  /** Turns that are not done, whose marks are taken over at the end; `pages` adds to them. */
+  readonly openTurns: ReadonlySet<string>;
+  /** SHA-1 of records, by their positions, which must be the same as well; `pages` adds to them. */
+  readonly exact: ReadonlyMap<number, string>;
+  /** Identifies the copy, as for `create`. */
+  readonly tag: string;
+}
+
+/** The texts of a state by the names of their fields; without those that are empty. */
+export function textFields({ head, label, side }: Pick<KeptState, "head" | "label" | "side">): Record<string, string> {
+  const sides = Object.entries(side).map(([name, text]) => [`side:${name}`, text]);
+  return { ...(head !== "" && { head }), ...label, ...Object.fromEntries(sides) };
 }
 
 /** A session that was created. */

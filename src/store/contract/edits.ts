@@ -1,10 +1,4 @@
-import type {
-  AppendResult,
-  IdentifyRecord,
-  RecordIdentity,
-  ReplaceTailRequest,
-  RewindRequest,
-} from "./session-writes.js";
+import type { AppendResult, IdentifyRecord, ReplaceTailRequest, RewindRequest } from "./session-writes.js";
 import type { SessionRef } from "./session-ref.js";
 import type { StoredKey } from "./writer-keys.js";
 
@@ -16,9 +10,9 @@ import type { StoredKey } from "./writer-keys.js";
  *
  * const store = new InMemorySessionStore();
  * const hello = { id: "m1", digest: "AAAAAAAA", record: '{"type":"human","data":{"content":"Hi"}}' };
- * const { epoch } = await store.append({ id: "chat-7" }, { records: [hello] });
- * const records = [{ position: 0, was: hello.record, text: "the same, sealed" }];
- * console.log(await store.edits.swapRecords({ id: "chat-7" }, { epoch, records })); // 1
+ * const { epoch, next } = await store.append({ id: "chat-7" }, { records: [hello] });
+ * const { rev } = await store.readView({ id: "chat-7" });
+ * console.log(await store.edits.rewind({ id: "chat-7" }, { epoch, rev, next, to: 0, forget: ["m1"] })); // rewound
  */
 export interface SessionEdits {
   /**
@@ -47,11 +41,6 @@ export interface SessionEdits {
       readonly now: StoredKey;
     },
   ): Promise<boolean>;
-  /**
-   * Replaces the texts that are still as they were read, and counts them; none if the session was recreated. A session
-   * without a data key takes that of the caller.
-   */
-  swapRecords(session: SessionRef, request: SwapRequest): Promise<number>;
 }
 
 /** How to rebuild a session. */
@@ -66,33 +55,4 @@ export interface SessionKeyState {
   readonly epoch: string;
   /** Undefined for a session of plain text. */
   readonly stored: StoredKey | undefined;
-}
-
-/** Texts to replace; at most a hundred keep a server busy for three milliseconds. */
-export interface SwapRequest {
-  /** The epoch that was read; nothing is replaced under another. */
-  readonly epoch: string;
-  /** Records of the log to replace. */
-  readonly records: readonly RecordSwap[];
-  /** Fields beside the log to replace. @default none */
-  readonly fields?: readonly {
-    /** `head`, `title`, `metadata`, or the name of a side field behind `side:`. */
-    readonly name: string;
-    /** The text that was read; another one stays as it is. */
-    readonly was: string;
-    /** The text to put in its place. */
-    readonly text: string;
-  }[];
-}
-
-/** A record to replace, by compare-and-set; with `identity` also its digest in the index of ids. */
-export interface RecordSwap {
-  /** The record's place in the log. */
-  readonly position: number;
-  /** The text that was read; another one stays as it is. */
-  readonly was: string;
-  /** The text to put in its place. */
-  readonly text: string;
-  /** The record's id and its new digest; left out where the digest stays as it is. */
-  readonly identity?: RecordIdentity;
 }

@@ -26,7 +26,6 @@ const groupMethods: { readonly [G in StoreGroup]: MethodsOf<SessionStoreGroups[G
     rebuild: true,
     readKey: true,
     rewrapKey: true,
-    swapRecords: true,
   },
   beside: {
     readSide: true,
@@ -55,7 +54,7 @@ const groupMethods: { readonly [G in StoreGroup]: MethodsOf<SessionStoreGroups[G
     reindex: false,
     flush: false,
   },
-  copies: { read: true, readMarks: true, create: true },
+  copies: { read: true, readMarks: true, create: true, replace: true },
 };
 
 const storeGroups = Object.keys(groupMethods) as readonly StoreGroup[];

@@ -1,6 +1,7 @@
 import {
   checkCreate,
   checkCreated,
+  textFields,
   type CopiedRecord,
   type CopyPage,
   type CreatedSession,
@@ -8,6 +9,7 @@ import {
   type KnownMarks,
   type MarksRequest,
   type NewState,
+  type ReplaceRequest,
   type SessionCopies,
   type WholeState,
 } from "../contract/copies.js";
@@ -15,6 +17,7 @@ import { randomToken } from "../../base/ids.js";
 import { alreadyExists } from "../contract/refusals.js";
 import { beginsRound } from "../contract/record-text.js";
 import type { SessionRef } from "../contract/session-ref.js";
+import { anyDigest } from "../contract/session-writes.js";
 import { sideWithPrefix } from "../contract/side-fields.js";
 import { newSession, nextPosition, type InMemorySession } from "./session.js";
 import type { InMemorySessions } from "./sessions.js";
@@ -70,6 +73,29 @@ export class InMemoryCopies implements SessionCopies {
     }
   }
 
+  async replace(session: SessionRef, { was, now, key, pages }: ReplaceRequest): Promise<"replaced" | "stale"> {
+    const records: CopiedRecord[] = [];
+    for await (const page of pages(was.base)) {
+      records.push(...page.records);
+    }
+    return this.#sessions.call("replaceSession", session, () => {
+      const stored = this.#sessions.writable("replaceSession", session, ["erased", "key"]);
+      const isSame = stored !== undefined && asCompared(stateOf(stored)) === asCompared(was);
+      if (!isSame || was.base + records.length !== was.next) {
+        return "stale";
+      }
+      stored.log = records.map(({ record }) => record);
+      for (const [id, { position }] of stored.ids) {
+        const digest = records[position - was.base]?.identity?.digest ?? anyDigest;
+        stored.ids.set(id, { digest, position });
+      }
+      Object.entries(now.side).forEach(([name, text]) => stored.side.set(name, text));
+      Object.assign(stored, { head: now.head, key });
+      stored.ownership.label = now.label;
+      return "replaced";
+    });
+  }
+
   #keep(
     id: string,
     session: InMemorySession,
@@ -90,6 +116,12 @@ export class InMemoryCopies implements SessionCopies {
       throw alreadyExists(id);
     }
   }
+}
+
+/** Ends and texts, which a copy compares before it takes the place of its session. */
+function asCompared(state: WholeState): string {
+  const { epoch, cut, base, next } = state;
+  return JSON.stringify([epoch, cut, base, next, textFields(state)]);
 }
 
 function stateOf(session: InMemorySession): WholeState {

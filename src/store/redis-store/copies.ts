@@ -3,18 +3,20 @@ import { dropCopy } from "../redis-lists/owner-erasure.js";
 import type { CreatedFrom } from "../redis-lists/session-lists.js";
 import { askOf, askText, runOnSession } from "../redis/script-runner.js";
 import { digestLength } from "../redis/stored-fields.js";
-import { forkKeys, idHash } from "../redis/keys.js";
+import { forkKeys, idHash, sha1 } from "../redis/keys.js";
 import {
   finishCopyScript,
   openCopyScript,
   readCopyScript,
   readMarksScript,
+  replaceSessionScript,
   stageCopyScript,
 } from "../redis/lua/later-scripts.js";
 import type { Script } from "../redis/script.js";
 import {
   checkCreate,
   checkCreated,
+  textFields,
   type CopiedRecord,
   type CopyPage,
   type CreatedSession,
@@ -22,11 +24,13 @@ import {
   type KnownMarks,
   type MarksRequest,
   type NewState,
+  type ReplaceRequest,
   type SessionCopies,
   type WholeState,
 } from "../contract/copies.js";
 import { randomToken } from "../../base/ids.js";
 import type { SessionRef } from "../contract/session-ref.js";
+import { keyParts } from "../contract/writer-keys.js";
 import type { RedisCalls } from "./calls.js";
 import { logSum } from "../redis/keys.js";
 import { markFrom } from "./turn-marks.js";
@@ -35,14 +39,18 @@ import { stateFields, wholeStateFrom } from "./whole-state.js";
 /** Time to live of staged records after the last page in milliseconds, without and with a tag. */
 const stagingMs = { untagged: 600_000, tagged: 300_000 };
 
-/** A session that is being created. */
+/** A session that is being copied. */
 interface Creation {
   readonly session: SessionRef;
-  readonly request: CreateRequest;
+  readonly request: Omit<CreateRequest, "finish">;
   readonly tag: string;
   /** Names of its final keys, and of the staging keys. */
   readonly target: readonly string[];
   readonly staging: readonly string[];
+}
+
+interface NewSession extends Creation {
+  readonly request: CreateRequest;
 }
 
 /**
@@ -75,18 +83,46 @@ export class RedisCopies implements SessionCopies {
 
   async create(session: SessionRef, request: CreateRequest): Promise<CreatedSession | undefined> {
     checkCreate(session, request);
+    const creation = { ...this.#placesOf(session, request.tag ?? randomToken()), request };
+    const next = await this.#stage(creation, askText(session));
+    return next === undefined ? undefined : this.#listed(creation, () => this.#finish(creation, next));
+  }
+
+  async replace(session: SessionRef, request: ReplaceRequest): Promise<"replaced" | "stale"> {
+    const { was, now, key, openTurns, exact, tag } = request;
+    const writer = { ...session, keys: key && { name: keyParts(key).name, made: key } };
+    const { base, owner } = was;
+    const pages = (from: number) => request.pages(from);
+    const staged = { base, pages, tag, owners: owner === undefined ? [] : [owner] };
+    const copy = { ...this.#placesOf(writer, tag), request: staged };
+    const isReplacing = true;
+    if ((await this.#stage(copy, JSON.stringify({ ...askOf(writer), isReplacing }))) === undefined) {
+      return "stale";
+    }
+    const texts = textFields(now);
+    const fields = Object.entries(textFields(was)).map(([name, text]) => [name, sha1(text), texts[name]!]);
+    const { epoch, cut, next, sum } = was;
+    const asked = { ...askOf(session), epoch, cut, base, next, sum, key, turns: [...openTurns], exact: [...exact] };
+    const args = [JSON.stringify(asked), ...fields.flat()];
+    const [word] = await this.#run(session, replaceSessionScript, [...copy.target, ...copy.staging], args);
+    this.#calls.forget(session.id);
+    return word === "REPLACED" ? "replaced" : "stale";
+  }
+
+  #placesOf(session: SessionRef, tag: string): Pick<Creation, "session" | "tag" | "target" | "staging"> {
     const { keys } = this.#calls.placeOf(session);
-    const tag = request.tag ?? randomToken();
     const staged = forkKeys(this.#calls.keyPrefix, session.id, tag);
     const target = [keys.log, keys.ids, keys.state];
-    const creation = { session, request, tag, target, staging: [staged.log, staged.ids, staged.state] };
-    const [, reached] = await this.#run(session, openCopyScript, [...target, staged.state], [askText(session)]);
+    return { session, tag, target, staging: [staged.log, staged.ids, staged.state] };
+  }
+
+  /** Stages what is not staged yet, and returns the position behind it; undefined, without a copy, as #stagePages. */
+  async #stage(creation: Creation, asked: string): Promise<number | undefined> {
+    const { session, request, target, staging } = creation;
+    const [, reached] = await this.#run(session, openCopyScript, [...target, staging[2]!], [asked]);
     const next = await this.#stagePages(creation, reached === "" ? request.base : Number(reached));
-    if (next === undefined) {
-      await this.#drop(creation);
-      return undefined;
-    }
-    return this.#listed(creation, () => this.#finish(creation, next));
+    await (next === undefined ? this.#drop(creation) : undefined);
+    return next;
   }
 
   /**
@@ -132,7 +168,7 @@ export class RedisCopies implements SessionCopies {
     return (await this.#calls.lists.load()).create(written, finish);
   }
 
-  async #finish(creation: Creation, next: number): Promise<CreatedFrom<CreatedSession> | undefined> {
+  async #finish(creation: NewSession, next: number): Promise<CreatedFrom<CreatedSession> | undefined> {
     const { session, request, target, staging } = creation;
     const state = await request.finish(next);
     if (state === undefined) {
@@ -197,7 +233,7 @@ export function identityOf({ identity }: Pick<CopiedRecord, "identity">, positio
   return [hash, unknown, (identity?.digest ?? "-".repeat(digestLength)) + String(position)];
 }
 
-interface Finish extends Pick<Creation, "session" | "request"> {
+interface Finish extends Pick<NewSession, "session" | "request"> {
   readonly epoch: string;
   readonly next: number;
 }

@@ -1,10 +1,8 @@
-import { askOf, askText, firstScripts, runOnSession } from "../redis/script-runner.js";
-import { idHash, sha1 } from "../redis/keys.js";
-import { rewindScript, rewrapKeyScript, swapRecordsScript } from "../redis/lua/later-scripts.js";
+import { askText, firstScripts, runOnSession } from "../redis/script-runner.js";
+import { rewindScript, rewrapKeyScript } from "../redis/lua/later-scripts.js";
 import { keepsExpiry } from "../redis-lists/followed-lists.js";
 import { planReplaceTail } from "../contract/append-decision.js";
-import type { RebuildOptions, SessionEdits, SessionKeyState, SwapRequest } from "../contract/edits.js";
-import { randomToken } from "../../base/ids.js";
+import type { RebuildOptions, SessionEdits, SessionKeyState } from "../contract/edits.js";
 import { outOfRange } from "../contract/refusals.js";
 import type { SessionRef } from "../contract/session-ref.js";
 import type { StoredKey } from "../contract/writer-keys.js";
@@ -66,23 +64,5 @@ export class RedisEdits implements SessionEdits {
     const call = { script: rewrapKeyScript, keys: [keys.ids, keys.state], args, writes: true };
     const [word] = (await runOnSession(runner, { operation: "rewrapKey", sessionId: session.id }, call)) as unknown[];
     return word === "REWRAPPED";
-  }
-
-  async swapRecords(session: SessionRef, { epoch, records, fields = [] }: SwapRequest): Promise<number> {
-    const request = {
-      ...askOf(session),
-      epoch,
-      token: randomToken(),
-      records: records.map(({ position, was, identity }) => ({
-        position,
-        was: sha1(was),
-        ...(identity && { hash: idHash(identity.id), digest: identity.digest }),
-      })),
-      fields: fields.map(({ name, was }) => ({ name, was: sha1(was) })),
-    };
-    const args = [JSON.stringify(request), ...records.map(({ text }) => text), ...fields.map(({ text }) => text)];
-    const call = { script: swapRecordsScript, args, writes: true };
-    const [, swapped] = (await this.#calls.script("swapRecords", session, call)) as unknown[];
-    return Number(swapped);
   }
 }

@@ -29,6 +29,7 @@ export function wholeStateFrom(reply: readonly unknown[]): WholeState {
     side: sideIn(fields),
     damaged: Number(isDamaged) === 1,
     isSealed: key !== "",
+    ...(fields.has("sum") && { sum: fields.get("sum")! }),
   };
 }
 

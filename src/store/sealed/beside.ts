@@ -1,6 +1,7 @@
 import type { SessionBeside } from "../contract/beside.js";
 import { passedOn } from "../contract/groups.js";
-import { sealSideFields } from "./sealed-calls.js";
+import type { SideWrite } from "../contract/side-fields.js";
+import { sealSideFields, type SealedCalls } from "./sealed-calls.js";
 import type { CallsOf } from "./store.js";
 import { sealSide } from "./writes.js";
 
@@ -13,20 +14,7 @@ export function sealedBeside(beside: SessionBeside, callsOf: CallsOf): SessionBe
       const calls = callsOf(session);
       return calls.sideFields(await calls.read((caller) => beside.readSide(caller, prefix)));
     },
-    writeSide: async (session, changes) => {
-      const { expected } = changes;
-      const isSet = Object.keys(changes.set ?? {}).length > 0;
-      const write = (isPlain: boolean) =>
-        callsOf(session).write(
-          (caller, key) => {
-            const wanted = expected && (isPlain ? expected : sealSideFields(key, expected));
-            return beside.writeSide(caller, { ...sealSide(key, changes)!, ...(wanted && { expected: wanted }) });
-          },
-          (written) => written && isSet,
-        );
-      // The expected value may have been stored before the session was encrypted.
-      return (await write(false)) || (expected !== undefined && write(true));
-    },
+    writeSide: async (session, changes) => writeSide(beside, callsOf(session), changes),
     readTurn: async (session, name) => {
       const calls = callsOf(session);
       const turn = await calls.read((caller) => beside.readTurn(caller, name));
@@ -42,4 +30,24 @@ export function sealedBeside(beside: SessionBeside, callsOf: CallsOf): SessionBe
       return page && calls.view(page);
     },
   };
+}
+
+async function writeSide(beside: SessionBeside, calls: SealedCalls, changes: SideWrite): Promise<boolean> {
+  const { expected, set = {} } = changes;
+  const write = (stored: Readonly<Record<string, string>> = {}) =>
+    calls.write(
+      (caller, key) => {
+        const wanted = expected && { ...sealSideFields(key, expected), ...stored };
+        return beside.writeSide(caller, { ...sealSide(key, changes)!, ...(wanted && { expected: wanted }) });
+      },
+      (written) => written && Object.keys(set).length > 0,
+    );
+  const isWritten = await write();
+  if (isWritten || expected === undefined) {
+    return isWritten;
+  }
+  // A value may have been stored before the session was encrypted.
+  const side = await calls.read((caller) => beside.readSide(caller, ""));
+  const plain = Object.entries(side).filter(([name, text]) => expected[name] === text);
+  return plain.length > 0 && write(Object.fromEntries(plain));
 }

@@ -10,7 +10,7 @@ import type { CallsOf } from "./store.js";
 /** Whole sessions, opened on their way out and sealed with a key of their own on their way in. */
 export function sealedCopies(copies: SessionCopies, callsOf: CallsOf): SessionCopies {
   return {
-    ...passedOn(copies, ["readMarks"]),
+    ...passedOn(copies, ["readMarks", "replace"]),
     read: async (session) => {
       const calls = callsOf(session);
       const state = await calls.read((caller) => copies.read(caller));
@@ -30,13 +30,15 @@ export function sealedCopies(copies: SessionCopies, callsOf: CallsOf): SessionCo
   };
 }
 
-async function openState(calls: SealedCalls, state: WholeState): Promise<WholeState> {
+/** A state with its texts decrypted. */
+export async function openState(calls: SealedCalls, state: WholeState): Promise<WholeState> {
   const side = await calls.sideFields(state.side);
   const label = await openLabel(calls, state.label);
   return { ...state, label, head: await calls.field(headField, state.head), side };
 }
 
-function sealedState<State extends NewState | KeptState>(key: SessionKey | undefined, state: State): State {
+/** A state with its texts sealed. */
+export function sealedState<State extends NewState | KeptState>(key: SessionKey | undefined, state: State): State {
   if (key === undefined) {
     return state;
   }
@@ -61,14 +63,14 @@ async function* sealedPages(key: SessionKey | undefined, pages: AsyncIterable<Co
   }
 }
 
-/** A record of a new session, sealed; what cannot be read stays as it is. */
-function sealedCopy(key: SessionKey | undefined, copied: CopiedRecord): CopiedRecord {
+/** A record of a copy, sealed; without a key, as it is. */
+export function sealedCopy(key: SessionKey | undefined, copied: CopiedRecord): CopiedRecord {
   const { record, identity } = copied;
-  if (key === undefined || identity === undefined) {
+  if (key === undefined) {
     return copied;
   }
   return {
-    record: sealRecord(key, record, identity.id),
-    identity: { ...identity, digest: key.digest(identity.digest) },
+    record: sealRecord(key, record, identity?.id ?? ""),
+    identity: identity && { ...identity, digest: key.digest(identity.digest) },
   };
 }

@@ -27,21 +27,19 @@ const sealedAtOnce = 100;
 
 /**
  * Wraps the data keys of everything of a memory but its sessions with the current master key, seals plain texts, and
- * says of each piece what came of it, or which error it met.
- *
- * @throws ConfigurationError where the current key is `null`.
+ * says of each piece what came of it, or which error it met. Without a current key, what has a data key is left.
  */
 export async function* reencryptOthers(
   scan: KeyScan,
   ring: KeyRing,
 ): AsyncGenerator<FoundPiece & (Reencrypted | { readonly error: unknown })> {
-  const master = await ring.required("");
+  const master = await ring.current("");
   for await (const page of foundPieces(scan)) {
     for (const piece of page) {
       const how = reencryptionOf(piece.kind);
       if (typeof how === "function") {
         const keys = await how(scan, piece.id);
-        const isLeft = keys.some((key) => keyParts({ key, dek: "" }).masterId !== master.id);
+        const isLeft = keys.some((key) => keyParts({ key, dek: "" }).masterId !== (master?.id ?? ""));
         yield { ...piece, count: 1, rewrapped: false, sealed: 0, isLeft };
       } else if (how !== undefined) {
         yield {
@@ -56,7 +54,7 @@ export async function* reencryptOthers(
 interface Work {
   readonly scan: KeyScan;
   readonly ring: KeyRing;
-  readonly master: MasterKey;
+  readonly master: MasterKey | undefined;
 }
 
 async function rewrap({ scan, ring, master }: Work, piece: FoundPiece, how: KeyedHash): Promise<Reencrypted> {
@@ -66,6 +64,9 @@ async function rewrap({ scan, ring, master }: Work, piece: FoundPiece, how: Keye
   const count = await countOf(scan, piece);
   const name = { operation: "reencrypt", sessionId: id, subject: isItem ? "store" : "thread" } as const;
   const none = { sealed: 0, isLeft: false };
+  if (master === undefined) {
+    return { count, rewrapped: false, sealed: 0, isLeft: (await texts.stored(id)) !== "" };
+  }
   const { sealed, isLeft } = count > 0 ? await sealPlain({ scan, ring, name, texts }, piece, how) : none;
   const call = { script: swapKeysScript, keys: [keyOf(scan.keyPrefix, how.part, piece.id)], writes: true };
   for (let tries = 1; tries <= maxTries.write; tries += 1) {

@@ -16,7 +16,7 @@ import { openRecord } from "./record.js";
 export const headField = "head";
 
 /** Name of a side field, apart from what a store keeps about the session. */
-export function sideField(name: string): string {
+function sideField(name: string): string {
   return `side:${name}`;
 }
 

@@ -83,10 +83,9 @@ export class SealedTexts {
   /** The keys of `text` wrapped by a master key, and why one of them is not. */
   async rewrapped(id: string, text: string, master: MasterKey): Promise<{ keys: string; error: unknown }> {
     let [keys, error]: [string, unknown] = ["", undefined];
-    const to = { master, hasPlain: false };
     for (const stored of storedKeys(text)) {
       const isSame = keyParts(stored).masterId === master.id;
-      const now = isSame ? Promise.resolve(stored) : rewrapKey(this.#ring!, { kind: this.#kind, id }, stored, to);
+      const now = isSame ? Promise.resolve(stored) : rewrapKey(this.#ring!, { kind: this.#kind, id }, stored, master);
       keys += `${lineOf(await now.catch((reason: unknown) => ((error = reason), stored)))}\n`;
     }
     return { keys, error };

@@ -82,7 +82,7 @@ function sealedCore(inner: SessionStore, callsOf: CallsOf): Omit<SessionStoreCor
 
 function sealedEdits(edits: SessionEdits, callsOf: CallsOf, refusesPlain: boolean): SessionEdits {
   return {
-    ...passedOn(edits, ["readKey", "rewrapKey", "swapRecords"]),
+    ...passedOn(edits, ["readKey", "rewrapKey"]),
     rewind: async (session, request) =>
       callsOf(session).write(
         (caller) => edits.rewind(caller, request),

@@ -237,12 +237,12 @@ export const plants = {
       replacement: "",
     },
   ],
-  /** A record is sealed anew whatever stands in its place meanwhile. */
+  /** A copy under another key takes the place of its session whatever was written meanwhile. */
   "blind-swap": [
     {
-      file: `${lua}/swap-records.lua`,
-      search: "redis.sha1hex(stored) == swap.was then\n    redis.call('LSET'",
-      replacement: "redis.sha1hex(stored) ~= '' then\n    redis.call('LSET'",
+      file: `${lua}/replace-session.lua`,
+      search: "if not same or texts ~= (#ARGV - 1) / 3 then return { 'STALE' } end",
+      replacement: "",
     },
   ],
   /** An append leaves the expiry of one key as it was. */

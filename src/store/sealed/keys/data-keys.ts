@@ -24,8 +24,6 @@ const markLength = 16;
 export interface KeyPlace {
   readonly kind: "session" | "thread" | "item" | "run";
   readonly id: string;
-  /** A new key opens for this owner only. @default for each owner */
-  readonly owner?: string | undefined;
 }
 
 /** A data key as this process has it. */
@@ -80,7 +78,8 @@ export class DataKeys {
       return found;
     }
     const { id, owner } = session;
-    return master && this.#noted(id, { ...newKey({ kind: "session", id, owner }, master), isStored: false });
+    const mark = owner === undefined ? "" : markOf(owner);
+    return master && this.#noted(id, { ...newKey({ kind: "session", id }, master, mark), isStored: false });
   }
 
   /**
@@ -133,10 +132,9 @@ function markOf(owner: string): string {
   return crypto.createHash("sha256").update(owner).digest("base64url").slice(0, markLength);
 }
 
-/** A new random key. */
-export function newKey(place: KeyPlace, master: MasterKey): OpenKey {
+/** A new random key, bound to the owner of a mark; `""`: to none. */
+export function newKey(place: KeyPlace, master: MasterKey, mark = ""): OpenKey {
   const [bytes, name] = [crypto.randomBytes(keyBytes), randomToken().slice(0, nameLength)];
-  const mark = place.owner === undefined ? "" : markOf(place.owner);
   const key = `${name} ${master.id}${mark === "" ? "" : ` ${mark}`}`;
   const stored = { key, dek: wrap(bytes, { master, place, name, mark }) };
   return opened(place, bytes, stored);
@@ -147,14 +145,14 @@ export async function openKey(ring: KeyRing, place: KeyPlace, stored: StoredKey)
   return opened(place, await unwrapped(ring, place, stored), stored);
 }
 
-/** A stored key, wrapped by another master key, with or without the mark of plain text. */
+/** A stored key, wrapped by another master key. */
 export async function rewrapKey(
   ring: KeyRing,
   place: KeyPlace,
   stored: StoredKey,
-  { master, hasPlain }: { readonly master: MasterKey; readonly hasPlain: boolean },
+  master: MasterKey,
 ): Promise<StoredKey> {
-  const { name, mark } = keyParts(stored);
+  const { name, mark, hasPlain } = keyParts(stored);
   const dek = wrap(await unwrapped(ring, place, stored), { master, place, name, mark });
   return { key: [name, master.id, ...(mark === "" ? [] : [mark]), ...(hasPlain ? ["plain"] : [])].join(" "), dek };
 }
