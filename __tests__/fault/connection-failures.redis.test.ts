@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { inspect } from "node:util";
 import { Cluster, Redis } from "ioredis";
@@ -101,6 +102,30 @@ describe("RedisSessionStore whose connection cannot be opened", () => {
     const { failure } = await failureOf(store.append({ id: "s" }, { records: [record("a")] }));
     client.disconnect();
     await loading.stop();
+    expect(failure).toEqual(unreachable(undefined));
+    expect(failure.message).toContain("is loading its data; try again later");
+  });
+
+  it("says that the server is loading its data, to a client that does not check that itself", async () => {
+    let calls = 0;
+    const server = createServer((socket) => {
+      // A server that loads serves its connections from time to time only.
+      socket
+        .on("error", () => undefined)
+        .on("data", () => {
+          calls += 1;
+          socket.write(calls < 3 ? "-LOADING Redis is loading the dataset in memory\r\n" : "");
+        });
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const client = new Redis(port, { enableReadyCheck: false, disableClientInfo: true });
+    client.on("error", () => undefined);
+    const store = new RedisSessionStore({ client, commandTimeout: 500 });
+    const { failure } = await failureOf(store.append({ id: "s" }, { records: [record("a")] }));
+    client.disconnect();
+    server.close();
+    expect(calls).toBeGreaterThan(2);
     expect(failure).toEqual(unreachable(undefined));
     expect(failure.message).toContain("is loading its data; try again later");
   });

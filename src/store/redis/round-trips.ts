@@ -27,6 +27,8 @@ export interface Deadline {
   readonly at: number;
   /** The script that is run; undefined for commands. */
   readonly script?: Script | undefined;
+  /** The server's last refusal for the moment, which says more than that the next try has no reply in time. */
+  refusal?: unknown;
 }
 
 /** How a round trip settles. */
@@ -119,7 +121,7 @@ export class RoundTrips {
           settle(recover(cause));
         }
       };
-      const timer = setTimeout(() => reject(this.#timedOut(deadline)), at - began);
+      const timer = setTimeout(() => reject(deadline.refusal ?? this.#timedOut(deadline)), at - began);
       cleanups.push(() => clearTimeout(timer));
       this.#sendWhenUp({ name, send, began, resolve, reject, cleanups, isOver: () => isOver });
     });

@@ -161,6 +161,7 @@ export class ScriptRunner {
     if (!isPassing(error) || performance.now() + pause >= deadline.at) {
       throw this.#roundTrips.explain(error, deadline);
     }
+    deadline.refusal = error;
     await new Promise((resolve) => setTimeout(resolve, pause));
     return this.#attempt(deadline, attempt, Math.min(2 * pause, 100));
   }
