@@ -10,7 +10,8 @@ import { redisRuns, type RedisRuns, type Run } from "langchain-redis-memory/runs
 import { startContractServer } from "../contract/contract-server.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import { sessionStoreContract } from "../../testing/session-store-contract.js";
-import { records } from "../../testing/session-store/store-case.js";
+import { asRead, records } from "../../testing/session-store/store-case.js";
+import { identify } from "../support/store-commands.js";
 import { ToolModel } from "../support/agents.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
 import { allLeastCommands, leastCommands, partCommands } from "../support/least-commands.js";
@@ -228,6 +229,10 @@ function operations(client: Redis): Record<string, () => Promise<unknown>> {
     rebuild: async () => {
       await lasting.rebuild();
       await history.rebuild();
+      await store.append({ id: "long" }, { records: records("a", 2_000) });
+      const read = asRead(await store.readView({ id: "long" }));
+      await store.commitReduction({ id: "long" }, { ...read, start: 1, head: "", headCount: 0, discard: true });
+      await store.edits.rebuild({ id: "long" }, identify);
     },
     "a lease": async () => {
       const token = await store.beside.acquireLease({ id: "s" }, 1_000);

@@ -40,8 +40,8 @@ export const leastCommands = {
   waitReplicas: ["wait"],
   /** Owners and lists of sessions; looking through everything also needs `scan`. */
   owners: ["zadd", "zrem", "zcount", "zscore", "zrangebyscore", "zrevrangebyscore", "zrandmember", "scan"],
-  /** Forks of sessions. */
-  forks: ["hgetall", "hincrby", "rename"],
+  /** Forks and rebuilds of sessions; `hscan` for long ones. */
+  forks: ["hgetall", "hincrby", "rename", "hscan"],
   /** `rebuild` of some damage, and keys of encryption that are exchanged. */
   encryption: ["hsetnx", "lset"],
   /** The command that ioredis sends by itself when it connects; without it, it prints a warning. */

@@ -44,6 +44,7 @@ const argumentsOf: Readonly<Record<Command, (key: string) => readonly (string | 
   hgetall: (key) => [key],
   hincrby: (key) => [key, "a", 1],
   rename: (key) => [key, key],
+  hscan: (key) => [key, 0],
   hsetnx: (key) => [key, "a", "b"],
   lindex: (key) => [key, 0],
   lset: (key) => [key, 0, "a"],
@@ -136,7 +137,7 @@ const uses: Readonly<Record<Exclude<Probed, "always">, string>> = {
   leases: "summaries and oneTurnAtATime",
   waitReplicas: "waitReplicas and redirected writes",
   owners: "owners and lists of sessions",
-  forks: "forks of sessions and imports",
+  forks: "forks, imports and rebuilds of sessions",
   encryption: "keys of encryption that are exchanged, and repairs of damage",
 };
 
