@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { MemoryError } from "../base/errors.js";
 import type { SessionRef } from "../store/contract/session-ref.js";
-import { observingInterrupts, interrupts, OpenQuestions } from "../memory/turns/asked-human.js";
+import { interruptChannel, observingInterrupts, PendingInterrupts } from "../memory/turns/interrupts.js";
 import { ChunkWriter } from "./chunk-text.js";
 import { RunLog, type RunEnd } from "./run-log.js";
 import type { RunSteers } from "./steers.js";
@@ -53,9 +53,9 @@ export class Producer {
   #openSince = 0;
   #bytes = 0;
   #isTruncated = false;
-  readonly #questions = new OpenQuestions();
-  /** True for a stream that showed a question: where no checkpointer tells of questions, that counts. */
-  #showsQuestion = false;
+  readonly #interrupts = new PendingInterrupts();
+  /** True for a stream that showed an interrupt: where no checkpointer reports interrupts, that counts. */
+  #showsInterrupt = false;
   #isStopped = false;
   #isEnding = false;
   /** A chunk that cannot be written, which ends the run. */
@@ -123,7 +123,7 @@ export class Producer {
 
   /** Runs a part of the work, which may ask a human. */
   within<Result>(work: () => Result): Result {
-    return observingInterrupts(this.#questions, work);
+    return observingInterrupts(this.#interrupts, work);
   }
 
   /** Plays the chunks to the end, which is written and then told. Never rejects. */
@@ -131,8 +131,8 @@ export class Producer {
     let end: StoredEnd;
     try {
       await this.#pull(source);
-      const { isTold, threads } = this.#questions;
-      const isWaiting = isTold ? threads.length > 0 : this.#showsQuestion;
+      const { isObserved, threads } = this.#interrupts;
+      const isWaiting = isObserved ? threads.length > 0 : this.#showsInterrupt;
       end = isWaiting ? { state: "waiting", threads } : { state: "done" };
     } catch (error) {
       end = { state: "failed", error: codeOf(this.#failure ?? error) };
@@ -174,7 +174,7 @@ export class Producer {
         void Promise.resolve(chunks.return?.()).catch(() => undefined);
         return;
       }
-      this.#showsQuestion ||= hasInterrupt(value);
+      this.#showsInterrupt ||= hasInterrupt(value);
       this.#push(value);
     }
   }
@@ -373,7 +373,7 @@ function hasInterrupt(chunk: unknown, depth = 0): boolean {
   if (Array.isArray(chunk)) {
     return depth < 2 && chunk.some((each) => hasInterrupt(each, depth + 1));
   }
-  return Object.hasOwn(chunk, interrupts);
+  return Object.hasOwn(chunk, interruptChannel);
 }
 
 function stopped(signal: AbortSignal): Promise<void> {

@@ -7,6 +7,7 @@ import { report } from "../../base/events.js";
 import { mayHold } from "../../memory/session/hold/take-hold.js";
 import type { ModelPlan } from "../../conversation/structure/seam/model-input.js";
 import type { HoldPolicy } from "../../memory/turns/defaults.js";
+import { checkpointerOf } from "../../memory/turns/langgraph-config.js";
 import { showAnswer } from "../../memory/turns/show-answer.js";
 import { PartialOutput, StopListener, stopSignal } from "../../memory/turns/stop.js";
 import type { TurnHolding, TurnPolicy } from "../../memory/turns/turn-setting.js";
@@ -23,7 +24,7 @@ import {
 } from "./model-call.js";
 import { observeInterrupts, onEndInCheckpoint } from "./observed-checkpointer.js";
 import { AgentRun, type RunSetting } from "./run.js";
-import { currentConfig, hasCheckpointer, isPartOf } from "./run-place.js";
+import { currentConfig, isPartOf } from "./run-place.js";
 import { turnIdOf } from "./state.js";
 import { asAnswer, isStructured, structuredAnswer, type ResponseFormat } from "./structured-answer.js";
 
@@ -123,7 +124,7 @@ export class AgentHooks {
   ): Promise<Response> {
     const config = currentConfig();
     try {
-      if (hasCheckpointer(config)) {
+      if (checkpointerOf(config) !== undefined) {
         observeInterrupts(config);
       }
       await this.#enter();
@@ -268,7 +269,7 @@ export class AgentHooks {
     if (this.#run === undefined) {
       const run = AgentRun.open(this.#setting, { state, writes });
       this.#run = run;
-      if (hasCheckpointer(this.#config)) {
+      if (checkpointerOf(this.#config) !== undefined) {
         // No hook sees an interrupt, or a failure in the tools.
         this.#unobserve ??= onEndInCheckpoint(this.#config, () => this.#release());
       }
@@ -325,6 +326,6 @@ function holdingIn(
   holding: NonNullable<HookOptions["holding"]>,
 ): TurnHolding {
   const isCaller = () => isPartOf(currentConfig(), config);
-  const longest = hasCheckpointer(config) ? longestMs : longestUnobservedMs;
+  const longest = checkpointerOf(config) === undefined ? longestUnobservedMs : longestMs;
   return { ...holding, longestMs: longest, signal: stopSignal(config), isCaller };
 }

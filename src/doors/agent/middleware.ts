@@ -11,10 +11,11 @@ import { resolveProfileChoice } from "../../conversation/structure/profiles/reso
 import { AgentHooks } from "./hooks.js";
 import { splitState } from "./state.js";
 import { askedState } from "./asked-question.js";
-import { currentConfig, hasCheckpointer, namespaceOf, placeFinder, type AgentRuntime } from "./run-place.js";
+import { currentConfig, namespaceOf, placeFinder, type AgentRuntime } from "./run-place.js";
 import type { WithRedisMemoryOptions } from "../chain/options.js";
 import { sessionIdSchema, type SessionIdOption } from "../../memory/session/identity.js";
 import { holdPolicy, turnFields } from "../../memory/turns/defaults.js";
+import { checkpointerOf } from "../../memory/turns/langgraph-config.js";
 import { earlierTool, readEarlierOption } from "../../memory/histories/read-earlier.js";
 
 const owner = "redisMemoryMiddleware";
@@ -146,7 +147,8 @@ function runFinder(options: CheckedOptions, sessionOfRun: ReturnType<typeof sess
       // Without a writer each hook opens a run of its own, and would wait for the one before it.
       const isHeld = holding !== undefined && writer !== undefined;
       const held = isHeld ? { owner: `${owner}: oneTurnAtATime`, ...holding } : undefined;
-      const asked = isNew && hasCheckpointer(config) ? await askedState(messages, config, session) : undefined;
+      const asked =
+        isNew && checkpointerOf(config) !== undefined ? await askedState(messages, config, session) : undefined;
       const parts = splitState(asked?.messages ?? messages);
       const setting = { history, session, place, profile, parts, policy: { persist, onAbort } };
       return new AgentHooks(setting, { promptCacheMarks, holding: held }, asked);

@@ -1,5 +1,6 @@
-import { observedInterrupts } from "../../memory/turns/asked-human.js";
-import { checkpointerOf, newestPlace, type AgentRuntime, type PutWrites } from "./run-place.js";
+import { observedInterrupts } from "../../memory/turns/interrupts.js";
+import { checkpointerOf, type PutWrites } from "../../memory/turns/langgraph-config.js";
+import { newestPlace, type AgentRuntime } from "./run-place.js";
 
 /** Channels whose writes end a run: an interrupt, or a failure. */
 const endings = ["__interrupt__", "__error__"];
@@ -42,10 +43,9 @@ export function observeInterrupts(config: AgentRuntime): void {
 /** The listeners of the run's checkpointer, which is wrapped for them once; undefined where it cannot be. */
 function listenersIn(config: AgentRuntime): Map<string, Set<Listener>> | undefined {
   const checkpointer = checkpointerOf(config);
-  const { putWrites } = checkpointer;
-  const known = observed.get(checkpointer);
-  if (known !== undefined || typeof putWrites !== "function") {
-    return known;
+  const putWrites = checkpointer?.putWrites;
+  if (checkpointer === undefined || typeof putWrites !== "function" || observed.has(checkpointer)) {
+    return checkpointer && observed.get(checkpointer);
   }
   const listeners = new Map<string, Set<Listener>>();
   const value: PutWrites = async (place, writes, ...rest) => {

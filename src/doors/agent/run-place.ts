@@ -8,6 +8,7 @@ import {
   type HistoryIdentity,
   readRunNames,
 } from "../../memory/session/identity.js";
+import { callSignal } from "../../memory/turns/langgraph-config.js";
 
 const owner = "redisMemoryMiddleware";
 const sessionHint =
@@ -54,26 +55,9 @@ export function namespaceOf({ configurable }: AgentRuntime): string {
   return typeof namespace === "string" ? namespace.split("|").slice(0, -1).join("|") : "";
 }
 
-/** The method by which a checkpointer stores the writes of tasks. */
-export type PutWrites = (
-  config: AgentRuntime,
-  writes: readonly (readonly [string, unknown])[],
-  ...rest: unknown[]
-) => unknown;
-
-/** The run's checkpointer; an empty object for a run without one. */
-export function checkpointerOf({ configurable }: AgentRuntime): { readonly putWrites?: PutWrites } {
-  return (configurable?.["__pregel_checkpointer"] ?? {}) as { readonly putWrites?: PutWrites };
-}
-
 /** The config by which a checkpointer finds the newest checkpoint of the agent. */
 export function newestPlace(config: AgentRuntime): { readonly configurable: Readonly<Record<string, unknown>> } {
   return { configurable: { thread_id: config.configurable?.["thread_id"], checkpoint_ns: namespaceOf(config) } };
-}
-
-/** True if the run's state comes from a checkpoint. */
-export function hasCheckpointer({ configurable }: AgentRuntime): boolean {
-  return Boolean(configurable?.["__pregel_checkpointer"]);
 }
 
 /** True for an agent inside a tool of another agent. */
@@ -92,12 +76,6 @@ export function isPartOf(caller: AgentRuntime, run: AgentRuntime): boolean {
   const [place, around] = [caller.configurable?.["checkpoint_ns"], namespaceOf(run)];
   const isWithin = around === "" || (typeof place === "string" && place.startsWith(`${around}|`));
   return ofRun !== undefined && ofCaller === ofRun && isWithin;
-}
-
-/** LangGraph's signal of a graph call; undefined for older versions. */
-function callSignal({ configurable }: AgentRuntime): AbortSignal | undefined {
-  return (configurable?.["__pregel_abort_signals"] as { externalAbortSignal?: AbortSignal } | undefined)
-    ?.externalAbortSignal;
 }
 
 /**

@@ -3,6 +3,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { Runnable, RunnableConfig } from "@langchain/core/runnables";
 import { isPlainObject } from "../../base/json-value.js";
 import { fieldsOf, isRecord } from "../../conversation/messages/values.js";
+import { isInTask } from "../../memory/turns/langgraph-config.js";
 import type { PartialOutput } from "../../memory/turns/stop.js";
 
 /** The chunks of a runnable's stream, and the output that they make. */
@@ -50,10 +51,9 @@ class GraphChunks<Output> implements ChunkReader<Output> {
   readonly #isHidden: boolean;
   #whole: Output | undefined;
 
-  constructor(ownModes: unknown, asked: StreamForm & { readonly configurable?: unknown }) {
+  constructor(ownModes: unknown, asked: StreamForm & Pick<RunnableConfig, "configurable">) {
     // A graph in a task of another one streams its state, unless it is asked for something else.
-    const isInTask = fieldsOf(asked.configurable)["__pregel_task_id"] !== undefined;
-    const modes = [asked.streamMode ?? (isInTask ? outputMode : (ownModes ?? defaultMode))].flat();
+    const modes = [asked.streamMode ?? (isInTask(asked) ? outputMode : (ownModes ?? defaultMode))].flat();
     this.#asked = asked;
     this.#isHidden = !modes.includes(outputMode);
     this.form = { streamMode: this.#isHidden ? [...modes, outputMode] : modes };

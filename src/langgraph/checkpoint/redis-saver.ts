@@ -14,7 +14,7 @@ import {
 } from "@langchain/langgraph-checkpoint";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { ConfigurationError } from "../../base/errors.js";
-import { observedInterrupts } from "../../memory/turns/asked-human.js";
+import { observedInterrupts } from "../../memory/turns/interrupts.js";
 import { lazy, parseOptions, positiveInteger, withoutUndefined } from "../../base/options.js";
 import {
   checkText,

@@ -1,11 +1,11 @@
 import type { RedisWire } from "../../store/redis-store/redis-session-store.js";
 import type { KeyRing } from "../../store/sealed/keys/key-ring.js";
-import { interrupts } from "../../memory/turns/asked-human.js";
+import { interruptChannel } from "../../memory/turns/interrupts.js";
 import { SealedTexts } from "../../store/sealed/sealed-texts.js";
 import { opaqueSerializer, ThreadReader } from "./thread-reader.js";
 import { ThreadStore } from "./thread-store.js";
 
-/** False for a thread whose newest checkpoint holds no question: it was answered. True where there is no thread. */
+/** False for a thread whose newest checkpoint holds no interrupt: it was answered. True where there is no thread. */
 export async function threadWaits(threadId: string, wire: RedisWire, ring: KeyRing | undefined): Promise<boolean> {
   const store = new ThreadStore(wire.runner, { keyPrefix: wire.keyPrefix, threadTTL: undefined, keep: undefined });
   const { found } = await store.read(threadId, "", [""], "activeRun");
@@ -15,5 +15,5 @@ export async function threadWaits(threadId: string, wire: RedisWire, ring: KeyRi
   const { writes } = await new ThreadReader(threadId, opaqueSerializer, new SealedTexts(ring, "thread", wire)).open(
     found,
   );
-  return writes.some(({ channel }) => channel === interrupts);
+  return writes.some(({ channel }) => channel === interruptChannel);
 }

@@ -6,13 +6,13 @@ import { answeredId, callsOf, type Call } from "../../conversation/messages/call
 import { textOf } from "../../conversation/messages/content.js";
 import { textAnswer } from "../../conversation/messages/copies/change-content.js";
 import { roleOf } from "../../conversation/messages/roles.js";
+import { callSignal } from "./langgraph-config.js";
 
 // Stop, for chains and agents: how a run is notified, how partial model output is collected, and its stored form.
 
 /** The signal that stops a run: while an agent's tools run, only LangGraph's own reports `stream.cancel()`. */
-export function stopSignal({ signal, configurable }: Partial<RunnableConfig>): AbortSignal | undefined {
-  const signals = configurable?.["__pregel_abort_signals"] as { externalAbortSignal?: AbortSignal } | undefined;
-  return signals?.externalAbortSignal ?? signal;
+export function stopSignal(config: Partial<RunnableConfig>): AbortSignal | undefined {
+  return callSignal(config) ?? config.signal;
 }
 
 /** Calls back once when a run is stopped. Each hook of an agent's run may pass another signal. */
