@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { Redis } from "ioredis";
+import { encodeHead } from "../../src/store/codec/head.js";
 import type { NewRecord } from "../../src/store/contract/session-writes.js";
 import { KeptViews } from "../../src/store/redis-store/kept-views.js";
 import { sessionKeys } from "../../src/store/redis/keys.js";
@@ -171,16 +172,26 @@ describe("A view that is kept", () => {
     close();
   });
 
-  it("goes on with what its own process appends, and with the view that a write returns from there on", async () => {
+  it("goes on with what its own process appends and reduces, also where a write is to return it", async () => {
     const { keyPrefix, fresh, writers } = stores();
     const { keeping, replies, close } = heardStore(keyPrefix);
     await writers[1]!.append({ id: session }, { records: records("m", 20) });
     await keeping.readView({ id: session });
     await keeping.append({ id: session }, { records: [human("q"), record("a")] });
     const { view } = await keeping.append({ id: session }, { records: [human("r")], viewLimit: { messages: 0 } });
-    const [, [, shown]] = replies.at(-1) as [string, [unknown, string[]]];
-    expect(shown).toEqual(texts([record("a"), human("r")]));
+    const unsent = [null, null, ""];
+    expect(replies.at(-1)).toEqual([expect.any(String), unsent]);
     expect(view).toEqual(await fresh.readView({ id: session }));
+    for (const discard of [false, true]) {
+      const { epoch, rev, next, start } = await fresh.readView({ id: session });
+      const head = encodeHead(texts([record("m0")]));
+      const reduction = { epoch, rev, next, start: start + 1, head, headCount: 1, discard };
+      expect(await keeping.commitReduction({ id: session }, reduction)).toBe("committed");
+      const limited = { records: [human(`v${start}`)], viewLimit: { messages: 0 } };
+      const reduced = await keeping.append({ id: session }, limited);
+      expect(replies.at(-1)).toEqual([expect.any(String), unsent]);
+      expect(reduced.view).toEqual(await fresh.readView({ id: session }));
+    }
     await writers[1]!.append({ id: session }, { records: [human("s")] });
     const others = await keeping.append({ id: session }, { records: [human("t")], viewLimit: { messages: 0 } });
     expect(others.view!.records).toHaveLength(25);
@@ -263,7 +274,8 @@ describe("The memory for views", () => {
     views.keep("d", { sum, view: view(4_000) });
     expect(["a", "b", "c", "d"].map((id) => views.get(id) !== undefined)).toEqual([true, false, true, false]);
     expect(views.bytes).toBe(2 * (2 * 400 * 4 + 800));
-    views.extend("a", "epoch", { at: 2, texts: ["z".repeat(2_000)], sum: 1, epoch: "other" });
+    const known = views.get("a");
+    views.extend("a", "epoch", { at: 2, texts: ["z".repeat(2_000)], sum: 1, epoch: "other", known });
     expect(["a", "c"].map((id) => views.get(id) !== undefined)).toEqual([false, true]);
   });
 

@@ -8,7 +8,6 @@ import { randomToken } from "../../base/ids.js";
 import type { HoldPlace } from "../contract/holds.js";
 import type { KeptView } from "./kept-views.js";
 import type { AppendPlan } from "../contract/append-decision.js";
-import type { SessionView } from "../contract/session-reads.js";
 import type { AppendRequest, AppendResult, ReplaceTailRequest } from "../contract/session-writes.js";
 import type { SideChanges } from "../contract/side-fields.js";
 import { hashesOf, marksOf, turnFrom } from "./turn-marks.js";
@@ -109,14 +108,13 @@ interface ReplyParts {
   readonly reply: unknown;
   readonly request: AppendRequest;
   readonly plan: AppendPlan;
-  readonly view?: SessionView | undefined;
 }
 
 /** Converts the reply of the append script to a result, or throws the error of a refusal. */
-export function appendResult(sessionId: string, { reply, request, plan, view }: ReplyParts): AppendResult | "stale" {
+export function appendResult(sessionId: string, { reply, request, plan }: ReplyParts): AppendResult | "stale" {
   const [word = "", ...rest] = (Array.isArray(reply) ? reply : []) as [string?, ...unknown[]];
   if (word === "TURN") {
-    return withView(repeatedTurn(rest, plan), view);
+    return repeatedTurn(rest, plan);
   }
   if (word === "STALE") {
     return "stale";
@@ -140,7 +138,7 @@ export function appendResult(sessionId: string, { reply, request, plan, view }: 
     time: unknown,
   ];
   const conflicts = [...plan.conflicts, ...found.map((index) => plan.indexes[Number(index)]!)].sort((a, b) => a - b);
-  const result = {
+  return {
     appended: Number(appended),
     duplicates: plan.duplicates + Number(duplicates),
     conflicts,
@@ -148,18 +146,13 @@ export function appendResult(sessionId: string, { reply, request, plan, view }: 
     epoch,
     ...(time !== undefined && { time: Number(time) }),
   };
-  return withView(result, view);
-}
-
-function withView(result: AppendResult, view: SessionView | undefined): AppendResult {
-  return view === undefined ? result : { ...result, view };
 }
 
 /** The view in a reply of the append script, as the script returned it. */
-export function shownIn(reply: unknown): unknown {
+export function shownIn(reply: unknown): readonly unknown[] | undefined {
   const [word, ...rest] = (Array.isArray(reply) ? reply : []) as unknown[];
   const shown = word === "OK" ? rest[5] : word === "TURN" ? rest[6] : undefined;
-  return Array.isArray(shown) ? shown : undefined;
+  return Array.isArray(shown) ? (shown as unknown[]) : undefined;
 }
 
 /** A hold in a script's reply, and the session's remaining time to live in milliseconds. */
@@ -250,7 +243,7 @@ interface PlainAppend {
   readonly sum: number;
   /** Tokens of the records, where they are counted. */
   readonly tokens: number | undefined;
-  /** The kept view of the log up to `at`: if it is the log's, only what is new is returned. */
+  /** The kept view of the log up to `at`: if it is the session's, only its tokens are returned. */
   readonly kept?: KeptView | undefined;
   /** Epoch of the session if this append begins it. */
   readonly epoch: string;
@@ -267,8 +260,8 @@ function plainStart(append: PlainAppend): string {
   const texts = [at, at + plan.records.length, rounds, sum, ttlMs, viewLimit?.messages, viewLimit?.fromStart];
   const usage = plan.records.some((record) => record.usage !== undefined);
   const makesClaims = claims.some((claim) => claim !== undefined);
-  const log = kept ? `${kept.view.epoch} ${kept.view.base} ${kept.sum}` : at === 0 ? `${epoch} 0 0` : undefined;
-  const parts = [...texts, log, kept?.view.start, usage ? 1 : "", makesClaims ? 1 : ""];
+  const log = kept && `${kept.view.epoch} ${kept.sum}`;
+  const parts = [...texts, log, kept ? kept.view.rev : epoch, usage ? 1 : "", makesClaims ? 1 : ""];
   const all = makesClaims ? [...parts, ...claims] : parts;
   return isPlain(append) && !all.some((part) => typeof part === "string" && part.includes("\0"))
     ? all.map((part) => `${part ?? ""}\0`).join("")

@@ -5,12 +5,13 @@ import { lastHash } from "../redis/keys.js";
 import { askOf } from "../redis/script-runner.js";
 import { hashesOf, marksOf } from "./turn-marks.js";
 
-/** The arguments of the script that commits a reduction. */
+/** The arguments of the script that commits a reduction, after which the session has the `newRev`. */
 export function commitArguments(
   session: SessionRef,
   { head, discard = false, lastId, ...rest }: CommitRequest,
+  newRev: string,
 ): string[] {
-  const request = { ...rest, ...askOf(session), last: lastHash(lastId), newRev: randomToken(), discard };
+  const request = { ...rest, ...askOf(session), last: lastHash(lastId), newRev, discard };
   return [JSON.stringify(request), head];
 }
 

@@ -2,6 +2,7 @@ import { viewFields } from "../redis/stored-fields.js";
 import { logSum, sumBehind, sumFrom } from "../redis/keys.js";
 import { keptRecords, type KeptRecords } from "../contract/kept-records.js";
 import { emptyView, type SessionView } from "../contract/session-reads.js";
+import type { CommitRequest } from "../contract/session-writes.js";
 import { accessIn, amountFrom, viewFrom, viewReply, type StoredAccess, type ViewReply } from "./reads.js";
 
 /** A view as it was read, or as this process left it: never changed, only replaced. */
@@ -34,6 +35,8 @@ export interface OwnAppend {
   readonly sum: number;
   /** Epoch for a session that the append began. */
   readonly epoch: string;
+  /** The view that was kept when it was sent. */
+  readonly known: KeptView | undefined;
 }
 
 /** Bytes counted for a record besides its text. */
@@ -81,23 +84,42 @@ export class KeptViews {
   }
 
   /**
-   * Adds what this process appended where the kept view ends, or began a session with: the next read need not ask for
-   * it. The log before it may have changed meanwhile; the checksum of the next reply tells.
+   * Returns the view behind an append of this process that ended where the view ended that was kept, or that began the
+   * session, and keeps it: the next read need not ask for it. The log before it may have changed meanwhile; the
+   * checksum of the next reply tells.
    */
-  extend(sessionId: string, epoch: string, { at, texts, sum, epoch: begun }: OwnAppend): void {
-    const known = this.#views.get(sessionId) ?? (epoch === begun && at === 0 ? begunView(epoch) : undefined);
-    if (known === undefined || texts.length === 0 || known.view.epoch !== epoch || known.view.next !== at) {
-      return;
+  extend(sessionId: string, epoch: string, { at, texts, sum, epoch: begun, known }: OwnAppend): KeptView | undefined {
+    const before = known ?? (epoch === begun && at === 0 ? begunView(epoch) : undefined);
+    if (before === undefined || texts.length === 0 || before.view.epoch !== epoch || before.view.next !== at) {
+      return undefined;
     }
     const isReadOften = at > 0;
-    const list = [...known.kept.list, ...texts.map(() => ({ made: undefined, isReadOften }))];
-    const records = [...known.view.records, ...texts];
-    this.#set(sessionId, {
-      view: { ...known.view, next: at + texts.length, records },
-      sum: sumBehind(known.sum, { count: texts.length, sum }),
-      kept: { list, isRefused: known.kept.isRefused },
-      bytes: known.bytes + bytesOf(texts),
-    });
+    const list = [...before.kept.list, ...texts.map(() => ({ made: undefined, isReadOften }))];
+    const records = [...before.view.records, ...texts];
+    const extended = {
+      view: { ...before.view, next: at + texts.length, records },
+      sum: sumBehind(before.sum, { count: texts.length, sum }),
+      kept: { list, isRefused: before.kept.isRefused },
+      bytes: before.bytes + bytesOf(texts),
+    };
+    if (this.#views.get(sessionId) === known) {
+      this.#set(sessionId, extended);
+    }
+    return extended;
+  }
+
+  /** Keeps a view that this process reduced: the log's end, and so the checksum, are as they were. */
+  reduce(sessionId: string, rev: string, { epoch, rev: read, start, head, headCount, discard }: CommitRequest): void {
+    const known = this.get(sessionId);
+    if (known?.view.rev === read && known.view.epoch === epoch && start >= known.view.start) {
+      const base = discard === true ? start : known.view.base;
+      const records = known.view.records.slice(start - known.view.start);
+      this.keep(sessionId, {
+        view: { ...known.view, rev, base, start, head, headCount, records },
+        sum: known.sum,
+        known,
+      });
+    }
   }
 
   /** Keeps a view that was read. Forgets the session if it cannot be kept. */
@@ -152,10 +174,10 @@ export interface Shown {
 /** How a script is asked for what is behind a kept view, see kept-view.lua. */
 export function keptTexts(known: KeptView | undefined): (string | number)[] {
   if (known === undefined) {
-    return ["", "", ""];
+    return ["", "", "", ""];
   }
   const { epoch, rev, base, next, start } = known.view;
-  return [rev, known.sum, `${epoch} ${base} ${next} ${start}`];
+  return [rev, known.sum, next - base, `${epoch} ${base} ${next} ${start}`];
 }
 
 /** The view in a reply of kept-view.lua; undefined if it should continue the kept one and does not: then read all. */

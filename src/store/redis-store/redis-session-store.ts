@@ -158,13 +158,18 @@ export class RedisSessionStore implements SessionStore {
   }
 
   async commitReduction(session: SessionRef, request: CommitRequest): Promise<"committed" | "stale"> {
-    const args = commitArguments(session, request);
+    const newRev = randomToken();
+    const args = commitArguments(session, request, newRev);
     const { commitReductionScript: script } = await laterScripts();
     const word = await this.#write("commitReduction", session, { script, args });
     if (word === "RANGE") {
       throw outOfRange("start");
     }
-    return word === "COMMITTED" ? "committed" : "stale";
+    if (word !== "COMMITTED") {
+      return "stale";
+    }
+    this.#views.reduce(session.id, newRev, request);
+    return "committed";
   }
 
   async clear(session: SessionRef): Promise<void> {
@@ -205,29 +210,28 @@ export class RedisSessionStore implements SessionStore {
     { request, parts }: { readonly request: AppendRequest; readonly parts: AppendParts },
   ): AppendResult | "stale" {
     const { id: sessionId } = session;
-    const { plan, known } = parts;
     const { reply, taken } = heldReply(full);
-    const shown = shownIn(reply);
-    const read = shown === undefined ? undefined : viewBehind(known, { shown });
-    const result = appendResult(sessionId, { reply, request, plan, view: read?.view });
+    const done = appendResult(sessionId, { reply, request, plan: parts.plan });
     this.#noteOwner(sessionId, ownerIn(reply));
-    if (result === "stale") {
-      return result;
+    if (done === "stale") {
+      return done;
     }
-    this.#noteWritten(sessionId, { parts, result, read });
+    const view = this.#noteWritten(sessionId, { parts, result: done, shown: shownIn(reply) });
+    const result = view === undefined ? done : { ...done, view };
     return taken === undefined ? result : this.#withHold(session, { request, result, taken });
   }
 
-  /** Notes where the log ends now, and keeps the view that came with the write, or adds to the kept one. */
-  #noteWritten(sessionId: string, { result, parts, read }: Written): void {
-    const { texts, at } = parts;
-    const { next, appended, view } = result;
-    this.#seen.note(sessionId, next, view);
+  /** Notes where the log ends now, adds to the kept view, and returns and keeps the view that came with the write. */
+  #noteWritten(sessionId: string, { result, parts, shown }: Written): SessionView | undefined {
+    const { next, appended, epoch } = result;
+    const isPlain = appended === parts.texts.length && next === parts.at + appended;
+    const extended = isPlain ? this.#views.extend(sessionId, epoch, parts) : undefined;
+    const read = shown && viewBehind(Array.isArray(shown[0]) ? undefined : extended, { shown });
+    this.#seen.note(sessionId, next, read?.view);
     if (read !== undefined) {
       this.#views.keep(sessionId, read);
-    } else if (appended === texts.length && next === at + appended) {
-      this.#views.extend(sessionId, result.epoch, parts);
     }
+    return read?.view;
   }
 
   #withHold(
@@ -348,8 +352,8 @@ export class RedisSessionStore implements SessionStore {
 interface Written {
   readonly parts: OwnAppend;
   readonly result: AppendResult;
-  /** The view that came with the reply. */
-  readonly read: ReadView | undefined;
+  /** The view in the reply; its tokens, where that of the parts goes on. */
+  readonly shown: readonly unknown[] | undefined;
 }
 
 /** The view in a reply of the read script. */

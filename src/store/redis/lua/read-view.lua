@@ -1,7 +1,7 @@
 -- The view behind the one that the caller keeps, or all of it, and the values of some fields of `ids`.
 --
 -- KEYS: log, ids, state.
--- ARGV: the request as JSON { owner? }; three texts of the kept view; fields of `ids`.
+-- ARGV: the request as JSON { owner? }; four texts of the kept view; fields of `ids`.
 -- Replies: 1 (the kept view is the session's) | VIEW view values | those of the gate. The view is `same` of kept-view,
 --   or else that of `view`.
 --
@@ -15,4 +15,4 @@
 local s = not same and loadSession(KEYS[3])
 local refusal = s and gate(cjson.decode(ARGV[1]), s, s.left and 'owner key' or 'owner')
 if refusal then return refusal end
-return { 'VIEW', same or view(first), foundFields(5) }
+return { 'VIEW', same or view(first), foundFields(6) }

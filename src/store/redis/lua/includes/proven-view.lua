@@ -2,4 +2,4 @@
 --
 --- @include kept-view
 
-if same == 1 and #ARGV == 4 then return 1 end
+if same == 1 and #ARGV == 5 then return 1 end
