@@ -130,7 +130,9 @@ async function readWholeLog({ runner, session, assigns, name, keys, identify }: 
     const from = identified.length;
     const args = [JSON.stringify({ ...askOf(session), assigns }), from, from + pageLength - 1];
     const call = { script: readAllScript, keys: [keys.log, keys.ids, keys.state], args, writes: false };
-    const [, records, fields, base, known, owner] = (await runOnSession(runner, name, call)) as AllReply;
+    const [, records, fields, first, count, owner] = (await runOnSession(runner, name, call)) as AllReply;
+    // An application may have its client return numbers as strings.
+    const [base, known] = [Number(first), Number(count)];
     sum = logSum(records, sum);
     for (const record of records) {
       const position = base + identified.length;
