@@ -4,7 +4,7 @@ import type { EncryptionOptions } from "../../src/store/sealed/keys/encryption-o
 import { identifyRecord } from "../../src/store/codec/message-ids.js";
 import { KeyRing } from "../../src/store/sealed/keys/key-ring.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
-import { reencryptSessions } from "../../src/memory/sessions/reencrypt-sessions.js";
+import { reencryptAll } from "../../src/memory/sessions/reencrypt-sessions.js";
 import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import { sessionKeys } from "../../src/store/redis/keys.js";
@@ -21,6 +21,8 @@ const turn = (name: string) => [
   new HumanMessage({ id: `${name}-q`, content: `secret question ${name}` }),
   new AIMessage({ id: `${name}-a`, content: `secret answer ${name}` }),
 ];
+
+const none = { threads: 0, items: 0, runs: 0, sealed: 0, incomplete: 0, failed: 0 };
 
 describe.each(["Redis", "memory"])("re-encryption in a store in %s", (kind) => {
   let store: SessionStore;
@@ -58,9 +60,9 @@ describe.each(["Redis", "memory"])("re-encryption in a store in %s", (kind) => {
     const before = await sealedWith(testKeys("k2", "k1")).readView({ id: "s" });
     const seen: unknown[] = [];
     const request = { sessionIds: ["s", "unknown"], onProgress: (progress: unknown) => seen.push(progress) };
-    const done = await reencryptSessions(sealedWith(testKeys("k2", "k1")), request);
+    const done = await reencryptAll(sealedWith(testKeys("k2", "k1")), request);
     // Three records and one side field.
-    expect(done).toEqual({ sessions: 2, keys: 1, sealed: 4, incomplete: 0, failed: 0 });
+    expect(done).toEqual({ ...none, sessions: 2, keys: 1, sealed: 4 });
     expect(seen.at(-1)).toEqual(done);
     expect((await everything()).join()).not.toContain("secret");
     expect((await store.edits.readKey({ id: "s" }))!.stored!.key).toMatch(/^[\w-]{8} k2$/);
@@ -73,7 +75,7 @@ describe.each(["Redis", "memory"])("re-encryption in a store in %s", (kind) => {
     });
     expect(await only.history("s").append(messages)).toMatchObject({ appended: 0, duplicates: 7 });
     expect(await only.history("s").append(turn("9"), { turnId: "t" })).toMatchObject({ repeated: true });
-    const again = await reencryptSessions(sealedWith(testKeys("k2")), { sessionIds: ["s"] });
+    const again = await reencryptAll(sealedWith(testKeys("k2")), { sessionIds: ["s"] });
     expect(again).toMatchObject({ keys: 0, sealed: 0 });
     await expect(memoryWith(testKeys("k1")).history("s").getMessages()).rejects.toMatchObject({ code: "unknown_key" });
   });
@@ -84,8 +86,8 @@ describe.each(["Redis", "memory"])("re-encryption in a store in %s", (kind) => {
       .append(turn("1"), { side: { set: { a: "secret" } } });
     const before = await everything();
     const reads = jest.spyOn(store, "readLog");
-    const done = await reencryptSessions(sealedWith(testKeys("k2", "k1")), { sessionIds: ["s"] });
-    expect(done).toEqual({ sessions: 1, keys: 1, sealed: 0, incomplete: 0, failed: 0 });
+    const done = await reencryptAll(sealedWith(testKeys("k2", "k1")), { sessionIds: ["s"] });
+    expect(done).toEqual({ ...none, sessions: 1, keys: 1 });
     expect(reads).not.toHaveBeenCalled();
     expect(await everything()).toEqual(before);
   });
@@ -128,7 +130,7 @@ describe.each(["Redis", "memory"])("re-encryption in a store in %s", (kind) => {
   it("lets a process with the old master key alone write on, which the new one reads", async () => {
     const old = memoryWith(testKeys("k1")).history("s");
     await old.addMessages(turn("1"));
-    await reencryptSessions(sealedWith(testKeys("k2", "k1")), { sessionIds: ["s"] });
+    await reencryptAll(sealedWith(testKeys("k2", "k1")), { sessionIds: ["s"] });
     await old.addMessages(turn("2"));
     expect(await memoryWith(testKeys("k2")).history("s").getMessages()).toEqual([...turn("1"), ...turn("2")]);
   });
@@ -136,10 +138,10 @@ describe.each(["Redis", "memory"])("re-encryption in a store in %s", (kind) => {
   it("refuses without keys, and leaves a session whose key is missing as it is", async () => {
     await memoryWith(testKeys("k1")).history("s").addMessages(turn("1"));
     const before = await everything();
-    await expect(reencryptSessions(store, { sessionIds: ["s"] })).rejects.toMatchObject({ option: "encryption" });
+    await expect(reencryptAll(store, { sessionIds: ["s"] })).rejects.toMatchObject({ option: "encryption" });
     const problems: unknown[] = [];
     const request = { sessionIds: ["s"], onProblem: (problem: unknown) => problems.push(problem) };
-    expect(await reencryptSessions(sealedWith(testKeys("k2")), request)).toMatchObject({ keys: 0, failed: 1 });
+    expect(await reencryptAll(sealedWith(testKeys("k2")), request)).toMatchObject({ keys: 0, failed: 1 });
     expect(problems).toEqual([
       { sessionId: "s", error: expect.objectContaining({ name: "EncryptionError", code: "unknown_key" }) },
     ]);
@@ -165,11 +167,11 @@ describe.each(["Redis", "memory"])("re-encryption in a store in %s", (kind) => {
     };
     const keeper = async () => {
       while (writing) {
-        await reencryptSessions(sealedWith(testKeys("k2", "k1")), { sessionIds: ["s"] });
+        await reencryptAll(sealedWith(testKeys("k2", "k1")), { sessionIds: ["s"] });
       }
     };
     await Promise.all([writer(), keeper()]);
-    const last = await reencryptSessions(sealedWith(testKeys("k2", "k1")), { sessionIds: ["s"] });
+    const last = await reencryptAll(sealedWith(testKeys("k2", "k1")), { sessionIds: ["s"] });
     expect(last).toMatchObject({ incomplete: 0 });
     expect((await everything()).join()).not.toContain("secret");
     const transcript = await memoryWith(testKeys("k2")).history("s").getTranscript();
@@ -193,7 +195,7 @@ describe.each(["Redis", "memory"])("re-encryption in a store in %s", (kind) => {
     expect(await first.lists.relabel({ id: "s" }, { label: { ...label, title: "secret too" }, version })).toBe(
       "changed",
     );
-    await reencryptSessions(sealedWith(testKeys("k2", "k1")), { sessionIds: ["s"] });
+    await reencryptAll(sealedWith(testKeys("k2", "k1")), { sessionIds: ["s"] });
     const second = sealedWith(testKeys("k2"));
     expect(await second.lists.describe({ id: "s" })).toMatchObject({ label: { ...label, title: "secret too" } });
     expect(await listed(second)).toEqual([expect.objectContaining({ title: "secret too" })]);
@@ -247,7 +249,7 @@ describe.each(["Redis", "memory"])("re-encryption in a store in %s", (kind) => {
       const expiries = async () =>
         Promise.all([log, ids, state].map(async (key) => Number(await client.call("PEXPIRETIME", key))));
       const [before] = await expiries();
-      await reencryptSessions(sealedWith(testKeys("k2", "k1")), { sessionIds: ["s"] });
+      await reencryptAll(sealedWith(testKeys("k2", "k1")), { sessionIds: ["s"] });
       const [now = 0, ...others] = await expiries();
       expect(others).toEqual([now, now]);
       expect(Math.abs(now - before!)).toBeLessThan(1_000);

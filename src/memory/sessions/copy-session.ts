@@ -206,7 +206,7 @@ class SessionCopy {
 }
 
 /** The turns of records, with the number of those and the position of the first. */
-export function turnsOf(records: readonly CopiedRecord[], from: number) {
+export function turnsOf(records: readonly Pick<CopiedRecord, "identity">[], from: number) {
   const turns = new Map<string, { readonly count: number; readonly first: number }>();
   records.forEach(({ identity }, index) => {
     const name = identity?.turn?.name;

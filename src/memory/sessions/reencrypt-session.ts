@@ -3,13 +3,16 @@ import { randomToken, shortHash } from "../../base/ids.js";
 import { maxTries } from "../../base/tries.js";
 import { identifyRecord } from "../../store/codec/message-ids.js";
 import { sha1 } from "../../store/redis/keys.js";
-import { openState, sealedCopy, sealedState } from "../../store/sealed/copies.js";
+import { sealedCopy, sealedTexts } from "../../store/sealed/copies.js";
 import { newKey, rewrapKey, type OpenKey } from "../../store/sealed/keys/data-keys.js";
 import { parseSealed } from "../../store/sealed/keys/header.js";
 import type { MasterKey } from "../../store/sealed/keys/key-ring.js";
 import { sealedTextParts } from "../../store/sealed/keys/text.js";
+import type { Reencrypted } from "../../store/sealed/reencrypt-texts.js";
 import type { SealedParts } from "../../store/sealed/loaded-store.js";
 import { SealedCalls } from "../../store/sealed/sealed-calls.js";
+import { asStored } from "../../store/sealed/store.js";
+import type { Stored } from "../../store/contract/stored-texts.js";
 import {
   textFields,
   type CopiedRecord,
@@ -30,77 +33,69 @@ export interface Reencryption extends SealedParts {
   readonly dataKeys: boolean;
 }
 
-/** Result of re-encrypting a session. */
-export interface Reencrypted {
-  /** Plain texts that were sealed. */
-  readonly sealed: number;
-  /** True if its data key was replaced, or wrapped with the current master key. */
-  readonly rewrapped: boolean;
-  /** False if others kept changing what had to be changed: call it again. False with a `problem`, too. */
-  readonly complete: boolean;
-  /** A text that cannot be copied, however often this is called. */
-  readonly problem?: RecordError;
-}
+const nothing = { count: 1, sealed: 0, rewrapped: false, isLeft: false };
 
 /**
  * Wraps the data key of a session with the current master key, while others write to it: they may hold either. Where a
  * text of it is plain, or with `dataKeys`, it gets another data key, and a copy sealed with that takes its place.
- * Undefined where no such session exists.
  *
- * @throws EncryptionError if a key is missing; StoreError `damaged`.
+ * @throws EncryptionError if a key is missing; StoreError `damaged`; RecordError `corrupt` for a text that cannot be
+ *   copied, however often this is called.
  */
-export async function reencryptSession(work: Reencryption): Promise<Reencrypted | undefined> {
+export async function reencryptSession(work: Reencryption): Promise<Reencrypted> {
   const { store, session, ring, dataKeys } = work;
   const found = await store.edits.readKey(session);
   if (found === undefined) {
-    return undefined;
+    return nothing;
   }
   const master = dataKeys ? await ring.current(session.id) : await ring.required(session.id);
   const parts = found.stored && keyParts(found.stored);
   const isCopied = found.epoch !== "" && (dataKeys || parts?.hasPlain !== false);
-  const place = { kind: "session", id: session.id } as const;
-  const key = master && newKey(place, master, parts?.mark);
-  const isPlain = key === undefined && parts === undefined;
-  const done = isCopied && !isPlain ? await recopy(work, key) : { sealed: 0, complete: !isCopied || isPlain };
-  if (isCopied && done.complete) {
-    return { ...done, rewrapped: parts !== undefined };
+  const key = master && newKey({ kind: "session", id: session.id }, master, parts?.mark);
+  if (isCopied && (key ?? parts) !== undefined) {
+    const outcome = await recopy(work, key).catch((error: unknown) => ({ error }));
+    if ("error" in outcome || outcome.isLeft) {
+      await (master && rewrap(work, master));
+    }
+    if ("error" in outcome) {
+      throw outcome.error;
+    }
+    return { ...outcome, rewrapped: parts !== undefined && !outcome.isLeft };
   }
-  const outcome = master === undefined ? "same" : await rewrap(work, master);
+  const rewrapped = master && (await rewrap(work, master));
   if (found.epoch === "") {
     throw damaged("reencrypt", session.id);
   }
-  return { ...done, rewrapped: outcome === "rewrapped", complete: done.complete && outcome !== "changed" };
+  return { ...nothing, ...rewrapped };
 }
 
 /** Brings the data key under the current master key. */
-async function rewrap(
-  { store, ring, session }: Reencryption,
-  master: MasterKey,
-): Promise<"same" | "rewrapped" | "changed"> {
+async function rewrap({ store, ring, session }: Reencryption, master: MasterKey): Promise<Partial<Reencrypted>> {
   for (let count = 1; count <= maxTries.write; count += 1) {
     const was = (await store.edits.readKey(session))?.stored;
     if (was === undefined || keyParts(was).masterId === master.id) {
-      return "same";
+      return {};
     }
     const now = await rewrapKey(ring, { kind: "session", id: session.id }, was, master);
     if (await store.edits.rewrapKey(session, { was, now })) {
-      return "rewrapped";
+      return { rewrapped: true };
     }
   }
-  return "changed";
+  return { isLeft: true };
 }
 
 /** Puts a copy of a session under another key in its place. It goes on with what it has where others only appended. */
-async function recopy(work: Reencryption, key: OpenKey | undefined): Promise<Omit<Reencrypted, "rewrapped">> {
-  const { store, keys, session } = work;
+async function recopy(work: Reencryption, key: OpenKey | undefined): Promise<Reencrypted> {
+  const { keys, session } = work;
+  const { copies } = asStored(work.store);
   const calls = new SealedCalls(keys, session);
   const token = randomToken();
   let copy: SessionCopy | undefined;
   let invalid: string | number | undefined;
   for (let count = 1; count <= maxTries.write; count += 1) {
-    const was = await calls.read((caller) => store.copies.read(caller));
+    const was = await calls.read((caller) => copies.read(caller));
     if (was === undefined) {
-      return { sealed: 0, complete: true };
+      return nothing;
     }
     if (was.damaged) {
       throw damaged("reencrypt", session.id);
@@ -108,21 +103,25 @@ async function recopy(work: Reencryption, key: OpenKey | undefined): Promise<Omi
     const tag = shortHash(JSON.stringify([token, was.epoch, was.cut, was.base]), 14);
     const current = copy?.tag === tag ? copy : new SessionCopy(work, { calls, key, tag });
     copy = current;
-    const now = sealedState(key?.key, await openState(calls, was));
+    const now = sealedTexts(key?.key, await calls.opened<WholeState>(was));
     const { openTurns, exact } = current;
     const pages = (from: number) => current.pages(was, from);
     const request = { was, now, key: key?.stored, tag, openTurns, exact, pages };
-    if ((await calls.read((caller) => store.copies.replace(caller, request))) === "replaced") {
+    if ((await calls.read((caller) => copies.replace(caller, request))) === "replaced") {
       keys.forget(session.id);
-      return { sealed: current.plainRecords + plainFields(was).length, complete: true };
+      return { ...nothing, sealed: current.plainRecords + plainFields(was).length };
     }
     [invalid] = [...exact.keys(), ...plainFields(was).flatMap(([name, text]) => (text.includes("\ufffd") ? name : []))];
   }
-  return { sealed: 0, complete: false, ...(invalid !== undefined && { problem: invalidText(session.id, invalid) }) };
+  if (invalid !== undefined) {
+    throw invalidText(session.id, invalid);
+  }
+  return { ...nothing, isLeft: true };
 }
 
-function plainFields(state: WholeState): [name: string, text: string][] {
-  return Object.entries(textFields(state)).filter(([, text]) => sealedTextParts(text) === undefined);
+function plainFields(was: Stored<WholeState>): [name: string, text: string][] {
+  const fields = Object.entries(textFields(was as unknown as WholeState));
+  return fields.filter(([, text]) => sealedTextParts(text) === undefined);
 }
 
 /**
@@ -155,7 +154,7 @@ class SessionCopy {
     this.#key = key;
   }
 
-  async *pages({ base, next }: WholeState, from: number): AsyncGenerator<CopyPage> {
+  async *pages({ base, next }: Stored<WholeState>, from: number): AsyncGenerator<Stored<CopyPage>> {
     const { store, session } = this.#work;
     const readLog: typeof store.readLog = (_, options) => this.#calls.read((caller) => store.readLog(caller, options));
     const reader = new LogReader({ readLog }, session);
@@ -165,7 +164,7 @@ class SessionCopy {
       if (stored.length <= overlap) {
         return;
       }
-      const records: CopiedRecord[] = [];
+      const records: Stored<CopiedRecord>[] = [];
       for (const [index, record] of stored.entries()) {
         records.push(await this.#copied(record, position - overlap + index));
       }
@@ -176,7 +175,7 @@ class SessionCopy {
     }
   }
 
-  async #copied(stored: string, position: number): Promise<CopiedRecord> {
+  async #copied(stored: string, position: number): Promise<Stored<CopiedRecord>> {
     if (stored.includes("\ufffd")) {
       this.exact.set(position, sha1(stored));
     }
@@ -185,7 +184,7 @@ class SessionCopy {
   }
 
   /** The whole marks of the turns that are done, each once, with the first of its records. */
-  async #turnsOf(records: readonly CopiedRecord[], { base, from }: { base: number; from: number }) {
+  async #turnsOf(records: readonly Stored<CopiedRecord>[], { base, from }: { base: number; from: number }) {
     const names = [...turnsOf(records, from).keys()];
     const { turns } = await this.#work.store.copies.readMarks(this.#work.session, { turns: names });
     return names.flatMap((name, index): CopiedTurn[] => {

@@ -33,123 +33,74 @@ export interface ReencryptProgress {
   readonly failed: number;
 }
 
-type SessionsProgress = Omit<ReencryptProgress, "threads" | "items" | "runs">;
-
-/** The sessions to re-encrypt. */
-export interface SessionsRequest extends ProblemListeners {
+/** Scope of a re-encryption, and its listeners. */
+export interface ReencryptRequest extends ProblemListeners {
   readonly sessionIds: AsyncIterable<string> | Iterable<string>;
   /** True to give each session another data key; without a current key, none. @default false */
   readonly dataKeys?: boolean | undefined;
-  /** Called after each session. */
-  readonly onProgress?: ((progress: SessionsProgress) => void) | undefined;
-  /** Called with each that still needs another key. */
-  readonly onIncomplete?: ((piece: FoundPiece) => void) | undefined;
-}
-
-/** A re-encryption of everything. */
-export interface ReencryptRequest extends Omit<SessionsRequest, "onProgress"> {
   /** Called after each session, thread, run and store of items. */
   readonly onProgress?: ((progress: ReencryptProgress) => void) | undefined;
+  /** Called with each that still needs another key. */
+  readonly onIncomplete?: ((piece: FoundPiece) => void) | undefined;
   /** Ends the walk early. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * Wraps the data keys of sessions with the current key, and encrypts plain text, while others may write. Idempotent
- * and resumable. A session that cannot be decrypted is reported and skipped.
+ * Wraps the data keys of sessions, and of all threads and items in the same Redis, with the current key, and encrypts
+ * plain text, while others may write. Runs are counted. Idempotent and resumable. Sessions and threads
+ * that cannot be decrypted are reported and skipped.
  *
- * @throws ConfigurationError without the option `encryption`; errors that concern all sessions, such as a StoreError.
- */
-export async function reencryptSessions(
-  store: SessionStore,
-  { sessionIds, onProgress, onIncomplete, dataKeys = false, ...listeners }: SessionsRequest,
-): Promise<SessionsProgress> {
-  const parts = partsOf(store);
-  const progress = { sessions: 0, keys: 0, sealed: 0, incomplete: 0, failed: 0 };
-  for await (const sessionId of sessionIds) {
-    progress.sessions += 1;
-    try {
-      const done = await reencryptSession({ ...parts, session: { id: sessionId }, dataKeys });
-      progress.sealed += done?.sealed ?? 0;
-      progress.keys += done?.rewrapped === true ? 1 : 0;
-      if (done?.problem !== undefined) {
-        throw done.problem;
-      }
-      if (done?.complete === false) {
-        progress.incomplete += 1;
-        onIncomplete?.({ kind: "session", id: sessionId });
-      }
-    } catch (error) {
-      if (!concernsOneSession(error)) {
-        throw error;
-      }
-      progress.failed += 1;
-      leaveOut(listeners, { operation: "reencrypt", sessionId, error });
-    }
-    onProgress?.({ ...progress });
-  }
-  return progress;
-}
-
-/**
- * Re-encrypts sessions, see {@link reencryptSessions}, wraps the data keys of all threads and items in the same Redis,
- * and encrypts their plain text. Runs are counted.
- *
- * @throws ConfigurationError without a current key; errors that concern everything, such as a StoreError.
+ * @throws ConfigurationError without the option `encryption`, or a current key; errors that concern everything, such as
+ *   a StoreError.
  */
 export async function reencryptAll(store: SessionStore, request: ReencryptRequest): Promise<ReencryptProgress> {
-  const { ring, store: inner } = partsOf(store);
-  const { sessionIds, onProgress, onIncomplete, signal, dataKeys = false, ...listeners } = request;
-  await (dataKeys ? ring.current("") : ring.required(""));
-  const none = { threads: 0, items: 0, runs: 0 };
-  const sessions = await reencryptSessions(store, {
-    ...listeners,
-    sessionIds,
-    onIncomplete,
-    dataKeys,
-    onProgress: (progress) => onProgress?.({ ...progress, ...none }),
-  });
-  const progress = { ...sessions, ...none };
-  const wire = wireOf(inner);
-  for await (const piece of wire === undefined ? [] : reencryptOthers(wire, ring)) {
-    if (signal?.aborted === true) {
-      break;
-    }
-    if ("error" in piece) {
-      failed(piece, listeners);
-      progress.failed += 1;
-    } else {
-      count(progress, piece);
-      (piece.isLeft ? onIncomplete : undefined)?.(piece);
-    }
-    onProgress?.({ ...progress });
-  }
-  return progress;
-}
-
-type Counts = { -readonly [Name in keyof ReencryptProgress]: ReencryptProgress[Name] };
-
-function count(progress: Counts, { kind, count, rewrapped, sealed, isLeft }: FoundPiece & Reencrypted): void {
-  const isRun = kind === "run";
-  progress.runs += isRun && isLeft ? 1 : 0;
-  progress.threads += kind === "thread" ? count : 0;
-  progress.items += kind === "item" ? count : 0;
-  progress.incomplete += !isRun && isLeft ? 1 : 0;
-  progress.keys += rewrapped ? 1 : 0;
-  progress.sealed += sealed;
-}
-
-function failed({ kind, id, error }: FoundPiece & { readonly error: unknown }, listeners: ProblemListeners): void {
-  if (!concernsOneSession(error)) {
-    throw error;
-  }
-  leaveOut(listeners, { operation: "reencrypt", sessionId: kind === "item" ? "" : id, kind, error });
-}
-
-function partsOf(store: SessionStore): SealedParts {
   const parts = sealedParts(store);
   if (parts === undefined) {
     throw new ConfigurationError("encryption", 'reencrypt() needs the option "encryption".');
   }
-  return parts;
+  const { onProgress, onIncomplete, signal, dataKeys = false, ...listeners } = request;
+  await (dataKeys ? parts.ring.current("") : parts.ring.required(""));
+  const none = { sessions: 0, threads: 0, items: 0, runs: 0 };
+  const progress = { ...none, keys: 0, sealed: 0, incomplete: 0, failed: 0 };
+  for await (const { kind, id, ...done } of reencrypted(parts, request)) {
+    if (signal?.aborted === true && kind !== "session") {
+      break;
+    }
+    const isLeft = !("error" in done) && done.isLeft;
+    progress.sessions += kind === "session" ? 1 : 0;
+    if ("error" in done) {
+      failed(listeners, { kind, id, error: done.error });
+      progress.failed += 1;
+    } else {
+      progress.threads += kind === "thread" ? done.count : 0;
+      progress.items += kind === "item" ? done.count : 0;
+      progress.keys += done.rewrapped ? 1 : 0;
+      progress.sealed += done.sealed;
+      progress[kind === "run" ? "runs" : "incomplete"] += isLeft ? 1 : 0;
+    }
+    (isLeft ? onIncomplete : undefined)?.({ kind, id });
+    onProgress?.({ ...progress });
+  }
+  return progress;
+}
+
+async function* reencrypted(
+  parts: SealedParts,
+  { sessionIds, dataKeys = false }: ReencryptRequest,
+): AsyncGenerator<FoundPiece & (Reencrypted | { readonly error: unknown })> {
+  for await (const id of sessionIds) {
+    const work = reencryptSession({ ...parts, session: { id }, dataKeys });
+    yield { kind: "session", id, ...(await work.catch((error: unknown) => ({ error }))) };
+  }
+  const wire = wireOf(parts.store);
+  yield* wire === undefined ? [] : reencryptOthers(wire, parts.ring);
+}
+
+function failed(listeners: ProblemListeners, { kind, id, error }: FoundPiece & { readonly error: unknown }): void {
+  if (!concernsOneSession(error)) {
+    throw error;
+  }
+  const piece = kind === "session" ? { sessionId: id } : { sessionId: kind === "item" ? "" : id, kind };
+  leaveOut(listeners, { operation: "reencrypt", ...piece, error });
 }

@@ -59,15 +59,6 @@ const groupMethods: { readonly [G in StoreGroup]: MethodsOf<SessionStoreGroups[G
 
 const storeGroups = Object.keys(groupMethods) as readonly StoreGroup[];
 
-/** The named methods of a group, bound to their object, for a wrapper that passes them on unchanged. */
-export function passedOn<Group extends object, Name extends keyof Group>(
-  group: Group,
-  names: readonly Name[],
-): Pick<Group, Name> {
-  const bound = names.map((name) => [name, (group[name] as () => unknown).bind(group)]);
-  return Object.fromEntries(bound) as Pick<Group, Name>;
-}
-
 /** The methods of a group whose code is loaded with the first call of one. */
 export function groupWhenUsed<G extends StoreGroup>(
   group: G,
@@ -113,8 +104,8 @@ export interface StoreCall {
   readonly session: SessionRef;
 }
 
-/** Wraps a call; `go` makes it. */
-export type Around = (call: StoreCall, go: () => Promise<unknown>) => Promise<unknown>;
+/** Wraps a call; `go` makes it, of the same session or as another caller. */
+export type Around = (call: StoreCall, go: (session?: SessionRef) => Promise<unknown>) => Promise<unknown>;
 
 /** Wraps every call of a store that concerns one session. */
 export function around(store: SessionStore, wrap: Around): SessionStore {
@@ -127,7 +118,8 @@ function wrapped<Methods extends object>(methods: Methods, names: MethodsOf<Meth
   const target = methods as AnyMethods;
   const calls = Object.entries(names).map(([method, isOfSession]) => {
     const call = (...args: unknown[]) => target[method]!(...args) as Promise<unknown>;
-    const around = (...args: unknown[]) => wrap({ method, session: args[0] as SessionRef }, () => call(...args));
+    const around = (given: SessionRef, ...rest: unknown[]) =>
+      wrap({ method, session: given }, (session = given) => call(session, ...rest));
     return [method, isOfSession === true ? around : call];
   });
   return Object.fromEntries(calls) as Methods;

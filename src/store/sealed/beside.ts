@@ -1,44 +1,40 @@
 import type { SessionBeside } from "../contract/beside.js";
-import { passedOn } from "../contract/groups.js";
+import type { StoredPage } from "../contract/session-pages.js";
+import type { StoredRounds } from "../contract/session-reads.js";
 import type { SideWrite } from "../contract/side-fields.js";
-import { sealSideFields, type SealedCalls } from "./sealed-calls.js";
+import type { Stored, WithTexts } from "../contract/stored-texts.js";
+import type { StoredTurn } from "../contract/turns.js";
+import { sealSide, type SealedCalls } from "./sealed-calls.js";
 import type { CallsOf } from "./store.js";
-import { sealSide } from "./writes.js";
 
 /** Data beside the log: seals side fields; opens records of turns, rounds and pages. */
-export function sealedBeside(beside: SessionBeside, callsOf: CallsOf): SessionBeside {
+export function sealedBeside(beside: Stored<SessionBeside>, callsOf: CallsOf): WithTexts<SessionBeside> {
   return {
-    ...passedOn(beside, ["readStats", "readReductions", "restart", "acquireLease", "releaseLease", "extendExpiry"]),
-    ...passedOn(beside, ["takeHold", "renewHold", "giveBackHold"]),
     readSide: async (session, prefix) => {
       const calls = callsOf(session);
-      return calls.sideFields(await calls.read((caller) => beside.readSide(caller, prefix)));
+      const side = await calls.read((caller) => beside.readSide(caller, prefix));
+      return (await calls.opened<{ readonly side: Record<string, string> }>({ side })).side;
     },
     writeSide: async (session, changes) => writeSide(beside, callsOf(session), changes),
-    readTurn: async (session, name) => {
-      const calls = callsOf(session);
-      const turn = await calls.read((caller) => beside.readTurn(caller, name));
-      return turn && calls.opened(turn);
-    },
-    readRounds: async (session, count) => {
-      const calls = callsOf(session);
-      return calls.opened(await calls.read((caller) => beside.readRounds(caller, count)));
-    },
-    readPage: async (session, request) => {
-      const calls = callsOf(session);
-      const page = await calls.read((caller) => beside.readPage(caller, request));
-      return page && calls.view(page);
-    },
+    readTurn: async (session, name) =>
+      callsOf(session).readTexts<StoredTurn | undefined>((caller) => beside.readTurn(caller, name)),
+    readRounds: async (session, count) =>
+      callsOf(session).readTexts<StoredRounds>((caller) => beside.readRounds(caller, count)),
+    readPage: async (session, request) =>
+      callsOf(session).readTexts<StoredPage | undefined>((caller) => beside.readPage(caller, request)),
   };
 }
 
-async function writeSide(beside: SessionBeside, calls: SealedCalls, changes: SideWrite): Promise<boolean> {
-  const { expected, set = {} } = changes;
-  const write = (stored: Readonly<Record<string, string>> = {}) =>
+async function writeSide(
+  beside: Stored<SessionBeside>,
+  calls: SealedCalls,
+  { expected, set = {}, ...changes }: SideWrite,
+): Promise<boolean> {
+  const write = (asStored: Stored<Readonly<Record<string, string>>> = {}) =>
     calls.write(
       (caller, key) => {
-        const wanted = expected && { ...sealSideFields(key, expected), ...stored };
-        return beside.writeSide(caller, { ...sealSide(key, changes)!, ...(wanted && { expected: wanted }) });
+        const wanted = expected && { expected: { ...sealSide(key, expected), ...asStored } };
+        return beside.writeSide(caller, { ...changes, set: sealSide(key, set), ...wanted });
       },
       (written) => written && Object.keys(set).length > 0,
     );
@@ -48,6 +44,6 @@ async function writeSide(beside: SessionBeside, calls: SealedCalls, changes: Sid
   }
   // A value may have been stored before the session was encrypted.
   const side = await calls.read((caller) => beside.readSide(caller, ""));
-  const plain = Object.entries(side).filter(([name, text]) => expected[name] === text);
+  const plain = Object.entries(side).filter(([name, text]) => expected[name] === (text as unknown));
   return plain.length > 0 && write(Object.fromEntries(plain));
 }

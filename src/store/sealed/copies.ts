@@ -1,21 +1,23 @@
-import type { CopiedRecord, CopyPage, KeptState, NewState, SessionCopies, WholeState } from "../contract/copies.js";
+import type {
+  CopiedRecord,
+  CopyPage,
+  KeptState,
+  NewState,
+  ReplaceRequest,
+  SessionCopies,
+  WholeState,
+} from "../contract/copies.js";
 import { anyDigest } from "../contract/session-writes.js";
-import { passedOn } from "../contract/groups.js";
+import type { Stored, WithTexts } from "../contract/stored-texts.js";
 import type { SessionKey } from "./keys/session-key.js";
-import { openLabel } from "./lists.js";
 import { sealRecord } from "./record.js";
-import { headField, sealLabel, sealSideFields, sealField, type SealedCalls } from "./sealed-calls.js";
+import { sealHead, sealLabel, sealSide, unsealed } from "./sealed-calls.js";
 import type { CallsOf } from "./store.js";
 
 /** Whole sessions, opened on their way out and sealed with a key of their own on their way in. */
-export function sealedCopies(copies: SessionCopies, callsOf: CallsOf): SessionCopies {
+export function sealedCopies(copies: Stored<SessionCopies>, callsOf: CallsOf): WithTexts<SessionCopies> {
   return {
-    ...passedOn(copies, ["readMarks", "replace"]),
-    read: async (session) => {
-      const calls = callsOf(session);
-      const state = await calls.read((caller) => copies.read(caller));
-      return state && openState(calls, state);
-    },
+    read: async (session) => callsOf(session).readTexts<WholeState | undefined>((caller) => copies.read(caller)),
     create: async (session, request) =>
       callsOf(session).create((caller, key) =>
         copies.create(caller, {
@@ -27,33 +29,34 @@ export function sealedCopies(copies: SessionCopies, callsOf: CallsOf): SessionCo
           },
         }),
       ),
+    // Its texts are sealed under another key already.
+    replace: async (session, request) =>
+      callsOf(session).read((caller) => copies.replace(caller, request as unknown as Stored<ReplaceRequest>)),
   };
 }
 
-/** A state with its texts decrypted. */
-export async function openState(calls: SealedCalls, state: WholeState): Promise<WholeState> {
-  const side = await calls.sideFields(state.side);
-  const label = await openLabel(calls, state.label);
-  return { ...state, label, head: await calls.field(headField, state.head), side };
+/** The texts of a state, sealed. */
+export function sealedTexts(
+  key: SessionKey | undefined,
+  { head, label, side }: Pick<KeptState, "head" | "label" | "side">,
+): Stored<Pick<KeptState, "head" | "label" | "side">> {
+  return { head: sealHead(key, head), label: sealLabel(key, label), side: sealSide(key, side) };
 }
 
-/** A state with its texts sealed. */
-export function sealedState<State extends NewState | KeptState>(key: SessionKey | undefined, state: State): State {
-  if (key === undefined) {
-    return state;
-  }
-  const { knownIds }: Partial<NewState> = state;
+function sealedState(key: SessionKey | undefined, state: NewState): Stored<NewState> {
+  const { knownIds } = state;
   return {
     ...state,
-    head: state.head === "" ? "" : sealField(key, headField, state.head),
-    label: sealLabel(key, state.label),
-    side: sealSideFields(key, state.side),
+    ...sealedTexts(key, state),
     // Their digests cannot be made again: the messages are gone.
-    ...(knownIds && { knownIds: knownIds.map((id) => ({ ...id, digest: anyDigest })) }),
+    ...(key && knownIds && { knownIds: knownIds.map((id) => ({ ...id, digest: anyDigest })) }),
   };
 }
 
-async function* sealedPages(key: SessionKey | undefined, pages: AsyncIterable<CopyPage>): AsyncGenerator<CopyPage> {
+async function* sealedPages(
+  key: SessionKey | undefined,
+  pages: AsyncIterable<CopyPage>,
+): AsyncGenerator<Stored<CopyPage>> {
   for await (const { records, turns, before } of pages) {
     yield {
       records: records.map((copied) => sealedCopy(key, copied)),
@@ -64,13 +67,11 @@ async function* sealedPages(key: SessionKey | undefined, pages: AsyncIterable<Co
 }
 
 /** A record of a copy, sealed; without a key, as it is. */
-export function sealedCopy(key: SessionKey | undefined, copied: CopiedRecord): CopiedRecord {
-  const { record, identity } = copied;
-  if (key === undefined) {
-    return copied;
-  }
-  return {
-    record: sealRecord(key, record, identity?.id ?? ""),
-    identity: identity && { ...identity, digest: key.digest(identity.digest) },
-  };
+export function sealedCopy(key: SessionKey | undefined, { record, identity }: CopiedRecord): Stored<CopiedRecord> {
+  return key === undefined
+    ? { record: unsealed(record), identity }
+    : {
+        record: sealRecord(key, record, identity?.id ?? ""),
+        identity: identity && { ...identity, digest: key.digest(identity.digest) },
+      };
 }

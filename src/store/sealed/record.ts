@@ -1,4 +1,5 @@
 import { fieldsOf, valueIn } from "../../conversation/messages/values.js";
+import type { StoredText } from "../contract/stored-texts.js";
 import { sealedVersion, type SealedRecord } from "./keys/header.js";
 import type { SessionKey } from "./keys/session-key.js";
 import { fromSevenBitText, toSevenBitText } from "./keys/seven-bit-text.js";
@@ -16,7 +17,7 @@ const beginning = /^\{"type":"([\w-]{1,40})"/;
  * time, and form of the answer. Encrypted: the rest of `data`, compacted by {@link codeJson}; of a record that another
  * package wrote, all of its text, unchanged.
  */
-export function sealRecord(key: SessionKey, record: string, id: string): string {
+export function sealRecord(key: SessionKey, record: string, id: string): StoredText {
   const type = beginning.exec(record)?.[1] ?? "";
   const start = `{"type":"${type}"`.length;
   const end = record.lastIndexOf(metaStart);
@@ -26,7 +27,8 @@ export function sealRecord(key: SessionKey, record: string, id: string): string 
   const data = isOwn ? codeJson(record.slice(start + dataStart.length, end - idEnd.length)) : undefined;
   const meta = data === undefined ? wholeMeta : `{"v":${sealedVersion}${rest}`;
   const line = `{"type":"${type}","data":{"id":${JSON.stringify(id)}},"sealed":"${key.id}","meta":${meta}}`;
-  return `${line}\n${toSevenBitText(key.seal(data ?? record, { format: "record 3", type: "", name: line }))}`;
+  const sealed = toSevenBitText(key.seal(data ?? record, { format: "record 3", type: "", name: line }));
+  return `${line}\n${sealed}` as unknown as StoredText;
 }
 
 /** How the data of a record ends: with the id, which is kept once. */

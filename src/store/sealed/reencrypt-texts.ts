@@ -12,9 +12,9 @@ import { SealedTexts } from "./sealed-texts.js";
 
 /** Result for a piece of data. */
 export interface Reencrypted {
-  /** 1 for a thread or a run; the number of items. */
+  /** 1 for a session, thread or run; the number of items. */
   readonly count: number;
-  /** True where its data keys were wrapped with the current key. */
+  /** True where its data keys were wrapped with the current key, or replaced. */
   readonly rewrapped: boolean;
   /** Plain texts that were sealed. */
   readonly sealed: number;

@@ -4,7 +4,8 @@ import type { SessionLabel } from "../contract/lists.js";
 import { keptRecords, refuseKept, type KeptRecord, type KeptRecords } from "../contract/kept-records.js";
 import { KeyNeeded, plainText, unknownKey, wrongKey } from "../contract/refusals.js";
 import { checkSessionId, type SessionRef } from "../contract/session-ref.js";
-import type { SessionView } from "../contract/session-reads.js";
+import type { Stored, StoredText } from "../contract/stored-texts.js";
+import { withoutUndefined } from "../../base/options.js";
 import { keyParts, type StoredKey } from "../contract/writer-keys.js";
 import type { DataKeys } from "./keys/data-keys.js";
 import { parseSealed } from "./keys/header.js";
@@ -15,35 +16,64 @@ import { openRecord } from "./record.js";
 /** Name of the field that holds the head. */
 export const headField = "head";
 
-/** Name of a side field, apart from what a store keeps about the session. */
-function sideField(name: string): string {
-  return `side:${name}`;
+const sidePrefix = "side:";
+
+/** A text of a session as it is written without a data key. */
+export function unsealed(text: string): StoredText {
+  return text as unknown as StoredText;
 }
 
 /** The text of a field, sealed under its name. */
-export function sealField(key: SessionKey | undefined, name: string, text: string): string {
-  return key === undefined ? text : sealText(key, text, "field", name);
+function sealField(key: SessionKey | undefined, name: string, text: string): StoredText {
+  return unsealed(key === undefined ? text : sealText(key, text, "field", name));
+}
+
+/** A head, sealed; an empty one stays. */
+export function sealHead(key: SessionKey | undefined, head: string): StoredText {
+  return head === "" ? unsealed(head) : sealField(key, headField, head);
+}
+
+/** Fields with sealed values, each bound to its name. */
+function sealFields(
+  key: SessionKey | undefined,
+  fields: object,
+  prefix: string,
+): Record<string, StoredText | undefined> {
+  const texts: [string, string | undefined][] = Object.entries(fields);
+  return Object.fromEntries(
+    texts.map(([name, text]) => [name, text === undefined ? text : sealField(key, prefix + name, text)]),
+  );
 }
 
 /** Side fields with sealed values. */
-export function sealSideFields<Text extends string | undefined>(
+export function sealSide<Side extends Readonly<Record<string, string | undefined>>>(
   key: SessionKey | undefined,
-  side: Readonly<Record<string, Text>>,
-): Record<string, Text> {
-  const sealed = Object.entries(side).map(([name, text]) => [
-    name,
-    text === undefined ? text : sealField(key, sideField(name), text),
-  ]);
-  return Object.fromEntries(sealed) as Record<string, Text>;
+  side: Side,
+): Stored<Side> {
+  return sealFields(key, side, sidePrefix) as Stored<Side>;
 }
 
-/** Names of the texts of a label. */
-export const labelTexts = ["title", "metadata"] as const;
+/** A label with sealed texts. */
+export function sealLabel(key: SessionKey | undefined, label: SessionLabel): Stored<SessionLabel> {
+  return sealFields(key, withoutUndefined(label), "") as Stored<SessionLabel>;
+}
 
-/** A label with sealed texts, each bound to its name. */
-export function sealLabel(key: SessionKey | undefined, label: SessionLabel): SessionLabel {
-  const given = labelTexts.flatMap((name) => (label[name] === undefined ? [] : [[name, label[name]] as const]));
-  return Object.fromEntries(given.map(([name, text]) => [name, sealField(key, name, text)]));
+/** Names under which results hold texts. */
+type OpenedName = "head" | "label" | "side" | "records";
+
+/** A result whose texts have no other names than those that are opened. */
+type Openable<Read> = Read extends unknown
+  ? Omit<Stored<Read>, OpenedName> extends Omit<Read, OpenedName>
+    ? Stored<Read>
+    : never
+  : never;
+
+/** The texts of results. */
+interface StoredTexts {
+  readonly head?: StoredText;
+  readonly label?: Stored<SessionLabel>;
+  readonly side?: Readonly<Record<string, StoredText>>;
+  readonly records?: readonly StoredText[];
 }
 
 /** The plain text of a record that the store underneath keeps. */
@@ -56,7 +86,10 @@ interface KeptPlain {
 const keptBy = new WeakMap<DataKeys, WeakMap<KeptRecord, KeptPlain>>();
 
 /** A write under a data key; without one, of plain text. The label of the caller is sealed. */
-type Write<Result> = (caller: SessionRef, key: SessionKey | undefined) => Promise<Result>;
+type Write<Result> = (caller: Stored<SessionRef>, key: SessionKey | undefined) => Promise<Result>;
+
+/** A caller without its label. */
+type Caller = Omit<SessionRef, "label">;
 
 /**
  * Calls of the store underneath that concern one session, made with its data key. A call that is refused for its key is
@@ -82,7 +115,7 @@ export class SealedCalls {
   }
 
   /** Makes a read, or another call that seals nothing. */
-  read<Result>(read: (caller: SessionRef) => Promise<Result>): Promise<Result> {
+  read<Result>(read: (caller: Caller) => Promise<Result>): Promise<Result> {
     return this.#untilAccepted(() => {
       const known = this.#keys.known(this.session);
       const { label: _, ...session } = this.session;
@@ -94,11 +127,11 @@ export class SealedCalls {
   write<Result>(write: Write<Result>, stores: (result: Result) => boolean): Promise<Result> {
     return this.#untilAccepted(async () => {
       const known = await this.#keys.forWrite(this.session);
-      const { label } = this.session;
-      const session = { ...this.session, ...(label && { label: sealLabel(known?.key, label) }) };
+      const { label, ...session } = this.session;
       const made = known?.isStored === true ? undefined : known?.stored;
       const keys = { ...(known && { name: known.key.id }), ...(made && { made }) };
-      const result = await write(this.#caller(session, keys), known?.key);
+      const caller = { ...this.#caller(session, keys), ...(label && { label: sealLabel(known?.key, label) }) };
+      const result = await write(caller, known?.key);
       if (known !== undefined && stores(result)) {
         known.isStored = true;
       }
@@ -112,7 +145,7 @@ export class SealedCalls {
     return this.write(write, (result) => result !== undefined);
   }
 
-  #caller(session: SessionRef, keys: { readonly name?: string; readonly made?: StoredKey }): SessionRef {
+  #caller(session: Caller, keys: { readonly name?: string; readonly made?: StoredKey }): Caller {
     return { ...session, keys: { ...keys, learn: (stored) => this.learn(stored) } };
   }
 
@@ -133,22 +166,30 @@ export class SealedCalls {
     }
   }
 
-  /** The read with its records decrypted. */
-  async opened<Read extends { readonly records: readonly string[] }>(read: Read): Promise<Read> {
-    return { ...read, records: await this.records(read.records) };
+  /** Makes a read of texts, and opens them. */
+  async readTexts<Read>(read: (caller: Caller) => Promise<Openable<Read>>): Promise<Read> {
+    return this.opened<Read>(await this.read(read));
   }
 
-  async view<View extends Pick<SessionView, "head" | "records">>(view: View): Promise<View> {
-    const head = await this.field(headField, view.head);
-    return { ...view, head, records: await this.records(view.records) };
+  /** A result of the store underneath with its texts decrypted. */
+  async opened<Read>(read: Openable<Read>): Promise<Read> {
+    const texts = read as StoredTexts | undefined;
+    const { head, label, side, records } = texts ?? {};
+    return (texts && {
+      ...texts,
+      ...(head !== undefined && { head: await this.field(headField, head) }),
+      ...(label && { label: await this.#fields(label, "") }),
+      ...(side && { side: await this.#fields(side, sidePrefix) }),
+      ...(records && { records: await this.records(records) }),
+    }) as Read;
   }
 
-  async records(stored: readonly string[]): Promise<string[]> {
-    const texts = keptRecords.get(stored);
+  async records(stored: readonly StoredText[]): Promise<string[]> {
+    const texts = keptRecords.get(stored as readonly unknown[] as readonly string[]);
     return texts === undefined ? this.#open(stored) : this.#keptOf(stored, texts);
   }
 
-  async #open(stored: readonly string[]): Promise<string[]> {
+  async #open(stored: readonly StoredText[]): Promise<string[]> {
     const opened: string[] = [];
     for (const record of stored) {
       opened.push(await this.record(record));
@@ -157,7 +198,7 @@ export class SealedCalls {
   }
 
   /** The same of records that the store underneath keeps: each is opened once with these keys. */
-  async #keptOf(stored: readonly string[], sealed: KeptRecords): Promise<string[]> {
+  async #keptOf(stored: readonly StoredText[], sealed: KeptRecords): Promise<string[]> {
     const known = keptBy.get(this.#keys) ?? new WeakMap<KeptRecord, KeptPlain>();
     keptBy.set(this.#keys, known);
     const { list } = sealed;
@@ -181,31 +222,31 @@ export class SealedCalls {
   }
 
   /** A record as it was before it was sealed; one that is plain text as it is, unless that is refused. */
-  async record(stored: string): Promise<string> {
+  async record(stored: string | StoredText): Promise<string> {
     const sealed = parseSealed(stored);
     if (sealed === undefined) {
-      return this.#plain(stored);
+      return this.#plain(stored as string);
     }
     const name = sealed.header.sealed;
     return this.#opened(openRecord(this.keyNow(name) ?? (await this.#key(name)), sealed));
   }
 
-  async field(name: string, stored: string): Promise<string> {
-    const parts = sealedTextParts(stored);
+  async field(name: string, stored: string | StoredText): Promise<string> {
+    const text = stored as string;
+    const parts = sealedTextParts(text);
     if (parts === undefined) {
-      return name === headField && stored === "" ? "" : this.#plain(stored);
+      return name === headField && text === "" ? "" : this.#plain(text);
     }
     const key = this.keyNow(parts.keyName) ?? (await this.#key(parts.keyName));
     return this.#opened(openText(key, parts, "field", name));
   }
 
-  /** The side fields with their values decrypted. */
-  async sideFields(stored: Readonly<Record<string, string>>): Promise<Record<string, string>> {
-    const side: [string, string][] = [];
-    for (const [name, text] of Object.entries(stored)) {
-      side.push([name, await this.field(sideField(name), text)]);
+  async #fields(stored: object, prefix: string): Promise<Record<string, string>> {
+    const opened: [string, string][] = [];
+    for (const [name, text] of Object.entries(stored) as [string, StoredText][]) {
+      opened.push([name, await this.field(prefix + name, text)]);
     }
-    return Object.fromEntries(side);
+    return Object.fromEntries(opened);
   }
 
   /** The session's key if it is at hand and has this name. */

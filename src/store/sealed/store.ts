@@ -1,8 +1,10 @@
-import { passedOn } from "../contract/groups.js";
+import { around, type StoreGroup } from "../contract/groups.js";
 import type { SessionEdits } from "../contract/edits.js";
+import type { LogPage, SessionView } from "../contract/session-reads.js";
 import type { SessionRef } from "../contract/session-ref.js";
 import type { IdentifyRecord } from "../contract/session-writes.js";
 import type { SessionStore, SessionStoreCore } from "../contract/session-store.js";
+import type { Stored, WithoutTexts, WithTexts } from "../contract/stored-texts.js";
 import { sealedBeside } from "./beside.js";
 import { sealedCopies } from "./copies.js";
 import { DataKeys } from "./keys/data-keys.js";
@@ -11,13 +13,13 @@ import type { KeyRing } from "./keys/key-ring.js";
 import { sealedLists } from "./lists.js";
 import type { SealedParts } from "./loaded-store.js";
 import { openRecord } from "./record.js";
-import { headField, SealedCalls, sealField } from "./sealed-calls.js";
+import { SealedCalls, sealHead } from "./sealed-calls.js";
 import { sealedAppend } from "./writes.js";
 
 /**
  * A store whose records, heads and side fields lie encrypted in the store underneath, with the same contract; limits of
- * sizes count what is stored, which is about a seventh longer. A method that is neither sealed here nor named as one
- * that carries no text does not compile.
+ * sizes count what is stored, which is about a seventh longer. A text of the contract that is not sealed and opened
+ * here does not compile: see {@link Stored}.
  *
  * Every method throws EncryptionError.
  */
@@ -34,62 +36,76 @@ export function sealedStore(
       keys.forget(session.id);
     }
   };
-  const { limits, edits, beside, lists, copies } = inner;
+  const { core, edits, beside, lists, copies } = plainMethods(inner);
+  const stored = asStored(inner);
   return {
-    ...sealedCore(inner, callsOf),
-    clear: (session) => forgetAfter(session, inner.clear(session)),
-    limits,
-    edits: sealedEdits(edits, callsOf, keys.refusesPlain),
+    ...sealedCore(stored, callsOf),
+    clear: (session) => forgetAfter(session, core.clear(session)),
+    edits: { ...edits, ...sealedEdits(stored.edits, callsOf, keys.refusesPlain) },
     beside: {
-      ...sealedBeside(beside, callsOf),
+      ...{ ...beside, ...sealedBeside(stored.beside, callsOf) },
       restart: (session) => forgetAfter(session, beside.restart(session)),
     },
     lists: {
-      ...sealedLists(lists, callsOf),
+      ...{ ...lists, ...sealedLists(stored.lists, callsOf) },
       erase: (session, request) => forgetAfter(session, lists.erase(session, request)),
     },
-    copies: sealedCopies(copies, callsOf),
+    copies: { ...copies, ...sealedCopies(stored.copies, callsOf) },
+    limits: inner.limits,
     close: () => inner.close(),
     sealed: { store: inner, ring, keys },
   };
 }
 
+/** The store underneath, whose texts are sealed. */
+export function asStored(inner: SessionStore): Stored<SessionStore> {
+  return inner as unknown as Stored<SessionStore>;
+}
+
 /** The calls of a session. */
 export type CallsOf = (session: SessionRef) => SealedCalls;
 
-function sealedCore(inner: SessionStore, callsOf: CallsOf): Omit<SessionStoreCore, "clear"> {
+/** The methods that carry no texts, without the label of their caller. */
+function plainMethods(inner: SessionStore): { readonly core: WithoutTexts<SessionStoreCore> } & {
+  readonly [G in StoreGroup]: WithoutTexts<SessionStore[G]>;
+} {
+  const bare = around(inner, ({ session: { label: _, ...session } }, go) => go(session));
+  return { ...bare, core: bare };
+}
+
+function sealedCore(inner: Stored<SessionStoreCore>, callsOf: CallsOf): WithTexts<SessionStoreCore> {
   return {
-    append: async (session, request) =>
-      sealedAppend(callsOf(session), request, (caller, sealed) => inner.append(caller, sealed)),
-    readView: async (session, options) => {
-      const calls = callsOf(session);
-      return calls.view(await calls.read((caller) => inner.readView(caller, options)));
-    },
-    readLog: async (session, options) => {
-      const calls = callsOf(session);
-      return calls.opened(await calls.read((caller) => inner.readLog(caller, options)));
-    },
+    append: async (session, { records, side, ...request }) =>
+      sealedAppend<never>(callsOf(session), { records, ...(side && { side }) }, (caller, sealed) =>
+        inner.append(caller, { ...request, ...sealed }),
+      ),
+    readView: async (session, options) =>
+      callsOf(session).readTexts<SessionView>((caller) => inner.readView(caller, options)),
+    readLog: async (session, options) =>
+      callsOf(session).readTexts<LogPage>((caller) => inner.readLog(caller, options)),
     commitReduction: async (session, request) =>
       callsOf(session).write(
-        (caller, key) => {
-          const head = request.head === "" ? "" : sealField(key, headField, request.head);
-          return inner.commitReduction(caller, { ...request, head });
-        },
+        (caller, key) => inner.commitReduction(caller, { ...request, head: sealHead(key, request.head) }),
         (outcome) => outcome === "committed",
       ),
   };
 }
 
-function sealedEdits(edits: SessionEdits, callsOf: CallsOf, refusesPlain: boolean): SessionEdits {
+function sealedEdits(
+  edits: Stored<SessionEdits>,
+  callsOf: CallsOf,
+  refusesPlain: boolean,
+): WithTexts<SessionEdits> & Pick<SessionEdits, "rewind" | "rebuild"> {
   return {
-    ...passedOn(edits, ["readKey", "rewrapKey"]),
     rewind: async (session, request) =>
       callsOf(session).write(
         (caller) => edits.rewind(caller, request),
         () => false,
       ),
-    replaceTail: async (session, request) =>
-      sealedAppend(callsOf(session), request, (caller, sealed) => edits.replaceTail(caller, sealed)),
+    replaceTail: async (session, { records, side, ...request }) =>
+      sealedAppend(callsOf(session), { records, ...(side && { side }) }, (caller, sealed) =>
+        edits.replaceTail(caller, { ...request, ...sealed }),
+      ),
     rebuild: async (session, identify, options) => {
       const calls = callsOf(session);
       return calls.read((caller) => edits.rebuild(caller, identifySealed(calls, identify, refusesPlain), options));

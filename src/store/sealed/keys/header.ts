@@ -1,4 +1,5 @@
 import { fieldsOf, valueIn } from "../../../conversation/messages/values.js";
+import type { StoredText } from "../../contract/stored-texts.js";
 import { isKeyId } from "./encryption-options.js";
 
 /** Version of the format of sealed records. */
@@ -22,7 +23,7 @@ export interface SealedRecord {
 }
 
 /** The parts of a sealed record; undefined for any other text. */
-export function parseSealed(record: string): SealedRecord | undefined {
+export function parseSealed(record: string | StoredText): SealedRecord | undefined {
   if (typeof record !== "string") {
     return undefined;
   }
