@@ -59,7 +59,8 @@ if at then
       --- @include numbers
       --- @include view
       local isKept = kept and call('HGET', state, 'rev') == rev
-      shows = isKept and { field[4], total and string.format('%.17g', total) or false, counter } or view()
+      local tokens = total and string.format('%.17g', total) or false
+      shows = isKept and { field[4], tokens, tokens and counter or '' } or view()
     end
     if ticket == '' then return shows and { reply, shows } or reply end
     return { reply, shows or '', fence, ttl ~= '' and ttl or call('PTTL', state) }
