@@ -13,6 +13,9 @@ export interface Streams {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
+/** Lines of a table that are made and written together: all of a long one would take much memory. */
+const linesAtOnce = 500;
+
 /** How a line is shown. */
 export interface LineStyle {
   /** Columns in front of what does not fit the first line. @default two more than in front of the text */
@@ -96,14 +99,19 @@ export class Screen {
     if (this.isJson) {
       return;
     }
-    const allCells = rows.map((row) => row.map((cell) => printable(cell)));
-    const sized = allColumns.map((column, index) => ({
-      ...column,
-      index,
-      width: allCells.reduce((most, row) => Math.max(most, stringWidth(row[index] ?? "")), stringWidth(column.title)),
-    }));
+    const cellsOf = (row: readonly string[]) => row.map((cell) => printable(cell));
+    const widths = allColumns.map(({ title }) => stringWidth(title));
+    const filled = new Set<number>();
+    for (const row of rows) {
+      cellsOf(row).forEach((cell, index) => {
+        widths[index] = Math.max(widths[index]!, stringWidth(cell));
+        filled.add(cell === "" ? -1 : index);
+      });
+    }
     const columns = fittingColumns(
-      sized.filter(({ index }) => allCells.some((row) => row[index])),
+      allColumns
+        .map((column, index) => ({ ...column, index, width: widths[index]! }))
+        .filter(({ index }) => filled.has(index)),
       this.width ?? Infinity,
     );
     const lineOf = ([first = "", ...others]: readonly string[]): string => {
@@ -117,8 +125,9 @@ export class Screen {
       return padded.join(" ".repeat(gap)).trimEnd();
     };
     await this.line(lineOf(allColumns.map(({ title }) => title)), { paint: this.colours.bold });
-    if (allCells.length > 0) {
-      await this.line(allCells.map(lineOf).join("\n"));
+    for (let from = 0; from < rows.length; from += linesAtOnce) {
+      const some = rows.slice(from, from + linesAtOnce).map((row) => lineOf(cellsOf(row)));
+      await this.line(some.join("\n"));
     }
   }
 

@@ -23,14 +23,18 @@ async function copySessions(count: number): Promise<void> {
   }
 }
 
-it("sessions --json lists 20,000 sessions within 300 MB", async () => {
-  await copySessions(20_000);
+beforeAll(() => copySessions(20_000));
+
+it.each([
+  ["as JSON", ["--json"]],
+  ["as a table", []],
+])("sessions lists 20,000 sessions %s within 300 MB", async (_, format) => {
   const report = "process.on('exit', () => console.error(process.resourceUsage().maxRSS))";
   const { output, errors } = await runCommand(
-    ["sessions", "--json", "--limit", "20000", "--url", sharedRedisUrl(), "--prefix", keyPrefix],
+    ["sessions", ...format, "--limit", "20000", "--url", sharedRedisUrl(), "--prefix", keyPrefix],
     { env: { NODE_OPTIONS: `--import="data:text/javascript,${encodeURIComponent(report)}"` } },
   );
-  expect(output.trimEnd().split("\n")).toHaveLength(20_000);
+  expect(output.trimEnd().split("\n")).toHaveLength(20_000 + (format.length > 0 ? 0 : 3));
   expect(Number(errors) / 1_000).toBeGreaterThan(30);
   expect(Number(errors) / 1_000).toBeLessThan(300);
 });
