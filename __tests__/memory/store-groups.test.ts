@@ -52,7 +52,7 @@ describe("a store around another one", () => {
 
 describe("each method of a store", () => {
   const groups = ["beside", "copies", "edits", "lists"] as const;
-  const notOfSession = ["count", "eraseOwner", "flush", "list", "reindex", "scan"];
+  const notOfSession = ["count", "eraseOwners", "flush", "list", "reindex", "scan"];
   const session = { id: "s" };
   const answer = (name: string) => {
     const reply = async (...args: unknown[]) => [name, ...args];

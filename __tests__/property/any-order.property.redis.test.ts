@@ -93,7 +93,7 @@ async function expectNothingWrong(
   for (const owner of owners) {
     const own = described.filter((each) => each.owner === owner).map((each) => summaryOf(each));
     expect(byId((await store.lists.list(owner, { limit: 10 })).sessions)).toEqual(byId(own));
-    if (outcomes.some(({ command, code }) => command === `eraseOwner "${owner}"` && code === undefined)) {
+    if (outcomes.some(({ command, code }) => command === `eraseOwners "${owner}"` && code === undefined)) {
       // What another owner was given a copy of before is that owner's.
       const left = found.filter((each) => each.owner === owner || each.owner === undefined);
       expect(left.filter(({ ids }) => ids.some((id) => id.startsWith(`old-${owner}-`)))).toEqual([]);

@@ -41,7 +41,7 @@ describe("a copy whose source is erased before it is complete", () => {
   it("leaves nothing of itself, and does not become a session", async () => {
     let erasing: Promise<unknown> | undefined;
     const request = copying(100, () => {
-      erasing ??= store.lists.eraseOwner("ann", { guardMs });
+      erasing ??= store.lists.eraseOwners({ owners: ["ann"], unlisted: true, guardMs });
     });
     const outcome = await forkOf(store, { id: "source" }, { id: "copy" }, request).catch(
       ({ code }: { code: string }) => code,
@@ -65,7 +65,7 @@ describe("a copy whose source is erased before it is complete", () => {
       // The last step has the keys of the copy, and of the session that it becomes.
       if (Number(keys) === 6) {
         isHeld = true;
-        await store.lists.eraseOwner("ann", { guardMs });
+        await store.lists.eraseOwners({ owners: ["ann"], unlisted: true, guardMs });
       }
       return send();
     });
@@ -87,9 +87,9 @@ describe("a copy whose source is erased before it is complete", () => {
     });
     await expect(forkOf(store, { id: "source" }, { id: "copy" }, request)).rejects.toBe(died);
     expect(await staged()).toHaveLength(3);
-    expect(await store.lists.eraseOwner("bob", { guardMs })).toBe(0);
+    expect(await store.lists.eraseOwners({ owners: ["bob"], unlisted: true, guardMs })).toBe(0);
     expect(await staged()).toHaveLength(3);
-    expect(await store.lists.eraseOwner("ann", { guardMs })).toBe(1);
+    expect(await store.lists.eraseOwners({ owners: ["ann"], unlisted: true, guardMs })).toBe(1);
     expect(await staged()).toEqual([]);
   });
 });

@@ -2,12 +2,39 @@ import { expectTombstone } from "../support/tombstones.js";
 import { Redis } from "ioredis";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { human } from "../support/messages.js";
+import { interceptedClient } from "../../tools/testkit/proxies/intercepted-client.js";
 import { startRedis } from "../../tools/testkit/servers/redis-server.js";
-import { uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 
 /** Sessions to erase; the full number of the promise takes longer. */
 const count = Number(process.env["ERASED_SESSIONS"] ?? 300);
 const guardMs = 120_000;
+
+describe("the scan of all keys for unlisted sessions", () => {
+  const client = sharedClient();
+
+  it("is made once for several owners, and not at all where the call leaves it out", async () => {
+    let scans = 0;
+    const counting = interceptedClient(client, (send, args) => {
+      scans += args[0] === "0" && args[1] === "MATCH" ? 1 : 0;
+      return send();
+    });
+    const memory = new RedisChatMemory({ client: counting, redis: { keyPrefix: uniquePrefix() } });
+    const owners = ["ann", "bob", "eve"];
+    for (const owner of owners) {
+      await memory.history(owner, { owner }).addMessages([human("q")]);
+      await memory.history(`${owner} 2`, { owner }).addMessages([human("q")]);
+    }
+    await memory.drain();
+    const erased = { sessions: 2, items: "not asked" };
+    expect(await memory.sessions.deleteOwner("ann", { unlisted: false })).toEqual(erased);
+    expect(scans).toBe(0);
+    expect(await memory.sessions.deleteOwner(["bob", "eve"])).toEqual({ ...erased, sessions: 4 });
+    expect(scans).toBe(1);
+    expect(await memory.sessions.count({ owner: "eve" })).toBe(0);
+    await memory.close();
+  });
+});
 
 describe("erasing an owner", () => {
   it("leaves no key after its guard, beside writers, after a crash, and with sessions that the list lost", async () => {

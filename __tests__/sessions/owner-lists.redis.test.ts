@@ -306,7 +306,7 @@ describe("the erasure of an owner beside writers that keep beginning sessions", 
       }
       return reply;
     });
-    expect(await eraser.lists.eraseOwner(owner, { guardMs })).toBe(2);
+    expect(await eraser.lists.eraseOwners({ owners: [owner], unlisted: true, guardMs })).toBe(2);
     expect(begun).toBe(1);
     await expect(append(store, "new")).rejects.toMatchObject({ code: "erased" });
     expect((await store.readView({ id: "new" })).epoch).toBe("");
@@ -325,9 +325,9 @@ describe("the erasure of an owner beside writers that keep beginning sessions", 
       await own.lists.flush();
     });
     await pause(100);
-    await store.lists.eraseOwner(owner, { guardMs });
+    await store.lists.eraseOwners({ owners: [owner], unlisted: true, guardMs });
     await pause(50);
-    await store.lists.eraseOwner(owner, { guardMs });
+    await store.lists.eraseOwners({ owners: [owner], unlisted: true, guardMs });
     await pause(20);
     isOver = true;
     await Promise.all(writers);
@@ -337,7 +337,7 @@ describe("the erasure of an owner beside writers that keep beginning sessions", 
     }
     expect(all.length).toBeGreaterThan(0);
     expect((await listed()).sort()).toEqual(all.sort());
-    expect(await store.lists.eraseOwner(owner, { guardMs })).toBe(all.length);
+    expect(await store.lists.eraseOwners({ owners: [owner], unlisted: true, guardMs })).toBe(all.length);
     expect([await entries(), await listed()]).toEqual([[], []]);
     for await (const id of store.lists.scan({ owner })) {
       expect(id).toBeUndefined();

@@ -68,7 +68,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   "copies.create": "the session does not exist yet: copy-cases.ts",
   "lists.list": "concerns an owner",
   "lists.count": "concerns an owner",
-  "lists.eraseOwner": "concerns an owner",
+  "lists.eraseOwners": "concerns an owner",
   "lists.scan": "concerns all sessions",
   "lists.reindex": "concerns all sessions",
   "lists.flush": "concerns all sessions",

@@ -120,7 +120,7 @@ describe("The pieces of a long session", () => {
 
   it("go with an erasure, also those that a process left that ended", async () => {
     const ended = interrupted('"staged"', async () => {
-      await store.lists.eraseOwner("ann", { guardMs: 60_000 });
+      await store.lists.eraseOwners({ owners: ["ann"], unlisted: true, guardMs: 60_000 });
       expect(await client.keys(`${keyPrefix}:*staged*`)).toEqual([]);
     });
     await expect(ended.edits.rebuild(session, identify)).rejects.toMatchObject({ code: "erased" });

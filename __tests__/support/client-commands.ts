@@ -199,7 +199,9 @@ const ends = fc.oneof(
   command("erase", fc.record({ session, owner }), (_, store, options) =>
     store.lists.erase(called(options.session, options.owner), { guardMs }),
   ),
-  command("eraseOwner", fc.constantFrom(...owners), (_, store, whose) => store.lists.eraseOwner(whose, { guardMs })),
+  command("eraseOwners", fc.constantFrom(...owners), (_, store, whose) =>
+    store.lists.eraseOwners({ owners: [whose], unlisted: true, guardMs }),
+  ),
 );
 
 const rebuild = command("rebuild", session, async (clients, store, id) => {

@@ -13,6 +13,7 @@ import { describeThread, type FoundThread } from "../threads.js";
 
 interface DeleteOptions extends ServerOptions {
   readonly owner?: string;
+  readonly listed?: boolean;
   readonly yes?: boolean;
   readonly dryRun?: boolean;
 }
@@ -24,6 +25,7 @@ const guardMs = 600_000;
 export function deleteCommand(): CommandDefinition {
   const command = withServerOptions(new Command().argument("[sessions...]", "ids of the sessions"))
     .option("--owner <owner>", "all sessions of this owner")
+    .option("--listed", "with --owner: only what the owner's list names, without a scan of all keys")
     .option("--namespace <labels>", namespaceHelp, namespaceOperand)
     .option("--yes", "really delete; without it nothing is done")
     .option("--dry-run", "name what would be deleted, and delete nothing")
@@ -43,9 +45,12 @@ async function deleteSessions(
   options: DeleteOptions,
   sessions: readonly string[],
 ): Promise<ExitCode> {
-  const { owner, yes, dryRun } = options;
+  const { owner, listed = false, yes, dryRun } = options;
   if ((owner === undefined) === (sessions.length === 0)) {
     throw new UsageError("delete: name sessions, or give --owner.");
+  }
+  if (listed && (owner === undefined || dryRun === true)) {
+    throw new UsageError("delete: --listed goes with --owner and --yes.");
   }
   refuseNamespace("delete", options);
   if (yes !== true && dryRun !== true) {
@@ -58,7 +63,9 @@ async function deleteSessions(
     if (dryRun === true) {
       return await foretell(server, context, owner === undefined ? sessions : server.plainLists.scan({ owner }));
     }
-    return await (owner === undefined ? deleteNamed(server, context, sessions) : deleteOwned(server, context, owner));
+    return await (owner === undefined
+      ? deleteNamed(server, context, sessions)
+      : deleteOwned(server, context, { owner, unlisted: !listed }));
   } finally {
     await server.close();
   }
@@ -86,12 +93,17 @@ async function deleteNamed(
   return missing > 0 ? exitCodes.findings : exitCodes.done;
 }
 
-async function deleteOwned(server: Server, { screen, signal }: CommandContext, owner: string): Promise<ExitCode> {
+async function deleteOwned(
+  server: Server,
+  { screen, signal }: CommandContext,
+  { owner, unlisted }: { readonly owner: string; readonly unlisted: boolean },
+): Promise<ExitCode> {
   const bar = new ProgressBar(screen, { total: undefined, unit: "sessions" });
   try {
     signal.throwIfAborted();
     const { sessions, items } = await server.memory.sessions.deleteOwner(owner, {
       guardMs,
+      unlisted,
       onProgress: (progress) => {
         bar.reach(progress.sessions);
         signal.throwIfAborted();

@@ -124,7 +124,7 @@ export const copyCases: readonly StoreCase[] = [
             ...rest,
             owners: [ann, bob],
             finish: async (next) => {
-              await store.lists.eraseOwner(erased, { guardMs: 60_000 });
+              await store.lists.eraseOwners({ owners: [erased], unlisted: true, guardMs: 60_000 });
               return finish(next);
             },
           },

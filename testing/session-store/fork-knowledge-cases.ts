@@ -107,7 +107,10 @@ export const forkKnowledgeCases: readonly StoreCase[] = [
       const forks = Array.from({ length: 10 }, (_, index) =>
         forkOf(store, session, { id: `${session.id}-copy-${index}` }, copying(list)).catch(code("erased")),
       );
-      const [erased] = await Promise.all([store.lists.eraseOwner(owner, { guardMs: 60_000 }), ...forks]);
+      const [erased] = await Promise.all([
+        store.lists.eraseOwners({ owners: [owner], unlisted: true, guardMs: 60_000 }),
+        ...forks,
+      ]);
       assert.ok(erased >= 1);
       for await (const left of store.lists.scan({ owner })) {
         assert.fail(`${left} is left`);

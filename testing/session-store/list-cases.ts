@@ -163,7 +163,7 @@ export const listCases: readonly StoreCase[] = [
       await store.append({ id: `${session.id}-free` }, { records: records("a", 1) });
       const progress: number[] = [];
       const onProgress = ({ sessions }: { sessions: number }) => void progress.push(sessions);
-      assert.equal(await store.lists.eraseOwner("ann", { guardMs: 60_000, onProgress }), 3);
+      assert.equal(await store.lists.eraseOwners({ owners: ["ann"], unlisted: true, guardMs: 60_000, onProgress }), 3);
       assert.equal(progress.at(-1), 3);
       for (const id of ids) {
         assert.equal((await store.readView({ id })).epoch, "");
@@ -175,7 +175,7 @@ export const listCases: readonly StoreCase[] = [
       await store.append({ id: `${session.id}-new`, owner: "ann" }, { records: records("a", 1) });
       await store.lists.flush();
       assert.deepEqual((await walk(context, "ann", 9)).flat(), [`${session.id}-new`]);
-      assert.equal(await store.lists.eraseOwner("nobody", { guardMs: 60_000 }), 0);
+      assert.equal(await store.lists.eraseOwners({ owners: ["nobody"], unlisted: true, guardMs: 60_000 }), 0);
     },
   },
   {
@@ -204,7 +204,10 @@ export const listCases: readonly StoreCase[] = [
       await assert.rejects(store.lists.list("ann", { limit: 0 }), option("limit"));
       await assert.rejects(store.lists.list("ann", { limit: 1, before: { score: -1, member: "s" } }), option("before"));
       await assert.rejects(store.lists.erase(session, { guardMs: 0 }), option("guardMs"));
-      await assert.rejects(store.lists.eraseOwner("ann", { guardMs: 0.5 }), option("guardMs"));
+      await assert.rejects(
+        store.lists.eraseOwners({ owners: ["ann"], unlisted: true, guardMs: 0.5 }),
+        option("guardMs"),
+      );
     },
   },
 ];

@@ -43,6 +43,7 @@ const erasureSchema = lazy(() =>
   z.strictObject({
     owner: z.optional(z.unknown()),
     guardMs: z._default(positiveInteger(), defaultGuardMs),
+    unlisted: z._default(z.boolean("must be true or false"), true),
     onProgress: z.optional(listener<ListsProgress>()),
   }),
 );
@@ -185,13 +186,21 @@ export class MemorySessions {
    * Erases all data of an owner's sessions, threads and runs that name the owner, and the items of long-term memory in
    * the owner's namespaces (option `ownerNamespaces`), while others may write. For `guardMs` (ten minutes by
    * default; it must outlast this call and the longest turn) late writers cannot recreate sessions, threads and runs.
-   * New sessions of the owner are allowed afterwards. Idempotent and resumable. Scans all keys of Redis.
+   * New sessions of the owner are allowed afterwards. Idempotent and resumable. Scans all keys of Redis, once for all
+   * given owners, unless the option `unlisted` is false.
    */
-  async deleteOwner(owner: string, options: SessionErasureOptions = {}): Promise<OwnerErasure> {
-    checkOwnerName("sessions.deleteOwner", owner);
-    const { guardMs, onProgress } = parseOptions("sessions.deleteOwner", erasureSchema(), options);
-    const namespaces = namespacesOf(this.#ownerNamespaces, owner);
-    const sessions = await this.#store.lists.eraseOwner(owner, { guardMs, ...(onProgress && { onProgress }) });
+  async deleteOwner(owner: string | readonly string[], options: SessionErasureOptions = {}): Promise<OwnerErasure> {
+    const owners = typeof owner === "string" ? [owner] : [...owner];
+    owners.forEach((name) => checkOwnerName("sessions.deleteOwner", name));
+    const { guardMs, unlisted, onProgress } = parseOptions("sessions.deleteOwner", erasureSchema(), options);
+    const spaces = owners.map((name) => namespacesOf(this.#ownerNamespaces, name));
+    const namespaces = spaces.includes(undefined) ? undefined : spaces.flatMap((space) => space ?? []);
+    const sessions = await this.#store.lists.eraseOwners({
+      owners,
+      guardMs,
+      unlisted,
+      ...(onProgress && { onProgress }),
+    });
     // Last: whoever writes items beside a thread or a run has been refused by then.
     const { eraseItems } = await import("./item-lines.js");
     return { sessions, items: namespaces === undefined ? "not asked" : await eraseItems(this.#store, namespaces) };

@@ -33,6 +33,11 @@ export interface OwnerErasure {
 export interface SessionErasureOptions {
   /** Milliseconds for which guards refuse late writers. @default 600,000 */
   readonly guardMs?: number;
+  /**
+   * False to erase only the sessions in the owners' lists, and what else has their ids: no scan of all keys, which
+   * finds threads and runs without a session, and what a list lost by a failover. @default true
+   */
+  readonly unlisted?: boolean;
   /** Called after each step with the number of erased sessions. */
   readonly onProgress?: (progress: ListsProgress) => void;
 }

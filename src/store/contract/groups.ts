@@ -49,7 +49,7 @@ const groupMethods: { readonly [G in StoreGroup]: MethodsOf<SessionStoreGroups[G
     describe: true,
     relabel: true,
     erase: true,
-    eraseOwner: false,
+    eraseOwners: false,
     scan: "iterates",
     reindex: false,
     flush: false,

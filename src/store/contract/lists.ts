@@ -152,25 +152,25 @@ export interface SessionLists {
       readonly guardMs: number;
     },
   ): Promise<boolean>;
-  /**
-   * Erases every session of an owner, also those missing from the list, while writers continue. Returns their number.
-   * Resumable: repeat it after a failure.
-   */
-  eraseOwner(
-    owner: string,
-    request: {
-      /** Milliseconds for which writes to the erased sessions are refused. */
-      readonly guardMs: number;
-      /** Called after each batch with the number of erased sessions. */
-      readonly onProgress?: (progress: ListsProgress) => void;
-    },
-  ): Promise<number>;
+  /** Erases every session of owners while writers continue, and returns their number. Repeat a failed call. */
+  eraseOwners(request: ErasedOwners): Promise<number>;
   /** The ids of all sessions, or of those of an owner, each once, in no order; scans all keys. */
   scan(access?: SessionAccess): AsyncIterable<string>;
   /** Rebuilds every list from the sessions. Returns the number of sessions that were read. */
   reindex(options?: ListsReindex): Promise<number>;
   /** Resolves when nothing of this process is on its way to lists. */
   flush(): Promise<void>;
+}
+
+/** The owners of sessions to erase. */
+export interface ErasedOwners {
+  readonly owners: readonly string[];
+  /** Milliseconds for which writes to the erased sessions are refused. */
+  readonly guardMs: number;
+  /** True to scan all keys, once for all owners, for what their lists lack. */
+  readonly unlisted: boolean;
+  /** Called after each batch with the number of erased sessions. */
+  readonly onProgress?: (progress: ListsProgress) => void;
 }
 
 /** The part of the details that a list shows. */

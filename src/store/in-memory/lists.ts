@@ -1,7 +1,7 @@
 import {
   summaryOf,
+  type ErasedOwners,
   type ListPlace,
-  type ListsProgress,
   type ListsReindex,
   type SessionAccess,
   type SessionDetails,
@@ -79,14 +79,11 @@ export class InMemoryLists implements SessionLists {
     });
   }
 
-  async eraseOwner(
-    owner: string,
-    { guardMs, onProgress }: { readonly guardMs: number; readonly onProgress?: (progress: ListsProgress) => void },
-  ): Promise<number> {
+  async eraseOwners({ owners, guardMs, onProgress }: ErasedOwners): Promise<number> {
     checkInteger("guardMs", guardMs, 1);
-    return this.#sessions.callOfAll("eraseOwner", () => {
-      const found = this.#of(owner);
-      const announced = this.#sessions.announcedTo(owner);
+    return this.#sessions.callOfAll("eraseOwners", () => {
+      const found = owners.flatMap((owner) => this.#of(owner));
+      const announced = owners.flatMap((owner) => [...this.#sessions.announcedTo(owner)]);
       [...found.map(([sessionId]) => sessionId), ...announced].forEach((id) => this.#sessions.guard(id, guardMs));
       onProgress?.({ sessions: found.length });
       return found.length;

@@ -255,14 +255,14 @@ async function newestRun(scan: KeyScan, id: string): Promise<Readonly<Record<str
 type RunEntry = readonly [id: string, fields: readonly string[]];
 type RunEntries = readonly RunEntry[];
 
-/** The ids of found keys of which a piece names the owner itself. */
-export async function idsNaming(scan: KeyScan, keys: readonly NamedKey[], owner: string): Promise<string[]> {
+/** The pieces of found keys, and the owner that each of them names itself. */
+export async function ownersNamed(scan: KeyScan, keys: readonly NamedKey[]) {
   const pieces = new Map(keys.map((key) => [`${key.kind} ${key.id}`, key]));
   const found = [...pieces.values()].map(async ({ kind, id }) => {
-    const { owner: ownerOf } = entries[kind];
-    return typeof ownerOf === "function" && (await ownerOf(scan, id)) === owner ? id : [];
+    const { owner } = entries[kind];
+    return { sessionId: id, owner: typeof owner === "function" ? await owner(scan, id) : undefined };
   });
-  return (await Promise.all(found)).flat();
+  return Promise.all(found);
 }
 
 /** The owners that the thread and the run of an id name. */

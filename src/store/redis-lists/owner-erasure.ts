@@ -1,10 +1,10 @@
 import { MemoryError } from "../../base/errors.js";
 import { randomToken } from "../../base/ids.js";
-import type { ListsProgress } from "../contract/lists.js";
+import type { ErasedOwners } from "../contract/lists.js";
 import { keyOf } from "../redis/data-parts.js";
 import { forkKeys, sessionKeys } from "../redis/keys.js";
 import { otherOwner } from "../contract/refusals.js";
-import { eraseOthers, idsNaming, ownersOfOthers } from "./kinds.js";
+import { eraseOthers, ownersNamed, ownersOfOthers } from "./kinds.js";
 import type { OwnerLists } from "./owner-lists.js";
 import { isOwnedBy, scanKeys, type FoundCopy, type KeyScan } from "../redis/scan-keys.js";
 import { runOnSession } from "../redis/script-runner.js";
@@ -13,11 +13,10 @@ import { eraseSessionScript } from "../redis/lua/later-scripts.js";
 const pageLength = 100;
 
 /** The erasure of all sessions of an owner. */
-export interface OwnerErasure extends KeyScan {
+interface OwnerErasure extends KeyScan {
   readonly lists: OwnerLists;
   readonly owner: string;
   readonly guardMs: number;
-  readonly onProgress: ((progress: ListsProgress) => void) | undefined;
 }
 
 /** An erased session: whether it existed, and its owner, or `""`. */
@@ -73,26 +72,44 @@ async function refuseOthers({ runner, keyPrefix }: KeyScan, sessionId: string, o
 }
 
 /**
- * Erases the sessions in an owner's list, then unlisted sessions that name the owner, then those begun meanwhile: each
- * is listed before its first write, so that this finds its entry, or the session begins after the end. Resumable: a
- * crash leaves entries without sessions, never sessions that the next run would miss.
+ * Erases the sessions in the lists of owners, then with one scan for all of them what names an owner and is not listed,
+ * then what was begun meanwhile: each is listed before its first write, so that this finds its entry, or the session
+ * begins after the end. Resumable: a crash leaves entries without sessions, never sessions that the next run would
+ * miss.
  */
-export async function eraseOwner(erasure: OwnerErasure): Promise<number> {
-  const { owner, onProgress } = erasure;
+export async function eraseOwners(
+  erasure: Omit<OwnerErasure, "owner">,
+  { owners, onProgress, unlisted }: ErasedOwners,
+): Promise<number> {
   let sessions = 0;
   const note = (count: number) => {
     sessions += count;
     onProgress?.({ sessions });
   };
-  await eraseListed(erasure, note);
-  for await (const page of scanKeys(erasure)) {
-    const own = page.sessions.filter((found) => isOwnedBy(found, owner)).map(({ sessionId }) => sessionId);
-    const others = await idsNaming(erasure, page.keys, owner);
-    note(await erasePage(erasure, [...new Set([...own, ...others])]));
-    await Promise.all(page.copies.filter((copy) => copy.owner === owner).map((copy) => dropCopy(erasure, copy)));
+  const listed = async () => {
+    for (const owner of owners) {
+      await eraseListed({ ...erasure, owner }, note);
+    }
+  };
+  await listed();
+  if (!unlisted) {
+    return sessions;
   }
-  await eraseListed(erasure, note);
+  for await (const page of scanKeys(erasure)) {
+    const named = await ownersNamed(erasure, page.keys);
+    for (const owner of owners) {
+      const found = [...page.sessions.filter((one) => isOwnedBy(one, owner)), ...named.filter(isOf(owner))];
+      const ids = new Set(found.map(({ sessionId }) => sessionId));
+      note(await erasePage({ ...erasure, owner }, [...ids]));
+      await Promise.all(page.copies.filter(isOf(owner)).map((copy) => dropCopy(erasure, copy)));
+    }
+  }
+  await listed();
   return sessions;
+}
+
+function isOf(name: string) {
+  return ({ owner }: { readonly owner: string | undefined }) => owner === name;
 }
 
 /** The oldest come first, so that entries of active writers do not keep this from ending. */

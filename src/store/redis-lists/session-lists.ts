@@ -5,8 +5,8 @@ import { relabelSessionScript } from "../redis/lua/later-scripts.js";
 import { scanSessions, type KeyScan } from "../redis/scan-keys.js";
 import { askOf, runOnSession, type ScriptRunner } from "../redis/script-runner.js";
 import type {
+  ErasedOwners,
   ListPlace,
-  ListsProgress,
   ListsReindex,
   SessionAccess,
   SessionDetails,
@@ -17,7 +17,7 @@ import type {
 import { checkInteger, checkOptional, notNegative } from "../contract/request-checks.js";
 import type { SessionRef } from "../contract/session-ref.js";
 import { ListWrites, type WrittenSession } from "./list-writes.js";
-import { eraseOwner, eraseSession } from "./owner-erasure.js";
+import { eraseOwners, eraseSession } from "./owner-erasure.js";
 import { OwnerLists, type ListEntry } from "./owner-lists.js";
 import { reindexSessions } from "./reindex-sessions.js";
 import { StoredDetails } from "./stored-details.js";
@@ -104,12 +104,10 @@ export class RedisLists implements SessionLists {
     return erased.existed;
   }
 
-  async eraseOwner(
-    owner: string,
-    { guardMs, onProgress }: { readonly guardMs: number; readonly onProgress?: (progress: ListsProgress) => void },
-  ): Promise<number> {
+  async eraseOwners(erased: ErasedOwners): Promise<number> {
+    const { guardMs } = erased;
     checkInteger("guardMs", guardMs, 1);
-    return eraseOwner({ ...this.#scan(), lists: this.#lists, owner, guardMs, onProgress });
+    return eraseOwners({ ...this.#scan(), lists: this.#lists, guardMs }, erased);
   }
 
   scan({ owner }: SessionAccess = {}): AsyncIterable<string> {

@@ -150,4 +150,4 @@ async function readWholeLog({ runner, session, assigns, name, keys, identify }: 
   }
 }
 
-type AllReply = [word: string, records: string[], fields: string[], base: number, known: number, owner: string];
+type AllReply = [word: string, records: string[], fields: string[], base: unknown, known: unknown, owner: string];
