@@ -83,9 +83,10 @@ const walkLimit = 0.2;
 /** Milliseconds. */
 const toModelLimit = 1;
 
-/** All that `toModel` reads of the model: the names of its class and of itself. */
+/** All that `toModel` reads of the model: the names of its class and of itself, and a method that its class has. */
 class ChatAnthropic {
   readonly model = "claude-opus-5-5";
+  readonly formatStructuredToolToAnthropic = true;
 
   _llmType(): string {
     return "anthropic";

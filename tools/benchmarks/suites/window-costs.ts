@@ -85,7 +85,7 @@ async function measuredSearches(url: string, quick: boolean) {
     for (let from = 0; from < count; from += 500) {
       await history.addMessages(messages.slice(from, from + 500));
     }
-    const earlier = readEarlierTool({ history, maxCalls: 1_000_000 });
+    const earlier = readEarlierTool({ history });
     for (const [asked, query] of [["in none", "quetzalcoatlus"] as const, ["in the oldest", "pterodactyl"] as const]) {
       const search = async () => {
         const found = String(await earlier.invoke({ query }));
