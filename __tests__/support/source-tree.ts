@@ -17,10 +17,10 @@ export interface SourceFile {
   readonly text: string;
 }
 
-/** Every file below a folder, by path. */
+/** Every file below a folder, by path, but for installed packages. */
 export function readTree(root: string): SourceFile[] {
   return readdirSync(root, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
+    .filter((entry) => entry.isFile() && !entry.parentPath.slice(root.length).includes("node_modules"))
     .map((entry) => join(entry.parentPath, entry.name))
     .map((file) => ({ path: relative(root, file).split(sep).join("/"), text: readFileSync(file, "utf8") }))
     .sort((a, b) => (a.path < b.path ? -1 : 1));
