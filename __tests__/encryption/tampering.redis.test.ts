@@ -1,0 +1,230 @@
+import { AIMessage, HumanMessage, SystemMessage } from "@langchain/core/messages";
+import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
+import { RedisSaver } from "../../src/langgraph/checkpoint/redis-saver.js";
+import { RedisStore } from "../../src/langgraph/long-term/redis-store.js";
+import type { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import { redisRuns } from "../../src/runs/redis-runs.js";
+import { keyOf, type DataPart } from "../../src/store/redis/data-parts.js";
+import { closeMemories, newMemory } from "../support/memories.js";
+import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
+import { testKeys } from "../support/test-keys.js";
+
+// What is refused of the texts that somebody changes, swaps or moves in Redis, and what is not detected.
+
+const client = sharedClient();
+afterEach(closeMemories);
+
+const long = (text: string) => `${text} `.repeat(20);
+const thread = (checkpoint_id?: string) => ({
+  configurable: { thread_id: "s", checkpoint_ns: "", ...(checkpoint_id !== undefined && { checkpoint_id }) },
+});
+
+/** A process of its own, which knows nothing yet. */
+const processWith = (keyPrefix: string, extra: object = {}) =>
+  newMemory({ redis: { keyPrefix }, encryption: testKeys("k1"), ...extra });
+
+async function put(memory: RedisChatMemory, text: string): Promise<void> {
+  const checkpoint = { ...emptyCheckpoint(), channel_values: { text: long(text) }, channel_versions: { text: 1 } };
+  await new RedisSaver({ memory }).put(thread(), checkpoint, { source: "input", step: 0, parents: {} }, { text: 1 });
+}
+
+/** Everything whose texts are sealed: a session, a thread, items and a run. */
+async function written(name = "new"): Promise<string> {
+  const keyPrefix = uniquePrefix();
+  const reducer = () => [new SystemMessage({ id: "h", content: "head" })];
+  const memory = processWith(keyPrefix, { reducer });
+  const history = memory.history("s", { title: `title ${name}`, metadata: { note: name } });
+  const turn = [new HumanMessage({ id: "q", content: "question" }), new AIMessage({ id: "a", content: "answer" })];
+  await history.append(turn, { side: { set: { one: `1 ${name}`, two: `2 ${name}` } } });
+  await history.reduceView();
+  await memory.drain();
+  await put(memory, name);
+  await new RedisStore({ memory }).put(["u"], "one", { text: `1 ${name}` });
+  await new RedisStore({ memory }).put(["u"], "two", { text: `2 ${name}` });
+  const run = await redisRuns(memory).start("s", { turnId: "r" }, async function* () {
+    yield "chunk";
+  });
+  await all(run);
+  return keyPrefix;
+}
+
+async function all(items: AsyncIterable<unknown>): Promise<unknown[]> {
+  const found = [];
+  for await (const item of items) {
+    found.push(item);
+  }
+  return found;
+}
+
+const reads = {
+  transcript: (memory: RedisChatMemory) => memory.history("s").getTranscript(),
+  view: (memory: RedisChatMemory) => memory.history("s").getMessages(),
+  get: (memory: RedisChatMemory) => memory.sessions.get("s"),
+  export: async (memory: RedisChatMemory) => all(memory.sessions.export("s")),
+  thread: (memory: RedisChatMemory) => new RedisSaver({ memory }).getTuple(thread()),
+  item: (memory: RedisChatMemory) =>
+    Promise.all(["one", "two"].map((key) => new RedisStore({ memory }).get(["u"], key))),
+  run: async (memory: RedisChatMemory) => all(redisRuns(memory).join("s", {})),
+};
+
+/** A text in Redis. */
+interface Place {
+  readonly read: keyof typeof reads;
+  get(prefix: string): Promise<string>;
+  set(prefix: string, text: string): Promise<unknown>;
+}
+
+const sealedPart = /~[\w-]{8} [\w-]+/;
+const isSealed = (text: string) => sealedPart.test(text);
+
+function inHash(read: keyof typeof reads, part: DataPart, { id = "s", field }: { id?: string; field: RegExp }): Place {
+  const nameIn = async (prefix: string) => {
+    const fields = await client.hgetall(keyOf(prefix, part, id));
+    const [name] = Object.entries(fields).find(([each, text]) => field.test(each) && isSealed(text))!;
+    return name;
+  };
+  return {
+    read,
+    get: async (prefix) => (await client.hget(keyOf(prefix, part, id), await nameIn(prefix)))!,
+    set: async (prefix, text) => client.hset(keyOf(prefix, part, id), await nameIn(prefix), text),
+  };
+}
+
+function record(index: number): Place {
+  return {
+    read: "transcript",
+    get: async (prefix) => (await client.lindex(keyOf(prefix, "log", "s"), index))!,
+    set: (prefix, text) => client.lset(keyOf(prefix, "log", "s"), index, text),
+  };
+}
+
+/** The text of a run's stream, which is written anew around it. */
+const textOfRun: Place = {
+  read: "run",
+  get: async (prefix) => (await client.xrange(keyOf(prefix, "run", "s"), "-", "+")).flat(2).find(isSealed)!,
+  set: async (prefix, text) => {
+    const key = keyOf(prefix, "run", "s");
+    const entries = await client.xrange(key, "-", "+");
+    await client.del(key);
+    for (const [id, fields] of entries) {
+      await client.xadd(key, id, ...fields.map((field) => (isSealed(field) ? text : field)));
+    }
+  },
+};
+
+const places = {
+  "a record": record(0),
+  "another record": record(1),
+  "a head": inHash("view", "state", { field: /^head$/ }),
+  "a title": inHash("get", "state", { field: /^title$/ }),
+  metadata: inHash("get", "state", { field: /^metadata$/ }),
+  "side data": inHash("export", "state", { field: /^side:one$/ }),
+  "other side data": inHash("export", "state", { field: /^side:two$/ }),
+  "a text of a thread": inHash("thread", "checkpoints", { field: /./ }),
+  "an item": inHash("item", "values", { id: "items", field: /one/ }),
+  "another item": inHash("item", "values", { id: "items", field: /two/ }),
+  "a text of a run": textOfRun,
+} as const satisfies Record<string, Place>;
+type PlaceName = keyof typeof places;
+const names = Object.keys(places) as PlaceName[];
+
+/** The text with one bit of its ciphertext changed, or one character of it. */
+function edited(text: string): string {
+  const at = text.startsWith("{") && text.includes("\n") ? text.indexOf("\n") + 20 : text.search(sealedPart) + 30;
+  const other = text.includes("\n") ? String.fromCharCode(text.charCodeAt(at) ^ 1) : text[at] === "A" ? "B" : "A";
+  return text.slice(0, at) + other + text.slice(at + 1);
+}
+
+/** With the ciphertext of another, behind the plain parts of the text. */
+function withBody(text: string, other: string): string {
+  return text.includes("\n")
+    ? text.slice(0, text.indexOf("\n")) + other.slice(other.indexOf("\n"))
+    : text.replace(sealedPart, sealedPart.exec(other)![0]);
+}
+
+const refused = { name: "EncryptionError", code: expect.stringMatching(/^(wrong|unknown)_key$/) };
+
+describe("a text that somebody edited is refused:", () => {
+  it.each(names)("%s", async (name) => {
+    const prefix = await written();
+    const { get, set, read } = places[name];
+    await reads[read](processWith(prefix));
+    await set(prefix, edited(await get(prefix)));
+    await expect(reads[read](processWith(prefix))).rejects.toMatchObject(refused);
+  });
+
+  it.each<[string, (line: string) => string]>([
+    ["type", (line) => line.replace('"type":"human"', '"type":"ai"')],
+    ["id", (line) => line.replace('"id":"q"', '"id":"x"')],
+    ["time", (line) => line.replace(/"at":\d/, '"at":9')],
+  ])("the %s in the plain line of a record", async (_, change) => {
+    const prefix = await written();
+    const text = await places["a record"].get(prefix);
+    expect(change(text)).not.toBe(text);
+    await places["a record"].set(prefix, change(text));
+    await expect(reads.transcript(processWith(prefix))).rejects.toMatchObject(refused);
+  });
+});
+
+describe("a text that somebody moved is refused:", () => {
+  it.each(names)("%s, from another piece of data", async (name) => {
+    const [prefix, other] = [await written(), await written()];
+    const { get, set, read } = places[name];
+    await set(prefix, await get(other));
+    await expect(reads[read](processWith(prefix))).rejects.toMatchObject(refused);
+  });
+
+  it.each<[PlaceName, PlaceName]>([
+    ["a record", "another record"],
+    ["a head", "a title"],
+    ["a title", "metadata"],
+    ["metadata", "side data"],
+    ["side data", "other side data"],
+    ["an item", "another item"],
+  ])("the ciphertext of %s, into that of %s", async (from, to) => {
+    const prefix = await written();
+    const { get, set, read } = places[to];
+    await set(prefix, withBody(await get(prefix), await places[from].get(prefix)));
+    await expect(reads[read](processWith(prefix))).rejects.toMatchObject(refused);
+  });
+});
+
+describe("not detected, as docs/encryption.md says:", () => {
+  it("records in another order", async () => {
+    const prefix = await written();
+    const [first, second] = [places["a record"], places["another record"]];
+    const [one, two] = [await first.get(prefix), await second.get(prefix)];
+    await Promise.all([first.set(prefix, two), second.set(prefix, one)]);
+    const transcript = await processWith(prefix).history("s").getTranscript();
+    expect(transcript.map(({ id }) => id)).toEqual(["a", "q"]);
+  });
+
+  it("an older text of the same place", async () => {
+    const prefix = await written("old");
+    const { get, set } = places["a title"];
+    const older = await get(prefix);
+    await processWith(prefix).sessions.update("s", { title: "title new" });
+    await set(prefix, older);
+    expect(await processWith(prefix).sessions.get("s")).toMatchObject({ title: "title old" });
+  });
+
+  it.each<[string, readonly [DataPart, string][], keyof typeof reads]>([
+    ["session", (["log", "ids", "state"] as const).map((part) => [part, "s"]), "export"],
+    ["thread", (["checkpoints", "items", "order"] as const).map((part) => [part, "s"]), "thread"],
+    ["store of items", (["values", "names", "expiry"] as const).map((part) => [part, "items"]), "item"],
+  ])("an older state of a whole %s", async (_, parts, read) => {
+    const prefix = await written("old");
+    const keys = parts.map(([part, id]) => keyOf(prefix, part, id));
+    const older = await Promise.all(keys.map((key) => client.dumpBuffer(key)));
+    const memory = processWith(prefix);
+    await memory.history("s").append([], { side: { set: { one: "1 newer" } } });
+    await put(memory, "newer");
+    await new RedisStore({ memory }).put(["u"], "one", { text: "1 newer" });
+    expect(JSON.stringify(await reads[read](processWith(prefix)))).toContain("newer");
+    for (const [index, key] of keys.entries()) {
+      await (older[index] === null ? client.del(key) : client.restore(key, 0, older[index]!, "REPLACE"));
+    }
+    const found = JSON.stringify(await reads[read](processWith(prefix)));
+    expect([found.includes("old"), found.includes("newer")]).toEqual([true, false]);
+  });
+});
