@@ -5,7 +5,7 @@ import { RedisSessionStore } from "../../src/store/redis-store/redis-session-sto
 import { asRead, forkOf } from "../../testing/session-store/store-case.js";
 import type { SessionStore } from "../../src/store/contract/session-store.js";
 import type { NewRecord } from "../../src/store/contract/session-writes.js";
-import type { TurnRemainder } from "../../src/store/contract/turns.js";
+import type { LessenedTurn } from "../../src/store/contract/turns.js";
 import { propertyRuns } from "../support/property-runs.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { identify } from "../support/store-commands.js";
@@ -35,12 +35,10 @@ async function rewind(store: SessionStore, share: number) {
   const view = await store.readView({ id: session });
   const to = view.base + Math.floor((view.next - view.base) * share);
   const all = await positions(store);
-  const left = (name: string) => all.filter((entry) => entry.name === name && entry.position < to);
-  const names = [...new Set(all.filter(({ position }) => position >= to).map(({ name }) => name))];
-  const turns = names.map((name): TurnRemainder => ({
+  const names = all.filter(({ position }) => position >= to).map(({ name }) => name);
+  const turns = [...new Set(names)].map((name): LessenedTurn => ({
     name,
-    count: left(name).length,
-    first: left(name)[0]?.position ?? to,
+    removed: names.filter((other) => other === name).length,
   }));
   const { records } = await store.readLog({ id: session }, { from: to });
   const forget = records.map((record) => identify(record).id);

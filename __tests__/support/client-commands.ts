@@ -2,7 +2,7 @@ import fc from "fast-check";
 import type { SessionLabel } from "../../src/store/contract/lists.js";
 import { byId, listOf } from "./listed-sessions.js";
 import type { NewRecord } from "../../src/store/contract/session-writes.js";
-import type { TurnRemainder } from "../../src/store/contract/turns.js";
+import type { LessenedTurn } from "../../src/store/contract/turns.js";
 import {
   called,
   command,
@@ -97,7 +97,7 @@ const rewind = command(
 );
 
 /** The turns of records that are removed, with their numbers. */
-function turnsIn(records: readonly string[]): TurnRemainder[] {
+function turnsIn(records: readonly string[]): LessenedTurn[] {
   const names = records.flatMap((record) => identify(record).turn?.name ?? []);
   const removed = (name: string) => names.filter((other) => other === name).length;
   return [...new Set(names)].map((name) => ({ name, removed: removed(name) }));

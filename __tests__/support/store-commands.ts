@@ -4,7 +4,7 @@ import type { SessionStore } from "../../src/store/contract/session-store.js";
 import type { AppendRequest, IdentifiedRecord, NewRecord } from "../../src/store/contract/session-writes.js";
 import type { SideChanges } from "../../src/store/contract/side-fields.js";
 import type { SessionView } from "../../src/store/contract/session-reads.js";
-import type { TurnClaim, TurnRemainder } from "../../src/store/contract/turns.js";
+import type { LessenedTurn, TurnClaim } from "../../src/store/contract/turns.js";
 
 /**
  * A store under random commands: what it was called, and the views that were read from it, as the other store's were.
@@ -47,17 +47,13 @@ function ofTurn(item: NewRecord, turn: string | undefined): NewRecord {
   return turn === undefined ? item : { ...item, record: `${item.record.slice(0, -1)},"turn":"${turn}"}` };
 }
 
-/** What a rewind leaves of each turn of which it removes a record. */
-async function remainders({ store }: StoreUnderTest, to: number): Promise<TurnRemainder[]> {
+/** What a rewind removes of each turn. */
+async function losses({ store }: StoreUnderTest, to: number): Promise<LessenedTurn[]> {
   const { records, from } = await store.readLog({ id: session });
-  const positions = records.map((record, index) => ({ name: identify(record).turn?.name, position: from + index }));
-  const removed = new Set(positions.filter(({ position }) => position >= to).map(({ name }) => name));
+  const names = records.slice(Math.max(0, to - from)).map((record) => identify(record).turn?.name);
   return turnNames
-    .filter((name) => removed.has(name))
-    .map((name) => {
-      const left = positions.filter((entry) => entry.name === name && entry.position < to);
-      return { name, count: left.length, first: left[0]?.position ?? to };
-    });
+    .filter((name) => names.includes(name))
+    .map((name) => ({ name, removed: names.filter((other) => other === name).length }));
 }
 
 /** The claim of a writer who mostly knows what is stored of the turn. */
@@ -186,7 +182,7 @@ const rewind = fc
       const to = placeIn({ base, next }, place);
       return under.store.edits.rewind(
         { id: session },
-        { epoch, rev, next, to, forget, turns: await remainders(under, to) },
+        { epoch, rev, next, to, forget, turns: await losses(under, to) },
       );
     };
   });
@@ -212,7 +208,7 @@ const replaceTail = fc
           records: records.map((item) => ofTurn(item, turn?.name)),
           ...(turn && { turn: await claimOf(under, turn) }),
           viewLimit,
-          cut: { epoch, rev, next, to, forget: ids, turns: await remainders(under, to) },
+          cut: { epoch, rev, next, to, forget: ids, turns: await losses(under, to) },
         },
       );
     };

@@ -55,7 +55,7 @@ describe("the cut in front of a turn's answer", () => {
   it("removes the answer where it is the end of the log, and leaves the turn's beginning", () => {
     expect(replacedTail({ own: own({ q1: 1, a1: 2, a2: 3 }), read, turnId: "t1" })).toEqual({
       ...{ ...read, to: 2, lastId: "a2", forget: ["a1", "a2"] },
-      turns: [{ name: turnNameOf("t1"), count: 1, first: 1 }],
+      turns: [{ name: turnNameOf("t1"), removed: 2 }],
     });
     expect(replacedTail({ own: own({ q1: 2, a1: 3 }), read, turnId: undefined })).toMatchObject({ turns: [], to: 3 });
   });

@@ -141,7 +141,7 @@ describe("an append to a turn that was stopped", () => {
     const session = sessionOf("test", turn.history);
     const own = await session.readEntries({ from: 0 });
     const cut = replacedTail({ own, read: await turn.store.readView({ id: "s" }), turnId });
-    const others = [{ name: "other-12345678", count: 7, first: 0 }, ...cut.turns!];
+    const others = [{ name: "other-12345678", removed: 7 }, ...cut.turns!];
     const written = await turn.write([aiCalls("c"), tool("c")], {
       stored: 3,
       done: false,

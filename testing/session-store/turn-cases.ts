@@ -121,8 +121,8 @@ export const turnCases: readonly StoreCase[] = [
       await store.append(session, { records: [human("q2")], ...claim({ name: other }) });
       const view = await store.readView(session);
       const turns = [
-        { name, count: 1, first: 0 },
-        { name: other, count: 0, first: 2 },
+        { name, removed: 1 },
+        { name: other, removed: 1 },
       ];
       assert.equal(
         await store.edits.rewind(session, { ...asRead(view), to: 1, forget: ["a", "q2"], turns }),
@@ -178,7 +178,7 @@ export const turnCases: readonly StoreCase[] = [
     async check({ store, session }) {
       await store.append(session, { records: [question, answer], ...claim({ done: false }) });
       const view = await store.readView(session);
-      const cut = { ...asRead(view), to: 1, forget: ["a"], turns: [{ name, count: 1, first: 0 }] };
+      const cut = { ...asRead(view), to: 1, forget: ["a"], turns: [{ name, removed: 1 }] };
       const better = record("a", { text: "better" });
       const result = await store.edits.replaceTail(session, { records: [better], cut, ...claim({ stored: 2 }) });
       assert.notEqual(result, "stale");

@@ -317,13 +317,9 @@ function counted(outcome: TurnOutcome, { turn, turnId }: TurnAppendOptions, { st
   if (turn === undefined || turnId === undefined) {
     return outcome;
   }
-  const left = cut === undefined ? stored : keptOf(cut, turnNameOf(turnId));
-  return { ...outcome, turnCount: left + outcome.appended };
-}
-
-/** Number of the turn's records that a cut keeps. */
-function keptOf({ turns }: RewindRequest, name: string): number {
-  return turns?.find((remainder) => remainder.name === name)?.count ?? 0;
+  const name = turnNameOf(turnId);
+  const { removed = 0 } = cut?.turns?.find((lessened) => lessened.name === name) ?? {};
+  return { ...outcome, turnCount: Math.max(0, stored - removed) + outcome.appended };
 }
 
 function outcomeOf({ appended, duplicates, next }: AppendResult): TurnOutcome {

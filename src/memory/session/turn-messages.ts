@@ -87,6 +87,6 @@ export function replacedTail({ own, read, turnId }: InterruptedTurn): RewindRequ
   const to = own[start]!.position!;
   const isEnd = next - to === own.length - start;
   const forget = own.slice(start).flatMap(({ record }) => identifyRecord(record)?.id ?? []);
-  const turns = turnId === undefined ? [] : [{ name: turnNameOf(turnId), count: start, first: own[0]!.position! }];
+  const turns = turnId === undefined ? [] : [{ name: turnNameOf(turnId), removed: own.length - start }];
   return { epoch, rev, next: isEnd ? next : 0, ...lastIdOf([own.at(-1)!.record]), to: isEnd ? to : 0, forget, turns };
 }

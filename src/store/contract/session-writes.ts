@@ -3,7 +3,7 @@ import type { HoldPlace, HoldRequest } from "./holds.js";
 import type { ModelUsage } from "./lists.js";
 import type { ReadState, SessionView } from "./session-reads.js";
 import type { SideChanges } from "./side-fields.js";
-import type { StoredTurn, TurnClaim, TurnOfRecord, TurnRemainder } from "./turns.js";
+import type { LessenedTurn, StoredTurn, TurnClaim, TurnOfRecord } from "./turns.js";
 
 /**
  * Returns a record's id, digest and turn; undefined for a record that cannot be read.
@@ -184,8 +184,8 @@ export interface RewindRequest extends ReadState {
   readonly to: number;
   /** Message ids of the records to remove; they count as not stored afterwards. */
   readonly forget: readonly string[];
-  /** Every turn that loses a record, with the part that stays. @default none */
-  readonly turns?: readonly TurnRemainder[];
+  /** Every turn that loses a record. @default none */
+  readonly turns?: readonly LessenedTurn[];
 }
 
 /** Wildcard digest of a discarded message in a copy that has a data key of its own. */

@@ -38,8 +38,7 @@ export interface StoredTurn extends TurnMark {
 }
 
 /**
- * A turn that loses records by a rewind: the part that stays (`count` records, the first at `first`), or how many
- * records it loses. A turn without records is forgotten, any other is open again.
+ * A turn that loses records by a rewind. A turn without records is forgotten, any other is open again.
  * @example
  * import { InMemorySessionStore } from "langchain-redis-memory/store";
  *
@@ -52,25 +51,12 @@ export interface StoredTurn extends TurnMark {
  * await store.edits.rewind({ id: "chat-7" }, { epoch, rev, next, to: 0, forget: [hello.id], turns });
  * console.log(await store.beside.readTurn({ id: "chat-7" }, turn.name)); // undefined
  */
-export type TurnRemainder = {
+export interface LessenedTurn {
   /** The turn's name. */
   readonly name: string;
-} & (
-  | {
-      /** Records of the turn that stay. */
-      readonly count: number;
-      /** Position of the first of them. */
-      readonly first: number;
-      /** Not given together with `count`. */
-      readonly removed?: undefined;
-    }
-  | {
-      /** Records that the turn loses. */
-      readonly removed: number;
-      /** Not given together with `removed`. */
-      readonly count?: undefined;
-    }
-);
+  /** Records that it loses. */
+  readonly removed: number;
+}
 
 /** Turn of a record, for `rebuild`. */
 export interface TurnOfRecord {

@@ -1,5 +1,5 @@
 import type { IdentifiedRecord } from "../contract/session-writes.js";
-import { marksIn, type StoredTurn, type TurnClaim, type TurnMark, type TurnRemainder } from "../contract/turns.js";
+import { marksIn, type StoredTurn, type TurnClaim, type TurnMark, type LessenedTurn } from "../contract/turns.js";
 import type { InMemorySession } from "./session.js";
 
 /** Marks of the turns of a session. */
@@ -38,26 +38,21 @@ export function markTurn(
 /** Forgets the turns that began at or after a position; a turn that keeps records is open again. */
 export function reopenTurns(
   { marks }: InMemoryTurns,
-  { to, turns = [] }: { readonly to: number; readonly turns: readonly TurnRemainder[] | undefined },
+  { to, turns = [] }: { readonly to: number; readonly turns: readonly LessenedTurn[] | undefined },
 ): void {
   for (const [name, { first }] of marks) {
     if (first >= to) {
       marks.delete(name);
     }
   }
-  for (const turn of turns) {
-    const stored = marks.get(turn.name);
-    const { count, first } = turn.removed === undefined ? turn : lessened(stored, turn.removed);
-    if (count <= 0) {
-      marks.delete(turn.name);
+  for (const { name, removed } of turns) {
+    const { count = 0, first = 0 } = marks.get(name) ?? {};
+    if (count <= removed) {
+      marks.delete(name);
     } else {
-      marks.set(turn.name, { done: false, count, first });
+      marks.set(name, { done: false, count: count - removed, first });
     }
   }
-}
-
-function lessened(stored: TurnMark | undefined, removed: number): Pick<TurnMark, "count" | "first"> {
-  return { count: (stored?.count ?? 0) - removed, first: stored?.first ?? 0 };
 }
 
 /** Rebuilds the marks from the records, and keeps those of turns whose records were discarded. */

@@ -10,7 +10,7 @@ import type { KeptView } from "./kept-views.js";
 import type { AppendPlan } from "../contract/append-decision.js";
 import type { AppendRequest, AppendResult, ReplaceTailRequest } from "../contract/session-writes.js";
 import type { SideChanges } from "../contract/side-fields.js";
-import { hashesOf, marksOf, turnFrom } from "./turn-marks.js";
+import { hashesOf, lossesOf, turnFrom } from "./turn-marks.js";
 
 /** Side changes as arguments of a script: counts for the request, then pairs to set and fields to remove. */
 export function sideArguments({ set = {}, remove = [], bound }: SideChanges = {}) {
@@ -89,7 +89,7 @@ export function appendArguments(
 
 function cutRequest({ epoch, rev, next, lastId, to, forget, turns }: ReplaceTailRequest["cut"]) {
   const read = { epoch, rev, next, last: lastHash(lastId) };
-  return { ...read, to, newRev: randomToken(), hashes: hashesOf(forget), marks: marksOf(turns) };
+  return { ...read, to, newRev: randomToken(), hashes: hashesOf(forget), losses: lossesOf(turns) };
 }
 
 /** The reply of the append script; expands that of the short path. */

@@ -3,7 +3,7 @@ import type { SessionRef } from "../contract/session-ref.js";
 import type { CommitRequest, RewindRequest } from "../contract/session-writes.js";
 import { lastHash } from "../redis/keys.js";
 import { askOf } from "../redis/script-runner.js";
-import { hashesOf, marksOf } from "./turn-marks.js";
+import { hashesOf, lossesOf } from "./turn-marks.js";
 
 /** The arguments of the script that commits a reduction, after which the session has the `newRev`. */
 export function commitArguments(
@@ -20,6 +20,6 @@ export function rewindArguments(session: SessionRef, { forget, turns, lastId, ..
   return [
     JSON.stringify({ ...rest, ...askOf(session), last: lastHash(lastId), newRev: randomToken() }),
     hashesOf(forget),
-    ...marksOf(turns),
+    ...lossesOf(turns),
   ];
 }

@@ -1,5 +1,5 @@
 import type { ReadViewOptions, SessionView } from "../contract/session-reads.js";
-import type { StoredTurn, TurnMark, TurnRemainder } from "../contract/turns.js";
+import type { LessenedTurn, StoredTurn, TurnMark } from "../contract/turns.js";
 import { digestLength } from "../redis/stored-fields.js";
 import { idHash } from "../redis/keys.js";
 
@@ -8,19 +8,9 @@ export function hashesOf(ids: readonly string[]): string {
   return ids.map(idHash).join("");
 }
 
-/**
- * Name and new mark of each turn, as scripts take them: empty for a turn without records, `-` and the number of lost
- * records for a turn that loses some.
- */
-export function marksOf(turns: readonly TurnRemainder[] | undefined = []): string[] {
-  return turns.flatMap((turn) => [turn.name, markOf(turn)]);
-}
-
-function markOf(turn: TurnRemainder): string {
-  if (turn.removed !== undefined) {
-    return `-${turn.removed}`;
-  }
-  return turn.count === 0 ? "" : `${sizesOf({ done: false, count: turn.count })}${turn.first}`;
+/** The name of each turn and the number of records that it loses, as scripts take them. */
+export function lossesOf(turns: readonly LessenedTurn[] | undefined = []): string[] {
+  return turns.flatMap(({ name, removed }) => [name, String(removed)]);
 }
 
 /** The beginning of a mark, before the position: `T` if the turn is done, else `t`, and the number of messages. */

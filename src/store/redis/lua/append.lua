@@ -4,7 +4,7 @@
 -- ARGV: the request as JSON { epoch, count, at, rounds, sum, sets, keep, counter?, tokens?, total?, expectedNext?,
 --   expectedEpoch?, fencingToken?, ttl?, bound?, maxMessages?, maxTokens?, maxFromStart?, owner?, label?,
 --   labelVersion?, usage?, digests?, turn?: { name, stored, done }, cut?: { epoch, rev, next, newRev, to, hashes,
---   marks }, keys?: { name?, key?, dek? }, take?: { ticket, holdMs, graceMs }, giveBack?: ticket, stampedAt? };
+--   losses }, keys?: { name?, key?, dek? }, take?: { ticket, holdMs, graceMs }, giveBack?: ticket, stampedAt? };
 --   `count` pairs of an id's hash and the digest with the position that the record gets if the log ends before `at`;
 --   `sets` pairs of field and value; `removes` fields; `count` records, of which `rounds` begin a round.
 -- Replies: OK appended duplicates conflicts next epoch [view or ""] [time] [owner or ""] | those of the gate | TURN
@@ -58,7 +58,7 @@ if cut and not (atEnd and isAsRead(s, cut)) then return { 'STALE' } end
 if cut and (cut.to < s.base or cut.to > cut.next) then return { 'RANGE' } end
 if #conflicts > 0 and not request.keep then return { 'CONFLICT', conflicts[1] } end
 if s.epoch == '' and fresh == 0 and request.sets == 0 then return { 'OK', 0, duplicates, conflicts, 0, '' } end
-if cut then truncate(s, cut.to, cut.newRev, cut.hashes, cut.marks, 1) end
+if cut then truncate(s, cut.to, cut.newRev, cut.hashes, cut.losses, 1) end
 if cut and turn then mark = readMark(turn.name) end
 local total, counter = s.tokens, s.counter
 if fresh > 0 then

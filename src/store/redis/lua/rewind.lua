@@ -3,7 +3,7 @@
 --
 -- KEYS: log, ids, state.
 -- ARGV: the request as JSON { epoch, rev, next, last?, newRev, to, owner?, fencingToken? }; packed hashes of the ids
---   to forget; pairs of the name of a turn and its new mark, empty if nothing is left of it.
+--   to forget; pairs of the name of a turn and the number of records that it loses.
 -- Replies: REWOUND owner | those of the gate | STALE | RANGE (the position lies outside the log).
 --
 -- twin: store/in-memory/session.ts

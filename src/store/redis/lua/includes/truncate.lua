@@ -1,6 +1,6 @@
--- `truncate(s, to, token, hashes, marks, from)` removes all records from a position on. `token` is of this change only;
--- `hashes` are those of their ids, packed; `marks` holds, from an index on, pairs of a turn's name and its new mark:
--- empty for a turn of which nothing is left, `-` and a number for one that loses so many records.
+-- `truncate(s, to, token, hashes, losses, from)` removes all records from a position on. `token` is of this change
+-- only; `hashes` are those of their ids, packed; `losses` holds, from an index on, pairs of a turn's name and how many
+-- records it loses: one without records is forgotten, any other is open again.
 --
 -- The log is cut first: a full server refuses other writes, but none behind that one, so that a rewind can make room.
 -- The view begins with the log again where it would else begin behind its end, with no head that stands for it. Where
@@ -15,7 +15,7 @@
 --- @include read-mark
 --- @const idHashLength
 
-local function truncate(s, to, token, hashes, marks, from)
+local function truncate(s, to, token, hashes, losses, from)
   local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
   local kept = to - s.base
   for first = kept, s.length - 1, 64 do
@@ -38,15 +38,10 @@ local function truncate(s, to, token, hashes, marks, from)
     end
     forget(table.concat(all), to, math.huge)
   end
-  for i = from, #marks, 2 do
-    local name, mark = marks[i], marks[i + 1]
-    local kind, count, first = mark:match('^([Tt])(%d%d%d%d%d%d%d)(%d+)$')
-    if mark:sub(1, 1) == '-' then
-      local stored = readMark(name)
-      count, first = (stored and stored.count or 0) + mark, stored and stored.first or 0
-      kind = count > 0 and 't' or nil
-    end
-    writeMark(name, kind, count, first)
+  for i = from, #losses, 2 do
+    local stored = readMark(losses[i]) or {}
+    local count = (stored.count or 0) - losses[i + 1]
+    writeMark(losses[i], count > 0 and 't', count, stored.first or 0)
   end
   s.length, s.next, s.tokens, s.sum = kept, to, nil, newSum(s.sum, token)
   if s.sum then redis.call('HSET', state, 'sum', sumText(s.sum)) end
