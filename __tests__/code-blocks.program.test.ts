@@ -105,6 +105,8 @@ describe("the code blocks of documents and doc comments", () => {
     // The sources themselves are compiled without the option; an application reads their declarations.
     const inBlocks = found.filter((problem) => /^(?!\.\.)\S+:\d+: error/.test(problem));
     expect(inBlocks).toEqual([expect.stringMatching(/^docs\/page\.md:2: error TS2375/)]);
+    // What a class or an interface extends stands in the declarations, which an application may check as well.
+    expect(found.filter((problem) => /error TS(2320|2415|2416|2420|2430):/.test(problem))).toEqual([]);
   });
 
   it("compile as pages of React", async () => {

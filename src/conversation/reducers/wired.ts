@@ -39,7 +39,7 @@ export function wired<Answer extends BaseMessage>(
 }
 
 /** The session and the profile of a wired model's requests, where they are known. */
-export interface WiredRequest extends WiredModelOptions, Partial<RequestObserver> {
+export interface WiredRequest extends WiredModelOptions, Partial<Pick<RequestObserver, "sessionId">> {
   /** @default the model's */
   readonly profile?: StructureProfile | undefined;
 }
