@@ -30,6 +30,17 @@ describe("the documents", () => {
     expect(named.filter((name) => !Object.hasOwn(scripts, name))).toEqual([]);
   });
 
+  it("answer errors by httpStatusOf in each server of the examples, and by no map of their own", () => {
+    const programs = (readdirSync(join(root, "examples"), { recursive: true }) as string[])
+      .filter((name) => /^(?!.*node_modules).*\.m?tsx?$/.test(name))
+      .map((name) => ({ name, code: readDocument(root, `examples/${name}`) }));
+    const servers = programs // a proxy passes on the status of another server
+      .filter(({ code }) => /writeHead\(|express\(\)|async function POST/.test(code) && !code.includes(".statusCode"));
+    expect(servers.length).toBeGreaterThan(5);
+    const own = servers.filter(({ code }) => !code.includes("httpStatusOf(error)") || /ConflictError/.test(code));
+    expect(own.map(({ name }) => name)).toEqual([]);
+  });
+
   it("say for every promise of the README which test shows it, and every test of a topology is named", () => {
     const page = readDocument(root, testsOfPromises);
     const section = /## What is guaranteed\n([\s\S]*?)\n## /.exec(readDocument(root, "README.md"))![1]!;

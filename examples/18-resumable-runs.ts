@@ -8,7 +8,7 @@ import { SimpleChatModel } from "@langchain/core/language_models/chat_models";
 import type { BaseMessage } from "@langchain/core/messages";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
 import { createAgent } from "langchain";
-import { RedisChatMemory, sessionConfig, withRedisMemory } from "langchain-redis-memory";
+import { httpStatusOf, RedisChatMemory, sessionConfig, withRedisMemory } from "langchain-redis-memory";
 import { redisMemoryMiddleware, steeringMiddleware } from "langchain-redis-memory/agent";
 import { redisRuns } from "langchain-redis-memory/runs";
 
@@ -44,7 +44,7 @@ function startInstance() {
     }
   };
   const server = createServer((request, response) => {
-    answer(request, response).catch(() => response.writeHead(500).end());
+    answer(request, response).catch((error: unknown) => response.writeHead(httpStatusOf(error)).end());
   });
   return { memory, runs, server };
 }

@@ -34,4 +34,22 @@ describe("The service of the guide docs/checkpoints.md, as two instances", () =>
     expect(questions).toEqual([]);
     expect((await call(second, "/answers", answer)).status).toBe(409);
   });
+
+  it("refuses a question that a thread could not continue from, and Redis away is 503", async () => {
+    const service = await server.start({ REDIS_URL: sharedRedisUrl() });
+    const id = randomUUID();
+    const status = async (path: string, body: string) =>
+      (await fetch(`${service.url}/threads/${path}`, { method: "POST", body })).status;
+    for (const body of ["", "{", "null", "5", "{}", '{"text":5}', '{"text":" "}', '{"text":["x"]}']) {
+      expect([body, await status(id, body)]).toEqual([body, 400]);
+    }
+    expect(await status(`${id}/answers`, '{"question":"none"}')).toBe(400);
+    expect(await status(`${id}/answers`, '{"question":"none","answer":"yes"}')).toBe(409);
+    expect(await status(id, JSON.stringify({ text: "x".repeat(200_000) }))).toBe(413);
+    expect(await status("%E0%A4%A", "{}")).toBe(404);
+    expect(await status(id, '{"text":"Go on."}')).toBe(200);
+    const alone = await server.start({ REDIS_URL: "redis://127.0.0.1:1" });
+    const away = await fetch(`${alone.url}/threads/${id}`);
+    expect([away.status, away.headers.get("retry-after")]).toEqual([503, "1"]);
+  });
 });

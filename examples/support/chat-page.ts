@@ -7,7 +7,7 @@ import { pipeline } from "node:stream/promises";
 import { StringOutputParser } from "@langchain/core/output_parsers";
 import { ChatPromptTemplate, MessagesPlaceholder } from "@langchain/core/prompts";
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import { withRedisMemory, type RedisChatMemory } from "langchain-redis-memory";
+import { httpStatusOf, withRedisMemory, type RedisChatMemory } from "langchain-redis-memory";
 
 const page = readFileSync(new URL("chat-page.html", import.meta.url));
 
@@ -48,7 +48,8 @@ export async function startChatPage(model: BaseChatModel, memory: RedisChatMemor
   const server = createServer((request, response) => {
     const failed = (error: unknown) => {
       if (!response.headersSent) {
-        response.writeHead(500, { "content-type": "text/plain" }).end(error instanceof Error ? error.name : "Error");
+        const status = error instanceof SyntaxError ? 400 : httpStatusOf(error); // 400: a body that is no JSON
+        response.writeHead(status, { "content-type": "text/plain" }).end(error instanceof Error ? error.name : "Error");
       }
       response.destroy();
     };

@@ -10,7 +10,7 @@ import { StringOutputParser } from "@langchain/core/output_parsers";
 import { ChatPromptTemplate, MessagesPlaceholder } from "@langchain/core/prompts";
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import {
-  ConflictError,
+  httpStatusOf,
   MemoryError,
   sessionConfig,
   withRedisMemory,
@@ -87,6 +87,9 @@ export async function startConversations({ model, memory, users, port = 0 }: Con
     const before = query.get("before");
     const history = memory.history(id, { owner });
     const page = await history.getPage({ limit: pageLength, ...(before !== null && { before: Number(before) }) });
+    if (page.items.length === 0) {
+      throw new BadRequest(404); // as for a conversation of somebody else
+    }
     const shown = page.items.map(({ position, message }) => ({
       ...{ position, id: message.id, role: message.getType(), text: message.text },
       interrupted: (message.response_metadata as Record<string, unknown>)["interrupted"] === true,
@@ -128,12 +131,17 @@ export async function startConversations({ model, memory, users, port = 0 }: Con
   async function rename({ owner, id, request, response }: Call): Promise<void> {
     const { title } = await bodyOf(request);
     const session = await memory.sessions.update(id, { title: textIn(title, 200) }, { owner });
-    sendJson(response, { title: session?.title }, session === undefined ? 404 : 200);
+    if (session === undefined) {
+      throw new BadRequest(404);
+    }
+    sendJson(response, { title: session.title });
   }
 
   async function remove({ owner, id, response }: Call): Promise<void> {
-    const existed = await memory.sessions.delete(id, { owner });
-    sendJson(response, {}, existed ? 200 : 404);
+    if (!(await memory.sessions.delete(id, { owner }))) {
+      throw new BadRequest(404);
+    }
+    sendJson(response, {});
   }
 
   /** Signs in one of the users, without a password: a product has its own way. */
@@ -180,27 +188,26 @@ export async function startConversations({ model, memory, users, port = 0 }: Con
 
   const server = createServer((request, response) => {
     answer(request, response).catch((error: unknown) => {
-      if (!response.headersSent) {
-        sendJson(response, { error: MemoryError.isInstance(error) ? error.code : "failed" }, statusOf(error));
+      if (response.headersSent) {
+        response.destroy();
+        return;
       }
-      response.destroy();
+      const status = error instanceof BadRequest ? error.status : httpStatusOf(error);
+      const code = MemoryError.isInstance(error) && status !== 404 ? error.code : "failed";
+      request.resume(); // drops what was not read of a body
+      sendJson(response, { error: code }, status);
     });
   });
   await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
   return server;
 }
 
-/** Nobody learns whether a conversation of somebody else exists. */
-function statusOf(error: unknown): number {
-  if (ConflictError.isInstance(error)) {
-    return error.code === "other_owner" || error.code.startsWith("unknown") ? 404 : 409;
+/** A request that cannot be served; its status. */
+class BadRequest extends Error {
+  constructor(readonly status = 400) {
+    super();
   }
-  const isTheirs =
-    error instanceof BadRequest || (MemoryError.isInstance(error) && error.name === "ConfigurationError");
-  return isTheirs ? 400 : 500;
 }
-
-class BadRequest extends Error {}
 
 /** Enough for a title. Cut between characters: half of one is no text. */
 function firstCharacters(text: string): string {
@@ -217,12 +224,12 @@ function textIn(value: unknown, maxLength: number): string {
 async function bodyOf(request: IncomingMessage): Promise<Record<string, unknown>> {
   const chunks: Buffer[] = [];
   let length = 0;
-  for await (const chunk of request) {
-    length += (chunk as Buffer).length;
+  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    length += chunk.length;
     if (length > maxBodyBytes) {
-      throw new BadRequest();
+      throw new BadRequest(413);
     }
-    chunks.push(chunk as Buffer);
+    chunks.push(chunk);
   }
   try {
     return Object(JSON.parse(Buffer.concat(chunks).toString("utf8"))) as Record<string, unknown>;
@@ -232,6 +239,7 @@ async function bodyOf(request: IncomingMessage): Promise<Record<string, unknown>
 }
 
 function sendJson(response: ServerResponse, value: object, status = 200): void {
-  response.writeHead(status, { "content-type": "application/json", "cache-control": "no-store" });
+  const later = status === 503 && { "retry-after": "1" };
+  response.writeHead(status, { "content-type": "application/json", "cache-control": "no-store", ...later });
   response.end(JSON.stringify(value));
 }

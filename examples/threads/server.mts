@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Command, MessagesAnnotation, START, StateGraph, interrupt } from "@langchain/langgraph";
+import { httpStatusOf } from "langchain-redis-memory";
 import { RedisSaver } from "langchain-redis-memory/checkpoint";
 
 const checkpointer = RedisSaver.fromUrl(process.env["REDIS_URL"] ?? "redis://localhost:6379", {
@@ -30,35 +31,54 @@ async function shown(thread: Thread) {
 }
 
 async function reply(request: IncomingMessage): Promise<{ status: number; body?: object }> {
-  const [, id, answers] = /^\/threads\/([^/]+)(\/answers)?$/.exec(request.url ?? "") ?? [];
+  const [, id, answers] = /^\/threads\/([\w-]+)(\/answers)?$/.exec(request.url ?? "") ?? [];
   if (id === undefined) {
     return { status: 404 };
   }
-  const thread = { configurable: { thread_id: decodeURIComponent(id) } };
+  const thread = { configurable: { thread_id: id } };
   if (request.method === "POST") {
-    const body = JSON.parse(Buffer.concat(await request.toArray()).toString()) as Record<string, string>;
+    const body = await bodyOf(request);
+    const text = body?.[answers === undefined ? "text" : "answer"];
+    if (typeof text !== "string" || text.trim() === "") {
+      return { status: body === undefined ? 413 : 400 }; // once stored, it would break the thread for good
+    }
     const { questions } = await shown(thread);
-    const fits = answers === undefined ? questions.length === 0 : questions.some((one) => one.id === body["question"]);
-    if (!fits) {
+    const question = answers && questions.find(({ id }) => id === body?.["question"])?.id;
+    if (answers === undefined ? questions.length > 0 : question === undefined) {
       return { status: 409, body: { questions } }; // a late answer, or a question that has to be answered first
     }
-    if (answers === undefined) {
-      await graph.invoke({ messages: [{ role: "human", content: body["text"]! }] }, thread);
-    } else {
-      await graph.invoke(new Command({ resume: { [body["question"]!]: body["answer"] } }), thread);
-    }
+    const input = { messages: [{ role: "human", content: text }] };
+    await graph.invoke(question === undefined ? input : new Command({ resume: { [question]: text } }), thread);
   }
   return { status: 200, body: await shown(thread) };
+}
+
+/** The fields of a body, none if it is no JSON; undefined if it is too large. */
+async function bodyOf(request: IncomingMessage): Promise<Record<string, unknown> | undefined> {
+  let text = "";
+  for await (const piece of request.setEncoding("utf8").iterator({ destroyOnReturn: false })) {
+    text += piece;
+    if (text.length > 100_000) {
+      return undefined;
+    }
+  }
+  try {
+    return Object(JSON.parse(text)) as Record<string, unknown>;
+  } catch {
+    return {};
+  }
 }
 
 const server = createServer((request, response) => {
   reply(request)
     .catch((error: unknown) => {
       console.error(error);
-      return { status: 500, body: {} };
+      return { status: httpStatusOf(error), body: {} };
     })
     .then(({ status, body }) => {
-      response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body ?? {}));
+      request.resume(); // drops what was not read of a body
+      const headers = { "content-type": "application/json", ...(status === 503 && { "retry-after": "1" }) };
+      response.writeHead(status, headers).end(JSON.stringify(body ?? {}));
     });
 });
 server.listen(Number(process.env["PORT"] ?? 3000), () => {

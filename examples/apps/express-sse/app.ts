@@ -4,8 +4,8 @@ import { HumanMessage } from "@langchain/core/messages";
 import { StringOutputParser } from "@langchain/core/output_parsers";
 import express, { type ErrorRequestHandler, type Express, type Request } from "express";
 import {
-  ConfigurationError,
-  ConflictError,
+  httpStatusOf,
+  MemoryError,
   type RedisChatMemory,
   sessionConfig,
   withRedisMemory,
@@ -14,6 +14,9 @@ import { redisRuns } from "langchain-redis-memory/runs";
 
 /** Whose request this is. Take it from your own sign-in; this header is a stand-in. */
 const ownerOf = (request: Request) => request.get("x-user") ?? "guest";
+
+/** For a conversation of somebody else and for none: nobody learns which of them it is. */
+const noSuchChat = { error: "no_such_chat" };
 
 /** One instance of the application. Start as many as you like on one Redis. */
 export function createApp(memory: RedisChatMemory, model: BaseChatModel): Express {
@@ -28,6 +31,10 @@ export function createApp(memory: RedisChatMemory, model: BaseChatModel): Expres
 
   app.get("/chats/:id", async (request, response) => {
     const { items } = await memory.history(request.params.id, { owner: ownerOf(request) }).getPage({ limit: 50 });
+    if (items.length === 0) {
+      response.status(404).json(noSuchChat);
+      return;
+    }
     response.json(
       items.map(({ message }) => ({
         id: message.id,
@@ -42,8 +49,13 @@ export function createApp(memory: RedisChatMemory, model: BaseChatModel): Expres
   app.post("/chats/:id/messages", async (request, response) => {
     const { id } = request.params;
     const owner = ownerOf(request);
-    const { messageId, text } = request.body as { messageId: string; text: string };
-    const session = sessionConfig({ sessionId: id, owner, title: text.slice(0, 60) });
+    const { messageId, text } = Object(request.body) as Record<string, unknown>;
+    if (typeof messageId !== "string" || typeof text !== "string" || text.trim() === "") {
+      response.status(400).json({ error: "incomplete" });
+      return;
+    }
+    const title = [...text].slice(0, 60).join(""); // whole characters
+    const session = sessionConfig({ sessionId: id, owner, title });
     await runs.start(id, { turnId: messageId, owner, whileRunning: "queue" }, (signal) =>
       chat.stream([new HumanMessage({ id: messageId, content: text })], { ...session, signal }),
     );
@@ -64,28 +76,31 @@ export function createApp(memory: RedisChatMemory, model: BaseChatModel): Expres
   });
 
   app.post("/chats/:id/stop", async (request, response) => {
-    response.json({ stopped: await runs.stop(request.params.id, { owner: ownerOf(request) }) });
+    const [{ id }, owner] = [request.params, ownerOf(request)];
+    const stopped = await runs.stop(id, { owner });
+    const isThere = stopped || (await memory.sessions.get(id, { owner })) !== undefined;
+    response.status(isThere ? 200 : 404).json(isThere ? { stopped } : noSuchChat);
   });
 
   app.delete("/chats/:id", async (request, response) => {
     const [{ id }, owner] = [request.params, ownerOf(request)];
     await runs.stop(id, { owner });
-    response.status((await memory.sessions.delete(id, { owner })) ? 204 : 404).end();
+    const existed = await memory.sessions.delete(id, { owner });
+    response.status(existed ? 204 : 404).json(noSuchChat);
   });
 
   return app.use(refuse);
 }
 
-/** A status for each refusal. Nobody learns whether a conversation of somebody else exists. */
+/** A status for each refusal. */
 const refuse: ErrorRequestHandler = (error: unknown, _request, response, next) => {
-  if (response.headersSent) {
-    return next(error);
+  const status = httpStatusOf(error);
+  if (response.headersSent || status === 500) {
+    return next(error); // Express answers: 400 and 413 for bodies that its parser refuses, else 500
   }
-  if (ConflictError.isInstance(error)) {
-    response.status(error.code === "other_owner" ? 404 : 409).json({ error: error.code });
-  } else if (ConfigurationError.isInstance(error)) {
-    response.status(400).json({ error: error.code });
-  } else {
-    next(error);
+  if (status === 503) {
+    response.set("retry-after", "1"); // Redis is away: the same request may succeed later
   }
+  const code = MemoryError.isInstance(error) ? error.code : "failed";
+  response.status(status).json(status === 404 ? noSuchChat : { error: code });
 };
