@@ -285,6 +285,14 @@ describe("The server of the guide docs/agent-api.md, as three instances", () => 
       409,
       async (chat) => call(0, `/${chat}/messages`, said({ messageId: "m1", text: "No" })),
     ],
+    [
+      "a page of another site",
+      403,
+      async (chat) => {
+        const headers = { "x-user": owner, "sec-fetch-site": "cross-site" };
+        return fetch(`${instances[0]!.url}/chats/${chat}/stop`, { method: "POST", headers });
+      },
+    ],
     ["somebody else's conversation", 404, async (chat) => call(0, `/${chat}`, { user: "eve" })],
     [
       "a question into it",

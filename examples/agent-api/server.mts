@@ -34,7 +34,12 @@ const agentOf = (model: string) => createAgent({ model: new ChatOpenAI({ model }
 const agents = new Map(models.map((model) => [model, agentOf(model)]));
 
 /** Whose request this is. Take it from your own sign-in; this header is a stand-in. */
-const ownerOf = ({ headers }: IncomingMessage) => String(headers["x-user"] ?? "guest");
+function ownerOf({ headers }: IncomingMessage): string {
+  if (headers["sec-fetch-site"] === "cross-site") {
+    throw new Refusal(403, "cross_site"); // a page of another site, with the user's cookies
+  }
+  return String(headers["x-user"] ?? "guest");
+}
 
 /** An answer that is not 200. */
 class Refusal extends Error {
