@@ -9,7 +9,7 @@ import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { ToolModel } from "./agents.js";
 
-// Records in which files of `src` a function runs during a call, by V8's counts of calls, and the promises of a turn.
+// Records in which files of `src` a function runs during a call, by V8's counts of calls, and the promises of calls.
 // `__tests__/walks.redis.test.ts`
 // bundles this program, which makes one script of all sources with a comment at the beginning of each, and runs it.
 
@@ -92,6 +92,8 @@ async function main(): Promise<void> {
   };
   const promises = {
     "a model alone": await promisesOf(() => model.invoke("Hi")),
+    "a read": await promisesOf(() => read.getMessages()),
+    "an append": await promisesOf(() => history.addMessages(turnMessages())),
     "a chain's turn": await promisesOf(() => chain.invoke("Hi", turnOf("c"))),
   };
   console.log(JSON.stringify({ walks, promises }));

@@ -29,7 +29,7 @@ import type { SessionRef } from "../../store/contract/session-ref.js";
 import { ConfigurationError } from "../../base/errors.js";
 import type { MemoryEvent } from "../../base/events.js";
 import { inspectedAs } from "../../base/inspected-as.js";
-import { loadedOnce } from "../../base/loaded-once.js";
+import { loadedOnce, promised } from "../../base/loaded-once.js";
 
 /** Options of {@link RedisChatMessageHistory}: those of the memory, and the session id. */
 export type RedisChatMessageHistoryOptions = RedisChatMemoryOptions & {
@@ -140,13 +140,15 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
    * @throws ConflictError if an id is stored with other content; RecordError for a message that cannot be stored;
    *   StoreError.
    */
-  override async addMessages(messages: readonly BaseMessageLike[]): Promise<void> {
+  override addMessages(messages: readonly BaseMessageLike[]): Promise<void> {
     // Anything else is no message, and refused by append with its position.
     const isLike = (value: unknown) =>
       Array.isArray(value) || typeof (value as { role?: unknown } | null)?.role === "string";
     const made = (like: BaseMessageLike, index: number) =>
       isLike(like) && !isBaseMessage(like) ? toMessage(like, { option: "messages", list: "addMessages", index }) : like;
-    await this.append((Array.isArray(messages) ? messages.map(made) : messages) as readonly BaseMessage[]);
+    const append = () =>
+      this.append((Array.isArray(messages) ? messages.map(made) : messages) as readonly BaseMessage[]);
+    return promised(append).then(() => undefined);
   }
 
   /**

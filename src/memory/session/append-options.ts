@@ -115,7 +115,7 @@ export interface TurnOutcome extends AppendOutcome {
 }
 
 /** The object behind a {@link TurnWrite}: the settings on the way in, and the outcome on the way back. */
-class TurnTicket {
+export class TurnTicket {
   readonly settings: TurnSettings;
   outcome: TurnOutcome | undefined;
 

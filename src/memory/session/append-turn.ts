@@ -58,7 +58,7 @@ export type AppendReply =
   | {
       readonly result: AppendResult;
       /** True if the stored turn ends with exactly the records of this try. */
-      readonly isOwn: boolean;
+      readonly isOwn?: boolean;
     };
 
 /** Next step of an append after a reply: the outcome, or another try with the rest of a partly stored turn. */
@@ -107,35 +107,61 @@ function refusal(
   return { is: "done", outcome, ...(isTold && { event: "not stored" as const }) };
 }
 
+function writerState({ turn }: TurnAppendOptions): WriterState {
+  const { stored = 0, cut, opens = false, triesAgain = false, returnView = false } = turn ?? {};
+  return { isTurn: turn !== undefined, opens, triesAgain, stored, hasCut: cut !== undefined, returnsView: returnView };
+}
+
+/** The outcome of an append; `written` if this one wrote its records. */
+export interface Appended {
+  readonly outcome: TurnOutcome;
+  readonly written?: Written;
+}
+
+/** Messages to append, and what makes the caller's result, in the promise of the append itself. */
+interface Append<Done> {
+  readonly messages: readonly BaseMessage[];
+  readonly options: TurnAppendOptions;
+  readonly finish: (appended: Appended) => Done | Promise<Done>;
+}
+
 /**
  * Appends messages, as a turn if they have its name. If another try stored a part of the turn, adds only the rest, and
- * replaces the answer of a stopped run.
+ * replaces the answer of a stopped run. Records that were stamped by a wrong clock are sent again.
  */
-export async function appendTurn(
+export async function appendTurn<Done>(
   target: SessionOfMemory,
   write: Write,
-  { messages: given, options }: { readonly messages: readonly BaseMessage[]; readonly options: TurnAppendOptions },
-): Promise<{ readonly outcome: TurnOutcome; readonly written?: Written }> {
-  const { stored = 0, cut, opens = false, triesAgain = false, returnView = false } = options.turn ?? {};
-  const isTurn = options.turn !== undefined;
-  const state = { isTurn, opens, triesAgain, stored, hasCut: cut !== undefined, returnsView: returnView };
+  { messages: given, options, finish }: Append<Done>,
+): Promise<Done> {
+  const { stored = 0, cut } = options.turn ?? {};
+  const { clock } = target.context;
   const last = Array.isArray(given) ? (given.at(-1) as BaseMessage | undefined) : undefined;
   const limit = reductionLimit(target, last, options);
   const prepared = prepareMessages(target, given, options);
   const messages = prepared instanceof Promise ? await prepared : prepared;
   let rest: Rest = { messages, stored, offset: stored, cut };
   for (let attempt = 1; attempt <= maxTries.write; attempt += 1) {
-    const written = await tryAppend(target, { write, rest, options, limit });
+    const tried: AppendTry = { write, rest, options, limit, records: [], sentAt: 0 };
+    let result: AppendResult | "stale";
+    try {
+      result = await send(target, tried);
+    } catch (error) {
+      if (!(error instanceof WrongStamp)) {
+        throw error;
+      }
+      clock.note(error.time, tried.sentAt);
+      continue;
+    }
+    clock.note(result === "stale" ? undefined : result.time, tried.sentAt);
+    const written = result === "stale" ? result : { result, records: tried.records };
     const isStored = written !== "stale" && written.result.turn !== undefined;
-    const step = nextStep(state, isStored ? await replyOf(target, written, options) : plainReply(written));
+    const step = nextStep(writerState(options), isStored ? await replyOf(target, written, options) : written);
     if (step.is === "done") {
       tell(target, options, step);
-      if (!isTurn && step.outcome.refused !== undefined) {
-        throw overtaken(target.sessionId);
-      }
       const { outcome } = step;
       const isWritten = step.isWritten && written !== "stale";
-      return isWritten ? { outcome: counted(outcome, options, rest), written } : { outcome };
+      return finish(isWritten ? { outcome: counted(outcome, options, rest), written } : { outcome });
     }
     rest = await restOf(target, { messages, turn: step.turn, turnId: options.turnId! });
   }
@@ -151,10 +177,10 @@ function overtaken(sessionId: string): ConflictError {
   return new ConflictError(message, { code: "position", sessionId });
 }
 
-/** Reports a repetition or omission, because the outcome looks like a success. */
+/** Reports a repetition or omission, because the outcome looks like a success; throws it where no turn goes on. */
 function tell(
   { ref, context }: SessionOfMemory,
-  { turnId }: TurnAppendOptions,
+  { turnId, turn }: TurnAppendOptions,
   step: AppendStep & { is: "done" },
 ): void {
   const { event, outcome } = step;
@@ -163,11 +189,9 @@ function tell(
   } else if (event === "not stored") {
     report(context.onEvent, { type: "turn_not_stored", sessionId: ref.id, turnId, reason: outcome.refused! });
   }
-}
-
-/** The reply to a try that met no stored turn. */
-function plainReply(written: Written | "stale"): AppendReply {
-  return written === "stale" ? written : { result: written.result, isOwn: false };
+  if (turn === undefined && outcome.refused !== undefined) {
+    throw overtaken(ref.id);
+  }
 }
 
 async function replyOf(
@@ -196,47 +220,24 @@ interface AppendTry {
   readonly rest: Rest;
   readonly options: TurnAppendOptions;
   readonly limit: ViewLimit | undefined;
+  /** The records that were sent last, and the local time of that. */
+  records: readonly NewRecord[];
+  sentAt: number;
 }
 
-function tryAppend(
-  session: SessionOfMemory,
-  { write, rest, options, limit }: AppendTry,
-): "stale" | Promise<Written | "stale"> {
-  const { ref, context } = session;
-  const { store, clock } = context;
-  if (rest.cut !== undefined && rest.messages.length === 0) {
+function send(session: SessionOfMemory, tried: AppendTry): "stale" | Promise<AppendResult | "stale"> {
+  const { write, rest } = tried;
+  const { cut } = rest;
+  if (cut !== undefined && rest.messages.length === 0) {
     return "stale";
   }
-  let records: readonly NewRecord[] = [];
   const make = () => {
-    const request = requestOf(session, rest, { options, limit });
-    records = request.records;
+    const request = requestOf(session, rest, tried);
+    tried.records = request.records;
+    tried.sentAt = Date.now();
     return request;
   };
-  const { cut } = rest;
-  const replace = (request: AppendRequest) => store.edits.replaceTail(ref, { ...request, cut: cut! });
-  const sent: Promise<AppendResult | "stale"> = cut === undefined ? write(make) : sendStamped(clock, make, replace);
-  return sent.then((result) => (result === "stale" ? result : { result, records }));
-}
-
-/** Sends records that are stamped with the server's time: again where the first try was stamped by a wrong clock. */
-export function sendStamped<Result extends AppendResult | "stale">(
-  clock: ServerClock,
-  make: () => AppendRequest,
-  send: (request: AppendRequest) => Promise<Result>,
-): Promise<Result> {
-  const [request, sent] = [make(), Date.now()];
-  const note = (result: Result) => {
-    clock.note(result === "stale" ? undefined : result.time, sent);
-    return result;
-  };
-  return send(request).then(note, (error: unknown) => {
-    if (!(error instanceof WrongStamp)) {
-      throw error;
-    }
-    clock.note(error.time, sent);
-    return sendStamped(clock, make, send);
-  });
+  return cut === undefined ? write(make) : session.context.store.edits.replaceTail(session.ref, { ...make(), cut });
 }
 
 /** The append request, stamped with the server's time. One literal: objects put together piece by piece cost more. */

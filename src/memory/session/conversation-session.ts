@@ -6,7 +6,7 @@ import { turnNameOf } from "../../store/codec/encode-message.js";
 import type { Round } from "../../conversation/messages/rounds.js";
 import { ConfigurationError, StoreError } from "../../base/errors.js";
 import { report } from "../../base/events.js";
-import { loadedOnce } from "../../base/loaded-once.js";
+import { loadedOnce, promised } from "../../base/loaded-once.js";
 import { lazy, nonEmptyText, nonNegativeInteger, parseOptions, positiveInteger } from "../../base/options.js";
 import type { ReductionOutcome } from "../../conversation/reducers/reduction-outcome.js";
 import { otherOwner } from "../../store/contract/refusals.js";
@@ -21,8 +21,10 @@ import {
   type AppendOutcome,
   type TurnAppendOptions,
   type TurnOutcome,
+  type TurnSettings,
+  type TurnTicket,
 } from "./append-options.js";
-import { appendTurn, sendStamped } from "./append-turn.js";
+import { appendTurn, type Appended, type Write } from "./append-turn.js";
 import type { MemoryContext } from "./memory-context.js";
 import type { SessionOfMemory } from "./session-of-memory.js";
 import type { ReduceViewOptions } from "./reduce-view.js";
@@ -166,48 +168,48 @@ export class ConversationSession implements SessionOfMemory {
   }
 
   /** Adds a turn. One round trip; one more for a reduction. */
-  async append(messages: readonly BaseMessage[], options?: AppendOptions): Promise<AppendOutcome> {
-    const checked = options === undefined ? {} : checkedAppend(options);
-    const { side } = checked;
-    const copied = side === undefined ? checked : { ...checked, side: copySide(side) };
-    const { turn: ticket } = checked;
-    const outcome = await this.#appendTurn(messages, { ...copied, turn: ticket?.settings } as TurnAppendOptions);
-    if (ticket !== undefined) {
-      ticket.outcome = outcome;
-    }
-    const { appended, duplicates, next, repeated } = outcome;
-    return { appended, duplicates, next, repeated };
+  append(messages: readonly BaseMessage[], options?: AppendOptions): Promise<AppendOutcome> {
+    return promised(() => {
+      const { turn: ticket, ...checked } = options === undefined ? {} : checkedAppend(options);
+      const side = checked.side && copySide(checked.side);
+      const turn = ticket?.settings;
+      return appendTurn(this, this.#writeFor(turn), {
+        messages,
+        options: { ...checked, ...(side && { side }), ...(turn && { turn }) } as TurnAppendOptions,
+        finish: (appended) => this.#finish(appended, { messages, ticket }),
+      });
+    });
   }
 
-  async #appendTurn(messages: readonly BaseMessage[], options: TurnAppendOptions): Promise<TurnOutcome> {
-    const { turn } = options;
-    const write = (make: () => AppendRequest) =>
-      turn?.opens === true
-        ? this.#taking((take) => this.#write(take === undefined ? make : () => ({ ...make(), take })))
-        : this.#write(make);
-    const { written, outcome: done } = await appendTurn(this, write, { messages, options });
+  /** The outcome of an append, behind the reduction that its view calls for. */
+  #finish(
+    { outcome: done, written }: Appended,
+    { messages, ticket }: { readonly messages: readonly BaseMessage[]; readonly ticket: TurnTicket | undefined },
+  ): AppendOutcome | Promise<AppendOutcome> {
+    const turn = ticket?.settings;
     if (written === undefined) {
-      return done;
+      return outcomeFor(ticket, done);
     }
     const gaveBack = turn?.giveBack !== undefined;
     this.#isGivenBack ||= gaveBack;
     const outcome = gaveBack ? { ...done, gaveBack } : done;
     const { result, records } = written;
+    const { view } = result;
     for (const index of turn?.opens ? [] : result.conflicts) {
       report(this.context.onEvent, { type: "conflict_kept", sessionId: this.sessionId, messageId: records[index]!.id });
     }
     if (this.context.titles !== undefined) {
       this.inBackground(this.#giveTitle({ messages, isNew: done.next === done.appended }));
     }
-    if (turn?.returnView === true) {
-      return result.view === undefined ? outcome : { ...outcome, view: result.view };
+    if (view === undefined || turn?.returnView === true) {
+      return outcomeFor(ticket, view === undefined ? outcome : { ...outcome, view });
     }
-    if (result.view !== undefined) {
-      const trace = turn?.trace ?? traceOf(currentRun()) ?? this.#readIn;
-      const reduction = this.#reduce(result.view, trace);
-      await (this.context.reduceWhen === "background" ? this.inBackground(reduction) : reduction);
+    const reduction = this.#reduce(view, turn?.trace ?? traceOf(currentRun()) ?? this.#readIn);
+    if (this.context.reduceWhen !== "background") {
+      return reduction.then(() => outcomeFor(ticket, outcome));
     }
-    return outcome;
+    this.inBackground(reduction);
+    return outcomeFor(ticket, outcome);
   }
 
   async #giveTitle(written: { readonly messages: readonly BaseMessage[]; readonly isNew: boolean }): Promise<void> {
@@ -301,9 +303,16 @@ export class ConversationSession implements SessionOfMemory {
     return this.context.store.beside.readRounds(this.ref, count);
   }
 
+  /** How a turn is written; its first write may acquire the hold. */
+  #writeFor(turn: TurnSettings | undefined): Write {
+    return turn?.opens === true
+      ? (make) => this.#taking((take) => this.#write(take === undefined ? make : () => ({ ...make(), take })))
+      : (make) => this.#write(make);
+  }
+
   #write(make: () => AppendRequest): Promise<AppendResult> {
-    const { store, onDamage, clock } = this.context;
-    const append = () => sendStamped(clock, make, (request) => store.append(this.ref, request));
+    const { store, onDamage } = this.context;
+    const append = () => store.append(this.ref, make());
     if (onDamage !== "rebuild") {
       return append();
     }
@@ -334,6 +343,15 @@ export class ConversationSession implements SessionOfMemory {
       report(this.context.onEvent, { type: "damaged", sessionId: this.sessionId, operation });
     }
   }
+}
+
+/** The outcome of an append; all of it for the writer of a turn. */
+function outcomeFor(ticket: TurnTicket | undefined, outcome: TurnOutcome): AppendOutcome {
+  if (ticket !== undefined) {
+    ticket.outcome = outcome;
+  }
+  const { appended, duplicates, next, repeated } = outcome;
+  return { appended, duplicates, next, repeated };
 }
 
 /** Resolves when the background work of a session has ended that is under way now. */

@@ -6,7 +6,7 @@ import { unknownReply } from "../redis/errors.js";
 import { beginsRound } from "../contract/record-text.js";
 import { randomToken } from "../../base/ids.js";
 import type { HoldPlace } from "../contract/holds.js";
-import type { KeptView } from "./kept-views.js";
+import type { KeptView, OwnAppend } from "./kept-views.js";
 import type { AppendPlan } from "../contract/append-decision.js";
 import type { AppendRequest, AppendResult, ReplaceTailRequest } from "../contract/session-writes.js";
 import type { SideChanges } from "../contract/side-fields.js";
@@ -33,27 +33,18 @@ function otherDigests(records: AppendPlan["records"]): string[] | undefined {
   return digests.some((digest) => digest !== "") ? digests : undefined;
 }
 
-/** The records of an append as texts, and the sender's knowledge of the log. */
-export interface AppendParts {
+/** The records of an append, and the sender's knowledge of the log. */
+export interface AppendParts extends OwnAppend {
   readonly plan: AppendPlan;
-  /** The records' texts. */
-  readonly texts: readonly string[];
-  /** Their checksum. */
-  readonly sum: number;
-  /** Expected end of the log. */
-  readonly at: number;
-  /** Epoch of the session if this append begins it. */
-  readonly epoch: string;
-  /** The view that is kept. */
-  readonly known: KeptView | undefined;
 }
 
 /** The arguments of the append script. */
 export function appendArguments(
   session: SessionRef,
   request: AppendRequest & Partial<Pick<ReplaceTailRequest, "cut">>,
-  { plan, texts, sum, at, known, epoch }: AppendParts,
+  parts: AppendParts,
 ): string[] {
+  const { plan, texts, sum, at, known, epoch } = parts;
   const side = sideArguments(request.side);
   const tokens = plan.counter === undefined ? undefined : plan.records.map((record) => record.tokens!);
   const identities = plan.records.flatMap(({ id, digest }, index) => [idHash(id), digest + String(at + index)]);
@@ -83,7 +74,7 @@ export function appendArguments(
     ...askOf(session),
   };
   const kept = known?.view.next === at && request.viewLimit !== undefined ? known : undefined;
-  const start = plainStart({ session, request, plan, at, rounds, sum, tokens: total, kept, epoch });
+  const start = plainStart({ ...parts, session, request, rounds, tokens: total, kept });
   return [start + JSON.stringify(scriptRequest), ...identities, ...side.args, ...texts];
 }
 
@@ -126,7 +117,7 @@ export function appendResult(sessionId: string, { reply, request, plan }: ReplyP
     throw new OtherDigests();
   }
   if (word !== "OK") {
-    throw refusal(sessionId, { word, detail: rest[0], request, plan });
+    throw refusal(sessionId, [word, rest[0]], { request, plan });
   }
   const [appended, duplicates, found, next, epoch, , time] = rest as [
     appended: unknown,
@@ -190,15 +181,12 @@ function repeatedTurn(rest: readonly unknown[], { records, duplicates }: AppendP
   return { ...counts, next: Number(next), epoch: String(epoch), turn: turnFrom(rest) };
 }
 
-interface Refusal {
-  readonly word: string;
-  readonly detail: unknown;
-  readonly request: AppendRequest;
-  readonly plan: AppendPlan;
-}
-
 /** The error of an append's own refusals, after the gate. */
-function refusal(sessionId: string, { word, detail, request, plan }: Refusal): Error {
+function refusal(
+  sessionId: string,
+  [word, detail]: readonly [word: string, detail: unknown],
+  { request, plan }: Pick<ReplyParts, "request" | "plan">,
+): Error {
   switch (word) {
     case "POSITION":
       return positionConflict(sessionId, request.expectedNext ?? 0, Number(detail));
@@ -231,22 +219,15 @@ const plainParts = new Set([
 ]);
 
 /** An append as its script is asked for it. */
-interface PlainAppend {
+interface PlainAppend extends AppendParts {
   readonly session: SessionRef;
   readonly request: AppendRequest;
-  readonly plan: AppendPlan;
-  /** Expected end of the log. */
-  readonly at: number;
   /** Rounds that begin. */
   readonly rounds: number;
-  /** The records' checksum. */
-  readonly sum: number;
   /** Tokens of the records, where they are counted. */
   readonly tokens: number | undefined;
   /** The kept view of the log up to `at`: if it is the session's, only its tokens are returned. */
-  readonly kept?: KeptView | undefined;
-  /** Epoch of the session if this append begins it. */
-  readonly epoch: string;
+  readonly kept: KeptView | undefined;
 }
 
 /**

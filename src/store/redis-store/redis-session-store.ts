@@ -1,10 +1,11 @@
 import { BoundedMap } from "../../base/bounded-map.js";
+import { promised } from "../../base/loaded-once.js";
 import { parseOptions, type SchemaOutput } from "../../base/options.js";
-import { FollowedLists, keepsExpiry, type FollowedWrite } from "../redis-lists/followed-lists.js";
+import { FollowedLists, keepsExpiry } from "../redis-lists/followed-lists.js";
 import {
+  type Accept,
   askText,
   byFirstScripts,
-  type FirstScripts,
   firstScripts,
   runOnSession,
   ScriptRunner,
@@ -45,18 +46,9 @@ import {
 } from "./append-call.js";
 import type { PlannedRequest, RedisCalls, SessionCall, SessionPlace } from "./calls.js";
 import { commitArguments } from "./commit-call.js";
-import { keepAlive, takeAndRead } from "./holds.js";
-import {
-  KeptViews,
-  keptTexts,
-  readOf,
-  viewBehind,
-  type KeptView,
-  type OwnAppend,
-  type ReadView,
-  type Shown,
-} from "./kept-views.js";
-import { checkOwner, readLogPage, readTail, viewFrom, type Read } from "./reads.js";
+import { type HeldReadOptions, keepAlive, takeAndRead } from "./holds.js";
+import { KeptViews, keptTexts, readOf, viewBehind, type KeptView, type ReadView, type Shown } from "./kept-views.js";
+import { checkOwner, readLogPage, readTail, viewFrom } from "./reads.js";
 
 /** The connection of a store, for data that lies beside its sessions. */
 export interface RedisWire {
@@ -124,30 +116,21 @@ export class RedisSessionStore implements SessionStore {
     this.copies = groupWhenUsed("copies", async () => new (await import("./copies.js")).RedisCopies(calls));
   }
 
-  async append(session: SessionRef, request: AppendRequest): Promise<AppendResult> {
-    const plan = planAppend(session, request, this.limits);
-    return (await this.#append("append", session, { request, plan })) as AppendResult;
+  append(session: SessionRef, request: AppendRequest): Promise<AppendResult> {
+    return promised(() => {
+      const plan = planAppend(session, request, this.limits);
+      return this.#append("append", session, { request, plan }) as Promise<AppendResult>;
+    });
   }
 
-  async readView(session: SessionRef, options: ReadViewOptions = {}): Promise<SessionView> {
-    const { ids = [], turn, take } = options;
-    const wanted = [...ids.map(idHash), ...(turn === undefined ? [] : [turn])];
-    const known = this.#views.get(session.id);
-    const taken = take && (await takeAndRead(this.#calls, session, { take, turn, known, wanted }));
-    const place = taken?.place;
-    if (place?.isHeld === false) {
-      return { ...emptyView(), place };
-    }
-    const read = (taken && viewBehind(known, taken)) ?? (await this.#read(session, options, wanted));
-    const { view } = read;
-    this.#noteOwner(session.id, checkOwner(session, read.access));
-    this.#seen.note(session.id, view.next, view);
-    this.#views.keep(session.id, read);
-    if (options.ids === undefined && turn === undefined && place === undefined) {
-      return view;
-    }
-    const asked = options.ids !== undefined || turn !== undefined;
-    return { ...view, ...(asked && lookedUp(view, read.found, options)), ...(place && { place }) };
+  readView(session: SessionRef, options: ReadViewOptions = {}): Promise<SessionView> {
+    return promised(() => {
+      const known = this.#views.get(session.id);
+      if (options.take !== undefined) {
+        return this.#readTaking(session, options, { take: options.take, known });
+      }
+      return known === undefined ? this.#readAll(session, options) : this.#readBehind(session, options, known);
+    });
   }
 
   async readLog(session: SessionRef, options: ReadLogOptions = {}): Promise<LogPage> {
@@ -196,14 +179,16 @@ export class RedisSessionStore implements SessionStore {
     const texts = plan.records.map(({ record }) => record);
     const parts = { plan, texts, sum: logSum(texts), at, known, epoch: randomToken() };
     const args = appendArguments(session, request, parts);
-    const send = ({ appendScript: script }: FirstScripts) =>
-      this.#script(operation, session, { script, args, writes: true });
-    const write = () =>
-      byFirstScripts(send).then((reply) => this.#appended(session, fullReply(reply, plan), { request, parts }));
-    return this.#follow(session, { ttlMs: request.ttlMs, write });
+    return this.#follow<AppendResult | "stale">(session, request.ttlMs, (accept) =>
+      byFirstScripts(({ appendScript: script }) =>
+        this.#script(operation, session, { script, args, writes: true }, (reply) =>
+          accept(this.#appended(session, fullReply(reply, plan), { request, parts })),
+        ),
+      ),
+    );
   }
 
-  /** The result in the reply of an append, which also says what the session is like now. */
+  /** The result in the reply of an append; notes where the log ends now, and keeps its view. */
   #appended(
     session: SessionRef,
     full: unknown,
@@ -216,22 +201,16 @@ export class RedisSessionStore implements SessionStore {
     if (done === "stale") {
       return done;
     }
-    const view = this.#noteWritten(sessionId, { parts, result: done, shown: shownIn(reply) });
-    const result = view === undefined ? done : { ...done, view };
-    return taken === undefined ? result : this.#withHold(session, { request, result, taken });
-  }
-
-  /** Notes where the log ends now, adds to the kept view, and returns and keeps the view that came with the write. */
-  #noteWritten(sessionId: string, { result, parts, shown }: Written): SessionView | undefined {
-    const { next, appended, epoch } = result;
-    const isPlain = appended === parts.texts.length && next === parts.at + appended;
-    const extended = isPlain ? this.#views.extend(sessionId, epoch, parts) : undefined;
+    const shown = shownIn(reply);
+    const isPlain = done.appended === parts.texts.length && done.next === parts.at + done.appended;
+    const extended = isPlain ? this.#views.extend(sessionId, done.epoch, parts) : undefined;
     const read = shown && viewBehind(Array.isArray(shown[0]) ? undefined : extended, { shown });
-    this.#seen.note(sessionId, next, read?.view);
+    this.#seen.note(sessionId, done.next, read?.view);
     if (read !== undefined) {
       this.#views.keep(sessionId, read);
     }
-    return read?.view;
+    const result = read === undefined ? done : { ...done, view: read.view };
+    return taken === undefined ? result : this.#withHold(session, { request, result, taken });
   }
 
   #withHold(
@@ -249,33 +228,64 @@ export class RedisSessionStore implements SessionStore {
     return { ...result, place: taken.place };
   }
 
-  /** Reads what is new behind the view that is kept, or all of it from where it begins as far as is known. */
-  async #read(session: SessionRef, { neverReduced = false }: ReadViewOptions, wanted: string[]): Promise<ReadView> {
-    const known = this.#views.get(session.id);
-    if (known !== undefined) {
-      const read = viewBehind(known, shownOf(await this.#readShown(session, known, wanted)));
-      if (read !== undefined) {
-        return read;
-      }
-      this.#views.delete(session.id);
+  async #readTaking(
+    session: SessionRef,
+    options: ReadViewOptions,
+    { take, known }: Pick<HeldReadOptions, "take" | "known">,
+  ): Promise<SessionView> {
+    const request = { take, turn: options.turn, known, wanted: wantedOf(options) };
+    const taken = await takeAndRead(this.#calls, session, request);
+    const { place } = taken;
+    if (place?.isHeld === false) {
+      return { ...emptyView(), place };
     }
-    const place = this.#seen.get(session.id)?.view ?? (neverReduced ? { base: 0, start: 0 } : undefined);
-    const reply = place && (await readTail(this.#readFrom(session, place.start - place.base), wanted));
-    const view = reply && viewFrom(reply);
-    return view === undefined
-      ? viewBehind(undefined, shownOf(await this.#readShown(session, undefined, wanted)))!
-      : readOf(reply!, view);
+    const read = viewBehind(known, taken);
+    const view = await (read === undefined ? this.#readAll(session, options) : this.#noteRead(session, options, read));
+    return place === undefined ? view : { ...view, place };
   }
 
-  #readShown(session: SessionRef, known: KeptView | undefined, wanted: string[]): Promise<unknown> {
-    const args = [askText(session), ...keptTexts(known), ...wanted];
+  /** Reads what is new behind the view that is kept, all of it where that does not continue it. */
+  #readBehind(session: SessionRef, options: ReadViewOptions, known: KeptView): Promise<SessionView> {
+    return this.#readShown(session, { options, known }, (reply) => {
+      const read = viewBehind(known, shownOf(reply));
+      return read === undefined ? this.#readAll(session, options) : this.#noteRead(session, options, read);
+    });
+  }
+
+  /** Reads the view from where it begins, as far as is known. */
+  async #readAll(session: SessionRef, options: ReadViewOptions): Promise<SessionView> {
+    this.#views.delete(session.id);
+    const place = this.#seen.get(session.id)?.view ?? (options.neverReduced ? { base: 0, start: 0 } : undefined);
+    const name = { operation: "readView", sessionId: session.id };
+    const from = place && { ...this.#session(session), name, index: place.start - place.base };
+    const reply = from && (await readTail(from, wantedOf(options)));
+    const view = reply && viewFrom(reply);
+    return view === undefined
+      ? this.#readShown(session, { options, known: undefined }, (shown) =>
+          this.#noteRead(session, options, viewBehind(undefined, shownOf(shown))!),
+        )
+      : this.#noteRead(session, options, readOf(reply!, view));
+  }
+
+  #readShown(
+    session: SessionRef,
+    { options, known }: { readonly options: ReadViewOptions; readonly known: KeptView | undefined },
+    accept: Accept<SessionView>,
+  ): Promise<SessionView> {
+    const args = [askText(session), ...keptTexts(known), ...wantedOf(options)];
     return byFirstScripts(({ readViewScript: script }) =>
-      this.#script("readView", session, { script, args, writes: false }),
+      this.#script("readView", session, { script, args, writes: false }, accept),
     );
   }
 
-  #readFrom(session: SessionRef, index: number): Read {
-    return { ...this.#session(session), name: { operation: "readView", sessionId: session.id }, index };
+  /** Notes and keeps a view that was read, and returns it with what was looked up. */
+  #noteRead(session: SessionRef, options: ReadViewOptions, read: ReadView): SessionView {
+    const { view } = read;
+    this.#noteOwner(session.id, checkOwner(session, read.access));
+    this.#seen.note(session.id, view.next, view);
+    this.#views.keep(session.id, read);
+    const asked = options.ids !== undefined || options.turn !== undefined;
+    return asked ? { ...view, ...lookedUp(view, read.found, options) } : view;
   }
 
   #forget(sessionId: string): void {
@@ -293,20 +303,25 @@ export class RedisSessionStore implements SessionStore {
       script: (operation, session, call) => this.#script(operation, session, call),
       write: (operation, session, call) => this.#write(operation, session, call),
       append: (operation, session, planned) => this.#append(operation, session, planned),
-      follow: (session, followed) => this.#follow(session, followed),
+      follow: (session, { ttlMs, write }) => this.#follow(session, ttlMs, (accept) => write().then(accept)),
       noteOwner: (sessionId, owner) => this.#noteOwner(sessionId, owner),
       forget: (sessionId) => this.#forget(sessionId),
     };
   }
 
-  async #follow<T>(session: SessionRef, followed: FollowedWrite<T>): Promise<T> {
-    if (session.owner !== undefined || this.#owners.has(session.id)) {
-      return this.#lists.follow(session, followed);
+  /** Makes a write behind the entry of the session in its owner's list, which the reply may be the first to name. */
+  #follow<T>(
+    session: SessionRef,
+    ttlMs: number | undefined,
+    write: (accept: (result: T) => T | Promise<T>) => Promise<T>,
+  ): Promise<T> {
+    const { id, owner } = session;
+    if (owner !== undefined || this.#owners.has(id)) {
+      return this.#lists.follow(session, { ttlMs, write: () => write((result) => result) });
     }
-    const result = await followed.write();
-    // The reply may be the first that names an owner.
-    const isOwned = this.#owners.has(session.id);
-    return isOwned ? this.#lists.follow(session, { ...followed, write: async () => result }) : result;
+    return write((result) =>
+      this.#owners.has(id) ? this.#lists.follow(session, { ttlMs, write: async () => result }) : result,
+    );
   }
 
   /** Notes the owner in a reply, `""` for none; anything else says nothing of it. */
@@ -332,28 +347,30 @@ export class RedisSessionStore implements SessionStore {
     return keys;
   }
 
-  async #write(operation: string, session: SessionRef, call: Omit<SessionCall, "writes">): Promise<unknown> {
-    const write = async () => {
-      const reply = await this.#script(operation, session, { ...call, writes: true });
-      const [word, owner] = reply as [string, string?];
-      this.#noteOwner(session.id, owner);
-      return word;
-    };
-    return this.#follow(session, { ttlMs: keepsExpiry, write });
+  #write(operation: string, session: SessionRef, call: Omit<SessionCall, "writes">): Promise<unknown> {
+    return this.#follow<unknown>(session, keepsExpiry, (accept) =>
+      this.#script(operation, session, { ...call, writes: true }, (reply) => {
+        const [word, owner] = reply as [string, string?];
+        this.#noteOwner(session.id, owner);
+        return accept(word);
+      }),
+    );
   }
 
-  #script(operation: string, { id: sessionId }: SessionRef, call: SessionCall): Promise<unknown> {
+  #script<T = unknown>(
+    operation: string,
+    { id: sessionId }: SessionRef,
+    call: SessionCall,
+    accept?: Accept<T>,
+  ): Promise<T> {
     const { log, ids, state } = this.#keysOf(sessionId);
-    return runOnSession(this.#runner, { operation, sessionId }, { ...call, keys: [log, ids, state] });
+    return runOnSession(this.#runner, { operation, sessionId }, { ...call, keys: [log, ids, state] }, accept);
   }
 }
 
-/** The result of an append that was sent. */
-interface Written {
-  readonly parts: OwnAppend;
-  readonly result: AppendResult;
-  /** The view in the reply; its tokens, where that of the parts goes on. */
-  readonly shown: readonly unknown[] | undefined;
+/** The fields of `ids` that a read is to look up. */
+function wantedOf({ ids = [], turn }: ReadViewOptions): string[] {
+  return [...ids.map(idHash), ...(turn === undefined ? [] : [turn])];
 }
 
 /** The view in a reply of the read script. */

@@ -31,33 +31,21 @@ export interface Deadline {
   refusal?: unknown;
 }
 
-/** How a round trip settles. */
-interface Settling<T> {
-  readonly resolve: (result: T) => void;
-  readonly reject: (error: unknown) => void;
-}
-
-/** A round trip that waits for its connection. */
-interface Waiting {
+/** A round trip under way. */
+interface Trip {
   /** When it began, as `performance.now()`: a failure before that is none of its own. */
   readonly began: number;
   readonly reject: (failure: unknown) => void;
   /** Called when the round trip has ended. */
   readonly cleanups: (() => void)[];
   /** True once it has ended: nothing is sent for it, and nobody calls further cleanups. */
-  isOver(): boolean;
-}
-
-/** A round trip that begins. */
-interface Trip<T> extends Waiting, Settling<T> {
-  readonly name: CallName;
-  readonly send: (client: RedisClient) => Promise<T>;
+  isOver: boolean;
 }
 
 /** Sending of a round trip, and the results of its reply and of its error. */
 export interface Exchange<Reply, Result> {
   readonly send: (client: RedisClient) => Promise<Reply>;
-  readonly accept: (reply: Reply) => Result;
+  readonly accept: (reply: Reply) => Result | Promise<Result>;
   readonly recover: (error: unknown) => Promise<Result>;
 }
 
@@ -94,49 +82,50 @@ export class RoundTrips {
       return Promise.reject(closed(name.operation, name.sessionId));
     }
     return new Promise<Result>((settle, refuse) => {
-      const began = performance.now();
-      const cleanups: (() => void)[] = [];
-      let isOver = false;
       const end = (failed?: Error) => {
-        isOver = true;
-        cleanups.forEach((cleanup) => cleanup());
-        this.#tell(name, performance.now() - began, failed);
-      };
-      const resolve = (reply: Reply) => {
-        if (isOver) {
-          return;
-        }
-        end();
-        try {
-          settle(accept(reply));
-        } catch (error) {
-          refuse(error);
-        }
+        trip.isOver = true;
+        trip.cleanups.forEach((cleanup) => cleanup());
+        this.#tell(name, performance.now() - trip.began, failed);
       };
       const reject = (error: unknown) => {
-        if (!isOver) {
+        if (!trip.isOver) {
           // "Connection is closed" and the like say less than the error that closed it.
           const cause = isReply(error) ? error : (this.#watch?.failure(0) ?? error);
           end(isUnknownScript(cause) ? undefined : this.explain(cause, deadline));
           settle(recover(cause));
         }
       };
-      const timer = setTimeout(() => reject(deadline.refusal ?? this.#timedOut(deadline)), at - began);
-      cleanups.push(() => clearTimeout(timer));
-      this.#sendWhenUp({ name, send, began, resolve, reject, cleanups, isOver: () => isOver });
+      // Any reply, even one after the deadline, shows that the connection is alive.
+      const resolve = (reply: Reply) => {
+        this.#silence.timeouts = 0;
+        if (!trip.isOver) {
+          end();
+          try {
+            settle(accept(reply));
+          } catch (error) {
+            refuse(error);
+          }
+        }
+      };
+      const trip: Trip = { began: performance.now(), reject, cleanups: [], isOver: false };
+      const timer = setTimeout(() => reject(this.#timedOut(deadline)), at - trip.began);
+      trip.cleanups.push(() => clearTimeout(timer));
+      this.#sendWhenUp(trip, (client) => {
+        corkForTick(client);
+        send(client).then(resolve, (error: unknown) => reject(this.#noted(name, error)));
+      });
     });
   }
 
-  #sendWhenUp<T>(trip: Trip<T>): void {
-    const ask = (client: RedisClient) => {
-      corkForTick(client);
-      this.#hear(trip.name, trip.send(client), trip);
-    };
-    const client = this.#clientThatIsUp(trip);
-    if (client === undefined) {
+  /** Sends at once where the connection is up that the last round trip went over: nothing is to be waited for. */
+  #sendWhenUp(trip: Trip, ask: (client: RedisClient) => void): void {
+    const client = this.#client;
+    const watch = client && ConnectionWatch.of(client);
+    if (client === undefined || watch === undefined || watch !== this.#watch || !watch.isUp) {
       this.#sendWhenUsable(trip, ask).catch(trip.reject);
       return;
     }
+    trip.cleanups.push(rejectionOnFailure(watch, this.#patienceMs, trip));
     try {
       ask(client);
     } catch (error) {
@@ -165,23 +154,12 @@ export class RoundTrips {
     this.#closed = true;
   }
 
-  /** The client of the last round trip, if its connection is up: then nothing is to be waited for. */
-  #clientThatIsUp(waiting: Waiting): RedisClient | undefined {
-    const client = this.#client;
-    const watch = client && ConnectionWatch.of(client);
-    if (watch === undefined || watch !== this.#watch || !watch.isUp) {
-      return undefined;
-    }
-    waiting.cleanups.push(rejectionOnFailure(watch, this.#patienceMs, waiting));
-    return client;
-  }
-
-  async #sendWhenUsable(waiting: Waiting, ask: (client: RedisClient) => void): Promise<void> {
+  async #sendWhenUsable(trip: Trip, ask: (client: RedisClient) => void): Promise<void> {
     const client = await this.#options.connection.client();
     this.#client = client;
     // Opening may take longer than the call has.
-    if (!waiting.isOver()) {
-      await this.#whenUsable(client, waiting);
+    if (!trip.isOver) {
+      await this.#whenUsable(client, trip);
       ask(client);
     }
   }
@@ -193,7 +171,7 @@ export class RoundTrips {
    *
    * @throws the failure, before anything is sent, if the client makes no further attempt.
    */
-  async #whenUsable(client: RedisClient, waiting: Waiting): Promise<void> {
+  async #whenUsable(client: RedisClient, trip: Trip): Promise<void> {
     const watch = ConnectionWatch.of(client);
     if (watch !== this.#watch) {
       this.#watch = watch;
@@ -207,29 +185,21 @@ export class RoundTrips {
     if (known !== undefined && !isTrying) {
       throw known;
     }
-    const { cleanups } = waiting;
-    cleanups.push(rejectionOnFailure(watch, patienceMs, waiting));
+    const { cleanups } = trip;
+    cleanups.push(rejectionOnFailure(watch, patienceMs, trip));
     if (isDown) {
       // Never resolves for a call that failed meanwhile: nothing is sent for it.
       await new Promise<void>((resolve) => cleanups.push(watch.onOpen(resolve)));
     }
   }
 
-  /** Passes the outcome on; any reply, even one after the deadline, shows that the connection is alive. */
-  #hear<T>(name: CallName, reply: Promise<T>, { resolve, reject }: Settling<T>): void {
-    const hear = (result: T) => {
+  #noted(name: CallName, error: unknown): unknown {
+    if (isClientTimeout(error)) {
+      this.#noteSilence(name);
+    } else {
       this.#silence.timeouts = 0;
-      resolve(result);
-    };
-    const fail = (error: unknown) => {
-      if (isClientTimeout(error)) {
-        this.#noteSilence(name);
-      } else {
-        this.#silence.timeouts = 0;
-      }
-      reject(error);
-    };
-    reply.then(hear, fail);
+    }
+    return error;
   }
 
   #timedOut({ name, writes }: Deadline): unknown {
@@ -258,7 +228,7 @@ export class RoundTrips {
 function rejectionOnFailure(
   watch: ConnectionWatch,
   patienceMs: number,
-  { began, reject }: Pick<Waiting, "reject" | "began">,
+  { began, reject }: Pick<Trip, "reject" | "began">,
 ): () => void {
   let timer: NodeJS.Timeout | undefined;
   const checkLater = () => {

@@ -56,16 +56,22 @@ export class ScriptRunner {
     this.#roundTrips = new RoundTrips(options);
   }
 
-  /** Runs a script and returns its reply, if `accept` does not throw. */
-  run(name: CallName, call: ScriptCall, accept: (reply: unknown) => void = () => undefined): Promise<unknown> {
+  /** Runs a script and returns what `accept` makes of its reply. */
+  run<Result = unknown>(
+    name: CallName,
+    call: ScriptCall,
+    accept: Accept<Result> = same as Accept<Result>,
+  ): Promise<Result> {
     const deadline = this.#deadline(name, call.writes, call.script);
     return this.#attempt(deadline, {
       send: (client) => this.#sendScript(client, call, deadline),
       sendText: (client) => this.#send(client, asText(call), deadline),
       accept: (reply) => {
-        refuseQueued(name, reply);
-        accept(reply);
-        return reply;
+        // Somebody opened a transaction on the connection: nothing was run yet.
+        if (reply === "QUEUED") {
+          throw unknownReply(name);
+        }
+        return accept(reply);
       },
     });
   }
@@ -181,12 +187,8 @@ interface Failed<Reply, Result> {
 
 const same = <T>(reply: T) => reply;
 
-/** Refuses the reply of a connection on which somebody opened a transaction: nothing was run yet. */
-function refuseQueued(name: CallName, reply: unknown): void {
-  if (reply === "QUEUED") {
-    throw unknownReply(name);
-  }
-}
+/** Makes a result of a reply, in the promise of the call itself. */
+export type Accept<Result> = (reply: unknown) => Result | Promise<Result>;
 
 /** Refuses replies of a client on which the application has a transaction of its own open. */
 function repliesTo(name: CallName, commands: readonly Command[], replies: unknown[]): unknown[] {
@@ -211,12 +213,17 @@ function asHash({ script, keys, args, writes }: ScriptCall): Sending {
 }
 
 /**
- * Runs a script on a session and returns its reply, a list that begins with a word; a text where an append took its
- * short path.
+ * Runs a script on a session and returns what `accept` makes of its reply, a list that begins with a word; a text where
+ * an append took its short path.
  *
  * @throws the error of a refusal, see {@link refusalFrom}.
  */
-export function runOnSession(runner: ScriptRunner, name: CallName, call: ScriptCall): Promise<unknown> {
+export function runOnSession<Result = unknown>(
+  runner: ScriptRunner,
+  name: CallName,
+  call: ScriptCall,
+  accept: Accept<Result> = same as Accept<Result>,
+): Promise<Result> {
   return runner.run(name, call, (reply) => {
     const [word, detail] = Array.isArray(reply) ? (reply as unknown[]) : [];
     // Replies of the short path begin with a number, and refuse nothing.
@@ -224,6 +231,7 @@ export function runOnSession(runner: ScriptRunner, name: CallName, call: ScriptC
     if (refusal !== undefined) {
       throw refusal;
     }
+    return accept(reply);
   });
 }
 

@@ -10,7 +10,7 @@ export interface Plant {
 
 const lua = "src/store/redis/lua";
 const store = "src/store/redis-store/redis-session-store.ts";
-const append = "async append(session: SessionRef, request: AppendRequest): Promise<AppendResult> {";
+const append = "  append(session: SessionRef, request: AppendRequest): Promise<AppendResult> {";
 
 /** Defects that the checker has to find. They are put into the built clients only; `src` knows nothing of them. */
 export const plants = {
@@ -48,7 +48,7 @@ export const plants = {
     {
       file: store,
       search: append,
-      replacement: `${append}
+      replacement: `  async ${append.trim()}
     if (request.records.length > 2 && request.turn === undefined) {
       await this.append(session, { ...request, records: request.records.slice(0, 2) });
     }`,
@@ -59,7 +59,7 @@ export const plants = {
     {
       file: store,
       search: append,
-      replacement: `async append(session: SessionRef, request: AppendRequest): Promise<AppendResult> {
+      replacement: `  async append(session: SessionRef, request: AppendRequest): Promise<AppendResult> {
     this.reallyAppend(session, request).catch(() => undefined);
     const next = (this.#seen.get(session.id)?.next ?? 0) + request.records.length;
     return { appended: request.records.length, duplicates: 0, conflicts: [], next, epoch: "" };
