@@ -9,15 +9,20 @@ import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-sessio
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
 import type { SessionStore } from "../../src/store/contract/session-store.js";
+import { closedAfterEach } from "../support/closed-after-each.js";
 import { propertyRuns } from "../support/property-runs.js";
+import { redisRuns } from "../../src/runs/redis-runs.js";
+import { storedBytes } from "../support/stored-bytes.js";
 import { interceptedClient } from "../../tools/testkit/proxies/intercepted-client.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { testKey, testKeys } from "../support/test-keys.js";
 
 const client = sharedClient();
+const closed = closedAfterEach();
 
 /** What the processes of a rotation do, each to a session. */
-type Act = "write" | "read" | "reduce" | "fork" | "clear" | "delete" | "rotate" | "rekey" | "die" | "thread" | "item";
+type Act =
+  "write" | "read" | "reduce" | "fork" | "clear" | "delete" | "rotate" | "rekey" | "die" | "thread" | "item" | "run";
 interface Step {
   readonly act: Act;
   readonly session: "a" | "b";
@@ -33,7 +38,7 @@ const steps: fc.Arbitrary<readonly Step[]> = fc.array(
   fc.record({
     act: fc.constantFrom<Act>(
       ...(["write", "write", "read", "reduce", "fork", "clear", "delete"] as const),
-      ...(["rotate", "rotate", "rekey", "die", "thread", "thread", "item"] as const),
+      ...(["rotate", "rotate", "rekey", "die", "thread", "thread", "item", "run"] as const),
     ),
     session: fc.constantFrom("a", "b"),
     who: fc.constantFrom(0, 1, 2),
@@ -66,7 +71,7 @@ async function play(
   const keyPrefix = uniquePrefix();
   const store = kind === "Redis" ? new RedisSessionStore({ client, keyPrefix }) : new InMemorySessionStore();
   const open = (who: number, own: SessionStore = store) =>
-    new RedisChatMemory({ store: own, encryption: holders[who]!, reducer, reduceWhen: "never" });
+    closed(new RedisChatMemory({ store: own, encryption: holders[who]!, reducer, reduceWhen: "never" }));
   const lasting = holders.map((_, who) => open(who));
   const [checkpoints, items] = [new Set<string>(), new Set<string>()];
   if (beginsPlain) {
@@ -121,6 +126,16 @@ async function play(
           items.add(key);
         }
         return;
+      case "run":
+        if (kind === "Redis") {
+          const run = redisRuns(memory);
+          const turn = { turnId: `t${count}` };
+          const chunks = await run.start(session, turn, async function* () {
+            yield "secret chunk";
+          });
+          for await (const _ of chunks);
+        }
+        return;
       case "rotate":
         await lasting[2]!.sessions.reencrypt();
         return;
@@ -138,7 +153,7 @@ async function play(
   }
   const done = await open(2).sessions.reencrypt();
   expect(done).toMatchObject({ incomplete: 0, failed: 0 });
-  const last = new RedisChatMemory({ store, encryption: { current: testKey("k2") } });
+  const last = closed(new RedisChatMemory({ store, encryption: { current: testKey("k2") } }));
   for await (const id of store.lists.scan()) {
     const found = new Set((await last.history(id).getTranscript()).map((message) => message.id));
     expect([...(written.get(id) ?? [])].filter((message) => !found.has(message))).toEqual([]);
@@ -147,6 +162,9 @@ async function play(
     expect([raw.head, ...records].join()).not.toContain("secret");
   }
   if (kind === "Redis") {
+    const locked = await Promise.all(["a", "b"].map((session) => isLocked(last, session)));
+    expect(done.runs).toBeGreaterThanOrEqual(locked.filter(Boolean).length);
+    expect(await storedText(keyPrefix)).not.toContain("secret chunk");
     const [saver, long] = [new RedisSaver({ memory: last }), new RedisStore({ memory: last })];
     expect((await long.search(["u"], { limit: 100 })).map(({ key }) => key).sort()).toEqual([...items].sort());
     const found = [];
@@ -157,6 +175,19 @@ async function play(
     expect(found).toEqual(expect.arrayContaining([...checkpoints]));
   }
 }
+
+/** True for a run that needs another key than the process has. */
+async function isLocked(memory: RedisChatMemory, session: string): Promise<boolean> {
+  try {
+    for await (const _ of redisRuns(memory).join(session, {}));
+    return false;
+  } catch (error) {
+    expect(error).toMatchObject({ name: "EncryptionError", code: "unknown_key" });
+    return true;
+  }
+}
+
+const storedText = async (keyPrefix: string) => [...(await storedBytes(client, keyPrefix)).values()].join();
 
 /** A store whose connection is gone behind so many calls. */
 function dyingStore(keyPrefix: string, calls: number): SessionStore {
@@ -174,7 +205,7 @@ function dyingStore(keyPrefix: string, calls: number): SessionStore {
 /** A process with the old master alone is refused what the new one wrapped; a deleted session may be guarded. */
 function unlessLocked(error: unknown): void {
   const { code } = error as { readonly code?: unknown };
-  if (!EncryptionError.isInstance(error) && code !== "erased") {
+  if (!EncryptionError.isInstance(error) && code !== "erased" && code !== "busy") {
     throw error;
   }
 }
