@@ -90,7 +90,7 @@ async function recopy(work: Reencryption, key: OpenKey | undefined): Promise<Ree
   const { copies } = asStored(work.store);
   const calls = new SealedCalls(keys, session);
   const token = randomToken();
-  let copy: SessionCopy | undefined;
+  const begun = new Map<string, ReturnType<typeof copyOf>>();
   let invalid: string | number | undefined;
   for (let count = 1; count <= maxTries.write; count += 1) {
     const was = await calls.read((caller) => copies.read(caller));
@@ -101,15 +101,15 @@ async function recopy(work: Reencryption, key: OpenKey | undefined): Promise<Ree
       throw damaged("reencrypt", session.id);
     }
     const tag = shortHash(JSON.stringify([token, was.epoch, was.cut, was.base]), 14);
-    const current = copy?.tag === tag ? copy : new SessionCopy(work, { calls, key, tag });
-    copy = current;
+    const copy = begun.get(tag) ?? copyOf(work, calls, key);
+    begun.set(tag, copy);
     const now = sealedTexts(key?.key, await calls.opened<WholeState>(was));
-    const { openTurns, exact } = current;
-    const pages = (from: number) => current.pages(was, from);
+    const { openTurns, exact } = copy;
+    const pages = (from: number) => copy.pages(was, from);
     const request = { was, now, key: key?.stored, tag, openTurns, exact, pages };
     if ((await calls.read((caller) => copies.replace(caller, request))) === "replaced") {
       keys.forget(session.id);
-      return { ...nothing, sealed: current.plainRecords + plainFields(was).length };
+      return { ...nothing, sealed: copy.plainRecords + plainFields(was).length };
     }
     [invalid] = [...exact.keys(), ...plainFields(was).flatMap(([name, text]) => (text.includes("\ufffd") ? name : []))];
   }
@@ -138,25 +138,10 @@ function invalidText(sessionId: string, place: string | number): RecordError {
 }
 
 /** The records of a session under another key. */
-class SessionCopy {
-  readonly tag: string;
-  readonly openTurns = new Set<string>();
-  readonly exact = new Map<number, string>();
-  plainRecords = 0;
-  readonly #work: Reencryption;
-  readonly #calls: SealedCalls;
-  readonly #key: OpenKey | undefined;
-
-  constructor(work: Reencryption, { calls, key, tag }: { calls: SealedCalls; key: OpenKey | undefined; tag: string }) {
-    this.tag = tag;
-    this.#work = work;
-    this.#calls = calls;
-    this.#key = key;
-  }
-
-  async *pages({ base, next }: Stored<WholeState>, from: number): AsyncGenerator<Stored<CopyPage>> {
-    const { store, session } = this.#work;
-    const readLog: typeof store.readLog = (_, options) => this.#calls.read((caller) => store.readLog(caller, options));
+function copyOf({ store, session }: Reencryption, calls: SealedCalls, key: OpenKey | undefined) {
+  const copy = { openTurns: new Set<string>(), exact: new Map<number, string>(), plainRecords: 0, pages };
+  const readLog: typeof store.readLog = (_, options) => calls.read((caller) => store.readLog(caller, options));
+  async function* pages({ base, next }: Stored<WholeState>, from: number): AsyncGenerator<Stored<CopyPage>> {
     const reader = new LogReader({ readLog }, session);
     for (let position = from; position < next;) {
       const overlap = position > base ? 1 : 0;
@@ -165,36 +150,28 @@ class SessionCopy {
         return;
       }
       const records: Stored<CopiedRecord>[] = [];
-      for (const [index, record] of stored.entries()) {
-        records.push(await this.#copied(record, position - overlap + index));
+      for (const [index, text] of stored.entries()) {
+        if (text.includes("\ufffd")) {
+          copy.exact.set(position - overlap + index, sha1(text));
+        }
+        const record = await calls.record(text);
+        records.push(sealedCopy(key?.key, { record, identity: identifyRecord(record) }));
       }
       const before = overlap === 0 ? undefined : records.shift();
-      yield { records, turns: await this.#turnsOf(records, { base, from: position }), before };
+      yield { records, turns: await marksOf(records, { base, from: position }), before };
       position += records.length;
-      this.plainRecords += stored.slice(overlap).filter((record) => parseSealed(record) === undefined).length;
+      copy.plainRecords += stored.slice(overlap).filter((text) => parseSealed(text) === undefined).length;
     }
   }
-
-  async #copied(stored: string, position: number): Promise<Stored<CopiedRecord>> {
-    if (stored.includes("\ufffd")) {
-      this.exact.set(position, sha1(stored));
-    }
-    const record = await this.#calls.record(stored);
-    return sealedCopy(this.#key?.key, { record, identity: identifyRecord(record) });
-  }
-
   /** The whole marks of the turns that are done, each once, with the first of its records. */
-  async #turnsOf(records: readonly Stored<CopiedRecord>[], { base, from }: { base: number; from: number }) {
+  async function marksOf(records: readonly Stored<CopiedRecord>[], { base, from }: { base: number; from: number }) {
     const names = [...turnsOf(records, from).keys()];
-    const { turns } = await this.#work.store.copies.readMarks(this.#work.session, { turns: names });
+    const { turns } = await store.copies.readMarks(session, { turns: names });
+    names.filter((_, index) => turns[index]?.done !== true).forEach((name) => copy.openTurns.add(name));
     return names.flatMap((name, index): CopiedTurn[] => {
-      const mark = turns[index];
-      if (mark?.done !== true) {
-        this.openTurns.add(name);
-        return [];
-      }
-      const { count, first } = mark;
-      return first >= from || from === base ? [{ name, count, first, doneAt: count }] : [];
+      const { done, count, first } = turns[index] ?? { done: false, count: 0, first: 0 };
+      return done && (first >= from || from === base) ? [{ name, count, first, doneAt: count }] : [];
     });
   }
+  return copy;
 }

@@ -4,6 +4,7 @@ import type { SessionLabel } from "../contract/lists.js";
 import { keptRecords, refuseKept, type KeptRecord, type KeptRecords } from "../contract/kept-records.js";
 import { KeyNeeded, plainText, unknownKey, wrongKey } from "../contract/refusals.js";
 import { checkSessionId, type SessionRef } from "../contract/session-ref.js";
+import type { NewRecord } from "../contract/session-writes.js";
 import type { Stored, StoredText } from "../contract/stored-texts.js";
 import { withoutUndefined } from "../../base/options.js";
 import { keyParts, type StoredKey } from "../contract/writer-keys.js";
@@ -11,12 +12,15 @@ import type { DataKeys } from "./keys/data-keys.js";
 import { parseSealed } from "./keys/header.js";
 import { openText, sealedTextParts, sealText } from "./keys/text.js";
 import type { SessionKey } from "./keys/session-key.js";
-import { openRecord } from "./record.js";
+import { openRecord, sealRecord } from "./record.js";
 
 /** Name of the field that holds the head. */
 export const headField = "head";
 
 const sidePrefix = "side:";
+
+/** Characters of a record up to which it is noted as this process sealed it. */
+const mostCharacters = 4_000;
 
 /** A text of a session as it is written without a data key. */
 export function unsealed(text: string): StoredText {
@@ -221,8 +225,25 @@ export class SealedCalls {
     return texts;
   }
 
+  /** A record to append, sealed; with its plain digest too where it has an other one. */
+  sealNew(key: SessionKey | undefined, added: NewRecord, hasOther: boolean): Stored<NewRecord> {
+    const { id, digest, record } = added;
+    if (key === undefined) {
+      return { ...added, record: unsealed(record) };
+    }
+    const sealed = sealRecord(key, record, id);
+    if (record.length <= mostCharacters) {
+      this.#keys.own.set(String(sealed), { keyName: key.id, record });
+    }
+    return { ...added, digest: key.digest(digest), record: sealed, ...(hasOther && { otherDigest: digest }) };
+  }
+
   /** A record as it was before it was sealed; one that is plain text as it is, unless that is refused. */
   async record(stored: string | StoredText): Promise<string> {
+    const own = this.#keys.own.get(stored as string);
+    if (own !== undefined && this.keyNow(own.keyName) !== undefined) {
+      return own.record;
+    }
     const sealed = parseSealed(stored);
     if (sealed === undefined) {
       return this.#plain(stored as string);

@@ -123,16 +123,14 @@ function identifySealed(calls: SealedCalls, identify: IdentifyRecord, refusesPla
     if (sealed === undefined) {
       return refusesPlain ? undefined : identify(record, position);
     }
-    const key = calls.keyNow(sealed.header.sealed);
-    if (key === undefined) {
-      const refusal = calls.refusal(sealed.header.sealed);
-      if (refusal.code === "unknown_key") {
-        throw refusal;
-      }
-      return undefined;
+    const { sealed: name } = sealed.header;
+    const key = calls.keyNow(name);
+    const refusal = key === undefined ? calls.refusal(name) : undefined;
+    if (refusal?.code === "unknown_key") {
+      throw refusal;
     }
-    const plain = openRecord(key, sealed);
+    const plain = key && openRecord(key, sealed);
     const identity = plain === undefined ? undefined : identify(plain, position);
-    return identity && { ...identity, digest: key.digest(identity.digest) };
+    return identity && { ...identity, digest: key!.digest(identity.digest) };
   };
 }

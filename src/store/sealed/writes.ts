@@ -2,12 +2,10 @@ import { EncryptionError } from "../../base/errors.js";
 import { OtherDigests } from "../contract/refusals.js";
 import type { SessionRef } from "../contract/session-ref.js";
 import type { SessionView } from "../contract/session-reads.js";
-import type { AppendRequest, AppendResult, NewRecord } from "../contract/session-writes.js";
+import type { AppendRequest, AppendResult } from "../contract/session-writes.js";
 import type { Stored } from "../contract/stored-texts.js";
 import type { StoredTurn } from "../contract/turns.js";
-import type { SessionKey } from "./keys/session-key.js";
-import { sealRecord } from "./record.js";
-import { sealSide, unsealed, type SealedCalls } from "./sealed-calls.js";
+import { sealSide, type SealedCalls } from "./sealed-calls.js";
 
 type AppendTexts = Pick<AppendRequest, "records" | "side">;
 
@@ -20,12 +18,18 @@ export async function sealedAppend<Other extends "stale" = never>(
   texts: AppendTexts,
   send: (caller: Stored<SessionRef>, sealed: Stored<AppendTexts>) => Promise<Stored<AppendResult> | Other>,
 ): Promise<AppendResult | Other> {
-  const isSet = Object.keys(texts.side?.set ?? {}).length > 0;
+  const { records, side } = texts;
+  const { set, ...changes } = side ?? {};
+  const isSet = Object.keys(set ?? {}).length > 0;
   const stores = (result: Stored<AppendResult> | Other) =>
     typeof result !== "string" &&
     (result.appended > 0 || (isSet && result.turn === undefined && result.place?.isHeld !== false));
   const sent = (hasOther: boolean) =>
-    calls.write((caller, key) => send(caller, sealTexts(key, texts, hasOther)), stores);
+    calls.write((caller, key) => {
+      const sealed = records.map((record) => calls.sealNew(key, record, hasOther));
+      const sealedSide = side && { side: { ...changes, ...(set && { set: sealSide(key, set) }) } };
+      return send(caller, { records: sealed, ...sealedSide });
+    }, stores);
   const result = await sent(false).catch((error: unknown) => {
     if (error instanceof OtherDigests) {
       return sent(true);
@@ -33,18 +37,6 @@ export async function sealedAppend<Other extends "stale" = never>(
     throw error;
   });
   return typeof result === "string" ? result : openedResult(calls, result);
-}
-
-function sealTexts(
-  key: SessionKey | undefined,
-  { records, side }: AppendTexts,
-  hasOther: boolean,
-): Stored<AppendTexts> {
-  const { set, ...changes } = side ?? {};
-  return {
-    records: records.map((each) => sealNew(key, each, hasOther)),
-    ...(side && { side: { ...changes, ...(set && { set: sealSide(key, set) }) } }),
-  };
 }
 
 async function openedResult(
@@ -69,13 +61,4 @@ async function openedView(calls: SealedCalls, view: Stored<SessionView>): Promis
     }
     throw error;
   }
-}
-
-/** A record to append, sealed. */
-function sealNew(key: SessionKey | undefined, record: NewRecord, hasOther: boolean): Stored<NewRecord> {
-  if (key === undefined) {
-    return { ...record, record: unsealed(record.record) };
-  }
-  const sealed = { digest: key.digest(record.digest), record: sealRecord(key, record.record, record.id) };
-  return { ...record, ...sealed, ...(hasOther && { otherDigest: record.digest }) };
 }

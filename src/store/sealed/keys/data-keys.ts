@@ -17,6 +17,9 @@ const nameLength = 8;
 /** Unwrapping a key takes 17 µs. */
 const mostKeys = 10_000;
 
+/** Records that are noted; with the limit of one, a few megabytes. */
+const mostOwn = 1_000;
+
 /** Characters of an owner's mark: longer fields would take Redis out of the compact form of a hash. */
 const markLength = 16;
 
@@ -45,6 +48,8 @@ export interface KnownKey extends OpenKey {
 export class DataKeys {
   readonly #ring: KeyRing;
   readonly #known = new BoundedMap<string, KnownKey>(mostKeys);
+  /** Records that this process sealed, by their sealed text: they need not be opened. */
+  readonly own = new BoundedMap<string, { readonly keyName: string; readonly record: string }>(mostOwn);
 
   constructor(ring: KeyRing) {
     this.#ring = ring;
