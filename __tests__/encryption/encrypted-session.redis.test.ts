@@ -4,6 +4,7 @@ import { ConflictError, EncryptionError } from "../../src/base/errors.js";
 import type { EncryptionOptions } from "../../src/store/sealed/keys/encryption-options.js";
 import { KeyRing } from "../../src/store/sealed/keys/key-ring.js";
 import { sealedStore } from "../../src/store/sealed/store.js";
+import { SessionKey } from "../../src/store/sealed/keys/session-key.js";
 import type { MemoryEvent } from "../../src/base/events.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { RedisToolInvocationHistory } from "../../src/formats/tool-log/redis-tool-invocation-history.js";
@@ -53,6 +54,24 @@ describe.each(["Redis", "memory"])("an encrypted session in a store in %s", (kin
     expect(records[2]).toMatch(
       /^\{"type":"human","data":\{"id":"2-q"\},"sealed":"[\w-]{8}","meta":\{"v":2,"at":\d+\}\}\n[\u0000-\u007f]+$/,
     );
+  });
+
+  it("opens no record that this process sealed, and refuses one in another session", async () => {
+    const open = jest.spyOn(SessionKey.prototype, "open");
+    const memory = memoryWith(testKeys("k1"));
+    for (const id of ["s", "t"]) {
+      await memory.history(id).addMessages(turn("1"));
+      expect(await memory.history(id).getTranscript()).toEqual(turn("1"));
+    }
+    expect(open).not.toHaveBeenCalled();
+    expect(await memoryWith(testKeys("k1")).history("s").getTranscript()).toEqual(turn("1"));
+    expect(open).toHaveBeenCalledTimes(2);
+    if (kind === "Redis") {
+      const logOf = (id: string) => sessionKeys(prefix, id).log;
+      await client.lset(logOf("t"), 0, (await client.lindex(logOf("s"), 0))!);
+      await expect(memory.history("t").getTranscript()).rejects.toMatchObject({ code: "wrong_key" });
+    }
+    open.mockRestore();
   });
 
   it("compares side data that is partly plain and partly encrypted", async () => {
