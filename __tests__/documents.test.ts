@@ -28,16 +28,25 @@ describe("the documents", () => {
     const { scripts } = JSON.parse(readDocument(root, "package.json")) as { scripts: Record<string, string> };
     const named = [...readDocument(root, path).matchAll(/\bnpm run ([\w:-]+)/g)].map(([, name]) => name!);
     expect(named.filter((name) => !Object.hasOwn(scripts, name))).toEqual([]);
+    const folders = [...readDocument(root, path).matchAll(/\bnpm [^`\n]*--prefix ([\w/]+)/g)].map(([, name]) => name!);
+    expect(folders.filter((name) => !existsSync(join(root, name, "package.json")))).toEqual([]);
   });
 
-  it("answer errors by httpStatusOf in each server of the examples, and by no map of their own", () => {
+  it("answer errors by httpStatusOf in each server of a guide or example, and by no map of their own", () => {
     const programs = (readdirSync(join(root, "examples"), { recursive: true }) as string[])
       .filter((name) => /^(?!.*node_modules).*\.m?tsx?$/.test(name))
-      .map((name) => ({ name, code: readDocument(root, `examples/${name}`) }));
+      .map((name) => `examples/${name}`)
+      .concat("docs/resumable-runs.md")
+      .map((name) => ({ name, code: readDocument(root, name) }));
     const servers = programs // a proxy passes on the status of another server
-      .filter(({ code }) => /writeHead\(|express\(\)|async function POST/.test(code) && !code.includes(".statusCode"));
+      .filter(
+        ({ code }) =>
+          /writeHead\(|express\(\)|async function POST|const POST/.test(code) && !code.includes(".statusCode"),
+      );
     expect(servers.length).toBeGreaterThan(5);
-    const own = servers.filter(({ code }) => !code.includes("httpStatusOf(error)") || /ConflictError/.test(code));
+    const own = servers.filter(
+      ({ code }) => !code.includes("httpStatusOf(error)") || /ConflictError\.isInstance/.test(code),
+    );
     expect(own.map(({ name }) => name)).toEqual([]);
   });
 

@@ -23,7 +23,7 @@ export function blocksOfRuns(root: string): Readonly<Record<"route" | "page" | "
   const blocks = fencedBlocks("docs/resumable-runs.md", readDocument(root, "docs/resumable-runs.md"));
   const holding = (text: string) => blocks.find(({ code }) => code.includes(text))!.code;
   return {
-    route: holding("export async function DELETE"),
+    route: holding("export const DELETE"),
     page: holding("export function follow"),
     steering: holding("export async function say"),
     adapter: holding("export function uiMessageStream"),

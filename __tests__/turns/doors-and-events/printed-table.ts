@@ -4,7 +4,7 @@ import { deathOfProcess, turnEvents, type TurnEvent } from "./events.js";
 /** The marks around the table in docs/guarantees.md. */
 export const tableMarks = ["<!-- turn table: begin -->", "<!-- turn table: end -->"] as const;
 
-const header = ["Event", "Stored", "The caller gets", "The next question sends", "Doors that differ"];
+const header = ["Event", "Stored", "The caller gets", "The next question sends", "Exceptions"];
 
 /** The table of events as Markdown, as it stands between its marks. */
 export function printedTable(): string {

@@ -20,7 +20,7 @@ type Thread = {
 const newThread: Thread = { messages: [] };
 const problems: Record<number, string> = {
   404: "This chat was deleted.",
-  409: "Another tab is at it. Retry in a moment.",
+  409: "Another tab is asking. Retry in a moment.",
 };
 const failed = (status: number) => ({
   problem: problems[status] ?? `Error ${status}`,
