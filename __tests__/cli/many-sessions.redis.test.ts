@@ -3,6 +3,7 @@ import { RedisSaver } from "../../src/langgraph/checkpoint/redis-saver.js";
 import { RedisStore } from "../../src/langgraph/long-term/redis-store.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { redisRuns } from "../../src/runs/redis-runs.js";
+import { ownerKey } from "../../src/store/redis/keys.js";
 import type { EncryptionKeys } from "../../src/store/sealed/keys/encryption-options.js";
 import { jsonLines } from "../support/built-command.js";
 import { hostedCommands } from "../support/hosted-commands.js";
@@ -63,7 +64,24 @@ describe("the command delete", () => {
     expect(await memory.history("b1", { owner: "bob" }).getMessages()).toHaveLength(3);
   });
 
-  it.each([[["a1", "nobody"]], [["--owner", "ann"]]])(
+  it("leaves what is in no list, unless --unlisted asks for it", async () => {
+    const { prefix, key, command } = await place();
+    await client.zrem(ownerKey(prefix, "ann"), "a1");
+    const names = async (...more: string[]) =>
+      [...(await command(["delete", "--owner", "ann", "--dry-run", ...more])).output.matchAll(/^(a\d): would/gmu)]
+        .map(([, id]) => id)
+        .sort();
+    expect([await names(), await names("--unlisted")]).toEqual([["a2"], ["a1", "a2"]]);
+    const erase = async (...more: string[]) =>
+      (await command(["delete", "--owner", "ann", "--yes", ...more])).output.split(",")[0];
+    expect(await erase()).toBe("ann: 1 session deleted");
+    expect(await client.exists(key("a1", "log"), key("a2", "log"))).toBe(1);
+    expect(await erase("--unlisted")).toBe("ann: 1 session deleted");
+    expect(await client.exists(key("a1", "log"), key("a2", "log"))).toBe(0);
+    expect(await command(["delete", "a1", "--unlisted", "--yes"])).toMatchObject({ exitCode: 2 });
+  });
+
+  it.each([[["a1", "nobody"]], [["--owner", "ann"]], [["--owner", "ann", "--unlisted"]]])(
     "with %j and --dry-run names them and erases nothing",
     async (what) => {
       const { prefix, command } = await place();

@@ -66,7 +66,7 @@ describe.each(forms)("an export of an owner, %s", (_, before, after) => {
     const lines = await linesOf(from);
     const threads = lines.map((line) => JSON.parse(line) as { type: string; threadId: string });
     expect(threads.flatMap(({ type, threadId }) => (type === "thread" ? threadId : [])).sort()).toEqual(anns);
-    await from.memory.sessions.deleteOwner("ann");
+    await from.memory.sessions.deleteOwner("ann", { unlisted: true });
     const left = await from.stored();
     anns.forEach((id) => expect(left).not.toContain(`question of ${id} `));
     expect(await linesOf(from)).toEqual([]);
@@ -80,7 +80,7 @@ describe.each(forms)("an export of an owner, %s", (_, before, after) => {
       const { messages } = await to.graph.invoke(new Command({ resume: "yes" }), config);
       expect(messages.at(-1)?.text).toBe("answer yes");
     }
-    expect(await to.memory.sessions.deleteOwner("ann")).toMatchObject({ sessions: 4 });
+    expect(await to.memory.sessions.deleteOwner("ann", { unlisted: true })).toMatchObject({ sessions: 4 });
   });
 
   it("is imported once: again it changes nothing, and other content is refused", async () => {

@@ -34,7 +34,7 @@ describe("A key that only looks like one of a session", () => {
     const { sessions } = await memory.sessions.search({ text: "oslo" });
     expect(sessions.map(({ sessionId }) => sessionId)).toEqual(["s"]);
     expect(await memory.sessions.reindex()).toBe(1);
-    expect(await memory.sessions.deleteOwner("ann")).toMatchObject({ sessions: 1 });
+    expect(await memory.sessions.deleteOwner("ann", { unlisted: true })).toMatchObject({ sessions: 1 });
   });
 
   it("stops no list of threads", async () => {

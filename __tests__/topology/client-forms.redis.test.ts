@@ -84,7 +84,7 @@ describe.each(forms)("replies %s", (_, options) => {
     expect((await memory.history("a").stats()).messages).toBe(2);
     expect(await memory.sessions.count({ owner: "ann" })).toBe(2);
     expect((await memory.sessions.list({ owner: "ann" })).sessions.map(({ messages }) => messages)).toEqual([2, 2]);
-    expect(await memory.sessions.deleteOwner("ann")).toMatchObject({ sessions: 2 });
+    expect(await memory.sessions.deleteOwner("ann", { unlisted: true })).toMatchObject({ sessions: 2 });
     expect(await memory.history("a").getMessages()).toEqual([]);
   });
 

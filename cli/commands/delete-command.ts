@@ -1,4 +1,5 @@
 import { Command } from "commander";
+import { maxListLimit, type ListPlace } from "../../src/store/contract/lists.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
 import { remainsOf } from "../damage.js";
@@ -13,7 +14,7 @@ import { describeThread, type FoundThread } from "../threads.js";
 
 interface DeleteOptions extends ServerOptions {
   readonly owner?: string;
-  readonly listed?: boolean;
+  readonly unlisted?: boolean;
   readonly yes?: boolean;
   readonly dryRun?: boolean;
 }
@@ -25,7 +26,7 @@ const guardMs = 600_000;
 export function deleteCommand(): CommandDefinition {
   const command = withServerOptions(new Command().argument("[sessions...]", "ids of the sessions"))
     .option("--owner <owner>", "all sessions of this owner")
-    .option("--listed", "with --owner: only what the owner's list names, without a scan of all keys")
+    .option("--unlisted", "with --owner: also what is theirs and in no list; reads every key of Redis")
     .option("--namespace <labels>", namespaceHelp, namespaceOperand)
     .option("--yes", "really delete; without it nothing is done")
     .option("--dry-run", "name what would be deleted, and delete nothing")
@@ -45,12 +46,12 @@ async function deleteSessions(
   options: DeleteOptions,
   sessions: readonly string[],
 ): Promise<ExitCode> {
-  const { owner, listed = false, yes, dryRun } = options;
+  const { owner, unlisted = false, yes, dryRun } = options;
   if ((owner === undefined) === (sessions.length === 0)) {
     throw new UsageError("delete: name sessions, or give --owner.");
   }
-  if (listed && (owner === undefined || dryRun === true)) {
-    throw new UsageError("delete: --listed goes with --owner and --yes.");
+  if (unlisted && owner === undefined) {
+    throw new UsageError("delete: --unlisted goes with --owner.");
   }
   refuseNamespace("delete", options);
   if (yes !== true && dryRun !== true) {
@@ -61,11 +62,11 @@ async function deleteSessions(
   const server = await openServer(options, context.env);
   try {
     if (dryRun === true) {
-      return await foretell(server, context, owner === undefined ? sessions : server.plainLists.scan({ owner }));
+      return await foretell(server, context, owner === undefined ? sessions : idsOf(server, { owner, unlisted }));
     }
     return await (owner === undefined
       ? deleteNamed(server, context, sessions)
-      : deleteOwned(server, context, { owner, unlisted: !listed }));
+      : deleteOwned(server, context, { owner, unlisted }));
   } finally {
     await server.close();
   }
@@ -126,6 +127,20 @@ async function deleteOwned(
 
 function withThread(thread: FoundThread | undefined): string {
   return thread === undefined ? "" : `, with ${counted(thread.checkpoints, "checkpoint")} of the LangGraph thread`;
+}
+
+/** The ids of an owner's sessions: those of the list, or with a scan of all keys. */
+async function* idsOf(
+  { plainLists }: Server,
+  { owner, unlisted }: { readonly owner: string; readonly unlisted: boolean },
+): AsyncGenerator<string> {
+  if (unlisted) {
+    return yield* plainLists.scan({ owner });
+  }
+  for (let page, before: ListPlace | undefined; page === undefined || before !== undefined; before = page.next) {
+    page = await plainLists.list(owner, { limit: maxListLimit, ...(before && { before }) });
+    yield* page.sessions.map(({ sessionId }) => sessionId);
+  }
 }
 
 /** Names what would be deleted. */

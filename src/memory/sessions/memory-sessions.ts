@@ -43,7 +43,7 @@ const erasureSchema = lazy(() =>
   z.strictObject({
     owner: z.optional(z.unknown()),
     guardMs: z._default(positiveInteger(), defaultGuardMs),
-    unlisted: z._default(z.boolean("must be true or false"), true),
+    unlisted: z._default(z.boolean("must be true or false"), false),
     onProgress: z.optional(listener<ListsProgress>()),
   }),
 );
@@ -183,14 +183,14 @@ export class MemorySessions {
   }
 
   /**
-   * Erases all data of an owner's sessions, threads and runs that name the owner, and the items of long-term memory in
-   * the owner's namespaces (option `ownerNamespaces`), while others may write. For `guardMs` (ten minutes by
-   * default; it must outlast this call and the longest turn) late writers cannot recreate sessions, threads and runs.
-   * New sessions of the owner are allowed afterwards. Idempotent and resumable. Scans all keys of Redis, once for all
-   * given owners, unless the option `unlisted` is false.
+   * Erases the sessions in the lists of one or several owners, the threads and runs of the same ids, and the items of
+   * long-term memory in the owners' namespaces (option `ownerNamespaces`), while others may write. For `guardMs` (ten
+   * minutes by default; it must outlast this call and the longest turn) late writers cannot recreate sessions, threads
+   * and runs. New sessions of the owner are allowed afterwards. Idempotent and resumable. With the option `unlisted` it
+   * also erases threads, runs and sessions that no list names.
    */
   async deleteOwner(owner: string | readonly string[], options: SessionErasureOptions = {}): Promise<OwnerErasure> {
-    const owners = typeof owner === "string" ? [owner] : [...owner];
+    const owners = [owner].flat();
     owners.forEach((name) => checkOwnerName("sessions.deleteOwner", name));
     const { guardMs, unlisted, onProgress } = parseOptions("sessions.deleteOwner", erasureSchema(), options);
     const spaces = owners.map((name) => namespacesOf(this.#ownerNamespaces, name));
@@ -218,10 +218,10 @@ export class MemorySessions {
   }
 
   /**
-   * Exports all sessions of an owner, and the LangGraph threads and items of long-term memory that `deleteOwner` would
-   * remove, as JSON lines; items only with the memory's option `ownerNamespaces`. Scans all keys of Redis. A session,
-   * thread or item that cannot be read (its key, or a part of it, is missing) is skipped with an event
-   * `session_skipped`.
+   * Exports all sessions of an owner, and the LangGraph threads and items of long-term memory that `deleteOwner`
+   * removes with `unlisted`, as JSON lines; items only with the memory's option `ownerNamespaces`. Scans all keys of
+   * Redis. A session, thread or item that cannot be read (its key, or a part of it, is missing) is skipped with an
+   * event `session_skipped`.
    *
    * @throws the error of the first skipped session, after the others; not with `onProblem`, which receives each.
    */

@@ -34,8 +34,8 @@ export interface SessionErasureOptions {
   /** Milliseconds for which guards refuse late writers. @default 600,000 */
   readonly guardMs?: number;
   /**
-   * False to erase only the sessions in the owners' lists, and what else has their ids: no scan of all keys, which
-   * finds threads and runs without a session, and what a list lost by a failover. @default true
+   * True to erase also what names the owners and is in no list: threads and runs without a session, incomplete copies,
+   * and sessions that a list lost by a failover. It reads every key of Redis, once for all owners. @default false
    */
   readonly unlisted?: boolean;
   /** Called after each step with the number of erased sessions. */

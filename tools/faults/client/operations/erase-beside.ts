@@ -23,7 +23,7 @@ export const eraseBeside: Operation = {
     const place = { id: `${name}.beside`, owner: `${name.replaceAll(".", "-")}-owner` };
     const written = await writtenTo(lane, place);
     const erase = async () => {
-      await lane.doors.memory.sessions.deleteOwner(place.owner, { guardMs });
+      await lane.doors.memory.sessions.deleteOwner(place.owner, { unlisted: true, guardMs });
       return { left: await leftOf(lane, place, written) };
     };
     for (let attempt = 1, isDone = false; !isDone && attempt <= tries; attempt += 1) {

@@ -10,7 +10,7 @@ export const eraseOwner: Operation = {
   weight: ({ removals }) => (removals === "erase" ? 0.5 : 0),
   run: async (lane) => {
     const { owner } = lane.session;
-    const erase = async () => void (await lane.doors.memory.sessions.deleteOwner(owner!, { guardMs }));
+    const erase = async () => void (await lane.doors.memory.sessions.deleteOwner(owner!, { unlisted: true, guardMs }));
     for (let attempt = 1, isDone = false; !isDone && attempt <= tries; attempt += 1) {
       isDone = await lane.ask({ do: "erase", owner: owner!, guardMs }, erase);
     }
