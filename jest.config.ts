@@ -66,8 +66,8 @@ const programs: Config["projects"] = [
 ];
 
 const config: Config = {
-  // More workers than cores, because many tests wait for servers. Not as a percentage: Jest takes "150%" for 150.
-  maxWorkers: Math.ceil(availableParallelism() * 1.5),
+  // More workers than cores, because many tests wait for servers. Not as a percentage: Jest takes "200%" for 200.
+  maxWorkers: availableParallelism() * 2,
   testSequencer: "<rootDir>/__tests__/support/longest-first-sequencer.cjs",
   // Ends what hangs; how fast the machine is decides nothing.
   testTimeout: 240_000,
