@@ -135,6 +135,8 @@ function pauseBeforeRetry(attempt: number): number {
 }
 
 function ownConnection(options: ConnectionOptions): Connection {
+  // Takes 80 ms, which the first call would wait for; what cannot be loaded is reported there.
+  loadClient().catch(() => undefined);
   let opened: Promise<OwnClient> | undefined;
   let isClosed = false;
   return {
@@ -160,10 +162,14 @@ function ownConnection(options: ConnectionOptions): Connection {
   };
 }
 
-async function connect({ url, options }: ConnectionOptions): Promise<OwnClient> {
+async function loadClient(): Promise<(typeof import("ioredis"))["Redis"]> {
   // ioredis before 5.1 does not export the name Redis; there the module is the class.
   const module: Partial<Pick<typeof import("ioredis"), "Redis">> & { default: unknown } = await import("ioredis");
-  const Redis = module.Redis ?? (module.default as (typeof import("ioredis"))["Redis"]);
+  return module.Redis ?? (module.default as (typeof import("ioredis"))["Redis"]);
+}
+
+async function connect({ url, options }: ConnectionOptions): Promise<OwnClient> {
+  const Redis = await loadClient();
   // The URL takes precedence over options: ioredis prefers its first argument.
   const client = (url === undefined ? new Redis(options) : new Redis(url, options)) as unknown as OwnClient;
   // Each call reports the failure that it meets; without a listener ioredis would print every failed reconnect.
