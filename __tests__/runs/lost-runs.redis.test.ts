@@ -75,8 +75,8 @@ describe("a run whose process is taken for dead", () => {
     /** How often the reader has asked the process for news. */
     const asked = async () => {
       const [, mails] = await client.scan("0", "MATCH", `${keyPrefix}*mail*`, "COUNT", 100_000);
-      const letters = await Promise.all(mails.map((key) => client.xrange(key, "-", "+")));
-      return letters.flat().filter(([, [, text]]) => text!.includes('"follow"')).length;
+      const notices = await Promise.all(mails.map((key) => client.xrange(key, "-", "+")));
+      return notices.flat().filter(([, [, text]]) => text!.includes('"follow"')).length;
     };
     const items: unknown[] = [];
     let reading: Promise<unknown> | undefined;
@@ -88,7 +88,7 @@ describe("a run whose process is taken for dead", () => {
             items.push(item);
           }
         })();
-        // The letter of the first beat has been answered when that of the third one is there.
+        // The notice of the first beat has been answered when that of the third one is there.
         await until("the reader has asked again", async () => (await asked()) >= 3);
       }
       return reply;

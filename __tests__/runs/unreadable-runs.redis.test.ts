@@ -21,16 +21,16 @@ function twoInstances() {
 describe("What cannot be read of runs in Redis", () => {
   it.each(["[", "null", '["x",null,{"kind":"stop"}]', '{"kind":"stop"}'])(
     "does not end the mail of a process: %s",
-    async (letter) => {
+    async (notice) => {
       const { runs, keyPrefix } = twoInstances();
       const { work, say } = spoken();
       const run = await runs[0].start("s", { turnId: "t" }, work);
       const own = all(run);
       const [mail] = await client.keys(`${keyPrefix}:{process:*}:mail`);
-      await client.xadd(mail!, "*", "m", letter);
+      await client.xadd(mail!, "*", "m", notice);
       say("a");
       const reader = all(runs[1].join("s"));
-      // The stop is a letter behind the one that cannot be read.
+      // The stop is a notice behind the one that cannot be read.
       await runs[1].stop("s");
       expect((await own).at(-1)).toEqual({ state: "stopped" });
       expect((await reader).at(-1)).toEqual({ state: "stopped" });

@@ -90,7 +90,7 @@ describe("a start that waits", () => {
     await first.run;
     const second = start(runs[1], "B", how("queue", "b"));
     await waiting(1);
-    // No letter comes.
+    // No notice comes.
     const [name] = await client.zrange(queue, "0", "-1");
     await client.zadd(queue, "+inf", name!);
     first.end();

@@ -9,13 +9,13 @@ import { runEndIn } from "./stored-texts.js";
 export interface FeedSetting {
   readonly store: RunStore;
   readonly mailbox: Mailbox;
-  /** Called when a run is found lost, before its readers are told. */
+  /** Called when a run is found lost, before its readers are notified. */
   readonly onLost: (session: SessionRef, instance: string) => Promise<void>;
 }
 
 /**
- * A run of another process, for all of its readers in this one. Letters say that there is something to read, and what
- * is read is the stream itself: a lost letter costs time, never a chunk.
+ * A run of another process, for all of its readers in this one. Notices say that there is something to read; chunks are
+ * read from the stream itself, so a lost notice costs time, never a chunk.
  */
 export class Feed {
   readonly log: RunLog;
@@ -28,7 +28,7 @@ export class Feed {
   #reading: Promise<void> | undefined;
   /** True where there may be more than the read under way finds. */
   #isStale = false;
-  #heard = false;
+  #gotNotice = false;
   #judging = false;
 
   constructor(setting: FeedSetting, session: SessionRef, { at, meta, end }: StoredRun) {
@@ -54,14 +54,14 @@ export class Feed {
 
   /** There is something to read. */
   news(): void {
-    this.#heard = true;
+    this.#gotNotice = true;
     this.refresh().catch((error: unknown) => this.#failed(error));
   }
 
-  /** Looks after a run of which nothing was heard since the last beat: letters may be lost, or its process dead. */
+  /** Looks after a run without a notice since the last beat: notices may be lost, or its process dead. */
   async beat(): Promise<void> {
-    if (this.#heard || this.#judging || this.log.end !== undefined || this.instance === undefined) {
-      this.#heard = false;
+    if (this.#gotNotice || this.#judging || this.log.end !== undefined || this.instance === undefined) {
+      this.#gotNotice = false;
       return;
     }
     this.#judging = true;
@@ -108,7 +108,7 @@ export class Feed {
       for (const entry of entries) {
         await this.#take(entry);
       }
-      // A letter tells of later entries, and each beat looks for them.
+      // A notice announces later entries, and each beat looks for them.
       this.#isStale ||= entries.length === entriesAtOnce;
     }
   }

@@ -5,13 +5,13 @@ import { mailKey } from "../store/redis/keys.js";
 import { sendAlone } from "../store/redis/script-runner.js";
 import type { RedisWire } from "../store/redis-store/redis-session-store.js";
 import { keepMailboxScript } from "./lua/scripts.js";
-import { lettersIn } from "./stored-texts.js";
+import { noticesIn } from "./stored-texts.js";
 
 /**
- * A letter to a process, about the run of a session that began at `at`. To the process that produces it: `follow`,
+ * A notice to a process, about the run of a session that began at `at`. To the process that produces it: `follow`,
  * `leave` and `stop`. From it: `news` (chunks, or the end) and `over` (it does not produce this run).
  */
-export interface Letter {
+export interface Notice {
   readonly kind: "follow" | "leave" | "stop" | "news" | "over";
   readonly at: string;
   readonly sessionId: string;
@@ -19,8 +19,8 @@ export interface Letter {
   readonly from: string;
 }
 
-/** Letters are hints: who loses some finds out by looking, so an old one may go. */
-const mostLetters = 1_000;
+/** Notices are hints: a process that misses some looks by itself, so old ones may be dropped. */
+const mostNotices = 1_000;
 const blockMs = 500;
 const watchdogMs = 3 * blockMs;
 const late = () => "late" as const;
@@ -28,7 +28,7 @@ const name = { operation: "mail", sessionId: "" };
 
 /** The process of a mailbox. */
 export interface MailListener {
-  letter(letter: Letter): void;
+  notice(notice: Notice): void;
   /** Called again and again for as long as the process lives, four times in the time after which it counts as dead. */
   beat(): void;
 }
@@ -43,16 +43,16 @@ export class Mailbox {
   readonly #wire: RedisWire;
   readonly #lostAfterMs: number;
   readonly #listener: MailListener;
-  /** Letters that wait until those before them are sent, by the process that they go to. */
+  /** Notices that wait until those before them are sent, by the process that they go to. */
   readonly #outbox = new Map<string, Outgoing>();
   #opening: Promise<void> | undefined;
   #client: OwnClient | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
   #cursor = "0";
-  /** When the last sign of life was heard, and since when each came in time, as `performance.now()`. */
+  /** When the last heartbeat of this process began, and since when each was in time, as `performance.now()`. */
   #lastBeat = -Infinity;
-  #heardSince = Infinity;
+  #steadySince = Infinity;
   #beatWaiters: (() => void)[] = [];
 
   constructor(wire: RedisWire, lostAfterMs: number, listener: MailListener) {
@@ -70,20 +70,20 @@ export class Mailbox {
     return this.#opening;
   }
 
-  /** Sends a letter; false where the process has no mailbox: it is dead, or Redis lost it a moment ago. */
-  send(to: string, letter: Omit<Letter, "from">): Promise<boolean> {
-    const known = this.#outbox.get(to) ?? new Outgoing((letters) => this.#post(to, letters));
+  /** Sends a notice; false where the process has no mailbox: it is dead, or Redis lost it a moment ago. */
+  send(to: string, notice: Omit<Notice, "from">): Promise<boolean> {
+    const known = this.#outbox.get(to) ?? new Outgoing((notices) => this.#post(to, notices));
     this.#outbox.set(to, known);
-    return known.add({ ...letter, from: this.instance }).finally(() => known.isEmpty && this.#outbox.delete(to));
+    return known.add({ ...notice, from: this.instance }).finally(() => known.isEmpty && this.#outbox.delete(to));
   }
 
   /**
-   * True for a process that is dead. An outage of Redis stops the signs of life of all processes: only who has heard
-   * its own for long enough judges others.
+   * True for a process that is dead. An outage of Redis stops the heartbeats of all processes: only a process whose own
+   * were in time for long enough judges others.
    */
   async isDead(instance: string): Promise<boolean> {
     for (;;) {
-      const mayJudge = performance.now() - this.#heardSince >= 1.5 * this.#lostAfterMs;
+      const mayJudge = performance.now() - this.#steadySince >= 1.5 * this.#lostAfterMs;
       if (instance === this.instance || this.#isClosed || (await this.#exists(instance))) {
         return false;
       }
@@ -111,7 +111,7 @@ export class Mailbox {
   async #open(): Promise<void> {
     const { runner, keyPrefix } = this.#wire;
     const args = ["STREAMS", mailKey(keyPrefix, this.instance), "0"];
-    // Once here, because a user that may not read the mail is to be told; the loop below goes on whatever happens.
+    // Once here, so that a missing right rejects the call; the loop below goes on whatever happens.
     await Promise.all([this.#keep(), runner.send(name, (client) => sendAlone(client, { verb: "xread", args }))]);
     this.#client = await this.#wire.another();
     void this.#read(this.#client);
@@ -133,7 +133,7 @@ export class Mailbox {
       this.#wakeWaiters();
       this.#listener.beat();
     } else {
-      this.#heardSince = Infinity;
+      this.#steadySince = Infinity;
     }
     this.#beatIn(isHeard ? undefined : Math.min(100, this.#lostAfterMs / 4));
   }
@@ -148,11 +148,11 @@ export class Mailbox {
     const call = { script: keepMailboxScript, keys, args: [this.#lostAfterMs], writes: false };
     const began = performance.now();
     const [word] = (await runner.run(name, call)) as [string];
-    const heard = performance.now();
+    const now = performance.now();
     // Too late, as of a process that was frozen or waited for Redis: others may have taken it for dead meanwhile, and
     // their own signs of life may be as late.
-    const isInTime = word === "KEPT" && heard - this.#lastBeat < this.#lostAfterMs;
-    this.#heardSince = isInTime && this.#heardSince < Infinity ? this.#heardSince : heard;
+    const isInTime = word === "KEPT" && now - this.#lastBeat < this.#lostAfterMs;
+    this.#steadySince = isInTime && this.#steadySince < Infinity ? this.#steadySince : now;
     this.#lastBeat = began;
     if (word === "NEW") {
       this.#cursor = "0";
@@ -171,9 +171,9 @@ export class Mailbox {
     return left !== -2;
   }
 
-  async #post(to: string, letters: readonly Letter[]): Promise<boolean> {
+  async #post(to: string, notices: readonly Notice[]): Promise<boolean> {
     const { runner, keyPrefix } = this.#wire;
-    const args = [mailKey(keyPrefix, to), "NOMKSTREAM", "MAXLEN", "~", mostLetters, "*", "m", JSON.stringify(letters)];
+    const args = [mailKey(keyPrefix, to), "NOMKSTREAM", "MAXLEN", "~", mostNotices, "*", "m", JSON.stringify(notices)];
     return (await runner.send(name, (client) => sendAlone(client, { verb: "xadd", args }))) !== null;
   }
 
@@ -197,7 +197,7 @@ export class Mailbox {
 
   #deliver(cursor: string, entries: readonly (readonly [id: string, fields: readonly string[]])[]): void {
     for (const [id, [, text]] of entries) {
-      lettersIn(text).forEach((letter) => this.#listener.letter(letter));
+      noticesIn(text).forEach((notice) => this.#listener.notice(notice));
       // A mailbox that was made again meanwhile is read from its beginning.
       this.#cursor = this.#cursor === cursor ? id : this.#cursor;
       cursor = this.#cursor === id ? id : cursor;
@@ -205,14 +205,14 @@ export class Mailbox {
   }
 }
 
-/** Letters to one process: one command is under way at a time, and takes all that came meanwhile. */
+/** Notices to one process: one command is under way at a time, and takes all that came meanwhile. */
 class Outgoing {
-  readonly #post: (letters: readonly Letter[]) => Promise<boolean>;
-  #letters: Letter[] = [];
+  readonly #post: (notices: readonly Notice[]) => Promise<boolean>;
+  #notices: Notice[] = [];
   #next: Promise<boolean> | undefined;
   #current: Promise<unknown> = Promise.resolve();
 
-  constructor(post: (letters: readonly Letter[]) => Promise<boolean>) {
+  constructor(post: (notices: readonly Notice[]) => Promise<boolean>) {
     this.#post = post;
   }
 
@@ -220,15 +220,15 @@ class Outgoing {
     return this.#next === undefined;
   }
 
-  add(letter: Letter): Promise<boolean> {
-    const isThere = this.#letters.some(({ kind, at, sessionId }) => {
-      return kind === letter.kind && at === letter.at && sessionId === letter.sessionId;
+  add(notice: Notice): Promise<boolean> {
+    const isThere = this.#notices.some(({ kind, at, sessionId }) => {
+      return kind === notice.kind && at === notice.at && sessionId === notice.sessionId;
     });
-    this.#letters.push(...(isThere ? [] : [letter]));
+    this.#notices.push(...(isThere ? [] : [notice]));
     if (this.#next === undefined) {
       const next = this.#current.then(() => {
         this.#next = undefined;
-        return this.#post(this.#letters.splice(0));
+        return this.#post(this.#notices.splice(0));
       });
       this.#next = next;
       this.#current = next.catch(() => undefined);

@@ -17,7 +17,7 @@ export interface ProducerSetting {
   /** Bytes of a run's text, from which on the rest is left out. */
   readonly maxBytes: number;
   /** Tells a process that there is something to read. */
-  readonly tell: (instance: string) => Promise<boolean>;
+  readonly notify: (instance: string) => Promise<boolean>;
   /** Resolves when the memory has stored what a stopped or failed run said. */
   readonly drain: () => Promise<void>;
   /** Messages for the run, which its middleware takes. */
@@ -114,7 +114,7 @@ export class Producer {
 
   follow(instance: string): void {
     this.#followers.add(instance);
-    void this.#tell(instance);
+    void this.#notify(instance);
   }
 
   unfollow(instance: string): void {
@@ -126,7 +126,7 @@ export class Producer {
     return observingInterrupts(this.#interrupts, work);
   }
 
-  /** Plays the chunks to the end, which is written and then told. Never rejects. */
+  /** Plays the chunks to the end, which is written and then announced. Never rejects. */
   async play(source: AsyncIterable<unknown>): Promise<void> {
     let end: StoredEnd;
     try {
@@ -156,7 +156,7 @@ export class Producer {
     } catch (error) {
       this.log.finish({ state: "failed", error: codeOf(error) });
     }
-    await this.#tellAll();
+    await this.#notifyAll();
   }
 
   /** Takes chunks until there are no more; a stopped source has a while for its last ones. */
@@ -246,7 +246,7 @@ export class Producer {
     return this.#unlessFailed(async () => {
       await this.#seal();
       await this.#add();
-      await this.#tellAll();
+      await this.#notifyAll();
       this.#seen = performance.now();
     });
   }
@@ -348,12 +348,12 @@ export class Producer {
     }
   }
 
-  async #tellAll(): Promise<void> {
-    await Promise.all([...this.#followers].map((instance) => this.#tell(instance)));
+  async #notifyAll(): Promise<void> {
+    await Promise.all([...this.#followers].map((instance) => this.#notify(instance)));
   }
 
-  async #tell(instance: string): Promise<void> {
-    const isThere = await this.#setting.tell(instance).catch(() => true);
+  async #notify(instance: string): Promise<void> {
+    const isThere = await this.#setting.notify(instance).catch(() => true);
     if (!isThere) {
       this.#followers.delete(instance);
     }

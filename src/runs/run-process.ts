@@ -6,7 +6,7 @@ import { closed } from "../store/contract/refusals.js";
 import { defaultLimits } from "../store/contract/request-checks.js";
 import type { SessionRef } from "../store/contract/session-ref.js";
 import { Feed } from "./feed.js";
-import { Mailbox, type Letter } from "./mailbox.js";
+import { Mailbox, type Notice } from "./mailbox.js";
 import { Producer } from "./producer.js";
 import type { RunItem } from "./run.js";
 import type { ChunkPlace, RunEnd, RunLog } from "./run-log.js";
@@ -53,7 +53,7 @@ export class RunProcess {
   readonly #calls = new Map<string, string>();
   readonly #playing = new Set<Promise<void>>();
   readonly #feeds = new Map<string, Feed>();
-  /** By name: until their end is seen, because an outage may lose the letter. */
+  /** By name: until their end is seen, because an outage may lose the notice. */
   readonly #stops = new Map<string, AskedStop>();
 
   constructor(setting: ProcessSetting) {
@@ -63,7 +63,7 @@ export class RunProcess {
     const { maxMessageBytes } = context.source.limits ?? defaultLimits;
     this.steers = new SteerStore(wire, this.store, maxMessageBytes);
     this.mailbox = new Mailbox(wire, lostAfterMs, {
-      letter: (letter) => this.#receive(letter),
+      notice: (notice) => this.#receive(notice),
       beat: () => {
         this.#feeds.forEach((feed) => void feed.beat());
         this.#producers.forEach((producer) => void producer.prolong());
@@ -92,18 +92,18 @@ export class RunProcess {
     }
   }
 
-  /** The producer of a run that began here; `storedOf` tells which ids of messages the session holds. */
+  /** The producer of a run that began here; `storedOf` returns which ids of messages the session holds. */
   producer(
     session: SessionRef,
     run: StoredRun,
     storedOf: (ids: readonly string[]) => Promise<ReadonlySet<string>>,
   ): Producer {
     const { context, batchMs, maxRunBytes: maxBytes } = this.#setting;
-    const letter = { kind: "news", at: run.at, sessionId: session.id } as const;
-    const tell = (instance: string) => this.mailbox.send(instance, letter);
+    const notice = { kind: "news", at: run.at, sessionId: session.id } as const;
+    const notify = (instance: string) => this.mailbox.send(instance, notice);
     const drain = () => drainSession(context, session.id);
     const steers = new RunSteers(this.steers, session, { at: run.at, storedOf });
-    const producer = new Producer({ store: this.store, session, run, batchMs, maxBytes, tell, drain, steers });
+    const producer = new Producer({ store: this.store, session, run, batchMs, maxBytes, notify, drain, steers });
     this.#producers.set(session.id, producer);
     if (this.#isClosed) {
       producer.stop();
@@ -152,11 +152,11 @@ export class RunProcess {
     const names = await this.store.stopWaiting(session, turnId);
     for (const name of names) {
       const [instance, at] = name.split(" ") as [string, string];
-      // Who gets no letter sees it when its turn comes.
+      // A process without a notice sees it when its turn comes.
       const isOwn = instance === this.mailbox.instance;
       await (isOwn ? undefined : this.mailbox.open().catch(() => undefined));
-      const letter = { kind: "stop", at, sessionId: session.id } as const;
-      await (isOwn ? this.waiting.get(at)?.() : this.mailbox.send(instance, letter).catch(() => undefined));
+      const notice = { kind: "stop", at, sessionId: session.id } as const;
+      await (isOwn ? this.waiting.get(at)?.() : this.mailbox.send(instance, notice).catch(() => undefined));
     }
     return names.length > 0;
   }
@@ -267,12 +267,12 @@ export class RunProcess {
   #leave({ instance, log, session }: Feed): void {
     this.#feeds.delete(nameOf(session, log.at));
     if (instance !== undefined && log.end === undefined) {
-      const letter = { kind: "leave", at: log.at, sessionId: session.id } as const;
-      this.mailbox.send(instance, letter).catch(() => undefined);
+      const notice = { kind: "leave", at: log.at, sessionId: session.id } as const;
+      this.mailbox.send(instance, notice).catch(() => undefined);
     }
   }
 
-  #receive({ kind, at, sessionId, from }: Letter): void {
+  #receive({ kind, at, sessionId, from }: Notice): void {
     const producer = this.#own(sessionId, at);
     const feed = this.#feeds.get(nameOf({ id: sessionId }, at));
     switch (kind) {

@@ -109,7 +109,7 @@ export class RunSteers implements SaidToRun {
   /** True once the list was read that an earlier run left. */
   #isRead = false;
 
-  /** `storedOf` tells which ids the session holds. */
+  /** `storedOf` returns which ids the session holds. */
   constructor(
     store: SteerStore,
     session: SessionRef,

@@ -3,7 +3,7 @@ import { RecordError } from "../base/errors.js";
 import { valueIn } from "../conversation/messages/values.js";
 import { lazy } from "../base/options.js";
 import { sessionLabel } from "../store/contract/refusals.js";
-import type { Letter } from "./mailbox.js";
+import type { Notice } from "./mailbox.js";
 import type { RunEnd } from "./run-log.js";
 import type { RunMeta, StoredEnd } from "./run-store.js";
 
@@ -43,10 +43,10 @@ export function storedEndIn(text: unknown, sessionId: string): StoredEnd {
   return endSchema().safeParse(jsonIn(text)).data ?? unreadable(sessionId);
 }
 
-/** The letters in a text of the mail. Letters are hints, so those that cannot be read are left out. */
-export function lettersIn(text: unknown): Letter[] {
-  const letters = jsonIn(text);
-  return (Array.isArray(letters) ? letters : []).flatMap((letter) => letterSchema().safeParse(letter).data ?? []);
+/** The notices in a text of the mail. Notices are hints, so those that cannot be read are left out. */
+export function noticesIn(text: unknown): Notice[] {
+  const notices = jsonIn(text);
+  return (Array.isArray(notices) ? notices : []).flatMap((notice) => letterSchema().safeParse(notice).data ?? []);
 }
 
 function jsonIn(text: unknown): unknown {

@@ -41,7 +41,7 @@ export function asChunk<Output>(output: Output, { streamMode, subgraphs }: Strea
 
 /** LangGraph's mode of a stream that holds the state, and in the end the output. */
 const outputMode = "values";
-/** The mode of graphs that tell none. */
+/** The mode of graphs that name none. */
 const defaultMode = "updates";
 
 /** A graph's stream, which is asked for the state in addition to the modes of the caller. */
@@ -71,7 +71,7 @@ class GraphChunks<Output> implements ChunkReader<Output> {
     ];
     const isState = mode === outputMode;
     if (isState && place.length === 0) {
-      // Who waits for a human is told of beside the state, as in the output of `invoke`.
+      // An interrupt is reported with the state, as in the output of `invoke`.
       this.#whole = ("__interrupt__" in fieldsOf(value) ? { ...this.#whole, ...(value as object) } : value) as Output;
     }
     if (isState && this.#isHidden) {

@@ -13,7 +13,7 @@ import { ReferenceManager } from "./stored/reference-manager.js";
 export interface HistoryManagerOptions {
   /** The history of the session. */
   readonly history: RedisChatMessageHistory;
-  /** The model's input limit for one request, in tokens. At least 1. @default the window that `model` tells */
+  /** The model's input limit for one request, in tokens. At least 1. @default the window of `model` */
   readonly maxInputTokens?: number;
   /**
    * Tokens of the window that are left for the answer.

@@ -97,7 +97,7 @@ export class HistoryManager {
     if (maxInputTokens === undefined && model === undefined) {
       throw new ConfigurationError(
         "maxInputTokens",
-        'HistoryManager: give "maxInputTokens", or "model", which may tell its window.',
+        'HistoryManager: give "maxInputTokens", or a "model" whose window is known.',
       );
     }
   }

@@ -11,7 +11,7 @@ import {
 
 type EventOf<T extends MemoryEvent["type"]> = Extract<MemoryEvent, { type: T }>;
 
-/** Makes spans, and events on the active span. `sessionIds` tells whether spans carry the session's id. */
+/** Makes spans, and events on the active span. `sessionIds`: whether spans carry the session's id. */
 export function spanRecorder(tracer: Tracer, { sessionIds }: { readonly sessionIds: boolean }): MemoryEventHandler {
   return (event) => {
     const session = sessionIds ? { "gen_ai.conversation.id": event.sessionId } : {};

@@ -103,7 +103,7 @@ export interface MemorySettings extends StoreSettings {
   /**
    * Gives a session without a title one after its first answer, in the background, once over all processes: of two
    * titles the one that is there stays. The model sees the stored forms of the first 20 messages. A failure is an event
-   * `title_failed`, and the next answer tries again, up to the third round; `titled` tells its usage.
+   * `title_failed`, and the next answer tries again, up to the third round; `titled` reports its usage.
    * @default none
    */
   readonly titles?: {

@@ -80,7 +80,7 @@ const besideSeeds = {
   checkpoint: ["3|0-5,9,+0-2|1|parent\u0000{}"],
   "item-ranges": ["0-5,9,+0-2", "@7-8,3"],
   thread: [thread.join("\u0001")],
-  "run-letters": ['[{"kind":"follow","at":"1","sessionId":"s","from":"p"}]'],
+  "run-notices": ['[{"kind":"follow","at":"1","sessionId":"s","from":"p"}]'],
   "run-facts": ['{"turnId":"t","instance":"p","owner":"ann","call":"c"}'],
   "run-end": ['{"state":"failed","error":"busy"}'],
   "run-chunks": [

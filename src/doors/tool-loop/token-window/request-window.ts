@@ -141,7 +141,7 @@ export class RequestWindow {
     if (measured === undefined) {
       throw new ConfigurationError(
         "maxInputTokens",
-        'HistoryManager: "model" does not tell its window (model.profile.maxInputTokens); give "maxInputTokens".',
+        'HistoryManager: the window of "model" is not known (model.profile.maxInputTokens); give "maxInputTokens".',
       );
     }
     return measured;

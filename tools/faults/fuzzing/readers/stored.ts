@@ -12,7 +12,7 @@ import { detailsFrom, usageFrom } from "../../../../src/store/redis-lists/stored
 import { reductionsIn, wholeStateFrom } from "../../../../src/store/redis-store/whole-state.js";
 import { lookedUp, markFrom, turnFrom } from "../../../../src/store/redis-store/turn-marks.js";
 import { ChunkReader } from "../../../../src/runs/chunk-text.js";
-import { lettersIn, runEndIn, runMetaIn } from "../../../../src/runs/stored-texts.js";
+import { noticesIn, runEndIn, runMetaIn } from "../../../../src/runs/stored-texts.js";
 import { decodeJson } from "../../../../src/store/sealed/coded-json.js";
 import { openText, sealedTextParts } from "../../../../src/store/sealed/keys/text.js";
 import { parseSealed } from "../../../../src/store/sealed/keys/header.js";
@@ -71,7 +71,7 @@ export const besideReaders: Readonly<Record<string, Reader>> = {
     const opened = await reader.open({ member: "\u0000checkpoint", record, writes });
     return reader.tuple(opened, await reader.openItems(new Map(items.entries())));
   },
-  "run-letters": (text) => lettersIn(text),
+  "run-notices": (text) => noticesIn(text),
   "run-facts": (text) => runMetaIn(text, "s"),
   "run-end": (text) => runEndIn(text, "s"),
   "run-chunks": (text) => {
