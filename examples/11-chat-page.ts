@@ -34,7 +34,8 @@ if (process.argv.includes("--serve")) {
 }
 
 async function pressButtons(): Promise<void> {
-  const headers = { cookie: (await fetch(url)).headers.get("set-cookie")!.split(";")[0]! };
+  const cookie = (await fetch(url)).headers.get("set-cookie")!.split(";")[0]!;
+  const headers = { cookie, "content-type": "application/json" };
   const send = (turnId: string, text: string, signal?: AbortSignal) =>
     fetch(`${url}/chat`, {
       method: "POST",

@@ -38,7 +38,8 @@ if (process.argv.includes("--serve")) {
 }
 
 async function ask(): Promise<void> {
-  const headers = { cookie: (await fetch(url)).headers.get("set-cookie")!.split(";")[0]! };
+  const cookie = (await fetch(url)).headers.get("set-cookie")!.split(";")[0]!;
+  const headers = { cookie, "content-type": "application/json" };
   const turn = async (turnId: string, text: string) => {
     const body = JSON.stringify({ turnId, text });
     const answer = await fetch(`${url}/chat`, { method: "POST", headers, body });

@@ -6,6 +6,7 @@ import { startRedis, type PrivateRedis } from "../../tools/testkit/servers/redis
 import { buildGuideServer, type GuideServer, type Instance } from "../support/guide-server.js";
 
 const owner = "ann";
+const json = { "content-type": "application/json" };
 
 interface Event {
   readonly name: string;
@@ -62,8 +63,8 @@ describe("The server of the guide docs/agent-api.md, as three instances", () => 
   }
 
   const call = async (at: number, path: string, init: RequestInit & { readonly user?: string } = {}) =>
-    fetch(`${instances[at]!.url}/chats${path}`, { ...init, headers: { "x-user": init.user ?? owner } });
-  const said = (body: object) => ({ method: "POST", body: JSON.stringify(body) });
+    fetch(`${instances[at]!.url}/chats${path}`, { ...init, headers: { ...json, "x-user": init.user ?? owner } });
+  const said = (body: object) => ({ method: "POST", headers: json, body: JSON.stringify(body) });
   const ask = async (at: number, chat: string, body: object) =>
     eventsIn(await (await call(at, `/${chat}/messages`, said(body))).text());
   const shown = async (at: number, chat: string) => ((await (await call(at, `/${chat}`)).json()) as Shown).messages;
@@ -293,6 +294,15 @@ describe("The server of the guide docs/agent-api.md, as three instances", () => 
         return fetch(`${instances[0]!.url}/chats/${chat}/stop`, { method: "POST", headers });
       },
     ],
+    ...["messages", "messages/m1/again"].map((path): [string, number, (chat: string) => Promise<Response>] => [
+      `a form's text to ${path}`,
+      415,
+      async (chat) => {
+        const headers = { "x-user": owner, "content-type": "text/plain" };
+        const body = JSON.stringify({ messageId: "m2", text: "Planted" });
+        return fetch(`${instances[0]!.url}/chats/${chat}/${path}`, { method: "POST", headers, body });
+      },
+    ]),
     ["somebody else's conversation", 404, async (chat) => call(0, `/${chat}`, { user: "eve" })],
     [
       "a question into it",

@@ -204,7 +204,7 @@ describe("the chat page of the guide, on three instances", () => {
     for (const [query, init] of [
       ["", {}],
       ["?id=c1", {}],
-      ["", { method: "POST", body: question }],
+      ["", { method: "POST", headers: { "content-type": "application/json" }, body: question }],
       ["?id=c1", { method: "DELETE" }],
     ] as const) {
       const answer = await fetch(`${route}${query}`, init);

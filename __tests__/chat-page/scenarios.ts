@@ -61,12 +61,14 @@ async function textsDuring(page: Page, frames: number): Promise<string[]> {
   }, frames);
 }
 
+const json = { "content-type": "application/json" };
+
 /** The status of the route's answer to each of these requests. */
 async function statuses(url: string, requests: readonly (readonly [string, string, unknown?])[]): Promise<number[]> {
   const answers: number[] = [];
   for (const [method, query, body] of requests) {
-    const init =
-      body === undefined ? { method } : { method, body: typeof body === "string" ? body : JSON.stringify(body) };
+    const text = typeof body === "string" ? body : JSON.stringify(body);
+    const init = body === undefined ? { method } : { method, headers: json, body: text };
     const answer = await fetch(`${url}/api/chats${query}`, init);
     await answer.text();
     answers.push(answer.status);
@@ -278,7 +280,7 @@ export const chatPageScenarios: readonly ChatPageScenario[] = [
           ["", post({ stop: true })],
         ];
         const answers = requests.map(async ([query, init]) => {
-          const answer = await fetch(`${url}/api/chats${query}`, { ...init, headers: { "x-user": "eve" } });
+          const answer = await fetch(`${url}/api/chats${query}`, { ...init, headers: { ...json, "x-user": "eve" } });
           return [answer.status, await answer.text()];
         });
         return Promise.all(answers);
@@ -313,6 +315,13 @@ export const chatPageScenarios: readonly ChatPageScenario[] = [
         posted,
         wrong.map(() => 400),
       );
+      const body = JSON.stringify(message(own));
+      for (const [status, headers] of [
+        [415, { "content-type": "text/plain" }],
+        [403, { ...json, "sec-fetch-site": "cross-site" }],
+      ] as const) {
+        assert.equal((await fetch(`${url}/api/chats`, { method: "POST", headers, body })).status, status);
+      }
       const tooLong = "x".repeat(5_000);
       assert.deepEqual(
         await statuses(url, [

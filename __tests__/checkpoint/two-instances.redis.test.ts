@@ -2,6 +2,8 @@ import { randomUUID } from "node:crypto";
 import { buildGuideServer, type GuideServer } from "../support/guide-server.js";
 import { sharedRedisUrl } from "../support/shared-redis.js";
 
+const json = { "content-type": "application/json" };
+
 /** A thread as the service shows it. */
 interface Shown {
   readonly messages: readonly { readonly text: string }[];
@@ -19,7 +21,7 @@ describe("The service of the guide docs/checkpoints.md, as two instances", () =>
     const [first, second] = await Promise.all([1, 2].map(() => server.start({ REDIS_URL: sharedRedisUrl() })));
     const path = `/threads/${randomUUID()}`;
     const call = async (to: typeof first, suffix: string, body?: object) => {
-      const post = { method: "POST", body: JSON.stringify(body) };
+      const post = { method: "POST", headers: json, body: JSON.stringify(body) };
       const response = await fetch(`${to!.url}${path}${suffix}`, body && post);
       return { status: response.status, ...((await response.json()) as Shown) };
     };
@@ -38,8 +40,8 @@ describe("The service of the guide docs/checkpoints.md, as two instances", () =>
   it("refuses a question that a thread could not continue from, and Redis away is 503", async () => {
     const service = await server.start({ REDIS_URL: sharedRedisUrl() });
     const id = randomUUID();
-    const status = async (path: string, body: string) =>
-      (await fetch(`${service.url}/threads/${path}`, { method: "POST", body })).status;
+    const status = async (path: string, body: string, headers: Record<string, string> = json) =>
+      (await fetch(`${service.url}/threads/${path}`, { method: "POST", headers, body })).status;
     for (const body of ["", "{", "null", "5", "{}", '{"text":5}', '{"text":" "}', '{"text":["x"]}']) {
       expect([body, await status(id, body)]).toEqual([body, 400]);
     }
@@ -47,6 +49,9 @@ describe("The service of the guide docs/checkpoints.md, as two instances", () =>
     expect(await status(`${id}/answers`, '{"question":"none","answer":"yes"}')).toBe(409);
     expect(await status(id, JSON.stringify({ text: "x".repeat(200_000) }))).toBe(413);
     expect(await status("%E0%A4%A", "{}")).toBe(404);
+    expect(await status(id, '{"text":"Planted"}', { "content-type": "text/plain" })).toBe(415);
+    expect(await status(id, '{"text":"Planted"}', { ...json, "sec-fetch-site": "cross-site" })).toBe(403);
+    expect(await (await fetch(`${service.url}/threads/${id}`)).json()).toEqual({ messages: [], questions: [] });
     expect(await status(id, '{"text":"Go on."}')).toBe(200);
     const alone = await server.start({ REDIS_URL: "redis://127.0.0.1:1" });
     const away = await fetch(`${alone.url}/threads/${id}`);

@@ -34,11 +34,13 @@ const agentOf = (model: string) => createAgent({ model: new ChatOpenAI({ model }
 const agents = new Map(models.map((model) => [model, agentOf(model)]));
 
 /** Whose request this is. Take it from your own sign-in; this header is a stand-in. */
-function ownerOf({ headers }: IncomingMessage): string {
+const ownerOf = ({ headers }: IncomingMessage) => String(headers["x-user"] ?? "guest");
+
+/** Refuses a page of another site, whose requests carry the user's cookies. */
+function refuseOtherSites({ headers }: IncomingMessage): void {
   if (headers["sec-fetch-site"] === "cross-site") {
-    throw new Refusal(403, "cross_site"); // a page of another site, with the user's cookies
+    throw new Refusal(403, "cross_site");
   }
-  return String(headers["x-user"] ?? "guest");
 }
 
 /** An answer that is not 200. */
@@ -72,6 +74,7 @@ server.listen(Number(process.env["PORT"] ?? 3000), () => {
 });
 
 async function route(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  refuseOtherSites(request);
   const owner = ownerOf(request);
   const { path, searchParams } = addressOf(request);
   const [, chats, id = "", messages, messageId = "", again] = path;
@@ -279,6 +282,9 @@ function addressOf({ url }: IncomingMessage) {
 }
 
 async function bodyOf(request: IncomingMessage): Promise<Record<string, unknown>> {
+  if (!request.headers["content-type"]?.startsWith("application/json")) {
+    throw new Refusal(415, "no_json"); // a form of another site's page can send any other type
+  }
   const pieces: Buffer[] = [];
   let length = 0;
   for await (const piece of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {

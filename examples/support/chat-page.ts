@@ -53,7 +53,12 @@ export async function startChatPage(model: BaseChatModel, memory: RedisChatMemor
       }
       response.destroy();
     };
-    if (request.method === "POST" && request.url === "/chat") {
+    const { "sec-fetch-site": site, "content-type": type } = request.headers;
+    const isPost = request.method === "POST" && request.url === "/chat";
+    if (isPost && (site === "cross-site" || !type?.startsWith("application/json"))) {
+      request.resume();
+      response.writeHead(site === "cross-site" ? 403 : 415).end(); // a page of another site, or its form
+    } else if (isPost) {
       answer(request, response).catch(failed);
     } else if (request.url === "/history") {
       history(request, response).catch(failed);

@@ -1,6 +1,8 @@
 // What a person does on the page with the sidebar, by HTTP.
 import { randomUUID } from "node:crypto";
 
+const json = { "content-type": "application/json" };
+
 interface Shown {
   readonly position: number;
   readonly id: string;
@@ -104,6 +106,10 @@ async function tryAsAnother(url: string, client: Client, talk: string): Promise<
   const empty = await client.send("POST", `conversations/${randomUUID()}/turns`, { body: { text: "" } });
   const nonsense = await client.send("GET", "conversations?cursor=nonsense");
   console.log(`without signing in: ${stranger.status}, bad input: ${empty.status} ${nonsense.status}`);
+  const signIn = (headers: Record<string, string>) =>
+    fetch(`${url}/api/sign-in`, { method: "POST", headers, body: "{}" });
+  const [form, page] = [await signIn({}), await signIn({ ...json, "sec-fetch-site": "cross-site" })];
+  console.log(`another site's form gets: ${form.status}, its page: ${page.status}`);
 }
 
 interface Page {
@@ -124,8 +130,10 @@ interface Client {
 }
 
 async function signIn(url: string, user: string): Promise<Client> {
-  const signedIn = await fetch(`${url}/api/sign-in`, { method: "POST", body: JSON.stringify({ user }) });
-  const headers = { cookie: signedIn.headers.get("set-cookie")!.split(";")[0]! };
+  const signedIn = await fetch(`${url}/api/sign-in`, {
+    ...{ method: "POST", headers: json, body: JSON.stringify({ user }) },
+  });
+  const headers = { ...json, cookie: signedIn.headers.get("set-cookie")!.split(";")[0]! };
   const send: Client["send"] = (method, path, { body, signal } = {}) =>
     fetch(`${url}/api/${path}`, {
       ...{ method, headers },

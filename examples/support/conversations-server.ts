@@ -171,6 +171,9 @@ export async function startConversations({ model, memory, users, port = 0 }: Con
       response.writeHead(200, { "content-type": `${page.type}; charset=utf-8` }).end(page.body);
       return;
     }
+    if (request.headers["sec-fetch-site"] === "cross-site" && pathname.startsWith("/api/")) {
+      throw new BadRequest(403); // a page of another site, with the user's cookie
+    }
     if (method === "POST" && pathname === "/api/sign-in") {
       return signIn(request, response);
     }
@@ -222,6 +225,9 @@ function textIn(value: unknown, maxLength: number): string {
 }
 
 async function bodyOf(request: IncomingMessage): Promise<Record<string, unknown>> {
+  if (!request.headers["content-type"]?.startsWith("application/json")) {
+    throw new BadRequest(415); // a form of another site's page can send any other type
+  }
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {

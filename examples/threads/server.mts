@@ -35,8 +35,15 @@ async function reply(request: IncomingMessage): Promise<{ status: number; body?:
   if (id === undefined) {
     return { status: 404 };
   }
+  const { "sec-fetch-site": site, "content-type": type } = request.headers;
+  if (site === "cross-site") {
+    return { status: 403 }; // a page of another site, with the user's cookies
+  }
   const thread = { configurable: { thread_id: id } };
   if (request.method === "POST") {
+    if (!type?.startsWith("application/json")) {
+      return { status: 415 }; // a form of another site's page can send any other type
+    }
     const body = await bodyOf(request);
     const text = body?.[answers === undefined ? "text" : "answer"];
     if (typeof text !== "string" || text.trim() === "") {

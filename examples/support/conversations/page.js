@@ -26,8 +26,10 @@ class Refused extends Error {
   }
 }
 
+const json = { "content-type": "application/json" };
+
 async function call(method, path, body) {
-  const response = await fetch(`api/${path}`, { method, ...(body && { body: JSON.stringify(body) }) });
+  const response = await fetch(`api/${path}`, { method, ...(body && { headers: json, body: JSON.stringify(body) }) });
   if (!response.ok) throw new Refused(response.status);
   return response.json();
 }
@@ -224,7 +226,7 @@ async function run(question) {
   try {
     const body = JSON.stringify({ messageId: question.id, text: question.text, replace: question.replace === true });
     const path = `api/conversations/${id}/turns`;
-    const response = await fetch(path, { method: "POST", body, signal: controller.signal });
+    const response = await fetch(path, { method: "POST", headers: json, body, signal: controller.signal });
     if (!response.ok) throw new Refused(response.status);
     await showParts(answer.firstChild, response.body);
   } catch {

@@ -27,7 +27,8 @@ const failed = (status: number) => ({
   isDeleted: status === 404,
 });
 const address = (chat: string) => `/api/chats?id=${encodeURIComponent(chat)}`;
-const post = (body: object) => fetch("/api/chats", { method: "POST", body: JSON.stringify(body) });
+const json = { "content-type": "application/json" };
+const post = (body: object) => fetch("/api/chats", { method: "POST", headers: json, body: JSON.stringify(body) });
 
 /** The address behind # names the chat that is shown: a reload shows it again. */
 const show = (chat: string) => void (location.hash = chat);

@@ -40,6 +40,9 @@ export async function POST(request: Request): Promise<Response> {
   if (request.headers.get("sec-fetch-site") === "cross-site") {
     return failed(403, "cross_site"); // a page of another site, with the user's cookies
   }
+  if (!request.headers.get("content-type")?.startsWith("application/json")) {
+    return failed(415, "no_json"); // a form of another site's page can send any other type
+  }
   const body = await bodyOf(request);
   if (body === undefined) {
     return failed(413, "too_large");
