@@ -114,7 +114,7 @@ await play(one.manager, "May I fly to Vienna?", [
 ]);
 await one.manager.commit();
 
-console.log("\nTurn 2, instance two: knows the turn, its uploads and its sources, and goes on numbering behind them");
+console.log("\nTurn 2, instance two: knows the turn, its uploads and its sources, and continues their numbers");
 await play(two.manager, "And who pays?", [
   [calling("", ["costs", "search"]), { id: "costs", name: "search", chunks: chunks("costs", 2) }],
   [new AIMessage("The company, by [source13].")],

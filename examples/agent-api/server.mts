@@ -117,7 +117,7 @@ async function route(request: IncomingMessage, response: ServerResponse): Promis
       return send(response, 204);
     }
     case "GET chats id run": {
-      // The answer that is being written, on whichever instance: all of it, or what stands behind the last event.
+      // The answer that is being written, on whichever instance: all of it, or what follows the last event.
       const after = request.headers["last-event-id"]?.toString() ?? null;
       const isWritten = (await runs.active(id, { owner })) !== undefined;
       if (!isWritten) {
@@ -139,7 +139,7 @@ async function route(request: IncomingMessage, response: ServerResponse): Promis
       return answer({ chat: id, owner, question, agent: agentIn(body) }, response);
     }
     case "PUT chats id messages id": {
-      // An edit: the question and all behind it go; then the new text is asked under the same id.
+      // An edit: removes the question and all after it, then asks the new text under the same id.
       const body = await bodyOf(request);
       const question = new HumanMessage({ id: messageId, content: textIn(body["text"]) });
       const agent = agentIn(body);
@@ -149,7 +149,7 @@ async function route(request: IncomingMessage, response: ServerResponse): Promis
       return answer({ chat: id, owner, question, agent }, response);
     }
     case "POST chats id messages id again": {
-      // Another answer: what stands behind the question goes; then the same question is asked again.
+      // Another answer: removes what follows the question, then asks the same question again.
       const agent = agentIn(await bodyOf(request));
       await halt(id, owner);
       const { question, next } = await questionIn(history(), messageId);
@@ -236,7 +236,7 @@ function agentIn({ model = models[0] }: Record<string, unknown>): ReturnType<typ
   return agent;
 }
 
-/** A question of a conversation with its pictures and files, and the id of the message behind it. */
+/** A question of a conversation with its pictures and files, and the id of the message after it. */
 async function questionIn(history: ReturnType<typeof memory.history>, messageId: string) {
   const { items } = await history.getPage({ around: messageId, limit: 3 });
   const at = items.findIndex(({ message }) => message.id === messageId);
@@ -247,12 +247,12 @@ async function questionIn(history: ReturnType<typeof memory.history>, messageId:
   return { question, next: items[at + 1]?.message.id };
 }
 
-/** What a user sees: questions and answers. Tool results and empty answers, which only call tools, stay here. */
+/** What a user sees: questions and answers. Tool results and answers that only call tools are left out. */
 function isShown(message: BaseMessage): boolean {
   return HumanMessage.isInstance(message) || (AIMessage.isInstance(message) && message.text !== "");
 }
 
-/** The same for a conversation that does not exist as for one of somebody else, which every call refuses. */
+/** Answers alike for a conversation that does not exist and for one of somebody else, which every call refuses. */
 async function requireChat(id: string, owner: string): Promise<void> {
   if ((await memory.sessions.get(id, { owner })) === undefined) {
     throw noSuchChat();

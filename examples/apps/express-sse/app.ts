@@ -62,7 +62,7 @@ export function createApp(memory: RedisChatMemory, model: BaseChatModel): Expres
     response.status(202).end();
   });
 
-  // The answer of a question as server-sent events, on any instance: from its beginning, or behind the last event.
+  // The answer of a question as server-sent events, on any instance: from its beginning, or after the last event.
   app.get("/chats/:id/answers/:messageId", (request, response) => {
     const { id, messageId } = request.params;
     const after = request.get("last-event-id") ?? null;

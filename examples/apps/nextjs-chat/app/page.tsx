@@ -193,7 +193,7 @@ export default function Page() {
   );
 }
 
-/** A question that is being answered stands last: the partial answer of an earlier try is replaced. */
+/** Ends with the question that is being answered: the partial answer of an earlier try is replaced. */
 function upToRun(thread: Thread): Thread {
   const last = thread.messages.findIndex(({ id }) => id === thread.run);
   return last < 0 ? thread : { ...thread, messages: thread.messages.slice(0, last + 1) };

@@ -35,7 +35,7 @@ function ownerOf({ headers }: Request): string {
   return headers.get("x-user") ?? "guest";
 }
 
-/** A question: starts the run of its answer, behind one that is under way. The same again adds nothing. Or Stop. */
+/** A question: starts the run of its answer, after one that is under way. The same again adds nothing. Or Stop. */
 export async function POST(request: Request): Promise<Response> {
   if (request.headers.get("sec-fetch-site") === "cross-site") {
     return failed(403, "cross_site"); // a page of another site, with the user's cookies
