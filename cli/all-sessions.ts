@@ -61,11 +61,11 @@ async function detailsOf(
 }
 
 async function figuresOf(
-  { beside }: Server["store"],
+  { data }: Server["store"],
   sessionId: string,
 ): Promise<StoredStats | "wrong type" | undefined> {
   try {
-    return await beside.readStats({ id: sessionId });
+    return await data.readStats({ id: sessionId });
   } catch (error) {
     return isOfWrongType(error) ? "wrong type" : Promise.reject(error as Error);
   }

@@ -76,11 +76,11 @@ describe.each(["Redis", "memory"])("an encrypted session in a store in %s", (kin
 
   it("compares side data that is partly plain and partly encrypted", async () => {
     const write = (set: Record<string, string>, expected?: Record<string, string | undefined>) =>
-      sealedStore(store, KeyRing.of(testKeys("k1"))).beside.writeSide(
+      sealedStore(store, KeyRing.of(testKeys("k1"))).data.writeSide(
         { id: "s" },
         { set, ...(expected && { expected }) },
       );
-    await store.beside.writeSide({ id: "s" }, { set: { plain: "secret 1", both: "secret" } });
+    await store.data.writeSide({ id: "s" }, { set: { plain: "secret 1", both: "secret" } });
     await write({ sealed: "secret 2" });
     expect(await write({ plain: "3" }, { plain: "secret 2", sealed: "secret 2" })).toBe(false);
     expect(await write({ plain: "3" }, { plain: "secret 1", sealed: "secret 1" })).toBe(false);
@@ -112,7 +112,7 @@ describe.each(["Redis", "memory"])("an encrypted session in a store in %s", (kin
     await memoryWith(testKeys("k1")).history("s").append(turn("1"), { turnId: "t1", side });
     const everything = async () => {
       const session = await withKey(store, { id: "s" });
-      return [await store.readView(session), await store.beside.readSide(session, "")];
+      return [await store.readView(session), await store.data.readSide(session, "")];
     };
     const before = await everything();
     const reducer = new ChatHistoryTruncationReducer({ targetCount: 1 });
@@ -132,9 +132,7 @@ describe.each(["Redis", "memory"])("an encrypted session in a store in %s", (kin
     const run = { name: "t", toolCallId: "c1", inputs: { city: "Oslo" }, outputs: "secret", status: "success" };
     await log(testKeys("k1")).addInvocation(run);
     expect(await log(testKeys("k2", "k1")).toList()).toEqual([expect.objectContaining({ outputs: "secret" })]);
-    expect(JSON.stringify(await store.beside.readSide(await withKey(store, { id: "s" }), ""))).not.toMatch(
-      /secret|Oslo/,
-    );
+    expect(JSON.stringify(await store.data.readSide(await withKey(store, { id: "s" }), ""))).not.toMatch(/secret|Oslo/);
     await expect(log(keys).toList()).rejects.toEqual(lost(code));
     await expect(log(keys).addInvocation(run)).rejects.toEqual(lost(code));
   });

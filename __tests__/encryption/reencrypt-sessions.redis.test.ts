@@ -41,7 +41,7 @@ describe.each(["Redis", "memory"])("re-encryption in a store in %s", (kind) => {
     return [
       view.head,
       ...(await store.readLog(stored)).records,
-      ...Object.values(await store.beside.readSide(stored, "")),
+      ...Object.values(await store.data.readSide(stored, "")),
     ];
   };
 
@@ -69,7 +69,7 @@ describe.each(["Redis", "memory"])("re-encryption in a store in %s", (kind) => {
     const only = memoryWith(testKeys("k2"));
     expect(await sealedWith(testKeys("k2")).readView({ id: "s" })).toEqual({ ...before, rev: before.rev });
     expect(await only.history("s").getTranscript()).toEqual(messages);
-    expect(await sealedWith(testKeys("k2")).beside.readSide({ id: "s" }, "")).toEqual({
+    expect(await sealedWith(testKeys("k2")).data.readSide({ id: "s" }, "")).toEqual({
       note: "secret note",
       other: "secret",
     });

@@ -57,15 +57,15 @@ describe("A session whose slot is being moved", () => {
     const view = await store.readView({ id: "s" });
     expect(view.records).toHaveLength(7);
     expect((await store.readLog({ id: "s" }, { from: 5 })).records).toEqual(texts(records("b", 2)));
-    expect((await store.beside.readRounds({ id: "s" }, 1)).records).toHaveLength(7);
+    expect((await store.data.readRounds({ id: "s" }, 1)).records).toHaveLength(7);
     expect(await store.commitReduction({ id: "s" }, { ...asRead(view), start: 5, head: "h", headCount: 1 })).toBe(
       "committed",
     );
     const reduced = await store.readView({ id: "s" });
     expect(await store.edits.rewind({ id: "s" }, { ...asRead(reduced), to: 6, forget: ["b2"] })).toBe("rewound");
-    expect(await store.beside.writeSide({ id: "s" }, { set: { field: "y" } })).toBe(true);
-    expect(await store.beside.writeSide({ id: "s" }, { set: { field: "z" }, ttlMs: 60_000 })).toBe(true);
-    expect(await store.beside.readSide({ id: "s" }, "")).toEqual({ field: "z" });
+    expect(await store.data.writeSide({ id: "s" }, { set: { field: "y" } })).toBe(true);
+    expect(await store.data.writeSide({ id: "s" }, { set: { field: "z" }, ttlMs: 60_000 })).toBe(true);
+    expect(await store.data.readSide({ id: "s" }, "")).toEqual({ field: "z" });
     await store.clear({ id: "s" });
     await finish();
     expect((await store.readView({ id: "s" })).epoch).toBe("");

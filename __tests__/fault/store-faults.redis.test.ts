@@ -102,16 +102,16 @@ describe("RedisSessionStore when replies are lost", () => {
       store.append({ id: "s" }, { records: [record("a")] }),
       store.readView({ id: "s" }),
       store.readView({ id: "s" }, { neverReduced: true }),
-      store.beside.readRounds({ id: "s" }, 1),
+      store.data.readRounds({ id: "s" }, 1),
       store.readLog({ id: "s" }),
       store.commitReduction({ id: "s" }, { ...change, start: 0, head: "", headCount: 0 }),
       store.edits.rewind({ id: "s" }, { ...change, to: 0, forget: [] }),
       store.clear({ id: "s" }),
       store.edits.rebuild({ id: "s" }, () => undefined),
-      store.beside.readSide({ id: "s" }, ""),
-      store.beside.writeSide({ id: "s" }, { set: { field: "x" } }),
-      store.beside.acquireLease({ id: "s" }, 1_000),
-      store.beside.releaseLease({ id: "s" }, "token"),
+      store.data.readSide({ id: "s" }, ""),
+      store.data.writeSide({ id: "s" }, { set: { field: "x" } }),
+      store.data.acquireLease({ id: "s" }, 1_000),
+      store.data.releaseLease({ id: "s" }, "token"),
     ];
     for (const outcome of await Promise.allSettled(calls)) {
       expect(outcome).toMatchObject({ status: "rejected", reason: { name: "StoreError", code: "timeout" } });
@@ -202,13 +202,13 @@ describe("RedisSessionStore when Redis refuses commands or is unavailable", () =
           },
         ),
       ).rejects.toMatchObject(full);
-      await expect(store.beside.writeSide({ id: "s" }, { set: { field: "y" }, ttlMs: 60_000 })).rejects.toMatchObject(
+      await expect(store.data.writeSide({ id: "s" }, { set: { field: "y" }, ttlMs: 60_000 })).rejects.toMatchObject(
         full,
       );
       await expect(store.edits.rebuild({ id: "s" }, () => undefined)).rejects.toMatchObject(full);
-      await expect(store.beside.acquireLease({ id: "s" }, 60_000)).rejects.toMatchObject(full);
+      await expect(store.data.acquireLease({ id: "s" }, 60_000)).rejects.toMatchObject(full);
       expect(await store.readView({ id: "s" })).toEqual(view);
-      expect(await store.beside.readSide({ id: "s" }, "")).toEqual({ field: "x" });
+      expect(await store.data.readSide({ id: "s" }, "")).toEqual({ field: "x" });
       expect(await client.pttl(sessionKeys(keyPrefix, "s").log)).toBe(-1);
       expect(await client.exists(sessionKeys(keyPrefix, "new").state)).toBe(0);
       expect(await client.hlen(keys.ids)).toBe(2);

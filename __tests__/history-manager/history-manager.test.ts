@@ -294,21 +294,21 @@ describe("HistoryManager", () => {
   it("continues after Redis was unavailable: the next call numbers the results added meanwhile", async () => {
     const session = newSession();
     const manager = session.instance();
-    const { beside } = session.store;
-    const { readSide, writeSide } = beside;
+    const { data } = session.store;
+    const { readSide, writeSide } = data;
     const away = () => Promise.reject(new Error("away"));
-    Object.assign(beside, { readSide: away, writeSide: away });
+    Object.assign(data, { readSide: away, writeSide: away });
     manager.appendToolCalls([call("c")]);
     await expect(manager.addToolCallResults([{ id: "c", name: "search", chunks: chunks(2) }])).rejects.toThrow("away");
-    Object.assign(beside, { readSide });
+    Object.assign(data, { readSide });
     await expect(manager.getHistoryForModelCall(asking("hi"))).rejects.toThrow("away");
-    Object.assign(beside, { writeSide });
+    Object.assign(data, { writeSide });
     expect(sourcesIn((await manager.getHistoryForModelCall(asking("hi"))).messages, "c")).toEqual([1, 2]);
   });
 
   it("throws a typed error if other processes take every source number first", async () => {
     const session = newSession();
-    session.store.beside.writeSide = async () => false;
+    session.store.data.writeSide = async () => false;
     const manager = session.instance();
     manager.appendToolCalls([call("c")]);
     await expect(manager.addToolCallResults([{ id: "c", name: "search", chunks: chunks(1) }])).rejects.toThrow(
@@ -324,9 +324,9 @@ describe("HistoryManager", () => {
     manager.appendToolCalls([call("c")]);
     await manager.addToolCallResults([{ id: "c", name: "search", chunks: chunks(2) }]);
     await manager.commit();
-    const fields = await session.store.beside.readSide({ id: "s" }, "");
+    const fields = await session.store.data.readSide({ id: "s" }, "");
     for (const broken of ["{", "null", "{}", "[1]", "-1"]) {
-      await session.store.beside.writeSide(
+      await session.store.data.writeSide(
         { id: "s" },
         {
           set: Object.fromEntries(Object.keys(fields).map((name) => [name, broken])),

@@ -186,7 +186,7 @@ describe("uploaded content", () => {
     '{"id":"note","name":"note.txt","mimeType":"image/png","sequence":1,"url":{}}',
   ])("is left out if its stored form is damaged: %s", async (stored) => {
     const session = newSession();
-    await session.store.beside.writeSide({ id: "s" }, { set: { "history:upload:note": stored } });
+    await session.store.data.writeSide({ id: "s" }, { set: { "history:upload:note": stored } });
     expect((await session.instance().getHistoryForModelCall(asking("hi"))).messages.map(textOf)).toEqual([
       "Be kind.",
       "hi",

@@ -28,7 +28,7 @@ describe("the timeline of a session", () => {
           starts.push({ end: next, start, head: headCount });
         }
         const { next, start } = await store.readView({ id: "s" });
-        const reductions = await store.beside.readReductions({ id: "s" });
+        const reductions = await store.data.readReductions({ id: "s" });
         const cuts = cutsOf({ reductions, reductionCount: reductions.length, start, next }, () => undefined);
         for (const { end, ...seen } of starts) {
           expect({ end, ...viewAt(end, cuts) }).toMatchObject({ end, ...seen });

@@ -97,9 +97,9 @@ it("an agent stores and says beside a checkpointer what it does without one", as
   });
   await fc.assert(
     fc.asyncProperty(settings, fc.array(action, { maxLength: 8 }), async ({ persist, durability }, actions) => {
-      const [alone, beside] = [newClient(persist, undefined), newClient(persist, durability)];
+      const [alone, data] = [newClient(persist, undefined), newClient(persist, durability)];
       for (const [index, one] of actions.entries()) {
-        expect(await beside.act(one, index)).toEqual(await alone.act(one, index));
+        expect(await data.act(one, index)).toEqual(await alone.act(one, index));
       }
     }),
     { numRuns: propertyRuns(15) },

@@ -107,7 +107,7 @@ describe.each(counters)("messages that are changed after the call, with %s", (_,
     const call = history.append([human("one")], { side });
     side.set.field = "second";
     await call;
-    expect(await store.beside.readSide({ id: "ann" }, "")).toEqual({ field: "first" });
+    expect(await store.data.readSide({ id: "ann" }, "")).toEqual({ field: "first" });
   });
 });
 

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { redisMemoryMiddleware } from "../../src/doors/agent/middleware.js";
 import { StoreError } from "../../src/base/errors.js";
 import { SpentTickets } from "../../src/memory/session/hold/local-holds.js";
-import { HeldTurn } from "../../src/memory/session/hold/take-hold.js";
+import { HeldTurn } from "../../src/memory/session/hold/acquire-hold.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import { lookup, lookupCall, sketch, ToolModel } from "../support/agents.js";
@@ -20,15 +20,15 @@ afterEach(() => void jest.useRealTimers());
 
 describe("a turn that is held", () => {
   const take = async () => {
-    const { beside } = new InMemorySessionStore();
+    const { data } = new InMemorySessionStore();
     const entry = { holdMs: 30 * seconds, graceMs: 2 * seconds };
-    await beside.takeHold({ id: "s" }, { ...entry, ticket: "first" });
-    const parts = { beside, store: {}, session: { id: "s" }, ticket: "first", holdMs: entry.holdMs, ttlMs: undefined };
+    await data.acquireHold({ id: "s" }, { ...entry, ticket: "first" });
+    const parts = { data, store: {}, session: { id: "s" }, ticket: "first", holdMs: entry.holdMs, ttlMs: undefined };
     const spent = new SpentTickets();
     const held = new HeldTurn({ ...parts, spent, longestMs: 5 * minutes, onRelease: () => undefined });
     const isFree = async () => {
-      const { isHeld } = await beside.takeHold({ id: "s" }, { ...entry, ticket: "second" });
-      await beside.giveBackHold({ id: "s" }, "second");
+      const { isHeld } = await data.acquireHold({ id: "s" }, { ...entry, ticket: "second" });
+      await data.releaseHold({ id: "s" }, "second");
       return isHeld;
     };
     return { held, isFree };
@@ -69,17 +69,17 @@ describe("a turn that is held", () => {
 describe("a turn whose server is away", () => {
   /** A hold, how often it was given back, and a server that is away until it is said to be back. */
   const lose = async (holdMs: number) => {
-    const { beside } = new InMemorySessionStore();
+    const { data } = new InMemorySessionStore();
     const server = { error: new Error("away") as Error | undefined };
-    const giveBack = jest.spyOn(beside, "giveBackHold").mockImplementation(async () => {
+    const release = jest.spyOn(data, "releaseHold").mockImplementation(async () => {
       if (server.error !== undefined) {
         throw server.error;
       }
     });
     const spent = new SpentTickets();
-    const give = (ticket: string) => spent.giveBack({ beside, session: { id: "s" }, ticket, holdMs });
+    const give = (ticket: string) => spent.release({ data, session: { id: "s" }, ticket, holdMs });
     await give("first");
-    return { server, spent, give, tries: () => giveBack.mock.calls.length };
+    return { server, spent, give, tries: () => release.mock.calls.length };
   };
 
   it("is given back with growing pauses, and at once for another turn of the process", async () => {
@@ -87,10 +87,10 @@ describe("a turn whose server is away", () => {
     expect(tries()).toBe(1);
     await jest.advanceTimersByTimeAsync(10 * seconds);
     expect(tries()).toBe(9);
-    expect(await spent.giveBackAll("s")).toEqual([false]);
+    expect(await spent.releaseAll("s")).toEqual([false]);
     server.error = undefined;
     await jest.advanceTimersByTimeAsync(2 * seconds);
-    expect([tries(), spent.giveBackAll("s")]).toEqual([11, undefined]);
+    expect([tries(), spent.releaseAll("s")]).toEqual([11, undefined]);
     await jest.advanceTimersByTimeAsync(60 * seconds);
     expect(tries()).toBe(11);
   });
@@ -99,30 +99,30 @@ describe("a turn whose server is away", () => {
     const { spent, give, tries } = await lose(5 * seconds);
     await jest.advanceTimersByTimeAsync(3 * seconds);
     await give("second");
-    expect(await spent.giveBackAll("s")).toEqual([false, false]);
+    expect(await spent.releaseAll("s")).toEqual([false, false]);
     await jest.advanceTimersByTimeAsync(3 * seconds);
-    expect(await spent.giveBackAll("s")).toEqual([false]);
+    expect(await spent.releaseAll("s")).toEqual([false]);
     await jest.advanceTimersByTimeAsync(60 * seconds);
-    expect([tries(), spent.giveBackAll("s")]).toEqual([17, undefined]);
+    expect([tries(), spent.releaseAll("s")]).toEqual([17, undefined]);
   });
 
   it("is not given back to a store that is closed", async () => {
     const { server, spent, give, tries } = await lose(5 * seconds);
     await jest.advanceTimersByTimeAsync(6 * seconds);
     const before = tries();
-    server.error = new StoreError("closed", { code: "closed", operation: "giveBackHold" });
+    server.error = new StoreError("closed", { code: "closed", operation: "releaseHold" });
     await give("second");
-    expect([spent.giveBackAll("s"), tries() - before]).toEqual([undefined, 1]);
+    expect([spent.releaseAll("s"), tries() - before]).toEqual([undefined, 1]);
   });
 
   it("is renewed again where one renewal fails", async () => {
     const store = new InMemorySessionStore();
-    const renew = jest.spyOn(store.beside, "renewHold").mockRejectedValueOnce(new Error("away"));
+    const renew = jest.spyOn(store.data, "renewHold").mockRejectedValueOnce(new Error("away"));
     const memory = new RedisChatMemory({ store });
     await memory.withTurn("s", async () => {
       await jest.advanceTimersByTimeAsync(2 * minutes);
       const entry = { ticket: "another", holdMs: seconds, graceMs: seconds };
-      expect(await store.beside.takeHold({ id: "s" }, entry)).toMatchObject({ isHeld: false });
+      expect(await store.data.acquireHold({ id: "s" }, entry)).toMatchObject({ isHeld: false });
     });
     expect(renew.mock.calls.length).toBeGreaterThan(2);
   });

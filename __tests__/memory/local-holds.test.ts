@@ -6,7 +6,7 @@ import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js
 import { sessionOf } from "../../src/memory/histories/redis-chat-message-history.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import { isWithin, type LocalHolder, LocalHolds, RunningTurn } from "../../src/memory/session/hold/local-holds.js";
-import { holdAgain } from "../../src/memory/session/hold/take-hold.js";
+import { holdAgain } from "../../src/memory/session/hold/acquire-hold.js";
 
 describe("the holds of a process", () => {
   const holder = (isCaller: boolean, release = async () => undefined): LocalHolder => ({
@@ -120,7 +120,7 @@ describe("a reduction behind the write that gives the session back", () => {
     const run = chain.invoke([new HumanMessage("q")], { configurable: { sessionId: "s" } });
     await reducing;
     const entry = { ticket: "another", holdMs: 60_000, graceMs: 2_000 };
-    expect(await store.beside.takeHold({ id: "s" }, entry)).toMatchObject({ isHeld: true });
+    expect(await store.data.acquireHold({ id: "s" }, entry)).toMatchObject({ isHeld: true });
     goOn!();
     await run;
     expect(await memory.history("s").getMessages()).toHaveLength(1);
@@ -135,12 +135,12 @@ describe("whether this process holds the session that a turn waits for", () => {
     const onEvent = (event: { type: string }) => {
       if (event.type === "turn_waits") {
         told.push(event);
-        void store.beside.giveBackHold(ref, "another");
+        void store.data.releaseHold(ref, "another");
       }
     };
     const memory = new RedisChatMemory({ store, onEvent });
     await memory.withTurn("s", () => undefined);
-    await store.beside.takeHold(ref, { ticket: "another", holdMs: 60_000, graceMs: 2_000 });
+    await store.data.acquireHold(ref, { ticket: "another", holdMs: 60_000, graceMs: 2_000 });
     const waiting = memory.withTurn("s", () => undefined, { waitMs: 0 });
     await expect(waiting).rejects.toThrow(/nothing was done\. Try again\.$/);
     await memory.withTurn("s", () => undefined);
@@ -154,7 +154,7 @@ describe("a turn that waits behind another one of its process", () => {
     let told = 0;
     const onEvent = ({ type }: { type: string }) => void (told += type === "turn_waits" ? 1 : 0);
     const memory = new RedisChatMemory({ store, onEvent });
-    await store.beside.takeHold({ id: "s" }, { ticket: "another", holdMs: 60_000, graceMs: 2_000 });
+    await store.data.acquireHold({ id: "s" }, { ticket: "another", holdMs: 60_000, graceMs: 2_000 });
     const ended: number[] = [];
     const turns = [1_000, 20].map(async (waitMs) => {
       await expect(memory.withTurn("s", () => undefined, { waitMs })).rejects.toMatchObject({ code: "busy" });

@@ -47,11 +47,11 @@ function newMemory(options: MemorySettings & { readonly url?: string } = {}): Re
 function patientMemory(keyPrefix: string): RedisChatMemory {
   const onEvent = (event: MemoryEvent) => void events.push(event);
   const store = new RedisSessionStore({ url: sharedRedisUrl(), keyPrefix, onEvent });
-  const { beside } = store;
-  const [take, renew] = [beside.takeHold.bind(beside), beside.renewHold.bind(beside)];
+  const { data } = store;
+  const [take, renew] = [data.acquireHold.bind(data), data.renewHold.bind(data)];
   const long = ({ holdMs }: { readonly holdMs: number }) => 40 * holdMs;
-  beside.takeHold = (session, request) => take(session, { ...request, graceMs: 60_000, holdMs: long(request) });
-  beside.renewHold = (session, request) => renew(session, { ...request, holdMs: long(request) });
+  data.acquireHold = (session, request) => take(session, { ...request, graceMs: 60_000, holdMs: long(request) });
+  data.renewHold = (session, request) => renew(session, { ...request, holdMs: long(request) });
   const memory = new RedisChatMemory({ store });
   open.push(memory);
   stores.push(store);
@@ -130,7 +130,7 @@ describe("one turn of a session at a time", () => {
     const milliseconds = performance.now() - began;
     expect(order).toEqual(Array.from({ length: 50 }, (_, index) => index));
     // Each waiter asks at least once; who waits longer asks less often.
-    expect(commands("takeHold")).toBeLessThan(50 + milliseconds);
+    expect(commands("acquireHold")).toBeLessThan(50 + milliseconds);
     expect(await newMemory({ redis: { keyPrefix } }).history("ann").getTranscript()).toHaveLength(50);
   });
 
@@ -230,7 +230,7 @@ describe("one turn of a session at a time", () => {
       name: "ConfigurationError",
       option,
     });
-    expect(commands("takeHold")).toBe(0);
+    expect(commands("acquireHold")).toBe(0);
   });
 });
 

@@ -166,8 +166,8 @@ describe("a session that is damaged", () => {
     await history.addMessages(turn(1));
     for (const [reader, name] of [
       [store, "readView"],
-      [store.beside, "readPage"],
-      [store.beside, "readStats"],
+      [store.data, "readPage"],
+      [store.data, "readStats"],
     ] as const) {
       const whole = (reader as never as Record<string, (...call: unknown[]) => Promise<object>>)[name]!.bind(reader);
       Object.assign(reader, { [name]: async (...call: unknown[]) => ({ ...(await whole(...call)), damaged: true }) });

@@ -40,9 +40,7 @@ describe("a store around another one", () => {
     }
     const complete = Object.defineProperty(new Closing(), "limits", { get: () => limits, enumerable: false });
     const store = make(complete);
-    expect(Object.keys(store)).toEqual(
-      expect.arrayContaining([...core, "beside", "close", "copies", "edits", "lists"]),
-    );
+    expect(Object.keys(store)).toEqual(expect.arrayContaining([...core, "data", "close", "copies", "edits", "lists"]));
     expect(store.limits).toBe(limits);
     expect(await store.readView({ id: "s" })).toEqual(await complete.readView({ id: "s" }));
     await store.close();
@@ -51,7 +49,7 @@ describe("a store around another one", () => {
 });
 
 describe("each method of a store", () => {
-  const groups = ["beside", "copies", "edits", "lists"] as const;
+  const groups = ["data", "copies", "edits", "lists"] as const;
   const notOfSession = ["count", "eraseOwners", "flush", "list", "reindex", "scan"];
   const session = { id: "s" };
   const answer = (name: string) => {
@@ -91,7 +89,7 @@ describe("each method of a store", () => {
     });
     const all = await callAll(store);
     expect(wrappedCalls.sort()).toEqual(all.filter((name) => !notOfSession.includes(name)));
-    expect(all).toEqual(expect.arrayContaining([...core, ...notOfSession, "rewind", "takeHold", "readMarks"]));
+    expect(all).toEqual(expect.arrayContaining([...core, ...notOfSession, "rewind", "acquireHold", "readMarks"]));
   });
 
   it("is there in a store that is loaded once, with the first call", async () => {

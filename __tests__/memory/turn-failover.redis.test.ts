@@ -37,7 +37,7 @@ describe("a turn that is held while a replica takes over", () => {
     }
   }
   async function take(store: RedisSessionStore, ticket: string) {
-    const place = await store.beside.takeHold({ id: "s" }, entry(ticket));
+    const place = await store.data.acquireHold({ id: "s" }, entry(ticket));
     if (!place.isHeld) {
       throw new Error("The turn is not free.");
     }
@@ -48,10 +48,10 @@ describe("a turn that is held while a replica takes over", () => {
     const first = await take(master, "first");
     await inStep();
     await clients[1]!.replicaof("NO", "ONE");
-    expect(await promoted.beside.takeHold({ id: "s" }, entry("second"))).toEqual({ isHeld: false, ahead: 0 });
+    expect(await promoted.data.acquireHold({ id: "s" }, entry("second"))).toEqual({ isHeld: false, ahead: 0 });
     expect(await promoted.append(first, { records: [record("a")] })).toMatchObject({ next: 2 });
-    expect(await promoted.beside.renewHold({ id: "s" }, { ticket: "first", holdMs: 600_000 })).toBe(true);
-    await promoted.beside.giveBackHold({ id: "s" }, "first");
+    expect(await promoted.data.renewHold({ id: "s" }, { ticket: "first", holdMs: 600_000 })).toBe(true);
+    await promoted.data.releaseHold({ id: "s" }, "first");
     await take(promoted, "second");
   });
 
@@ -61,9 +61,9 @@ describe("a turn that is held while a replica takes over", () => {
     const second = await take(promoted, "second");
     const late = promoted.append(first, { records: [record("late")] });
     await expect(late).rejects.toMatchObject({ name: "ConflictError", code: "fenced" });
-    const side = promoted.beside.writeSide(first, { set: { field: "late" } });
+    const side = promoted.data.writeSide(first, { set: { field: "late" } });
     await expect(side).rejects.toMatchObject({ code: "fenced" });
-    expect(await promoted.beside.renewHold({ id: "s" }, { ticket: "first", holdMs: 600_000 })).toBe(false);
+    expect(await promoted.data.renewHold({ id: "s" }, { ticket: "first", holdMs: 600_000 })).toBe(false);
     expect(await promoted.append(second, { records: [record("a")] })).toMatchObject({ next: 2 });
     expect((await promoted.readView({ id: "s" })).records).toEqual([record("before").record, record("a").record]);
   });

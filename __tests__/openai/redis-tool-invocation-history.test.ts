@@ -29,9 +29,9 @@ function logIn(
 class SlowStore extends InMemorySessionStore {
   constructor() {
     super();
-    const { beside } = this;
-    const writeSide = beside.writeSide.bind(beside);
-    beside.writeSide = async (...call) => {
+    const { data } = this;
+    const writeSide = data.writeSide.bind(data);
+    data.writeSide = async (...call) => {
       await new Promise((resolve) => setTimeout(resolve, 50));
       return writeSide(...call);
     };
@@ -109,7 +109,7 @@ describe("RedisToolInvocationHistory", () => {
     const store = new InMemorySessionStore();
     const events: MemoryEvent[] = [];
     const log = logIn(store, {}, { onEvent: (event) => events.push(event) });
-    await store.beside.writeSide({ id: "s" }, { set: { "tool:0": "{", "tool:1": '{"secret":1}' } });
+    await store.data.writeSide({ id: "s" }, { set: { "tool:0": "{", "tool:1": '{"secret":1}' } });
     const record = await log.addInvocation(run);
     expect(await log.toList()).toEqual([record]);
     expect(events.filter(({ type }) => type === "record_skipped")).toHaveLength(2);

@@ -179,8 +179,8 @@ describe("A session whose keys were changed by hand", () => {
           () => reader.getTranscript(),
           () => reader.getTranscript({ from: 2, limit: 2 }),
           () => reader.getRounds(2),
-          () => store.beside.readTurn({ id: "s" }, "x".repeat(14)),
-          () => store.beside.readSide({ id: "s" }, ""),
+          () => store.data.readTurn({ id: "s" }, "x".repeat(14)),
+          () => store.data.readSide({ id: "s" }, ""),
         ];
         for (const read of reads) {
           await typed(read);

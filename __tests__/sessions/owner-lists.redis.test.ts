@@ -276,7 +276,7 @@ describe("a session that ends", () => {
       { epoch, rev, next, start: 1, head: "h", headCount: 1, lastId: undefined },
     );
     expect(await client.pttl(list)).toBeGreaterThan(0);
-    await other.beside.extendExpiry({ id: "s", owner }, 600_000);
+    await other.data.extendExpiry({ id: "s", owner }, 600_000);
     expect(await client.pttl(list)).toBeGreaterThan(600_000);
   });
 

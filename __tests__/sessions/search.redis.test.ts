@@ -87,7 +87,7 @@ describe("a search", () => {
     const texts = Array.from({ length: 250 }, (_, index) => human(`q${index}`));
     await memory.history("s", { owner: "ann" }).addMessages(texts);
     const { next } = await memory.sessions.search({ owner: "ann", text: "oslo", maxMessages: 1 });
-    const read = jest.spyOn(store.beside, "readPage");
+    const read = jest.spyOn(store.data, "readPage");
     expect(ids(await memory.sessions.search({ owner: "ann", cursor: next }))).toEqual(["s"]);
     expect(read).not.toHaveBeenCalled();
   });

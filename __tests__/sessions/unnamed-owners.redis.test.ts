@@ -18,11 +18,11 @@ const writes: Readonly<Record<string, Write>> = {
   append: (store) => store.append(session, { records: [human("q3")], ttlMs: life }),
   "append of side fields": (store) =>
     store.append(session, { records: [], side: { set: { field: "x" } }, ttlMs: life }),
-  writeSide: (store) => store.beside.writeSide(session, { set: { field: "x" }, ttlMs: life }),
+  writeSide: (store) => store.data.writeSide(session, { set: { field: "x" }, ttlMs: life }),
   extendExpiry: async (store) => {
     await store.append({ ...session, owner: "ann" }, { records: [], side: { set: { field: "x" } }, ttlMs: 60_000 });
     await store.lists.flush();
-    return store.beside.extendExpiry(session, life);
+    return store.data.extendExpiry(session, life);
   },
   commitReduction: async (store, reader) => {
     const reduced = { start: 2, head: "summary", headCount: 1 };
@@ -43,8 +43,8 @@ const writes: Readonly<Record<string, Write>> = {
   rebuild: (store) => store.edits.rebuild(session, identify),
   relabel: (store) => store.lists.relabel(session, { label: { title: "New" }, version: "" }),
   restart: async (store) => {
-    const place = await store.beside.takeHold(session, { ticket: "ticket", holdMs: 60_000, graceMs: 1_000 });
-    return store.beside.restart({ ...session, ...(place.isHeld && { hold: place.hold }) });
+    const place = await store.data.acquireHold(session, { ticket: "ticket", holdMs: 60_000, graceMs: 1_000 });
+    return store.data.restart({ ...session, ...(place.isHeld && { hold: place.hold }) });
   },
 };
 
@@ -162,7 +162,7 @@ describe("A write to a session of an owner whom it does not name", () => {
     };
     expect(await clearing(renewed)).toEqual({ result: undefined, records: [human("q3").record] });
     const claimed = (other: RedisSessionStore) =>
-      other.beside.writeSide({ ...session, owner: "ben" }, { set: { f: "x" } });
+      other.data.writeSide({ ...session, owner: "ben" }, { set: { f: "x" } });
     expect(await clearing(claimed, "ann")).toEqual({
       result: expect.objectContaining({ code: "other_owner" }),
       records: chat.map(({ record: text }) => text),

@@ -34,7 +34,7 @@ describe("A session with a missing key", () => {
     const view = await store.readView({ id: "s" });
     await store.commitReduction({ id: "s" }, { ...asRead(view), start: 4, head: "", headCount: 0, discard });
     await store.edits.rebuild({ id: "s" }, identify);
-    expect(await store.beside.readStats({ id: "s" })).toMatchObject({ rounds: 3, messages: 2 });
+    expect(await store.data.readStats({ id: "s" })).toMatchObject({ rounds: 3, messages: 2 });
     const again = [...gone, record("n")];
     const appended = { appended: 1, duplicates: gone.length, conflicts: [], next: 7 };
     expect(await store.append({ id: "s" }, { records: again })).toMatchObject(appended);
@@ -83,12 +83,12 @@ describe("A session with a missing key", () => {
           records: lost ? [] : texts(chat.slice(3, 5)),
         });
         const [page, stats] = [
-          await reader.beside.readPage({ id: "s" }, { limit: 9 }),
-          await reader.beside.readStats({ id: "s" }),
+          await reader.data.readPage({ id: "s" }, { limit: 9 }),
+          await reader.data.readStats({ id: "s" }),
         ];
         expect(page).toMatchObject({ damaged: true, records: lost ? [] : texts(chat) });
         expect(stats).toMatchObject({ damaged: true, messages: lost ? 0 : 6 });
-        expect(await reader.beside.readRounds({ id: "s" }, 2)).toMatchObject({
+        expect(await reader.data.readRounds({ id: "s" }, 2)).toMatchObject({
           damaged: true,
           records: lost ? [] : texts(chat.slice(2)),
         });
@@ -120,10 +120,10 @@ describe("A session with a missing key", () => {
           records: texts(chat.slice(4)),
         });
       }
-      expect(await store.beside.readSide({ id: "s" }, "")).toEqual(stateless ? {} : { field: "x" });
+      expect(await store.data.readSide({ id: "s" }, "")).toEqual(stateless ? {} : { field: "x" });
       const again = await store.append({ id: "s" }, { records: [...chat, human("q4")] });
       expect([again.appended, again.duplicates]).toEqual(lost ? [7, 0] : [1, 6]);
-      expect((await store.beside.readRounds({ id: "s" }, 1)).firstRound).toBe(lost ? 7 : 4);
+      expect((await store.data.readRounds({ id: "s" }, 1)).firstRound).toBe(lost ? 7 : 4);
     });
 
     it("keeps one expiry for all keys after a rebuild", async () => {
@@ -164,12 +164,12 @@ describe("A session with a missing key", () => {
     for await (const line of memory.sessions.export("s")) {
       lines.push(line);
     }
-    expect([lines, await store.beside.readStats({ id: "copy" })]).toEqual([[], undefined]);
+    expect([lines, await store.data.readStats({ id: "copy" })]).toEqual([[], undefined]);
   });
 
   it("is damaged, too, if side fields were written after the state was lost", async () => {
     await unlink(["state"]);
-    await expect(store.beside.writeSide({ id: "s" }, { set: { field: "new" } })).rejects.toMatchObject({
+    await expect(store.data.writeSide({ id: "s" }, { set: { field: "new" } })).rejects.toMatchObject({
       code: "damaged",
     });
     // Earlier releases wrote them.
@@ -178,7 +178,7 @@ describe("A session with a missing key", () => {
     await expect(store.append({ id: "s" }, { records: [record("n")] })).rejects.toMatchObject({ code: "damaged" });
     await store.edits.rebuild({ id: "s" }, identify);
     expect(await store.readView({ id: "s" })).toMatchObject({ damaged: false, next: 6 });
-    expect(await store.beside.readSide({ id: "s" }, "")).toEqual({ field: "new" });
+    expect(await store.data.readSide({ id: "s" }, "")).toEqual({ field: "new" });
     await expect(store.append({ id: "s" }, { records: [record("n")] })).resolves.toMatchObject({ next: 7 });
   });
 

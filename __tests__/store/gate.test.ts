@@ -61,10 +61,10 @@ describe("The gate", () => {
 /** Methods that the table of refusals leaves out, each with the reason. */
 const elsewhere: Readonly<Record<string, string>> = {
   close: "concerns the store",
-  "beside.acquireLease": "shows and changes nothing of the session",
-  "beside.releaseLease": "the token says who may",
-  "beside.renewHold": "the ticket says who may",
-  "beside.giveBackHold": "the ticket says who may",
+  "data.acquireLease": "shows and changes nothing of the session",
+  "data.releaseLease": "the token says who may",
+  "data.renewHold": "the ticket says who may",
+  "data.releaseHold": "the ticket says who may",
   "copies.create": "the session does not exist yet: copy-cases.ts",
   "lists.list": "concerns an owner",
   "lists.count": "concerns an owner",

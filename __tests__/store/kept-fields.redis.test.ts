@@ -27,7 +27,7 @@ describe("What Redis keeps of a session", () => {
   });
 
   it("expires where a hold has begun it, whose writer never writes", async () => {
-    await store.beside.takeHold(session, { ...hold, ttlMs: 3_600_000 });
+    await store.data.acquireHold(session, { ...hold, ttlMs: 3_600_000 });
     const [, , left] = await lives("s");
     expect(left).toBeGreaterThan(3_000_000);
     expect(left).toBeLessThanOrEqual(3_600_000);
@@ -35,12 +35,12 @@ describe("What Redis keeps of a session", () => {
 
   it("keeps expiry, fence, holder and waiters where its holder clears it", async () => {
     await store.append(session, { records: chat, ttlMs: 3_600_000 });
-    const place = await store.beside.takeHold(session, hold);
-    await store.beside.takeHold(session, { ...hold, ticket: "other" });
+    const place = await store.data.acquireHold(session, hold);
+    await store.data.acquireHold(session, { ...hold, ticket: "other" });
     const fields = () => client.hmget(keysOf("s").state, "fence", "holder", "waiters");
     const before = await fields();
     expect(before).not.toContain(null);
-    await store.beside.restart({ ...session, ...(place.isHeld && { hold: place.hold }) });
+    await store.data.restart({ ...session, ...(place.isHeld && { hold: place.hold }) });
     expect(await fields()).toEqual(before);
     const [log, , state] = await lives("s");
     expect(log).toBe(-2);
@@ -50,7 +50,7 @@ describe("What Redis keeps of a session", () => {
 
   it("has no ids where an owner only wrote side fields", async () => {
     const ann = { ...session, owner: "ann" };
-    await store.beside.writeSide(ann, { set: { field: "x" } });
+    await store.data.writeSide(ann, { set: { field: "x" } });
     expect(await client.exists(keysOf("s").ids)).toBe(0);
     await store.append(ann, { records: chat });
     expect(await client.hget(keysOf("s").ids, ownerField)).toBe("ann");
@@ -62,7 +62,7 @@ describe("What Redis keeps of a session", () => {
     await forkOf(store, session, { id: "of nobody" }, { copyRecord });
     expect(await client.hget(keysOf("of ann").ids, ownerField)).toBe("ann");
     expect(await client.hexists(keysOf("of nobody").ids, ownerField)).toBe(0);
-    expect(await store.beside.readStats({ id: "of nobody" })).toMatchObject({ messages: 4, rounds: 2 });
+    expect(await store.data.readStats({ id: "of nobody" })).toMatchObject({ messages: 4, rounds: 2 });
     expect((await store.append({ id: "of ann", owner: "ann" }, { records: chat })).duplicates).toBe(4);
     await store.append({ ...session, owner: "ben" }, { records: [human("q3")] });
     expect(await client.hget(keysOf("s").ids, ownerField)).toBe("ben");
@@ -98,7 +98,7 @@ describe("What Redis keeps of a session", () => {
     await store.commitReduction(session, reduced);
     await store.edits.rebuild(session, identify);
     for (const name of names) {
-      expect(await store.beside.readTurn(session, name)).toMatchObject({ done: true, count: 2, records: [] });
+      expect(await store.data.readTurn(session, name)).toMatchObject({ done: true, count: 2, records: [] });
     }
     expect(await store.append(session, { records: chat })).toMatchObject({ appended: 0, duplicates: 4 });
     expect((await store.readLog(session)).records).toEqual(texts([human("q3")]));
@@ -127,10 +127,10 @@ describe("What Redis keeps of a session", () => {
   it("takes the data key of a writer that wrote something, not of one that removed side fields", async () => {
     const write = (name: string, changes: SideChanges) => {
       const made = { key: `${name} k1`, dek: "wrapped" };
-      return store.beside.writeSide({ ...session, keys: { name, made } }, changes);
+      return store.data.writeSide({ ...session, keys: { name, made } }, changes);
     };
     const named = () => client.hmget(keysOf("s").state, "key", "dek");
-    await store.beside.writeSide(session, { set: { other: "y" } });
+    await store.data.writeSide(session, { set: { other: "y" } });
     await write("AAAAAAAA", { remove: ["field"] });
     expect(await named()).toEqual([null, null]);
     await write("BBBBBBBB", { set: { field: "x" } });
@@ -169,7 +169,7 @@ describe("What Redis keeps of a session", () => {
   });
 
   it("is neither a log nor ids where a copy has no message", async () => {
-    await store.beside.writeSide(session, { set: { field: "x" } });
+    await store.data.writeSide(session, { set: { field: "x" } });
     await forkOf(store, session, { id: "copy" }, { copyRecord });
     const { log, ids, state } = keysOf("copy");
     expect([await client.exists(log, ids), await client.exists(state)]).toEqual([0, 1]);
@@ -195,24 +195,24 @@ describe("What Redis keeps of a session", () => {
     await store.append(session, { records: chat });
     const ahead = 2 ** 52;
     await client.hset(keysOf("s").state, "fence", String(ahead));
-    const place = await store.beside.takeHold(session, hold);
+    const place = await store.data.acquireHold(session, hold);
     expect(place).toMatchObject({ isHeld: true, hold: { token: ahead + 1 } });
-    await store.beside.giveBackHold(session, "ticket");
+    await store.data.releaseHold(session, "ticket");
     const take = { ...hold, ticket: "next" };
     const { place: taken } = await store.append(session, { records: [human("q3")], take });
     expect(taken).toMatchObject({ hold: { token: ahead + 2 } });
   });
 
   it("has a line of those that wait without the one that took the hold", async () => {
-    const wish = (ticket: string) => store.beside.takeHold(session, { ...hold, graceMs: 60_000, ticket });
+    const wish = (ticket: string) => store.data.acquireHold(session, { ...hold, graceMs: 60_000, ticket });
     await wish("first");
     expect([await wish("second"), await wish("third")]).toMatchObject([{ ahead: 0 }, { ahead: 1 }]);
-    await store.beside.giveBackHold(session, "first");
+    await store.data.releaseHold(session, "first");
     expect(await wish("third")).toMatchObject({ isHeld: false, ahead: 1 });
     expect(await wish("second")).toMatchObject({ isHeld: true });
     expect(await wish("third")).toMatchObject({ isHeld: false, ahead: 0 });
     expect(await client.hget(keysOf("s").state, "waiters")).toMatch(/^third \d+$/);
-    await store.beside.giveBackHold(session, "second");
+    await store.data.releaseHold(session, "second");
     expect(await wish("third")).toMatchObject({ isHeld: true });
     expect(await client.hget(keysOf("s").state, "waiters")).toBeNull();
   });
@@ -229,7 +229,7 @@ describe("What Redis keeps of a session", () => {
 
   it("is not seen as a whole where its beginning left the view, also without a head", async () => {
     await store.append(session, { records: chat });
-    const isWhole = async () => (await store.beside.readStats(session))?.isWhole;
+    const isWhole = async () => (await store.data.readStats(session))?.isWhole;
     expect(await isWhole()).toBe(true);
     const reduced = async () => ({ ...asRead(await store.readView(session)), start: 2, head: "", headCount: 0 });
     await store.commitReduction(session, await reduced());
@@ -245,7 +245,7 @@ describe("What Redis keeps of a session", () => {
       return Number(seconds) * 1_000_000 + Number(rest);
     };
     const before = await micros();
-    await store.beside.takeHold(session, hold);
+    await store.data.acquireHold(session, hold);
     const after = await micros();
     const [, ends, fence] = (await client.hget(keysOf("s").state, "holder"))!.split(" ").map(Number);
     expect(fence).toBeGreaterThanOrEqual(before);
@@ -255,11 +255,11 @@ describe("What Redis keeps of a session", () => {
   });
 
   it("has a line that stays while its first takes the hold", async () => {
-    const wish = (ticket: string) => store.beside.takeHold(session, { ...hold, graceMs: 60_000, ticket });
+    const wish = (ticket: string) => store.data.acquireHold(session, { ...hold, graceMs: 60_000, ticket });
     for (const ticket of ["first", "second", "third"]) {
       await wish(ticket);
     }
-    await store.beside.giveBackHold(session, "first");
+    await store.data.releaseHold(session, "first");
     expect(await wish("second")).toMatchObject({ isHeld: true });
     expect(await wish("fourth")).toMatchObject({ isHeld: false, ahead: 1 });
   });
@@ -269,7 +269,7 @@ describe("What Redis keeps of a session", () => {
     const take = { ...hold, ticket: "reader" };
     await store.append(session, { records: chat.slice(0, 1), turn: { name, stored: 0, done: false } });
     expect((await store.readView(session, { turn: name, take })).place).toMatchObject({ isHeld: true });
-    await store.beside.giveBackHold(session, "reader");
+    await store.data.releaseHold(session, "reader");
     await store.append(session, { records: chat.slice(1), turn: { name, stored: 1, done: true } });
     expect((await store.readView(session, { turn: name, take })).place).toBeUndefined();
   });
@@ -277,7 +277,7 @@ describe("What Redis keeps of a session", () => {
   it("has no time of its beginning or of its last write where none is kept", async () => {
     await store.append(session, { records: chat });
     await client.hdel(keysOf("s").state, "created", "updated");
-    const stats = await store.beside.readStats(session);
+    const stats = await store.data.readStats(session);
     expect([stats?.createdAt, stats?.updatedAt]).toEqual([undefined, undefined]);
   });
 });

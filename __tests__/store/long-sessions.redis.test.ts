@@ -102,7 +102,7 @@ describe("The pieces of a long session", () => {
     const commit = { epoch, rev, next, start: 2_500, head: "", headCount: 0, discard: true };
     await store.commitReduction(session, commit);
     await store.edits.rebuild(session, identify);
-    expect(await store.beside.readTurn(session, name)).toMatchObject({ done: true, count: 2_500, first: 2_500 });
+    expect(await store.data.readTurn(session, name)).toMatchObject({ done: true, count: 2_500, first: 2_500 });
     expect(await known(log)).toMatchObject({ appended: 0, duplicates: 5_000 });
     await client.unlink(sessionKeys(keyPrefix, "s").state);
     await store.edits.rebuild(session, identify);

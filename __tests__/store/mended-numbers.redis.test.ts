@@ -82,7 +82,7 @@ describe("The numbers of a session, by a rebuild", () => {
     for (const reader of [store, stranger]) {
       expect((await reader.readView({ id: "s" })).records).toEqual(texts(chat.slice(await firstSeen())));
     }
-    expect(await store.beside.readStats({ id: "s" })).toMatchObject({ damaged: await areWrong() });
+    expect(await store.data.readStats({ id: "s" })).toMatchObject({ damaged: await areWrong() });
     await store.edits.rebuild({ id: "s" }, identify);
     expect(await stored()).toEqual({ ...sound, ...damageKept(damage), ...mended });
     expect((await store.readLog({ id: "s" })).records).toEqual(texts(chat));

@@ -63,7 +63,7 @@ describe("An append that takes the script's short path", () => {
     await store.commitReduction({ id: "s" }, { ...asRead(view), start: 2, head: "", headCount: 0, discard });
   };
   const noted = async (store: RedisSessionStore) => {
-    await store.beside.writeSide({ id: "s" }, { set: { field: "x" }, ttlMs: 60_000 });
+    await store.data.writeSide({ id: "s" }, { set: { field: "x" }, ttlMs: 60_000 });
   };
   const requests: [string, AppendRequest][] = [
     ["one record", { records: [human("n1")] }],
@@ -157,7 +157,7 @@ describe("An append that takes the script's short path", () => {
               ...rest
             } = await used.append(ref, {
               ...(side === 0 ? request : byLongWay(request)),
-              ...(ends && { giveBack: "t" }),
+              ...(ends && { release: "t" }),
               ...takes,
             });
             expect(epoch).not.toBe("");
@@ -237,19 +237,19 @@ describe("An append that takes the script's short path", () => {
     const { store } = await session();
     const { place } = await store.append({ id: "s" }, { records: [record("n1")], take: take("one") });
     expect([isShort(), place?.isHeld]).toEqual([true, true]);
-    expect(await store.beside.takeHold({ id: "s" }, take("two"))).toEqual({ isHeld: false, ahead: 0 });
-    await store.beside.giveBackHold({ id: "s" }, "two");
-    await store.beside.giveBackHold({ id: "s" }, "one");
+    expect(await store.data.acquireHold({ id: "s" }, take("two"))).toEqual({ isHeld: false, ahead: 0 });
+    await store.data.releaseHold({ id: "s" }, "two");
+    await store.data.releaseHold({ id: "s" }, "one");
     const held = { id: "s", ...(place?.isHeld && { hold: place.hold }) };
-    const late = await store.append(held, { records: [record("n2")], giveBack: "one" });
+    const late = await store.append(held, { records: [record("n2")], release: "one" });
     expect(late).toMatchObject({ appended: 1, next: 6 });
   });
 
   it("takes no hold before those that wait for it", async () => {
     const { store } = await session(async (other) => {
-      await other.beside.takeHold({ id: "s" }, take("one"));
-      await other.beside.takeHold({ id: "s" }, take("two"));
-      await other.beside.giveBackHold({ id: "s" }, "one");
+      await other.data.acquireHold({ id: "s" }, take("one"));
+      await other.data.acquireHold({ id: "s" }, take("two"));
+      await other.data.releaseHold({ id: "s" }, "one");
     });
     const { appended, place } = await store.append({ id: "s" }, { records: [record("n")], take: take("three") });
     expect([appended, place]).toEqual([0, { isHeld: false, ahead: 1 }]);
@@ -267,7 +267,7 @@ describe("An append that takes the script's short path", () => {
   it("tells the list of an owner who has claimed the session since", async () => {
     const { keyPrefix, store } = await session();
     const other = new RedisSessionStore({ client, keyPrefix });
-    await other.beside.writeSide({ id: "s", owner: "ann" }, { set: { field: "x" } });
+    await other.data.writeSide({ id: "s", owner: "ann" }, { set: { field: "x" } });
     await other.lists.flush();
     await store.append({ id: "s" }, { records: [record("n")] });
     expect(isShort()).toBe(true);
@@ -305,6 +305,6 @@ describe("An append that takes the script's short path", () => {
     await store.append({ id: "s" }, { records: [record("n3")], ...turn(2, true) });
     expect(isShort()).toBe(true);
     const other = new RedisSessionStore({ client, keyPrefix });
-    expect(await other.beside.readTurn({ id: "s" }, "turn-name-0001")).toMatchObject({ done: true, count: 3 });
+    expect(await other.data.readTurn({ id: "s" }, "turn-name-0001")).toMatchObject({ done: true, count: 3 });
   });
 });

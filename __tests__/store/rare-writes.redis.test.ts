@@ -56,10 +56,10 @@ describe("A rare write to a session", () => {
   it("of stored messages marks no turn, and one of none ends a turn that is open", async () => {
     await store.append(session, { records: chat.slice(0, 2) });
     await store.append(session, { records: chat.slice(0, 2), turn });
-    expect(await store.beside.readTurn(session, turn.name)).toBeUndefined();
+    expect(await store.data.readTurn(session, turn.name)).toBeUndefined();
     await store.append(session, { records: chat.slice(2), turn: { ...turn, done: false } });
     await store.append(session, { records: [], turn: { ...turn, stored: 2 } });
-    expect(await store.beside.readTurn(session, turn.name)).toMatchObject({ done: true, count: 2, first: 2 });
+    expect(await store.data.readTurn(session, turn.name)).toMatchObject({ done: true, count: 2, first: 2 });
     const again = await store.append(session, { records: chat.slice(2), turn });
     expect(again.turn).toEqual({ done: true, count: 2, first: 2, records: texts(chat.slice(2)) });
   });
@@ -72,10 +72,10 @@ describe("A rare write to a session", () => {
   });
 
   it("that gives a hold back keeps a session of side fields", async () => {
-    await store.beside.writeSide(session, { set: { field: "x" } });
-    await store.beside.takeHold(session, hold);
-    await store.beside.giveBackHold(session, "ticket");
-    expect(await store.beside.readSide(session, "")).toEqual({ field: "x" });
+    await store.data.writeSide(session, { set: { field: "x" } });
+    await store.data.acquireHold(session, hold);
+    await store.data.releaseHold(session, "ticket");
+    expect(await store.data.readSide(session, "")).toEqual({ field: "x" });
   });
 
   it("of a turn starts it anew where only the ids of its first life are left", async () => {
@@ -83,17 +83,17 @@ describe("A rare write to a session", () => {
     await store.append(session, { records: [chat[1]!], turn });
     await client.unlink(keysOf("s").log, keysOf("s").state);
     await store.append(session, { records: [chat[1]!], turn });
-    expect(await store.beside.readTurn(session, turn.name)).toMatchObject({ count: 1, first: 0 });
+    expect(await store.data.readTurn(session, turn.name)).toMatchObject({ count: 1, first: 0 });
   });
 
   it("of a record whose text only looks like a human message begins no round", async () => {
     const odd = '{"type":"hint","data":{"id":"h"}}';
     await store.append(session, { records: [...chat, { ...record("h"), record: odd }] });
-    expect(await store.beside.readRounds(session, 1)).toMatchObject({ records: [...texts(chat.slice(2)), odd] });
+    expect(await store.data.readRounds(session, 1)).toMatchObject({ records: [...texts(chat.slice(2)), odd] });
   });
 
   it("that copies a session gives the copy no ids without messages, and no owner but its own", async () => {
-    await store.beside.writeSide(session, { set: { one: "owner", two: "x" } });
+    await store.data.writeSide(session, { set: { one: "owner", two: "x" } });
     await forkOf(store, session, { id: "empty", owner: "ann" }, { copyRecord });
     expect(await client.exists(keysOf("empty").log, keysOf("empty").ids)).toBe(0);
     expect(await fieldsOf("empty", "next", "owner")).toEqual([null, "ann"]);
@@ -154,7 +154,7 @@ describe("A rare write to a session", () => {
     const names = Array.from({ length: 12 }, (_, index) => `f:${30 - index}`);
     const set = Object.fromEntries(names.map((name) => [name, "x"]));
     await store.append(session, { records: chat, side: { set, bound: { prefix: "f:", keep: 7 } } });
-    const kept = Object.keys(await store.beside.readSide(session, ""));
+    const kept = Object.keys(await store.data.readSide(session, ""));
     expect(kept.sort()).toEqual([...names].sort().slice(-7));
   });
 });

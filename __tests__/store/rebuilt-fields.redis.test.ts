@@ -32,7 +32,7 @@ describe("What a rebuild leaves in Redis", () => {
 
   it("has no ids without a message", async () => {
     for (const owner of [undefined, "ann"]) {
-      await store.beside.writeSide({ ...session, ...(owner && { owner }) }, { set: { note: "x" } });
+      await store.data.writeSide({ ...session, ...(owner && { owner }) }, { set: { note: "x" } });
       await store.edits.rebuild(session, identify);
       expect(await client.exists(keys.log, keys.ids)).toBe(0);
     }

@@ -43,7 +43,7 @@ describe("RedisSessionStore's keys", () => {
     expect(await keysOf()).toEqual(all);
     const view = await store.readView({ id: "alice{1}" });
     await store.commitReduction({ id: "alice{1}" }, { ...asRead(view), start: 1, head: "h", headCount: 1 });
-    await store.beside.writeSide({ id: "alice{1}" }, { remove: ["tool:1"] });
+    await store.data.writeSide({ id: "alice{1}" }, { remove: ["tool:1"] });
     expect(await keysOf()).toEqual(all);
     await store.clear({ id: "alice{1}" });
     expect(await keysOf()).toEqual([]);
@@ -88,7 +88,7 @@ describe("RedisSessionStore's keys", () => {
       const [first, ...others] = await expiries(sessionId);
       expect(first).toBeGreaterThan(Date.now());
       expect(others).toEqual([first, first]);
-      await store.beside.writeSide({ id: sessionId }, { set: { field: "x" }, ttlMs: 90_000 });
+      await store.data.writeSide({ id: sessionId }, { set: { field: "x" }, ttlMs: 90_000 });
       const later = await expiries(sessionId);
       expect(later[0]).toBeGreaterThan(first! + 20_000);
       expect(new Set(later).size).toBe(1);
@@ -118,10 +118,10 @@ describe("RedisSessionStore's keys", () => {
   });
 
   it("do not remain after a lease is acquired and released", async () => {
-    const token = await store.beside.acquireLease({ id: "s" }, 60_000);
+    const token = await store.data.acquireLease({ id: "s" }, 60_000);
     expect(await keysOf()).toEqual([`${keyPrefix}:{s}:lease`]);
     expect(await client.pttl(`${keyPrefix}:{s}:lease`)).toBeGreaterThan(50_000);
-    await store.beside.releaseLease({ id: "s" }, token!);
+    await store.data.releaseLease({ id: "s" }, token!);
     expect(await keysOf()).toEqual([]);
   });
 });
@@ -148,11 +148,11 @@ describe("RedisSessionStore's round trips", () => {
     // Every script is known to the server from here on.
     await store.append({ id: "warm" }, { records: records("a", 2) });
     await store.readView({ id: "warm" });
-    await store.beside.readRounds({ id: "warm" }, 1);
+    await store.data.readRounds({ id: "warm" }, 1);
     const view = await store.readView({ id: "warm" });
     await store.commitReduction({ id: "warm" }, { ...asRead(view), start: 1, head: "h", headCount: 1 });
-    await store.beside.writeSide({ id: "warm" }, { set: { field: "x" } });
-    await store.beside.readSide({ id: "warm" }, "");
+    await store.data.writeSide({ id: "warm" }, { set: { field: "x" } });
+    await store.data.readSide({ id: "warm" }, "");
   });
   afterAll(async () => {
     client.disconnect();
@@ -197,15 +197,15 @@ describe("RedisSessionStore's round trips", () => {
     const view = (
       await store.append({ id: "s" }, { records: [human("q"), ...records("a", 300)], viewLimit: { messages: 1 } })
     ).view!;
-    expect(await flightsOf(() => store.beside.readRounds({ id: "s" }, 3))).toBe(1);
+    expect(await flightsOf(() => store.data.readRounds({ id: "s" }, 3))).toBe(1);
     expect(await flightsOf(() => store.readLog({ id: "s" }, { from: 5, limit: 10 }))).toBe(1);
     expect(
       await flightsOf(() =>
         store.commitReduction({ id: "s" }, { ...asRead(view), start: 290, head: "h", headCount: 1 }),
       ),
     ).toBe(1);
-    expect(await flightsOf(() => store.beside.writeSide({ id: "s" }, { set: { field: "x" } }))).toBe(1);
-    expect(await flightsOf(() => store.beside.readSide({ id: "s" }, ""))).toBe(1);
+    expect(await flightsOf(() => store.data.writeSide({ id: "s" }, { set: { field: "x" } }))).toBe(1);
+    expect(await flightsOf(() => store.data.readSide({ id: "s" }, ""))).toBe(1);
     // It asks first which life of the session it ends, and which thread and run go with it.
     proxy.resetFlights();
     await store.clear({ id: "s" });
@@ -279,7 +279,7 @@ describe("RedisSessionStore's connection", () => {
     const store = new RedisSessionStore({ client, keyPrefix: uniquePrefix() });
     await store.append({ id: "s" }, { records: records("a", 2) });
     await store.readView({ id: "s" });
-    await store.beside.readRounds({ id: "s" }, 1);
+    await store.data.readRounds({ id: "s" }, 1);
     await store.clear({ id: "s" });
     await store.close();
     expect([

@@ -13,7 +13,7 @@ afterEach(() => jest.useRealTimers());
 function refreshed(ttlMs = 60_000) {
   const inner = new InMemorySessionStore();
   const extensions: unknown[][] = [];
-  const extend = jest.spyOn(inner.beside, "extendExpiry").mockImplementation(async (...args) => {
+  const extend = jest.spyOn(inner.data, "extendExpiry").mockImplementation(async (...args) => {
     extensions.push(args);
     return true;
   });
@@ -26,9 +26,9 @@ describe("a store whose reads extend the life of sessions", () => {
   it.each<[string, (store: SessionStore) => unknown]>([
     ["readView", (store) => store.readView(s)],
     ["readLog", (store) => store.readLog(s)],
-    ["readPage", (store) => store.beside.readPage(s, { limit: 1 })],
-    ["readRounds", (store) => store.beside.readRounds(s, 1)],
-    ["readSide", (store) => store.beside.readSide(s, "")],
+    ["readPage", (store) => store.data.readPage(s, { limit: 1 })],
+    ["readRounds", (store) => store.data.readRounds(s, 1)],
+    ["readSide", (store) => store.data.readSide(s, "")],
   ])("extends what %s reads, in the same tick, and tells what is under way", async (_, read) => {
     const { store, extensions, pending } = refreshed();
     const answer = read(store);
@@ -43,10 +43,10 @@ describe("a store whose reads extend the life of sessions", () => {
     const { store, extensions } = refreshed();
     await store.append(s, { records: [record("a")], turn });
     await store.append(s, { records: [record("b")] });
-    await store.beside.readStats(s);
-    await store.beside.readReductions(s);
-    await store.beside.readTurn(s, turn.name);
-    await store.beside.writeSide(s, { set: { a: "1" } });
+    await store.data.readStats(s);
+    await store.data.readReductions(s);
+    await store.data.readTurn(s, turn.name);
+    await store.data.writeSide(s, { set: { a: "1" } });
     await store.copies.read(s);
     expect(extensions).toEqual([]);
     await store.append(s, { records: [record("c")], turn });

@@ -76,7 +76,7 @@ describe("A copy that is made of two pages", () => {
     ];
     const [first, second] = marks(3);
     await made([pageOf(list.slice(0, 2), [first]), pageOf(list.slice(2), [second])]);
-    expect(await store.beside.readTurn(copy, turn)).toMatchObject({
+    expect(await store.data.readTurn(copy, turn)).toMatchObject({
       done: true,
       count: 3,
       first: 1,

@@ -36,7 +36,7 @@ describe("The index of a session's ids", () => {
     const more = { records: [human("q3")], turn: { ...claim, stored: 4 } };
     await expect(store.append(session, more)).rejects.toMatchObject({ code: "damaged" });
     await expect(store.append(session, { ...more, turn: claim })).rejects.toMatchObject({ code: "damaged" });
-    expect(await store.beside.readTurn(session, turn)).toBeUndefined();
+    expect(await store.data.readTurn(session, turn)).toBeUndefined();
     expect((await store.readLog(session)).records).toEqual(texts(chat));
   });
 
@@ -81,15 +81,15 @@ describe("The index of a session's ids", () => {
     await store.commitReduction(session, reduced);
     await client.hset(keys.ids, idHash("q2"), `${chat[2]!.digest}4`, idHash("a2"), `${chat[3]!.digest}9`);
     for (const id of ["unknown", "q1", "q2", "a2"]) {
-      expect(await store.beside.readPage(session, { around: id, limit: 1 })).toBeUndefined();
-      expect(await store.beside.readPage(session, { since: id, limit: 1 })).toBeUndefined();
+      expect(await store.data.readPage(session, { around: id, limit: 1 })).toBeUndefined();
+      expect(await store.data.readPage(session, { since: id, limit: 1 })).toBeUndefined();
     }
-    expect(await store.beside.readPage(session, { around: "a1", limit: 1 })).toMatchObject({ from: 1, to: 2 });
+    expect(await store.data.readPage(session, { around: "a1", limit: 1 })).toMatchObject({ from: 1, to: 2 });
   });
 
   it("counts the view as the whole log where the state is lost", async () => {
     await store.append(session, { records: chat });
     await client.unlink(keys.state);
-    expect(await store.beside.readStats(session)).toMatchObject({ damaged: true, messages: 4, viewMessages: 4 });
+    expect(await store.data.readStats(session)).toMatchObject({ damaged: true, messages: 4, viewMessages: 4 });
   });
 });

@@ -104,7 +104,7 @@ describe("A session with a value that nobody can have written", () => {
 
   it("is sound once it is erased", async () => {
     await store.lists.erase(session, { guardMs: 60_000 });
-    expect(await store.beside.readRounds(session, 1)).toMatchObject({ damaged: false, records: [] });
-    expect(await store.beside.readPage(session, { limit: 1 })).toMatchObject({ damaged: false, next: 0 });
+    expect(await store.data.readRounds(session, 1)).toMatchObject({ damaged: false, records: [] });
+    expect(await store.data.readPage(session, { limit: 1 })).toMatchObject({ damaged: false, next: 0 });
   });
 });

@@ -47,7 +47,7 @@ const append = command(
     onConflict: fc.constantFrom("keep" as const, "error" as const),
   }),
   async ({ fences }, store, { session: id, records, fence: back, turn, side, ...rest }) => {
-    const stored = turn && ((await store.beside.readTurn(called(id, rest.owner), turn))?.count ?? 0);
+    const stored = turn && ((await store.data.readTurn(called(id, rest.owner), turn))?.count ?? 0);
     const ofTurn = (item: NewRecord) => ({ ...item, record: `${item.record.slice(0, -1)},"turn":"${turn}"}` });
     const hold = back === undefined ? undefined : fences.at(-1 - back);
     const caller = { ...called(id, rest.owner), ...given({ label: rest.label, hold }) };
@@ -114,7 +114,7 @@ const replaceFrom = command(
   }),
   async (_, store, { session: id, owner: caller, id: since, records }) => {
     const whose = called(id, caller);
-    const page = await store.beside.readPage(whose, { since, limit: 100 });
+    const page = await store.data.readPage(whose, { since, limit: 100 });
     if (page === undefined) {
       return "unknown";
     }
@@ -152,21 +152,21 @@ const turns = fc.oneof(
   command("enter", fc.record({ session, ticket, holdMs, ttlMs: seldom(ttlMs) }), async ({ fences }, store, options) => {
     const { session: id, ticket: own, holdMs: hold } = options;
     const entry = { ticket: own, holdMs: hold, graceMs, ...given({ ttlMs: options.ttlMs }) };
-    const place = await store.beside.takeHold({ id }, entry);
+    const place = await store.data.acquireHold({ id }, entry);
     if (place.isHeld) {
       fences.push(place.hold);
     }
     return place;
   }),
   command("renew", fc.record({ session, ticket, holdMs }), (_, store, { session: id, ...turn }) =>
-    store.beside.renewHold({ id }, turn),
+    store.data.renewHold({ id }, turn),
   ),
   command("leave", fc.record({ session, ticket }), (_, store, options) =>
-    store.beside.giveBackHold({ id: options.session }, options.ticket),
+    store.data.releaseHold({ id: options.session }, options.ticket),
   ),
   command("restart", fc.record({ session, back: fc.constantFrom(0, 0, 1) }), async ({ fences }, store, options) => {
     const hold = fences.at(-1 - options.back);
-    return hold && { epoch: await store.beside.restart({ id: options.session, hold }) };
+    return hold && { epoch: await store.data.restart({ id: options.session, hold }) };
   }),
 );
 

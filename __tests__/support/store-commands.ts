@@ -58,7 +58,7 @@ async function losses({ store }: StoreUnderTest, to: number): Promise<LessenedTu
 
 /** The claim of a writer who mostly knows what is stored of the turn. */
 async function claimOf({ store }: StoreUnderTest, { name, done, unaware }: TurnChoice): Promise<TurnClaim> {
-  const stored = (await store.beside.readTurn({ id: session }, name))?.count ?? 0;
+  const stored = (await store.data.readTurn({ id: session }, name))?.count ?? 0;
   return { name, done, stored: unaware ? 0 : stored };
 }
 
@@ -223,14 +223,14 @@ const writeSide = fc
   .map(
     ({ changes, expected, ttlMs }): StoreCommand =>
       ({ store }) =>
-        store.beside.writeSide({ id: session }, { ...changes, expected, ttlMs }),
+        store.data.writeSide({ id: session }, { ...changes, expected, ttlMs }),
   );
 
 const others: fc.Arbitrary<StoreCommand> = fc.oneof(
   fc.integer({ min: 1, max: 4 }).map(
     (count): StoreCommand =>
       ({ store }) =>
-        store.beside.readRounds({ id: session }, count),
+        store.data.readRounds({ id: session }, count),
   ),
   fc.record({ from: optional(fc.nat(12)), limit: optional(fc.integer({ min: 1, max: 5 })) }).map(
     (page): StoreCommand =>
@@ -239,12 +239,12 @@ const others: fc.Arbitrary<StoreCommand> = fc.oneof(
   ),
   fc.constantFrom(...turnNames).map((turn): StoreCommand => async ({ store }) => {
     const view = await store.readView({ id: session }, { turn, ids });
-    return [await store.beside.readTurn({ id: session }, turn), view.turn, view.positions];
+    return [await store.data.readTurn({ id: session }, turn), view.turn, view.positions];
   }),
   fc.constantFrom("", "t:", "u:1").map(
     (prefix): StoreCommand =>
       ({ store }) =>
-        store.beside.readSide({ id: session }, prefix),
+        store.data.readSide({ id: session }, prefix),
   ),
   fc.nat(9).map(
     (unreadable): StoreCommand =>
@@ -286,12 +286,12 @@ export async function everything(under: StoreUnderTest): Promise<unknown> {
   under.views.push(view);
   const [log, rounds, side, page, around, stats, reductions] = await Promise.all([
     store.readLog({ id: session }),
-    store.beside.readRounds({ id: session }, 2),
-    store.beside.readSide({ id: session }, ""),
-    store.beside.readPage({ id: session }, { limit: 4, before: Math.max(0, view.next - 1) }),
-    store.beside.readPage({ id: session }, { limit: 3, around: "m4" }),
-    store.beside.readStats({ id: session }),
-    store.beside.readReductions({ id: session }),
+    store.data.readRounds({ id: session }, 2),
+    store.data.readSide({ id: session }, ""),
+    store.data.readPage({ id: session }, { limit: 4, before: Math.max(0, view.next - 1) }),
+    store.data.readPage({ id: session }, { limit: 3, around: "m4" }),
+    store.data.readStats({ id: session }),
+    store.data.readReductions({ id: session }),
   ]);
   const rest = { log, rounds, side, page, around, stats, reductions };
   return named({ view, ...rest }, under);

@@ -223,8 +223,8 @@ function operations(client: Redis): Record<string, () => Promise<unknown>> {
         await log.addInvocation({ name: id, inputs: {}, outputs: {}, status: "success" });
       }
       await log.toList();
-      await store.beside.writeSide({ id: "plain" }, { set: { a: "1" }, expected: { b: undefined } });
-      await store.beside.writeSide({ id: "plain" }, { remove: ["a"], expected: { a: "1" } });
+      await store.data.writeSide({ id: "plain" }, { set: { a: "1" }, expected: { b: undefined } });
+      await store.data.writeSide({ id: "plain" }, { remove: ["a"], expected: { a: "1" } });
     },
     rebuild: async () => {
       await lasting.rebuild();
@@ -235,19 +235,19 @@ function operations(client: Redis): Record<string, () => Promise<unknown>> {
       await store.edits.rebuild({ id: "long" }, identify);
     },
     "a lease": async () => {
-      const token = await store.beside.acquireLease({ id: "s" }, 1_000);
-      await store.beside.releaseLease({ id: "s" }, token!);
+      const token = await store.data.acquireLease({ id: "s" }, 1_000);
+      await store.data.releaseLease({ id: "s" }, token!);
     },
     "a turn": async () => {
       const held = { ticket: "a", holdMs: 1_000, graceMs: 1_000, ttlMs: 1_000 };
-      const place = await store.beside.takeHold({ id: "turns" }, held);
-      await store.beside.takeHold({ id: "turns" }, { ...held, ticket: "b" });
-      await store.beside.renewHold({ id: "turns" }, held);
+      const place = await store.data.acquireHold({ id: "turns" }, held);
+      await store.data.acquireHold({ id: "turns" }, { ...held, ticket: "b" });
+      await store.data.renewHold({ id: "turns" }, held);
       if (place.isHeld) {
-        await store.beside.restart({ id: "turns", hold: place.hold });
+        await store.data.restart({ id: "turns", hold: place.hold });
       }
-      await store.beside.giveBackHold({ id: "turns" }, "b");
-      await store.beside.giveBackHold({ id: "turns" }, "a");
+      await store.data.releaseHold({ id: "turns" }, "b");
+      await store.data.releaseHold({ id: "turns" }, "a");
     },
     waitReplicas: () =>
       new RedisSessionStore({ client, keyPrefix, waitReplicas: 1, commandTimeout: 1_000 })

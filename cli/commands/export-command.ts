@@ -2,7 +2,7 @@ import { Command } from "commander";
 import { MemoryError } from "../../src/base/errors.js";
 import type { MemoryEvent } from "../../src/base/events.js";
 import { brokenOff } from "../../src/memory/sessions/export-session.js";
-import { exportBeside } from "../../src/memory/sessions/item-lines.js";
+import { exportData } from "../../src/memory/sessions/item-lines.js";
 import { MessageHistory } from "../../src/formats/openai/message-history.js";
 import { allSessions, describeSession } from "../all-sessions.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
@@ -176,7 +176,7 @@ async function writeOthers(
 ): Promise<typeof noOthers> {
   const counts = { ...noOthers };
   const wanted = { owner, sessions, namespaces: namespace ?? [] };
-  for await (const { id, kind, line, error } of exportBeside(server.store, wanted)) {
+  for await (const { id, kind, line, error } of exportData(server.store, wanted)) {
     if (context.signal.aborted) {
       break;
     }

@@ -1,5 +1,5 @@
 export type { SessionStore, SessionStoreCore, SessionStoreGroups } from "../store/contract/session-store.js";
-export type { SessionBeside } from "../store/contract/beside.js";
+export type { SessionData } from "../store/contract/session-data.js";
 export type { SessionCopies } from "../store/contract/copies.js";
 export type { SessionEdits } from "../store/contract/edits.js";
 export type { SessionLabel, SessionLists, ModelUsage } from "../store/contract/lists.js";

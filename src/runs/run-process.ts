@@ -298,7 +298,7 @@ export class RunProcess {
   async #giveUpHold({ id }: SessionRef, instance: string): Promise<void> {
     const ticket = await this.store.ticketOf({ id });
     if (ticket?.startsWith(instance)) {
-      await this.#setting.context.source.beside.giveBackHold({ id }, ticket);
+      await this.#setting.context.source.data.releaseHold({ id }, ticket);
     }
   }
 

@@ -72,7 +72,7 @@ export const copyCases: readonly StoreCase[] = [
       const state = (await store.copies.read({ ...session, owner: "ann" }))!;
       assert.deepEqual([state.epoch, state.base, state.start, state.next], [view.epoch, 0, 2, 4]);
       assert.deepEqual([state.owner, state.label, state.hasLabel, state.side], ["ann", label, true, { f: "x" }]);
-      assert.deepEqual(state.reductions, await store.beside.readReductions(session));
+      assert.deepEqual(state.reductions, await store.data.readReductions(session));
       assert.equal(state.reduced, 1);
       await assert.rejects(store.copies.read({ ...session, owner: "bob" }), code("other_owner"));
       await assert.rejects(

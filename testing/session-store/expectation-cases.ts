@@ -144,7 +144,7 @@ export const expectationCases: readonly StoreCase[] = [
       };
       await assert.rejects(store.append(session, request), code("position"));
       await wait(60);
-      assert.deepEqual(await store.beside.readSide(session, ""), { kept: "1" });
+      assert.deepEqual(await store.data.readSide(session, ""), { kept: "1" });
       assert.equal((await store.readView(session)).next, 1);
     },
   },

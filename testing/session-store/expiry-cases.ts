@@ -25,15 +25,15 @@ export const expiryCases: readonly StoreCase[] = [
     async check({ store, session, time, wait }) {
       await store.append(session, { records: [record("a")], ttlMs: time(400) });
       await wait(250);
-      assert.equal(await store.beside.extendExpiry(session, time(60_000)), true);
+      assert.equal(await store.data.extendExpiry(session, time(60_000)), true);
       await wait(250);
       assert.equal((await store.readView(session)).next, 1);
       const lasting = `${session.id}-lasting`;
       await store.append({ id: lasting }, { records: [record("a")] });
-      assert.equal(await store.beside.extendExpiry({ id: lasting }, time(50)), false);
+      assert.equal(await store.data.extendExpiry({ id: lasting }, time(50)), false);
       await wait(80);
       assert.equal((await store.readView({ id: lasting })).next, 1);
-      assert.equal(await store.beside.extendExpiry({ id: `${session.id}-missing` }, time(60_000)), false);
+      assert.equal(await store.data.extendExpiry({ id: `${session.id}-missing` }, time(60_000)), false);
       assert.equal((await store.readView({ id: `${session.id}-missing` })).epoch, "");
     },
   },
@@ -45,9 +45,9 @@ export const expiryCases: readonly StoreCase[] = [
       await store.append({ ...session, owner }, { records: [record("a")], ttlMs: time(400) });
       await store.lists.flush();
       const before = await expiryOf(context);
-      await assert.rejects(store.beside.extendExpiry({ ...session, owner: "bob" }, time(60_000)), code("other_owner"));
+      await assert.rejects(store.data.extendExpiry({ ...session, owner: "bob" }, time(60_000)), code("other_owner"));
       assert.ok(Math.abs((await expiryOf(context)) - before) <= betweenReadings);
-      assert.equal(await store.beside.extendExpiry({ ...session, owner }, time(60_000)), true);
+      assert.equal(await store.data.extendExpiry({ ...session, owner }, time(60_000)), true);
       await store.lists.flush();
       await wait(500);
       await assertListed(context, owner);
@@ -58,7 +58,7 @@ export const expiryCases: readonly StoreCase[] = [
     title: "the guard of an erased session is not prolonged",
     async check({ store, session, time, wait }) {
       await store.lists.erase(session, { guardMs: time(200) });
-      assert.equal(await store.beside.extendExpiry(session, time(60_000)), false);
+      assert.equal(await store.data.extendExpiry(session, time(60_000)), false);
       await wait(260);
       await store.append(session, { records: [record("a")] });
     },
@@ -67,7 +67,7 @@ export const expiryCases: readonly StoreCase[] = [
     title: "a time to live that is none is refused",
     async check({ store, session }) {
       for (const ttlMs of [0, -1, 1.5, Number.NaN]) {
-        await assert.rejects(store.beside.extendExpiry(session, ttlMs), option("ttlMs"));
+        await assert.rejects(store.data.extendExpiry(session, ttlMs), option("ttlMs"));
       }
     },
   },
@@ -78,7 +78,7 @@ export const expiryCases: readonly StoreCase[] = [
       const owner = `${session.id}-ann`;
       await store.append({ ...session, owner }, { records: [record("a")], ttlMs: time(400) });
       const held = { ticket: "a", holdMs: time(5_000), ttlMs: time(60_000) };
-      await store.beside.takeHold({ ...session, owner }, { ...held, graceMs: time(1_000) });
+      await store.data.acquireHold({ ...session, owner }, { ...held, graceMs: time(1_000) });
       await store.lists.flush();
       await wait(500);
       await assertListed(context, owner);
@@ -91,17 +91,17 @@ export const expiryCases: readonly StoreCase[] = [
       const [owner, bob] = [`${session.id}-ann`, `${session.id}-bob`];
       await store.append({ ...session, owner }, { records: [record("a")] });
       const entry = { ticket: "a", holdMs: 60_000, graceMs: 60_000 };
-      await assert.rejects(store.beside.takeHold({ ...session, owner: bob }, entry), code("other_owner"));
-      const place = await store.beside.takeHold({ ...session, owner }, entry);
+      await assert.rejects(store.data.acquireHold({ ...session, owner: bob }, entry), code("other_owner"));
+      const place = await store.data.acquireHold({ ...session, owner }, entry);
       assert.ok(place.isHeld);
       const held = { ...session, hold: place.hold };
-      await assert.rejects(store.beside.restart({ ...held, owner: bob }), code("other_owner"));
+      await assert.rejects(store.data.restart({ ...held, owner: bob }), code("other_owner"));
       assert.equal((await store.readView(session)).next, 1);
-      await store.beside.restart({ ...held, owner });
+      await store.data.restart({ ...held, owner });
       await store.lists.flush();
       assert.deepEqual(await store.lists.list(owner, { limit: 5 }), { sessions: [] });
       await store.lists.erase(session, { guardMs: 60_000 });
-      await assert.rejects(store.beside.restart(held), code("erased"));
+      await assert.rejects(store.data.restart(held), code("erased"));
     },
   },
 ];

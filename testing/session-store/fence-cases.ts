@@ -10,7 +10,7 @@ export const fenceCases: readonly StoreCase[] = [
       const { store, session } = context;
       await store.append(session, { records: records("a", 2) });
       const late = await taken(context, "late");
-      await store.beside.giveBackHold(session, "late");
+      await store.data.releaseHold(session, "late");
       await taken(context, "next");
       const before = await everything(context);
       const view = await store.readView(session);
@@ -20,9 +20,9 @@ export const fenceCases: readonly StoreCase[] = [
         store.append(late, { records: [record("b")] }),
         store.edits.replaceTail(late, { records: [record("b")], cut }),
         store.edits.rewind(late, cut),
-        store.beside.writeSide(late, { set: { a: "1" } }),
+        store.data.writeSide(late, { set: { a: "1" } }),
         store.commitReduction(late, commit),
-        store.beside.restart(late),
+        store.data.restart(late),
       ];
       for (const write of writes) {
         await assert.rejects(write, { code: "fenced", sessionId: session.id });
@@ -43,8 +43,8 @@ export const fenceCases: readonly StoreCase[] = [
         }
         const before = await everything(context);
         await assert.rejects(store.append(late, { records: [record("b")] }), { code: "epoch", sessionId: session.id });
-        await assert.rejects(store.beside.writeSide(late, { set: { a: "1" } }), code("epoch"));
-        await assert.rejects(store.beside.restart(late), code("epoch"));
+        await assert.rejects(store.data.writeSide(late, { set: { a: "1" } }), code("epoch"));
+        await assert.rejects(store.data.restart(late), code("epoch"));
         assert.deepEqual(await everything(context), before);
       }
     },
@@ -65,11 +65,11 @@ export const fenceCases: readonly StoreCase[] = [
       const { store, session } = context;
       await store.append(session, { records: records("a", 2), side: { set: { a: "1" } } });
       const held = await taken(context, "a");
-      const epoch = await store.beside.restart(held);
+      const epoch = await store.data.restart(held);
       assert.notEqual(epoch, held.hold.epoch);
       const empty = await store.readView(session);
-      assert.deepEqual([empty.next, empty.records, await store.beside.readSide(session, "")], [0, [], {}]);
-      assert.equal((await store.beside.takeHold(session, { ticket: "b", holdMs: 1, graceMs: 9_000 })).isHeld, false);
+      assert.deepEqual([empty.next, empty.records, await store.data.readSide(session, "")], [0, [], {}]);
+      assert.equal((await store.data.acquireHold(session, { ticket: "b", holdMs: 1, graceMs: 9_000 })).isHeld, false);
       const again = { ...held, hold: { ...held.hold, epoch } };
       assert.equal((await store.append(again, { records: records("a", 2) })).appended, 2);
     },

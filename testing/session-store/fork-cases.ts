@@ -119,7 +119,7 @@ export const forkCases: readonly StoreCase[] = [
       await written(context, list, { side: { set: { field: "x" } }, ttlMs: time(60_000) });
       await forkOf(store, session, { id: `${session.id}-stays` }, copying(list));
       await forkOf(store, session, { id: `${session.id}-goes` }, { ...copying(list), ttlMs: time(200) });
-      assert.deepEqual(await store.beside.readSide({ id: `${session.id}-stays` }, ""), { field: "x" });
+      assert.deepEqual(await store.data.readSide({ id: `${session.id}-stays` }, ""), { field: "x" });
       await wait(300);
       assert.equal((await store.readView({ id: `${session.id}-goes` })).epoch, "");
       assert.equal((await store.readView({ id: `${session.id}-stays` })).records.length, 2);
@@ -135,10 +135,10 @@ export const forkCases: readonly StoreCase[] = [
       await store.append(session, { records: list.slice(1), turn });
       const copy = copying(list, list.slice(1));
       await forkOf(store, session, { id: `${session.id}-whole` }, copy);
-      const whole = await store.beside.readTurn({ id: `${session.id}-whole` }, turnName);
+      const whole = await store.data.readTurn({ id: `${session.id}-whole` }, turnName);
       assert.deepEqual([whole?.done, whole?.count, whole?.first], [true, 2, 1]);
       await forkOf(store, session, { id: `${session.id}-part` }, { ...copy, at: 2 });
-      const part = await store.beside.readTurn({ id: `${session.id}-part` }, turnName);
+      const part = await store.data.readTurn({ id: `${session.id}-part` }, turnName);
       assert.deepEqual([part?.done, part?.count, part?.first], [false, 1, 1]);
     },
   },

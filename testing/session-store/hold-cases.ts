@@ -9,7 +9,7 @@ type HeldSession = SessionRef & { readonly hold: Required<SessionHold> };
 
 /** Takes the turn, which must be free, and returns the session as its writes name it. */
 export async function taken({ store, session }: StoreContext, ticket: string, holdMs?: number): Promise<HeldSession> {
-  const place = await store.beside.takeHold(session, entry(ticket, holdMs));
+  const place = await store.data.acquireHold(session, entry(ticket, holdMs));
   assert.ok(place.isHeld);
   return { ...session, hold: place.hold };
 }
@@ -20,17 +20,17 @@ export const holdCases: readonly StoreCase[] = [
     title: "a turn has one holder, and waiters get it in the order in which they came",
     async check(context) {
       const { store, session } = context;
-      const { beside } = store;
+      const { data } = store;
       const first = await taken(context, "a");
-      assert.deepEqual(await beside.takeHold(session, entry("b")), { isHeld: false, ahead: 0 });
-      assert.deepEqual(await beside.takeHold(session, entry("c")), { isHeld: false, ahead: 1 });
-      assert.deepEqual(await beside.takeHold(session, entry("b")), { isHeld: false, ahead: 0 });
-      await beside.giveBackHold(session, "a");
-      assert.deepEqual(await beside.takeHold(session, entry("c")), { isHeld: false, ahead: 1 });
+      assert.deepEqual(await data.acquireHold(session, entry("b")), { isHeld: false, ahead: 0 });
+      assert.deepEqual(await data.acquireHold(session, entry("c")), { isHeld: false, ahead: 1 });
+      assert.deepEqual(await data.acquireHold(session, entry("b")), { isHeld: false, ahead: 0 });
+      await data.releaseHold(session, "a");
+      assert.deepEqual(await data.acquireHold(session, entry("c")), { isHeld: false, ahead: 1 });
       const second = await taken(context, "b");
       assert.ok(second.hold.token > first.hold.token);
       assert.equal(second.hold.epoch, first.hold.epoch);
-      await beside.giveBackHold(session, "b");
+      await data.releaseHold(session, "b");
       await taken(context, "c");
     },
   },
@@ -47,29 +47,29 @@ export const holdCases: readonly StoreCase[] = [
     async check(context) {
       const { store, session, time, wait } = context;
       await taken(context, "a", time(1_000));
-      assert.equal(await store.beside.renewHold(session, { ticket: "a", holdMs: time(60) }), true);
-      assert.equal((await store.beside.takeHold(session, entry("b"))).isHeld, false);
+      assert.equal(await store.data.renewHold(session, { ticket: "a", holdMs: time(60) }), true);
+      assert.equal((await store.data.acquireHold(session, entry("b"))).isHeld, false);
       await wait(90);
       await taken(context, "b");
-      assert.equal(await store.beside.renewHold(session, { ticket: "a", holdMs: 1_000 }), false);
-      await store.beside.giveBackHold(session, "a");
-      assert.equal((await store.beside.takeHold(session, entry("c"))).isHeld, false);
+      assert.equal(await store.data.renewHold(session, { ticket: "a", holdMs: 1_000 }), false);
+      await store.data.releaseHold(session, "a");
+      assert.equal((await store.data.acquireHold(session, entry("c"))).isHeld, false);
     },
   },
   {
     title: "a waiter that leaves, or that is not seen for its grace, loses its place",
     async check(context) {
       const { store, session, time, wait } = context;
-      const { beside } = store;
+      const { data } = store;
       await taken(context, "a");
-      await beside.takeHold(session, entry("left"));
-      await beside.takeHold(session, entry("dead"));
-      await beside.giveBackHold(session, "left");
-      await beside.giveBackHold(session, "a");
+      await data.acquireHold(session, entry("left"));
+      await data.acquireHold(session, entry("dead"));
+      await data.releaseHold(session, "left");
+      await data.releaseHold(session, "a");
       await wait(60);
-      assert.deepEqual(await beside.takeHold(session, entry("b")), { isHeld: false, ahead: 1 });
-      assert.equal((await beside.takeHold(session, { ...entry("b"), graceMs: time(30) })).isHeld, true);
-      assert.equal((await beside.takeHold(session, entry("dead"))).isHeld, false);
+      assert.deepEqual(await data.acquireHold(session, entry("b")), { isHeld: false, ahead: 1 });
+      assert.equal((await data.acquireHold(session, { ...entry("b"), graceMs: time(30) })).isHeld, true);
+      assert.equal((await data.acquireHold(session, entry("dead"))).isHeld, false);
     },
   },
   {
@@ -78,13 +78,13 @@ export const holdCases: readonly StoreCase[] = [
       const { store, session } = context;
       const first = await taken(context, "a");
       assert.equal((await store.readView(session)).epoch, first.hold.epoch);
-      await store.beside.giveBackHold(session, "a");
+      await store.data.releaseHold(session, "a");
       assert.equal((await store.readView(session)).epoch, "");
       const second = await taken(context, "b");
       assert.notEqual(second.hold.epoch, first.hold.epoch);
       const { next, epoch } = await store.append(second, { records: [record("a")] });
       assert.deepEqual([next, epoch], [1, second.hold.epoch]);
-      await store.beside.giveBackHold(session, "b");
+      await store.data.releaseHold(session, "b");
       assert.equal((await store.readView(session)).next, 1);
     },
   },
@@ -94,10 +94,10 @@ export const holdCases: readonly StoreCase[] = [
       const { store, session, time, wait } = context;
       await store.append(session, { records: [record("a")], ttlMs: time(400) });
       const held = { ticket: "a", holdMs: time(5_000), ttlMs: time(400) };
-      await store.beside.takeHold(session, { ...held, graceMs: time(1_000) });
+      await store.data.acquireHold(session, { ...held, graceMs: time(1_000) });
       for (let count = 0; count < 5; count += 1) {
         await wait(120);
-        assert.equal(await store.beside.renewHold(session, held), true);
+        assert.equal(await store.data.renewHold(session, held), true);
       }
       assert.equal((await store.readView(session)).next, 1);
     },
@@ -105,10 +105,10 @@ export const holdCases: readonly StoreCase[] = [
   {
     title: "a session that only a turn created expires with its time to live",
     async check({ store, session, time, wait }) {
-      await store.beside.takeHold(session, { ...entry("a"), ttlMs: time(40) });
+      await store.data.acquireHold(session, { ...entry("a"), ttlMs: time(40) });
       await wait(60);
       assert.equal((await store.readView(session)).epoch, "");
-      assert.equal(await store.beside.renewHold(session, { ticket: "a", holdMs: 1_000 }), false);
+      assert.equal(await store.data.renewHold(session, { ticket: "a", holdMs: 1_000 }), false);
     },
   },
   {
@@ -117,7 +117,7 @@ export const holdCases: readonly StoreCase[] = [
       const { store, session } = context;
       const { appended, place, epoch } = await store.append(session, { records: [record("q")], take: entry("a") });
       assert.ok(place?.isHeld && appended === 1 && place.hold.epoch === epoch);
-      assert.deepEqual(await store.beside.takeHold(session, entry("b")), { isHeld: false, ahead: 0 });
+      assert.deepEqual(await store.data.acquireHold(session, entry("b")), { isHeld: false, ahead: 0 });
       const held = { ...session, hold: place.hold };
       await store.append(held, { records: [record("a")] });
       assert.deepEqual(await taken(context, "a"), held);
@@ -132,9 +132,9 @@ export const holdCases: readonly StoreCase[] = [
       const request = { records: [record("q")], take: entry("b") };
       const { appended, next, epoch, place } = await store.append(session, request);
       assert.deepEqual([appended, next, epoch, place], [0, 1, hold.epoch, { isHeld: false, ahead: 0 }]);
-      assert.deepEqual(await store.beside.takeHold(session, entry("c")), { isHeld: false, ahead: 1 });
-      await store.beside.giveBackHold(session, "a");
-      assert.deepEqual(await store.beside.takeHold(session, entry("c")), { isHeld: false, ahead: 1 });
+      assert.deepEqual(await store.data.acquireHold(session, entry("c")), { isHeld: false, ahead: 1 });
+      await store.data.releaseHold(session, "a");
+      assert.deepEqual(await store.data.acquireHold(session, entry("c")), { isHeld: false, ahead: 1 });
       const second = await store.append(session, request);
       assert.ok(second.appended === 1 && second.place?.isHeld && second.place.hold.token > hold.token);
     },
@@ -162,11 +162,11 @@ export const holdCases: readonly StoreCase[] = [
       const turn = { name: "oneTurn-123456", stored: 0, done: true };
       await store.append(session, { records: [record("q")], turn });
       const held = await taken(context, "a");
-      await store.append(held, { records: [record("other")], turn, giveBack: "a" });
-      assert.equal((await store.beside.takeHold(session, entry("b"))).isHeld, false);
-      await store.append(held, { records: [record("r")], giveBack: "other" });
-      assert.equal((await store.beside.takeHold(session, entry("b"))).isHeld, false);
-      await store.append(held, { records: [record("s")], giveBack: "a" });
+      await store.append(held, { records: [record("other")], turn, release: "a" });
+      assert.equal((await store.data.acquireHold(session, entry("b"))).isHeld, false);
+      await store.append(held, { records: [record("r")], release: "other" });
+      assert.equal((await store.data.acquireHold(session, entry("b"))).isHeld, false);
+      await store.append(held, { records: [record("s")], release: "a" });
       await taken(context, "b");
     },
   },
@@ -182,7 +182,7 @@ export const holdCases: readonly StoreCase[] = [
       assert.deepEqual([waiting.records, waiting.place], [[], { isHeld: false, ahead: 0 }]);
       const done = await store.readView(session, { take: entry("b"), turn: turn.name, ids: ["q"] });
       assert.deepEqual([done.records.length, done.place, done.turn?.done, done.positions], [1, undefined, true, [0]]);
-      await store.beside.giveBackHold(session, "a");
+      await store.data.releaseHold(session, "a");
       const second = await store.readView(session, { take: entry("b"), turn: "another-123456" });
       assert.ok(second.place?.isHeld && second.records.length === 1 && second.turn === undefined);
     },

@@ -26,13 +26,13 @@ export const inputCases: readonly StoreCase[] = [
           store.readLog({ id }),
           store.commitReduction({ id }, { epoch: "e", rev: "r", next: 1, start: 0, head: "", headCount: 0 }),
           store.clear({ id }),
-          store.beside.readRounds({ id }, 1),
+          store.data.readRounds({ id }, 1),
           store.edits.rewind({ id }, { epoch: "e", rev: "r", next: 1, to: 0, forget: [] }),
           store.edits.rebuild({ id }, () => undefined),
-          store.beside.readSide({ id }, ""),
-          store.beside.writeSide({ id }, { set: { field: "1" } }),
-          store.beside.acquireLease({ id }, 1_000),
-          store.beside.releaseLease({ id }, "token"),
+          store.data.readSide({ id }, ""),
+          store.data.writeSide({ id }, { set: { field: "1" } }),
+          store.data.acquireLease({ id }, 1_000),
+          store.data.releaseLease({ id }, "token"),
         ];
         for (const outcome of await Promise.allSettled(calls)) {
           assert.ok(
@@ -79,7 +79,7 @@ export const inputCases: readonly StoreCase[] = [
     title: "an invalid number of rounds is refused",
     async check({ store, session }) {
       for (const bad of [0, ...badNumbers] as number[]) {
-        await assert.rejects(store.beside.readRounds(session, bad), option("count"));
+        await assert.rejects(store.data.readRounds(session, bad), option("count"));
       }
     },
   },
@@ -87,7 +87,7 @@ export const inputCases: readonly StoreCase[] = [
     title: "an invalid lease duration is refused",
     async check({ store, session }) {
       for (const bad of [0, ...badNumbers] as number[]) {
-        await assert.rejects(store.beside.acquireLease(session, bad), option("ttlMs"));
+        await assert.rejects(store.data.acquireLease(session, bad), option("ttlMs"));
       }
     },
   },

@@ -36,15 +36,15 @@ export const keyCases: readonly StoreCase[] = [
         await refused(store.append(caller, { records: [record("c")] }));
         await refused(store.append(caller, { records: [human("a")] }));
         await refused(store.commitReduction(caller, { ...view, start: 1, head: "head", headCount: 1 }));
-        await refused(store.beside.writeSide(caller, { set: { name: "value" } }));
+        await refused(store.data.writeSide(caller, { set: { name: "value" } }));
         await refused(store.lists.relabel(caller, { label: { title: "x" }, version: "" }));
         await refused(store.edits.rebuild(caller, () => undefined));
         if (keys === undefined) {
           await refused(store.readView(caller));
           await refused(store.readLog(caller));
-          await refused(store.beside.readSide(caller, ""));
-          await refused(store.beside.readRounds(caller, 1));
-          await refused(store.beside.readPage(caller, { limit: 1 }));
+          await refused(store.data.readSide(caller, ""));
+          await refused(store.data.readRounds(caller, 1));
+          await refused(store.data.readPage(caller, { limit: 1 }));
           await refused(store.copies.read(caller));
         }
       }
@@ -77,7 +77,7 @@ export const keyCases: readonly StoreCase[] = [
     title: "a session that begins with a data key has no mark of plain text",
     async check({ store, session }) {
       const caller = { ...session, keys: making(first) };
-      await store.beside.takeHold(session, { ticket: "t", holdMs: 60_000, graceMs: 60_000 });
+      await store.data.acquireHold(session, { ticket: "t", holdMs: 60_000, graceMs: 60_000 });
       await store.append(caller, { records: [], side: { set: { note: "x" } } });
       await store.append(caller, { records: [record("a")] });
       assert.deepEqual((await store.edits.readKey(session))!.stored, making(first).made);
@@ -134,7 +134,7 @@ export const keyCases: readonly StoreCase[] = [
 async function marksPlain({ store, session }: StoreContext): Promise<void> {
   const writes: readonly [string, (caller: SessionRef) => Promise<unknown>][] = [
     ["append", (caller) => store.append(caller, { records: [record("b")] })],
-    ["side", (caller) => store.beside.writeSide(caller, { set: { note: "x" } })],
+    ["side", (caller) => store.data.writeSide(caller, { set: { note: "x" } })],
     ["label", (caller) => store.lists.relabel(caller, { label: { title: "x" }, version: "" })],
     [
       "reduction",
@@ -163,12 +163,12 @@ async function replacesSession(context: StoreContext): Promise<void> {
     { records: chat.slice(0, 1), side: { set: { x: "1" } } },
   );
   await store.append(session, { records: chat.slice(1), turn, counter: "c", ttlMs: 90_000 });
-  const held = await store.beside.takeHold(session, { ticket: "h", holdMs: 60_000, graceMs: 60_000 });
-  await store.beside.takeHold(session, { ticket: "w", holdMs: 60_000, graceMs: 60_000 });
+  const held = await store.data.acquireHold(session, { ticket: "h", holdMs: 60_000, graceMs: 60_000 });
+  await store.data.acquireHold(session, { ticket: "w", holdMs: 60_000, graceMs: 60_000 });
   const view = await store.readView(session);
   await store.commitReduction(session, { ...asRead(view), start: 1, head: "summary", headCount: 1 });
   const was = (await store.copies.read(session))!;
-  const stats = await store.beside.readStats(session);
+  const stats = await store.data.readStats(session);
   const records = chat.map((each) => ({ ...each, record: `${each.record} sealed`, digest: "sealed--" }));
   const now = { head: "sealed head", label: { title: "sealed" }, side: { x: "sealed" } };
   const { made } = making(first);
@@ -183,13 +183,13 @@ async function replacesSession(context: StoreContext): Promise<void> {
   assert.deepEqual({ ...after, sum: "" }, { ...was, ...now, expiresAt, isSealed: true, sum: "" });
   assert.deepEqual((await store.readLog(caller)).records, texts(records));
   assert.deepEqual((await store.edits.readKey(session))!.stored, made);
-  const statsNow = await store.beside.readStats(session);
+  const statsNow = await store.data.readStats(session);
   assert.deepEqual({ ...statsNow, bytes: 0, expiresAt }, { ...stats, bytes: 0, expiresAt });
   assert.deepEqual((await store.copies.readMarks(caller, { turns: [turn.name] })).turns, [
     { done: false, count: 2, first: 1 },
   ]);
   assert.equal((await store.append(caller, { records })).duplicates, 3);
-  assert.equal(await store.beside.renewHold(caller, { ticket: "h", holdMs: 60_000 }), true);
+  assert.equal(await store.data.renewHold(caller, { ticket: "h", holdMs: 60_000 }), true);
   const hold = held.isHeld ? held.hold : undefined;
   assert.equal((await store.append({ ...caller, ...(hold && { hold }) }, { records: [record("d")] })).appended, 1);
 }

@@ -40,11 +40,11 @@ export const lifeCases: readonly StoreCase[] = [
       await wait(400);
       assert.equal((await store.readView(session)).epoch, "");
       assert.deepEqual((await store.readLog(session)).records, []);
-      assert.deepEqual(await store.beside.readSide(session, ""), {});
+      assert.deepEqual(await store.data.readSide(session, ""), {});
       const next = await written(context, [human("q1")], { as: { hold: { epoch: "", token: 1 } } });
       assert.ok(next.epoch !== first.epoch);
       assert.deepEqual(next.records, [human("q1").record]);
-      assert.equal((await store.beside.readRounds(session, 9)).firstRound, 1);
+      assert.equal((await store.data.readRounds(session, 9)).firstRound, 1);
     },
   },
   {
@@ -129,25 +129,25 @@ export const lifeCases: readonly StoreCase[] = [
   {
     title: "a lease has one holder until it is released",
     async check({ store, session }) {
-      const token = await store.beside.acquireLease(session, 60_000);
+      const token = await store.data.acquireLease(session, 60_000);
       assert.ok(token !== undefined && token !== "");
-      assert.equal(await store.beside.acquireLease(session, 60_000), undefined);
-      await store.beside.releaseLease(session, "another token");
-      assert.equal(await store.beside.acquireLease(session, 60_000), undefined);
-      await store.beside.releaseLease(session, token);
-      assert.ok((await store.beside.acquireLease(session, 60_000)) !== undefined);
+      assert.equal(await store.data.acquireLease(session, 60_000), undefined);
+      await store.data.releaseLease(session, "another token");
+      assert.equal(await store.data.acquireLease(session, 60_000), undefined);
+      await store.data.releaseLease(session, token);
+      assert.ok((await store.data.acquireLease(session, 60_000)) !== undefined);
       assert.equal((await store.readView(session)).epoch, "");
     },
   },
   {
     title: "an expired lease can be acquired, and its former holder cannot release it",
     async check({ store, session, time, wait }) {
-      const first = await store.beside.acquireLease(session, time(40));
+      const first = await store.data.acquireLease(session, time(40));
       await wait(100);
-      const second = await store.beside.acquireLease(session, 60_000);
+      const second = await store.data.acquireLease(session, 60_000);
       assert.ok(first !== undefined && second !== undefined && first !== second);
-      await store.beside.releaseLease(session, first);
-      assert.equal(await store.beside.acquireLease(session, 60_000), undefined);
+      await store.data.releaseLease(session, first);
+      assert.equal(await store.data.acquireLease(session, 60_000), undefined);
     },
   },
   {
@@ -162,7 +162,7 @@ export const lifeCases: readonly StoreCase[] = [
       await assert.rejects(store.readView(session), code("closed"));
       await assert.rejects(store.clear(session), code("closed"));
       const optional = [
-        () => store.beside.writeSide(session, { set: { field: "1" } }),
+        () => store.data.writeSide(session, { set: { field: "1" } }),
         () => store.edits.rebuild(session, () => undefined),
       ];
       for (const call of optional) {

@@ -130,7 +130,7 @@ export const listCases: readonly StoreCase[] = [
       for (const claim of [{}, { owner: "ann" }, { owner: "bob" }]) {
         const caller = { ...session, ...claim };
         await assert.rejects(store.append(caller, { records: records("b", 1) }), code("erased"));
-        await assert.rejects(store.beside.writeSide(caller, { set: { f: "1" } }), code("erased"));
+        await assert.rejects(store.data.writeSide(caller, { set: { f: "1" } }), code("erased"));
       }
       await store.clear(session);
       await assert.rejects(store.append(session, { records: records("b", 1) }), code("erased"));

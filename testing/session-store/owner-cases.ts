@@ -36,12 +36,12 @@ export const ownerCases: readonly StoreCase[] = [
       await refused(store.lists.describe({ ...session, owner }));
       await refused(store.lists.relabel({ ...session, owner }, { label: { title: "x" }, version: "" }));
       await refused(store.lists.erase({ ...session, owner }, { guardMs: 1 }));
-      await refused(store.beside.readRounds({ ...session, owner }, 1));
-      await refused(store.beside.readTurn({ ...session, owner }, "turn-name-0001"));
+      await refused(store.data.readRounds({ ...session, owner }, 1));
+      await refused(store.data.readTurn({ ...session, owner }, "turn-name-0001"));
       await refused(store.edits.rewind({ ...session, owner }, { ...asRead(view), to: 0, forget: [] }));
       await refused(store.edits.rebuild({ ...session, owner }, () => undefined));
-      await refused(store.beside.readSide({ ...session, owner }, ""));
-      await refused(store.beside.writeSide({ ...session, owner }, { set: { f: "2" } }));
+      await refused(store.data.readSide({ ...session, owner }, ""));
+      await refused(store.data.writeSide({ ...session, owner }, { set: { f: "2" } }));
       assert.deepEqual(await everything(context), before);
       await store.lists.flush();
       assert.equal(await store.lists.count(owner), 0);
@@ -60,7 +60,7 @@ export const ownerCases: readonly StoreCase[] = [
   {
     title: "a side write claims a session, also one that it begins",
     async check({ store, session }) {
-      await store.beside.writeSide({ ...session, owner: "ann", label: { title: "t" } }, { set: { f: "1" } });
+      await store.data.writeSide({ ...session, owner: "ann", label: { title: "t" } }, { set: { f: "1" } });
       const found = await store.lists.describe(session);
       assert.deepEqual([found?.owner, found?.label, found?.messages], ["ann", { title: "t" }, 0]);
       await assert.rejects(

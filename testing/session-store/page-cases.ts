@@ -11,7 +11,7 @@ export const pageCases: readonly StoreCase[] = [
       const list = records("a", 10);
       await written(context, list);
       const page = async (request: object) => {
-        const found = await store.beside.readPage(session, { limit: 3, ...request });
+        const found = await store.data.readPage(session, { limit: 3, ...request });
         assert.deepEqual(found?.records, texts(list.slice(found?.from, found?.to)));
         return [found?.from, found?.to];
       };
@@ -28,17 +28,17 @@ export const pageCases: readonly StoreCase[] = [
       assert.deepEqual(await page({ around: "a1" }), [0, 3]);
       assert.deepEqual(await page({ around: "a10" }), [7, 10]);
       assert.deepEqual(await page({ around: "a10", limit: 99 }), [0, 10]);
-      assert.equal(await store.beside.readPage(session, { around: "b1", limit: 3 }), undefined);
+      assert.equal(await store.data.readPage(session, { around: "b1", limit: 3 }), undefined);
     },
   },
   {
     title: "a page of an unknown session is empty, and its figures are undefined",
     async check({ store, session }) {
-      const page = await store.beside.readPage(session, { limit: 3 });
+      const page = await store.data.readPage(session, { limit: 3 });
       assert.deepEqual([page?.records, page?.from, page?.to, page?.next, page?.damaged], [[], 0, 0, 0, false]);
-      assert.equal(await store.beside.readPage(session, { around: "a1", limit: 3 }), undefined);
-      assert.equal(await store.beside.readStats(session), undefined);
-      assert.deepEqual(await store.beside.readReductions(session), []);
+      assert.equal(await store.data.readPage(session, { around: "a1", limit: 3 }), undefined);
+      assert.equal(await store.data.readStats(session), undefined);
+      assert.deepEqual(await store.data.readReductions(session), []);
     },
   },
   {
@@ -47,9 +47,9 @@ export const pageCases: readonly StoreCase[] = [
       const { store, session } = context;
       const view = await written(context, records("a", 6));
       await store.commitReduction(session, { ...asRead(view), start: 4, head: "h", headCount: 1 });
-      const newest = await store.beside.readPage(session, { limit: 2 });
+      const newest = await store.data.readPage(session, { limit: 2 });
       assert.deepEqual([newest?.start, newest?.head], [4, ""]);
-      const older = await store.beside.readPage(session, { limit: 3 });
+      const older = await store.data.readPage(session, { limit: 3 });
       assert.deepEqual([older?.from, older?.start, older?.head], [3, 4, "h"]);
     },
   },
@@ -61,11 +61,11 @@ export const pageCases: readonly StoreCase[] = [
       const view = await written(context, list);
       const discard = true;
       await store.commitReduction(session, { ...asRead(view), start: 4, head: "", headCount: 0, discard });
-      const page = await store.beside.readPage(session, { limit: 5 });
+      const page = await store.data.readPage(session, { limit: 5 });
       assert.deepEqual([page?.base, page?.from, page?.to, page?.next], [4, 4, 6, 6]);
       assert.deepEqual(page?.records, texts(list.slice(4)));
-      assert.equal(await store.beside.readPage(session, { limit: 5, around: "a2" }), undefined);
-      assert.deepEqual((await store.beside.readPage(session, { limit: 5, before: 3 }))?.records, []);
+      assert.equal(await store.data.readPage(session, { limit: 5, around: "a2" }), undefined);
+      assert.deepEqual((await store.data.readPage(session, { limit: 5, before: 3 }))?.records, []);
     },
   },
   {
@@ -74,7 +74,7 @@ export const pageCases: readonly StoreCase[] = [
       const { store, session, wait } = context;
       const list = [human("q1"), record("a1"), human("q2"), record("a2")].map((item) => ({ ...item, tokens: 5 }));
       const view = await written(context, list, { counter: "c", ttlMs: 60_000 });
-      const before = (await store.beside.readStats(session))!;
+      const before = (await store.data.readStats(session))!;
       const { createdAt, updatedAt, expiresAt, ...figures } = before;
       assert.deepEqual(figures, {
         messages: 4,
@@ -98,7 +98,7 @@ export const pageCases: readonly StoreCase[] = [
         tokens: 11,
         counter: "c",
       });
-      const after = (await store.beside.readStats(session))!;
+      const after = (await store.data.readStats(session))!;
       assert.deepEqual(
         [after.messages, after.viewMessages, after.viewTokens, after.isWhole, after.reductions],
         [4, 3, 11, false, 1],
@@ -113,7 +113,7 @@ export const pageCases: readonly StoreCase[] = [
     async check(context) {
       const { store, session } = context;
       await store.append(session, { records: [], side: { set: { field: "x" } } });
-      const stats = await store.beside.readStats(session);
+      const stats = await store.data.readStats(session);
       assert.deepEqual([stats?.messages, stats?.viewMessages, stats?.expiresAt], [0, 0, undefined]);
       assert.ok(stats!.createdAt !== undefined);
     },
@@ -124,7 +124,7 @@ export const pageCases: readonly StoreCase[] = [
       const { store, session } = context;
       let view = await written(context, records("a", 5));
       await store.commitReduction(session, { ...asRead(view), start: 3, head: "h", headCount: 2 });
-      const [first] = await store.beside.readReductions(session);
+      const [first] = await store.data.readReductions(session);
       const { at, ...rest } = first!;
       assert.ok(Number.isSafeInteger(at));
       assert.deepEqual(rest, { start: 3, head: 2, before: { messages: 5 }, after: { messages: 4 } });
@@ -138,16 +138,16 @@ export const pageCases: readonly StoreCase[] = [
         counter: "c",
         maxTokens: 600,
       });
-      const [, second] = await store.beside.readReductions(session);
+      const [, second] = await store.data.readReductions(session);
       assert.deepEqual([second!.before, second!.after], [{ messages: 4 }, { messages: 0, tokens: 2.5 }]);
       assert.equal(second!.maxTokens, 600);
       for (let index = 0; index < maxReductions; index += 1) {
         view = await store.readView(session);
         await store.commitReduction(session, { ...asRead(view), start: 5, head: "", headCount: index });
       }
-      const all = await store.beside.readReductions(session);
+      const all = await store.data.readReductions(session);
       assert.deepEqual([all.length, all[0]!.head, all.at(-1)!.head], [maxReductions, 0, maxReductions - 1]);
-      assert.equal((await store.beside.readStats(session))!.reductions, maxReductions + 2);
+      assert.equal((await store.data.readStats(session))!.reductions, maxReductions + 2);
     },
   },
 ];

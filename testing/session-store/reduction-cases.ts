@@ -140,7 +140,7 @@ export const reductionCases: readonly StoreCase[] = [
         damaged: false,
       });
       const lastRound = { records: texts(chat.slice(4)), from: 4, firstRound: 3, damaged: false };
-      assert.deepEqual(await store.beside.readRounds(session, 9), lastRound);
+      assert.deepEqual(await store.data.readRounds(session, 9), lastRound);
       assert.equal((await store.append(session, { records: [record("a3"), record("n")] })).duplicates, 1);
       assert.equal((await store.append(session, { records: [record("a1")] })).next, 7);
     },
@@ -163,7 +163,7 @@ export const reductionCases: readonly StoreCase[] = [
         [left.epoch, left.base, left.start, left.next, left.head, left.records],
         [view.epoch, 3, 3, 3, "summary", []],
       );
-      assert.deepEqual(await store.beside.readSide(session, ""), { field: "1" });
+      assert.deepEqual(await store.data.readSide(session, ""), { field: "1" });
       assert.deepEqual((await written(context, [record("b")])).records, [record("b").record]);
       assert.equal((await store.readView(session)).next, 4);
     },

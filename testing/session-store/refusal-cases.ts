@@ -65,19 +65,19 @@ const writers: readonly GatedMethod[] = [
     call: ({ store, session, read }) => store.edits.rewind(session, { ...read, to: 1, forget: ["a2"] }),
   },
   {
-    name: "beside.writeSide",
+    name: "data.writeSide",
     reasons: writes,
-    call: ({ store, session }) => store.beside.writeSide(session, { set: { field: "2" } }),
+    call: ({ store, session }) => store.data.writeSide(session, { set: { field: "2" } }),
   },
   {
-    name: "beside.takeHold",
+    name: "data.acquireHold",
     reasons: ["erased", "owner"],
-    call: ({ store, session }) => store.beside.takeHold(session, { ticket: "late", holdMs: 60_000, graceMs: 60_000 }),
+    call: ({ store, session }) => store.data.acquireHold(session, { ticket: "late", holdMs: 60_000, graceMs: 60_000 }),
   },
   {
-    name: "beside.restart",
+    name: "data.restart",
     reasons: ["erased", "owner", "epoch", "fence"],
-    call: ({ store, session }) => store.beside.restart(session),
+    call: ({ store, session }) => store.data.restart(session),
   },
   {
     name: "lists.relabel",
@@ -96,9 +96,9 @@ const writers: readonly GatedMethod[] = [
     call: ({ store, session }) => store.lists.erase(session, { guardMs: 60_000 }),
   },
   {
-    name: "beside.extendExpiry",
+    name: "data.extendExpiry",
     reasons: ["owner"],
-    call: ({ store, session }) => store.beside.extendExpiry(session, 60_000),
+    call: ({ store, session }) => store.data.extendExpiry(session, 60_000),
   },
   {
     name: "edits.rewrapKey",
@@ -127,10 +127,10 @@ const readers: readonly GatedMethod[] = (
   [
     ["readView", ({ store, session }) => store.readView(session)],
     ["readLog", ({ store, session }) => store.readLog(session)],
-    ["beside.readTurn", ({ store, session }) => store.beside.readTurn(session, turn)],
-    ["beside.readRounds", ({ store, session }) => store.beside.readRounds(session, 1)],
-    ["beside.readSide", ({ store, session }) => store.beside.readSide(session, "")],
-    ["beside.readPage", ({ store, session }) => store.beside.readPage(session, { limit: 1 })],
+    ["data.readTurn", ({ store, session }) => store.data.readTurn(session, turn)],
+    ["data.readRounds", ({ store, session }) => store.data.readRounds(session, 1)],
+    ["data.readSide", ({ store, session }) => store.data.readSide(session, "")],
+    ["data.readPage", ({ store, session }) => store.data.readPage(session, { limit: 1 })],
     ["copies.read", ({ store, session }) => store.copies.read(session)],
   ] as const satisfies readonly (readonly [string, GatedMethod["call"]])[]
 ).map(([name, call]) => ({ name, call, reasons: ["owner", "key"] as const }));
@@ -138,8 +138,8 @@ const readers: readonly GatedMethod[] = (
 /** Every method that reads anything else of a session. */
 const lookers: readonly GatedMethod[] = (
   [
-    ["beside.readStats", ({ store, session }) => store.beside.readStats(session)],
-    ["beside.readReductions", ({ store, session }) => store.beside.readReductions(session)],
+    ["data.readStats", ({ store, session }) => store.data.readStats(session)],
+    ["data.readReductions", ({ store, session }) => store.data.readReductions(session)],
     ["edits.readKey", ({ store, session }) => store.edits.readKey(session)],
     ["lists.describe", ({ store, session }) => store.lists.describe(session)],
     ["copies.readMarks", ({ store, session }) => store.copies.readMarks(session, { turns: [turn] })],
@@ -223,8 +223,8 @@ async function written({ store }: StoreContext, id: string): Promise<SessionView
 /** The fence of the second hold of a session. */
 async function heldTwice({ store }: StoreContext, id: string): Promise<number> {
   for (const ticket of ["first", "second"]) {
-    const place = await store.beside.takeHold({ id }, { ticket, holdMs: 60_000, graceMs: 60_000 });
-    await store.beside.giveBackHold({ id }, ticket);
+    const place = await store.data.acquireHold({ id }, { ticket, holdMs: 60_000, graceMs: 60_000 });
+    await store.data.releaseHold({ id }, ticket);
     if (ticket === "second" && place.isHeld) {
       return place.hold.token;
     }

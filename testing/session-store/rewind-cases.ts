@@ -133,7 +133,7 @@ export const rewindCases: readonly StoreCase[] = [
       const view = await written(context, records("a", 3), { side: { set: { field: "1" } } });
       assert.equal(await store.edits.rewind(session, { ...asRead(view), to: 0, forget: ids("a", 1, 3) }), "rewound");
       assert.equal((await store.readView(session)).epoch, "");
-      assert.deepEqual(await store.beside.readSide(session, ""), {});
+      assert.deepEqual(await store.data.readSide(session, ""), {});
       const next = await written(context, records("a", 1));
       assert.ok(next.epoch !== view.epoch && next.next === 1);
     },
@@ -155,7 +155,7 @@ export const rewindCases: readonly StoreCase[] = [
       const view = await written(context, [human("q1"), record("a1"), human("q2"), record("a2"), human("q3")]);
       await store.edits.rewind(session, { ...asRead(view), to: 2, forget: ["q2", "a2", "q3"] });
       await store.append(session, { records: [human("q4"), record("a4")] });
-      assert.deepEqual(await store.beside.readRounds(session, 1), {
+      assert.deepEqual(await store.data.readRounds(session, 1), {
         records: texts([human("q4"), record("a4")]),
         from: 2,
         firstRound: 2,

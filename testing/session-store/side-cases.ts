@@ -15,11 +15,11 @@ export const sideCases: readonly StoreCase[] = [
         epoch: "f",
         "*": "g",
       };
-      assert.equal(await store.beside.writeSide(session, { set: odd }), true);
-      assert.deepEqual(await store.beside.readSide(session, ""), odd);
-      assert.deepEqual(await store.beside.readSide(session, "tool:"), { "tool:1": "a", "tool:2": "" });
-      assert.deepEqual(await store.beside.readSide(session, "*"), { "*": "g" });
-      assert.deepEqual(await store.beside.readSide(session, "none"), {});
+      assert.equal(await store.data.writeSide(session, { set: odd }), true);
+      assert.deepEqual(await store.data.readSide(session, ""), odd);
+      assert.deepEqual(await store.data.readSide(session, "tool:"), { "tool:1": "a", "tool:2": "" });
+      assert.deepEqual(await store.data.readSide(session, "*"), { "*": "g" });
+      assert.deepEqual(await store.data.readSide(session, "none"), {});
     },
   },
   {
@@ -27,7 +27,7 @@ export const sideCases: readonly StoreCase[] = [
     async check(context) {
       const { store, session } = context;
       const before = await written(context, records("a", 2));
-      await store.beside.writeSide(session, { set: { epoch: "x", next: "99", start: "7", rev: "r", head: "h" } });
+      await store.data.writeSide(session, { set: { epoch: "x", next: "99", start: "7", rev: "r", head: "h" } });
       assert.deepEqual(await store.readView(session), before);
       assert.equal((await store.append(session, { records: [record("b")] })).next, 3);
     },
@@ -36,20 +36,20 @@ export const sideCases: readonly StoreCase[] = [
     title: "a session may consist of side fields, and its first message joins them in the same epoch",
     async check(context) {
       const { store, session } = context;
-      await store.beside.writeSide(session, { set: { field: "1" } });
+      await store.data.writeSide(session, { set: { field: "1" } });
       const alone = await store.readView(session);
       assert.ok(alone.epoch !== "" && alone.rev !== "");
       assert.deepEqual([alone.next, alone.records, alone.damaged], [0, [], false]);
       const view = await written(context, records("a", 2), { as: { hold: { epoch: alone.epoch } }, expectedNext: 0 });
       assert.deepEqual([view.epoch, view.rev, view.records], [alone.epoch, alone.rev, texts(records("a", 2))]);
-      assert.deepEqual(await store.beside.readSide(session, ""), { field: "1" });
+      assert.deepEqual(await store.data.readSide(session, ""), { field: "1" });
     },
   },
   {
     title: "the first message in a session of side fields keeps its expiry",
     async check(context) {
       const { store, session, time, wait } = context;
-      await store.beside.writeSide(session, { set: { field: "1" }, ttlMs: time(400) });
+      await store.data.writeSide(session, { set: { field: "1" }, ttlMs: time(400) });
       assert.equal((await written(context, records("a", 2))).next, 2);
       await wait(500);
       assert.equal((await store.readView(session)).epoch, "");
@@ -64,9 +64,9 @@ export const sideCases: readonly StoreCase[] = [
         records: [record("b")],
         side: { set: { three: "3" }, remove: ["one", "unknown"] },
       });
-      assert.deepEqual(await store.beside.readSide(session, ""), { two: "2", three: "3" });
+      assert.deepEqual(await store.data.readSide(session, ""), { two: "2", three: "3" });
       await store.append(session, { records: [], side: { set: { two: "II" } } });
-      assert.deepEqual(await store.beside.readSide(session, ""), { two: "II", three: "3" });
+      assert.deepEqual(await store.data.readSide(session, ""), { two: "II", three: "3" });
     },
   },
   {
@@ -81,73 +81,70 @@ export const sideCases: readonly StoreCase[] = [
     title: "a bound keeps the last fields in byte order of their names",
     async check({ store, session }) {
       const set = { "u:1": "", "t:👍": "", "t:\u{ff5e}": "", "t:a": "", "t:é": "", "t:B": "", "t:1": "" };
-      await store.beside.writeSide(session, { set, bound: { prefix: "t:", keep: 3 } });
-      assert.deepEqual(Object.keys(await store.beside.readSide(session, "")), ["t:é", "t:\u{ff5e}", "t:👍", "u:1"]);
+      await store.data.writeSide(session, { set, bound: { prefix: "t:", keep: 3 } });
+      assert.deepEqual(Object.keys(await store.data.readSide(session, "")), ["t:é", "t:\u{ff5e}", "t:👍", "u:1"]);
       await store.append(session, {
         records: [record("a")],
         side: { set: { "t:zz": "" }, bound: { prefix: "t:", keep: 2 } },
       });
-      assert.deepEqual(Object.keys(await store.beside.readSide(session, "t:")), ["t:\u{ff5e}", "t:👍"]);
-      await store.beside.writeSide(session, { bound: { prefix: "t:", keep: 0 } });
-      assert.deepEqual(await store.beside.readSide(session, ""), { "u:1": "" });
+      assert.deepEqual(Object.keys(await store.data.readSide(session, "t:")), ["t:\u{ff5e}", "t:👍"]);
+      await store.data.writeSide(session, { bound: { prefix: "t:", keep: 0 } });
+      assert.deepEqual(await store.data.readSide(session, ""), { "u:1": "" });
     },
   },
   {
     title: "a field that is removed and set in one change is set",
     async check({ store, session }) {
-      await store.beside.writeSide(session, { set: { field: "1" } });
-      await store.beside.writeSide(session, { set: { field: "2" }, remove: ["field"] });
-      assert.deepEqual(await store.beside.readSide(session, ""), { field: "2" });
+      await store.data.writeSide(session, { set: { field: "1" } });
+      await store.data.writeSide(session, { set: { field: "2" }, remove: ["field"] });
+      assert.deepEqual(await store.data.readSide(session, ""), { field: "2" });
     },
   },
   {
     title: "a side write that expects different values changes nothing",
     async check({ store, session }) {
-      assert.equal(await store.beside.writeSide(session, { set: { field: "1" }, expected: { field: "0" } }), false);
+      assert.equal(await store.data.writeSide(session, { set: { field: "1" }, expected: { field: "0" } }), false);
       assert.equal((await store.readView(session)).epoch, "");
+      assert.equal(await store.data.writeSide(session, { set: { field: "1" }, expected: { field: undefined } }), true);
       assert.equal(
-        await store.beside.writeSide(session, { set: { field: "1" }, expected: { field: undefined } }),
-        true,
-      );
-      assert.equal(
-        await store.beside.writeSide(session, { set: { field: "2", other: "x" }, expected: { field: undefined } }),
+        await store.data.writeSide(session, { set: { field: "2", other: "x" }, expected: { field: undefined } }),
         false,
       );
       assert.equal(
-        await store.beside.writeSide(session, {
+        await store.data.writeSide(session, {
           set: { field: "2" },
           remove: ["x"],
           expected: { field: "1", other: "x" },
         }),
         false,
       );
-      assert.deepEqual(await store.beside.readSide(session, ""), { field: "1" });
+      assert.deepEqual(await store.data.readSide(session, ""), { field: "1" });
       assert.equal(
-        await store.beside.writeSide(session, { set: { field: "2" }, expected: { field: "1", other: undefined } }),
+        await store.data.writeSide(session, { set: { field: "2" }, expected: { field: "1", other: undefined } }),
         true,
       );
-      assert.deepEqual(await store.beside.readSide(session, ""), { field: "2" });
+      assert.deepEqual(await store.data.readSide(session, ""), { field: "2" });
     },
   },
   {
     title: "exactly one of several side writes that expect the same value succeeds",
     async check({ store, session }) {
       const tries = Array.from({ length: 8 }, (_, index) =>
-        store.beside.writeSide(session, { set: { field: `${index}` }, expected: { field: undefined } }),
+        store.data.writeSide(session, { set: { field: `${index}` }, expected: { field: undefined } }),
       );
       const outcomes = await Promise.all(tries);
       assert.equal(outcomes.filter(Boolean).length, 1);
-      assert.deepEqual(await store.beside.readSide(session, ""), { field: String(outcomes.indexOf(true)) });
+      assert.deepEqual(await store.data.readSide(session, ""), { field: String(outcomes.indexOf(true)) });
     },
   },
   {
     title: "removing fields creates no session, and removing the last keeps the session",
     async check({ store, session }) {
-      assert.equal(await store.beside.writeSide(session, { remove: ["field"], ttlMs: 60_000 }), true);
+      assert.equal(await store.data.writeSide(session, { remove: ["field"], ttlMs: 60_000 }), true);
       assert.equal((await store.readView(session)).epoch, "");
-      await store.beside.writeSide(session, { set: { field: "1" } });
+      await store.data.writeSide(session, { set: { field: "1" } });
       const { epoch } = await store.readView(session);
-      await store.beside.writeSide(session, { remove: ["field"] });
+      await store.data.writeSide(session, { remove: ["field"] });
       assert.equal((await store.readView(session)).epoch, epoch);
     },
   },
@@ -156,12 +153,12 @@ export const sideCases: readonly StoreCase[] = [
     async check(context) {
       const { store, session, time, wait } = context;
       await written(context, records("a", 2));
-      await store.beside.writeSide(session, { set: { field: "1" }, ttlMs: time(400) });
-      await store.beside.writeSide(session, { set: { field: "2" } });
+      await store.data.writeSide(session, { set: { field: "1" }, ttlMs: time(400) });
+      await store.data.writeSide(session, { set: { field: "2" } });
       assert.equal((await store.readView(session)).next, 2);
       await wait(500);
       assert.equal((await store.readView(session)).epoch, "");
-      assert.deepEqual(await store.beside.readSide(session, ""), {});
+      assert.deepEqual(await store.data.readSide(session, ""), {});
     },
   },
   {
@@ -169,7 +166,7 @@ export const sideCases: readonly StoreCase[] = [
     async check({ store, session }) {
       await store.append(session, { records: records("a", 3), side: { set: { field: "1" } } });
       await store.clear(session);
-      assert.deepEqual(await store.beside.readSide(session, ""), {});
+      assert.deepEqual(await store.data.readSide(session, ""), {});
     },
   },
   {

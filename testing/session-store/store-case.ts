@@ -89,8 +89,8 @@ export async function everything({ store, session }: StoreContext): Promise<unkn
   return {
     view: await store.readView(stored),
     log: await store.readLog(stored),
-    rounds: await store.beside.readRounds(stored, 1_000),
-    side: await store.beside.readSide(stored, ""),
+    rounds: await store.data.readRounds(stored, 1_000),
+    side: await store.data.readSide(stored, ""),
   };
 }
 

@@ -33,7 +33,7 @@ export async function sendEvents(response: ServerResponse, { server, catalogue, 
   while (!ended.signal.aborted) {
     try {
       if (sessionId !== undefined) {
-        const stats = await server.store.beside.readStats({ id: sessionId });
+        const stats = await server.store.data.readStats({ id: sessionId });
         tell("session", JSON.stringify([stats?.messages, stats?.viewMessages, stats?.reductions, stats?.updatedAt]));
       }
       tell("sessions", await catalogue.version());

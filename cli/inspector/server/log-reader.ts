@@ -65,7 +65,7 @@ export async function readPart(
   { from, limit }: { readonly from: number; readonly limit: number },
 ): Promise<StoredPage> {
   // Only a page around a message that is not there is undefined.
-  return (await store.beside.readPage({ id: sessionId }, { after: from - 1, limit }))!;
+  return (await store.data.readPage({ id: sessionId }, { after: from - 1, limit }))!;
 }
 
 /** A record as it is read. @throws EncryptionError */

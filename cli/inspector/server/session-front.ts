@@ -15,7 +15,7 @@ export interface SessionFront {
  */
 export async function readFront({ store }: Pick<Server, "store">, sessionId: string): Promise<SessionFront> {
   const [stats, page] = await Promise.all([
-    store.beside.readStats({ id: sessionId }),
+    store.data.readStats({ id: sessionId }),
     readPart(store, sessionId, { from: 0, limit: 1 }),
   ]);
   const { start, next } = page;

@@ -30,9 +30,9 @@ export interface SnapshotSource {
 export async function readSnapshot(source: SnapshotSource, sessionId: string): Promise<SessionState> {
   const { server, outlines } = source;
   const [stats, details, reductions] = await Promise.all([
-    server.store.beside.readStats({ id: sessionId }),
+    server.store.data.readStats({ id: sessionId }),
     describeSession(server, sessionId),
-    server.store.beside.readReductions({ id: sessionId }),
+    server.store.data.readReductions({ id: sessionId }),
   ]);
   if (stats === undefined) {
     throw new NotFoundError("There is no session with this id. Check --prefix.");

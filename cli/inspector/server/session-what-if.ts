@@ -102,9 +102,9 @@ export class SessionWhatIf {
     const { store } = this.#server;
     const [front, reductions] = [
       await readFront(this.#server, sessionId),
-      await store.beside.readReductions({ id: sessionId }),
+      await store.data.readReductions({ id: sessionId }),
     ];
-    const reductionCount = (await store.beside.readStats({ id: sessionId }))?.reductions ?? 0;
+    const reductionCount = (await store.data.readStats({ id: sessionId }))?.reductions ?? 0;
     const log = { reductions, reductionCount, start: front.start, next: state.next };
     const cuts = cutsOf(log, (position) => times.get(position));
     const recording = { transcript, cuts, head: knownHead(front.items, transcript) };

@@ -4,7 +4,7 @@ import { changeMessage } from "../../conversation/messages/change-message.js";
 import { roleOf } from "../../conversation/messages/roles.js";
 import { ConflictError, MemoryError } from "../../base/errors.js";
 import { report } from "../../base/events.js";
-import { mayHold } from "../../memory/session/hold/take-hold.js";
+import { mayHold } from "../../memory/session/hold/acquire-hold.js";
 import type { ModelPlan } from "../../conversation/structure/seam/model-input.js";
 import type { HoldPolicy } from "../../memory/turns/defaults.js";
 import { checkpointerOf } from "../../memory/turns/langgraph-config.js";

@@ -112,7 +112,7 @@ export class RedisToolInvocationHistory implements AsyncIterable<ToolInvocation>
     // Before it is cut: half of a card number would not be found.
     const stored = context.forms === undefined ? run : await storedInvocation(run, context.forms);
     const record = clipInvocation(stored, this.#maxCharacters);
-    await this.#store.beside.writeSide(ref, {
+    await this.#store.data.writeSide(ref, {
       set: { [`${prefix}${record.id}`]: JSON.stringify(record) },
       bound: { prefix, keep: this.#limit },
       ...(context.ttlMs !== undefined && { ttlMs: context.ttlMs }),
@@ -122,7 +122,7 @@ export class RedisToolInvocationHistory implements AsyncIterable<ToolInvocation>
 
   /** All records, oldest first. One that cannot be read is left out, and reported to the memory's `onEvent`. */
   async toList(): Promise<ToolInvocation[]> {
-    const fields = Object.entries(await this.#store.beside.readSide(this.#session.ref, prefix));
+    const fields = Object.entries(await this.#store.data.readSide(this.#session.ref, prefix));
     return fields.sort(([a], [b]) => (a < b ? -1 : 1)).flatMap(([name, text]) => this.#read(name, text) ?? []);
   }
 

@@ -212,9 +212,9 @@ function pageOf(
   { ref, context: { store } }: ConversationSession,
   request: { readonly limit: number; readonly before?: number; readonly after?: number },
 ): Promise<StoredPage> {
-  const { beside } = store;
+  const { data } = store;
   // Only a page around a message that is not stored is none.
-  return beside.readPage(ref, request) as Promise<StoredPage>;
+  return data.readPage(ref, request) as Promise<StoredPage>;
 }
 
 interface FindIn extends Pick<SearchFor, "isAsked"> {

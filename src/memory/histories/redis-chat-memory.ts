@@ -12,7 +12,7 @@ import type { MemoryTurn } from "../turns/manual-turn.js";
 import { RedisChatMessageHistory, optionsFor, overridesAppend, sessionOf } from "./redis-chat-message-history.js";
 import { callerOf, type HistoryIdentity } from "../session/identity.js";
 import { MemorySessions } from "../sessions/memory-sessions.js";
-import { takeTurn } from "../session/hold/take-hold.js";
+import { takeTurn } from "../session/hold/acquire-hold.js";
 import { turnOptions, type WithTurnOptions } from "../session/hold/options.js";
 
 /** The context of a memory of this copy of the package; undefined for a look-alike. */

@@ -83,7 +83,7 @@ export interface TurnSettings {
    */
   readonly opens?: boolean;
   /** Ticket of the hold that this write releases, if it adds its messages. */
-  readonly giveBack?: string;
+  readonly release?: string;
   /** False to skip the reduction, because the writer reduces the view later. @default true */
   readonly reduce?: boolean;
   /** The writing run, which is the parent of a reduction in traces. @default the calling run */
@@ -106,7 +106,7 @@ export interface TurnOutcome extends AppendOutcome {
   readonly refused?: "forgotten" | "overtaken";
   /** Number of messages now stored under the turn's name, for a later write of the same turn. */
   readonly turnCount?: number;
-  /** True if the write released the hold of its `giveBack`. */
+  /** True if the write released the hold of its `release`. */
   readonly gaveBack?: boolean;
   /** The stored part of a repeated turn. */
   readonly storedTurn?: StoredTurn;

@@ -262,7 +262,7 @@ function requestOf(
     counter: tokenCounter?.id,
     viewLimit: turn?.returnView ? { messages: 0 } : limit,
     turn: name === undefined ? undefined : { name, stored: rest.stored, done: turn?.done ?? true },
-    giveBack: turn?.giveBack,
+    release: turn?.release,
     stampedAt: clock.isKnown ? undefined : at,
   };
 }

@@ -123,8 +123,8 @@ export class ConversationSession implements SessionOfMemory {
     if (this.#hold === undefined) {
       return store.clear(this.ref);
     }
-    const { beside } = store;
-    this.#hold = { ...this.#hold, epoch: await beside.restart(this.ref) };
+    const { data } = store;
+    this.#hold = { ...this.#hold, epoch: await data.restart(this.ref) };
   }
 
   get #isNeverReduced(): boolean {
@@ -190,7 +190,7 @@ export class ConversationSession implements SessionOfMemory {
     if (written === undefined) {
       return outcomeFor(ticket, done);
     }
-    const gaveBack = turn?.giveBack !== undefined;
+    const gaveBack = turn?.release !== undefined;
     this.#isGivenBack ||= gaveBack;
     const outcome = gaveBack ? { ...done, gaveBack } : done;
     const { result, records } = written;
@@ -291,7 +291,7 @@ export class ConversationSession implements SessionOfMemory {
     );
     const late = new Set([...lacking].filter((name) => !unfound.has(name)));
     for (const name of unfound) {
-      const turn = lacking.has(name) ? await store.beside.readTurn(this.ref, name) : undefined;
+      const turn = lacking.has(name) ? await store.data.readTurn(this.ref, name) : undefined;
       if (turn !== undefined && turn.first < from) {
         late.add(name);
       }
@@ -300,7 +300,7 @@ export class ConversationSession implements SessionOfMemory {
   }
 
   async #readRounds(count: number): Promise<StoredRounds> {
-    return this.context.store.beside.readRounds(this.ref, count);
+    return this.context.store.data.readRounds(this.ref, count);
   }
 
   /** How a turn is written; its first write may acquire the hold. */

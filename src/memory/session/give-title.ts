@@ -78,7 +78,7 @@ async function titleUnderLease(
   { model, prompt = defaultPrompt, onEvent }: TitleModel & Pick<SessionOfMemory["context"], "onEvent">,
 ): Promise<boolean> {
   const { store, ref } = place;
-  const lease = await store.beside.acquireLease(ref, leaseMs);
+  const lease = await store.data.acquireLease(ref, leaseMs);
   if (lease === undefined) {
     return false;
   }
@@ -105,7 +105,7 @@ async function titleUnderLease(
     }
     return true;
   } finally {
-    await store.beside.releaseLease(ref, lease);
+    await store.data.releaseLease(ref, lease);
   }
 }
 

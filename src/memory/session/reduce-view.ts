@@ -89,14 +89,14 @@ async function underLease<T>({ ref, context }: SessionOfMemory, reduce: () => Pr
   if (!reducer!.requiresLease) {
     return reduce();
   }
-  const lease = await store.beside.acquireLease(ref, reducer!.leaseMs);
+  const lease = await store.data.acquireLease(ref, reducer!.leaseMs);
   if (lease === undefined) {
     return "taken";
   }
   try {
     return await reduce();
   } finally {
-    await store.beside.releaseLease(ref, lease);
+    await store.data.releaseLease(ref, lease);
   }
 }
 

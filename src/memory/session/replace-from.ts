@@ -28,12 +28,12 @@ export async function replaceFrom(replacement: Replacement): Promise<AppendOutco
   const { session, messageId, options, write } = replacement;
   const { sessionId, ref, context } = session;
   const { expectedNext, ...rest } = options;
-  const { beside } = context.store;
+  const { data } = context.store;
   if (replacement.messages.length === 0) {
     throw new ConfigurationError("messages", "replaceFrom: give at least one message; rewind() only removes messages.");
   }
   for (let attempt = 1; attempt <= maxTries.edit; attempt += 1) {
-    const page = await beside.readPage(ref, { since: messageId, limit: wholeEnd });
+    const page = await data.readPage(ref, { since: messageId, limit: wholeEnd });
     if (page === undefined) {
       return repetition(replacement);
     }
@@ -57,8 +57,8 @@ async function repetition({ session, messageId, messages, options }: Replacement
     messageIdOf(message, { index, ...(turnId !== undefined && { turnId }) }),
   );
   const first = ids[0];
-  const { beside } = context.store;
-  const page = first === undefined ? undefined : await beside.readPage(ref, { since: first, limit: ids.length });
+  const { data } = context.store;
+  const page = first === undefined ? undefined : await data.readPage(ref, { since: first, limit: ids.length });
   const stored = page?.records.map((record) => identifyRecord(record)?.id);
   if (page !== undefined && page.to === page.next && ids.every((id, index) => stored?.[index] === id)) {
     return { appended: 0, duplicates: ids.length, next: page.next, repeated: false };

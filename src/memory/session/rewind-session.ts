@@ -27,10 +27,10 @@ export async function rewindTo(session: SessionOfMemory, messageId: string): Pro
   if (typeof messageId !== "string" || messageId === "") {
     throw new ConfigurationError("messageId", 'rewind(): "messageId" must be a non-empty string.');
   }
-  const { beside, edits } = context.store;
+  const { data, edits } = context.store;
   let last: StoredPage | undefined;
   for (let attempt = 1; attempt <= maxTries.edit;) {
-    const page = await beside.readPage(ref, { since: messageId, limit: pieceLength });
+    const page = await data.readPage(ref, { since: messageId, limit: pieceLength });
     if (page === undefined && last !== undefined && !(await isDiscarded(session, last))) {
       // An earlier try removed it but its reply was lost, or another process did.
       return;
@@ -41,7 +41,7 @@ export async function rewindTo(session: SessionOfMemory, messageId: string): Pro
     }
     last = page;
     const isRest = page.to === page.next;
-    const end = isRest ? page : await beside.readPage(ref, { after: page.next - pieceLength - 1, limit: wholeEnd });
+    const end = isRest ? page : await data.readPage(ref, { after: page.next - pieceLength - 1, limit: wholeEnd });
     // In the state of the first read: a log that was cut meanwhile may end before the message.
     const outcome = end && (await edits.rewind(ref, cutOf({ ...end, epoch: page.epoch, rev: page.rev })));
     if (outcome === "rewound" && isRest) {
@@ -61,7 +61,7 @@ export async function rewindTo(session: SessionOfMemory, messageId: string): Pro
 export async function removeLast({ sessionId, ref, context }: SessionOfMemory): Promise<BaseMessage | undefined> {
   const { store, onEvent } = context;
   for (let attempt = 1; attempt <= maxTries.edit; attempt += 1) {
-    const page = await store.beside.readPage(ref, { limit: 1 });
+    const page = await store.data.readPage(ref, { limit: 1 });
     const [entry] = decodeEntries(page?.records ?? [], { sessionId, strict: true, onEvent }, page?.from ?? 0);
     if (page === undefined || entry === undefined) {
       return undefined;
@@ -81,7 +81,7 @@ export async function removeLast({ sessionId, ref, context }: SessionOfMemory): 
 }
 
 async function isDiscarded({ ref, context }: SessionOfMemory, { epoch, from }: StoredPage): Promise<boolean> {
-  const now = await context.store.beside.readPage(ref, { limit: 1 });
+  const now = await context.store.data.readPage(ref, { limit: 1 });
   return now?.epoch === epoch && now.base > from;
 }
 

@@ -134,7 +134,7 @@ export async function readMessagePage(
     const message = 'getPage: give at most one of "before", "after" and "around".';
     throw new ConfigurationError(after === undefined ? "around" : "after", message);
   }
-  const page = await store.beside.readPage(ref, {
+  const page = await store.data.readPage(ref, {
     limit,
     ...(before !== undefined && { before: before ?? inFrontOfAll }),
     ...(after !== undefined && { after: after ?? behindAll }),
@@ -167,7 +167,7 @@ function refusalIn(message: BaseMessage): PageItem["refused"] {
 
 /** Reads the statistics of a session. One round trip. */
 export async function readHistoryStats({ sessionId, ref, context }: SessionOfMemory): Promise<HistoryStats> {
-  const stats = await context.store.beside.readStats(ref);
+  const stats = await context.store.data.readStats(ref);
   if (stats === undefined) {
     return { messages: 0, rounds: 0, view: { messages: 0 }, reductions: 0 };
   }
@@ -187,7 +187,7 @@ export async function readHistoryStats({ sessionId, ref, context }: SessionOfMem
 
 /** The last reductions of a session, oldest first. One round trip. */
 export async function readLastReductions({ ref, context }: SessionOfMemory): Promise<StoredReduction[]> {
-  return [...(await context.store.beside.readReductions(ref))];
+  return [...(await context.store.data.readReductions(ref))];
 }
 
 function edgesOf({ base, from, to, next }: StoredPage): Omit<MessagePage, "items"> {

@@ -10,7 +10,7 @@ import type { SessionRef } from "../../store/contract/session-ref.js";
 import type { NamedMark, WholeState } from "../../store/contract/copies.js";
 import { namesIn } from "../session/labels.js";
 import { LogReader } from "./read-log.js";
-import { exportBeside } from "./item-lines.js";
+import { exportData } from "./item-lines.js";
 import { besideOf } from "./thread-lines.js";
 import { concernsOneSession, leaveOut, type ProblemListeners } from "./problems.js";
 import { valueIn } from "../../conversation/messages/values.js";
@@ -103,7 +103,7 @@ export async function* exportOwnerSessions(request: OwnerExport): AsyncGenerator
       note(sessionId, error);
     }
   }
-  for await (const { id, kind, line, error } of exportBeside(store, { owner, sessions, namespaces })) {
+  for await (const { id, kind, line, error } of exportData(store, { owner, sessions, namespaces })) {
     if (line === undefined) {
       note(id, error, kind);
     } else {

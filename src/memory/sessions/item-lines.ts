@@ -7,13 +7,7 @@ import { SealedTexts } from "../../store/sealed/sealed-texts.js";
 import type { SessionStore } from "../../store/contract/session-store.js";
 import { isRecord } from "../../conversation/messages/values.js";
 import { badLine, fieldsOf, otherContent, type ExportLine } from "./lines.js";
-import {
-  besideOf,
-  exportThreads,
-  type BesideTarget,
-  type ExportedBeside,
-  type ImportedBeside,
-} from "./thread-lines.js";
+import { besideOf, exportThreads, type DataTarget, type ExportedData, type ImportedData } from "./thread-lines.js";
 
 /** Removes the items of namespaces and their descendants, and returns their number. */
 export async function eraseItems(store: SessionStore, namespaces: readonly (readonly string[])[]): Promise<number> {
@@ -26,7 +20,7 @@ export async function eraseItems(store: SessionStore, namespaces: readonly (read
 }
 
 /** Exports threads and items: an owner's, and those of the given sessions of theirs, or all; a line each. */
-export async function* exportBeside(
+export async function* exportData(
   store: SessionStore,
   {
     owner,
@@ -38,7 +32,7 @@ export async function* exportBeside(
     /** Those of the owner's items. */
     readonly namespaces: readonly (readonly string[])[];
   },
-): AsyncGenerator<ExportedBeside> {
+): AsyncGenerator<ExportedData> {
   yield* exportThreads(store, owner, sessions);
   yield* exportItems(store, owner === undefined ? [[]] : namespaces);
 }
@@ -47,7 +41,7 @@ export async function* exportBeside(
 async function* exportItems(
   store: SessionStore,
   namespaces: readonly (readonly string[])[],
-): AsyncGenerator<ExportedBeside> {
+): AsyncGenerator<ExportedData> {
   const { wire, ring } = besideOf(store);
   const pieceOf = async (item: StoredItemRecord) => ({ kind: "item" as const, id: "", ...(await tried(item, ring)) });
   try {
@@ -89,10 +83,7 @@ async function openedText({ name, text }: Pick<StoredItem, "name" | "text">, sea
  *
  * @throws RecordError `corrupt`; ConflictError `exists` if there is another item of this name; StoreError `damaged`.
  */
-export async function importItemLine(
-  line: ExportLine,
-  { wire, ttlMs, ringFor }: BesideTarget,
-): Promise<ImportedBeside> {
+export async function importItemLine(line: ExportLine, { wire, ttlMs, ringFor }: DataTarget): Promise<ImportedData> {
   const { namespace, key, value, sealed: wasSealed = false, createdAt, updatedAt, ...expiry } = fieldsOf("item", line);
   if (namespace.length === 0 || !namespace.every(isLabel) || !key.isWellFormed() || key.includes("\0")) {
     throw badLine(line.number, "its namespace or key is none");

@@ -32,7 +32,7 @@ const sortedSessions = 10_000;
 const readAhead = 8;
 const pageMessages = 100;
 
-type SearchedStore = Pick<SessionStore, "lists" | "beside">;
+type SearchedStore = Pick<SessionStore, "lists" | "data">;
 
 /** Sessions in the order of the search, each with its place. */
 interface Batch {
@@ -185,7 +185,7 @@ class Search {
     const { owner } = this.#asked;
     const session = { id: sessionId, ...(owner !== undefined && { owner }) };
     const limit = pageMessages;
-    return this.#store.beside.readPage(session, { limit, ...(before !== undefined && { before }) });
+    return this.#store.data.readPage(session, { limit, ...(before !== undefined && { before }) });
   }
 
   /** The newest message of a page that contains the text. Records that cannot be read are passed over. */

@@ -24,7 +24,7 @@ export function besideOf(store: SessionStore): { readonly wire?: RedisWire; read
 }
 
 /** A thread or an item to export: its line, or why it cannot be read. */
-export interface ExportedBeside extends FoundPiece {
+export interface ExportedData extends FoundPiece {
   readonly line?: string;
   readonly error?: unknown;
 }
@@ -34,7 +34,7 @@ export async function* exportThreads(
   store: SessionStore,
   owner: string | undefined,
   sessions: ReadonlySet<string>,
-): AsyncGenerator<ExportedBeside> {
+): AsyncGenerator<ExportedData> {
   const { wire, ring } = besideOf(store);
   for await (const { kind, id, read } of wire === undefined ? [] : ownedPieces(wire, owner, sessions)) {
     try {
@@ -64,7 +64,7 @@ async function threadLine(threadId: string, thread: StoredThread, ring: KeyRing 
 }
 
 /** Target of an imported thread or item. */
-export interface BesideTarget {
+export interface DataTarget {
   readonly wire: RedisWire;
   /** Time to live in milliseconds; undefined for the exported expiry. */
   readonly ttlMs: number | undefined;
@@ -73,7 +73,7 @@ export interface BesideTarget {
 }
 
 /** Outcome of the line of a thread or an item. */
-export interface ImportedBeside {
+export interface ImportedData {
   readonly outcome: "imported" | "unchanged" | "expired";
   readonly sealed: boolean;
 }
@@ -83,7 +83,7 @@ export interface ImportedBeside {
  *
  * @throws RecordError `corrupt`; ConflictError `exists` if there is another thread of this id; StoreError `erased`.
  */
-export async function importThread(line: ExportLine, { wire, ttlMs, ringFor }: BesideTarget): Promise<ImportedBeside> {
+export async function importThread(line: ExportLine, { wire, ttlMs, ringFor }: DataTarget): Promise<ImportedData> {
   const { threadId, expiresAt, sealed = false, ...found } = fieldsOf("thread", line);
   const plain: WholeThread = { ...found, fields: Object.entries(found.fields) };
   orBadLine(line.number, () => checkSessionId(threadId));

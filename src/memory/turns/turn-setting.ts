@@ -2,7 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { AppendHistory } from "../session/append-options.js";
 import type { ConversationSession } from "../session/conversation-session.js";
-import type { TakeTurnOptions } from "../session/hold/take-hold.js";
+import type { TakeTurnOptions } from "../session/hold/acquire-hold.js";
 import type { SideChanges } from "../../store/contract/side-fields.js";
 import type { ProfileChoice } from "../../conversation/structure/profiles/check-profile.js";
 

@@ -7,7 +7,7 @@ import type { TurnOutput } from "../../store/codec/encode-message.js";
 import { refusedMark } from "../../conversation/messages/refused.js";
 import { roleOf } from "../../conversation/messages/roles.js";
 import { writeTurn, type TurnOutcome, type TurnSettings } from "../session/append-options.js";
-import { type HeldTurn, holdAgain, holdWithNextCall } from "../session/hold/take-hold.js";
+import { type HeldTurn, holdAgain, holdWithNextCall } from "../session/hold/acquire-hold.js";
 import { traceOf } from "../session/reduction-trace.js";
 import { answersOfTurn, messagesOfTurn, replacedTail, type StoredMessage } from "../session/turn-messages.js";
 import type { SessionView } from "../../store/contract/session-reads.js";
@@ -288,7 +288,7 @@ export class Turn {
     const cut = messages.length > 0 ? this.#cut : undefined;
     const hold = done ? this.#held : undefined;
     const settings = { stored: this.#stored, done, output: how.output, cut, reduce };
-    const written = { ...settings, returnView: isCommitted, giveBack: hold?.ticket, trace };
+    const written = { ...settings, returnView: isCommitted, release: hold?.ticket, trace };
     const { outcome, sent } = await this.#append(messages, { ...(side && { side }), turn: written });
     if (outcome.gaveBack) {
       hold?.wasGivenBack();

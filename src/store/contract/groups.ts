@@ -27,7 +27,7 @@ const groupMethods: { readonly [G in StoreGroup]: MethodsOf<SessionStoreGroups[G
     readKey: true,
     rewrapKey: true,
   },
-  beside: {
+  data: {
     readSide: true,
     writeSide: true,
     readTurn: true,
@@ -35,9 +35,9 @@ const groupMethods: { readonly [G in StoreGroup]: MethodsOf<SessionStoreGroups[G
     readPage: true,
     readStats: true,
     readReductions: true,
-    takeHold: true,
+    acquireHold: true,
     renewHold: true,
-    giveBackHold: true,
+    releaseHold: true,
     restart: true,
     acquireLease: true,
     releaseLease: true,

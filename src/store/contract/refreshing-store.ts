@@ -33,7 +33,7 @@ export function refreshedOnRead(store: SessionStore, { ttlMs, pending }: Refresh
       return;
     }
     extended.set(key, now);
-    const work = store.beside.extendExpiry({ id, ...(owner !== undefined && { owner }) }, ttlMs);
+    const work = store.data.extendExpiry({ id, ...(owner !== undefined && { owner }) }, ttlMs);
     const tracked: Promise<unknown> = work
       .catch(() => extended.delete(key))
       .finally(() => {

@@ -10,7 +10,7 @@ export interface ReadViewOptions {
   /** Name of a turn to look up in the same round trip. */
   readonly turn?: string;
   /**
-   * Acquire the hold in the same step, as `takeHold` of `beside` does, unless the `turn` is stored with its answer. If
+   * Acquire the hold in the same step, as `acquireHold` does, unless the `turn` is stored with its answer. If
    * the ticket is queued, the view is empty and `place` holds its place.
    */
   readonly take?: HoldRequest;
@@ -64,7 +64,7 @@ export interface SessionView {
  * const store = new InMemorySessionStore();
  * const hello = { id: "m1", digest: "AAAAAAAA", record: '{"type":"human","data":{"content":"Hi"}}' };
  * await store.append({ id: "chat-7" }, { records: [hello] });
- * const { firstRound, records } = await store.beside.readRounds({ id: "chat-7" }, 3);
+ * const { firstRound, records } = await store.data.readRounds({ id: "chat-7" }, 3);
  * console.log(firstRound, records.length); // 1 1
  */
 export interface StoredRounds {

@@ -1,4 +1,4 @@
-import type { SessionBeside } from "./beside.js";
+import type { SessionData } from "./session-data.js";
 import type { SessionCopies } from "./copies.js";
 import type { SessionEdits } from "./edits.js";
 import type { SessionLists } from "./lists.js";
@@ -53,7 +53,7 @@ export interface SessionStoreGroups {
    * Data of a session beside its log and its view: side fields, turns, holds, leases, the expiry, and the counters from
    * which rounds, pages and statistics are read.
    */
-  readonly beside: SessionBeside;
+  readonly data: SessionData;
   /** Lists of sessions by owner. */
   readonly lists: SessionLists;
   /** Snapshots of whole sessions, read and created. */

@@ -80,7 +80,7 @@ export interface AppendRequest {
   /** The turn that the records belong to. Checked before everything but damage. */
   readonly turn?: TurnClaim;
   /**
-   * Acquire the hold in the same step, as `takeHold` of `beside` does; `place` of the result holds the outcome. If the
+   * Acquire the hold in the same step, as `acquireHold` does; `place` of the result holds the outcome. If the
    * ticket is queued, nothing is appended. A turn that is stored with its answer acquires no hold. Refused for a
    * session with a `hold`.
    */
@@ -91,7 +91,7 @@ export interface AppendRequest {
    */
   readonly stampedAt?: number;
   /** A ticket whose hold is released in the same step, if the result has no `turn`. */
-  readonly giveBack?: string;
+  readonly release?: string;
 }
 
 /** An append that replaces the end of the log. `records` must not be empty. */

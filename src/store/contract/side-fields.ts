@@ -28,8 +28,8 @@ export interface SideChanges {
  * import { InMemorySessionStore } from "langchain-redis-memory/store";
  *
  * const store = new InMemorySessionStore();
- * await store.beside.writeSide({ id: "chat-7" }, { set: { counter: "1" }, expected: { counter: undefined } }); // true
- * console.log(await store.beside.readSide({ id: "chat-7" }, "count")); // { counter: '1' }
+ * await store.data.writeSide({ id: "chat-7" }, { set: { counter: "1" }, expected: { counter: undefined } }); // true
+ * console.log(await store.data.readSide({ id: "chat-7" }, "count")); // { counter: '1' }
  */
 export interface SideWrite extends SideChanges {
   /** Expected values by field (compare-and-set): the write happens only if all match. @default none */

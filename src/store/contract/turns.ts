@@ -49,7 +49,7 @@ export interface StoredTurn extends TurnMark {
  * const { epoch, rev, next } = await store.readView({ id: "chat-7" });
  * const turns = [{ name: turn.name, removed: 1 }];
  * await store.edits.rewind({ id: "chat-7" }, { epoch, rev, next, to: 0, forget: [hello.id], turns });
- * console.log(await store.beside.readTurn({ id: "chat-7" }, turn.name)); // undefined
+ * console.log(await store.data.readTurn({ id: "chat-7" }, turn.name)); // undefined
  */
 export interface LessenedTurn {
   /** The turn's name. */

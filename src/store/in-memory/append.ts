@@ -87,7 +87,7 @@ function written(sessions: InMemorySessions, append: Append, { fresh, duplicates
   }
   addRecords(session, append, fresh);
   const place = request.take && takeIn(session, request.take, now);
-  if (session.queue.holder?.ticket === request.giveBack) {
+  if (session.queue.holder?.ticket === request.release) {
     session.queue.holder = undefined;
   }
   sessions.keep(caller.id, session, request.ttlMs);

@@ -23,8 +23,8 @@ export function keepAlive(
 }
 
 /** Acquires a session's hold, or a place in its queue; creates the session if needed. */
-export function takeHold(sessions: InMemorySessions, session: SessionRef, entry: HoldRequest): HoldPlace {
-  const found = sessions.writable("takeHold", session, ["erased"]);
+export function acquireHold(sessions: InMemorySessions, session: SessionRef, entry: HoldRequest): HoldPlace {
+  const found = sessions.writable("acquireHold", session, ["erased"]);
   const stored = found ?? newSession();
   const now = sessions.now();
   const ahead = aheadIn(stored, entry, now);

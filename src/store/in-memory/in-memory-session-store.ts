@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import type { MemoryEventHandler } from "../../base/events.js";
 import { anyFunction, lazy, parseOptions } from "../../base/options.js";
 import { planAppend } from "../contract/append-decision.js";
-import type { SessionBeside } from "../contract/beside.js";
+import type { SessionData } from "../contract/session-data.js";
 import type { SessionCopies } from "../contract/copies.js";
 import type { SessionEdits } from "../contract/edits.js";
 import type { HoldRequest } from "../contract/holds.js";
@@ -21,10 +21,10 @@ import { sizeLimits } from "../contract/size-limits.js";
 import type { SessionStore } from "../contract/session-store.js";
 import type { AppendRequest, AppendResult, CommitRequest } from "../contract/session-writes.js";
 import { appendTo } from "./append.js";
-import { InMemoryBeside, InMemoryLeases } from "./beside.js";
+import { InMemorySessionData, InMemoryLeases } from "./session-data.js";
 import { InMemoryCopies } from "./copies.js";
 import { InMemoryEdits } from "./edits.js";
-import { takeHold } from "./holds.js";
+import { acquireHold } from "./holds.js";
 import { InMemoryLists } from "./lists.js";
 import { commitTo, lookUp, newSession, pageOf, viewOf } from "./session.js";
 import { InMemorySessions } from "./sessions.js";
@@ -57,7 +57,7 @@ export class InMemorySessionStore implements SessionStore {
   readonly #sessions: InMemorySessions;
   readonly limits: SizeLimits;
   readonly edits: SessionEdits;
-  readonly beside: SessionBeside;
+  readonly data: SessionData;
   /** Lists of sessions by owner. */
   readonly lists: SessionLists;
   readonly copies: SessionCopies;
@@ -69,7 +69,7 @@ export class InMemorySessionStore implements SessionStore {
     this.#sessions = new InMemorySessions({ now, onEvent, onSweep: () => leases.clear(now()) });
     this.limits = limits;
     this.edits = new InMemoryEdits(this.#sessions, this.limits);
-    this.beside = new InMemoryBeside(this.#sessions, leases);
+    this.data = new InMemorySessionData(this.#sessions, leases);
     this.lists = new InMemoryLists(this.#sessions);
     this.copies = new InMemoryCopies(this.#sessions);
   }
@@ -84,7 +84,7 @@ export class InMemorySessionStore implements SessionStore {
     if (take === undefined) {
       return this.#sessions.call("readView", session, () => this.#viewOf(session, options));
     }
-    return this.#sessions.call("takeHold", session, () => this.#takeAndRead(session, options, take));
+    return this.#sessions.call("acquireHold", session, () => this.#acquireAndRead(session, options, take));
   }
 
   async readLog(session: SessionRef, { from, limit }: ReadLogOptions = {}): Promise<LogPage> {
@@ -113,9 +113,9 @@ export class InMemorySessionStore implements SessionStore {
   }
 
   /** Acquires the hold, unless the turn is stored with its answer, and reads the view in the same step. */
-  #takeAndRead(session: SessionRef, options: ReadViewOptions, take: HoldRequest): SessionView {
+  #acquireAndRead(session: SessionRef, options: ReadViewOptions, take: HoldRequest): SessionView {
     const mark = this.#sessions.find(session)?.turns.marks.get(options.turn ?? "");
-    const place = mark?.done === true ? undefined : takeHold(this.#sessions, session, take);
+    const place = mark?.done === true ? undefined : acquireHold(this.#sessions, session, take);
     if (place?.isHeld === false) {
       return { ...emptyView(), place };
     }

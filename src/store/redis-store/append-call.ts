@@ -68,7 +68,7 @@ export function appendArguments(
     digests: otherDigests(plan.records),
     turn: request.turn,
     take: take && { ...take, ttlMs: undefined },
-    giveBack: request.giveBack,
+    release: request.release,
     stampedAt: request.stampedAt,
     cut: request.cut && cutRequest(request.cut),
     ...askOf(session),
@@ -215,7 +215,7 @@ const plainParts = new Set([
   "expectedNext",
   "turn",
   "take",
-  "giveBack",
+  "release",
 ]);
 
 /** An append as its script is asked for it. */
@@ -252,18 +252,18 @@ function plainStart(append: PlainAppend): string {
 /** Claims and names of a caller, in the order of `plain-claims.lua`. */
 function claimsOf({ session, request, tokens }: PlainAppend): (string | number | undefined)[] {
   const { owner, keys, hold, label } = session;
-  const { counter, viewLimit, turn, take, giveBack } = request;
+  const { counter, viewLimit, turn, take, release } = request;
   return [
     ...[counter, counter === undefined ? undefined : tokens, viewLimit?.tokens],
     ...[owner, keys?.name, hold?.epoch, hold?.token],
     ...[turn?.name, turn?.stored, turn && (turn.done ? "T" : "t")],
-    ...[take?.ticket, take?.holdMs, giveBack, label && 1],
+    ...[take?.ticket, take?.holdMs, release, label && 1],
   ];
 }
 
 function isPlain({ session, request, plan, at }: PlainAppend): boolean {
   const { hold } = session;
-  const { viewLimit, ttlMs, counter, expectedNext, take, giveBack } = request;
+  const { viewLimit, ttlMs, counter, expectedNext, take, release } = request;
   for (const field in request) {
     if (!plainParts.has(field) && request[field as keyof AppendRequest] !== undefined) {
       return false;
@@ -278,7 +278,7 @@ function isPlain({ session, request, plan, at }: PlainAppend): boolean {
     counter === plan.counter &&
     (viewLimit?.tokens === undefined || counter !== undefined) &&
     (expectedNext === undefined || expectedNext === at) &&
-    (take === undefined || giveBack === undefined) &&
+    (take === undefined || release === undefined) &&
     hold?.epoch !== ""
   );
 }

@@ -33,15 +33,15 @@ export interface HeldReadOptions extends Pick<ReadViewOptions, "turn"> {
 }
 
 /** Acquires the hold and reads the view and `wanted` fields of `ids`. A turn stored with its answer acquires none. */
-export async function takeAndRead(
+export async function acquireAndRead(
   calls: RedisCalls,
   session: SessionRef,
   { take, turn, known, wanted }: HeldReadOptions,
 ): Promise<HeldRead> {
   const request = JSON.stringify({ ...askOf(session), ...take, turn, epoch: randomToken() });
-  const { takeAndReadScript: script } = await laterScripts();
+  const { acquireAndReadScript: script } = await laterScripts();
   const call = { script, args: [request, ...keptTexts(known), ...wanted], writes: true };
-  const [word, shown, found, fence, epoch, left] = (await calls.script("takeHold", session, call)) as unknown[];
+  const [word, shown, found, fence, epoch, left] = (await calls.script("acquireHold", session, call)) as unknown[];
   if (word === "WAITS") {
     return { shown: undefined, place: { isHeld: false, ahead: Number(shown) } };
   }

@@ -17,7 +17,7 @@ import { laterScripts } from "../redis/loaded-scripts.js";
 import { redisStoreSchema, type RedisSessionStoreOptions } from "../redis/store-options.js";
 import { planAppend } from "../contract/append-decision.js";
 import { randomToken } from "../../base/ids.js";
-import type { SessionBeside } from "../contract/beside.js";
+import type { SessionData } from "../contract/session-data.js";
 import type { SessionCopies } from "../contract/copies.js";
 import type { SessionEdits } from "../contract/edits.js";
 import { groupWhenUsed } from "../contract/groups.js";
@@ -46,7 +46,7 @@ import {
 } from "./append-call.js";
 import type { PlannedRequest, RedisCalls, SessionCall, SessionPlace } from "./calls.js";
 import { commitArguments } from "./commit-call.js";
-import { type HeldReadOptions, keepAlive, takeAndRead } from "./holds.js";
+import { type HeldReadOptions, keepAlive, acquireAndRead } from "./holds.js";
 import { KeptViews, keptTexts, readOf, viewBehind, type KeptView, type ReadView, type Shown } from "./kept-views.js";
 import { checkOwner, readLogPage, readTail, viewFrom } from "./reads.js";
 
@@ -86,7 +86,7 @@ export class RedisSessionStore implements SessionStore {
   readonly #calls: RedisCalls;
   readonly limits: SizeLimits;
   readonly edits: SessionEdits;
-  readonly beside: SessionBeside;
+  readonly data: SessionData;
   readonly lists: SessionLists;
   readonly copies: SessionCopies;
 
@@ -111,7 +111,7 @@ export class RedisSessionStore implements SessionStore {
     this.#calls = this.#callsOf();
     const calls = this.#calls;
     this.edits = groupWhenUsed("edits", async () => new (await import("./edits.js")).RedisEdits(calls));
-    this.beside = groupWhenUsed("beside", async () => new (await import("./beside.js")).RedisBeside(calls));
+    this.data = groupWhenUsed("data", async () => new (await import("./session-data.js")).RedisSessionData(calls));
     this.lists = this.#lists.group;
     this.copies = groupWhenUsed("copies", async () => new (await import("./copies.js")).RedisCopies(calls));
   }
@@ -234,7 +234,7 @@ export class RedisSessionStore implements SessionStore {
     { take, known }: Pick<HeldReadOptions, "take" | "known">,
   ): Promise<SessionView> {
     const request = { take, turn: options.turn, known, wanted: wantedOf(options) };
-    const taken = await takeAndRead(this.#calls, session, request);
+    const taken = await acquireAndRead(this.#calls, session, request);
     const { place } = taken;
     if (place?.isHeld === false) {
       return { ...emptyView(), place };

@@ -5,7 +5,7 @@ import type { SessionRef } from "../contract/session-ref.js";
 import type { IdentifyRecord } from "../contract/session-writes.js";
 import type { SessionStore, SessionStoreCore } from "../contract/session-store.js";
 import type { Stored, WithoutTexts, WithTexts } from "../contract/stored-texts.js";
-import { sealedBeside } from "./beside.js";
+import { sealedData } from "./session-data.js";
 import { sealedCopies } from "./copies.js";
 import { DataKeys } from "./keys/data-keys.js";
 import { parseSealed } from "./keys/header.js";
@@ -36,15 +36,15 @@ export function sealedStore(
       keys.forget(session.id);
     }
   };
-  const { core, edits, beside, lists, copies } = plainMethods(inner);
+  const { core, edits, data, lists, copies } = plainMethods(inner);
   const stored = asStored(inner);
   return {
     ...sealedCore(stored, callsOf),
     clear: (session) => forgetAfter(session, core.clear(session)),
     edits: { ...edits, ...sealedEdits(stored.edits, callsOf, keys.refusesPlain) },
-    beside: {
-      ...{ ...beside, ...sealedBeside(stored.beside, callsOf) },
-      restart: (session) => forgetAfter(session, beside.restart(session)),
+    data: {
+      ...{ ...data, ...sealedData(stored.data, callsOf) },
+      restart: (session) => forgetAfter(session, data.restart(session)),
     },
     lists: {
       ...{ ...lists, ...sealedLists(stored.lists, callsOf) },

@@ -150,7 +150,7 @@ function partOf(
   const peers = [1, 2];
   const variants = used.map((_, at) => at).slice(3);
   const rates = middles("turn").slice(0, 3);
-  const beside: Table = {
+  const data: Table = {
     title: `Processor time, ${way}`,
     head: ["", ...contenders.slice(0, 3), `against ${names.redis}`, `against ${names.community}`],
     rows: [
@@ -177,7 +177,7 @@ function partOf(
     return timeHeadline({ what, inReadme: true, ours: ours!, others: others.slice(0, 2) });
   };
   return {
-    tables: [beside, alone],
+    tables: [data, alone],
     targets: targetsOf({ way, lanes, contenders, middles, kinds }),
     headlines: [
       headline("turn", "processor time of the server for a turn"),

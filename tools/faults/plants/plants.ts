@@ -71,7 +71,7 @@ export const plants = {
   /** A lease is given to everybody who asks. */
   lease: [
     {
-      file: "src/store/redis-store/beside.ts",
+      file: "src/store/redis-store/session-data.ts",
       search: 'args: [keys.lease, token, "NX", "PX", ttlMs]',
       replacement: 'args: [keys.lease, token, "PX", ttlMs]',
     },

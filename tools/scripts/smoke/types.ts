@@ -49,5 +49,5 @@ export function codeOf(error: unknown): StoreErrorCode | string | undefined {
 
 /** The groups of a store are always there. */
 export async function leaseOf(store: SessionStore): Promise<string | undefined> {
-  return store.beside.acquireLease({ id: "types" }, 1_000);
+  return store.data.acquireLease({ id: "types" }, 1_000);
 }

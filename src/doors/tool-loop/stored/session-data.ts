@@ -41,7 +41,7 @@ export class SessionData {
 
   /** Reads the side data. One round trip. */
   async read(): Promise<StoredData> {
-    const side = await this.#store.beside.readSide(this.#session.ref, prefix);
+    const side = await this.#store.data.readSide(this.#session.ref, prefix);
     this.#nextStored = side[nextField];
     const entries = Object.entries(side);
     const uploads = entries.flatMap(([name, value]) =>
@@ -62,7 +62,7 @@ export class SessionData {
     for (let attempt = 1; attempt <= maxTries.numbers; attempt += 1) {
       const first = Math.max(least, numberIn(this.#nextStored));
       const next = String(first + count);
-      const written = await this.#store.beside.writeSide(this.#session.ref, {
+      const written = await this.#store.data.writeSide(this.#session.ref, {
         set: { [nextField]: next },
         expected: { [nextField]: this.#nextStored },
         ...(ttlMs !== undefined && { ttlMs }),
@@ -71,7 +71,7 @@ export class SessionData {
         this.#nextStored = next;
         return first;
       }
-      this.#nextStored = (await this.#store.beside.readSide(this.#session.ref, nextField))[nextField];
+      this.#nextStored = (await this.#store.data.readSide(this.#session.ref, nextField))[nextField];
     }
     throw new ConflictError(
       `Other processes reserved source numbers of this session during all ${maxTries.numbers} attempts; try again.`,

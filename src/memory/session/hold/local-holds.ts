@@ -1,5 +1,5 @@
 import { StoreError } from "../../../base/errors.js";
-import type { SessionBeside } from "../../../store/contract/beside.js";
+import type { SessionData } from "../../../store/contract/session-data.js";
 import type { SessionRef } from "../../../store/contract/session-ref.js";
 import { AsyncLocalStorage } from "node:async_hooks";
 
@@ -77,7 +77,7 @@ const [firstPauseMs, longestPauseMs] = [100, 2_000];
 
 /** A ticket that this process no longer needs. */
 export interface SpentTicket {
-  readonly beside: SessionBeside;
+  readonly data: SessionData;
   readonly session: SessionRef;
   readonly ticket: string;
   /** Milliseconds after which the hold expires. */
@@ -92,7 +92,7 @@ export class SpentTickets {
    * Releases a hold, or a place in the queue. Where Redis is away it is tried again until the turn has ended by
    * itself. Never rejects; resolves after the first try.
    */
-  async giveBack(ticket: SpentTicket): Promise<void> {
+  async release(ticket: SpentTicket): Promise<void> {
     if (await isGivenBack(ticket)) {
       return;
     }
@@ -108,16 +108,16 @@ export class SpentTickets {
   }
 
   /** Retries at once for a session, so that no waiter of this process waits for a turn that is over. */
-  giveBackAll(sessionId: string): Promise<unknown> | undefined {
+  releaseAll(sessionId: string): Promise<unknown> | undefined {
     const tickets = this.#bySession.get(sessionId);
     return tickets && Promise.all([...tickets].map((ticket) => isGivenBack(ticket)));
   }
 }
 
 /** True also if the store is closed, so that nothing can be released. */
-async function isGivenBack({ beside, session, ticket }: SpentTicket): Promise<boolean> {
+async function isGivenBack({ data, session, ticket }: SpentTicket): Promise<boolean> {
   try {
-    await beside.giveBackHold(session, ticket);
+    await data.releaseHold(session, ticket);
     return true;
   } catch (error) {
     return StoreError.isInstance(error) && error.code === "closed";

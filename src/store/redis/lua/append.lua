@@ -4,7 +4,7 @@
 -- ARGV: the request as JSON { epoch, count, at, rounds, sum, sets, keep, counter?, tokens?, total?, expectedNext?,
 --   expectedEpoch?, fencingToken?, ttl?, bound?, maxMessages?, maxTokens?, maxFromStart?, owner?, label?,
 --   labelVersion?, usage?, digests?, turn?: { name, stored, done }, cut?: { epoch, rev, next, newRev, to, hashes,
---   losses }, keys?: { name?, key?, dek? }, take?: { ticket, holdMs, graceMs }, giveBack?: ticket, stampedAt? };
+--   losses }, keys?: { name?, key?, dek? }, take?: { ticket, holdMs, graceMs }, release?: ticket, stampedAt? };
 --   `count` pairs of an id's hash and the digest with the position that the record gets if the log ends before `at`;
 --   `sets` pairs of field and value; `removes` fields; `count` records, of which `rounds` begin a round.
 -- Replies: OK appended duplicates conflicts next epoch [view or ""] [time] [owner or ""] | those of the gate | TURN
@@ -88,7 +88,7 @@ if total then set('tokens', string.format('%.17g', total)); set('counter', count
 local firstSide = 2 * (count + 1)
 for i = firstSide, firstSide + 2 * request.sets - 1 do fields[#fields + 1] = ARGV[i] end
 inChunks('HSET', state, fields)
-changeHold(hold, request.giveBack)
+changeHold(hold, request.release)
 if not s.begun and s.known > 0 and fresh > 0 then redis.call('UNLINK', ids) end
 if not total and s.tokens then redis.call('HDEL', state, 'tokens', 'counter') end
 changeSide(state, firstSide + 2 * request.sets, firstRecord, request.bound)

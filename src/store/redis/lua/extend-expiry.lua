@@ -5,7 +5,7 @@
 -- Replies: EXTENDED and the session's owner or "" | UNCHANGED (it does not expire, or does not exist) | those of the
 --   gate.
 --
--- twin: store/in-memory/beside.ts
+-- twin: store/in-memory/session-data.ts
 --
 --- @include gate
 --- @include expire-all

@@ -4,7 +4,7 @@
 -- ARGV: the request as JSON { owner? }; the prefix as it stands in `state`.
 -- Replies: SIDE field value field value … | those of the gate.
 --
--- twin: store/in-memory/beside.ts
+-- twin: store/in-memory/session-data.ts
 --
 --- @include gate
 

@@ -6,7 +6,7 @@
 --   where the view is the whole log, number of reductions, time of creation or "", time of the last write or "", time
 --   of expiry or "", 1 where damaged | those of the gate.
 --
--- twin: store/in-memory/beside.ts
+-- twin: store/in-memory/session-data.ts
 --
 --- @include gate
 --- @include now

@@ -6,7 +6,7 @@
 -- Replies: PAGE from to base start next damaged(1/0) head records epoch rev | those of the gate | UNKNOWN (the log
 --   does not hold the id).
 --
--- twin: store/in-memory/beside.ts
+-- twin: store/in-memory/session-data.ts
 --
 --- @include gate
 --- @const digestLength

@@ -8,7 +8,7 @@
 --
 -- A session created here has no `next` yet, which tells its first append that no log is missing.
 --
--- twin: store/in-memory/beside.ts
+-- twin: store/in-memory/session-data.ts
 --
 --- @include gate
 --- @include now

@@ -8,8 +8,8 @@ import { takenHold } from "./append-call.js";
 import type { RedisCalls } from "./calls.js";
 import { unknownReply } from "../redis/errors.js";
 import {
-  takeHoldScript,
-  giveBackHoldScript,
+  acquireHoldScript,
+  releaseHoldScript,
   renewHoldScript,
   restartSessionScript,
   readRoundsScript,
@@ -20,7 +20,7 @@ import {
 } from "../redis/lua/later-scripts.js";
 import type { Script } from "../redis/script.js";
 import { idHash } from "../redis/keys.js";
-import type { SessionBeside } from "../contract/beside.js";
+import type { SessionData } from "../contract/session-data.js";
 import { refuseOwner } from "../contract/refusals.js";
 import {
   type StoredPage,
@@ -38,7 +38,7 @@ import { turnFrom } from "./turn-marks.js";
 import { reductionsIn } from "./whole-state.js";
 
 /** Data of sessions in Redis beside their logs: fields of `state`, and the lease, a separate key. */
-export class RedisBeside implements SessionBeside {
+export class RedisSessionData implements SessionData {
   readonly #calls: RedisCalls;
 
   constructor(calls: RedisCalls) {
@@ -112,17 +112,17 @@ export class RedisBeside implements SessionBeside {
     return reductionsIn(lines ?? "");
   }
 
-  async takeHold(session: SessionRef, request: HoldRequest): Promise<HoldPlace> {
+  async acquireHold(session: SessionRef, request: HoldRequest): Promise<HoldPlace> {
     const { id: sessionId, owner } = session;
     const { ticket, holdMs, graceMs, ttlMs } = request;
     const asked = JSON.stringify({ ticket, holdMs, graceMs, ttlMs, owner, epoch: randomToken() });
-    const reply = await this.#runOnState("takeHold", session, { script: takeHoldScript, args: [asked] });
+    const reply = await this.#runOnState("acquireHold", session, { script: acquireHoldScript, args: [asked] });
     const [word, first, epoch, left] = reply as [unknown, unknown, unknown, unknown];
     if (word === "WAITS") {
       return { isHeld: false, ahead: Number(first) };
     }
     if (word !== "HELD") {
-      throw unknownReply({ operation: "takeHold", sessionId });
+      throw unknownReply({ operation: "acquireHold", sessionId });
     }
     const { place, left: lifetime } = takenHold(first, epoch, left);
     keepAlive(this.#calls, session, { held: request, left: lifetime });
@@ -152,8 +152,8 @@ export class RedisBeside implements SessionBeside {
     return newEpoch;
   }
 
-  async giveBackHold(session: SessionRef, ticket: string): Promise<void> {
-    await this.#runOnState("giveBackHold", session, { script: giveBackHoldScript, args: [ticket] });
+  async releaseHold(session: SessionRef, ticket: string): Promise<void> {
+    await this.#runOnState("releaseHold", session, { script: releaseHoldScript, args: [ticket] });
   }
 
   async acquireLease(session: SessionRef, ttlMs: number): Promise<string | undefined> {

@@ -15,20 +15,20 @@ import type { StoredTurn } from "./turns.js";
  *
  * const store = new InMemorySessionStore();
  * const held = { ticket: "worker-1", holdMs: 30_000 };
- * const place = await store.beside.takeHold({ id: "chat-7" }, { ...held, graceMs: 5_000 });
+ * const place = await store.data.acquireHold({ id: "chat-7" }, { ...held, graceMs: 5_000 });
  * if (place.isHeld) {
  *   const session = { id: "chat-7", hold: place.hold };
  *   const hello = { id: "m1", digest: "AAAAAAAA", record: '{"type":"human","data":{"content":"Hi"}}' };
  *   await store.append(session, { records: [hello] });
- *   await store.beside.writeSide(session, { set: { language: "nb" } });
- *   await store.beside.renewHold(session, held); // for long work, before holdMs is over
- *   await store.beside.giveBackHold(session, held.ticket);
+ *   await store.data.writeSide(session, { set: { language: "nb" } });
+ *   await store.data.renewHold(session, held); // for long work, before holdMs is over
+ *   await store.data.releaseHold(session, held.ticket);
  * }
- * const page = await store.beside.readPage({ id: "chat-7" }, { limit: 50 });
- * const stats = await store.beside.readStats({ id: "chat-7" });
+ * const page = await store.data.readPage({ id: "chat-7" }, { limit: 50 });
+ * const stats = await store.data.readStats({ id: "chat-7" });
  * console.log(page?.records.length, stats?.messages); // 1 1
  */
-export interface SessionBeside {
+export interface SessionData {
   /** Side fields of the session whose names begin with `prefix`. */
   readSide(session: SessionRef, prefix: string): Promise<Readonly<Record<string, string>>>;
   /** Writes side fields in one step and creates the session if needed; false if an expected value is not stored. */
@@ -53,11 +53,11 @@ export interface SessionBeside {
    *
    * @throws ConflictError `other_owner`; StoreError `erased`.
    */
-  takeHold(session: SessionRef, request: HoldRequest): Promise<HoldPlace>;
+  acquireHold(session: SessionRef, request: HoldRequest): Promise<HoldPlace>;
   /** Renews a hold; false if the ticket no longer has it. */
   renewHold(session: SessionRef, held: HeldTicket): Promise<boolean>;
   /** Releases the hold, or the place in the queue. A session that exists only because of the hold is removed. */
-  giveBackHold(session: SessionRef, ticket: string): Promise<void>;
+  releaseHold(session: SessionRef, ticket: string): Promise<void>;
   /**
    * Clears the session but keeps its queue and fencing token, so that the hold continues. Returns the new epoch.
    *

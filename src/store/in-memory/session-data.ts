@@ -1,5 +1,5 @@
 import { emptyRounds, type StoredRounds } from "../contract/session-reads.js";
-import type { SessionBeside } from "../contract/beside.js";
+import type { SessionData } from "../contract/session-data.js";
 import type { HeldTicket, HoldPlace, HoldRequest } from "../contract/holds.js";
 import { randomToken } from "../../base/ids.js";
 import { checkInteger } from "../contract/request-checks.js";
@@ -13,14 +13,14 @@ import {
 import type { SessionRef } from "../contract/session-ref.js";
 import { applySide, sideWithPrefix, type SideWrite } from "../contract/side-fields.js";
 import type { StoredTurn } from "../contract/turns.js";
-import { isUntouched, keepAlive, takeHold } from "./holds.js";
+import { isUntouched, keepAlive, acquireHold } from "./holds.js";
 import { claimSession } from "./owners.js";
 import { newSession, nextPosition, noteKey, roundsOf, type InMemorySession } from "./session.js";
 import type { InMemorySessions } from "./sessions.js";
 import { storedTurn } from "./turns.js";
 
 /** In-memory data of sessions beside their logs. */
-export class InMemoryBeside implements SessionBeside {
+export class InMemorySessionData implements SessionData {
   readonly #sessions: InMemorySessions;
   readonly #leases: InMemoryLeases;
 
@@ -89,8 +89,8 @@ export class InMemoryBeside implements SessionBeside {
     return this.#sessions.call("readReductions", session, () => [...(this.#sessions.find(session)?.reductions ?? [])]);
   }
 
-  async takeHold(session: SessionRef, request: HoldRequest): Promise<HoldPlace> {
-    return this.#sessions.call("takeHold", session, () => takeHold(this.#sessions, session, request));
+  async acquireHold(session: SessionRef, request: HoldRequest): Promise<HoldPlace> {
+    return this.#sessions.call("acquireHold", session, () => acquireHold(this.#sessions, session, request));
   }
 
   async renewHold({ id }: SessionRef, held: HeldTicket): Promise<boolean> {
@@ -106,8 +106,8 @@ export class InMemoryBeside implements SessionBeside {
     });
   }
 
-  async giveBackHold({ id }: SessionRef, ticket: string): Promise<void> {
-    return this.#sessions.call("giveBackHold", { id }, () => {
+  async releaseHold({ id }: SessionRef, ticket: string): Promise<void> {
+    return this.#sessions.call("releaseHold", { id }, () => {
       const stored = this.#sessions.find({ id });
       stored?.queue.waiters.delete(ticket);
       if (stored?.queue.holder?.ticket === ticket) {

@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { ConflictError } from "../../../base/errors.js";
 import { report } from "../../../base/events.js";
 import { randomToken } from "../../../base/ids.js";
-import type { SessionBeside } from "../../../store/contract/beside.js";
+import type { SessionData } from "../../../store/contract/session-data.js";
 import type { HoldPlace, HoldRequest } from "../../../store/contract/holds.js";
 import type { SessionHold, SessionRef } from "../../../store/contract/session-ref.js";
 import type { ConversationSession, TakingCall } from "../conversation-session.js";
@@ -115,7 +115,7 @@ async function take<Result extends { readonly place?: HoldPlace }>(
   const { owner, waitMs, holdMs, longestMs = Infinity, signal, isCaller = () => false } = options;
   signal?.throwIfAborted();
   const { sessionId, ref, context } = session;
-  const { beside } = context.store;
+  const { data } = context.store;
   const { ttlMs, holds, source } = context;
   const { spent } = holds;
   const ticket = holds.mark + randomToken();
@@ -124,26 +124,26 @@ async function take<Result extends { readonly place?: HoldPlace }>(
   const waiting = { session: ref, waitMs, signal, deadline, ...watching(session) };
   const { hold, result } = await inLine(holds.join(sessionId), waiting, async () => {
     try {
-      await spent.giveBackAll(sessionId);
+      await spent.releaseAll(sessionId);
       const first = await call?.(entry);
       return first !== undefined && first.place?.isHeld !== false
         ? { hold: first.place?.hold, result: first }
-        : { hold: await enter(beside, entry, { ...waiting, place: first?.place }) };
+        : { hold: await enter(data, entry, { ...waiting, place: first?.place }) };
     } catch (error) {
-      session.inBackground(spent.giveBack({ beside, session: ref, ticket, holdMs }));
+      session.inBackground(spent.release({ data, session: ref, ticket, holdMs }));
       throw error;
     }
   });
   if (hold === undefined) {
     return { ...(result && { result }) };
   }
-  const giveBack = session.writeWithin(hold);
+  const release = session.writeWithin(hold);
   const forget = holds.note(sessionId, { owner, isCaller, release: () => turn.release() });
   const onRelease = () => {
-    giveBack();
+    release();
     forget();
   };
-  const parts = { beside, store: source, session: ref, ticket, holdMs, ttlMs, longestMs, spent, onRelease };
+  const parts = { data, store: source, session: ref, ticket, holdMs, ttlMs, longestMs, spent, onRelease };
   const turn = new HeldTurn(parts);
   return { held: turn, ...(result && { result }) };
 }
@@ -211,13 +211,13 @@ async function settlesInTime(first: Promise<void>, { deadline, signal }: Waiting
 
 /** Polls until the hold is acquired; backs off with the length of the queue and the time without a change. */
 async function enter(
-  beside: SessionBeside,
+  data: SessionData,
   entry: HoldRequest,
   waiting: Waiting & { readonly place: HoldPlace | undefined },
 ): Promise<Required<SessionHold>> {
   const { session, deadline, signal } = waiting;
   let place = { ahead: -1, since: performance.now() };
-  let found = waiting.place ?? (await beside.takeHold(session, entry));
+  let found = waiting.place ?? (await data.acquireHold(session, entry));
   for (;;) {
     if (found.isHeld) {
       return found.hold;
@@ -231,7 +231,7 @@ async function enter(
     place = found.ahead === place.ahead ? place : { ahead: found.ahead, since: now };
     const pause = Math.max(shortestPauseMs * (place.ahead + 1), (now - place.since) / 20);
     await delay(Math.min(pause, longestPauseMs, deadline - now), undefined, signal && { signal });
-    found = await beside.takeHold(session, entry);
+    found = await data.acquireHold(session, entry);
   }
 }
 
@@ -256,7 +256,7 @@ function busy({ session, waitMs, isHeldHere }: Waiting): ConflictError {
 
 /** Parts of an acquired hold, for its renewal and release. */
 export interface HeldTurnParts {
-  readonly beside: SessionBeside;
+  readonly data: SessionData;
   /** The store, as all users of the session know it. */
   readonly store: object;
   readonly session: SessionRef;
@@ -314,9 +314,9 @@ export class HeldTurn {
 
   /** Releases the hold. Never rejects: if Redis is unreachable, retries until `holdMs` is over. */
   release(): Promise<void> {
-    const { beside, session, ticket, holdMs, spent } = this.#parts;
+    const { data, session, ticket, holdMs, spent } = this.#parts;
     this.#end();
-    this.#released ??= spent.giveBack({ beside, session, ticket, holdMs });
+    this.#released ??= spent.release({ data, session, ticket, holdMs });
     return this.#released;
   }
 
@@ -342,14 +342,14 @@ export class HeldTurn {
   }
 
   #renew(): void {
-    const { beside, session, ticket, holdMs, ttlMs } = this.#parts;
+    const { data, session, ticket, holdMs, ttlMs } = this.#parts;
     this.#hasLapsed = performance.now() > this.#lapsesAt;
     if (this.#hasLapsed) {
       void this.release();
       return;
     }
     const turn = { ticket, holdMs, ...(ttlMs !== undefined && { ttlMs }) };
-    beside.renewHold(session, turn).then(
+    data.renewHold(session, turn).then(
       (isHeld) => isHeld && this.#renewIn(),
       // The connection may be back in time.
       () => this.#renewIn(1 / 8),

@@ -1,4 +1,4 @@
-import type { SessionBeside } from "../contract/beside.js";
+import type { SessionData } from "../contract/session-data.js";
 import type { StoredPage } from "../contract/session-pages.js";
 import type { StoredRounds } from "../contract/session-reads.js";
 import type { SideWrite } from "../contract/side-fields.js";
@@ -8,25 +8,25 @@ import { sealSide, type SealedCalls } from "./sealed-calls.js";
 import type { CallsOf } from "./store.js";
 
 /** Data beside the log: seals side fields; opens records of turns, rounds and pages. */
-export function sealedBeside(beside: Stored<SessionBeside>, callsOf: CallsOf): WithTexts<SessionBeside> {
+export function sealedData(data: Stored<SessionData>, callsOf: CallsOf): WithTexts<SessionData> {
   return {
     readSide: async (session, prefix) => {
       const calls = callsOf(session);
-      const side = await calls.read((caller) => beside.readSide(caller, prefix));
+      const side = await calls.read((caller) => data.readSide(caller, prefix));
       return (await calls.opened<{ readonly side: Record<string, string> }>({ side })).side;
     },
-    writeSide: async (session, changes) => writeSide(beside, callsOf(session), changes),
+    writeSide: async (session, changes) => writeSide(data, callsOf(session), changes),
     readTurn: async (session, name) =>
-      callsOf(session).readTexts<StoredTurn | undefined>((caller) => beside.readTurn(caller, name)),
+      callsOf(session).readTexts<StoredTurn | undefined>((caller) => data.readTurn(caller, name)),
     readRounds: async (session, count) =>
-      callsOf(session).readTexts<StoredRounds>((caller) => beside.readRounds(caller, count)),
+      callsOf(session).readTexts<StoredRounds>((caller) => data.readRounds(caller, count)),
     readPage: async (session, request) =>
-      callsOf(session).readTexts<StoredPage | undefined>((caller) => beside.readPage(caller, request)),
+      callsOf(session).readTexts<StoredPage | undefined>((caller) => data.readPage(caller, request)),
   };
 }
 
 async function writeSide(
-  beside: Stored<SessionBeside>,
+  data: Stored<SessionData>,
   calls: SealedCalls,
   { expected, set = {}, ...changes }: SideWrite,
 ): Promise<boolean> {
@@ -34,7 +34,7 @@ async function writeSide(
     calls.write(
       (caller, key) => {
         const wanted = expected && { expected: { ...sealSide(key, expected), ...asStored } };
-        return beside.writeSide(caller, { ...changes, set: sealSide(key, set), ...wanted });
+        return data.writeSide(caller, { ...changes, set: sealSide(key, set), ...wanted });
       },
       (written) => written && Object.keys(set).length > 0,
     );
@@ -43,7 +43,7 @@ async function writeSide(
     return isWritten;
   }
   // A value may have been stored before the session was encrypted.
-  const side = await calls.read((caller) => beside.readSide(caller, ""));
+  const side = await calls.read((caller) => data.readSide(caller, ""));
   const plain = Object.entries(side).filter(([name, text]) => expected[name] === (text as unknown));
   return plain.length > 0 && write(Object.fromEntries(plain));
 }
