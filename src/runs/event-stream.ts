@@ -43,12 +43,13 @@ const signOfLife = ":\n";
  */
 export function sse(events: ServerSentEvents, { signal }: EventStreamOptions = {}): ReadableStream<Uint8Array> {
   const left = new AbortController();
-  const leave = () => left.abort();
+  const frames = framesOf(typeof events === "function" ? events(left.signal) : events, left.signal);
+  // Not awaited: it comes behind the next event of a source that is silent. Where nobody reads, it ends the source.
+  const leave = () => (left.abort(), void frames.return(undefined));
   signal?.addEventListener("abort", leave, { once: true });
   if (signal?.aborted) {
     leave();
   }
-  const frames = framesOf(typeof events === "function" ? events(left.signal) : events, left.signal);
   const bytes = new TextEncoder();
   const close = () => signal?.removeEventListener("abort", leave);
   return new ReadableStream<Uint8Array>({
@@ -69,8 +70,6 @@ export function sse(events: ServerSentEvents, { signal }: EventStreamOptions = {
     cancel: () => {
       leave();
       close();
-      // Not awaited: it comes behind the next event of a source that is silent.
-      void frames.return(undefined);
     },
   });
 }
