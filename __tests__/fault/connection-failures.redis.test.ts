@@ -130,6 +130,22 @@ describe("RedisSessionStore whose connection cannot be opened", () => {
     expect(failure.message).toContain("is loading its data; try again later");
   });
 
+  it("names maxclients where the server has no connection left, and goes on once it has", async () => {
+    const server = await startRedis(["--maxclients", "3"]);
+    const others = [1, 2].map(() => new Redis(server.port));
+    await Promise.all(others.map((other) => other.ping()));
+    const store = new RedisSessionStore({ url: server.url, commandTimeout: 20_000 });
+    others.push(new Redis(server.port));
+    await others[2]!.ping();
+    const { failure } = await failureOf(store.append({ id: "s" }, { records: [record("a")] }));
+    expect(failure).toEqual(unreachable(expect.anything()));
+    expect(failure.message).toContain("it has reached maxclients: raise it, or open fewer connections");
+    others.forEach((other) => other.disconnect());
+    expect((await store.append({ id: "s" }, { records: [record("a")] })).next).toBe(1);
+    await store.close();
+    await server.stop();
+  });
+
   it.each(["url", "config", "client", "client of ioredis 5", "cluster"])(
     "says at once that the connection was refused, by %s",
     async (way) => {
