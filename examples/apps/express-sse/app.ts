@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { HumanMessage } from "@langchain/core/messages";
 import { StringOutputParser } from "@langchain/core/output_parsers";
-import express, { type ErrorRequestHandler, type Express, type Request } from "express";
+import express, { type ErrorRequestHandler, type Express, type Request, type RequestHandler } from "express";
 import {
   httpStatusOf,
   MemoryError,
@@ -22,7 +22,7 @@ const noSuchChat = { error: "no_such_chat" };
 export function createApp(memory: RedisChatMemory, model: BaseChatModel): Express {
   const runs = redisRuns(memory);
   const chat = withRedisMemory(model.pipe(new StringOutputParser()), { memory });
-  const app = express().use(express.json());
+  const app = express().use(refuseOtherSites, express.json());
 
   app.get("/chats", async (request, response) => {
     const { sessions } = await memory.sessions.list({ owner: ownerOf(request), limit: 30 });
@@ -91,6 +91,17 @@ export function createApp(memory: RedisChatMemory, model: BaseChatModel): Expres
 
   return app.use(refuse);
 }
+
+/** Other sites' pages send the user's cookies; they cannot send JSON, and newer browsers say whence they come. */
+const refuseOtherSites: RequestHandler = (request, response, next) => {
+  if (request.get("sec-fetch-site") === "cross-site") {
+    response.status(403).json({ error: "cross_site" });
+  } else if (request.method === "POST" && request.is("json") === false) {
+    response.status(415).json({ error: "no_json" });
+  } else {
+    next();
+  }
+};
 
 /** A status for each refusal. */
 const refuse: ErrorRequestHandler = (error: unknown, _request, response, next) => {

@@ -78,6 +78,11 @@ await read(`${one}/answers/q2`, { leaveAt: 20 });
 const stop = await send(`${two}/stop`);
 console.log(`Stopped on the second: ${await stop.text()}, ${(await read(`${one}/answers/q2`)).end}`);
 
+const form = { method: "POST", headers: { "content-type": "text/plain" }, body: "{}" };
+const page = { ...form, headers: { "content-type": "application/json", "sec-fetch-site": "cross-site" } };
+const refused = await Promise.all([form, page].map(async (sent) => (await fetch(`${one}/messages`, sent)).status));
+console.log(`A form and a page of another site: ${refused.join(", ")}`);
+
 const shown = (await (await fetch(two)).json()) as { role: string; stopped: boolean }[];
 console.log(`Stored: ${shown.map(({ role, stopped }) => (stopped ? `${role} (stopped)` : role)).join(", ")}`);
 
