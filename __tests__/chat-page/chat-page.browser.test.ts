@@ -242,7 +242,11 @@ describe("the chat page of the guide, on three instances", () => {
     const running = (page: Page, id: string) =>
       page.evaluate((chat) => (globalThis as unknown as FollowingPage).running(chat), id);
     const post = (path: string, body: object, to = url) =>
-      fetch(`${to}${path}`, { method: "POST", body: JSON.stringify(body) });
+      fetch(`${to}${path}`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(body),
+      });
     /** Starts an answer that takes minutes on one of the instances. */
     const startLong = (id: string, instance: number) =>
       post("/api/runs", { id, turnId: "1", text: `long ${id}` }, addresses[instance]);

@@ -100,7 +100,7 @@ export default function Page() {
     source.addEventListener("end", () => {
       source.close(); // else it connects again
       change(id, (thread) => ({ ...thread, isEnded: true }));
-      void look(id);
+      look(id).catch(() => undefined);
     });
     return () => source.close();
   }, [id, run, change, look]);
@@ -110,7 +110,7 @@ export default function Page() {
     if (chat === id) {
       show("");
     }
-    await look("");
+    await look("").catch(() => undefined);
   }
 
   async function send(question: Message) {
@@ -127,7 +127,7 @@ export default function Page() {
       const problem = "The connection broke. Retry gets the answer.";
       change(chat, () => ({ ...asked, unsent: question.id, problem }));
     }
-    await look(chat); // the question of a new chat is stored now
+    await look(chat).catch(() => undefined); // the question of a new chat is stored now
   }
 
   const running = asking ?? run;
