@@ -71,10 +71,17 @@ function wrong(session: string, name: string, { count }: Coverage, left: number)
 /** Doors whose turns make their own requests smaller, without a lease: a request cannot wait for another's summary. */
 const requestDoors: ReadonlySet<string | undefined> = new Set(["agent", "chain"]);
 
-/** Calls of the model that overlap behind writes: a lease was to let one process pay at a time. */
-function atOnce({ final, windows }: SessionCase, summarized: readonly Call[]): Finding[] {
+/**
+ * Calls of the model that overlap behind writes: a lease was to let one process pay at a time. A server that lost data
+ * since the write began may have lost the lease that the write took.
+ */
+function atOnce({ final, windows, turns }: SessionCase, summarized: readonly Call[]): Finding[] {
+  const writes = [...turns.values()].flatMap((turn) => turn.calls);
+  const begun = ({ client, asked }: Call) =>
+    Math.max(...writes.filter((write) => write.client === client && write.asked <= asked).map((write) => write.asked));
   const calls = summarized
-    .filter(({ asked, told, door }) => !requestDoors.has(door) && told !== Infinity && !isTouched(windows, asked, told))
+    .filter(({ told, door }) => !requestDoors.has(door) && told !== Infinity)
+    .filter((call) => !isTouched(windows, Math.min(call.asked, begun(call)), call.told))
     .sort((a, b) => a.asked - b.asked);
   let last: Call | undefined;
   return calls.flatMap((call) => {
