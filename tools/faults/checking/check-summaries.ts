@@ -78,10 +78,13 @@ const requestDoors: ReadonlySet<string | undefined> = new Set(["agent", "chain"]
 function atOnce({ final, windows, turns }: SessionCase, summarized: readonly Call[]): Finding[] {
   const writes = [...turns.values()].flatMap((turn) => turn.calls);
   const begun = ({ client, asked }: Call) =>
-    Math.max(...writes.filter((write) => write.client === client && write.asked <= asked).map((write) => write.asked));
+    writes.reduce(
+      (latest, write) => (write.client === client && write.asked <= asked ? Math.max(latest, write.asked) : latest),
+      -Infinity,
+    );
   const calls = summarized
     .filter(({ told, door }) => !requestDoors.has(door) && told !== Infinity)
-    .filter((call) => !isTouched(windows, Math.min(call.asked, begun(call)), call.told))
+    .filter((call) => !isTouched(windows, begun(call), call.told))
     .sort((a, b) => a.asked - b.asked);
   let last: Call | undefined;
   return calls.flatMap((call) => {
