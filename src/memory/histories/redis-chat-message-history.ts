@@ -29,7 +29,8 @@ import type { SessionRef } from "../../store/contract/session-ref.js";
 import { ConfigurationError } from "../../base/errors.js";
 import type { MemoryEvent } from "../../base/events.js";
 import { inspectedAs } from "../../base/inspected-as.js";
-import { loadedOnce, promised } from "../../base/loaded-once.js";
+import { loadedOnce } from "../../base/loaded-once.js";
+import { promised } from "../../base/promised.js";
 
 /** Options of {@link RedisChatMessageHistory}: those of the memory, and the session id. */
 export type RedisChatMessageHistoryOptions = RedisChatMemoryOptions & {

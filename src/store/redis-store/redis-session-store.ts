@@ -1,6 +1,6 @@
 import { BoundedMap } from "../../base/bounded-map.js";
-import { promised } from "../../base/loaded-once.js";
 import { parseOptions, type SchemaOutput } from "../../base/options.js";
+import { promised } from "../../base/promised.js";
 import { FollowedLists, keepsExpiry } from "../redis-lists/followed-lists.js";
 import {
   type Accept,
