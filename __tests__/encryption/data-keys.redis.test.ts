@@ -4,6 +4,7 @@ import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-sessio
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import type { EncryptionOptions } from "../../src/store/sealed/keys/encryption-options.js";
+import { around } from "../../src/store/contract/groups.js";
 import type { SessionStore } from "../../src/store/contract/session-store.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { testKey, testKeys } from "../support/test-keys.js";
@@ -75,6 +76,54 @@ describe.each(["Redis", "memory"])("the data key of a session in a store in %s",
       expect(await process().history(id).append(turn("1"))).toMatchObject({ duplicates: 2 });
     }
   });
+
+  describe.each(["clear", "delete", "a refused fork", "an hour"] as const)(
+    "opens a reply that was on its way during %s, of",
+    (event) => {
+      const reads: Readonly<Record<string, (memory: RedisChatMemory) => Promise<unknown>>> = {
+        messages: (memory) => memory.history("s").getMessages(),
+        transcript: (memory) => memory.history("s").getTranscript(),
+        rounds: (memory) => memory.history("s").getRounds(1),
+        page: async (memory) => (await memory.history("s").getPage()).items.length,
+        title: async (memory) => (await memory.sessions.get("s"))?.title,
+      };
+      const events: Readonly<Record<typeof event, (memory: RedisChatMemory) => Promise<unknown>>> = {
+        clear: (memory) => memory.history("s").clear(),
+        delete: (memory) => memory.sessions.delete("s"),
+        "a refused fork": async (memory) => {
+          await memory.history("other").addMessages(turn("2"));
+          await expect(memory.history("other").fork("s")).rejects.toMatchObject({ code: "exists" });
+        },
+        "an hour": async () => {
+          const later = performance.now() + 3_600_001;
+          jest.spyOn(performance, "now").mockImplementation(() => later);
+        },
+      };
+      const cases = Object.keys(reads).flatMap((name) => [true, false].map((isKnown) => ({ name, isKnown })));
+      afterEach(() => jest.restoreAllMocks());
+
+      it.each(cases)("$name, key known before: $isKnown", async ({ name, isKnown }) => {
+        const [writer, held] = [process(), { isOn: false, release: () => undefined as void }];
+        const slow = around(store, async (_, go) => {
+          const reply = await go();
+          await (held.isOn && new Promise<void>((resolve) => Object.assign(held, { isOn: false, release: resolve })));
+          return reply;
+        });
+        const memory = new RedisChatMemory({ store: slow, encryption: testKeys("k1") });
+        await writer.history("s").addMessages(turn("1"));
+        await writer.sessions.update("s", { title: "First" });
+        const expected = await reads[name]!(isKnown ? memory : process());
+        held.isOn = true;
+        const reading = reads[name]!(memory);
+        while (held.isOn) {
+          await new Promise(setImmediate);
+        }
+        await events[event](memory);
+        held.release();
+        expect(await reading).toEqual(expected);
+      });
+    },
+  );
 
   it("opens nothing of another session", async () => {
     await process().history("s").addMessages(turn("1"));

@@ -12,9 +12,7 @@ export function sealedLists(inner: Stored<SessionLists>, callsOf: CallsOf): With
   const opened = async (found: Stored<SessionSummary>, owner: string | undefined): Promise<SessionSummary> => {
     const { key, ...summary } = found;
     const calls = callsOf({ id: summary.sessionId, ...(owner !== undefined && { owner }) });
-    if (key !== undefined) {
-      calls.learn(key);
-    }
+    calls.learn(key);
     return calls.opened<Omit<SessionSummary, "key">>(summary);
   };
   // One session whose key is missing must not hide the others: its texts stay sealed.

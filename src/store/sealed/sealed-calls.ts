@@ -8,7 +8,7 @@ import type { NewRecord } from "../contract/session-writes.js";
 import type { Stored, StoredText } from "../contract/stored-texts.js";
 import { withoutUndefined } from "../../base/options.js";
 import { keyParts, type StoredKey } from "../contract/writer-keys.js";
-import type { DataKeys } from "./keys/data-keys.js";
+import type { DataKeys, KnownKey } from "./keys/data-keys.js";
 import { parseSealed } from "./keys/header.js";
 import { openText, sealedTextParts, sealText } from "./keys/text.js";
 import type { SessionKey } from "./keys/session-key.js";
@@ -106,6 +106,8 @@ export class SealedCalls {
   readonly #keys: DataKeys;
   /** The key that a reply named. */
   #learned: StoredKey | undefined;
+  /** The key of the last call. It opens the reply also if another call or time made the process forget it meanwhile. */
+  #used: KnownKey | undefined;
 
   constructor(keys: DataKeys, session: SessionRef) {
     checkSessionId(session.id);
@@ -114,7 +116,7 @@ export class SealedCalls {
   }
 
   /** Notes the key of the session. */
-  learn(stored: StoredKey): void {
+  learn(stored: StoredKey | undefined): void {
     this.#learned = stored;
   }
 
@@ -122,6 +124,7 @@ export class SealedCalls {
   read<Result>(read: (caller: Caller) => Promise<Result>): Promise<Result> {
     return this.#untilAccepted(() => {
       const known = this.#keys.known(this.session);
+      this.#used = known ?? this.#used;
       const { label: _, ...session } = this.session;
       return read(this.#caller(session, known?.isStored === true ? { name: known.key.id } : {}));
     });
@@ -131,6 +134,7 @@ export class SealedCalls {
   write<Result>(write: Write<Result>, stores: (result: Result) => boolean): Promise<Result> {
     return this.#untilAccepted(async () => {
       const known = await this.#keys.forWrite(this.session);
+      this.#used = known ?? this.#used;
       const { label, ...session } = this.session;
       const made = known?.isStored === true ? undefined : known?.stored;
       const keys = { ...(known && { name: known.key.id }), ...(made && { made }) };
@@ -164,7 +168,7 @@ export class SealedCalls {
         if (error.stored === undefined) {
           this.#keys.forget(this.session.id);
         } else {
-          await this.#keys.adopt(this.session, error.stored);
+          this.#used = await this.#keys.adopt(this.session, error.stored);
         }
       }
     }
@@ -272,13 +276,14 @@ export class SealedCalls {
 
   /** The session's key if it is at hand and has this name. */
   keyNow(name: string): SessionKey | undefined {
-    const known = this.#keys.known(this.session);
+    const known = this.#used?.key.id === name ? this.#used : this.#keys.known(this.session);
+    this.#used = known ?? this.#used;
     return known?.key.id === name ? known.key : undefined;
   }
 
   /** The error for what is sealed with a key that is not the session's. */
   refusal(name: string): EncryptionError {
-    const known = this.#keys.known(this.session);
+    const known = this.#used ?? this.#keys.known(this.session);
     const { id } = this.session;
     return known?.isStored === true ? wrongKey(id, keyParts(known.stored).masterId) : unknownKey(id, name);
   }
@@ -291,9 +296,7 @@ export class SealedCalls {
   }
 
   async #key(name: string): Promise<SessionKey> {
-    if (this.#learned !== undefined) {
-      await this.#keys.adopt(this.session, this.#learned);
-    }
+    this.#used = (this.#learned && (await this.#keys.adopt(this.session, this.#learned))) ?? this.#used;
     const key = this.keyNow(name);
     if (key === undefined) {
       throw this.refusal(name);
@@ -303,7 +306,7 @@ export class SealedCalls {
 
   #opened(plain: string | undefined): string {
     if (plain === undefined) {
-      throw wrongKey(this.session.id, keyParts(this.#keys.known(this.session)!.stored).masterId);
+      throw wrongKey(this.session.id, keyParts(this.#used!.stored).masterId);
     }
     return plain;
   }
