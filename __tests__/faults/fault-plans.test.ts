@@ -79,6 +79,11 @@ describe("The windows of failovers", () => {
     expect(isTouched(windows, 20 * second, 30 * second)).toBe(true);
   });
 
+  it("last until the old master is a replica where it came back before it was replaced", () => {
+    const fault = { kind: "restart", heavy: true, from: 10 * second, to: 12.6 * second } as const;
+    expect(failoverWindows([{ at: 13 * second }], [fault])).toEqual([{ from: 8 * second, to: 22 * second }]);
+  });
+
   it("are there for a failover that no fault was to bring about", () => {
     expect(failoverWindows([{ at: 13 * second }], [])).toEqual([{ from: 5 * second, to: 22 * second }]);
   });

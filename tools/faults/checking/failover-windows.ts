@@ -17,7 +17,9 @@ export function failoverWindows(promotions: readonly Promotion[], faults: readon
   return promotions.map(({ at, slots }) => {
     const around = faults.filter(({ heavy, from, to }) => heavy && from <= at + second && at - second <= to);
     const from = Math.min(at - (around.length > 0 ? 0 : 6 * second), ...around.map((fault) => fault.from));
-    const to = Math.max(at + (around.length > 0 ? 0 : 8 * second), ...around.map((fault) => fault.to));
+    // A master that came back before it was replaced takes writes until a Sentinel makes it a replica.
+    const isInside = around.some((fault) => at <= fault.to);
+    const to = Math.max(at + (isInside ? 0 : 8 * second), ...around.map((fault) => fault.to));
     return { from: from - 2 * second, to: to + second, ...(slots && { slots }) };
   });
 }
