@@ -21,7 +21,6 @@ const shared: Config = {
     "^langchain-redis-memory/tool-loop$": "<rootDir>/src/entries/tool-loop.ts",
     "^langchain-redis-memory/sessions$": "<rootDir>/src/entries/sessions.ts",
     "^langchain-redis-memory/structure$": "<rootDir>/src/entries/structure.ts",
-    "^langchain-redis-memory/store$": "<rootDir>/src/entries/store.ts",
     "^langchain-redis-memory/checkpoint$": "<rootDir>/src/entries/checkpoint.ts",
     "^langchain-redis-memory/runs$": "<rootDir>/src/entries/runs.ts",
     "^langchain-redis-memory/otel$": "<rootDir>/src/entries/otel.ts",

@@ -16,7 +16,6 @@ export default {
     "src/entries/tool-loop.ts",
     "src/entries/sessions.ts",
     "src/entries/structure.ts",
-    "src/entries/store.ts",
     "testing/index.ts",
     "src/entries/checkpoint.ts",
     "src/entries/runs.ts",

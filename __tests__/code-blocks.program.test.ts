@@ -44,7 +44,6 @@ const settings = (language: string, isExact: boolean) => ({
       "langchain-redis-memory/tool-loop": ["../../src/entries/tool-loop.ts"],
       "langchain-redis-memory/sessions": ["../../src/entries/sessions.ts"],
       "langchain-redis-memory/structure": ["../../src/entries/structure.ts"],
-      "langchain-redis-memory/store": ["../../src/entries/store.ts"],
       "langchain-redis-memory/checkpoint": ["../../src/entries/checkpoint.ts"],
       "langchain-redis-memory/runs": ["../../src/entries/runs.ts"],
       "langchain-redis-memory/otel": ["../../src/entries/otel.ts"],

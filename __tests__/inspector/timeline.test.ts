@@ -1,6 +1,5 @@
 import fc from "fast-check";
-import { ChatHistoryTruncationReducer, RedisChatMemory } from "langchain-redis-memory";
-import { InMemorySessionStore } from "langchain-redis-memory/store";
+import { ChatHistoryTruncationReducer, InMemorySessionStore, RedisChatMemory } from "langchain-redis-memory";
 import type { OutlineEntry, SessionState } from "../../cli/inspector/model/data.js";
 import { rowsOf } from "../../cli/inspector/model/row-model.js";
 import { cutsOf, leftAt, viewAt } from "../../cli/inspector/model/timeline.js";

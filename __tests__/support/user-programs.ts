@@ -1,7 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { RedisChatMemory } from "../../src/entries/index.js";
-import { InMemorySessionStore } from "../../src/entries/store.js";
+import { InMemorySessionStore, RedisChatMemory } from "../../src/entries/index.js";
 import type { MemorySettings } from "../../src/memory/session/memory-context.js";
 import type { TokenCounter } from "../../src/conversation/tokens/token-counter.js";
 import { ScriptedModel } from "./scripted-model.js";

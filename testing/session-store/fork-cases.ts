@@ -156,11 +156,9 @@ export const forkCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a fork without a proper position is refused",
+    title: "a fork without a proper id is refused",
     async check({ store, session }) {
       const request = { copyRecord: () => ({ record: "{}", identity: undefined }) };
-      await assert.rejects(forkOf(store, session, { id: "copy" }, { ...request, at: -1 }), option("at"));
-      await assert.rejects(forkOf(store, session, { id: "copy" }, { ...request, ttlMs: 0 }), option("ttlMs"));
       await assert.rejects(forkOf(store, session, { id: "" }, request), option("sessionId"));
     },
   },

@@ -36,7 +36,7 @@ compile("tsconfig.build.cjs.json");
 
 // All entries in one run: what several of them need is in one chunk, so its state (caches, WeakMaps) is shared.
 const entries = [
-  ...["index", "agent", "openai", "tool-loop", "sessions", "structure", "otel", "store", "checkpoint", "runs"].map(
+  ...["index", "agent", "openai", "tool-loop", "sessions", "structure", "otel", "checkpoint", "runs"].map(
     (name) => `src/entries/${name}.js`,
   ),
   "testing/index.js",

@@ -7,7 +7,6 @@ import { startRedis } from "../testkit/servers/redis-server.js";
 import { readConversations } from "../../examples/demo/conversations.js";
 import * as agent from "../../src/entries/agent.js";
 import * as entry from "../../src/entries/index.js";
-import * as store from "../../src/entries/store.js";
 import * as testing from "../../testing/index.js";
 
 const file = fileURLToPath(new URL("../../examples/data/recorded-conversations.jsonl", import.meta.url));
@@ -26,7 +25,7 @@ process.stdout.write(
     `await client.keys("*"), await memory.sessions.list({ owner: "ann" }). Ctrl-D ends all.\n`,
 );
 const prompt = start({ prompt: "memory> " });
-Object.assign(prompt.context, { ...store, ...testing, ...agent, ...entry, server, client, memory, history });
+Object.assign(prompt.context, { ...testing, ...agent, ...entry, server, client, memory, history });
 prompt.once("exit", () => {
   void (async () => {
     await memory.close();

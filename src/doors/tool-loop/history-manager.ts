@@ -279,11 +279,7 @@ export class HistoryManager {
     const { originalUserMessage, steps } = this.#turn;
     const opened = await this.#reader.known();
     const stored = (await this.#session.rounds(rounds)).flatMap(({ messages }) => messages);
-    const said = withCurrentTurn(stored, {
-      opened,
-      originalUserMessage,
-      added: steps.map(({ message }) => message),
-    });
+    const said = withCurrentTurn(stored, { opened, originalUserMessage, added: steps.map(({ message }) => message) });
     return this.#cleaner.clean(userVisible(said), removeFromText);
   }
 

@@ -38,9 +38,5 @@ export type RedisSaverOptions = WiredOptions<RedisSaverSettings, "threadTTL" | "
 
 /** Schema of the options. */
 export const saverSchema = lazy(() =>
-  z.strictObject({
-    ...wireFields(),
-    threadTTL: z.optional(timeToLive()),
-    keep: z.optional(positiveInteger()),
-  }),
+  z.strictObject({ ...wireFields(), threadTTL: z.optional(timeToLive()), keep: z.optional(positiveInteger()) }),
 );

@@ -16,7 +16,6 @@ import {
   positionConflict,
   refuseDiscarded,
 } from "../../store/contract/refusals.js";
-import { checkOptional, notNegative, positive } from "../../store/contract/request-checks.js";
 import { checkSessionId, type SessionRef } from "../../store/contract/session-ref.js";
 import { LogReader } from "./read-log.js";
 import type { SessionStore } from "../../store/contract/session-store.js";
@@ -75,11 +74,9 @@ export async function copySession(store: SessionStore, request: CopyRequest): Pr
   throw keptChanging("fork", session.id);
 }
 
-function checkCopy({ session, target, at, ttlMs }: CopyRequest): void {
+function checkCopy({ session, target }: CopyRequest): void {
   checkSessionId(session.id);
   checkSessionId(target.id);
-  checkOptional("at", at, notNegative);
-  checkOptional("ttlMs", ttlMs, positive);
   if (session.id === target.id) {
     throw alreadyExists(target.id);
   }

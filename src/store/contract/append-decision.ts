@@ -1,20 +1,11 @@
-import { ConfigurationError } from "../../base/errors.js";
 import { checkAppend, defaultLimits, type SizeLimits } from "./request-checks.js";
-import {
-  anyDigest,
-  type AppendRequest,
-  type NewRecord,
-  type RecordIdentity,
-  type ReplaceTailRequest,
-} from "./session-writes.js";
+import { anyDigest, type AppendRequest, type NewRecord, type RecordIdentity } from "./session-writes.js";
 import { contentConflict, positionConflict } from "./refusals.js";
 import type { SessionRef } from "./session-ref.js";
 
 /** A valid request to append, each id once. */
 export interface AppendPlan {
-  /** The records without those whose id occurred before in the same request. */
   readonly records: readonly NewRecord[];
-  /** For each of them its index in the request. */
   readonly indexes: readonly number[];
   /** Repetitions with the same content. */
   readonly duplicates: number;
@@ -26,19 +17,14 @@ export interface AppendPlan {
 
 /** A request to append, and the plan that `planAppend` returned for it. */
 export interface PlannedAppend {
-  /** The session to append to. */
   readonly session: SessionRef;
-  /** The request as it was made. */
   readonly request: AppendRequest;
-  /** The result of `planAppend` for the request. */
   readonly plan: AppendPlan;
 }
 
 /** State of an existing session that an append depends on. */
 export interface AppendTarget {
-  /** The session's epoch. */
   readonly epoch: string;
-  /** The position that the next record will get. */
   readonly next: number;
   /** The highest fencing token used so far; 0 where none was. */
   readonly fence: number;
@@ -48,9 +34,7 @@ export interface AppendTarget {
 
 /** Which records an append adds, and the counts for the others. */
 export interface AppendDecision {
-  /** Records to add, in this order. */
   readonly fresh: readonly NewRecord[];
-  /** Number of records that are left out, because they are stored already. */
   readonly duplicates: number;
   /** Indexes in the request, ascending, of records that are left out because their id holds other content. */
   readonly conflicts: readonly number[];
@@ -69,14 +53,6 @@ export function planAppend(
 ): AppendPlan {
   checkAppend(session, request, limits);
   return withoutRepetitions(session.id, request);
-}
-
-/** As {@link planAppend}, for an append that replaces the tail of the log. */
-export function planReplaceTail(session: SessionRef, request: ReplaceTailRequest, limits: SizeLimits): AppendPlan {
-  if (request.records.length === 0) {
-    throw new ConfigurationError("records", '"records" must not be empty; use rewind() to remove messages only.');
-  }
-  return planAppend(session, request, limits);
 }
 
 /**

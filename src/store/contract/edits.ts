@@ -5,14 +5,6 @@ import type { StoredKey } from "./writer-keys.js";
 /**
  * Changes of stored records; all other methods only append. One group, because each has to keep the same indexes
  * consistent: ids, turns and rounds.
- * @example
- * import { InMemorySessionStore } from "langchain-redis-memory/store";
- *
- * const store = new InMemorySessionStore();
- * const hello = { id: "m1", digest: "AAAAAAAA", record: '{"type":"human","data":{"content":"Hi"}}' };
- * const { epoch, next } = await store.append({ id: "chat-7" }, { records: [hello] });
- * const { rev } = await store.readView({ id: "chat-7" });
- * console.log(await store.edits.rewind({ id: "chat-7" }, { epoch, rev, next, to: 0, forget: ["m1"] })); // rewound
  */
 export interface SessionEdits {
   /**
@@ -35,7 +27,6 @@ export interface SessionEdits {
   rewrapKey(
     session: SessionRef,
     request: {
-      /** The key as it was read. */
       readonly was: StoredKey;
       /** The same data key, wrapped by another master key. */
       readonly now: StoredKey;

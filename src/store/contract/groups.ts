@@ -20,13 +20,7 @@ const coreMethods: MethodsOf<SessionStoreCore> = {
 };
 
 const groupMethods: { readonly [G in StoreGroup]: MethodsOf<SessionStoreGroups[G]> } = {
-  edits: {
-    rewind: true,
-    replaceTail: true,
-    rebuild: true,
-    readKey: true,
-    rewrapKey: true,
-  },
+  edits: { rewind: true, replaceTail: true, rebuild: true, readKey: true, rewrapKey: true },
   data: {
     readSide: true,
     writeSide: true,
@@ -99,7 +93,6 @@ function whenUsed<Methods extends object>(
 
 /** A call that concerns one session. */
 export interface StoreCall {
-  /** The method's name, such as `readView` or `readSide`. */
   readonly method: string;
   readonly session: SessionRef;
 }

@@ -19,13 +19,11 @@ export interface HoldRequest extends HeldTicket {
 /** The hold, or the place in the queue. */
 export type HoldPlace =
   | {
-      /** The ticket holds the session. */
       readonly isHeld: true;
       /** Epoch and fencing token for the holder's writes, in their {@link SessionRef}. */
       readonly hold: Required<SessionHold>;
     }
   | {
-      /** The ticket waits. */
       readonly isHeld: false;
       /** Waiting tickets ahead of this one, without the holder's. */
       readonly ahead: number;

@@ -10,7 +10,6 @@ export interface SessionAccess {
 
 /** Label of a session: title and metadata, texts that are opaque to the store. */
 export interface SessionLabel {
-  /** Title of the session. */
   readonly title?: string;
   /** Metadata of the application. */
   readonly metadata?: string;
@@ -18,11 +17,8 @@ export interface SessionLabel {
 
 /** Tokens of stored answers of one model. Integers. */
 export interface ModelUsage {
-  /** The model's name. */
   readonly model: string;
-  /** Tokens of the prompts. */
   readonly input: number;
-  /** Tokens of the answers. */
   readonly output: number;
   /** Total as the provider reports it. */
   readonly total: number;
@@ -30,31 +26,22 @@ export interface ModelUsage {
 
 /** A list's summary of a session. Times are milliseconds since 1970, server time. */
 export interface SessionSummary {
-  /** The session's id. */
   readonly sessionId: string;
-  /** Title and metadata; empty if the session has none. */
   readonly label: SessionLabel;
   /** When the session was created; for a session of an older release, the time of the last write. */
   readonly createdAt: number;
-  /** When it was last written. */
   readonly updatedAt: number;
-  /** Messages of the transcript. */
   readonly messages: number;
-  /** Rounds that have begun. */
   readonly rounds: number;
-  /** Tokens of the view; undefined where not known. */
   readonly tokens?: number;
   /** By model, in the order of their first answers; undefined if none was counted. */
   readonly usage?: readonly ModelUsage[];
-  /** When it expires; undefined for a session that does not. */
   readonly expiresAt?: number;
-  /** Its data key; undefined for a session of plain text. */
   readonly key?: StoredKey;
 }
 
 /** Details of a session: summary, owner and label version. */
 export interface SessionDetails extends SessionSummary {
-  /** Owner of the session, if it has one. */
   readonly owner?: string;
   /** A token, new with each change of the label; `""` for a session that never had one. */
   readonly labelVersion: string;
@@ -62,9 +49,7 @@ export interface SessionDetails extends SessionSummary {
 
 /** The place of an entry in a list, which is sorted by score, and by member where scores are equal. */
 export interface ListPlace {
-  /** 0 or more. */
   readonly score: number;
-  /** The name of the session in the list. */
   readonly member: string;
 }
 
@@ -103,30 +88,10 @@ export const maxUsageModels = 32;
  * Lists of sessions by owner: ids and times. All else that a list shows is read from the sessions. A session enters
  * its owner's list in front of each write, so that a list may name a session that has ended, which is not shown, and
  * misses none that exists.
- * @example
- * import { InMemorySessionStore } from "langchain-redis-memory/store";
- *
- * const store = new InMemorySessionStore();
- * const hello = { id: "m1", digest: "AAAAAAAA", record: '{"type":"human","data":{"content":"Hi"}}' };
- * const usage = { model: "gpt-4o-mini", input: 12, output: 3, total: 15 };
- * const session = { id: "chat-7", owner: "user-1", label: { title: "Oslo" } };
- * await store.append(session, { records: [{ ...hello, usage }] });
- * const { sessions } = await store.lists.list("user-1", { limit: 30 });
- * const { labelVersion: version = "" } = (await store.lists.describe(session)) ?? {};
- * await store.lists.relabel(session, { label: { title: "Trip to Oslo" }, version });
- * console.log(sessions[0]?.usage?.[0]?.total); // 15
  */
 export interface SessionLists {
   /** A page of the sessions of an owner, newest first by their last write. Two round trips. */
-  list(
-    owner: string,
-    request: {
-      /** Sessions of the page, 1 to `maxListLimit`. */
-      readonly limit: number;
-      /** The `next` of the page before. @default the first page */
-      readonly before?: ListPlace;
-    },
-  ): Promise<SessionsPage>;
+  list(owner: string, request: { readonly limit: number; readonly before?: ListPlace }): Promise<SessionsPage>;
   /** The number of entries in the owner's list: an upper bound of that of its sessions. One round trip. */
   count(owner: string): Promise<number>;
   /** The details of a session; undefined if it does not exist. One round trip. */
@@ -134,24 +99,13 @@ export interface SessionLists {
   /** Replaces the label by compare-and-set of its version; `missing` if the session does not exist. */
   relabel(
     session: SessionRef,
-    request: {
-      /** The whole new label. */
-      readonly label: SessionLabel;
-      /** The `labelVersion` that was read. */
-      readonly version: string;
-    },
+    request: { readonly label: SessionLabel; readonly version: string },
   ): Promise<"changed" | "stale" | "missing">;
   /**
    * Erases a session and its entries in lists; false if there was none. Leaves a tombstone, by which every write fails
    * with a StoreError `erased` for `guardMs`.
    */
-  erase(
-    session: SessionRef,
-    request: {
-      /** Milliseconds for which writes are refused. */
-      readonly guardMs: number;
-    },
-  ): Promise<boolean>;
+  erase(session: SessionRef, request: { readonly guardMs: number }): Promise<boolean>;
   /** Erases every session of owners while writers continue, and returns their number. Repeat a failed call. */
   eraseOwners(request: ErasedOwners): Promise<number>;
   /** The ids of all sessions, or of those of an owner, each once, in no order; scans all keys. */

@@ -12,7 +12,6 @@ export function sessionLabel(sessionId: string): string {
 export interface RefusedCall {
   /** The name of the call. */
   readonly operation: string;
-  /** The session's id. */
   readonly sessionId: string;
 }
 

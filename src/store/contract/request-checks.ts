@@ -4,71 +4,30 @@ import { tooLarge } from "./refusals.js";
 import type { AppendRequest } from "./session-writes.js";
 import type { SideChanges } from "./side-fields.js";
 
-/** Rejects everything but integers of at least `minimum`. */
-export function checkInteger(option: string, value: unknown, minimum: number): void {
-  if (!Number.isSafeInteger(value) || (value as number) < minimum) {
-    throw mustBe(`an integer of ${minimum} or more`, option, value);
+/** Rejects side changes with invalid parts. @throws ConfigurationError. */
+export function checkSide(side: SideChanges): void {
+  check("side", !Array.isArray(side), "an object with set, remove or bound");
+  const { set, remove, bound } = side;
+  check("side.set", set === undefined || (!Array.isArray(set) && isTexts(set)), "an object whose values are strings");
+  check("side.remove", remove === undefined || (Array.isArray(remove) && isTexts(remove)), "an array of strings");
+  const isBound = bound === undefined || (isTexts([bound?.prefix]) && isCount(bound?.keep));
+  check("side.bound", isBound, "an object with a prefix, and keep, an integer of 0 or more");
+}
+
+function check(option: string, isRight: boolean, form: string): void {
+  if (!isRight) {
+    throw new ConfigurationError(option, `"${option}" must be ${form}.`);
   }
 }
 
-/** Calls the check unless the value is undefined. */
-export function checkOptional(option: string, value: unknown, check: (option: string, value: unknown) => void): void {
-  if (value !== undefined) {
-    check(option, value);
-  }
+function isTexts(values: unknown): boolean {
+  return (
+    typeof values === "object" && values !== null && Object.values(values).every((value) => typeof value === "string")
+  );
 }
 
-/** Rejects everything but integers of at least 0. */
-export const notNegative = (option: string, value: unknown) => checkInteger(option, value, 0);
-/** Rejects everything but integers of at least 1. */
-export const positive = (option: string, value: unknown) => checkInteger(option, value, 1);
-
-/** Rejects side changes with invalid parts. */
-export function checkSide(side: SideChanges | undefined): void {
-  if (side === undefined) {
-    return;
-  }
-  checkObject("side", side);
-  checkOptional("side.set", side.set, checkObject);
-  checkOptional("side.bound", side.bound, checkObject);
-  checkTexts("side.set", Object.values(side.set ?? {}));
-  if (side.remove !== undefined && !Array.isArray(side.remove)) {
-    throw mustBe("an array", "side.remove", side.remove);
-  }
-  checkTexts("side.remove", side.remove ?? []);
-  if (side.bound !== undefined) {
-    checkTexts("side.bound.prefix", [side.bound.prefix]);
-    checkInteger("side.bound.keep", side.bound.keep, 0);
-  }
-}
-
-function checkObject(option: string, value: unknown): void {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw mustBe("an object", option, value);
-  }
-}
-
-function checkTexts(option: string, values: readonly unknown[]): void {
-  const other = values.findIndex((value) => typeof value !== "string");
-  if (other >= 0) {
-    throw new ConfigurationError(option, `The values of "${option}" must be strings; got ${received(values[other])}.`);
-  }
-}
-
-/** Rejects everything but numbers of at least 0. */
-export function checkAmount(option: string, value: unknown): void {
-  if (typeof value !== "number" || !Number.isFinite(value) || value < 0) {
-    throw mustBe("a number of 0 or more", option, value);
-  }
-}
-
-function mustBe(form: string, option: string, value: unknown): ConfigurationError {
-  return new ConfigurationError(option, `"${option}" must be ${form}; got ${received(value)}.`);
-}
-
-/** Describes a value for an error; a text is never shown. */
-export function received(value: unknown): string {
-  return typeof value === "number" ? String(value) : value === null ? "null" : `a value of type ${typeof value}`;
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
 /** Size limits in bytes of UTF-8. */

@@ -6,27 +6,8 @@ import type { SideWrite } from "./side-fields.js";
 import type { StoredTurn } from "./turns.js";
 
 /**
- * Data of a session beside its log and its view. One group, because all of it shares the session's lifetime and is
- * written atomically with the log: side fields, marks of turns, the hold and its queue, leases, the expiry, and the
- * counters from which rounds, pages and statistics are read. A store with this group honours `AppendRequest.turn`,
- * `AppendRequest.side`, and `hold` in every write.
- * @example
- * import { InMemorySessionStore } from "langchain-redis-memory/store";
- *
- * const store = new InMemorySessionStore();
- * const held = { ticket: "worker-1", holdMs: 30_000 };
- * const place = await store.data.acquireHold({ id: "chat-7" }, { ...held, graceMs: 5_000 });
- * if (place.isHeld) {
- *   const session = { id: "chat-7", hold: place.hold };
- *   const hello = { id: "m1", digest: "AAAAAAAA", record: '{"type":"human","data":{"content":"Hi"}}' };
- *   await store.append(session, { records: [hello] });
- *   await store.data.writeSide(session, { set: { language: "nb" } });
- *   await store.data.renewHold(session, held); // for long work, before holdMs is over
- *   await store.data.releaseHold(session, held.ticket);
- * }
- * const page = await store.data.readPage({ id: "chat-7" }, { limit: 50 });
- * const stats = await store.data.readStats({ id: "chat-7" });
- * console.log(page?.records.length, stats?.messages); // 1 1
+ * Data of a session beside its log and its view: it shares the session's lifetime and is written atomically with the
+ * log.
  */
 export interface SessionData {
   /** Side fields of the session whose names begin with `prefix`. */
@@ -48,21 +29,14 @@ export interface SessionData {
    * gets it if nobody holds the session and no earlier ticket waits; otherwise the ticket is queued. In the same step
    * the fencing token rises above all earlier ones, and the session is created if needed. Called again by the holder,
    * it renews the lease and returns the same token. A waiter polls by repeating this call: one that is not seen for
-   * `graceMs` loses its place. `clear` and expiry end the queue with the session. The fencing token keeps a holder
-   * whose lease ran out from writing after a later one.
-   *
-   * @throws ConflictError `other_owner`; StoreError `erased`.
+   * `graceMs` loses its place. `clear` and expiry end the queue with the session.
    */
   acquireHold(session: SessionRef, request: HoldRequest): Promise<HoldPlace>;
   /** Renews a hold; false if the ticket no longer has it. */
   renewHold(session: SessionRef, held: HeldTicket): Promise<boolean>;
   /** Releases the hold, or the place in the queue. A session that exists only because of the hold is removed. */
   releaseHold(session: SessionRef, ticket: string): Promise<void>;
-  /**
-   * Clears the session but keeps its queue and fencing token, so that the hold continues. Returns the new epoch.
-   *
-   * @throws ConflictError `fenced`, `epoch` or `other_owner`; StoreError `erased`.
-   */
+  /** Clears the session but keeps its queue and fencing token, so that the hold continues. Returns the new epoch. */
   restart(session: SessionRef): Promise<string>;
   /** Acquires a session's lease; returns its token, or undefined while another token owns it. */
   acquireLease(session: SessionRef, ttlMs: number): Promise<string | undefined>;

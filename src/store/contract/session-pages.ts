@@ -6,7 +6,6 @@ export const maxReductions = 100;
 
 /** Which records a page holds: at most one of `before`, `after`, `around` and `since`; by default the newest. */
 export interface StoredPageRequest {
-  /** The records before this position. */
   readonly before?: number;
   /** The records after this position; -1 for the oldest. */
   readonly after?: number;
@@ -14,19 +13,15 @@ export interface StoredPageRequest {
   readonly around?: string;
   /** The records from the message of this id on. */
   readonly since?: string;
-  /** At most this many records. */
   readonly limit: number;
 }
 
 /** A page of the log, with the state of the session. */
 export interface StoredPage extends LogPage {
-  /** `""` if the session does not exist. */
   readonly epoch: string;
-  /** The session's `rev`. */
   readonly rev: string;
   /** The position behind the last record of the page, also where records of it are missing. */
   readonly to: number;
-  /** Position from which the view shows the log as it is. */
   readonly start: number;
   /** The session's head if the page begins before the start; else `""`. */
   readonly head: string;
@@ -34,27 +29,18 @@ export interface StoredPage extends LogPage {
 
 /** Statistics of a session; times in milliseconds since 1970. */
 export interface StoredStats {
-  /** Records of the log. */
   readonly messages: number;
-  /** Rounds that have begun. */
   readonly rounds: number;
-  /** Messages of the view. */
   readonly viewMessages: number;
-  /** Tokens of the view under `counter`; undefined where not known. */
   readonly viewTokens: number | undefined;
-  /** Id of the token counter; `""` without one. */
   readonly counter: string;
   /** True if the view is the whole log. */
   readonly isWhole: boolean;
-  /** Reductions since the session was created. */
   readonly reductions: number;
   /** Undefined for a session that was created by an older release. */
   readonly createdAt: number | undefined;
-  /** Time of the last write; undefined where not known. */
   readonly updatedAt: number | undefined;
-  /** Undefined for a session that does not expire. */
   readonly expiresAt: number | undefined;
-  /** True if a part of the session is missing. */
   readonly damaged: boolean;
 }
 
@@ -89,24 +75,8 @@ export interface StoredReduction {
 /** The positions of a page: its first, and the one behind its last. `found` is that of the id in the request. */
 export function pageBounds(
   { before, after, since, limit }: StoredPageRequest,
-  {
-    base,
-    next,
-    found,
-  }: {
-    /** Position of the oldest record that is kept. */
-    readonly base: number;
-    /** The position that the next record will get. */
-    readonly next: number;
-    /** Position of the id in the request; undefined where it names none. */
-    readonly found: number | undefined;
-  },
-): {
-  /** Position of the page's first record. */
-  readonly from: number;
-  /** The position behind its last record. */
-  readonly to: number;
-} {
+  { base, next, found }: { readonly base: number; readonly next: number; readonly found: number | undefined },
+): { readonly from: number; readonly to: number } {
   const within = (position: number) => Math.min(Math.max(position, base), next);
   if (found !== undefined || after !== undefined) {
     const centred = Math.min(found! - Math.floor((limit - 1) / 2), next - limit);

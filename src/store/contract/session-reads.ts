@@ -7,7 +7,6 @@ export interface ReadViewOptions {
   readonly neverReduced?: boolean;
   /** Message ids to look up in the same round trip. A store that cannot leaves `positions` out. */
   readonly ids?: readonly string[];
-  /** Name of a turn to look up in the same round trip. */
   readonly turn?: string;
   /**
    * Acquire the hold in the same step, as `acquireHold` does, unless the `turn` is stored with its answer. If
@@ -20,7 +19,6 @@ export interface ReadViewOptions {
 export interface ReadLogOptions {
   /** Position of the first record. @default the oldest that is kept */
   readonly from?: number;
-  /** @default all */
   readonly limit?: number;
 }
 
@@ -32,17 +30,13 @@ export interface SessionView {
   readonly rev: string;
   /** Position of the oldest record that is kept; above 0 only after retention `discard`. */
   readonly base: number;
-  /** Position from which the view shows the log as it is. */
   readonly start: number;
-  /** The position that the next record will get. */
   readonly next: number;
   /** As committed; `""` if there is none. */
   readonly head: string;
-  /** Messages that the head stands for. */
   readonly headCount: number;
   /** Tokens of head and log from the start under `counter`; undefined if not known. */
   readonly tokens: number | undefined;
-  /** Id of the token counter; `""` without one. */
   readonly counter: string;
   /** Records from `start` to `next`. If `damaged`, those that are left. */
   readonly records: readonly string[];
@@ -56,42 +50,24 @@ export interface SessionView {
   readonly place?: HoldPlace;
 }
 
-/**
- * The records of the last rounds.
- * @example
- * import { InMemorySessionStore } from "langchain-redis-memory/store";
- *
- * const store = new InMemorySessionStore();
- * const hello = { id: "m1", digest: "AAAAAAAA", record: '{"type":"human","data":{"content":"Hi"}}' };
- * await store.append({ id: "chat-7" }, { records: [hello] });
- * const { firstRound, records } = await store.data.readRounds({ id: "chat-7" }, 3);
- * console.log(firstRound, records.length); // 1 1
- */
+/** The records of the last rounds. */
 export interface StoredRounds {
-  /** The rounds' records, oldest first. */
   readonly records: readonly string[];
-  /** Position of the first of them. */
   readonly from: number;
   /**
    * Number of the first round that begins among them, counted since the session was created; its first round
    * is 1.
    */
   readonly firstRound: number;
-  /** True if a part of the session is missing. */
   readonly damaged: boolean;
 }
 
 /** A page of the log. */
 export interface LogPage {
-  /** The page's records, oldest first. */
   readonly records: readonly string[];
-  /** Position of the first of them. */
   readonly from: number;
-  /** Position of the oldest record that is kept. */
   readonly base: number;
-  /** The position that the next record will get. */
   readonly next: number;
-  /** True if a part of the session is missing. */
   readonly damaged: boolean;
 }
 
@@ -100,11 +76,8 @@ export interface LogPage {
  * session has changed since.
  */
 export interface ReadState {
-  /** The `epoch` that was read. */
   readonly epoch: string;
-  /** The `rev` that was read. */
   readonly rev: string;
-  /** The `next` that was read. */
   readonly next: number;
   /**
    * Id of the message at `next - 1`: it differs if a failover restored an older log to which others have appended.

@@ -9,14 +9,6 @@ import { nonEmptyText } from "../../base/options.js";
  * that concerns one session, so that no call can omit a check.
  *
  * A store checks it before everything else, and a call that is refused changes nothing.
- * @example
- * import { InMemorySessionStore, type SessionRef } from "langchain-redis-memory/store";
- *
- * const store = new InMemorySessionStore();
- * const session: SessionRef = { id: "chat-7", owner: "user-1", label: { title: "Oslo" } };
- * const hello = { id: "m1", digest: "AAAAAAAA", record: '{"type":"human","data":{"content":"Hi"}}' };
- * await store.append(session, { records: [hello] });
- * await store.readView({ ...session, owner: "user-2" }).catch((error) => console.log(error.code)); // other_owner
  */
 export interface SessionRef {
   /** The session's id, 1 to 512 bytes. */

@@ -5,22 +5,11 @@ import type { ReadState, SessionView } from "./session-reads.js";
 import type { SideChanges } from "./side-fields.js";
 import type { LessenedTurn, StoredTurn, TurnClaim, TurnOfRecord } from "./turns.js";
 
-/**
- * Returns a record's id, digest and turn; undefined for a record that cannot be read.
- * @example
- * import { InMemorySessionStore } from "langchain-redis-memory/store";
- *
- * const store = new InMemorySessionStore();
- * const hello = { id: "m1", digest: "AAAAAAAA", record: '{"type":"human","data":{"content":"Hi"}}' };
- * await store.append({ id: "chat-7" }, { records: [hello] });
- * const identify = (_record: string, position: number) => ({ id: `m${position + 1}`, digest: "AAAAAAAA" });
- * await store.edits.rebuild({ id: "chat-7" }, identify);
- */
+/** Returns a record's id, digest and turn; undefined for a record that cannot be read. */
 export type IdentifyRecord = (record: string, position: number) => IdentifiedRecord | undefined;
 
 /** Identity of a record for `rebuild`; `turn` is undefined if it has none. */
 export interface IdentifiedRecord extends RecordIdentity {
-  /** The turn that the record was stored for. */
   readonly turn?: TurnOfRecord;
 }
 
@@ -34,7 +23,6 @@ export interface RecordIdentity {
 
 /** A record to append; `tokens` is its count under the request's `counter`. */
 export interface NewRecord extends RecordIdentity {
-  /** The text to store. */
   readonly record: string;
   /** Another digest under which the id may be stored, as that of a plain record. */
   readonly otherDigest?: string;
@@ -44,21 +32,8 @@ export interface NewRecord extends RecordIdentity {
   readonly usage?: ModelUsage;
 }
 
-/**
- * One turn to append.
- * @example
- * import { InMemorySessionStore } from "langchain-redis-memory/store";
- *
- * const store = new InMemorySessionStore();
- * const records = [{ id: "m1", digest: "AAAAAAAA", record: '{"type":"human","data":{"content":"Hi"}}', tokens: 4 }];
- * const turn = { name: "oneTurn-123456", stored: 0, done: true };
- * const first = await store.append({ id: "chat-7" }, { records, turn, counter: "o200k_base:1", viewLimit: { tokens:
- * 8_000 } });
- * const again = await store.append({ id: "chat-7" }, { records, turn });
- * console.log(first.appended, again.appended, again.turn?.done); // 1 0 true
- */
+/** One turn to append. */
 export interface AppendRequest {
-  /** The records to add, in order; may be empty. */
   readonly records: readonly NewRecord[];
   /** Refuse with `position` unless the log ends before this position. */
   readonly expectedNext?: number;
@@ -105,13 +80,10 @@ export interface ReplaceTailRequest extends AppendRequest {
  * content (`onConflict: "keep"`).
  */
 export interface AppendResult {
-  /** Records that were added. */
   readonly appended: number;
-  /** Records that were stored already. */
   readonly duplicates: number;
   /** Ascending; empty unless the request says `keep`. */
   readonly conflicts: readonly number[];
-  /** The position that the next record will get. */
   readonly next: number;
   /** The session's epoch; new where the append created the session. */
   readonly epoch: string;
@@ -125,34 +97,17 @@ export interface AppendResult {
   readonly time?: number;
 }
 
-/**
- * A reduction to commit. Records that were appended since the read stay.
- * @example
- * import { InMemorySessionStore } from "langchain-redis-memory/store";
- *
- * const store = new InMemorySessionStore();
- * const hello = { id: "m1", digest: "AAAAAAAA", record: '{"type":"human","data":{"content":"Hi"}}' };
- * await store.append({ id: "chat-7" }, { records: [hello] });
- * const { epoch, rev, next } = await store.readView({ id: "chat-7" });
- * const outcome = await store.commitReduction({ id: "chat-7" }, {
- *   ...{ epoch, rev, next, start: 1, head: "a summary", headCount: 1 },
- *   discard: true,
- * });
- * console.log(outcome); // committed
- */
+/** A reduction to commit. Records that were appended since the read stay. */
 export interface CommitRequest extends ReadState {
   /** The new start, between `base` and `next`. */
   readonly start: number;
-  /** The new head; `""` for none. */
   readonly head: string;
-  /** Messages that the new head stands for. */
   readonly headCount: number;
   /**
    * Tokens of the new head, and of the log from the new start to `next`, under `counter`. Records that were appended
    * since are added by the store.
    */
   readonly tokens?: number;
-  /** Id of the counter of `tokens`. */
   readonly counter?: string;
   /**
    * `tokens` of the view as it was read, if its `counter` was the same: from it the store knows the tokens of records
@@ -165,22 +120,8 @@ export interface CommitRequest extends ReadState {
   readonly discard?: boolean;
 }
 
-/**
- * A rewind: where the log is cut, and the ids of all records from there on.
- * @example
- * import { InMemorySessionStore } from "langchain-redis-memory/store";
- *
- * const store = new InMemorySessionStore();
- * const hello = { id: "m1", digest: "AAAAAAAA", record: '{"type":"human","data":{"content":"Hi"}}' };
- * await store.append({ id: "chat-7" }, { records: [hello] });
- * const { epoch, rev, next } = await store.readView({ id: "chat-7" });
- * const cut = { epoch, rev, next, to: 0, forget: [hello.id] };
- * const edited = { id: "m1", digest: "BBBBBBBB", record: '{"type":"human","data":{"content":"Hello"}}' };
- * const replaced = await store.edits.replaceTail({ id: "chat-7" }, { cut, records: [edited] });
- * console.log(replaced === "stale" ? replaced : replaced.next); // 1
- */
+/** A rewind: where the log is cut, and the ids of all records from there on. */
 export interface RewindRequest extends ReadState {
-  /** Position of the first record to remove. */
   readonly to: number;
   /** Message ids of the records to remove; they count as not stored afterwards. */
   readonly forget: readonly string[];

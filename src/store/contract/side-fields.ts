@@ -24,12 +24,6 @@ export interface SideChanges {
 /**
  * A change of side fields on its own: nothing is written unless each field of `expected` holds that value (undefined:
  * is absent).
- * @example
- * import { InMemorySessionStore } from "langchain-redis-memory/store";
- *
- * const store = new InMemorySessionStore();
- * await store.data.writeSide({ id: "chat-7" }, { set: { counter: "1" }, expected: { counter: undefined } }); // true
- * console.log(await store.data.readSide({ id: "chat-7" }, "count")); // { counter: '1' }
  */
 export interface SideWrite extends SideChanges {
   /** Expected values by field (compare-and-set): the write happens only if all match. @default none */

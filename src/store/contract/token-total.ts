@@ -17,7 +17,6 @@ export function totalAfterAppend(
     fresh,
     counter,
   }: {
-    /** The records that were added. */
     readonly fresh: readonly NewRecord[];
     /** Id of the counter of their tokens; undefined where one of them has none. */
     readonly counter: string | undefined;
@@ -34,13 +33,7 @@ export function totalAfterAppend(
 }
 
 /** The total after a reduction was committed to a session with this total and next position. */
-export function totalAfterCommit(
-  before: TokenTotal & {
-    /** The position that the session's next record gets. */
-    readonly next: number;
-  },
-  request: CommitRequest,
-): TokenTotal {
+export function totalAfterCommit(before: TokenTotal & { readonly next: number }, request: CommitRequest): TokenTotal {
   const { next, tokens, counter, tokensRead } = request;
   if (tokens === undefined || counter === undefined) {
     return unknownTotal;

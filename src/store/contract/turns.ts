@@ -19,7 +19,6 @@ export interface TurnMark {
   readonly done: boolean;
   /** Records that were stored for the turn; messages that were stored before under their own ids are not among them. */
   readonly count: number;
-  /** Position of the turn's first record. */
   readonly first: number;
 }
 
@@ -37,45 +36,21 @@ export interface StoredTurn extends TurnMark {
   readonly same?: true;
 }
 
-/**
- * A turn that loses records by a rewind. A turn without records is forgotten, any other is open again.
- * @example
- * import { InMemorySessionStore } from "langchain-redis-memory/store";
- *
- * const store = new InMemorySessionStore();
- * const hello = { id: "m1", digest: "AAAAAAAA", record: '{"type":"human","data":{"content":"Hi"}}' };
- * const turn = { name: "oneTurn-123456", stored: 0, done: true };
- * await store.append({ id: "chat-7" }, { records: [hello], turn });
- * const { epoch, rev, next } = await store.readView({ id: "chat-7" });
- * const turns = [{ name: turn.name, removed: 1 }];
- * await store.edits.rewind({ id: "chat-7" }, { epoch, rev, next, to: 0, forget: [hello.id], turns });
- * console.log(await store.data.readTurn({ id: "chat-7" }, turn.name)); // undefined
- */
+/** A turn that loses records by a rewind. A turn without records is forgotten, any other is open again. */
 export interface LessenedTurn {
-  /** The turn's name. */
   readonly name: string;
-  /** Records that it loses. */
   readonly removed: number;
 }
 
 /** Turn of a record, for `rebuild`. */
 export interface TurnOfRecord {
-  /** The turn's name, see `TurnClaim.name`. */
   readonly name: string;
   /** True for a record with which a turn can end. */
   readonly ends: boolean;
 }
 
 /** The marks of the turns that records belong to, in order of their first record; `first` is an index. */
-export function marksIn(
-  records: Iterable<
-    | {
-        /** The record's turn; left out where it carries none. */
-        readonly turn?: TurnOfRecord;
-      }
-    | undefined
-  >,
-): Map<string, TurnMark> {
+export function marksIn(records: Iterable<{ readonly turn?: TurnOfRecord } | undefined>): Map<string, TurnMark> {
   const marks = new Map<string, TurnMark>();
   let index = 0;
   for (const record of records) {

@@ -5,21 +5,12 @@ export interface StoredKey {
    * is; `plain` where plain text is left.
    */
   readonly key: string;
-  /** The wrapped key. */
   readonly dek: string;
 }
 
 /**
  * The data key of a caller that encrypts. A session has one, from its first encrypted write on; a call by anybody else
  * that reads or writes texts is refused.
- * @example
- * import { InMemorySessionStore, type WriterKeys } from "langchain-redis-memory/store";
- *
- * const store = new InMemorySessionStore();
- * const hello = { id: "m1", digest: "AAAAAAAA", record: '{"type":"human","data":{"content":"Hi"}}' };
- * const keys: WriterKeys = { name: "x3Rk90aB", made: { key: "x3Rk90aB 2026-11", dek: "the wrapped key" } };
- * await store.append({ id: "chat-7", keys }, { records: [hello] });
- * await store.readView({ id: "chat-7" }).catch((error) => console.log(error.keyId)); // 2026-11
  */
 export interface WriterKeys {
   /** The name of the key with which the texts of the call are sealed; left out by a caller that does not know it. */

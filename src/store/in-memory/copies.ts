@@ -1,5 +1,4 @@
 import {
-  checkCreate,
   checkCreated,
   textFields,
   type CopiedRecord,
@@ -45,7 +44,6 @@ export class InMemoryCopies implements SessionCopies {
   }
 
   async create(session: SessionRef, request: CreateRequest): Promise<CreatedSession | undefined> {
-    checkCreate(session, request);
     const { id, keys } = session;
     this.#refuseTaken(id);
     const { base } = request;

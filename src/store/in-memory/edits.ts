@@ -1,4 +1,4 @@
-import { planReplaceTail } from "../contract/append-decision.js";
+import { planAppend } from "../contract/append-decision.js";
 import type { SessionEdits, SessionKeyState } from "../contract/edits.js";
 import type { SizeLimits } from "../contract/request-checks.js";
 import type { SessionRef } from "../contract/session-ref.js";
@@ -19,7 +19,7 @@ export class InMemoryEdits implements SessionEdits {
   }
 
   async replaceTail(session: SessionRef, request: ReplaceTailRequest): Promise<AppendResult | "stale"> {
-    const plan = planReplaceTail(session, request, this.#limits);
+    const plan = planAppend(session, request, this.#limits);
     return this.#sessions.call("replaceTail", session, () => appendTo(this.#sessions, { session, request, plan }));
   }
 

@@ -9,7 +9,6 @@ import {
   type SessionLabel,
   type SessionsPage,
 } from "../contract/lists.js";
-import { checkInteger, checkOptional, notNegative } from "../contract/request-checks.js";
 import type { SessionRef } from "../contract/session-ref.js";
 import { detailsOf, setLabel } from "./owners.js";
 import { noteKey, type InMemorySession } from "./session.js";
@@ -27,8 +26,6 @@ export class InMemoryLists implements SessionLists {
     owner: string,
     { limit, before }: { readonly limit: number; readonly before?: ListPlace },
   ): Promise<SessionsPage> {
-    checkInteger("limit", limit, 1);
-    checkOptional("before", before?.score, notNegative);
     return this.#sessions.callOfAll("listSessions", () => {
       const all = this.#of(owner).map(([member, session]) => ({ member, session, score: session.ownership.place }));
       const found = all.filter((entry) => before === undefined || order(before, entry) < 0).sort(order);
@@ -71,7 +68,6 @@ export class InMemoryLists implements SessionLists {
   }
 
   async erase(session: SessionRef, { guardMs }: { readonly guardMs: number }): Promise<boolean> {
-    checkInteger("guardMs", guardMs, 1);
     return this.#sessions.call("erase", session, () => {
       const stored = this.#sessions.find(session);
       this.#sessions.guard(session.id, guardMs);
@@ -80,7 +76,6 @@ export class InMemoryLists implements SessionLists {
   }
 
   async eraseOwners({ owners, guardMs, onProgress }: ErasedOwners): Promise<number> {
-    checkInteger("guardMs", guardMs, 1);
     return this.#sessions.callOfAll("eraseOwners", () => {
       const found = owners.flatMap((owner) => this.#of(owner));
       const announced = owners.flatMap((owner) => [...this.#sessions.announcedTo(owner)]);

@@ -2,7 +2,6 @@ import { emptyRounds, type StoredRounds } from "../contract/session-reads.js";
 import type { SessionData } from "../contract/session-data.js";
 import type { HeldTicket, HoldPlace, HoldRequest } from "../contract/holds.js";
 import { randomToken } from "../../base/ids.js";
-import { checkInteger } from "../contract/request-checks.js";
 import {
   pageBounds,
   type StoredPage,
@@ -65,7 +64,6 @@ export class InMemorySessionData implements SessionData {
   }
 
   async readRounds(session: SessionRef, count: number): Promise<StoredRounds> {
-    checkInteger("count", count, 1);
     return this.#sessions.read("readRounds", session, {
       found: (stored) => roundsOf(stored, count),
       missing: emptyRounds,
@@ -130,7 +128,6 @@ export class InMemorySessionData implements SessionData {
   }
 
   async acquireLease(session: SessionRef, ttlMs: number): Promise<string | undefined> {
-    checkInteger("ttlMs", ttlMs, 1);
     const request = { now: this.#sessions.now(), ttlMs };
     return this.#sessions.call("acquireLease", session, () => this.#leases.acquire(session.id, request));
   }
@@ -140,7 +137,6 @@ export class InMemorySessionData implements SessionData {
   }
 
   async extendExpiry(session: SessionRef, ttlMs: number): Promise<boolean> {
-    checkInteger("ttlMs", ttlMs, 1);
     return this.#sessions.call("extendExpiry", session, () => {
       const stored = this.#sessions.find(session);
       const isMortal = stored?.expiresAt !== undefined;

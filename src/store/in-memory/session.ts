@@ -53,16 +53,7 @@ export interface InMemorySession {
 
 /** A new session. */
 export function newSession(): InMemorySession {
-  const empty = {
-    base: 0,
-    start: 0,
-    head: "",
-    headCount: 0,
-    total: undefined,
-    rounds: 0,
-    fence: 0,
-    key: undefined,
-  };
+  const empty = { base: 0, start: 0, head: "", headCount: 0, total: undefined, rounds: 0, fence: 0, key: undefined };
   const epoch = randomToken();
   const turns = { marks: new Map() };
   const queue = { holder: undefined, waiters: new Map() };

@@ -36,10 +36,7 @@ export class FollowedLists {
       const { RedisLists } = await import("./session-lists.js");
       return (this.#loaded = new RedisLists(runner, keyPrefix, (work) => this.aside(work)));
     });
-    this.group = {
-      ...groupWhenUsed("lists", async () => this.load()),
-      flush: () => this.#flush(),
-    };
+    this.group = { ...groupWhenUsed("lists", async () => this.load()), flush: () => this.#flush() };
   }
 
   /** Makes a write. Enters the session, in front of it, in the list of the owner that it names or is known to have. */

@@ -34,11 +34,7 @@ export interface ErasedSession {
 export async function eraseSession(
   scan: KeyScan,
   sessionId: string,
-  request: {
-    readonly owner: string | undefined;
-    readonly guardMs: number;
-    readonly strict: boolean;
-  },
+  request: { readonly owner: string | undefined; readonly guardMs: number; readonly strict: boolean },
 ): Promise<ErasedSession> {
   const { runner, keyPrefix } = scan;
   const { owner, guardMs } = request;

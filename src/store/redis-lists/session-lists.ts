@@ -14,7 +14,6 @@ import type {
   SessionLists,
   SessionsPage,
 } from "../contract/lists.js";
-import { checkInteger, checkOptional, notNegative } from "../contract/request-checks.js";
 import type { SessionRef } from "../contract/session-ref.js";
 import { ListWrites, type WrittenSession } from "./list-writes.js";
 import { eraseOwners, eraseSession } from "./owner-erasure.js";
@@ -62,8 +61,6 @@ export class RedisLists implements SessionLists {
     owner: string,
     { limit, before }: { readonly limit: number; readonly before?: ListPlace },
   ): Promise<SessionsPage> {
-    checkInteger("limit", limit, 1);
-    checkOptional("before", before?.score, notNegative);
     for (let place = before; ;) {
       const { entries, next } = await this.#lists.page(owner, { limit, before: place });
       const { sessions, ended } = await this.#details.see(owner, entries);
@@ -97,7 +94,6 @@ export class RedisLists implements SessionLists {
   }
 
   async erase({ id, owner }: SessionRef, { guardMs }: { readonly guardMs: number }): Promise<boolean> {
-    checkInteger("guardMs", guardMs, 1);
     const erased = await eraseSession(this.#scan(), id, { owner, guardMs, strict: false });
     const listedBy = erased.owner === "" ? owner : erased.owner;
     await (listedBy === undefined ? undefined : this.#lists.remove(listedBy, id).catch(() => undefined));
@@ -106,7 +102,6 @@ export class RedisLists implements SessionLists {
 
   async eraseOwners(erased: ErasedOwners): Promise<number> {
     const { guardMs } = erased;
-    checkInteger("guardMs", guardMs, 1);
     return eraseOwners({ ...this.#scan(), lists: this.#lists, guardMs }, erased);
   }
 
@@ -115,13 +110,7 @@ export class RedisLists implements SessionLists {
   }
 
   async reindex(listeners: ListsReindex = {}): Promise<number> {
-    return reindexSessions({
-      ...listeners,
-      scan: this.#scan(),
-      lists: this.#lists,
-      details: this.#details,
-      graceMs,
-    });
+    return reindexSessions({ ...listeners, scan: this.#scan(), lists: this.#lists, details: this.#details, graceMs });
   }
 
   /** Sends again what failed. */

@@ -14,7 +14,6 @@ import {
 } from "../redis/lua/later-scripts.js";
 import type { Script } from "../redis/script.js";
 import {
-  checkCreate,
   checkCreated,
   textFields,
   type CopiedRecord,
@@ -82,7 +81,6 @@ export class RedisCopies implements SessionCopies {
   }
 
   async create(session: SessionRef, request: CreateRequest): Promise<CreatedSession | undefined> {
-    checkCreate(session, request);
     const creation = { ...this.#placesOf(session, request.tag ?? randomToken()), request };
     const next = await this.#stage(creation, askText(session));
     return next === undefined ? undefined : this.#listed(creation, () => this.#finish(creation, next));

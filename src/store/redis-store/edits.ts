@@ -1,7 +1,7 @@
 import { askText, firstScripts, runOnSession } from "../redis/script-runner.js";
 import { rewindScript, rewrapKeyScript } from "../redis/lua/later-scripts.js";
 import { keepsExpiry } from "../redis-lists/followed-lists.js";
-import { planReplaceTail } from "../contract/append-decision.js";
+import { planAppend } from "../contract/append-decision.js";
 import type { RebuildOptions, SessionEdits, SessionKeyState } from "../contract/edits.js";
 import { outOfRange } from "../contract/refusals.js";
 import type { SessionRef } from "../contract/session-ref.js";
@@ -20,7 +20,7 @@ export class RedisEdits implements SessionEdits {
   }
 
   async replaceTail(session: SessionRef, request: ReplaceTailRequest): Promise<AppendResult | "stale"> {
-    const plan = planReplaceTail(session, request, this.#calls.limits);
+    const plan = planAppend(session, request, this.#calls.limits);
     return this.#calls.append("replaceTail", session, { request, plan });
   }
 

@@ -2,7 +2,6 @@ import { randomToken } from "../../base/ids.js";
 import { laterScripts } from "../redis/loaded-scripts.js";
 import { askOf } from "../redis/script-runner.js";
 import type { HeldTicket, HoldPlace, HoldRequest } from "../contract/holds.js";
-import { checkInteger } from "../contract/request-checks.js";
 import type { ReadViewOptions } from "../contract/session-reads.js";
 import type { SessionRef } from "../contract/session-ref.js";
 import { takenHold } from "./append-call.js";
@@ -55,7 +54,6 @@ export async function acquireAndRead(
 
 /** Sets the expiry of an expiring session to `ttlMs` from now; false for any other session. */
 export async function extendExpiry(calls: RedisCalls, session: SessionRef, ttlMs: number): Promise<boolean> {
-  checkInteger("ttlMs", ttlMs, 1);
   const args = [JSON.stringify({ ...askOf(session), ttl: ttlMs })];
   const { extendExpiryScript: script } = await laterScripts();
   const call = { script, args, writes: true };

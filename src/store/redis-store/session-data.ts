@@ -1,6 +1,5 @@
 import { eraseOthers } from "../redis-lists/kinds.js";
 import { randomToken } from "../../base/ids.js";
-import { checkInteger } from "../contract/request-checks.js";
 import type { HeldTicket, HoldPlace, HoldRequest } from "../contract/holds.js";
 import type { SessionRef } from "../contract/session-ref.js";
 import { askOf, runOnSession, askText } from "../redis/script-runner.js";
@@ -65,7 +64,6 @@ export class RedisSessionData implements SessionData {
   }
 
   async readRounds(session: SessionRef, count: number): Promise<StoredRounds> {
-    checkInteger("count", count, 1);
     return roundsFrom(await this.#read("readRounds", session, readRoundsScript, [count]));
   }
 
@@ -157,7 +155,6 @@ export class RedisSessionData implements SessionData {
   }
 
   async acquireLease(session: SessionRef, ttlMs: number): Promise<string | undefined> {
-    checkInteger("ttlMs", ttlMs, 1);
     const { runner, keys } = this.#calls.placeOf(session);
     const token = randomToken();
     const command = { verb: "set", args: [keys.lease, token, "NX", "PX", ttlMs] };

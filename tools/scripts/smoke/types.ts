@@ -10,10 +10,10 @@ import {
   InMemorySessionStore,
   MemoryError,
   RedisChatMessageHistory,
+  type SessionStore,
   StoreError,
   type StoreErrorCode,
 } from "langchain-redis-memory";
-import type { SessionStore } from "langchain-redis-memory/store";
 
 /** The client; ioredis exports it by this name since 5.1 only. */
 type Redis = ReturnType<Cluster["nodes"]>[number];
@@ -45,9 +45,4 @@ export function codeOf(error: unknown): StoreErrorCode | string | undefined {
     return code;
   }
   return MemoryError.isInstance(error) ? error.code : undefined;
-}
-
-/** The groups of a store are always there. */
-export async function leaseOf(store: SessionStore): Promise<string | undefined> {
-  return store.data.acquireLease({ id: "types" }, 1_000);
 }

@@ -198,10 +198,7 @@ export class ContextWindow extends ChatHistoryReducer {
     const refused = request?.refused;
     const measured = await (refused ? this.#refused(messages, request!, refused) : this.measure(messages, request));
     if (measured === undefined || (!refused && !this.isDue(measured, messages))) {
-      return unchanged(messages, {
-        reason: "within_limit",
-        tokens: await countMessages(this.tokenCounter, messages),
-      });
+      return unchanged(messages, { reason: "within_limit", tokens: await countMessages(this.tokenCounter, messages) });
     }
     const { reduceInTiers } = await tiers();
     return reduceInTiers(messages, {

@@ -12,10 +12,7 @@ export type RequestPlaces = ReadonlyMap<number, RequestPlace>;
 
 /** Finds facts about messages that depend on the others of their request, for adapters that ask for some. Linear. */
 export const placesInRequest: Readonly<Partial<Record<Adapter, (messages: readonly BaseMessage[]) => RequestPlaces>>> =
-  {
-    "openai-responses": responsesPlaces,
-    bedrock: documentNames,
-  };
+  { "openai-responses": responsesPlaces, bedrock: documentNames };
 
 /** OpenAI takes each item once. An answer comes again from a cache of answers, a fork or an import. */
 function responsesPlaces(messages: readonly BaseMessage[]): RequestPlaces {

@@ -41,10 +41,6 @@ export function profileOfModel(
   return {
     ...profile,
     ...(isOpen && { lateSystem: isLate ? "accepted" : "refused" }),
-    rules: {
-      ...rules,
-      ...(wantsFirst && { S33: "error" }),
-      ...(isLate && { S34: rules.S34 ?? "error" }),
-    },
+    rules: { ...rules, ...(wantsFirst && { S33: "error" }), ...(isLate && { S34: rules.S34 ?? "error" }) },
   };
 }

@@ -28,9 +28,5 @@ export const openai: StructureProfile = {
   callIds: { minLength: 1, maxLength: 40, reuse: "warning" },
   blankText: "accepted",
   names: { characters: identifiers, maxLength: 64 },
-  blocks: {
-    system: ["text"],
-    user: ["text", "image_url", "input_audio", "file", "image", "audio"],
-    tool: ["text"],
-  },
+  blocks: { system: ["text"], user: ["text", "image_url", "input_audio", "file", "image", "audio"], tool: ["text"] },
 };

@@ -98,10 +98,7 @@ export const noForeignBlocks: MessageRule = {
     const blocks = blocksOf(message).flatMap((block) =>
       isForeign(block, message, context.profile) ? inRole(block) : [block],
     );
-    return {
-      message: changeContent(message, contentOf(blocks)),
-      done: "Removed content that the provider rejects.",
-    };
+    return { message: changeContent(message, contentOf(blocks)), done: "Removed content that the provider rejects." };
   },
 };
 

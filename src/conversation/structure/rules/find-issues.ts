@@ -172,11 +172,7 @@ function checkSystemMessages({ speakers, profile }: StructureContext, report: Re
       return;
     }
     if (isLate) {
-      report({
-        rule: "S03",
-        index,
-        message: "A system message comes after other messages; it belongs at the front.",
-      });
+      report({ rule: "S03", index, message: "A system message comes after other messages; it belongs at the front." });
     }
     if (seen) {
       report({ rule: "S04", index, message: "This is not the first system message; only one is accepted." });
@@ -189,11 +185,7 @@ function checkBeginning({ messages, speakers, purpose, profile }: StructureConte
   const first = speakers.findIndex((speaker) => speaker !== "system");
   if (first !== -1) {
     if (!mayBeFirst(messages[first]!, profile)) {
-      report({
-        rule: "S02",
-        index: first,
-        message: "The conversation does not begin with a message of the user.",
-      });
+      report({ rule: "S02", index: first, message: "The conversation does not begin with a message of the user." });
     }
     return;
   }

@@ -46,11 +46,7 @@ export async function recordTurn(turn: LoopTurn, request: RecordRequest): Promis
       : undefined;
   const results = turn.results();
   const messageId = (stored.current ?? userMessage)?.id;
-  const kept = withToolImages(turn.uploadsWith(known.stored), {
-    turnId,
-    results,
-    limits: known.limits,
-  });
+  const kept = withToolImages(turn.uploadsWith(known.stored), { turnId, results, limits: known.limits });
   const uploads = [...turn.uploads.values(), ...kept.added].map((upload) => ({
     ...(messageId !== undefined && { messageId }),
     ...upload,
