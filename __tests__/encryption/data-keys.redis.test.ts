@@ -1,5 +1,7 @@
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
-import { EncryptionError } from "../../src/base/errors.js";
+import { EncryptionError, StoreError } from "../../src/base/errors.js";
+import type { CreateRequest } from "../../src/store/contract/copies.js";
+import type { SessionRef } from "../../src/store/contract/session-ref.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
@@ -124,6 +126,46 @@ describe.each(["Redis", "memory"])("the data key of a session in a store in %s",
       });
     },
   );
+
+  it.each([
+    { lost: "before the end", by: "the same process" },
+    { lost: "before the end", by: "another process" },
+    { lost: "the reply", by: "the same process" },
+    { lost: "the reply", by: "another process" },
+  ])("is that of the copy where a fork lost $lost and $by repeats it", async ({ lost, by }) => {
+    await process().history("s").addMessages(turn("1"));
+    let failures = 1;
+    const passing = around(store, (_, go) => go());
+    const losing = {
+      ...passing,
+      copies: {
+        ...passing.copies,
+        create: async (session: SessionRef, request: CreateRequest) => {
+          const finish = async (next: number) => {
+            if (lost === "before the end" && failures-- > 0) {
+              throw new StoreError("lost", { code: "timeout", operation: "create" });
+            }
+            return request.finish(next);
+          };
+          const created = await store.copies.create(session, { ...request, finish });
+          if (lost === "the reply" && failures-- > 0) {
+            throw new StoreError("lost", { code: "timeout", operation: "create" });
+          }
+          return created;
+        },
+      },
+    };
+    const memory = new RedisChatMemory({ store: losing, encryption: testKeys("k1") });
+    await expect(memory.history("s").fork("copy")).rejects.toMatchObject({ code: "timeout" });
+    const again = (by === "the same process" ? memory : process()).history("s").fork("copy");
+    await again.catch((error: unknown) => expect(error).toMatchObject({ code: "exists" }));
+    for (const reader of [process(), memory]) {
+      expect(await reader.history("copy").getMessages()).toEqual(turn("1"));
+      expect(await reader.history("copy").getTranscript()).toEqual(turn("1"));
+    }
+    await memory.history("copy").addMessages(turn("2"));
+    expect(await process().history("copy").getMessages()).toEqual([...turn("1"), ...turn("2")]);
+  });
 
   it("opens nothing of another session", async () => {
     await process().history("s").addMessages(turn("1"));

@@ -131,12 +131,12 @@ export class SealedCalls {
   }
 
   /** Makes a write, which `stores` what is sealed unless its result says otherwise. */
-  write<Result>(write: Write<Result>, stores: (result: Result) => boolean): Promise<Result> {
+  write<Result>(write: Write<Result>, stores: (result: Result) => boolean, isNew = false): Promise<Result> {
     return this.#untilAccepted(async () => {
       const known = await this.#keys.forWrite(this.session);
       this.#used = known ?? this.#used;
       const { label, ...session } = this.session;
-      const made = known?.isStored === true ? undefined : known?.stored;
+      const made = known?.isStored === true && !isNew ? undefined : known?.stored;
       const keys = { ...(known && { name: known.key.id }), ...(made && { made }) };
       const caller = { ...this.#caller(session, keys), ...(label && { label: sealLabel(known?.key, label) }) };
       const result = await write(caller, known?.key);
@@ -147,10 +147,10 @@ export class SealedCalls {
     });
   }
 
-  /** Creates the session, under a key of its own. */
+  /** Creates the session, under a key of its own, or that of the incomplete copy that the call goes on with. */
   create<Result>(write: Write<Result>): Promise<Result> {
     this.#keys.forget(this.session.id);
-    return this.write(write, (result) => result !== undefined);
+    return this.write(write, (result) => result !== undefined, true);
   }
 
   #caller(session: Caller, keys: { readonly name?: string; readonly made?: StoredKey }): Caller {
