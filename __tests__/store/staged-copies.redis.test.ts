@@ -1,6 +1,7 @@
 import { logSum, sessionKeys } from "../../src/store/redis/keys.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import type { CopiedTurn, CopyPage } from "../../src/store/contract/copies.js";
+import { replacing } from "../../testing/session-store/replaced-session.js";
 import { record, texts } from "../../testing/session-store/store-case.js";
 import type { NewRecord } from "../../src/store/contract/session-writes.js";
 import { interceptedClient } from "../../tools/testkit/proxies/intercepted-client.js";
@@ -92,5 +93,25 @@ describe("A copy that is made of two pages", () => {
     expect(names).toHaveLength(5);
     expect(names.every((name) => name.length === 14)).toBe(true);
     expect(await store.append(copy, { records: [record("x"), record("y")] })).toMatchObject({ duplicates: 2 });
+  });
+});
+
+describe("A copy that takes the place of its session", () => {
+  const client = sharedClient();
+
+  it("has taken it also where its script is sent twice", async () => {
+    const keyPrefix = uniquePrefix();
+    const twice = interceptedClient(client, async (send, args) => {
+      const result = await send();
+      return args.some((arg) => /"exact":/.test(String(arg))) ? send() : result;
+    });
+    const store = new RedisSessionStore({ client: twice, keyPrefix });
+    await store.append(source, { records: list });
+    const was = (await store.copies.read(source))!;
+    const key = { key: "x3Rk90aB k1", dek: "wrapped" };
+    const records = list.map((each) => ({ ...each, record: `${each.record} sealed`, digest: "sealed--" }));
+    expect(await store.copies.replace(source, replacing(was, { records, key }))).toBe("replaced");
+    const caller = { ...source, keys: { name: "x3Rk90aB" } };
+    expect((await store.readLog(caller)).records).toEqual(texts(records));
   });
 });

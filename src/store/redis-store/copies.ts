@@ -90,11 +90,9 @@ export class RedisCopies implements SessionCopies {
     const { was, now, key, openTurns, exact, tag } = request;
     const writer = { ...session, keys: key && { name: keyParts(key).name, made: key } };
     const { base, owner } = was;
-    const pages = (from: number) => request.pages(from);
-    const staged = { base, pages, tag, owners: owner === undefined ? [] : [owner] };
+    const staged = { base, pages: (from: number) => request.pages(from), tag, owners: owner ? [owner] : [] };
     const copy = { ...this.#placesOf(writer, tag), request: staged };
-    const isReplacing = true;
-    if ((await this.#stage(copy, JSON.stringify({ ...askOf(writer), isReplacing }))) === undefined) {
+    if ((await this.#stage(copy, JSON.stringify({ ...askOf(writer), isReplacing: true }))) === undefined) {
       return "stale";
     }
     const texts = textFields(now);
