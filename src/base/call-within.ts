@@ -3,7 +3,6 @@ import { inTime } from "./in-time.js";
 /** Limits of a call. */
 export interface CallBounds {
   readonly milliseconds: number;
-  /** Makes the error of a call that takes longer. */
   readonly late: () => Error;
   readonly signal?: AbortSignal | undefined;
 }

@@ -19,7 +19,6 @@ export interface FeedSetting {
  */
 export class Feed {
   readonly log: RunLog;
-  /** The process that produces the run; undefined for one that has ended. */
   readonly instance: string | undefined;
   readonly session: SessionRef;
   readonly #setting: FeedSetting;

@@ -38,7 +38,6 @@ export interface MailListener {
  * prolonged. One blocking read on one key serves all sessions, also in a cluster.
  */
 export class Mailbox {
-  /** The name of this process. */
   readonly instance = randomToken();
   readonly #wire: RedisWire;
   readonly #lostAfterMs: number;

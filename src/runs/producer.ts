@@ -140,7 +140,6 @@ export class Producer {
     await this.finish(end);
   }
 
-  /** Ends the run. Never rejects. */
   async finish(given: StoredEnd): Promise<void> {
     this.#isEnding = true;
     // LangChain rejects the stream of a run that is stopped.

@@ -72,7 +72,6 @@ export class RunLog {
     return this.#end;
   }
 
-  /** The id of the chunk at a place. */
   idOf({ batch, index }: ChunkPlace): string {
     return `${this.at}-${batch}:${index}`;
   }

@@ -8,7 +8,6 @@ import { anchorsOf, keptIndexes, type Sections } from "./sections.js";
 export interface TokenTarget {
   /** Tokens of each message of the list. */
   readonly tokens: readonly number[];
-  /** Fixed token cost of a request. */
   readonly perRequest: number;
   /** No cut is made up to this size. */
   readonly maxTokens: number;

@@ -30,7 +30,6 @@ export interface Media {
   readonly url: string | undefined;
   /** The id that the provider gave the file. */
   readonly fileId: string | undefined;
-  /** The file's name. */
   readonly name: string | undefined;
   /** How closely the model looks at a picture. */
   readonly detail: string | undefined;

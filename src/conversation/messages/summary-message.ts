@@ -19,9 +19,7 @@ const messageTypes = { human: HumanMessage, system: SystemMessage, ai: AIMessage
 
 /** The messages that a summary covers, oldest first. */
 export interface SummarySource {
-  /** Earlier summaries that the new one replaces. */
   readonly replaced: readonly BaseMessage[];
-  /** Messages that it covers besides those. */
   readonly covered: readonly BaseMessage[];
 }
 

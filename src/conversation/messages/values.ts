@@ -64,7 +64,6 @@ export function without<T extends Fields>(record: T, ...keys: readonly string[])
 /** Place of a value in the input, for error messages. */
 export interface LikePlace {
   readonly option: string;
-  /** The list that holds it, such as "Reducer input". */
   readonly list: string;
   readonly index: number;
 }

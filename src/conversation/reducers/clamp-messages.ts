@@ -12,7 +12,6 @@ import { asShortened } from "./reduction-outcome.js";
 export interface ClampRequest {
   /** Tokens of a message from which on it is clamped. */
   readonly maxMessageTokens: number;
-  /** Tokens of all messages. */
   readonly maxTokens: number;
   readonly counter: TokenCounter;
   /** Messages to leave alone. */

@@ -35,9 +35,7 @@ export interface AgentRuntime<Context = unknown> {
 /** Place of a run: its session, and LangGraph's metadata. */
 export interface RunPlace {
   readonly sessionId: string;
-  /** Owner and label of the session, if the caller names them. */
   readonly identity: HistoryIdentity;
-  /** The turn's id, if the caller gave one. */
   readonly turnId: string | undefined;
 }
 

@@ -17,7 +17,6 @@ export interface RunSetting {
   readonly place: RunPlace;
   readonly profile: ProfileChoice | undefined;
   readonly policy: TurnPolicy;
-  /** The parts of the run's initial state. */
   readonly parts: StateParts;
   /** Returns how the run holds its session now; undefined where it does not. */
   readonly holding: (() => TurnHolding) | undefined;
@@ -25,7 +24,6 @@ export interface RunSetting {
 
 /** One run of an agent: translates its state for a {@link Turn}. */
 export class AgentRun {
-  /** The turn that the run makes. */
   readonly turn: Turn;
   readonly #parts: StateParts;
   /** Ids of the state's messages that were stored when the run began, or never will be. */
@@ -88,7 +86,6 @@ export class AgentRun {
     return missingIn(this.#parts, this.turn.storedAnswer);
   }
 
-  /** The stored answer, if another run stored it. */
   get storedAnswer(): readonly BaseMessage[] | undefined {
     const answer = this.turn.replay && this.turn.storedAnswer;
     return answer === undefined || answer.length === 0 ? undefined : answer;
@@ -101,7 +98,6 @@ export class AgentRun {
     return [...history, ...turn];
   }
 
-  /** The model's answer to the request made last, under an id that no other message has. */
   answered<M extends BaseMessage>(answer: M, state: readonly BaseMessage[]): M {
     return this.turn.answered(answer, (id) => state.some((message) => message.id === id));
   }
@@ -132,7 +128,6 @@ export class AgentRun {
     return withoutSummaries(state).filter(({ id }) => id === undefined || isNew(id));
   }
 
-  /** State update that makes the state equal to the stored turn; undefined if it is. */
   correction(state: readonly BaseMessage[]): BaseMessage[] | undefined {
     const isOpen = this.turn.opened.state === "open";
     const missing = isOpen ? missingIn(this.#parts, this.turn.storedAnswer) : [];

@@ -13,7 +13,6 @@ type Structured = Record<string, unknown>;
 
 /** The structured response format in a request. */
 export interface ResponseFormat {
-  /** The format or formats; undefined for an agent without one, and with older versions of langchain. */
   readonly responseFormat?: unknown;
   readonly tools?: readonly unknown[];
 }

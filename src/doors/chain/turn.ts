@@ -39,7 +39,6 @@ interface ChainRun {
 interface MadeRequest {
   readonly sent: readonly BaseMessage[];
   readonly input: unknown;
-  /** The chain's runnable, or a copy of it whose models are wired. */
   readonly runnable: unknown;
 }
 
@@ -220,7 +219,6 @@ export class ChainTurn {
     this.#turn.signOfLife();
   }
 
-  /** Releases the hold. */
   end(): Promise<void> {
     return this.#stopping === undefined ? (this.#turn.end() ?? Promise.resolve()) : this.#endStopped(this.#stopping);
   }

@@ -48,7 +48,6 @@ export class ToolCallbackHandler extends BaseCallbackHandler {
     return this;
   }
 
-  /** Notes the start of a run. */
   override handleToolStart(...[tool, input, runId, , , , runName, toolCallId]: ToolStartArguments): void {
     this.#started.set(runId, {
       name: runName ?? nameOf(tool),

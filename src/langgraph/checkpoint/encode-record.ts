@@ -8,7 +8,6 @@ export interface EncodedRecord {
   readonly text: string;
   /** The positions that it names, in plain. */
   readonly ranges: string;
-  /** Texts of new items. */
   readonly items: readonly string[];
   /** For each item, the digests under which its text may come again. */
   readonly digests: readonly (readonly string[])[];
@@ -66,7 +65,6 @@ class ItemPlaces {
     this.#known = known;
   }
 
-  /** The position of a text; undefined for a new one. */
   has(text: string): number | undefined {
     const found = this.#found.get(text);
     return found ?? this.#stored(text, digestOf(text));

@@ -13,7 +13,6 @@ export interface ListRequest {
   readonly threadId: string;
   /** Undefined for all namespaces, the root first. */
   readonly ns: string | undefined;
-  /** Only this one. */
   readonly id: string | undefined;
   /** Only those in front of this id. */
   readonly before: string | undefined;

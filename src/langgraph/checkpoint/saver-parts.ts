@@ -9,7 +9,6 @@ export interface SaverParts {
   readonly store: ThreadStore;
   readonly sealed: SealedTexts;
   readonly known: KnownItems;
-  /** A reader of a thread. */
   readonly readerOf: (threadId: string) => ThreadReader;
   readonly onEvent: MemoryEventHandler | undefined;
 }

@@ -13,9 +13,7 @@ import type { Items, StoredCheckpoint } from "./thread-store.js";
 export interface CheckpointJson {
   /** Version, time, versions of channels. */
   readonly c: Pick<CheckpointTuple["checkpoint"], "v" | "ts" | "channel_versions" | "versions_seen">;
-  /** The values of channels. */
   readonly d: Readonly<Record<string, unknown>>;
-  /** The metadata. */
   readonly m: unknown;
 }
 
@@ -102,11 +100,6 @@ export class ThreadReader {
     }
   }
 
-  /**
-   * A checkpoint as LangGraph reads it.
-   *
-   * @throws StoreError `damaged` that names it, where an item is missing; RecordError `corrupt`.
-   */
   async tuple(opened: OpenedCheckpoint, items: Items): Promise<CheckpointTuple> {
     const { member, parent, json, named } = opened;
     const { ns, id } = placeOf(member);
@@ -134,7 +127,6 @@ export class ThreadReader {
     };
   }
 
-  /** The metadata of a checkpoint. */
   async metadata(opened: OpenedCheckpoint, items: Items): Promise<CheckpointMetadata> {
     return (await this.value(opened.json.m, opened, items)) as CheckpointMetadata;
   }

@@ -20,7 +20,6 @@ import { eraseThread, readThread, writeThread, type WholeThread } from "../../st
 
 /** A checkpoint as it is stored. */
 export interface StoredCheckpoint {
-  /** Namespace and id. */
   readonly member: string;
   /** Null where only writes are stored. */
   readonly record: string | null;

@@ -62,7 +62,6 @@ export interface ThreadWire {
   readonly keyPrefix: string;
   /** Undefined where plain text is stored. */
   readonly ring: KeyRing | undefined;
-  /** Milliseconds. */
   readonly commandTimeout: number;
   readonly onEvent: MemoryEventHandler | undefined;
   close(): Promise<void>;

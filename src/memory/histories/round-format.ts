@@ -9,7 +9,6 @@ export interface Line {
   readonly message: BaseMessage;
   readonly role: string;
   readonly name: string | undefined;
-  /** Label before the colon. */
   readonly speaker: string;
   readonly content: string;
 }

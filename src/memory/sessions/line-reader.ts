@@ -19,7 +19,6 @@ export class LineReader {
     this.#lines = Symbol.asyncIterator in lines ? lines[Symbol.asyncIterator]() : lines[Symbol.iterator]();
   }
 
-  /** Number of the last line read. */
   get number(): number {
     return this.#number;
   }

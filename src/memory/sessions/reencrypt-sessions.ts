@@ -42,7 +42,6 @@ export interface ReencryptRequest extends ProblemListeners {
   readonly onProgress?: ((progress: ReencryptProgress) => void) | undefined;
   /** Called with each that still needs another key. */
   readonly onIncomplete?: ((piece: FoundPiece) => void) | undefined;
-  /** Ends the walk early. */
   readonly signal?: AbortSignal;
 }
 

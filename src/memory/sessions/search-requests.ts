@@ -119,7 +119,6 @@ export type CheckedSearch = ReturnType<typeof checkedSearch>;
 export interface SearchPlace {
   /** The `before` of the page of the owner's list that holds the session; without an owner, its own last write. */
   readonly page?: ListPlace;
-  /** The session. */
   readonly after?: string;
   /** The messages of the session in front of this position are still to be read. */
   readonly rest?: number;

@@ -33,12 +33,9 @@ export interface FittedMessages {
 
 /** The messages to fit, and the request that they go out with. */
 export interface RequestToFit {
-  /** The view and the turn. */
   readonly messages: readonly BaseMessage[];
-  /** True for the turn's own messages. */
   readonly isOfTurn: (message: BaseMessage) => boolean;
   readonly request: ReducerRequest;
-  /** The config of the model's call. */
   readonly config: RunnableConfig;
 }
 

@@ -26,7 +26,6 @@ export class PendingInterrupts {
     return this.#isObserved;
   }
 
-  /** The threads that wait. */
   get threads(): string[] {
     return [...new Set([...this.#waiting.values()].map(({ thread }) => thread))];
   }

@@ -41,13 +41,11 @@ export type TurnState = "new" | "open" | "interrupted" | "stored";
 export interface OpenTurn {
   readonly state: TurnState;
   readonly view: DecodedView;
-  /** The conversation before the turn: the view without the turn's own messages. */
   readonly history: readonly BaseMessage[];
   /** The turn's messages that are stored, oldest first. */
   readonly stored: readonly StoredEntry[];
   /** True if the turn's question was discarded by retention, while a part of its answer is left. */
   readonly isQuestionGone: boolean;
-  /** The input that is not stored yet. */
   readonly newMessages: readonly BaseMessage[];
   /** The input that the opening has stored. */
   readonly written: readonly BaseMessage[];

@@ -59,7 +59,6 @@ export class PartialOutput extends BaseCallbackHandler {
   #hasSpoken = false;
   readonly #onRequest: ((messages: readonly BaseMessage[]) => Promise<void>) | undefined;
 
-  /** `onRequest` gets the messages of a graph's request to a model, which waits for it. */
   constructor(onRequest?: (messages: readonly BaseMessage[]) => Promise<void>) {
     super();
     this.#onRequest = onRequest;

@@ -37,7 +37,6 @@ export interface ModelCall extends Pick<ReducerRequest, "model" | "system" | "to
   readonly config: RunnableConfig;
   /** The repair of the request. @default that of the model */
   readonly planned?: ModelPlan;
-  /** The turn's messages now. @default those with which it was opened */
   readonly turn?: readonly BaseMessage[];
   /** Changes by other middleware. */
   readonly changes?: SentState;
@@ -82,7 +81,6 @@ export class TurnRequests {
     this.list = new TurnList(this.#before);
   }
 
-  /** The turn as the requests read it. */
   get opened(): OpenTurn {
     return this.#opened;
   }
@@ -97,7 +95,6 @@ export class TurnRequests {
     return this.#readFor;
   }
 
-  /** The request made last. */
   get last(): ReducerRequest | undefined {
     return this.#toFit?.request;
   }
@@ -106,13 +103,11 @@ export class TurnRequests {
     return this.#opened.history.filter((message) => !this.#isInState(message));
   }
 
-  /** The repair of a request. */
   planOf(request: PlannedRequest): Promise<ModelPlan> {
     const { sessionId, context } = this.#session;
     return planOf(this.#profile, request, { sessionId, onEvent: context.onEvent });
   }
 
-  /** The next request. */
   async make(call: ModelCall): Promise<FormedRequest> {
     const { config, changes, ask, model, system, tools, isWhole = false } = call;
     const planned = call.planned ?? (await this.planOf({ model, system, tools, config }));
@@ -294,7 +289,6 @@ class TurnList {
     this.#list = [...before];
   }
 
-  /** The current list. */
   get messages(): readonly BaseMessage[] {
     return this.#list;
   }
@@ -316,7 +310,6 @@ class TurnList {
     this.#newest.clear();
   }
 
-  /** Replaces the list by its reduced form. */
   replace(messages: readonly BaseMessage[]): void {
     this.#list = [...messages];
   }

@@ -38,7 +38,6 @@ export class Turn {
   /** The turn's requests. */
   readonly requests: TurnRequests;
   #turnId: string | undefined;
-  /** Number of messages stored under the turn's name. */
   #stored: number;
   /** Ids and roles of the turn's stored messages, oldest first. */
   readonly #written: WrittenMessage[];
@@ -88,7 +87,6 @@ export class Turn {
     }
   }
 
-  /** The turn as it was read. */
   get opened(): OpenTurn {
     return this.#opened;
   }
@@ -113,7 +111,6 @@ export class Turn {
     [this.#turnId, this.#stored, this.#isClosed, this.#replay] = [undefined, 0, false, undefined];
   }
 
-  /** The input that is not stored yet. */
   get unstored(): readonly BaseMessage[] {
     return this.#unstored;
   }
@@ -156,14 +153,12 @@ export class Turn {
     this.#held?.signOfLife();
   }
 
-  /** Releases the hold. Never rejects. */
   end(): Promise<void> | undefined {
     const held = this.#held;
     this.#held = undefined;
     return held?.release();
   }
 
-  /** Reports that a stored turn was sent again. */
   reportReplay(): void {
     report(this.#setting.session.context.onEvent, { type: "turn_repeated", ...this.#names });
   }
@@ -172,7 +167,6 @@ export class Turn {
     return { sessionId: this.#setting.session.sessionId, turnId: this.#turnId };
   }
 
-  /** The next request: the view and the turn, within every limit, in the form of the model. */
   request(call: ModelCall): Promise<FormedRequest> {
     return this.requests.make(call);
   }

@@ -28,7 +28,6 @@ export interface EncodedContent {
 export interface TurnOutput {
   /** Form in which the run returned its answer. */
   readonly as: "message" | "messages" | "text" | "conversation" | "json";
-  /** Number of messages of the answer, 1 or more. */
   readonly count: number;
   /** Key of the answer in the returned object; undefined if the run returned none. */
   readonly key?: string;
@@ -50,7 +49,6 @@ export interface RecordMeta {
 export interface EncodeOptions extends RecordMeta {
   /** Id to store the message under; replaces the message's own. */
   readonly id: string;
-  /** Token counts by counter id. */
   readonly tokens?: Readonly<Record<string, number>>;
 }
 

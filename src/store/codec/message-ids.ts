@@ -11,7 +11,6 @@ import { digestMessage } from "./encode-message.js";
 export interface TurnPlace {
   /** The turn's id, the same for each retry. */
   readonly turnId?: string;
-  /** The message's index in the turn. */
   readonly index: number;
 }
 

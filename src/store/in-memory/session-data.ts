@@ -161,7 +161,6 @@ export class InMemoryLeases {
     return token;
   }
 
-  /** Releases the lease if the token still owns it. */
   release(sessionId: string, token: string): void {
     if (this.#leases.get(sessionId)?.token === token) {
       this.#leases.delete(sessionId);

@@ -33,7 +33,6 @@ export class InMemorySessions {
     this.#options = options;
   }
 
-  /** The store's time in milliseconds. */
   now(): number {
     return this.#options.now();
   }
@@ -73,7 +72,6 @@ export class InMemorySessions {
     });
   }
 
-  /** Returns a session that has not expired; refuses another owner. */
   find(session: SessionRef): InMemorySession | undefined {
     return this.writable("", session, []);
   }
@@ -171,7 +169,6 @@ export class InMemorySessions {
     }
   }
 
-  /** Removes a session. */
   delete(sessionId: string): void {
     this.#sessions.delete(sessionId);
   }

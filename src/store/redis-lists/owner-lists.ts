@@ -69,7 +69,6 @@ export class OwnerLists {
     return this.#entries("zrangebyscore", owner, ["-inf", "+inf", "WITHSCORES", "LIMIT", 0, limit]);
   }
 
-  /** Different entries at random. */
   some(owner: string, count: number): Promise<ListEntry[]> {
     return this.#entries("zrandmember", owner, [count, "WITHSCORES"]);
   }

@@ -165,7 +165,6 @@ export class RedisLists implements SessionLists {
     }
   }
 
-  /** Keeps the list of a session whose expiry was extended. */
   async extended(written: WrittenSession): Promise<void> {
     await this.#writes.extend(written);
   }

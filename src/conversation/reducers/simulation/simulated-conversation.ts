@@ -71,7 +71,6 @@ export class SimulatedConversation {
     this.#totals = totals;
   }
 
-  /** Adds a message; an AI message is the answer to a request that sends the view as it was before. */
   async add(message: BaseMessage): Promise<void> {
     if (roleOf(message) === "ai") {
       await this.#request();

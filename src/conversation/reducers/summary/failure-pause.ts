@@ -29,14 +29,12 @@ export class FailurePause {
     return Math.max(0, (this.#failures.get(key)?.until ?? 0) - this.#now());
   }
 
-  /** Records a failure. */
   failed(key: string): void {
     const count = (this.#failures.get(key)?.count ?? 0) + 1;
     const pause = count < freeFailures ? 0 : Math.min(longestPauseMs, firstPauseMs * 2 ** (count - freeFailures));
     this.#failures.set(key, { count, until: this.#now() + pause });
   }
 
-  /** Forgets the failures of a key. */
   succeeded(key: string): void {
     this.#failures.delete(key);
   }

@@ -44,7 +44,6 @@ export function transcriptEntries(messages: readonly BaseMessage[], options: Tra
 /** One request to the summarization model. */
 export interface SummaryRequest {
   readonly instructions: string;
-  /** Texts of the previous summaries, oldest first. */
   readonly soFar: readonly string[];
   /** True if the new text replaces those summaries; otherwise it follows them. */
   readonly replacesSoFar: boolean;

@@ -12,24 +12,19 @@ const capacity = 100;
 
 /** The summaries that precede the rest of the conversation after a reduction. */
 export interface WrittenSummaries {
-  /** All summaries, oldest first. */
   readonly summaries: readonly BaseMessage[];
   /** The summaries that this reduction wrote. */
   readonly made: readonly BaseMessage[];
   /** The summary of the messages that leave. */
   readonly newest: BaseMessage;
-  /** The text that the new summaries replace. */
   readonly source: string;
   /** Forgets the new summaries, so that they are written again next time. */
   forget(): void;
 }
 
 interface Leaving {
-  /** The summaries so far, oldest first. */
   readonly earlier: readonly BaseMessage[];
-  /** The messages that leave. */
   readonly covered: readonly BaseMessage[];
-  /** Topic to say more about. */
   readonly focus?: string | undefined;
 }
 

@@ -29,7 +29,6 @@ interface SummarizerSettings extends TranscriptOptions {
 /** The messages to summarize; `context` holds earlier summaries that stay beside the new one. */
 export interface SummaryTask extends SummarySource {
   readonly context: readonly BaseMessage[];
-  /** Topic to say more about. */
   readonly focus: string | undefined;
 }
 

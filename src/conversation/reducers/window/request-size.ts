@@ -134,7 +134,6 @@ export interface Slopes {
 
 /** A request whose size the provider told with its answer. */
 interface Anchor extends Slopes {
-  /** Place of its answer. */
   readonly index: number;
   readonly name: AskedName;
 }

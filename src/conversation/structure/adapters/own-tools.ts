@@ -17,7 +17,6 @@ export type OwnToolPart = "custom-result" | "computer-result" | "unanswered-by-p
 
 interface OwnCall {
   readonly part: "custom-result" | "computer-result";
-  /** Index of the answer. */
   readonly index: number;
 }
 

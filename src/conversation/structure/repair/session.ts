@@ -31,7 +31,6 @@ export interface RepairSession {
   readonly criteria: StructureCriteria;
   readonly choices: RepairChoices;
   readonly repairs: StructureRepair[];
-  /** The messages as they were given. */
   readonly given: readonly BaseMessage[];
 }
 

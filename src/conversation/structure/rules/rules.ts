@@ -112,11 +112,9 @@ export interface StructureContext {
   readonly purpose: StructurePurpose;
   readonly hasTools: boolean | undefined;
   readonly storesReasoning: boolean;
-  /** The name of the model; undefined if it is not known. */
   readonly model: string | undefined;
   /** The marks of a prompt cache in front of the messages, in tools and settings; undefined if they are not known. */
   readonly marks: FrontMarks | undefined;
-  /** Index of the last user message, where the current turn begins; -1 if there is none. */
   readonly lastUser: number;
 }
 

@@ -26,7 +26,6 @@ export interface PlannedRequest {
   readonly system?: PrefixParts["system"];
   /** The config of the call, for models that `initChatModel` makes by it. */
   readonly config?: object | undefined;
-  /** Choices of the caller, which go before what the model says. */
   readonly choices?: RepairOptions | undefined;
 }
 
@@ -178,7 +177,6 @@ export function modelInput(request: ModelInputRequest): ModelInput {
 }
 
 interface RepairedInput extends ModelInput {
-  /** The rules that were broken. */
   readonly rules: ReadonlySet<StructureRule>;
 }
 

@@ -13,7 +13,6 @@ export class CostSum implements Cost {
   readonly texts: string[] = [];
   tokens = 0;
 
-  /** Adds a text; any other value adds nothing. */
   addText(text: unknown): void {
     if (typeof text === "string" && text !== "") {
       this.texts.push(text);

@@ -9,7 +9,6 @@ import type { SessionStore } from "../../../store/contract/session-store.js";
 
 /** The side data of a session. */
 export interface StoredData {
-  /** In the order in which they were added. */
   readonly uploads: readonly Upload[];
   readonly references: readonly SourceReference[];
 }
@@ -17,7 +16,6 @@ export interface StoredData {
 /** The side data that a turn stores. */
 export interface TurnData {
   readonly uploads: readonly Upload[];
-  /** Ids of uploads to remove. */
   readonly removedUploads: readonly string[];
   readonly references: readonly SourceReference[];
 }
@@ -39,7 +37,6 @@ export class SessionData {
     this.#maxSources = maxSources;
   }
 
-  /** Reads the side data. One round trip. */
   async read(): Promise<StoredData> {
     const side = await this.#store.data.readSide(this.#session.ref, prefix);
     this.#nextStored = side[nextField];

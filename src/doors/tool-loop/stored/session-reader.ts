@@ -33,7 +33,6 @@ export class SessionReader {
     this.#references = references;
   }
 
-  /** The turn, once it was opened. */
   get turn(): Turn | undefined {
     return this.#turn;
   }

@@ -58,7 +58,6 @@ export interface RequestContent extends Pick<ReducerRequest, "model" | "tools"> 
   readonly steps: readonly LoopStep[];
   /** Numbers of sources that the model has cited. */
   readonly cited: ReadonlySet<number>;
-  /** The repair of the joined messages. */
   readonly plan: RepairPlan;
 }
 

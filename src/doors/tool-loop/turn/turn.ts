@@ -62,7 +62,6 @@ export class LoopTurn {
   readonly removedUploads = new Set<string>();
   readonly #openCalls = new Map<string, { readonly step: LoopStep; readonly place: number }>();
 
-  /** True while there is nothing to commit. */
   get isEmpty(): boolean {
     const changes = this.steps.length + this.uploads.size + this.removedUploads.size;
     return changes === 0 && this.originalUserMessage === undefined;
@@ -84,7 +83,6 @@ export class LoopTurn {
     this.#givenName ??= name;
   }
 
-  /** Adds an AI message without text that makes the calls. */
   addCalls(toolCalls: readonly ToolCallRequest[]): void {
     const tool_calls = toolCalls.map(({ id, name, args }) => ({
       type: "tool_call" as const,
@@ -161,7 +159,6 @@ export class LoopTurn {
     return [...kept, ...this.uploads.values()];
   }
 
-  /** Returns the results whose chunks have no numbers yet, in order. */
   unnumbered(): ToolResult[] {
     return this.results().filter(({ chunks, sources }) => sources.length < chunks.length);
   }
