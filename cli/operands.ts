@@ -59,17 +59,6 @@ export function spanOperand(value: string): number {
   return Number(count) * unitMs[unit as keyof typeof unitMs];
 }
 
-/** A time in milliseconds since 1970, as an option's value: a date, or a span before now. */
-export function timeOperand(value: string): number {
-  const time = /^\d{4}-\d\d-\d\d/.test(value) ? Date.parse(value) : NaN;
-  if (Number.isNaN(time) && !/^\d+(s|min|h|d)$/.test(value)) {
-    throw new InvalidArgumentError(
-      "It must be a date such as 2026-11-23T20:00Z, or a time span before now such as 7d.",
-    );
-  }
-  return Number.isNaN(time) ? Math.max(0, Date.now() - spanOperand(value)) : time;
-}
-
 /** A size such as `500kB` or `2MB`, in bytes, as an option's value. */
 export function sizeOperand(value: string): number {
   const [, count, unit] = /^(\d{1,9})(B|kB|MB|GB)$/.exec(value) ?? [];

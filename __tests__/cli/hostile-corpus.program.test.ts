@@ -105,7 +105,6 @@ describe.each(texts.map((text) => [JSON.stringify(text).slice(0, 40), text] as c
       },
       () => memory.history("s", { title: text }).addUserMessage("x"),
       () => memory.sessions.search({ text }),
-      () => memory.sessions.search({ metadata: JSON.parse(`{${JSON.stringify(text)}:1}`) as Record<string, string> }),
       () => memory.history(text).rewind(text),
       () => memory.history(text).getPage({ around: text }),
       () => memory.history(text, { owner: "mallory" }).getMessages(),

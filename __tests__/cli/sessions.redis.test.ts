@@ -88,16 +88,14 @@ describe("the command sessions", () => {
 describe("the command search", () => {
   it("finds by text and title, shows text only on request, and says how to go on", async () => {
     const { memory, command } = place();
-    await memory
-      .history("ann", { owner: "u1", title: "Trip", metadata: { plan: "pro" } })
-      .addMessages([human("Oslo?")]);
+    await memory.history("ann", { owner: "u1", title: "Trip" }).addMessages([human("Oslo?")]);
     await memory.history("bob").addMessages([aiCalls("c1"), tool("c1", "cold in Oslo")]);
     await memory.drain();
     const found = await command("search", "oslo");
     expect(found).toMatchObject({ exitCode: 0, errors: "2 sessions found in 2 sessions and 3 messages.\n" });
     expect(found.output).toMatch(/^bob .* message 1, tool\nann {2}u1 {2}Trip .* message 0, human\n$/);
     expect((await command("search", "oslo", "--content")).output).toContain("\n  cold in Oslo\n");
-    const byLabel = await command("search", "--owner", "u1", "--title", "TRIP", "--metadata", "plan=pro", "--json");
+    const byLabel = await command("search", "TRIP", "--owner", "u1", "--json");
     expect(jsonLines(byLabel.output)).toEqual([expect.objectContaining({ sessionId: "ann", title: "Trip" })]);
     const [, cursor] = /--cursor (\S+) goes on/.exec((await command("search", "oslo", "--limit", "1")).errors)!;
     expect((await command("search", "oslo", "--cursor", cursor!)).output).toMatch(/^ann .*\n$/);

@@ -43,7 +43,7 @@ export async function findSessions(
   { text, cursor }: { readonly text: string; readonly cursor: string | undefined },
 ): Promise<FoundSessions> {
   const found = await memory.sessions.search({
-    ...{ text, roles: ["human", "ai", "tool", "system"], limit: sessionsAtOnce, maxMs: longestMs },
+    ...{ text, roles: ["human", "ai", "tool", "system"], limit: sessionsAtOnce },
     ...{ maxMessages: mostMessages, ...(cursor !== undefined && { cursor }) },
   });
   const { sessions, next, searched } = found;

@@ -91,13 +91,12 @@ export class MemorySessions {
   }
 
   /**
-   * Finds sessions by title, metadata, last write and the text of their messages, newest first, also encrypted ones.
+   * Finds sessions by a text in their title or messages, last written first, also encrypted ones.
    *
-   * Titles and metadata are read like pages of a list, 200 sessions in two round trips. Text is searched by reading the
-   * sessions for which the rest holds, from the newest message back, at most 20,000 messages and two seconds a call:
-   * `stopped` and `reached` say where it ended, and `cursor` goes on from there, also within a session. No index is
-   * kept. A session that is written between two calls moves to the front. Without `owner` the sessions of all owners
-   * are searched, and each call scans all keys of Redis: for operators.
+   * No index is kept: the messages of each session are read, from the newest one back. A call begins no further session
+   * once it has found `limit` or read `maxMessages` (20,000); `cursor` goes on from there. A session that is written
+   * between two calls moves to the front. Without `owner` the sessions of all owners are searched, and each call scans
+   * all keys of Redis: for operators.
    *
    * @throws ConfigurationError, also for an `owner` that is given as undefined; StoreError.
    */

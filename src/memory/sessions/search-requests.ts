@@ -3,9 +3,7 @@ import * as z from "zod/mini";
 import { ConfigurationError } from "../../base/errors.js";
 import { lazy, nonEmptyText, nonNegativeInteger, parseOptions, positiveInteger } from "../../base/options.js";
 import { limitedText } from "../../store/contract/session-ref.js";
-import { isPlainObject } from "../../base/json-value.js";
 import { checkOwnerName } from "../session/identity.js";
-import type { SessionMetadata } from "../session/labels.js";
 import { maxListLimit, type ListPlace } from "../../store/contract/lists.js";
 import type { StoredSession } from "./stored-sessions.js";
 import { foldedText } from "./text-filter.js";
@@ -14,7 +12,7 @@ import { foldedText } from "./text-filter.js";
 export type SearchedRole = "human" | "ai" | "tool" | "system";
 
 /**
- * Options of `memory.sessions.search`: a session is found if all that is given holds for it.
+ * Options of `memory.sessions.search`.
  * @example
  * import { RedisChatMemory } from "langchain-redis-memory";
  * import type { SessionSearchOptions } from "langchain-redis-memory/sessions";
@@ -28,26 +26,16 @@ export type SearchedRole = "human" | "ai" | "tool" | "system";
 export interface SessionSearchOptions {
   /** Owner of the sessions. Left out, the sessions of all owners are searched, by a scan of all keys of Redis. */
   readonly owner?: string;
-  /** Text that a message contains, in any case. @default any */
-  readonly text?: string;
+  /** Text that a message or the title contains, in any case. */
+  readonly text: string;
   /** Types of the messages whose text is searched. @default ["human", "ai"] */
   readonly roles?: readonly SearchedRole[];
-  /** Text that the title contains, in any case. @default any */
-  readonly title?: string;
-  /** Metadata keys with their values, compared as JSON. @default any */
-  readonly metadata?: SessionMetadata;
-  /** Sessions last written at or after this time, in milliseconds since 1970. @default any */
-  readonly from?: number;
-  /** Sessions last written before this time, in milliseconds since 1970. @default any */
-  readonly to?: number;
   /** Maximum number of sessions found, 1 to 1,000. @default 30 */
   readonly limit?: number;
   /** Cursor: the `next` of an earlier search with the same options; null finds nothing. @default the newest sessions */
   readonly cursor?: string | null | undefined;
-  /** Messages that a call reads at most, to a page of 100. @default 20_000 */
+  /** Messages after which a call begins no session; of one it reads the newest so many. @default 20_000 */
   readonly maxMessages?: number;
-  /** Milliseconds after which a call reads no further page. @default 2_000 */
-  readonly maxMs?: number;
 }
 
 /** The newest message that contains the text. */
@@ -62,7 +50,7 @@ export interface SearchMatch {
 
 /** A session that a search found. */
 export interface FoundSession extends StoredSession {
-  /** The match, in a search by `text`. */
+  /** The match; left out where only the title contains the text. */
   readonly match?: SearchMatch;
 }
 
@@ -70,15 +58,11 @@ export interface FoundSession extends StoredSession {
 export interface SessionSearch {
   /** The sessions found, by last write, newest first. */
   readonly sessions: readonly FoundSession[];
-  /** Cursor by which the search goes on; null at its end. */
+  /** Cursor by which the search goes on, where it ended by `limit` or `maxMessages`; null at its end. */
   readonly next: string | null;
-  /** Why the call ended: all sessions were searched, or `limit`, `maxMessages` or `maxMs` was reached. */
-  readonly stopped: "end" | "limit" | "messages" | "time";
-  /** Last write of the session at which it stopped: newer ones were searched. Absent where none was looked at. */
-  readonly reached?: number;
   /** The work of this call. */
   readonly searched: {
-    /** Sessions looked at, by title, metadata or text. */
+    /** Sessions looked at. */
     readonly sessions: number;
     /** Messages read. */
     readonly messages: number;
@@ -90,25 +74,14 @@ export interface SessionSearch {
 const schema = lazy(() =>
   z.strictObject({
     owner: z.optional(z.unknown()),
-    text: z.optional(limitedText("search")),
+    text: limitedText("search"),
     roles: z._default(
       z.array(z.enum(["human", "ai", "tool", "system"], 'must be "human", "ai", "tool" or "system"'), "must be a list"),
       ["human", "ai"],
     ),
-    title: z.optional(limitedText("search")),
-    metadata: z.optional(
-      z.custom<Readonly<Record<string, unknown>>>(
-        // A schema of records leaves this key out, and the search would find more than was asked for.
-        (value) => isPlainObject(value) && !Object.hasOwn(value, "__proto__"),
-        "must be an object of JSON values",
-      ),
-    ),
-    from: z.optional(nonNegativeInteger()),
-    to: z.optional(nonNegativeInteger()),
     limit: z._default(positiveInteger().check(z.maximum(maxListLimit, `must be at most ${maxListLimit}`)), 30),
     cursor: z.optional(z.unknown()),
     maxMessages: z._default(positiveInteger(), 20_000),
-    maxMs: z._default(positiveInteger(), 2_000),
   }),
 );
 
@@ -118,54 +91,37 @@ export type CheckedSearch = ReturnType<typeof checkedSearch>;
 /** The place behind a session, where a search goes on. */
 export interface SearchPlace {
   /** The `before` of the page of the owner's list that holds the session; without an owner, its own last write. */
-  readonly page?: ListPlace;
+  readonly page?: ListPlace | undefined;
+  /** The session; left out in front of the first one. */
   readonly after?: string;
-  /** The messages of the session in front of this position are still to be read. */
-  readonly rest?: number;
 }
 
 /** @throws ConfigurationError, also for an owner that is given as undefined: it would find the sessions of all. */
 export function checkedSearch(options: SessionSearchOptions) {
-  const {
-    owner,
-    cursor,
-    text,
-    title,
-    metadata = {},
-    from = 0,
-    to = Infinity,
-    ...rest
-  } = parseOptions("sessions.search", schema(), options);
+  const { owner, cursor, text, ...rest } = parseOptions("sessions.search", schema(), options);
   if ("owner" in options) {
     checkOwnerName("sessions.search", owner);
   }
-  const folded = { text: text && foldedText(text), title: title && foldedText(title) };
   const place = cursor === undefined ? {} : cursor === null ? null : placeIn(cursor);
-  return { ...rest, ...folded, owner: owner as string | undefined, metadata, from, to, place };
+  return { ...rest, text: foldedText(text), owner: owner as string | undefined, place };
 }
 
 /** Encodes a place as an opaque cursor. */
-export function searchCursor({ page, after, rest }: SearchPlace): string {
-  return Buffer.from(JSON.stringify([page ?? null, after ?? null, rest ?? null])).toString("base64url");
+export function searchCursor({ page, after }: SearchPlace): string {
+  return Buffer.from(JSON.stringify([page ?? null, after ?? null])).toString("base64url");
 }
 
 const placeSchema = lazy(() =>
   z.tuple([
     z.nullable(z.strictObject({ score: nonNegativeInteger(), member: nonEmptyText() })),
     z.nullable(nonEmptyText()),
-    z.nullable(nonNegativeInteger()),
   ]),
 );
 
 function placeIn(cursor: unknown): SearchPlace {
   try {
-    const parsed: unknown = JSON.parse(Buffer.from(cursor as string, "base64url").toString());
-    const [page, after, rest] = placeSchema().parse(parsed);
-    return {
-      ...(page !== null && { page }),
-      ...(after !== null && { after }),
-      ...(after !== null && rest !== null && { rest }),
-    };
+    const [page, after] = placeSchema().parse(JSON.parse(Buffer.from(cursor as string, "base64url").toString()));
+    return { page: page ?? undefined, ...(after !== null && { after }) };
   } catch {
     throw new ConfigurationError("cursor", 'sessions.search: option "cursor" must be the "next" of an earlier search.');
   }

@@ -32,7 +32,9 @@ import { refusalOf } from "./refusal.js";
 export const askedReaders: Readonly<Record<string, Reader>> = {
   cursor: (text) => placeIn(text),
   "search-cursor": (text) =>
-    [text, Buffer.from(text).toString("base64url")].map((cursor) => refusalOf(() => checkedSearch({ cursor }))),
+    [text, Buffer.from(text).toString("base64url")].map((cursor) =>
+      refusalOf(() => checkedSearch({ text: "x", cursor })),
+    ),
   "search-text": (text) => textFilter(text.split("\n").slice(0, 1))(text),
   "run-position": (text) => positionIn(text),
   "encryption-keys": (text) => {
