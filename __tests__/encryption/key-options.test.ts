@@ -1,6 +1,6 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage, type ToolCall } from "@langchain/core/messages";
 import fc from "fast-check";
-import { createSecretKey, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { identifyRecord } from "../../src/store/codec/message-ids.js";
 import { encodeMessage } from "../../src/store/codec/encode-message.js";
 import { SessionKey } from "../../src/store/sealed/keys/session-key.js";
@@ -14,7 +14,7 @@ import { testKey, testKeys } from "../support/test-keys.js";
 import { propertyRuns } from "../support/property-runs.js";
 
 /** The same key for each session. */
-const sessionKey = (sessionId: string) => new SessionKey(createSecretKey(testKey("k").key), "AAAAAAAA", sessionId);
+const sessionKey = (sessionId: string) => new SessionKey(testKey("k").key, "AAAAAAAA", sessionId);
 
 describe("the option encryption", () => {
   const short = randomBytes(31);

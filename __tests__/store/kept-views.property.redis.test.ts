@@ -275,7 +275,9 @@ describe("The memory for views", () => {
     expect(["a", "b", "c", "d"].map((id) => views.get(id) !== undefined)).toEqual([true, false, true, false]);
     expect(views.bytes).toBe(2 * (2 * 400 * 4 + 800));
     const known = views.get("a");
-    views.extend("a", "epoch", { at: 2, texts: ["z".repeat(2_000)], sum: 1, epoch: "other", known });
+    const added = { id: "z", digest: "AAAAAAAA", record: "z".repeat(2_000) };
+    const plan = { records: [added] };
+    views.extend("a", "epoch", { plan, at: 2, texts: [added.record], sum: 1, epoch: "other", known });
     expect(["a", "c"].map((id) => views.get(id) !== undefined)).toEqual([false, true]);
   });
 

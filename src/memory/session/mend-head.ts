@@ -2,7 +2,7 @@ import { EncryptionError } from "../../base/errors.js";
 import { report } from "../../base/events.js";
 import { decodeHead } from "../../store/codec/head.js";
 import { sealedParts } from "../../store/sealed/loaded-store.js";
-import { headField, SealedCalls } from "../../store/sealed/sealed-calls.js";
+import { headField, SealedCalls, unlessChanged } from "../../store/sealed/sealed-calls.js";
 import type { WholeState } from "../../store/contract/copies.js";
 import type { SessionOfMemory } from "./session-of-memory.js";
 
@@ -30,7 +30,7 @@ async function stateWithHead({ context: { store }, ref }: SessionOfMemory): Prom
   }
   const calls = new SealedCalls(sealed.keys, ref);
   const state = await calls.read((caller) => sealed.store.copies.read(caller));
-  const head = state && (await unlessChanged(calls.field(headField, state.head)));
+  const head = state && unlessChanged(() => calls.field(headField, state.head));
   return state && { ...state, head: typeof head === "string" ? head : state.head };
 }
 
@@ -42,7 +42,7 @@ export async function reportUnopened({ context: { store, onEvent }, ref, session
     const request = { limit: pageLength, ...(from !== undefined && { from }) };
     const page = await calls.read((caller) => sealed.store.readLog(caller, request));
     for (const [index, record] of page.records.entries()) {
-      const error = await unlessChanged(calls.record(record));
+      const error = unlessChanged(() => calls.record(record));
       if (EncryptionError.isInstance(error)) {
         report(onEvent, { type: "record_skipped", sessionId, position: page.from + index, error });
       }
@@ -51,18 +51,6 @@ export async function reportUnopened({ context: { store, onEvent }, ref, session
       return;
     }
     from = page.from + page.records.length;
-  }
-}
-
-/** The decrypted value, or the error for one that somebody changed. */
-async function unlessChanged<Opened>(opening: Promise<Opened>): Promise<Opened | EncryptionError> {
-  try {
-    return await opening;
-  } catch (error) {
-    if (EncryptionError.isInstance(error) && error.code !== "unknown_key") {
-      return error;
-    }
-    throw error;
   }
 }
 

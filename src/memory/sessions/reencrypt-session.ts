@@ -154,7 +154,7 @@ function copyOf({ store, session }: Reencryption, calls: SealedCalls, key: OpenK
         if (text.includes("\ufffd")) {
           copy.exact.set(position - overlap + index, sha1(text));
         }
-        const record = await calls.record(text);
+        const record = calls.record(text);
         records.push(sealedCopy(key?.key, { record, identity: identifyRecord(record) }));
       }
       const before = overlap === 0 ? undefined : records.shift();

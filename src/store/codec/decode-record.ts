@@ -48,7 +48,7 @@ export function decodeRecord(record: string, position?: number): DecodedRecord {
   }
   const sealed = parseSealed(record);
   if (sealed !== undefined) {
-    throw unknownKey(undefined, sealed.header.sealed);
+    throw unknownKey(undefined, sealed.keyName);
   }
   const stored = exactValueIn(record);
   if (stored === undefined) {

@@ -1,5 +1,6 @@
 import { ConfigurationError } from "../../base/errors.js";
 import { loadedOnce } from "../../base/loaded-once.js";
+import { promised } from "../../base/promised.js";
 import type { SessionRef } from "./session-ref.js";
 import type { SessionStoreCore, SessionStoreGroups } from "./session-store.js";
 import type { SessionStore } from "./session-store.js";
@@ -64,7 +65,9 @@ export function groupWhenUsed<G extends StoreGroup>(
 /** A store with the limits of `like` whose code is loaded with the first call of a method. */
 export function storeWhenUsed(like: SessionStore, load: () => Promise<SessionStore>): SessionStore {
   const loaded = loadedOnce(load);
-  const groups = groupsOf((group) => whenUsed<object>(groupMethods[group], async () => (await loaded())[group]));
+  const groups = groupsOf((group) =>
+    whenUsed<object>(groupMethods[group], () => behind(loaded(), (all) => all[group])),
+  );
   const core = whenUsed<SessionStoreCore>(coreMethods, loaded);
   return { ...core, ...groups, limits: like.limits, close: () => like.close() };
 }
@@ -80,15 +83,20 @@ function whenUsed<Methods extends object>(
   names: MethodsOf<Methods>,
   loaded: () => Methods | Promise<Methods>,
 ): Methods {
-  const methods = async () => (await loaded()) as AnyMethods;
   const calls = Object.entries(names).map(([method, kind]) => {
     const iterate = async function* (...args: unknown[]) {
-      yield* (await methods())[method]!(...args) as AsyncIterable<unknown>;
+      yield* ((await loaded()) as AnyMethods)[method]!(...args) as AsyncIterable<unknown>;
     };
-    const call = async (...args: unknown[]) => (await methods())[method]!(...args);
+    const call = (...args: unknown[]) =>
+      promised(() => behind(loaded(), (all) => (all as AnyMethods)[method]!(...args)) as Promise<unknown>);
     return [method, kind === "iterates" ? iterate : call];
   });
   return Object.fromEntries(calls) as Methods;
+}
+
+/** The result of `then` for a value: at once, where the value is there. */
+function behind<T, Result>(value: T | Promise<T>, then: (value: T) => Result | Promise<Result>) {
+  return value instanceof Promise ? value.then(then) : then(value);
 }
 
 /** A call that concerns one session. */

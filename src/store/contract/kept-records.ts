@@ -6,6 +6,14 @@ export interface KeptRecord {
   made: unknown;
   /** True where the session was read more than once, so that it will probably be read again. */
   readonly isReadOften: boolean;
+  /** The plain text, from the reader that decrypted it last. */
+  opened?: OpenedRecord;
+}
+
+/** A decrypted record, for nobody but who reads with the same keys. */
+export interface OpenedRecord extends KeptRecord {
+  readonly keys: object;
+  readonly text: string;
 }
 
 /** The kept records of a view. */
@@ -21,6 +29,9 @@ export interface KeptRecords {
 
 /** The kept records of texts that a read returned, in the same order, by the list of texts; not all are kept. */
 export const keptRecords = new WeakMap<readonly string[], KeptRecords>();
+
+/** The plain text of records that are appended, with the keys that sealed it. */
+export const sealedOf = new WeakMap<object, Pick<OpenedRecord, "keys" | "text">>();
 
 /** Says that a record could not be read. */
 export function refuseKept(kept: KeptRecords | undefined): void {

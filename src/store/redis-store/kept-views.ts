@@ -1,6 +1,7 @@
 import { viewFields } from "../redis/stored-fields.js";
 import { logSum, sumBehind, sumFrom } from "../redis/keys.js";
-import { keptRecords, type KeptRecords } from "../contract/kept-records.js";
+import { keptRecords, sealedOf, type KeptRecords } from "../contract/kept-records.js";
+import type { AppendPlan } from "../contract/append-decision.js";
 import { emptyView, type SessionView } from "../contract/session-reads.js";
 import type { CommitRequest } from "../contract/session-writes.js";
 import { accessIn, amountFrom, viewFrom, viewReply, type StoredAccess, type ViewReply } from "./reads.js";
@@ -28,6 +29,7 @@ export interface ReadView {
 
 /** An append of this process. */
 export interface OwnAppend {
+  readonly plan: Pick<AppendPlan, "records">;
   /** Position that the first record was to get. */
   readonly at: number;
   readonly texts: readonly string[];
@@ -88,13 +90,19 @@ export class KeptViews {
    * session, and keeps it: the next read need not ask for it. The log before it may have changed meanwhile; the
    * checksum of the next reply tells.
    */
-  extend(sessionId: string, epoch: string, { at, texts, sum, epoch: begun, known }: OwnAppend): KeptView | undefined {
+  extend(sessionId: string, epoch: string, append: OwnAppend): KeptView | undefined {
+    const { plan, at, texts, sum, epoch: begun, known } = append;
     const before = known ?? (epoch === begun && at === 0 ? begunView(epoch) : undefined);
     if (before === undefined || texts.length === 0 || before.view.epoch !== epoch || before.view.next !== at) {
       return undefined;
     }
     const isReadOften = at > 0;
-    const list = [...before.kept.list, ...texts.map(() => ({ made: undefined, isReadOften }))];
+    const added = plan.records.map((record) => {
+      const plain = sealedOf.get(record);
+      const opened = plain && { made: undefined, isReadOften, keys: plain.keys, text: plain.text };
+      return { made: undefined, isReadOften, opened };
+    });
+    const list = [...before.kept.list, ...added];
     const records = [...before.view.records, ...texts];
     const extended = {
       view: { ...before.view, next: at + texts.length, records },

@@ -17,8 +17,8 @@ import type { CallsOf } from "./store.js";
 /** Whole sessions, opened on their way out and sealed with a key of their own on their way in. */
 export function sealedCopies(copies: Stored<SessionCopies>, callsOf: CallsOf): WithTexts<SessionCopies> {
   return {
-    read: async (session) => callsOf(session).readTexts<WholeState | undefined>((caller) => copies.read(caller)),
-    create: async (session, request) =>
+    read: (session) => callsOf(session).readTexts<WholeState | undefined>((caller) => copies.read(caller)),
+    create: (session, request) =>
       callsOf(session).create((caller, key) =>
         copies.create(caller, {
           ...request,
@@ -30,7 +30,7 @@ export function sealedCopies(copies: Stored<SessionCopies>, callsOf: CallsOf): W
         }),
       ),
     // Its texts are sealed under another key already.
-    replace: async (session, request) =>
+    replace: (session, request) =>
       callsOf(session).read((caller) => copies.replace(caller, request as unknown as Stored<ReplaceRequest>)),
   };
 }

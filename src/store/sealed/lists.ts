@@ -12,7 +12,7 @@ export function sealedLists(inner: Stored<SessionLists>, callsOf: CallsOf): With
   const opened = async (found: Stored<SessionSummary>, owner: string | undefined): Promise<SessionSummary> => {
     const { key, ...summary } = found;
     const calls = callsOf({ id: summary.sessionId, ...(owner !== undefined && { owner }) });
-    calls.learn(key);
+    await calls.learn(key);
     return calls.opened<Omit<SessionSummary, "key">>(summary);
   };
   // One session whose key is missing must not hide the others: its texts stay sealed.
@@ -33,7 +33,7 @@ export function sealedLists(inner: Stored<SessionLists>, callsOf: CallsOf): With
       const details = await inner.describe(session);
       return details && ((await opened(details, session.owner)) as SessionDetails);
     },
-    relabel: async (session, request) =>
+    relabel: (session, request) =>
       callsOf(session).write(
         (caller, key) => inner.relabel(caller, { ...request, label: sealLabel(key, request.label) }),
         (outcome) => outcome === "changed",

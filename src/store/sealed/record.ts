@@ -21,41 +21,35 @@ export function sealRecord(key: SessionKey, record: string, id: string): StoredT
   const type = beginning.exec(record)?.[1] ?? "";
   const start = `{"type":"${type}"`.length;
   const end = record.lastIndexOf(metaStart);
-  const rest = end < start ? "" : record.slice(end + metaStart.length, -1);
-  const idEnd = endWith(id);
-  const isOwn = record.startsWith(dataStart, start) && isMeta(rest) && record.endsWith(idEnd, end);
-  const data = isOwn ? codeJson(record.slice(start + dataStart.length, end - idEnd.length)) : undefined;
-  const meta = data === undefined ? wholeMeta : `{"v":${sealedVersion}${rest}`;
-  const line = `{"type":"${type}","data":{"id":${JSON.stringify(id)}},"sealed":"${key.id}","meta":${meta}}`;
+  const meta = end < start ? "" : record.slice(end + metaStart.length, -1);
+  const idText = JSON.stringify(id);
+  const dataEnd = end - idEnd(idText).length;
+  const isOwn = record.startsWith(dataStart, start) && isMeta(meta) && record.startsWith(idEnd(idText), dataEnd);
+  const data = isOwn ? codeJson(record.slice(start + dataStart.length, dataEnd)) : undefined;
+  const plainMeta = data === undefined ? wholeMeta : meta;
+  const version = `{"v":${sealedVersion}`;
+  const line = `{"type":"${type}","data":{"id":${idText}},"sealed":"${key.id}","meta":${version}${plainMeta}}`;
   const sealed = toSevenBitText(key.seal(data ?? record, { format: "record 3", type: "", name: line }));
   return `${line}\n${sealed}` as unknown as StoredText;
 }
 
 /** How the data of a record ends: with the id, which is kept once. */
-function endWith(id: string): string {
-  return `,"id":${JSON.stringify(id)}}`;
+function idEnd(id: string): string {
+  return `,"id":${id}}`;
 }
 
-/** True for what can follow the version in `meta` and reads the same when it is written again. */
-function isMeta(rest: string): boolean {
-  if (rest === "}") {
-    return true;
-  }
-  const text = `{"v":1${rest}`;
-  const meta = fieldsOf(valueIn(text));
-  return meta["v"] === 1 && !("whole" in meta) && JSON.stringify(meta) === text;
+/** True for what can follow the version in `meta`; false for what is more than that. */
+function isMeta(meta: string): boolean {
+  return meta !== wholeMeta && /^[,}].*$/.test(meta) && fieldsOf(valueIn(`{"v":1${meta}`))["v"] === 1;
 }
 
-const wholeMeta = `{"v":${sealedVersion},"whole":true}`;
+const wholeMeta = ',"whole":true}';
 
 /** The record that was sealed, letter for letter; undefined if the key does not open it. */
-export function openRecord(key: SessionKey, { header, line, text }: SealedRecord): string | undefined {
-  const { type, data, meta } = header;
+export function openRecord(key: SessionKey, { type, id, meta, line, text }: SealedRecord): string | undefined {
   const bytes = fromSevenBitText(text);
   const plain = bytes && key.open(bytes, { format: "record 3", type: "", name: line });
-  if (plain === undefined || meta.whole === true) {
-    return plain;
-  }
-  const ownMeta = JSON.stringify({ ...meta, v: 1 });
-  return `{"type":"${type}","data":${decodeJson(plain)}${endWith(data.id)},"meta":${ownMeta}}`;
+  return plain === undefined || meta === wholeMeta
+    ? plain
+    : `${type},"data":${decodeJson(plain)}${idEnd(id)}${metaStart}${meta}}`;
 }

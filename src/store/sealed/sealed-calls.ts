@@ -1,7 +1,7 @@
-import type { EncryptionError } from "../../base/errors.js";
+import { EncryptionError } from "../../base/errors.js";
 import { maxTries } from "../../base/tries.js";
 import type { SessionLabel } from "../contract/lists.js";
-import { keptRecords, refuseKept, type KeptRecord, type KeptRecords } from "../contract/kept-records.js";
+import { keptRecords, refuseKept, sealedOf, type KeptRecords } from "../contract/kept-records.js";
 import { KeyNeeded, plainText, unknownKey, wrongKey } from "../contract/refusals.js";
 import { checkSessionId, type SessionRef } from "../contract/session-ref.js";
 import type { NewRecord } from "../contract/session-writes.js";
@@ -18,9 +18,6 @@ import { openRecord, sealRecord } from "./record.js";
 export const headField = "head";
 
 const sidePrefix = "side:";
-
-/** Characters of a record up to which it is noted as this process sealed it. */
-const mostCharacters = 4_000;
 
 /** A text of a session as it is written without a data key. */
 export function unsealed(text: string): StoredText {
@@ -80,20 +77,11 @@ interface StoredTexts {
   readonly records?: readonly StoredText[];
 }
 
-/** The plain text of a record that the store underneath keeps. */
-interface KeptPlain {
-  readonly text: string;
-  readonly kept: KeptRecord;
-}
-
-/** Decrypted records, by the keys of a store: another store is never given them. */
-const keptBy = new WeakMap<DataKeys, WeakMap<KeptRecord, KeptPlain>>();
-
 /** A write under a data key; without one, of plain text. The label of the caller is sealed. */
 type Write<Result> = (caller: Stored<SessionRef>, key: SessionKey | undefined) => Promise<Result>;
 
 /** A caller without its label. */
-type Caller = Omit<SessionRef, "label">;
+type Caller = Omit<SessionRef, "label"> & { readonly label: undefined };
 
 /**
  * Calls of the store underneath that concern one session, made with its data key. A call that is refused for its key is
@@ -108,38 +96,39 @@ export class SealedCalls {
   #learned: StoredKey | undefined;
   /** The key of the last call. It opens the reply also if another call or time made the process forget it meanwhile. */
   #used: KnownKey | undefined;
+  /** Why the key that a reply named is not at hand; an error for texts only that it sealed. */
+  #failure: unknown;
 
   constructor(keys: DataKeys, session: SessionRef) {
-    checkSessionId(session.id);
     this.#keys = keys;
     this.session = session;
   }
 
-  /** Notes the key of the session. */
-  learn(stored: StoredKey | undefined): void {
-    this.#learned = stored;
+  /** Takes the key that the session has. */
+  async learn(stored: StoredKey | undefined): Promise<void> {
+    if (stored !== undefined && stored.key !== this.#used?.stored.key) {
+      const adopted = this.#keys.adopt(this.session, stored);
+      this.#used = await adopted.catch((error: unknown) => ((this.#failure = error), this.#used));
+    }
   }
 
   /** Makes a read, or another call that seals nothing. */
   read<Result>(read: (caller: Caller) => Promise<Result>): Promise<Result> {
     return this.#untilAccepted(() => {
-      const known = this.#keys.known(this.session);
-      this.#used = known ?? this.#used;
-      const { label: _, ...session } = this.session;
-      return read(this.#caller(session, known?.isStored === true ? { name: known.key.id } : {}));
+      const known = this.#noted(this.#keys.known(this.session));
+      return read(this.#caller(known?.isStored === true ? known.key.id : undefined));
     });
   }
 
   /** Makes a write, which `stores` what is sealed unless its result says otherwise. */
   write<Result>(write: Write<Result>, stores: (result: Result) => boolean, isNew = false): Promise<Result> {
     return this.#untilAccepted(async () => {
-      const known = await this.#keys.forWrite(this.session);
-      this.#used = known ?? this.#used;
-      const { label, ...session } = this.session;
+      const known = this.#noted(await this.#keys.forWrite(this.session));
+      const { label } = this.session;
       const made = known?.isStored === true && !isNew ? undefined : known?.stored;
-      const keys = { ...(known && { name: known.key.id }), ...(made && { made }) };
-      const caller = { ...this.#caller(session, keys), ...(label && { label: sealLabel(known?.key, label) }) };
-      const result = await write(caller, known?.key);
+      const caller = this.#caller(known?.key.id, made);
+      const labelled = label ? { ...caller, label: sealLabel(known?.key, label) } : caller;
+      const result = await write(labelled, known?.key);
       if (known !== undefined && stores(result)) {
         known.isStored = true;
       }
@@ -153,14 +142,25 @@ export class SealedCalls {
     return this.write(write, (result) => result !== undefined, true);
   }
 
-  #caller(session: Caller, keys: { readonly name?: string; readonly made?: StoredKey }): Caller {
-    return { ...session, keys: { ...keys, learn: (stored) => this.learn(stored) } };
+  #caller(name: string | undefined, made?: StoredKey): Caller {
+    const learn = (stored: StoredKey) => {
+      this.#learned = stored;
+    };
+    return { ...this.session, keys: { name, made, learn }, label: undefined };
+  }
+
+  #noted(known: KnownKey | undefined): KnownKey | undefined {
+    this.#used = known ?? this.#used;
+    return known;
   }
 
   async #untilAccepted<Result>(call: () => Promise<Result>): Promise<Result> {
+    checkSessionId(this.session.id);
     for (let tries = 1; ; tries += 1) {
       try {
-        return await call();
+        const result = await call();
+        await (this.#learned && this.learn(this.#learned));
+        return result;
       } catch (error) {
         if (!(error instanceof KeyNeeded) || tries === maxTries.write) {
           throw error;
@@ -180,53 +180,41 @@ export class SealedCalls {
   }
 
   /** A result of the store underneath with its texts decrypted. */
-  async opened<Read>(read: Openable<Read>): Promise<Read> {
+  opened<Read>(read: Openable<Read>): Read {
     const texts = read as StoredTexts | undefined;
     const { head, label, side, records } = texts ?? {};
     return (texts && {
       ...texts,
-      ...(head !== undefined && { head: await this.field(headField, head) }),
-      ...(label && { label: await this.#fields(label, "") }),
-      ...(side && { side: await this.#fields(side, sidePrefix) }),
-      ...(records && { records: await this.records(records) }),
+      ...(head !== undefined && { head: this.field(headField, head) }),
+      ...(label && { label: this.#fields(label, "") }),
+      ...(side && { side: this.#fields(side, sidePrefix) }),
+      ...(records && { records: this.#records(records) }),
     }) as Read;
   }
 
-  async records(stored: readonly StoredText[]): Promise<string[]> {
-    const texts = keptRecords.get(stored as readonly unknown[] as readonly string[]);
-    return texts === undefined ? this.#open(stored) : this.#keptOf(stored, texts);
-  }
-
-  async #open(stored: readonly StoredText[]): Promise<string[]> {
-    const opened: string[] = [];
-    for (const record of stored) {
-      opened.push(await this.record(record));
-    }
-    return opened;
+  #records(stored: readonly StoredText[]): string[] {
+    const kept = keptRecords.get(stored as readonly unknown[] as readonly string[]);
+    return kept === undefined ? stored.map((record) => this.record(record)) : this.#keptOf(stored, kept);
   }
 
   /** The same of records that the store underneath keeps: each is opened once with these keys. */
-  async #keptOf(stored: readonly StoredText[], sealed: KeptRecords): Promise<string[]> {
-    const known = keptBy.get(this.#keys) ?? new WeakMap<KeptRecord, KeptPlain>();
-    keptBy.set(this.#keys, known);
-    const { list } = sealed;
-    const plain = list.map((record) => known.get(record));
-    const missing = stored.filter((_, index) => plain[index] === undefined);
-    const opened = await this.#open(missing).catch((error: unknown) => {
+  #keptOf(stored: readonly StoredText[], sealed: KeptRecords): string[] {
+    const keys = this.#keys;
+    try {
+      const list = sealed.list.map((kept, index) => {
+        if (kept.opened?.keys !== keys) {
+          const { isReadOften } = kept;
+          kept.opened = { made: undefined, isReadOften, keys, text: this.record(stored[index]!) };
+        }
+        return kept.opened;
+      });
+      const texts = list.map(({ text }) => text);
+      keptRecords.set(texts, { list, source: sealed, isRefused: false });
+      return texts;
+    } catch (error) {
       refuseKept(sealed);
       throw error;
-    });
-    for (let index = 0, next = 0; index < plain.length; index += 1) {
-      if (plain[index] === undefined) {
-        plain[index] = { text: opened[next]!, kept: { made: undefined, isReadOften: list[index]!.isReadOften } };
-        known.set(list[index]!, plain[index]!);
-        next += 1;
-      }
     }
-    const texts = plain.map((each) => each!.text);
-    const kept = plain.map((each) => each!.kept);
-    keptRecords.set(texts, { list: kept, source: sealed, isRefused: false });
-    return texts;
   }
 
   /** A record to append, sealed; with its plain digest too where it has an other one. */
@@ -235,57 +223,37 @@ export class SealedCalls {
     if (key === undefined) {
       return { ...added, record: unsealed(record) };
     }
-    const sealed = sealRecord(key, record, id);
-    if (record.length <= mostCharacters) {
-      this.#keys.own.set(String(sealed), { keyName: key.id, record });
-    }
-    return { ...added, digest: key.digest(digest), record: sealed, ...(hasOther && { otherDigest: digest }) };
+    const other = hasOther ? { otherDigest: digest } : undefined;
+    const sealed = { ...added, digest: key.digest(digest), record: sealRecord(key, record, id), ...other };
+    sealedOf.set(sealed, { keys: this.#keys, text: record });
+    return sealed;
   }
 
   /** A record as it was before it was sealed; one that is plain text as it is, unless that is refused. */
-  async record(stored: string | StoredText): Promise<string> {
-    const own = this.#keys.own.get(stored as string);
-    if (own !== undefined && this.keyNow(own.keyName) !== undefined) {
-      return own.record;
-    }
+  record(stored: string | StoredText): string {
     const sealed = parseSealed(stored);
-    if (sealed === undefined) {
-      return this.#plain(stored as string);
-    }
-    const name = sealed.header.sealed;
-    return this.#opened(openRecord(this.keyNow(name) ?? (await this.#key(name)), sealed));
+    return sealed === undefined
+      ? this.#plain(stored as string)
+      : this.#opened(openRecord(this.#key(sealed.keyName), sealed));
   }
 
-  async field(name: string, stored: string | StoredText): Promise<string> {
+  field(name: string, stored: string | StoredText): string {
     const text = stored as string;
     const parts = sealedTextParts(text);
     if (parts === undefined) {
       return name === headField && text === "" ? "" : this.#plain(text);
     }
-    const key = this.keyNow(parts.keyName) ?? (await this.#key(parts.keyName));
-    return this.#opened(openText(key, parts, "field", name));
+    return this.#opened(openText(this.#key(parts.keyName), parts, "field", name));
   }
 
-  async #fields(stored: object, prefix: string): Promise<Record<string, string>> {
-    const opened: [string, string][] = [];
-    for (const [name, text] of Object.entries(stored) as [string, StoredText][]) {
-      opened.push([name, await this.field(prefix + name, text)]);
-    }
-    return Object.fromEntries(opened);
+  #fields(stored: object, prefix: string): Record<string, string> {
+    const texts = Object.entries(stored) as [string, StoredText][];
+    return Object.fromEntries(texts.map(([name, text]) => [name, this.field(prefix + name, text)]));
   }
 
-  /** The session's key if it is at hand and has this name. */
-  keyNow(name: string): SessionKey | undefined {
-    const known = this.#used?.key.id === name ? this.#used : this.#keys.known(this.session);
-    this.#used = known ?? this.#used;
-    return known?.key.id === name ? known.key : undefined;
-  }
-
-  /** The error for what is sealed with a key that is not the session's. */
-  refusal(name: string): EncryptionError {
-    const known = this.#used ?? this.#keys.known(this.session);
-    const { id } = this.session;
-    return known?.isStored === true ? wrongKey(id, keyParts(known.stored).masterId) : unknownKey(id, name);
+  /** The digest of a record in this session, by its plain one. */
+  digest(plain: string): string {
+    return this.#used!.key.digest(plain);
   }
 
   #plain(text: string): string {
@@ -295,13 +263,15 @@ export class SealedCalls {
     return text;
   }
 
-  async #key(name: string): Promise<SessionKey> {
-    this.#used = (this.#learned && (await this.#keys.adopt(this.session, this.#learned))) ?? this.#used;
-    const key = this.keyNow(name);
-    if (key === undefined) {
-      throw this.refusal(name);
+  /** The session's key, if it has this name. */
+  #key(name: string): SessionKey {
+    const used = (this.#used ??= this.#keys.known(this.session));
+    if (used?.key.id === name) {
+      return used.key;
     }
-    return key;
+    const { id } = this.session;
+    const refusal = used?.isStored === true ? wrongKey(id, keyParts(used.stored).masterId) : unknownKey(id, name);
+    throw this.#failure ?? refusal;
   }
 
   #opened(plain: string | undefined): string {
@@ -309,5 +279,17 @@ export class SealedCalls {
       throw wrongKey(this.session.id, keyParts(this.#used!.stored).masterId);
     }
     return plain;
+  }
+}
+
+/** Returns an opened text, or the error for one that somebody changed; throws others, as for a lost key. */
+export function unlessChanged(open: () => string): string | EncryptionError {
+  try {
+    return open();
+  } catch (error) {
+    if (EncryptionError.isInstance(error) && error.code !== "unknown_key") {
+      return error;
+    }
+    throw error;
   }
 }

@@ -13,14 +13,14 @@ export function sealedData(data: Stored<SessionData>, callsOf: CallsOf): WithTex
     readSide: async (session, prefix) => {
       const calls = callsOf(session);
       const side = await calls.read((caller) => data.readSide(caller, prefix));
-      return (await calls.opened<{ readonly side: Record<string, string> }>({ side })).side;
+      return calls.opened<{ readonly side: Record<string, string> }>({ side }).side;
     },
-    writeSide: async (session, changes) => writeSide(data, callsOf(session), changes),
-    readTurn: async (session, name) =>
+    writeSide: (session, changes) => writeSide(data, callsOf(session), changes),
+    readTurn: (session, name) =>
       callsOf(session).readTexts<StoredTurn | undefined>((caller) => data.readTurn(caller, name)),
-    readRounds: async (session, count) =>
+    readRounds: (session, count) =>
       callsOf(session).readTexts<StoredRounds>((caller) => data.readRounds(caller, count)),
-    readPage: async (session, request) =>
+    readPage: (session, request) =>
       callsOf(session).readTexts<StoredPage | undefined>((caller) => data.readPage(caller, request)),
   };
 }

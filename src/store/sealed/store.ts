@@ -8,12 +8,10 @@ import type { Stored, WithoutTexts, WithTexts } from "../contract/stored-texts.j
 import { sealedData } from "./session-data.js";
 import { sealedCopies } from "./copies.js";
 import { DataKeys } from "./keys/data-keys.js";
-import { parseSealed } from "./keys/header.js";
 import type { KeyRing } from "./keys/key-ring.js";
 import { sealedLists } from "./lists.js";
 import type { SealedParts } from "./loaded-store.js";
-import { openRecord } from "./record.js";
-import { SealedCalls, sealHead } from "./sealed-calls.js";
+import { SealedCalls, sealHead, unlessChanged } from "./sealed-calls.js";
 import { sealedAppend } from "./writes.js";
 
 /**
@@ -41,7 +39,7 @@ export function sealedStore(
   return {
     ...sealedCore(stored, callsOf),
     clear: (session) => forgetAfter(session, core.clear(session)),
-    edits: { ...edits, ...sealedEdits(stored.edits, callsOf, keys.refusesPlain) },
+    edits: { ...edits, ...sealedEdits(stored.edits, callsOf) },
     data: {
       ...{ ...data, ...sealedData(stored.data, callsOf) },
       restart: (session) => forgetAfter(session, data.restart(session)),
@@ -69,21 +67,20 @@ export type CallsOf = (session: SessionRef) => SealedCalls;
 function plainMethods(inner: SessionStore): { readonly core: WithoutTexts<SessionStoreCore> } & {
   readonly [G in StoreGroup]: WithoutTexts<SessionStore[G]>;
 } {
-  const bare = around(inner, ({ session: { label: _, ...session } }, go) => go(session));
+  const bare = around(inner, ({ session }, go) => go({ ...session, label: undefined }));
   return { ...bare, core: bare };
 }
 
 function sealedCore(inner: Stored<SessionStoreCore>, callsOf: CallsOf): WithTexts<SessionStoreCore> {
   return {
-    append: async (session, { records, side, ...request }) =>
+    append: (session, { records, side, ...request }) =>
       sealedAppend<never>(callsOf(session), { records, ...(side && { side }) }, (caller, sealed) =>
         inner.append(caller, { ...request, ...sealed }),
       ),
-    readView: async (session, options) =>
+    readView: (session, options) =>
       callsOf(session).readTexts<SessionView>((caller) => inner.readView(caller, options)),
-    readLog: async (session, options) =>
-      callsOf(session).readTexts<LogPage>((caller) => inner.readLog(caller, options)),
-    commitReduction: async (session, request) =>
+    readLog: (session, options) => callsOf(session).readTexts<LogPage>((caller) => inner.readLog(caller, options)),
+    commitReduction: (session, request) =>
       callsOf(session).write(
         (caller, key) => inner.commitReduction(caller, { ...request, head: sealHead(key, request.head) }),
         (outcome) => outcome === "committed",
@@ -94,21 +91,20 @@ function sealedCore(inner: Stored<SessionStoreCore>, callsOf: CallsOf): WithText
 function sealedEdits(
   edits: Stored<SessionEdits>,
   callsOf: CallsOf,
-  refusesPlain: boolean,
 ): WithTexts<SessionEdits> & Pick<SessionEdits, "rewind" | "rebuild"> {
   return {
-    rewind: async (session, request) =>
+    rewind: (session, request) =>
       callsOf(session).write(
         (caller) => edits.rewind(caller, request),
         () => false,
       ),
-    replaceTail: async (session, { records, side, ...request }) =>
+    replaceTail: (session, { records, side, ...request }) =>
       sealedAppend(callsOf(session), { records, ...(side && { side }) }, (caller, sealed) =>
         edits.replaceTail(caller, { ...request, ...sealed }),
       ),
     rebuild: async (session, identify, options) => {
       const calls = callsOf(session);
-      return calls.read((caller) => edits.rebuild(caller, identifySealed(calls, identify, refusesPlain), options));
+      return calls.read((caller) => edits.rebuild(caller, identifySealed(calls, identify), options));
     },
   };
 }
@@ -117,20 +113,10 @@ function sealedEdits(
  * Identifies records that may be sealed. A record that was changed in Redis stays in the log, as one that cannot be
  * read; where the session's key is lost, a rebuild is refused: it would forget the ids of all messages.
  */
-function identifySealed(calls: SealedCalls, identify: IdentifyRecord, refusesPlain: boolean): IdentifyRecord {
+function identifySealed(calls: SealedCalls, identify: IdentifyRecord): IdentifyRecord {
   return (record, position) => {
-    const sealed = parseSealed(record);
-    if (sealed === undefined) {
-      return refusesPlain ? undefined : identify(record, position);
-    }
-    const { sealed: name } = sealed.header;
-    const key = calls.keyNow(name);
-    const refusal = key === undefined ? calls.refusal(name) : undefined;
-    if (refusal?.code === "unknown_key") {
-      throw refusal;
-    }
-    const plain = key && openRecord(key, sealed);
-    const identity = plain === undefined ? undefined : identify(plain, position);
-    return identity && { ...identity, digest: key!.digest(identity.digest) };
+    const plain = unlessChanged(() => calls.record(record));
+    const identity = typeof plain === "string" ? identify(plain, position) : undefined;
+    return plain === record ? identity : identity && { ...identity, digest: calls.digest(identity.digest) };
   };
 }

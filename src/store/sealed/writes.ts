@@ -39,22 +39,19 @@ export async function sealedAppend<Other extends "stale" = never>(
   return typeof result === "string" ? result : openedResult(calls, result);
 }
 
-async function openedResult(
-  calls: SealedCalls,
-  { view, turn, ...written }: Stored<AppendResult>,
-): Promise<AppendResult> {
-  const opened = view && (await openedView(calls, view));
+function openedResult(calls: SealedCalls, { view, turn, ...written }: Stored<AppendResult>): AppendResult {
+  const opened = view && openedView(calls, view);
   return {
     ...written,
     ...(opened && { view: opened }),
-    ...(turn && { turn: await calls.opened<StoredTurn>(turn) }),
+    ...(turn && { turn: calls.opened<StoredTurn>(turn) }),
   };
 }
 
 /** Undefined for a view that cannot be opened: the write has happened, and the next read reports the reason. */
-async function openedView(calls: SealedCalls, view: Stored<SessionView>): Promise<SessionView | undefined> {
+function openedView(calls: SealedCalls, view: Stored<SessionView>): SessionView | undefined {
   try {
-    return await calls.opened<SessionView>(view);
+    return calls.opened<SessionView>(view);
   } catch (error) {
     if (EncryptionError.isInstance(error)) {
       return undefined;

@@ -17,9 +17,6 @@ const nameLength = 8;
 /** Unwrapping a key takes 17 µs. */
 const mostKeys = 10_000;
 
-/** Records that are noted; with the limit of one, a few megabytes. */
-const mostOwn = 1_000;
-
 /** Characters of an owner's mark: longer fields would take Redis out of the compact form of a hash. */
 const markLength = 16;
 
@@ -48,8 +45,6 @@ export interface KnownKey extends OpenKey {
 export class DataKeys {
   readonly #ring: KeyRing;
   readonly #known = new BoundedMap<string, KnownKey>(mostKeys);
-  /** Records that this process sealed, by their sealed text: they need not be opened. */
-  readonly own = new BoundedMap<string, { readonly keyName: string; readonly record: string }>(mostOwn);
 
   constructor(ring: KeyRing) {
     this.#ring = ring;
@@ -163,7 +158,7 @@ export async function rewrapKey(
 }
 
 function opened({ id }: KeyPlace, bytes: Buffer, stored: StoredKey): OpenKey {
-  const key = new SessionKey(crypto.createSecretKey(bytes), keyParts(stored).name, id);
+  const key = new SessionKey(bytes, keyParts(stored).name, id);
   bytes.fill(0);
   return { key, stored, until: performance.now() + keyLifeMs };
 }

@@ -1,41 +1,33 @@
-import { fieldsOf, valueIn } from "../../../conversation/messages/values.js";
 import type { StoredText } from "../../contract/stored-texts.js";
-import { isKeyId } from "./encryption-options.js";
 
 /** Version of the format of sealed records. */
 export const sealedVersion = 2;
 
-/** Plain-text header of a sealed record. */
-export interface SealedHeader {
-  readonly type: string;
-  readonly data: { readonly id: string };
-  /** The name of the data key that it is sealed with. */
-  readonly sealed: string;
-  readonly meta: Readonly<Record<string, unknown>> & { readonly v: number; readonly whole?: boolean };
-}
-
-/** A sealed record: a header of JSON in one line, and the sealed text behind it. */
+/** A sealed record: a line of JSON that is not encrypted, and the sealed text behind it. */
 export interface SealedRecord {
-  readonly header: SealedHeader;
-  /** The header as it is stored. */
+  /** The beginning of the line, up to the type. */
+  readonly type: string;
+  /** The id, as JSON. */
+  readonly id: string;
+  /** The name of the data key that it is sealed with. */
+  readonly keyName: string;
+  /** The text behind the version in `meta`. */
+  readonly meta: string;
+  /** The line as it is stored. */
   readonly line: string;
   readonly text: string;
 }
 
+const sealedLine =
+  /^(\{"type":"[\w-]{0,40}"),"data":\{"id":("(?:[^"\\]|\\.)*")\},"sealed":"([\w.:/@-]+)","meta":\{"v":2([,}].*)\}$/s;
+
 /** The parts of a sealed record; undefined for any other text. */
 export function parseSealed(record: string | StoredText): SealedRecord | undefined {
-  if (typeof record !== "string") {
-    return undefined;
-  }
-  const line = record.indexOf("\n");
-  const end = line < 0 ? record.length : line;
-  const first = record.slice(0, end);
-  if (!first.includes('},"sealed":"')) {
-    return undefined;
-  }
-  const { type, data, sealed, meta } = fieldsOf(valueIn(first)) as Partial<SealedHeader>;
-  const isSealed = typeof type === "string" && isKeyId(sealed) && meta?.v === sealedVersion;
-  return isSealed && typeof data?.id === "string"
-    ? { header: { type, data: { id: data.id }, sealed, meta }, line: first, text: record.slice(end + 1) }
-    : undefined;
+  const stored = record as string;
+  const end = stored.indexOf("\n");
+  const line = end < 0 ? stored : stored.slice(0, end);
+  const [, type, id, keyName, meta] = sealedLine.exec(line) ?? [];
+  return type === undefined
+    ? undefined
+    : { type, id: id!, keyName: keyName!, meta: meta!, line, text: end < 0 ? "" : stored.slice(end + 1) };
 }

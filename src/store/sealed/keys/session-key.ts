@@ -1,4 +1,5 @@
 import * as crypto from "node:crypto";
+import { shortHash } from "../../../base/ids.js";
 
 const algorithm = "aes-256-gcm";
 const nonceBytes = 12;
@@ -20,15 +21,15 @@ export class SessionKey {
   /** Names the key in what it seals. */
   readonly id: string;
   readonly #sealing: crypto.KeyObject;
-  readonly #digesting: crypto.KeyObject;
+  readonly #digesting: string;
   readonly #place: string;
 
-  constructor(key: crypto.KeyObject, id: string, sessionId: string) {
-    const info = `langchain-redis-memory 1\u0000${sessionId}`;
-    const bytes = Buffer.from(crypto.hkdfSync("sha256", key, "", info, 64));
+  /** Takes a key of 32 random bytes. */
+  constructor(key: Uint8Array, id: string, sessionId: string) {
+    const bytes = crypto.createHmac("sha512", key).update("langchain-redis-memory 2").digest();
     this.id = id;
     this.#sealing = crypto.createSecretKey(bytes.subarray(0, 32));
-    this.#digesting = crypto.createSecretKey(bytes.subarray(32, 64));
+    this.#digesting = bytes.toString("base64url", 32);
     this.#place = measured(id) + measured(sessionId);
     bytes.fill(0);
   }
@@ -66,7 +67,8 @@ export class SessionKey {
 
   /** The keyed form of a digest: 8 characters of base64url. */
   digest(digest: string): string {
-    return crypto.createHmac("sha256", this.#digesting).update(digest).digest("base64url").slice(0, 8);
+    // All digests are equally long, and most of the hash stays secret: key and text in one block need no HMAC.
+    return shortHash(this.#digesting + digest, 8);
   }
 
   #sealed(text: string, place: SealPlace, nonce: Buffer): Buffer {

@@ -1,4 +1,3 @@
-import { createSecretKey } from "node:crypto";
 import { JsonPlusSerializer } from "@langchain/langgraph-checkpoint";
 import { positionsIn } from "../../../../src/langgraph/checkpoint/item-ranges.js";
 import { SealedTexts } from "../../../../src/store/sealed/sealed-texts.js";
@@ -85,6 +84,6 @@ export const besideReaders: Readonly<Record<string, Reader>> = {
   "tool-record": (text) => parseInvocations("ToolInvocationHistory", [json(text)], () => new Date(0)),
 };
 
-const key = new SessionKey(createSecretKey(new Uint8Array(32)), "k1", "s");
+const key = new SessionKey(new Uint8Array(32), "k1", "s");
 const serializer = new JsonPlusSerializer();
 const lenient = { sessionId: "s", strict: false, onEvent: undefined };
