@@ -8,21 +8,9 @@ import { sharedRedisUrl } from "../support/shared-redis.js";
 const name = { operation: "append", sessionId: "s" };
 const ping = (client: RedisClient) => client.call("ping", []);
 
-/** Counts the listeners that round trips have added to the watches of connections and not yet taken away. */
-function countListeners(): () => number {
-  let count = 0;
-  for (const method of ["onFailure", "onOpen"] as const) {
-    const add = ConnectionWatch.prototype[method];
-    jest.spyOn(ConnectionWatch.prototype, method).mockImplementation(function (this: ConnectionWatch, listener) {
-      const stop = add.call(this, listener);
-      count += 1;
-      return () => {
-        count -= 1;
-        stop();
-      };
-    });
-  }
-  return () => count;
+/** Counts the listeners of round trips on the watch of a client's connection. */
+function listenersOf(client: Redis): number {
+  return ConnectionWatch.of(client as unknown as RedisClient).listeners.size;
 }
 
 /** Round trips through a client; `ready` delays the connection. */
@@ -30,8 +18,8 @@ function tripsOf(client: Redis, { commandTimeout = 60_000, ready = Promise.resol
   const connection = { client: () => ready.then(() => client as unknown as RedisClient), renew: () => undefined };
   const trips = new RoundTrips({ connection, commandTimeout, onEvent: undefined });
   const exchange = { accept: (reply: unknown) => reply, recover: (error: unknown) => Promise.reject(error as Error) };
-  return (send = ping) =>
-    trips.make({ name, writes: true, at: performance.now() + commandTimeout }, { ...exchange, send });
+  return (send = ping, milliseconds = commandTimeout) =>
+    trips.make({ name, writes: true, at: performance.now() + milliseconds }, { ...exchange, send });
 }
 
 describe("round trips", () => {
@@ -43,30 +31,54 @@ describe("round trips", () => {
 
   it("leave no listener behind while the connection is up", async () => {
     client = new Redis(sharedRedisUrl());
-    const listeners = countListeners();
     const make = tripsOf(client);
     for (let round = 0; round < 3; round += 1) {
       await Promise.all(Array.from({ length: 10 }, () => make()));
-      expect(listeners()).toBe(0);
+      expect(listenersOf(client)).toBe(0);
     }
+  });
+
+  it("share one timer", async () => {
+    client = new Redis(sharedRedisUrl());
+    const make = tripsOf(client);
+    await make();
+    const timers = jest.spyOn(globalThis, "setTimeout");
+    for (let round = 0; round < 3; round += 1) {
+      await Promise.all(Array.from({ length: 10 }, () => make()));
+    }
+    expect(timers).not.toHaveBeenCalled();
+  });
+
+  it("end each at the end of its own time", async () => {
+    client = new Redis(sharedRedisUrl());
+    const make = tripsOf(client);
+    const ended: number[] = [];
+    const silent = () => new Promise<never>(() => undefined);
+    const times = [200, 50, 125, 1];
+    await Promise.all(
+      times.map((time) =>
+        expect(make(silent, time).finally(() => ended.push(time))).rejects.toMatchObject({ code: "timeout" }),
+      ),
+    );
+    expect(ended).toEqual([1, 50, 125, 200]);
+    expect(listenersOf(client)).toBe(0);
+    await make();
   });
 
   it("leave no listener behind while it cannot be opened", async () => {
     client = new Redis(await freePort());
     client.on("error", () => undefined);
-    const listeners = countListeners();
     const make = tripsOf(client);
     for (let round = 0; round < 3; round += 1) {
       await Promise.all(
         Array.from({ length: 10 }, () => expect(make()).rejects.toMatchObject({ code: "ECONNREFUSED" })),
       );
-      expect(listeners()).toBe(0);
+      expect(listenersOf(client)).toBe(0);
     }
   });
 
   it("leave no listener behind, and send nothing, where the time ends before there is a client", async () => {
     client = new Redis(sharedRedisUrl());
-    const listeners = countListeners();
     let open!: () => void;
     const ready = new Promise<void>((resolve) => (open = resolve));
     const make = tripsOf(client, { commandTimeout: 5, ready });
@@ -74,6 +86,6 @@ describe("round trips", () => {
     await Promise.all(Array.from({ length: 10 }, () => expect(make(send)).rejects.toMatchObject({ code: "timeout" })));
     open();
     await new Promise((resolve) => setImmediate(resolve));
-    expect({ sent: send.mock.calls.length, listeners: listeners() }).toEqual({ sent: 0, listeners: 0 });
+    expect({ sent: send.mock.calls.length, listeners: listenersOf(client) }).toEqual({ sent: 0, listeners: 0 });
   });
 });

@@ -102,12 +102,11 @@ export class KeptViews {
       const opened = plain && { made: undefined, isReadOften, keys: plain.keys, text: plain.text };
       return { made: undefined, isReadOften, opened };
     });
-    const list = [...before.kept.list, ...added];
-    const records = [...before.view.records, ...texts];
     const extended = {
-      view: { ...before.view, next: at + texts.length, records },
+      // By concat, which takes half the time of a spread.
+      view: { ...before.view, next: at + texts.length, records: before.view.records.concat(texts) },
       sum: sumBehind(before.sum, { count: texts.length, sum }),
-      kept: { list, isRefused: before.kept.isRefused },
+      kept: { list: before.kept.list.concat(added), isRefused: before.kept.isRefused },
       bytes: before.bytes + bytesOf(texts),
     };
     if (this.#views.get(sessionId) === known) {
@@ -228,7 +227,7 @@ function continuedReply(known: KeptView, reply: ViewReply): ViewReply | undefine
   }
   const fresh = records.slice(1);
   return sumFrom(fields[sumAt]) === logSum(fresh, known.sum)
-    ? { ...reply, records: fresh.length === 0 ? texts : [...texts, ...fresh], index: start - base }
+    ? { ...reply, records: fresh.length === 0 ? texts : texts.concat(fresh), index: start - base }
     : undefined;
 }
 

@@ -210,8 +210,8 @@ const watches = new WeakMap<RedisClient, ConnectionWatch>();
  */
 export class ConnectionWatch {
   readonly #client: ObservableClient;
-  readonly #waiting = new Set<() => void>();
-  readonly #waitingToOpen = new Set<() => void>();
+  /** Told whenever the connection is open, and whenever an attempt to open it fails. */
+  readonly listeners = new Set<{ readonly opened: () => void; readonly failed: () => void }>();
   /** True from the failure of an attempt to open the connection until the next attempt. */
   #hasFailed = false;
   /** True where somebody came behind the failure of an attempt, before the client had noticed its end. */
@@ -323,18 +323,6 @@ export class ConnectionWatch {
     return true;
   }
 
-  /** Calls the listener whenever the connection is open; returns a function that ends this. */
-  onOpen(listener: () => void): () => void {
-    this.#waitingToOpen.add(listener);
-    return () => void this.#waitingToOpen.delete(listener);
-  }
-
-  /** Calls the listener whenever an attempt to open the connection fails; returns a function that ends this. */
-  onFailure(listener: () => void): () => void {
-    this.#waiting.add(listener);
-    return () => void this.#waiting.delete(listener);
-  }
-
   /** Begins the next attempt at once, where somebody waits for it who came behind the failure of the last one. */
   #closed(): void {
     this.#brokenAt ??= performance.now();
@@ -347,7 +335,7 @@ export class ConnectionWatch {
     this.#isAsked = false;
     this.#brokenAt = undefined;
     this.#failure = undefined;
-    this.#waitingToOpen.forEach((listener) => listener());
+    this.listeners.forEach(({ opened }) => opened());
   }
 
   #hearCheck(): void {
@@ -371,7 +359,7 @@ export class ConnectionWatch {
         this.#failure = isSummaryOfSentinels(error) ? (this.#sentinelFailure ?? error) : error;
         this.#failedAt = performance.now();
         this.#hasFailed = true;
-        this.#waiting.forEach((listener) => listener());
+        this.listeners.forEach(({ failed }) => failed());
       }
     });
   }

@@ -35,11 +35,12 @@ export interface Deadline {
 interface Trip {
   /** When it began, as `performance.now()`: a failure before that is none of its own. */
   readonly began: number;
+  readonly deadline: Deadline;
+  readonly send: (client: RedisClient) => Promise<unknown>;
+  readonly resolve: (reply: unknown) => void;
   readonly reject: (failure: unknown) => void;
-  /** Called when the round trip has ended. */
-  readonly cleanups: (() => void)[];
-  /** True once it has ended: nothing is sent for it, and nobody calls further cleanups. */
-  isOver: boolean;
+  /** Called when the connection is open that the round trip waits for. */
+  opened?: () => void;
 }
 
 /** Sending of a round trip, and the results of its reply and of its error. */
@@ -50,7 +51,7 @@ export interface Exchange<Reply, Result> {
 }
 
 /**
- * Makes round trips to Redis, each of them within its deadline.
+ * Makes round trips to Redis, each of them within its deadline; one timer serves all that are under way.
  *
  * A round trip fails at once if the connection cannot be opened: one that is known to be down is tried to be opened at
  * once, whatever pause the client makes, and what comes of that counts. One that was open and broke is first given a
@@ -61,6 +62,15 @@ export class RoundTrips {
   readonly #options: RoundTripOptions;
   readonly #patienceMs: number;
   #closed = false;
+  /** Those under way: nothing is sent for any other, and no reply of one counts. */
+  readonly #trips = new Set<Trip>();
+  readonly #listener = {
+    opened: () => this.#trips.forEach((trip) => trip.opened?.()),
+    failed: () => this.#check(),
+  };
+  #timer: NodeJS.Timeout | undefined;
+  /** When the timer ends, as `performance.now()`. */
+  #wakesAt = Infinity;
   #watch: ConnectionWatch | undefined;
   /** The client of the last round trip: errors name its server. */
   #client: RedisClient | undefined;
@@ -77,18 +87,21 @@ export class RoundTrips {
    * promises by hooks of Node.js, which take longer than the promise itself.
    */
   make<Reply, Result>(deadline: Deadline, { send, accept, recover }: Exchange<Reply, Result>): Promise<Result> {
-    const { name, at } = deadline;
+    const { name } = deadline;
+    const { onEvent } = this.#options;
     if (this.#closed) {
       return Promise.reject(closed(name.operation, name.sessionId));
     }
     return new Promise<Result>((settle, refuse) => {
-      const end = (failed?: Error) => {
-        trip.isOver = true;
-        trip.cleanups.forEach((cleanup) => cleanup());
-        this.#tell(name, performance.now() - trip.began, failed);
+      const end = (error?: Error) => {
+        this.#leave(trip);
+        if (onEvent !== undefined) {
+          const milliseconds = performance.now() - trip.began;
+          report(onEvent, { type: "command", ...name, milliseconds, ...(error && { error }) });
+        }
       };
       const reject = (error: unknown) => {
-        if (!trip.isOver) {
+        if (this.#trips.has(trip)) {
           // "Connection is closed" and the like say less than the error that closed it.
           const cause = isReply(error) ? error : (this.#watch?.failure(0) ?? error);
           end(isUnknownScript(cause) ? undefined : this.explain(cause, deadline));
@@ -96,57 +109,91 @@ export class RoundTrips {
         }
       };
       // Any reply, even one after the deadline, shows that the connection is alive.
-      const resolve = (reply: Reply) => {
+      const resolve = (reply: unknown) => {
         this.#silence.timeouts = 0;
-        if (!trip.isOver) {
+        if (this.#trips.has(trip)) {
           end();
           try {
-            settle(accept(reply));
+            settle(accept(reply as Reply));
           } catch (error) {
             refuse(error);
           }
         }
       };
-      const trip: Trip = { began: performance.now(), reject, cleanups: [], isOver: false };
-      const timer = setTimeout(() => reject(this.#timedOut(deadline)), at - trip.began);
-      trip.cleanups.push(() => clearTimeout(timer));
-      this.#sendWhenUp(trip, (client) => {
-        corkForTick(client);
-        send(client).then(resolve, (error: unknown) => reject(this.#noted(name, error)));
-      });
+      const trip: Trip = { began: performance.now(), deadline, send, resolve, reject };
+      this.#enter(trip);
     });
   }
 
   /** Sends at once where the connection is up that the last round trip went over: nothing is to be waited for. */
-  #sendWhenUp(trip: Trip, ask: (client: RedisClient) => void): void {
+  #enter(trip: Trip): void {
     const client = this.#client;
     const watch = client && ConnectionWatch.of(client);
+    this.#trips.add(trip);
+    this.#timer?.ref();
+    this.#wakeFor(trip);
     if (client === undefined || watch === undefined || watch !== this.#watch || !watch.isUp) {
-      this.#sendWhenUsable(trip, ask).catch(trip.reject);
+      this.#sendWhenUsable(trip).catch(trip.reject);
       return;
     }
-    trip.cleanups.push(rejectionOnFailure(watch, this.#patienceMs, trip));
+    watch.listeners.add(this.#listener);
+    this.#send(trip, client);
+  }
+
+  #send({ send, resolve, reject, deadline: { name } }: Trip, client: RedisClient): void {
+    corkForTick(client);
     try {
-      ask(client);
+      send(client).then(resolve, (error: unknown) => {
+        if (isClientTimeout(error)) {
+          this.#noteSilence(name);
+        } else {
+          this.#silence.timeouts = 0;
+        }
+        reject(error);
+      });
     } catch (error) {
-      trip.reject(error);
+      reject(error);
+    }
+  }
+
+  #leave(trip: Trip): void {
+    this.#trips.delete(trip);
+    if (this.#trips.size === 0) {
+      // The timer stays for the calls to come, for which it keeps no process alive.
+      this.#timer?.unref();
+      this.#watch?.listeners.delete(this.#listener);
+    }
+  }
+
+  /** Ends the round trips whose time is over, and those that the failure of the connection ends. */
+  #check(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#wakesAt = Infinity;
+    for (const trip of this.#trips) {
+      const failure = this.#watch?.failure(this.#patienceMs, trip.began);
+      if (failure === undefined && performance.now() < trip.deadline.at) {
+        this.#wakeFor(trip);
+      } else {
+        trip.reject(failure ?? this.#timedOut(trip.deadline));
+      }
+    }
+  }
+
+  /** Sets the timer for the end of a round trip, or of the time in which a broken connection may come back. */
+  #wakeFor({ deadline: { at } }: Trip): void {
+    const patience = this.#patienceMs - (this.#watch?.brokenFor ?? Infinity);
+    const soonest = patience > 0 ? Math.min(at, performance.now() + patience + 1) : at;
+    if (soonest < this.#wakesAt) {
+      clearTimeout(this.#timer);
+      this.#wakesAt = soonest;
+      this.#timer = setTimeout(() => this.#check(), soonest - performance.now());
     }
   }
 
   /** The error to throw for one of ioredis or Redis. */
   explain(error: unknown, { name, writes, script }: Deadline): Error {
-    return toStoreError(error, name, { writes, server: this.#server(), script });
-  }
-
-  #server(): string | undefined {
-    return this.#client && serverOf(this.#client);
-  }
-
-  #tell(name: CallName, milliseconds: number, error: Error | undefined): void {
-    const { onEvent } = this.#options;
-    if (onEvent !== undefined) {
-      report(onEvent, { type: "command", ...name, milliseconds, ...(error && { error }) });
-    }
+    return toStoreError(error, name, { writes, server: this.#client && serverOf(this.#client), script });
   }
 
   /** Makes all later round trips fail with `closed`. */
@@ -154,52 +201,38 @@ export class RoundTrips {
     this.#closed = true;
   }
 
-  async #sendWhenUsable(trip: Trip, ask: (client: RedisClient) => void): Promise<void> {
-    const client = await this.#options.connection.client();
-    this.#client = client;
-    // Opening may take longer than the call has.
-    if (!trip.isOver) {
-      await this.#whenUsable(client, trip);
-      ask(client);
-    }
-  }
-
   /**
-   * Resolves when a command can be sent: at once, but where the connection broke, or an attempt to open it has failed;
-   * then when the next attempt, which begins now, has succeeded. From then on `reject` is called as soon as the
-   * connection is known to fail.
+   * Sends at once, but where the connection broke, or an attempt to open it has failed; then when the next attempt,
+   * which begins now, has succeeded. From then on the trip is rejected as soon as the connection is known to fail.
    *
    * @throws the failure, before anything is sent, if the client makes no further attempt.
    */
-  async #whenUsable(client: RedisClient, trip: Trip): Promise<void> {
+  async #sendWhenUsable(trip: Trip): Promise<void> {
+    const client = await this.#options.connection.client();
+    this.#client = client;
+    // Opening may take longer than the call has.
+    if (!this.#trips.has(trip)) {
+      return;
+    }
     const watch = ConnectionWatch.of(client);
     if (watch !== this.#watch) {
+      this.#watch?.listeners.delete(this.#listener);
       this.#watch = watch;
       this.#silence.timeouts = 0;
     }
-    const patienceMs = this.#patienceMs;
-    const { brokenFor } = watch;
-    const known = watch.failure(patienceMs);
-    const isDown = known !== undefined || brokenFor !== undefined;
+    const known = watch.failure(this.#patienceMs);
+    const isDown = known !== undefined || watch.brokenFor !== undefined;
     const isTrying = isDown && watch.triesToOpen();
     if (known !== undefined && !isTrying) {
       throw known;
     }
-    const { cleanups } = trip;
-    cleanups.push(rejectionOnFailure(watch, patienceMs, trip));
+    watch.listeners.add(this.#listener);
+    this.#wakeFor(trip);
     if (isDown) {
       // Never resolves for a call that failed meanwhile: nothing is sent for it.
-      await new Promise<void>((resolve) => cleanups.push(watch.onOpen(resolve)));
+      await new Promise<void>((resolve) => (trip.opened = resolve));
     }
-  }
-
-  #noted(name: CallName, error: unknown): unknown {
-    if (isClientTimeout(error)) {
-      this.#noteSilence(name);
-    } else {
-      this.#silence.timeouts = 0;
-    }
-    return error;
+    this.#send(trip, client);
   }
 
   #timedOut({ name, writes }: Deadline): unknown {
@@ -207,7 +240,8 @@ export class RoundTrips {
     if (failure === undefined) {
       this.#noteSilence(name);
     }
-    return failure ?? timeoutError(name, this.#options.commandTimeout, { writes, server: this.#server() });
+    const setting = { writes, server: this.#client && serverOf(this.#client) };
+    return failure ?? timeoutError(name, this.#options.commandTimeout, setting);
   }
 
   #noteSilence(name: CallName): void {
@@ -222,32 +256,4 @@ export class RoundTrips {
       this.#options.connection.renew();
     }
   }
-}
-
-/** Rejects when the connection has failed and was given its time to come back; returns a function that ends this. */
-function rejectionOnFailure(
-  watch: ConnectionWatch,
-  patienceMs: number,
-  { began, reject }: Pick<Trip, "reject" | "began">,
-): () => void {
-  let timer: NodeJS.Timeout | undefined;
-  const checkLater = () => {
-    clearTimeout(timer);
-    const left = patienceMs - (watch.brokenFor ?? Infinity);
-    timer = left > 0 ? setTimeout(check, left + 1) : undefined;
-  };
-  const check = () => {
-    const failure = watch.failure(patienceMs, began);
-    if (failure !== undefined) {
-      reject(failure);
-    } else {
-      checkLater();
-    }
-  };
-  checkLater();
-  const stop = watch.onFailure(check);
-  return () => {
-    stop();
-    clearTimeout(timer);
-  };
 }

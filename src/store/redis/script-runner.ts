@@ -65,7 +65,7 @@ export class ScriptRunner {
     const deadline = this.#deadline(name, call.writes, call.script);
     return this.#attempt(deadline, {
       send: (client) => this.#sendScript(client, call, deadline),
-      sendText: (client) => this.#send(client, asText(call), deadline),
+      sendText: (client) => this.#send(client, sendingOf(call, false), deadline),
       accept: (reply) => {
         // Somebody opened a transaction on the connection: nothing was run yet.
         if (reply === "QUEUED") {
@@ -134,9 +134,9 @@ export class ScriptRunner {
     const { sha } = call.script;
     const sent = sentScripts.get(client);
     if (sent?.has(sha) === true) {
-      return this.#send(client, asHash(call), deadline);
+      return this.#send(client, sendingOf(call, true), deadline);
     }
-    return this.#send(client, asText(call), deadline).then((reply) => {
+    return this.#send(client, sendingOf(call, false), deadline).then((reply) => {
       sentScripts.set(client, (sentScripts.get(client) ?? new Set()).add(sha));
       return reply;
     });
@@ -204,12 +204,9 @@ interface Sending {
   readonly writes: boolean;
 }
 
-function asText({ script, keys, args, writes }: ScriptCall): Sending {
-  return { command: { verb: "eval", args: [script.source, keys.length, ...keys, ...args] }, keys, writes };
-}
-
-function asHash({ script, keys, args, writes }: ScriptCall): Sending {
-  return { command: { verb: "evalsha", args: [script.sha, keys.length, ...keys, ...args] }, keys, writes };
+function sendingOf({ script, keys, args, writes }: ScriptCall, isSent: boolean): Sending {
+  const [verb, text] = isSent ? ["evalsha", script.sha] : ["eval", script.source];
+  return { command: { verb, args: [text, keys.length, ...keys, ...args] }, keys, writes };
 }
 
 /**
