@@ -62,7 +62,7 @@ export { promptCacheMarks, type PromptCacheMarksOptions } from "../conversation/
 export type { CacheTtl } from "../conversation/reducers/prompt-cache/mark-forms.js";
 export type { ChatHistorySummarizationReducerOptions } from "../conversation/reducers/summary/summarization-options.js";
 export { ChatHistorySummarizationReducer } from "../conversation/reducers/summary/summarization-reducer.js";
-export type { TokenBudgetOptions } from "../conversation/reducers/options.js";
+export type { TokenBudgetOptions } from "../conversation/reducers/token-budget.js";
 export {
   ChatHistoryRoundReducer,
   type ChatHistoryRoundReducerOptions,

@@ -1,9 +1,10 @@
-// Types file by file, by the compiler; code in a few files per module system, because to import two hundred small ones
-// takes long.
+// Types and modules file by file, by the compiler. Node.js takes long to import two hundred small files, so it gets
+// them joined into a few per module system; bundlers take the modules (condition "module" of package.json's exports).
 import { execFileSync } from "node:child_process";
-import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { isAbsolute, join, relative, sep } from "node:path";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
+import { transformSync } from "esbuild";
 import { rollup } from "@rollup/wasm-node";
 import { parseAst } from "@rollup/wasm-node/parseAst";
 import { buildCommand } from "./build-command.mjs";
@@ -24,9 +25,7 @@ const laterChunks = {
   ...Object.fromEntries(["base", "conversation", "store/contract", "store/redis"].map((room) => [room, "scripts"])),
   ...{ "store/redis-lists": "lists", "store/redis-store": "groups", "store/sealed": "sealed" },
 };
-/** What a history needs at once is a chunk of its own, so that bundles of it hold nothing else. */
-const history = join(compiled, "src/memory/histories/redis-chat-message-history.js");
-/** The modules that the history and each entry need, see {@link modulesFrom}. */
+/** The modules that each entry needs, see {@link modulesFrom}. */
 let needs;
 
 rmSync(dist, { recursive: true, force: true });
@@ -49,9 +48,7 @@ const bundle = await rollup({
     throw new Error(`${level}: ${message}`);
   },
 });
-for (const name of readdirSync(compiled, { recursive: true }).filter((file) => /\.js$/.test(file))) {
-  rmSync(join(compiled, name));
-}
+writeModules(compiled);
 for (const [format, folder] of [
   ["es", "esm"],
   ["cjs", "cjs"],
@@ -70,35 +67,45 @@ for (const [format, folder] of [
   });
 }
 await bundle.close();
-separateHistory(join(dist, "esm"));
 await buildCommand(root, join(dist, "cli"));
 // The package is "type": "module"; without this line Node would read the CommonJS build as ESM.
 writeFileSync(join(dist, "cjs", "package.json"), `${JSON.stringify({ type: "commonjs" })}\n`);
 
 /**
- * Divides the main entry, so that a bundle of the history alone holds neither the rest of the entry nor `shared.js`:
- * `index.js` re-exports what the history's chunk has, and `main.js`, which has the rest. That gives names of its own to
- * what lies in `shared.js`, because esbuild keeps each file beside an entry in which a re-export of it ends.
+ * The modules one by one, for bundlers: they leave out by the module what an application does not use, whatever later
+ * parts of it need. Without comments, which stand in the types and in the joined files.
  */
-function separateHistory(folder) {
-  const code = readFileSync(join(folder, "index.js"), "utf8");
-  const lists = parseAst(code).body.filter(({ type }) => type === "ExportNamedDeclaration");
-  const isOfHistory = ({ source }) => source?.value === "./history.js";
-  const ofHistory = lists.filter(isOfHistory).map(({ start, end }) => code.slice(start, end));
-  const own = lists.filter((list) => !isOfHistory(list)).flatMap(ownNames);
-  const withoutLists = lists.reduceRight((text, { start, end }) => text.slice(0, start) + text.slice(end), code);
-  writeFileSync(join(folder, "main.js"), `${[withoutLists, ...own.map(({ text }) => text)].join("\n")}\n`);
-  const ofMain = `export { ${own.map(({ name }) => name).join(", ")} } from './main.js';`;
-  writeFileSync(join(folder, "index.js"), `${[...ofHistory, ofMain].join("\n")}\n`);
+function writeModules(folder) {
+  const files = readdirSync(folder, { recursive: true }).map((name) => join(folder, name));
+  for (const file of files.filter((name) => name.endsWith(".js") && !entries.includes(name))) {
+    writeFileSync(file, transformSync(readCompiled(file).code, { format: "esm" }).code);
+  }
+  entries.forEach(separateExports);
 }
 
-/** The names of an export list, each with a constant of its own. */
-function ownNames({ source, specifiers }) {
-  return specifiers.map(({ local, exported: { name } }) => {
-    const value = source === null ? local.name : `${name}$shared`;
-    const from = source === null ? "" : `import { ${local.name} as ${value} } from '${source.value}';\n`;
-    return { name, text: `${from}const ${name}$main = ${value};\nexport { ${name}$main as ${name} };` };
-  });
+/**
+ * Gives each module that an entry re-exports a file in between with constants of its own, because esbuild keeps every
+ * module in which a re-export ends that some later part uses.
+ */
+function separateExports(entry) {
+  const code = readFileSync(entry, "utf8");
+  const lists = parseAst(code).body.filter(({ source, type }) => source && type === "ExportNamedDeclaration");
+  const folder = entry.slice(0, -".js".length);
+  const separated = lists.reduceRight((text, { start, end, source, specifiers }, index) => {
+    const names = specifiers.map(({ local, exported }) => [local.name, exported.name]);
+    const target = relative(folder, join(dirname(entry), source.value))
+      .split(sep)
+      .join("/");
+    const lines = names.flatMap(([local, name], at) => [
+      `import { ${local} as own${at} } from "${target}";\n`,
+      `const its${at} = own${at};\nexport { its${at} as ${name} };\n`,
+    ]);
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, `${index}.js`), lines.join(""));
+    const list = names.map(([, name]) => name).join(", ");
+    return `${text.slice(0, start)}export { ${list} } from "./${basename(folder)}/${index}.js";${text.slice(end)}`;
+  }, code);
+  writeFileSync(entry, separated);
 }
 
 /** The name under which users import an entry: its file's, or its folder's where the file is an index of its own. */
@@ -108,16 +115,13 @@ function nameOfEntry(file) {
 }
 
 /**
- * The chunk of a module: "history"; "shared" for what the main entry needs at once, and another entry or what is loaded
- * later needs too; and one of `laterChunks`.
+ * The chunk of a module: "shared" for what the main entry needs at once, and another entry or what is loaded later
+ * needs too; and one of `laterChunks`.
  */
 function chunkOf(file, getModuleInfo) {
-  needs ??= [history, ...entries].map((entry) => modulesFrom(entry, getModuleInfo));
-  const [ofHistory, main, ...others] = needs;
+  needs ??= entries.map((entry) => modulesFrom(entry, getModuleInfo));
+  const [main, ...others] = needs;
   const isNeeded = [...others.map(({ atOnce }) => atOnce), ...needs.map(({ later }) => later)];
-  if (ofHistory.atOnce.has(file)) {
-    return "history";
-  }
   if (main.atOnce.has(file)) {
     const isShared = isNeeded.some((modules) => modules.has(file));
     return isShared && !entries.includes(file) ? "shared" : undefined;

@@ -7,7 +7,7 @@ import { lazy, parseOptions, positiveInteger, type SchemaOutput } from "../../ba
 import type { TokenCounter } from "../tokens/token-counter.js";
 import { ChatHistoryReducer } from "./chat-history-reducer.js";
 import { reduced, unchanged, type ReductionOutcome } from "./reduction-outcome.js";
-import { budgetFields, budgetOf, sectionFields, type TokenBudget, type TokenBudgetOptions } from "./options.js";
+import { sectionFields } from "./options.js";
 import {
   mayReduce,
   reducerTriggers,
@@ -16,7 +16,14 @@ import {
   type WindowTrigger,
 } from "./reduction-trigger.js";
 import { countMessages } from "../tokens/counted-messages.js";
-import { clipToBudget, cutToBudget } from "./token-budget.js";
+import {
+  budgetFields,
+  budgetOf,
+  clipToBudget,
+  cutToBudget,
+  type TokenBudget,
+  type TokenBudgetOptions,
+} from "./token-budget.js";
 
 const clamping = loadedOnce(() => import("./clamp-messages.js"));
 

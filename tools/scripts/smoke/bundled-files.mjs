@@ -1,5 +1,5 @@
-// The package's modules are joined into a few files: each is in one of them, so its state is shared, and classes go by
-// their own names.
+// The package's modules are joined into a few files for Node.js: each is in one of them, so its state is shared, and
+// classes go by their own names. Beside them lie the modules that bundlers take, all of which every entry leads to.
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -14,7 +14,7 @@ const mostFiles = Object.keys(exports).length + 15;
 const dist = fileURLToPath(new URL("..", import.meta.resolve("langchain-redis-memory")));
 for (const format of ["esm", "cjs"]) {
   const files = readdirSync(join(dist, format), { recursive: true });
-  const code = files.filter((name) => name.endsWith(".js"));
+  const code = files.filter((name) => name.endsWith(".js") && !/[/\\]/.test(name));
   assert.ok(code.length <= mostFiles, `${format} holds ${code.length} files`);
   assert.deepEqual(
     files.filter((name) => name.endsWith(".map")),
@@ -30,6 +30,11 @@ for (const format of ["esm", "cjs"]) {
     classes.filter((name, index) => classes.indexOf(name) !== index),
     [],
   );
+}
+
+for (const { import: files } of Object.values(exports).filter((entry) => typeof entry === "object")) {
+  const [modules, joined] = [files.module, files.default].map((file) => import(join(dist, "..", file)));
+  assert.deepEqual(Object.keys(await modules), Object.keys(await joined));
 }
 
 const required = createRequire(import.meta.url)("langchain-redis-memory");
@@ -49,4 +54,4 @@ const thrown = (() => {
     return error;
   }
 })();
-assert.match(thrown.stack, /new InMemorySessionStore \(.*dist\/esm\/shared\.js/);
+assert.match(thrown.stack, /new InMemorySessionStore \(.*dist\/esm\/\w+\.js/);

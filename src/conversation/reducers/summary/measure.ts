@@ -4,8 +4,7 @@ import type { Sections } from "../../messages/sections.js";
 import type { ViewLimit } from "../view-limit.js";
 import { countMessages, countTotal } from "../../tokens/counted-messages.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
-import type { TokenBudget } from "../options.js";
-import { clipToBudget, cutToBudget } from "../token-budget.js";
+import { clipToBudget, cutToBudget, type TokenBudget } from "../token-budget.js";
 
 /** Summaries to check, with the messages before and after the reduction. */
 export interface JudgedSummary {

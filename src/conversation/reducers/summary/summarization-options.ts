@@ -15,7 +15,8 @@ import { countMeasure, tokenMeasure, type SummaryMeasure } from "./measure.js";
 import type { SummaryRole } from "../../messages/summary-message.js";
 import { defaultInstructions } from "./prompt.js";
 import { reducerTriggers, triggerField, type ReducerTriggers, type WindowTrigger } from "../reduction-trigger.js";
-import { budgetFields, budgetOf, focusField, sectionFields } from "../options.js";
+import { budgetFields, budgetOf } from "../token-budget.js";
+import { focusField, sectionFields } from "../options.js";
 
 /** Options of {@link ChatHistorySummarizationReducer}. Either `targetCount` or `maxTokens` is required. */
 export interface ChatHistorySummarizationReducerOptions {

@@ -13,7 +13,8 @@ import {
 import { toolListSchema, type ToolDefinitionLike } from "../../tokens/formulas/tools-cost.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
 import type { ShortenResult } from "../clip-tool-results.js";
-import { budgetFields, focusField } from "../options.js";
+import { budgetFields } from "../token-budget.js";
+import { focusField } from "../options.js";
 import { triggerField, triggersIn, type WindowTrigger } from "../reduction-trigger.js";
 import type { SummaryModel } from "../summary/summarizer.js";
 import { shorteningFields } from "../tool-result-reducer.js";

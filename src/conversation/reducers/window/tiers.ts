@@ -8,7 +8,7 @@ import { stepsOf } from "../../messages/steps.js";
 import { countMessages } from "../../tokens/counted-messages.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
 import type { ChatHistoryReducer, ReducerRequest } from "../chat-history-reducer.js";
-import type { TokenBudget } from "../options.js";
+import type { TokenBudget } from "../token-budget.js";
 import { clipToolResults, type ClipRequest } from "../clip-tool-results.js";
 import { joinOutcomes } from "../pipe-reducers.js";
 import { reduced, unchanged, type ReductionOutcome } from "../reduction-outcome.js";
