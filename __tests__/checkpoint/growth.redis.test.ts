@@ -65,7 +65,7 @@ describe("A thread on RedisSaver grows by what is new in a step", () => {
   const sentBytes = async () => Number(/total_net_input_bytes:(\d+)/.exec(await own.client.info("stats"))![1]);
 
   it("stores 120 steps of a tool loop or more flat, each message once", async () => {
-    const steps = 2 * propertyRuns(60);
+    const steps = 2 * propertyRuns(120);
     const windows = [steps / 6, steps / 2, (2 * steps) / 3, steps].map(Math.floor);
     const checkpointer = open();
     const marks = new Map<number, number>();

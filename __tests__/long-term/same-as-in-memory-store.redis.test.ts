@@ -4,6 +4,7 @@ import { Cluster } from "ioredis";
 import { RedisStore } from "../../src/langgraph/long-term/redis-store.js";
 import type { ItemStoreSettings } from "../../src/langgraph/long-term/store-options.js";
 import { startCluster, type PrivateCluster } from "../../tools/testkit/servers/redis-cluster.js";
+import { propertyRuns } from "../support/property-runs.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { testKeys } from "../support/test-keys.js";
 
@@ -115,13 +116,13 @@ describe("Long-term memory says what LangGraph's InMemoryStore says", () => {
     await Promise.all(closed.splice(0).map((store) => store.close()));
   });
 
-  it("in 10,000 random operations", async () => {
-    await runsOf(112, (keyPrefix) => stores({ keyPrefix }));
+  it("in thousands of random operations", async () => {
+    await runsOf(propertyRuns(112), (keyPrefix) => stores({ keyPrefix }));
   });
 
   it("with encryption and an expiry", async () => {
     const settings = { encryption: testKeys("k1"), itemTTL: { seconds: 600, refreshOnRead: true } };
-    await runsOf(25, (keyPrefix) => stores({ ...settings, keyPrefix }));
+    await runsOf(propertyRuns(25), (keyPrefix) => stores({ ...settings, keyPrefix }));
   });
 });
 
@@ -138,6 +139,6 @@ describe("Long-term memory on a cluster", () => {
   });
 
   it("says what LangGraph's InMemoryStore says", async () => {
-    await runsOf(25, (keyPrefix) => new RedisStore({ client, keyPrefix }));
+    await runsOf(propertyRuns(25), (keyPrefix) => new RedisStore({ client, keyPrefix }));
   });
 });

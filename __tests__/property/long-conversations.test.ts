@@ -15,8 +15,8 @@ const many = <T>(count: number, make: (index: number) => T[]): T[] =>
 // If a step were looked for again for each message, the first would take hours and not a second.
 const shapes: [string, () => BaseMessage[]][] = [
   [
-    "100,000 messages of one round of many steps",
-    () => [human("do it"), ...many<BaseMessage>(50_000, (index) => [aiCalls(`c${index}`), tool(`c${index}`)])],
+    "40,000 messages of one round of many steps",
+    () => [human("do it"), ...many<BaseMessage>(20_000, (index) => [aiCalls(`c${index}`), tool(`c${index}`)])],
   ],
   ["one id over and over", () => many<BaseMessage>(10_000, () => [aiCalls("c"), tool("c")])],
   [
