@@ -2,7 +2,6 @@ import fc from "fast-check";
 import { ConfigurationError } from "../../src/base/errors.js";
 import { jsonSnapshot } from "../../src/base/json-value.js";
 import { MessageHistory } from "../../src/formats/openai/message-history.js";
-import { parseXml } from "../../src/formats/openai/xml-prompt/xml.js";
 import { propertyRuns } from "../support/property-runs.js";
 
 const pieces = [
@@ -14,33 +13,7 @@ const pieces = [
     "<chat_history>",
     "</chat_history>",
   ],
-  ...[
-    "<text>",
-    "</text>",
-    "<image>",
-    "</image>",
-    "<part>",
-    "</part>",
-    '<field name="content">',
-    '<field name="tool_calls">',
-    "</field>",
-    "<fields>",
-    "</fields>",
-  ],
-  ...[
-    '<function_call id="c" name="f">',
-    "</function_call>",
-    '<function_result id="c">',
-    "</function_result>",
-    "<b>",
-    "</b>",
-    "<br/>",
-    "<b c='d'",
-    "<!--",
-    "-->",
-    "<![CDATA[",
-    "]]>",
-  ],
+  ...["<fields>", "</fields>", "<fields>{}</fields>", "<b>", "</b>", "<br/>", "<b c='d'", "<!--", "]]>"],
   ...[
     "&amp;",
     "&",
@@ -72,17 +45,6 @@ describe("any text as a prompt", () => {
           return;
         }
         expect(MessageHistory.fromPrompt(history.toPrompt()).toList()).toEqual(history.toList());
-      }),
-      { numRuns: propertyRuns(500), interruptAfterTimeLimit: 30_000 },
-    );
-  });
-
-  it("is one unchanged user message if it is not XML", () => {
-    fc.assert(
-      fc.property(markup, (prompt) => {
-        if (parseXml(prompt) === undefined) {
-          expect(MessageHistory.fromPrompt(prompt).toList()).toEqual([{ role: "user", content: prompt }]);
-        }
       }),
       { numRuns: propertyRuns(500), interruptAfterTimeLimit: 30_000 },
     );

@@ -9,8 +9,8 @@ describe("large and odd input", () => {
     const history = new MessageHistory();
     history.addSimulatedCalls(many(130_000, (index) => ({ id: `c${index}`, name: "f", arguments: "{}", result: "x" })));
     expect(history.length).toBe(130_001);
-    const results = many(130_000, (index) => `<function_result id="c${index}">x</function_result>`).join("");
-    expect(MessageHistory.fromPrompt(`<message role="tool">${results}</message>`).length).toBe(130_000);
+    const messages = many(130_000, () => '<message role="user">x</message>').join("");
+    expect(MessageHistory.fromPrompt(messages).length).toBe(130_000);
     const fields = JSON.stringify(Object.fromEntries(many(130_000, (index) => [`k${index}`, index])));
     expect(
       Object.keys(MessageHistory.fromPrompt(`<message role="user">x<fields>${fields}</fields></message>`).at(0)!),

@@ -422,7 +422,7 @@ describe("what is refused", () => {
       () => add("user", { secret }),
       () => add(secret, "x"),
       () => MessageHistory.fromJSON(`[${secret}`),
-      () => MessageHistory.fromPrompt(`<message role="user"><part>${secret}</part></message>`),
+      () => MessageHistory.fromPrompt(`<message role="user"><fields>${secret}</fields></message>`),
     ];
     for (const action of errors) {
       const error = refusalOf(action);

@@ -9,8 +9,8 @@ import { copyMessage, parseMessage, parseMessages, requestMessage } from "./mess
 import type { ContentPart, MessageNotes, MessageRole, MessageToolCall, OpenAIMessage } from "./message.js";
 import type { OpenAIRequestMessage } from "./request.js";
 import { responsesInput, type ResponsesInputItem } from "./responses-input.js";
-import { readPrompt } from "./xml-prompt/prompt-reader.js";
-import { writePrompt } from "./xml-prompt/prompt-writer.js";
+import { readPrompt } from "./xml-prompt.js";
+import { writePrompt } from "./xml-prompt.js";
 import { checkHistory, SavedMessages, type ChatHistoryLike } from "./saved-messages.js";
 import { systemClock, type Clock } from "./timestamp.js";
 
@@ -76,8 +76,8 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
 
   /**
    * Reads a history that `toPrompt` wrote or a prompt template rendered. Text before the first `message` element is a
-   * system message, text after one a user message; other elements stay text. A prompt without messages, or one that is
-   * not XML, is one user message.
+   * system message, text after one a user message; other elements stay text. A prompt without messages is one user
+   * message.
    */
   static fromPrompt(prompt: string, options?: MessageHistoryOptions): MessageHistory {
     checkArgument(`${owner}.fromPrompt`, "prompt", { prompt });

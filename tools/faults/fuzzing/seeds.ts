@@ -122,11 +122,10 @@ const importedSeeds = {
       '"function":{"name":"f","arguments":"{}"}}]}]',
   ],
   "xml-prompt": [
-    'Be brief.<message role="user">hi<text>x</text><image uri="https://a.b/c.png"/></message>',
-    '<chat_history><message role="assistant"><function_call id="c" name="f">{}</function_call></message>' +
-      '<message role="tool"><function_result call_id="c">x &amp; y</function_result></message></chat_history>',
-    '<message role="user" timestamp="2026-01-01T00:00:00Z"><part>{"type":"text","text":"x"}</part>' +
-      '<field name="a">1</field><fields>{"b":2}</fields><!-- c --><![CDATA[d]]></message>',
+    'Be brief.<message role="user">hi<text>x</text></message> And now?',
+    '<chat_history><message role="assistant"><fields>{"tool_calls":[]}</fields></message>' +
+      '<message role="tool" tool_call_id="c">x &amp; y</message></chat_history>',
+    '<message role="user" timestamp="2026-01-01T00:00:00Z">&#65;<fields>{"b":2}</fields></message>',
   ],
   "tool-history": [
     '[{"name":"f","inputs":{},"outputs":"x","status":"error","timestamp":"2026-01-01T00:00:00Z","meta":{"a":1}}]',
