@@ -120,16 +120,22 @@ describe("the command migrate", () => {
     for (const name of ["ann", "bob", "long"]) {
       await pushAll(`${from}${name}`, [human("Old?"), ai("Old.")]);
     }
-    const { exitCode, output } = await migrate();
-    const failures = jsonLines(output).filter((line) => line["problem"] === "was not copied");
-    const named = failures.map(({ place: key, reason }) => [
-      key,
-      /^session "(\w+)" holds .*stop the/.exec(String(reason))?.[1],
-    ]);
-    expect(named.sort()).toEqual([
+    const namedIn = (output: string, problem: string) =>
+      jsonLines(output)
+        .filter((line) => line["problem"] === problem)
+        .map(({ place: key, reason }) => [key, /^session "(\w+)" holds .*stop the/.exec(String(reason))?.[1]])
+        .sort();
+    const refused = [
       [`${from}ann`, "ann"],
       [`${from}long`, "long"],
+    ];
+    const dry = await migrate("--in-place", "--dry-run");
+    expect(namedIn(dry.output, "cannot be copied")).toEqual(refused);
+    expect(jsonLines(dry.output).filter((line) => line["wouldRemove"] === true)).toEqual([
+      { place: `${from}bob`, wouldRemove: true },
     ]);
+    const { exitCode, output } = await migrate();
+    expect(namedIn(output, "was not copied")).toEqual(refused);
     expect(exitCode).toBe(1);
     expect(summaryOf(output)).toMatchObject({ failed: 2, stored: 2 });
     expect(texts(await memory.history("ann").getTranscript()).slice(-2)).toEqual(["New?", "New."]);

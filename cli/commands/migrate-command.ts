@@ -158,7 +158,8 @@ class Migration {
       tally.failed += 1;
       const wentOn = ConflictError.isInstance(error) && error.code === "position";
       const reason = wentOn ? otherMessages(source.sessionId) : error.message;
-      await report(screen, { place: source.place, problem: "was not copied", reason });
+      const problem = isDry ? "cannot be copied" : "was not copied";
+      await report(screen, { place: source.place, problem, reason });
     }
   }
 

@@ -3,6 +3,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { digestMessage } from "../../src/store/codec/encode-message.js";
 import { ConflictError, StoreError } from "../../src/base/errors.js";
 import type { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
+import { positionConflict } from "../../src/store/contract/refusals.js";
 import type { Skipped, SourceSession } from "./source.js";
 import { holdsAllOf } from "./source-values.js";
 
@@ -65,11 +66,9 @@ export async function copySession(
     if (signal.aborted) {
       return copied;
     }
-    if (isDry) {
-      copied.appended += page.length;
-    } else if (page.length > 0) {
+    if (page.length > 0) {
       const messages = page.map(({ message }) => message);
-      const { appended, duplicates } = await appendAt(target, position, messages);
+      const { appended, duplicates } = await (isDry ? seenAt : appendAt)(target, position, messages);
       position += page.length;
       copied.appended += appended;
       copied.duplicates += duplicates;
@@ -79,6 +78,19 @@ export async function copySession(
     await pace.pass(page.length);
   }
   return copied;
+}
+
+/** What {@link appendAt} would do, by the ids of what is stored there. */
+async function seenAt(
+  target: RedisChatMessageHistory,
+  position: number,
+  messages: readonly BaseMessage[],
+): Promise<Pick<Copied, "appended" | "duplicates">> {
+  const stored = await target.getTranscript({ from: position, limit: messages.length });
+  if (stored.some(({ id }, index) => id !== messages[index]!.id)) {
+    throw positionConflict(target.sessionId, position, position + stored.length);
+  }
+  return { appended: messages.length - stored.length, duplicates: stored.length };
 }
 
 /** Appends messages at a position: in halves where they are too large for one write, else what is stored by itself. */
