@@ -26,7 +26,9 @@ function startInstance() {
   const answer = async ({ method, url: path, headers }: IncomingMessage, response: ServerResponse) => {
     const { pathname, searchParams } = new URL(path!, "http://localhost");
     const [id, turnId] = [searchParams.get("id")!, searchParams.get("turn") ?? ""];
-    if (pathname === "/stop") {
+    if (method === "POST" && headers["sec-fetch-site"] === "cross-site") {
+      response.writeHead(403).end(); // another site's page must neither ask nor stop in the name of a reader
+    } else if (method === "POST" && pathname === "/stop") {
       response.end(JSON.stringify({ stopped: await runs.stop(id) }));
     } else if (method === "POST") {
       const session = sessionConfig({ sessionId: id, turnId });

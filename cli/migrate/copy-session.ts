@@ -80,7 +80,7 @@ export async function copySession(
   return copied;
 }
 
-/** What {@link appendAt} would do, by the ids of what is stored there. */
+/** Says what {@link appendAt} would do, by the ids of what is stored there. */
 async function seenAt(
   target: RedisChatMessageHistory,
   position: number,
