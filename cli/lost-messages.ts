@@ -1,11 +1,10 @@
-import { EncryptionError } from "../src/base/errors.js";
 import { identifyRecord } from "../src/store/codec/message-ids.js";
 import { digestLength } from "../src/store/redis/stored-fields.js";
 import { idHash, sessionKeys } from "../src/store/redis/keys.js";
 import { KeyRing } from "../src/store/sealed/keys/key-ring.js";
 import { sealedParts } from "../src/store/sealed/loaded-store.js";
-import { DataKeys } from "../src/store/sealed/keys/data-keys.js";
-import { SealedCalls } from "../src/store/sealed/sealed-calls.js";
+import { SessionKeys } from "../src/store/sealed/keys/data-keys.js";
+import { SealedCalls, unlessChanged } from "../src/store/sealed/sealed-calls.js";
 import { lengthBefore, type Remains } from "./damage.js";
 import type { Server } from "./server.js";
 
@@ -39,10 +38,10 @@ export async function findLostMessages(server: Server, sessionId: string, remain
     const records = await server.client.lrange(log, places.length, places.length + pageLength - 1);
     const ids: (string | undefined)[] = [];
     for (const record of records) {
-      const plain = await openedUnlessChanged(opener, record);
-      const id = plain === undefined ? undefined : identifyRecord(plain)?.id;
+      const plain = unlessChanged(() => opener.record(record));
+      const id = typeof plain === "string" ? identifyRecord(plain)?.id : undefined;
       if (id === undefined) {
-        (plain === undefined ? changed : unreadable).push(places.length + ids.length);
+        (typeof plain === "string" ? unreadable : changed).push(places.length + ids.length);
       }
       ids.push(id);
     }
@@ -56,24 +55,12 @@ export async function findLostMessages(server: Server, sessionId: string, remain
 /** Opens records that were read from Redis directly. */
 async function openerOf({ store }: Server, sessionId: string): Promise<SealedCalls> {
   const parts = sealedParts(store);
-  const opener = new SealedCalls(parts?.keys ?? new DataKeys(KeyRing.of({ current: null })), { id: sessionId });
+  const opener = new SealedCalls(parts?.keys ?? new SessionKeys(KeyRing.of({ current: null })), { id: sessionId });
   const found = await store.edits.readKey({ id: sessionId });
   if (found?.stored !== undefined) {
-    opener.learn(found.stored);
+    await opener.learn(found.stored);
   }
   return opener;
-}
-
-/** Undefined for a record that its key does not open: whether it is another key, or the record was changed. */
-async function openedUnlessChanged(opener: SealedCalls, record: string): Promise<string | undefined> {
-  try {
-    return await opener.record(record);
-  } catch (error) {
-    if (EncryptionError.isInstance(error) && error.code !== "unknown_key") {
-      return undefined;
-    }
-    throw error;
-  }
 }
 
 interface Named {

@@ -47,7 +47,7 @@ const bounds = [
  */
 export async function* checkpointsOf(server: Server, threadId: string): AsyncGenerator<FoundCheckpoint> {
   const store = threadStoreOf(server);
-  const sealedTexts = new SealedTexts(sealedParts(server.store)?.ring, "thread", wireOfServer(server));
+  const sealedTexts = new SealedTexts(sealedParts(server.store)?.keys.ring, "thread", wireOfServer(server));
   const reader = new ThreadReader(threadId, opaqueSerializer, sealedTexts);
   for (const [upper, lower] of bounds) {
     for (let next: string | undefined = upper; next !== undefined;) {

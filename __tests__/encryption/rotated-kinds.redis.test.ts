@@ -4,6 +4,8 @@ import type { MemoryEvent } from "../../src/base/events.js";
 import { RedisSaver } from "../../src/langgraph/checkpoint/redis-saver.js";
 import { RedisStore } from "../../src/langgraph/long-term/redis-store.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
+import { plainTexts } from "../../src/store/redis/whole-thread.js";
+import { RedisSessionStore, wireOf } from "../../src/store/redis-store/redis-session-store.js";
 import { redisRuns } from "../../src/runs/redis-runs.js";
 import type { EncryptionOptions } from "../../src/store/sealed/keys/encryption-options.js";
 import type { SessionProblem } from "../../src/memory/sessions/problems.js";
@@ -127,6 +129,33 @@ describe("sessions.reencrypt() over every kind of data", () => {
     for (let index = 0; index < 8; index += 1) {
       expect((await current.graph.getState(thread(`more-${index}`))).values).toHaveProperty("messages.length", 2);
     }
+  });
+
+  it("finds each plain text of a long thread by pages, also where items are dropped between them", async () => {
+    const [keyPrefix, part] = [uniquePrefix(), (name: string) => `${keyPrefix}:{t}:${name}`];
+    const name = (index: number) => `c\u0000${index}`;
+    const scan = wireOf(closed(new RedisSessionStore({ client, keyPrefix })))!;
+    const fields = Array.from({ length: 250 }, (_, index) => [
+      name(index),
+      `0,\nfield ${index}${".".repeat(64)}`,
+    ]).flat();
+    await client.hset(part("checkpoints"), "base", 7, ...fields);
+    await client.rpush(part("items"), ...Array.from({ length: 250 }, (_, index) => `item ${index}`));
+    const found = new Map<string, string>();
+    let longest = 0;
+    for await (const page of plainTexts(scan, "t", (text) => `sealed ${text}`)) {
+      longest = Math.max(longest, page.texts.length);
+      page.texts.forEach(([at, text, sealed]) => found.set(`${page.part} ${at}`, [text, sealed].join()));
+      if (found.size === 100) {
+        await client.ltrim(part("items"), 130, -1);
+        await client.hset(part("checkpoints"), "base", 137);
+      }
+    }
+    expect(longest).toBeLessThan(150);
+    expect(found.size).toBe(100 + 120 + 250);
+    expect(found.get("items 106")).toBe("item 99,sealed item 99");
+    expect(found.get("items 256")).toBe("item 249,sealed item 249");
+    expect(found.get(`checkpoints ${name(249)}`)).toMatch(/,sealed 0,\nfield 249/);
   });
 
   it("loses nothing beside writers with either key", async () => {

@@ -161,7 +161,7 @@ export function redisRuns(memory: RedisChatMemory, options: RedisRunsOptions = {
   }
   const runs =
     known.get(context!) ??
-    RedisRuns["make"](memory, wire, new RunProcess({ ...settings, wire, ring: sealed?.ring, context: context! }));
+    RedisRuns["make"](memory, wire, new RunProcess({ ...settings, wire, ring: sealed?.keys.ring, context: context! }));
   known.set(context!, runs);
   return runs;
 }

@@ -106,5 +106,5 @@ function lentWire(user: string, memory: RedisChatMemory, options: WireOptions): 
       `${user}: option "memory" must be a RedisChatMemory on Redis; give "client", "url" or "config" instead.`,
     );
   }
-  return { ...wire, ring: sealed?.ring, onEvent: context?.onEvent, close: async () => undefined };
+  return { ...wire, ring: sealed?.keys.ring, onEvent: context?.onEvent, close: async () => undefined };
 }

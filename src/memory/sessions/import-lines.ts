@@ -74,7 +74,7 @@ const schema = lazy(() =>
 
 /** `seal` for a memory that encrypts, else `keep`. */
 async function defaultEncryption(store: SessionStore): Promise<"keep" | "seal"> {
-  return (await sealedParts(store)?.ring.current("")) === undefined ? "keep" : "seal";
+  return (await sealedParts(store)?.keys.ring.current("")) === undefined ? "keep" : "seal";
 }
 
 /** Imports the sessions of an export; see `memory.sessions.import`. */

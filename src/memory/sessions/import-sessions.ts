@@ -163,7 +163,7 @@ async function isToSeal(
   { encryption }: ImportSetting,
 ): Promise<boolean> {
   const seals = encryption === "seal" || (encryption === "keep" && wasSealed);
-  if (seals && (await sealedParts(store)?.ring.current(sessionId)) === undefined) {
+  if (seals && (await sealedParts(store)?.keys.ring.current(sessionId)) === undefined) {
     throw new ConfigurationError(
       "encryption",
       `Without a current key ${sessionLabel(sessionId)} cannot be encrypted as it was; nothing was imported of it.`,

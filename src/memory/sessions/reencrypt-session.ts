@@ -4,7 +4,7 @@ import { maxTries } from "../../base/tries.js";
 import { identifyRecord } from "../../store/codec/message-ids.js";
 import { sha1 } from "../../store/redis/keys.js";
 import { sealedCopy, sealedTexts } from "../../store/sealed/copies.js";
-import { newKey, rewrapKey, type OpenKey } from "../../store/sealed/keys/data-keys.js";
+import type { OpenKey } from "../../store/sealed/keys/data-keys.js";
 import { parseSealed } from "../../store/sealed/keys/header.js";
 import type { MasterKey } from "../../store/sealed/keys/key-ring.js";
 import { sealedTextParts } from "../../store/sealed/keys/text.js";
@@ -43,15 +43,15 @@ const nothing = { count: 1, sealed: 0, rewrapped: false, isLeft: false };
  *   copied, however often this is called.
  */
 export async function reencryptSession(work: Reencryption): Promise<Reencrypted> {
-  const { store, session, ring, dataKeys } = work;
+  const { store, session, keys, dataKeys } = work;
   const found = await store.edits.readKey(session);
   if (found === undefined) {
     return nothing;
   }
-  const master = dataKeys ? await ring.current(session.id) : await ring.required(session.id);
+  const master = dataKeys ? await keys.ring.current(session.id) : await keys.ring.required(session.id);
   const parts = found.stored && keyParts(found.stored);
   const isCopied = found.epoch !== "" && (dataKeys || parts?.hasPlain !== false);
-  const key = master && newKey({ kind: "session", id: session.id }, master, parts?.mark);
+  const key = master && keys.make(session.id, master, parts?.mark);
   if (isCopied && (key ?? parts) !== undefined) {
     const outcome = await recopy(work, key).catch((error: unknown) => ({ error }));
     if ("error" in outcome || outcome.isLeft) {
@@ -70,13 +70,13 @@ export async function reencryptSession(work: Reencryption): Promise<Reencrypted>
 }
 
 /** Brings the data key under the current master key. */
-async function rewrap({ store, ring, session }: Reencryption, master: MasterKey): Promise<Partial<Reencrypted>> {
+async function rewrap({ store, keys, session }: Reencryption, master: MasterKey): Promise<Partial<Reencrypted>> {
   for (let count = 1; count <= maxTries.write; count += 1) {
     const was = (await store.edits.readKey(session))?.stored;
     if (was === undefined || keyParts(was).masterId === master.id) {
       return {};
     }
-    const now = await rewrapKey(ring, { kind: "session", id: session.id }, was, master);
+    const now = await keys.rewrapped(session.id, was, master);
     if (await store.edits.rewrapKey(session, { was, now })) {
       return { rewrapped: true };
     }
@@ -103,12 +103,12 @@ async function recopy(work: Reencryption, key: OpenKey | undefined): Promise<Ree
     const tag = shortHash(JSON.stringify([token, was.epoch, was.cut, was.base]), 14);
     const copy = begun.get(tag) ?? copyOf(work, calls, key);
     begun.set(tag, copy);
-    const now = sealedTexts(key?.key, await calls.opened<WholeState>(was));
+    const now = sealedTexts(key?.key, calls.opened<WholeState>(was));
     const { openTurns, exact } = copy;
     const pages = (from: number) => copy.pages(was, from);
     const request = { was, now, key: key?.stored, tag, openTurns, exact, pages };
     if ((await calls.read((caller) => copies.replace(caller, request))) === "replaced") {
-      keys.forget(session.id);
+      keys.delete(session.id);
       return { ...nothing, sealed: copy.plainRecords + plainFields(was).length };
     }
     [invalid] = [...exact.keys(), ...plainFields(was).flatMap(([name, text]) => (text.includes("\ufffd") ? name : []))];

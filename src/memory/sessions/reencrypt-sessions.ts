@@ -59,7 +59,7 @@ export async function reencryptAll(store: SessionStore, request: ReencryptReques
     throw new ConfigurationError("encryption", 'reencrypt() needs the option "encryption".');
   }
   const { onProgress, onIncomplete, signal, dataKeys = false, ...listeners } = request;
-  await (dataKeys ? parts.ring.current("") : parts.ring.required(""));
+  await (dataKeys ? parts.keys.ring.current("") : parts.keys.ring.required(""));
   const none = { sessions: 0, threads: 0, items: 0, runs: 0 };
   const progress = { ...none, keys: 0, sealed: 0, incomplete: 0, failed: 0 };
   for await (const { kind, id, ...done } of reencrypted(parts, request)) {
@@ -93,7 +93,7 @@ async function* reencrypted(
     yield { kind: "session", id, ...(await work.catch((error: unknown) => ({ error }))) };
   }
   const wire = wireOf(parts.store);
-  yield* wire === undefined ? [] : reencryptOthers(wire, parts.ring);
+  yield* wire === undefined ? [] : reencryptOthers(wire, parts.keys.ring);
 }
 
 function failed(listeners: ProblemListeners, { kind, id, error }: FoundPiece & { readonly error: unknown }): void {

@@ -20,7 +20,7 @@ import { badLine, fieldsOf, orBadLine, otherContent, type ExportLine } from "./l
 export function besideOf(store: SessionStore): { readonly wire?: RedisWire; readonly ring?: KeyRing } {
   const parts = sealedParts(store);
   const wire = wireOf(parts?.store ?? store);
-  return { ...(wire && { wire }), ...(parts && { ring: parts.ring }) };
+  return { ...(wire && { wire }), ...(parts && { ring: parts.keys.ring }) };
 }
 
 /** A thread or an item to export: its line, or why it cannot be read. */

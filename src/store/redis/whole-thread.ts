@@ -14,6 +14,9 @@ import {
   type TextAtPlace,
 } from "./thread-records.js";
 
+/** Items, and fields of checkpoints, that one page holds. */
+const pageLength = 100;
+
 /** A whole stored thread. */
 export interface WholeThread {
   readonly items: readonly string[];
@@ -104,15 +107,39 @@ export async function withTexts<Thread extends WholeThread>(
   return { ...thread, items: await Promise.all(items), fields: await Promise.all(fields) };
 }
 
-/** The plain texts of a thread, and what they become. */
+/** The plain texts of a thread, page by page, and what they become. */
 export async function* plainTexts(scan: KeyScan, threadId: string, seal: TextAtPlace): AsyncGenerator<PlainTexts> {
-  const thread = await readThread(scan, threadId, "reencrypt");
-  const base = Number(fieldIn(thread, "base"));
-  const sealed = await withTexts(thread, async (...place) => (isSealedText(place[0]) ? undefined : seal(...place)));
-  const items = thread.items.map((item, index) => [String(base + index), item, sealed.items[index]!] as const);
-  const fields = thread.fields.map(([name, value], index) => [name, value, sealed.fields[index]![1]] as const);
-  yield { part: "items", texts: items.filter(([, stored, now]) => stored !== now) };
-  yield { part: "checkpoints", texts: fields.filter(([, stored, now]) => stored !== now) };
+  const { items, checkpoints } = threadKeys(scan.keyPrefix, threadId);
+  const name = nameOf(threadId, "reencrypt");
+  const change = async (...[text, ...place]: Parameters<TextAtPlace>) =>
+    isSealedText(text) ? undefined : seal(text, ...place);
+  for (let [base, next, isMore] = [0, 0, true]; isMore;) {
+    const from = Math.max(0, next - base);
+    const [first, page] = (await scan.runner.transaction(name, [
+      { verb: "hget", args: [checkpoints, "base"] },
+      { verb: "lrange", args: [items, from, from + pageLength - 1] },
+    ])) as [string | null, string[]];
+    // Else items were dropped since the page before, and others have their places.
+    if (Number(first) === base) {
+      const texts = page.map((text, index) => [String(base + from + index), text] as const);
+      const plain = texts.filter(([, text]) => isTextItem(text) && !isSealedText(text));
+      yield { part: "items", texts: plain.map(([at, text]) => [at, text, seal(text, "item", "")]) };
+      next = base + from + page.length;
+      isMore = page.length === pageLength;
+    }
+    base = Number(first);
+  }
+  for (let cursor: string | undefined = "0"; cursor !== undefined;) {
+    const command = { verb: "hscan", args: [checkpoints, cursor, "COUNT", pageLength] };
+    const [next, found] = (await scan.runner.read(name, command)) as [string, string[]];
+    const texts: [string, string, string][] = [];
+    for (const [field, stored] of pairsIn(found)) {
+      const sealed = await changedField(field, stored, change);
+      texts.push(...(sealed === undefined ? [] : [[field, stored, sealed] satisfies [string, string, string]]));
+    }
+    yield { part: "checkpoints", texts };
+    cursor = next === "0" ? undefined : next;
+  }
 }
 
 function nameOf(sessionId: string, operation: string): CallName {

@@ -1,14 +1,13 @@
 import { storeWhenUsed } from "../contract/groups.js";
 import type { SessionStore } from "../contract/session-store.js";
-import { DataKeys } from "./keys/data-keys.js";
+import { SessionKeys } from "./keys/data-keys.js";
 import type { KeyRing } from "./keys/key-ring.js";
 
 /** Parts of a sealed store. */
 export interface SealedParts {
   /** The store underneath. */
   readonly store: SessionStore;
-  readonly ring: KeyRing;
-  readonly keys: DataKeys;
+  readonly keys: SessionKeys;
 }
 
 /** The store underneath, and the keys; undefined for a store that does not seal. */
@@ -18,7 +17,7 @@ export function sealedParts(store: SessionStore & { readonly sealed?: SealedPart
 
 /** The sealed store around a store, whose code is loaded with the first call of one of its methods. */
 export function sealedWhenUsed(inner: SessionStore, ring: KeyRing): SessionStore & { readonly sealed: SealedParts } {
-  const keys = new DataKeys(ring);
+  const keys = new SessionKeys(ring);
   const load = async () => (await import("./store.js")).sealedStore(inner, ring, keys);
-  return { ...storeWhenUsed(inner, load), sealed: { store: inner, ring, keys } };
+  return { ...storeWhenUsed(inner, load), sealed: { store: inner, keys } };
 }

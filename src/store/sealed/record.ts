@@ -29,7 +29,7 @@ export function sealRecord(key: SessionKey, record: string, id: string): StoredT
   const plainMeta = data === undefined ? wholeMeta : meta;
   const version = `{"v":${sealedVersion}`;
   const line = `{"type":"${type}","data":{"id":${idText}},"sealed":"${key.id}","meta":${version}${plainMeta}}`;
-  const sealed = toSevenBitText(key.seal(data ?? record, { format: "record 3", type: "", name: line }));
+  const sealed = toSevenBitText(key.seal(data ?? record, ["record 3", "", line]));
   return `${line}\n${sealed}` as unknown as StoredText;
 }
 
@@ -48,7 +48,7 @@ const wholeMeta = ',"whole":true}';
 /** The record that was sealed, letter for letter; undefined if the key does not open it. */
 export function openRecord(key: SessionKey, { type, id, meta, line, text }: SealedRecord): string | undefined {
   const bytes = fromSevenBitText(text);
-  const plain = bytes && key.open(bytes, { format: "record 3", type: "", name: line });
+  const plain = bytes && key.open(bytes, ["record 3", "", line]);
   return plain === undefined || meta === wholeMeta
     ? plain
     : `${type},"data":${decodeJson(plain)}${idEnd(id)}${metaStart}${meta}}`;

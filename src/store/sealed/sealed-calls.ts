@@ -8,7 +8,7 @@ import type { NewRecord } from "../contract/session-writes.js";
 import type { Stored, StoredText } from "../contract/stored-texts.js";
 import { withoutUndefined } from "../../base/options.js";
 import { keyParts, type StoredKey } from "../contract/writer-keys.js";
-import type { DataKeys, KnownKey } from "./keys/data-keys.js";
+import type { KnownKey, SessionKeys } from "./keys/data-keys.js";
 import { parseSealed } from "./keys/header.js";
 import { openText, sealedTextParts, sealText } from "./keys/text.js";
 import type { SessionKey } from "./keys/session-key.js";
@@ -91,7 +91,7 @@ type Caller = Omit<SessionRef, "label"> & { readonly label: undefined };
  */
 export class SealedCalls {
   readonly session: SessionRef;
-  readonly #keys: DataKeys;
+  readonly #keys: SessionKeys;
   /** The key that a reply named. */
   #learned: StoredKey | undefined;
   /** The key of the last call. It opens the reply also if another call or time made the process forget it meanwhile. */
@@ -99,7 +99,7 @@ export class SealedCalls {
   /** Why the key that a reply named is not at hand; an error for texts only that it sealed. */
   #failure: unknown;
 
-  constructor(keys: DataKeys, session: SessionRef) {
+  constructor(keys: SessionKeys, session: SessionRef) {
     this.#keys = keys;
     this.session = session;
   }
@@ -115,7 +115,8 @@ export class SealedCalls {
   /** Makes a read, or another call that seals nothing. */
   read<Result>(read: (caller: Caller) => Promise<Result>): Promise<Result> {
     return this.#untilAccepted(() => {
-      const known = this.#noted(this.#keys.known(this.session));
+      const known = this.#keys.known(this.session);
+      this.#used = known ?? this.#used;
       return read(this.#caller(known?.isStored === true ? known.key.id : undefined));
     });
   }
@@ -123,7 +124,8 @@ export class SealedCalls {
   /** Makes a write, which `stores` what is sealed unless its result says otherwise. */
   write<Result>(write: Write<Result>, stores: (result: Result) => boolean, isNew = false): Promise<Result> {
     return this.#untilAccepted(async () => {
-      const known = this.#noted(await this.#keys.forWrite(this.session));
+      const known = await this.#keys.forWrite(this.session);
+      this.#used = known ?? this.#used;
       const { label } = this.session;
       const made = known?.isStored === true && !isNew ? undefined : known?.stored;
       const caller = this.#caller(known?.key.id, made);
@@ -138,7 +140,7 @@ export class SealedCalls {
 
   /** Creates the session, under a key of its own, or that of the incomplete copy that the call goes on with. */
   create<Result>(write: Write<Result>): Promise<Result> {
-    this.#keys.forget(this.session.id);
+    this.#keys.delete(this.session.id);
     return this.write(write, (result) => result !== undefined, true);
   }
 
@@ -147,11 +149,6 @@ export class SealedCalls {
       this.#learned = stored;
     };
     return { ...this.session, keys: { name, made, learn }, label: undefined };
-  }
-
-  #noted(known: KnownKey | undefined): KnownKey | undefined {
-    this.#used = known ?? this.#used;
-    return known;
   }
 
   async #untilAccepted<Result>(call: () => Promise<Result>): Promise<Result> {
@@ -166,7 +163,7 @@ export class SealedCalls {
           throw error;
         }
         if (error.stored === undefined) {
-          this.#keys.forget(this.session.id);
+          this.#keys.delete(this.session.id);
         } else {
           this.#used = await this.#keys.adopt(this.session, error.stored);
         }
@@ -257,7 +254,7 @@ export class SealedCalls {
   }
 
   #plain(text: string): string {
-    if (this.#keys.refusesPlain) {
+    if (this.#keys.ring.refusesPlain) {
       throw plainText(this.session.id);
     }
     return text;

@@ -1,15 +1,12 @@
-import { BoundedMap } from "../../base/bounded-map.js";
 import { keyOf } from "../redis/data-parts.js";
 import type { KeyScan } from "../redis/scan-keys.js";
 import { keysField } from "../redis/stored-fields.js";
 import type { TextAtPlace } from "../redis/thread-records.js";
 import { plainText, unknownKey, wrongKey } from "../contract/refusals.js";
 import { keyParts, storedKeyFrom, type StoredKey } from "../contract/writer-keys.js";
-import { newKey, openKey, rewrapKey, type OpenKey } from "./keys/data-keys.js";
+import { DataKeys, type OpenKey } from "./keys/data-keys.js";
 import type { KeyRing, MasterKey } from "./keys/key-ring.js";
 import { openText, sealedTextParts, sealText } from "./keys/text.js";
-
-const mostKnown = 10_000;
 
 /** The parts that hold data keys, a line each. Those of a run are in its first entry, and given. */
 const parts = { thread: "checkpoints", item: "values", run: "run" } as const;
@@ -25,15 +22,13 @@ export interface Sealer {
  * master key: a writer that knows none adds one.
  */
 export class SealedTexts {
-  readonly #ring: KeyRing | undefined;
+  readonly #keys: DataKeys | undefined;
   readonly #kind: keyof typeof parts;
   readonly #scan: KeyScan | undefined;
-  /** By id and name; and that of the next write, by id. */
-  readonly #known = new BoundedMap<string, OpenKey>(mostKnown);
 
   /** Without a ring, texts stay as they are, and sealed ones are refused. Without a connection, keys are given. */
   constructor(ring: KeyRing | undefined, kind: keyof typeof parts, scan?: KeyScan) {
-    this.#ring = ring;
+    this.#keys = ring && new DataKeys(ring, kind);
     this.#kind = kind;
     this.#scan = scan;
   }
@@ -61,7 +56,7 @@ export class SealedTexts {
     }
     return (text, type, name) => {
       const parts = sealedTextParts(text);
-      if (parts === undefined && text !== "" && this.#ring?.refusesPlain === true) {
+      if (parts === undefined && text !== "" && this.#keys?.ring.refusesPlain === true) {
         throw plainText(id);
       }
       const known = parts && keys.get(parts.keyName)!;
@@ -84,51 +79,41 @@ export class SealedTexts {
   async rewrapped(id: string, text: string, master: MasterKey): Promise<{ keys: string; error: unknown }> {
     let [keys, error]: [string, unknown] = ["", undefined];
     for (const stored of storedKeys(text)) {
-      const isSame = keyParts(stored).masterId === master.id;
-      const now = isSame ? Promise.resolve(stored) : rewrapKey(this.#ring!, { kind: this.#kind, id }, stored, master);
+      const now = this.#keys!.rewrapped(id, stored, master);
       keys += `${lineOf(await now.catch((reason: unknown) => ((error = reason), stored)))}\n`;
     }
     return { keys, error };
   }
 
   async #forWrite(id: string): Promise<OpenKey | undefined> {
-    const master = await this.#ring?.current(id);
-    const known = this.#known.get(id);
-    if (master === undefined || (isFresh(known) && keyParts(known.stored).masterId === master.id)) {
-      return master && known;
+    const keys = this.#keys;
+    const master = await keys?.ring.current(id);
+    if (keys === undefined || master === undefined) {
+      return undefined;
+    }
+    const known = keys.atHand(id);
+    if (known !== undefined && keyParts(known.stored).masterId === master.id) {
+      return known;
     }
     // Else each process, and each hour, would add a key.
-    const isAsked = this.#kind === "item" || (this.#kind === "thread" && known !== undefined);
+    const isAsked = this.#kind === "item" || (this.#kind === "thread" && keys.has(id));
     const stored = isAsked ? storedKeys(await this.stored(id)) : [];
     const found = stored.find((one) => keyParts(one).masterId === master.id);
-    return found === undefined ? this.#noted(id, newKey({ kind: this.#kind, id }, master)) : this.#open(id, found);
+    return keys.note(id, found === undefined ? keys.make(id, master) : await keys.open(id, found));
   }
 
   async #key(id: string, name: string, given: string | undefined): Promise<OpenKey> {
-    const known = this.#known.get(`${name}\0${id}`);
-    if (isFresh(known)) {
+    const known = this.#keys?.atHand(id, name);
+    if (known !== undefined) {
       return known;
     }
     const text = given ?? (this.#scan === undefined ? "" : await this.stored(id));
     const stored = storedKeys(text).find((one) => keyParts(one).name === name);
-    if (stored === undefined || this.#ring === undefined) {
+    if (stored === undefined || this.#keys === undefined) {
       throw unknownKey(id, stored === undefined ? name : keyParts(stored).masterId);
     }
-    return this.#open(id, stored);
+    return this.#keys.note(id, await this.#keys.open(id, stored));
   }
-
-  async #open(id: string, stored: StoredKey): Promise<OpenKey> {
-    return this.#noted(id, await openKey(this.#ring!, { kind: this.#kind, id }, stored));
-  }
-
-  #noted(id: string, known: OpenKey): OpenKey {
-    this.#known.set(id, known).set(`${known.key.id}\0${id}`, known);
-    return known;
-  }
-}
-
-function isFresh(known: OpenKey | undefined): known is OpenKey {
-  return known !== undefined && performance.now() < known.until;
 }
 
 function lineOf({ key, dek }: StoredKey): string {

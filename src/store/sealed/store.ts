@@ -7,7 +7,7 @@ import type { SessionStore, SessionStoreCore } from "../contract/session-store.j
 import type { Stored, WithoutTexts, WithTexts } from "../contract/stored-texts.js";
 import { sealedData } from "./session-data.js";
 import { sealedCopies } from "./copies.js";
-import { DataKeys } from "./keys/data-keys.js";
+import { SessionKeys } from "./keys/data-keys.js";
 import type { KeyRing } from "./keys/key-ring.js";
 import { sealedLists } from "./lists.js";
 import type { SealedParts } from "./loaded-store.js";
@@ -24,14 +24,14 @@ import { sealedAppend } from "./writes.js";
 export function sealedStore(
   inner: SessionStore,
   ring: KeyRing,
-  keys = new DataKeys(ring),
+  keys = new SessionKeys(ring),
 ): SessionStore & { readonly sealed: SealedParts } {
   const callsOf = (session: SessionRef) => new SealedCalls(keys, session);
   const forgetAfter = async <Result>(session: SessionRef, work: Promise<Result>): Promise<Result> => {
     try {
       return await work;
     } finally {
-      keys.forget(session.id);
+      keys.delete(session.id);
     }
   };
   const { core, edits, data, lists, copies } = plainMethods(inner);
@@ -51,7 +51,7 @@ export function sealedStore(
     copies: { ...copies, ...sealedCopies(stored.copies, callsOf) },
     limits: inner.limits,
     close: () => inner.close(),
-    sealed: { store: inner, ring, keys },
+    sealed: { store: inner, keys },
   };
 }
 

@@ -10,27 +10,84 @@ import { SessionKey } from "./session-key.js";
 
 const algorithm = "aes-256-gcm";
 const tagBytes = 16;
-/** Each key wraps one other only: see {@link wrappingKey}. */
+/** Each key wraps one other only: see {@link DataKeys}. */
 const nonce = Buffer.alloc(12);
 /** Characters of a key's name, 48 random bits: a session seldom gets another key. */
 const nameLength = 8;
-/** Unwrapping a key takes 17 µs. */
-const mostKeys = 10_000;
+/** Each key counts twice. Unwrapping one takes 10 µs. */
+const mostKeys = 20_000;
 
 /** Characters of an owner's mark: longer fields would take Redis out of the compact form of a hash. */
 const markLength = 16;
-
-/** The piece of data that a data key belongs to. */
-export interface KeyPlace {
-  readonly kind: "session" | "thread" | "item" | "run";
-  readonly id: string;
-}
 
 /** A data key as this process has it. */
 export interface OpenKey {
   readonly key: SessionKey;
   readonly stored: StoredKey;
   readonly until: number;
+}
+
+/** Data keys of one kind in a store, as far as this process knows them: by id, and by id and name. */
+export class DataKeys<Key extends OpenKey = OpenKey> extends BoundedMap<string, Key> {
+  readonly ring: KeyRing;
+  readonly #kind: "session" | "thread" | "item" | "run";
+
+  constructor(ring: KeyRing, kind: "session" | "thread" | "item" | "run") {
+    super(mostKeys);
+    this.ring = ring;
+    this.#kind = kind;
+  }
+
+  /** The key of a name, or the one of the next write, if it may be used still. */
+  atHand(id: string, name?: string): Key | undefined {
+    const known = this.get(name === undefined ? id : `${name}\0${id}`);
+    return known !== undefined && performance.now() < known.until ? known : undefined;
+  }
+
+  /** Notes a key, which is that of the next write. */
+  note(id: string, known: Key): Key {
+    this.set(id, known).set(`${known.key.id}\0${id}`, known);
+    return known;
+  }
+
+  /** A stored key, unwrapped. @throws EncryptionError `wrong_key`, and as {@link KeyRing.master}. */
+  async open(id: string, stored: StoredKey): Promise<OpenKey> {
+    return opened(id, await this.#unwrapped(id, stored), stored);
+  }
+
+  /** A new random key, bound to the owner of a mark; `""`: to none. */
+  make(id: string, master: MasterKey, mark = ""): OpenKey {
+    const [bytes, name] = [crypto.randomBytes(keyBytes), randomToken().slice(0, nameLength)];
+    const key = `${name} ${master.id}${mark === "" ? "" : ` ${mark}`}`;
+    return opened(id, bytes, { key, dek: wrap(bytes, this.#wrappingKey(id, { key, dek: "" }, master)) });
+  }
+
+  /** A stored key, wrapped by a master key; the same where it is already. */
+  async rewrapped(id: string, stored: StoredKey, master: MasterKey): Promise<StoredKey> {
+    const { name, masterId, mark, hasPlain } = keyParts(stored);
+    if (masterId === master.id) {
+      return stored;
+    }
+    const dek = wrap(await this.#unwrapped(id, stored), this.#wrappingKey(id, stored, master));
+    return { key: [name, master.id, ...(mark === "" ? [] : [mark]), ...(hasPlain ? ["plain"] : [])].join(" "), dek };
+  }
+
+  async #unwrapped(id: string, stored: StoredKey): Promise<Buffer> {
+    const { masterId } = keyParts(stored);
+    const master = await this.ring.master(masterId, id);
+    const bytes = unwrap(stored.dek, this.#wrappingKey(id, stored, master));
+    if (bytes === undefined) {
+      throw wrongKey(id, masterId);
+    }
+    return bytes;
+  }
+
+  /** A key of one use, so that its nonce may be constant: names of data keys are random. */
+  #wrappingKey(id: string, stored: StoredKey, master: MasterKey): Buffer {
+    const { name, mark } = keyParts(stored);
+    const bound = mark === "" ? "wrap 1" : `wrap 2\0${mark}`;
+    return crypto.createHmac("sha256", master.key).update(`${bound}\0${this.#kind} ${id}\0${name}`).digest();
+  }
 }
 
 /** The data key of a session. */
@@ -41,24 +98,16 @@ export interface KnownKey extends OpenKey {
   owner?: string | undefined;
 }
 
-/** The data keys of the sessions in one store. */
-export class DataKeys {
-  readonly #ring: KeyRing;
-  readonly #known = new BoundedMap<string, KnownKey>(mostKeys);
-
+/** The data keys of sessions, each of which has one. */
+export class SessionKeys extends DataKeys<KnownKey> {
   constructor(ring: KeyRing) {
-    this.#ring = ring;
-  }
-
-  /** True where plain text is refused. */
-  get refusesPlain(): boolean {
-    return this.#ring.refusesPlain;
+    super(ring, "session");
   }
 
   /** The key of a session if it is at hand, and opens for the caller. */
   known({ id, owner }: SessionRef): KnownKey | undefined {
-    const known = this.#known.get(id);
-    return known !== undefined && performance.now() < known.until && opensFor(known, owner) ? known : undefined;
+    const known = this.atHand(id);
+    return known !== undefined && opensFor(known, owner) ? known : undefined;
   }
 
   /**
@@ -72,14 +121,14 @@ export class DataKeys {
     if (known?.isStored === true) {
       return known;
     }
-    const master = await this.#ring.current(session.id);
+    const { id, owner } = session;
+    const master = await this.ring.current(id);
     const found = this.known(session);
     if (found !== undefined && (found.isStored || keyParts(found.stored).masterId === master?.id)) {
       return found;
     }
-    const { id, owner } = session;
     const mark = owner === undefined ? "" : markOf(owner);
-    return master && this.#noted(id, { ...newKey({ kind: "session", id }, master, mark), isStored: false });
+    return master && this.note(id, { ...this.make(id, master, mark), isStored: false });
   }
 
   /**
@@ -95,21 +144,11 @@ export class DataKeys {
       known.isStored = true;
       return known;
     }
-    const opened = { ...(await openKey(this.#ring, { kind: "session", id }, stored)), isStored: true };
-    if (!opensFor(opened, owner)) {
+    const found = { ...(await this.open(id, stored)), isStored: true };
+    if (!opensFor(found, owner)) {
       throw wrongKey(id, keyParts(stored).masterId);
     }
-    return this.#noted(id, opened);
-  }
-
-  /** Forgets the key of a session that was cleared. */
-  forget(sessionId: string): void {
-    this.#known.delete(sessionId);
-  }
-
-  #noted(sessionId: string, known: KnownKey): KnownKey {
-    this.#known.set(sessionId, known);
-    return known;
+    return this.note(id, found);
   }
 }
 
@@ -118,6 +157,9 @@ export class DataKeys {
  * that the gate compares. A proposal must be bound to the very owner that its session will have.
  */
 function opensFor(known: KnownKey, owner: string | undefined): boolean {
+  if (known.isStored && known.owner === owner) {
+    return true;
+  }
   const { mark } = keyParts(known.stored);
   if (owner === undefined || (mark === "" && known.isStored)) {
     return known.isStored || mark === "";
@@ -132,73 +174,25 @@ function markOf(owner: string): string {
   return crypto.createHash("sha256").update(owner).digest("base64url").slice(0, markLength);
 }
 
-/** A new random key, bound to the owner of a mark; `""`: to none. */
-export function newKey(place: KeyPlace, master: MasterKey, mark = ""): OpenKey {
-  const [bytes, name] = [crypto.randomBytes(keyBytes), randomToken().slice(0, nameLength)];
-  const key = `${name} ${master.id}${mark === "" ? "" : ` ${mark}`}`;
-  const stored = { key, dek: wrap(bytes, { master, place, name, mark }) };
-  return opened(place, bytes, stored);
-}
-
-/** A stored key, unwrapped. @throws EncryptionError `wrong_key`, and as {@link KeyRing.master}. */
-export async function openKey(ring: KeyRing, place: KeyPlace, stored: StoredKey): Promise<OpenKey> {
-  return opened(place, await unwrapped(ring, place, stored), stored);
-}
-
-/** A stored key, wrapped by another master key. */
-export async function rewrapKey(
-  ring: KeyRing,
-  place: KeyPlace,
-  stored: StoredKey,
-  master: MasterKey,
-): Promise<StoredKey> {
-  const { name, mark, hasPlain } = keyParts(stored);
-  const dek = wrap(await unwrapped(ring, place, stored), { master, place, name, mark });
-  return { key: [name, master.id, ...(mark === "" ? [] : [mark]), ...(hasPlain ? ["plain"] : [])].join(" "), dek };
-}
-
-function opened({ id }: KeyPlace, bytes: Buffer, stored: StoredKey): OpenKey {
+function opened(id: string, bytes: Buffer, stored: StoredKey): OpenKey {
   const key = new SessionKey(bytes, keyParts(stored).name, id);
   bytes.fill(0);
   return { key, stored, until: performance.now() + keyLifeMs };
 }
 
-async function unwrapped(ring: KeyRing, place: KeyPlace, stored: StoredKey): Promise<Buffer> {
-  const { name, masterId, mark } = keyParts(stored);
-  const master = await ring.master(masterId, place.id);
-  const bytes = unwrap(stored.dek, { master, place, name, mark });
-  if (bytes === undefined) {
-    throw wrongKey(place.id, masterId);
-  }
-  return bytes;
-}
-
-interface Wrapping {
-  readonly master: MasterKey;
-  readonly place: KeyPlace;
-  readonly name: string;
-  readonly mark: string;
-}
-
-/** A key of one use, so that its nonce may be constant: names of data keys are random. */
-function wrappingKey({ master, place, name, mark }: Wrapping): Buffer {
-  const bound = mark === "" ? "wrap 1" : `wrap 2\0${mark}`;
-  return crypto.createHmac("sha256", master.key).update(`${bound}\0${place.kind} ${place.id}\0${name}`).digest();
-}
-
 /** 48 bytes as 64 characters: a longer field would take Redis out of the compact form of a hash. */
-function wrap(bytes: Buffer, wrapping: Wrapping): string {
-  const cipher = crypto.createCipheriv(algorithm, wrappingKey(wrapping), nonce, { authTagLength: tagBytes });
+function wrap(bytes: Buffer, wrappingKey: Buffer): string {
+  const cipher = crypto.createCipheriv(algorithm, wrappingKey, nonce, { authTagLength: tagBytes });
   const body = Buffer.concat([cipher.update(bytes), cipher.final()]);
   return Buffer.concat([body, cipher.getAuthTag()]).toString("base64url");
 }
 
-function unwrap(text: string, wrapping: Wrapping): Buffer | undefined {
+function unwrap(text: string, wrappingKey: Buffer): Buffer | undefined {
   const bytes = Buffer.from(text, "base64url");
   if (bytes.length !== keyBytes + tagBytes) {
     return undefined;
   }
-  const decipher = crypto.createDecipheriv(algorithm, wrappingKey(wrapping), nonce, { authTagLength: tagBytes });
+  const decipher = crypto.createDecipheriv(algorithm, wrappingKey, nonce, { authTagLength: tagBytes });
   decipher.setAuthTag(bytes.subarray(keyBytes));
   try {
     return Buffer.concat([decipher.update(bytes.subarray(0, keyBytes)), decipher.final()]);

@@ -6,15 +6,11 @@ const nonceBytes = 12;
 const tagBytes = 16;
 const poolNonces = 256;
 
-/** Associated data of a sealed text, which can be opened only in the place for which it was sealed. */
-export interface SealPlace {
-  /** Kind of the sealed text, and its format version. */
-  readonly format: "record 3" | "text 1";
-  /** Empty for a record; the kind of another text. */
-  readonly type: string;
-  /** The plain line of a record, the name of a field or item, the checkpoint of a thread, the place in a run. */
-  readonly name: string;
-}
+/**
+ * The place of a sealed text, where alone it opens: its kind and format version; the kind of a text that is no record;
+ * and the plain line of a record, the name of a field or item, the checkpoint of a thread, or the place in a run.
+ */
+export type SealPlace = readonly [format: "record 3" | "text 1", kind: string, name: string];
 
 /** A data key of one session, thread, run or store of items: seals and opens its texts, and makes its digests. */
 export class SessionKey {
@@ -79,9 +75,9 @@ export class SessionKey {
     return Buffer.concat([nonce, body, cipher.getAuthTag()]);
   }
 
-  #associated({ format, type, name }: SealPlace): Buffer {
+  #associated([format, kind, name]: SealPlace): Buffer {
     // Every string has its own bytes in UTF-16; in UTF-8 all halves of surrogate pairs share theirs.
-    return Buffer.from(measured(format) + this.#place + measured(type) + measured(name), "utf16le");
+    return Buffer.from(measured(format) + this.#place + measured(kind) + measured(name), "utf16le");
   }
 }
 

@@ -10,7 +10,7 @@ export interface SealedTextParts {
 
 /** A text sealed for its place, in a kind of texts: the same for the same text, so that it can be compared. */
 export function sealText(key: SessionKey, text: string, type: string, name: string): string {
-  return `~${key.id} ${key.sealSame(text, { format: "text 1", type, name }).toString("base64url")}`;
+  return `~${key.id} ${key.sealSame(text, ["text 1", type, name]).toString("base64url")}`;
 }
 
 /**
@@ -24,5 +24,5 @@ export function sealedTextParts(stored: string): SealedTextParts | undefined {
 
 /** The text that was sealed for the place; undefined if the key does not open it. */
 export function openText(key: SessionKey, { sealed }: SealedTextParts, type: string, name: string): string | undefined {
-  return key.open(Buffer.from(sealed, "base64url"), { format: "text 1", type, name });
+  return key.open(Buffer.from(sealed, "base64url"), ["text 1", type, name]);
 }
