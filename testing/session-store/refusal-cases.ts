@@ -116,7 +116,7 @@ const writers: readonly GatedMethod[] = [
       const was = await store.copies.read(anybody);
       const { records: texts } = await store.readLog(anybody);
       const copied = texts.map((text, index) => ({ ...record(`a${index + 1}`), record: text }));
-      const request = { records: copied, key: keys.made, tag: randomUUID() };
+      const request = { records: copied, key: { ...keys.made, key: "BBBBBBBB k1" }, tag: randomUUID() };
       return store.copies.replace(session, replacing(was ?? unreadState, request));
     },
   },

@@ -22,10 +22,11 @@
 
 local log, ids, state, request = KEYS[1], KEYS[2], KEYS[3], cjson.decode(ARGV[1])
 local s = loadSession(state, log, ids)
--- The call was made before, and its reply was lost: keys are random.
-if request.key and s.key == request.key.key then return { 'REPLACED' } end
-local refusal = gate(request, s, 'erased owner damaged key')
+-- A call that was made before, and whose reply was lost, is not refused for the key that it set itself.
+local isRepeated = request.key and s.key == request.key.key
+local refusal = gate(request, s, isRepeated and 'erased owner damaged' or 'erased owner damaged key')
 if refusal then return refusal end
+if isRepeated then return { 'REPLACED' } end
 local function isSame(field, hash)
   local stored = redis.call('HGET', state, field)
   return stored and redis.sha1hex(stored) == hash
