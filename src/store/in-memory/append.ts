@@ -1,17 +1,24 @@
+import type { AppendPlan } from "../contract/append-decision.js";
+import type { SessionRef } from "../contract/session-ref.js";
 import {
-  decideRecords,
-  heldAs,
-  refuseOtherPosition,
-  type AppendDecision,
-  type AppendTarget,
-  type PlannedAppend,
-} from "../contract/append-decision.js";
-import { anyDigest, type AppendResult, type NewRecord, type ReplaceTailRequest } from "../contract/session-writes.js";
-import { mostClockSkew, OtherDigests, outOfRange, WrongStamp } from "../contract/refusals.js";
+  anyDigest,
+  type AppendRequest,
+  type AppendResult,
+  type NewRecord,
+  type ReplaceTailRequest,
+} from "../contract/session-writes.js";
+import {
+  contentConflict,
+  mostClockSkew,
+  OtherDigests,
+  outOfRange,
+  positionConflict,
+  WrongStamp,
+} from "../contract/refusals.js";
 import { beginsRound } from "../contract/record-text.js";
 import type { StoredTurn } from "../contract/turns.js";
 import { applySide } from "../contract/side-fields.js";
-import { exceedsLimit, totalAfterAppend, unknownTotal } from "../contract/token-total.js";
+import { exceedsLimit, totalAfterAppend, unknownTotal } from "./token-total.js";
 import { aheadIn, takeIn } from "./holds.js";
 import { claimSession, countUsage } from "./owners.js";
 import { isAsRead, newSession, nextPosition, noteKey, truncate, viewOf, type InMemorySession } from "./session.js";
@@ -20,9 +27,13 @@ import type { InMemorySessions } from "./sessions.js";
 import { keyParts } from "../contract/writer-keys.js";
 import { markTurn, storedTurn } from "./turns.js";
 
-interface PlannedWrite extends PlannedAppend {
-  readonly request: PlannedAppend["request"] & Partial<Pick<ReplaceTailRequest, "cut">>;
+interface PlannedAppend<Request extends AppendRequest = AppendRequest> {
+  readonly session: SessionRef;
+  readonly request: Request;
+  readonly plan: AppendPlan;
 }
+
+type PlannedWrite = PlannedAppend<AppendRequest & Partial<Pick<ReplaceTailRequest, "cut">>>;
 
 interface Append extends PlannedWrite {
   /** Undefined if the session does not exist. */
@@ -34,7 +45,7 @@ interface Append extends PlannedWrite {
 /** Appends to a session, replacing the end named by a cut; `stale` if that end has changed since it was read. */
 export function appendTo(
   sessions: InMemorySessions,
-  planned: PlannedAppend & { readonly request: ReplaceTailRequest },
+  planned: PlannedAppend<ReplaceTailRequest>,
 ): AppendResult | "stale";
 export function appendTo(sessions: InMemorySessions, planned: PlannedAppend): AppendResult;
 export function appendTo(sessions: InMemorySessions, planned: PlannedWrite): AppendResult | "stale" {
@@ -52,8 +63,11 @@ export function appendTo(sessions: InMemorySessions, planned: PlannedWrite): App
   if (Math.abs(now - (request.stampedAt ?? now)) > mostClockSkew) {
     throw new WrongStamp(now);
   }
-  const target = targetOf(append);
-  refuseOtherPosition(append, target);
+  const next = endOf(append);
+  // A repeated append is answered, not refused: its first try itself moved the end of the log.
+  if (request.expectedNext !== undefined && request.expectedNext !== next && !isRepetition(append)) {
+    throw positionConflict(caller.id, request.expectedNext, next);
+  }
   if (request.cut !== undefined && (stored === undefined || !isAsRead(stored, request.cut))) {
     return "stale";
   }
@@ -61,21 +75,30 @@ export function appendTo(sessions: InMemorySessions, planned: PlannedWrite): App
   if (request.cut !== undefined && (to < stored!.base || to > end)) {
     throw outOfRange("to");
   }
-  return written(sessions, append, decideRecords(append, target));
+  return written(sessions, append);
 }
 
 /** The answer to a repeated append: its turn is stored. @throws OtherDigests. */
 function repetitionOf(append: Append): Repetition<AppendResult> {
-  const target = targetOf(append);
   const answer = repeatedTurn(append);
-  if (answer === undefined) {
-    refuseOtherDigests(append, target);
+  if (answer !== undefined) {
+    return { answer };
   }
-  return answer === undefined ? { hold: heldAs(append, target) } : { answer };
+  refuseOtherDigests(append);
+  // An append that began the session, and is all stored, is not refused for the epoch that it gave the session itself.
+  const { stored, session } = append;
+  const isOwnEpoch = session.hold?.epoch === "" && stored !== undefined && isRepetition(append);
+  return { hold: isOwnEpoch ? { ...session.hold, epoch: stored.epoch } : session.hold };
 }
 
-function written(sessions: InMemorySessions, append: Append, { fresh, duplicates, conflicts }: AppendDecision) {
-  const { session: caller, request, stored, now } = append;
+function written(sessions: InMemorySessions, append: Append) {
+  const { session: caller, request, stored, now, plan } = append;
+  const { fresh, conflicts: other, ...sorted } = sortOut(append);
+  if (request.onConflict !== "keep" && other.length > 0) {
+    throw contentConflict(caller.id, request.records[other[0]!]!.id);
+  }
+  const duplicates = plan.duplicates + sorted.duplicates;
+  const conflicts = [...plan.conflicts, ...other].sort((a, b) => a - b);
   const creates = fresh.length > 0 || Object.keys(request.side?.set ?? {}).length > 0;
   const session = stored ?? (creates ? newSession() : undefined);
   const counts = { appended: fresh.length, duplicates, conflicts };
@@ -109,14 +132,19 @@ function openedPlace({ stored, request, now }: Append): Pick<AppendResult, "plac
 }
 
 /** Asks a writer that encrypts for the digests of plain text where the session may hold it under these ids. */
-function refuseOtherDigests({ session: { keys }, stored, plan }: Append, target: AppendTarget | undefined): void {
+function refuseOtherDigests(append: Append): void {
+  const {
+    session: { keys },
+    stored,
+    plan,
+  } = append;
   const mayBePlain = stored?.key === undefined || keyParts(stored.key).hasPlain;
   if (keys === undefined || !mayBePlain || plan.records.some(({ otherDigest }) => otherDigest !== undefined)) {
     return;
   }
   const isOther = (digest: string, found: string | undefined) =>
     found !== undefined && found !== digest && found !== anyDigest;
-  if (plan.records.some(({ id, digest }) => isOther(digest, target?.digestOf(id)))) {
+  if (plan.records.some(({ id, digest }) => isOther(digest, digestOf(append, id)))) {
     throw new OtherDigests();
   }
 }
@@ -162,7 +190,7 @@ function addRecords(
   if (fresh.length > 0 || Object.keys(request.side?.set ?? {}).length > 0) {
     noteKey(session, caller);
   }
-  session.total = totalAfterAppend(session.total, { fresh, counter: plan.counter });
+  session.total = totalAfterAppend(session.total, fresh, plan.counter);
   for (const { id, digest, record } of fresh) {
     session.ids.set(id, { digest, position: nextPosition(session) });
     session.log.push(record);
@@ -177,14 +205,39 @@ function addRecords(
   applySide(session.side, request.side);
 }
 
-/** The session as the append finds it, behind its cut; undefined if there is neither. */
-function targetOf({ stored, request: { cut } }: Pick<Append, "stored" | "request">): AppendTarget | undefined {
-  if (stored === undefined) {
-    return cut && { epoch: "", fence: 0, next: cut.to, digestOf: () => undefined };
-  }
-  const { epoch, fence } = stored;
-  const next = cut?.to ?? nextPosition(stored);
-  return { epoch, next, fence, digestOf: (id) => digestIn(stored, id, next) };
+/** Which records are new, how many are stored already, and the indexes of those whose id holds other content. */
+function sortOut(append: Append) {
+  const fresh: NewRecord[] = [];
+  const conflicts: number[] = [];
+  let duplicates = 0;
+  append.plan.records.forEach((record, index) => {
+    const digest = digestOf(append, record.id);
+    if (digest === undefined) {
+      fresh.push(record);
+    } else if ([record.digest, record.otherDigest, anyDigest].includes(digest)) {
+      duplicates += 1;
+    } else {
+      conflicts.push(append.plan.indexes[index]!);
+    }
+  });
+  return { fresh, duplicates, conflicts };
+}
+
+/** True if everything that the append adds is stored already. */
+function isRepetition(append: Append): boolean {
+  const { fresh, conflicts } = sortOut(append);
+  const isKept = conflicts.length === 0 || append.request.onConflict === "keep";
+  return append.plan.records.length > 0 && fresh.length === 0 && isKept;
+}
+
+/** The end of the log as the append finds it, behind its cut. */
+function endOf({ stored, request: { cut } }: Append): number {
+  return cut?.to ?? (stored === undefined ? 0 : nextPosition(stored));
+}
+
+/** The digest of a message in the log that the append finds. */
+function digestOf(append: Append, id: string): string | undefined {
+  return append.stored && digestIn(append.stored, id, endOf(append));
 }
 
 /** The digest of a message in the log before `next`. */

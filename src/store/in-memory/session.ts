@@ -12,8 +12,7 @@ import type {
 import { maxReductions, type ReductionSize, type StoredReduction } from "../contract/session-pages.js";
 import type { SessionRef } from "../contract/session-ref.js";
 import type { CommitRequest, IdentifyRecord, RewindRequest } from "../contract/session-writes.js";
-import { unknownTotal, type TokenTotal } from "../contract/token-total.js";
-import { decideCommit, isSameLog, type CommitTarget } from "../contract/commit-decision.js";
+import { totalAfterCommit, unknownTotal, type TokenTotal } from "./token-total.js";
 
 import { newOwnership, type InMemoryOwnership } from "./owners.js";
 import type { StoredKey } from "../contract/writer-keys.js";
@@ -120,14 +119,17 @@ export function commitTo(
   caller: SessionRef,
   { request, now: at }: { readonly request: CommitRequest; readonly now: number },
 ): session is InMemorySession {
-  const decision = decideCommit(request, session && commitTarget(session));
-  if (session === undefined || decision === "stale") {
+  if (session === undefined || request.next > nextPosition(session) || !isSameLog(session, request)) {
     return false;
   }
-  const { start, head, headCount, base, tokens, counter } = decision;
+  const { start, head, headCount, discard } = request;
+  const next = nextPosition(session);
+  if (start < session.base || start > next) {
+    throw outOfRange("start");
+  }
   const before = viewSize(session);
   noteKey(session, caller);
-  session.total = { tokens, counter };
+  session.total = totalAfterCommit({ ...(session.total ?? unknownTotal), next }, request);
   session.start = start;
   session.head = head;
   session.headCount = headCount;
@@ -136,8 +138,10 @@ export function commitTo(
   const limit = request.maxTokens !== undefined && { maxTokens: request.maxTokens };
   session.reductions.push({ at, start, head: headCount, before, after: viewSize(session), ...limit });
   session.reductions.splice(0, session.reductions.length - maxReductions);
-  session.log.splice(0, base - session.base);
-  session.base = base;
+  if (discard === true) {
+    session.log.splice(0, start - session.base);
+    session.base = start;
+  }
   return true;
 }
 
@@ -164,13 +168,13 @@ export function rewindTo(session: InMemorySession | undefined, request: RewindRe
 
 /** True if nothing has changed since the session was read. */
 export function isAsRead(session: InMemorySession, request: ReadState): boolean {
-  return request.next === nextPosition(session) && isSameLog(commitTarget(session), request);
+  return request.next === nextPosition(session) && isSameLog(session, request);
 }
 
-function commitTarget(session: InMemorySession): CommitTarget {
-  const { epoch, rev, base, total = unknownTotal } = session;
-  const positionOf = (id: string) => session.ids.get(id)?.position;
-  return { epoch, rev, base, next: nextPosition(session), ...total, positionOf };
+/** True if the session is as it was read, except for later appends. */
+function isSameLog({ epoch, rev, ids }: InMemorySession, read: ReadState): boolean {
+  const isSame = epoch === read.epoch && rev === read.rev;
+  return isSame && (read.lastId === undefined || ids.get(read.lastId)?.position === read.next - 1);
 }
 
 /** Removes the records from a position on, with their ids and turns. */

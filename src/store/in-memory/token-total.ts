@@ -1,5 +1,5 @@
-import type { AppendRequest, CommitRequest, NewRecord } from "./session-writes.js";
-import type { SessionView } from "./session-reads.js";
+import type { AppendRequest, CommitRequest, NewRecord } from "../contract/session-writes.js";
+import type { SessionView } from "../contract/session-reads.js";
 
 /** Tokens of a view under a counter; undefined and `""` where not known. */
 export type TokenTotal = Pick<SessionView, "tokens" | "counter">;
@@ -13,14 +13,8 @@ export const unknownTotal: TokenTotal = { tokens: undefined, counter: "" };
  */
 export function totalAfterAppend(
   before: TokenTotal | undefined,
-  {
-    fresh,
-    counter,
-  }: {
-    readonly fresh: readonly NewRecord[];
-    /** Id of the counter of their tokens; undefined where one of them has none. */
-    readonly counter: string | undefined;
-  },
+  fresh: readonly NewRecord[],
+  counter: string | undefined,
 ): TokenTotal | undefined {
   if (fresh.length === 0) {
     return before;
