@@ -19,7 +19,7 @@ export interface SealedRecord {
 }
 
 const sealedLine =
-  /^(\{"type":"[\w-]{0,40}"),"data":\{"id":("(?:[^"\\]|\\.)*")\},"sealed":"([\w.:/@-]+)","meta":\{"v":2([,}].*)\}$/s;
+  /^(\{"type":"[\w-]*"),"data":\{"id":("(?:[^"\\]|\\.)*")\},"sealed":"([\w.:/@-]{1,64})","meta":\{"v":2([,}].*)\}$/s;
 
 /** The parts of a sealed record; undefined for any other text. */
 export function parseSealed(record: string | StoredText): SealedRecord | undefined {
