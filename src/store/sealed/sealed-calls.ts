@@ -80,8 +80,8 @@ interface StoredTexts {
 /** A write under a data key; without one, of plain text. The label of the caller is sealed. */
 type Write<Result> = (caller: Stored<SessionRef>, key: SessionKey | undefined) => Promise<Result>;
 
-/** A caller without its label. */
-type Caller = Omit<SessionRef, "label"> & { readonly label: undefined };
+/** A caller without its label: every other field of a session, for the compiler to name one that is new. */
+type Caller = { readonly [Name in keyof Required<SessionRef>]: Name extends "label" ? undefined : SessionRef[Name] };
 
 /**
  * Calls of the store underneath that concern one session, made with its data key. A call that is refused for its key is
@@ -148,7 +148,8 @@ export class SealedCalls {
     const learn = (stored: StoredKey) => {
       this.#learned = stored;
     };
-    return { ...this.session, keys: { name, made, learn }, label: undefined };
+    const { id, owner, hold } = this.session;
+    return { id, owner, hold, keys: { name, made, learn }, label: undefined };
   }
 
   async #untilAccepted<Result>(call: () => Promise<Result>): Promise<Result> {
@@ -200,8 +201,7 @@ export class SealedCalls {
     try {
       const list = sealed.list.map((kept, index) => {
         if (kept.opened?.keys !== keys) {
-          const { isReadOften } = kept;
-          kept.opened = { made: undefined, isReadOften, keys, text: this.record(stored[index]!) };
+          kept.opened = { made: undefined, isReadOften: kept.isReadOften, keys, text: this.record(stored[index]!) };
         }
         return kept.opened;
       });

@@ -41,11 +41,7 @@ export async function sealedAppend<Other extends "stale" = never>(
 
 function openedResult(calls: SealedCalls, { view, turn, ...written }: Stored<AppendResult>): AppendResult {
   const opened = view && openedView(calls, view);
-  return {
-    ...written,
-    ...(opened && { view: opened }),
-    ...(turn && { turn: calls.opened<StoredTurn>(turn) }),
-  };
+  return { ...written, ...(opened && { view: opened }), ...(turn && { turn: calls.opened<StoredTurn>(turn) }) };
 }
 
 /** Undefined for a view that cannot be opened: the write has happened, and the next read reports the reason. */
