@@ -67,7 +67,7 @@ export interface WholeState extends KeptState {
   readonly next: number;
   readonly damaged: boolean;
   readonly isSealed: boolean;
-  /** Checksum of the log, from a store that keeps one. */
+  /** Checksum of the log; left out by the store in memory. */
   readonly sum?: string;
 }
 

@@ -5,7 +5,7 @@ import type { TurnMark } from "./turns.js";
 export interface ReadViewOptions {
   /** True if this session is never reduced: the store then tries start 0 first. A hint for speed only. */
   readonly neverReduced?: boolean;
-  /** Message ids to look up in the same round trip. A store that cannot leaves `positions` out. */
+  /** Message ids to look up in the same round trip. */
   readonly ids?: readonly string[];
   readonly turn?: string;
   /**

@@ -61,8 +61,8 @@ export interface AppendRequest {
    */
   readonly take?: HoldRequest;
   /**
-   * The time in the records, from a writer that does not know the store's clock yet. The package's stores write nothing
-   * where it is more than 30 seconds from theirs, and the writer stamps the records again; other stores may ignore it.
+   * The time in the records, from a writer that does not know the store's clock yet: where it is more than 30 seconds
+   * from that, nothing is written, and the writer stamps the records again.
    */
   readonly stampedAt?: number;
   /** A ticket whose hold is released in the same step, if the result has no `turn`. */
@@ -93,7 +93,7 @@ export interface AppendResult {
   readonly turn?: StoredTurn;
   /** Result of `take`: the hold, or the place in the queue; undefined if none was needed. */
   readonly place?: HoldPlace;
-  /** The store's time of the write, in milliseconds since 1970; left out by a store that does not know it. */
+  /** The store's time of the write, in milliseconds since 1970; left out where nothing was written. */
   readonly time?: number;
 }
 

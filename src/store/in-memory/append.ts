@@ -22,7 +22,7 @@ import { exceedsLimit, totalAfterAppend, unknownTotal } from "./token-total.js";
 import { aheadIn, takeIn } from "./holds.js";
 import { claimSession, countUsage } from "./owners.js";
 import { isAsRead, newSession, nextPosition, noteKey, truncate, viewOf, type InMemorySession } from "./session.js";
-import type { Repetition } from "./gate.js";
+import { everyCheck, type Repetition } from "./gate.js";
 import type { InMemorySessions } from "./sessions.js";
 import { keyParts } from "../contract/writer-keys.js";
 import { markTurn, storedTurn } from "./turns.js";
@@ -51,7 +51,7 @@ export function appendTo(sessions: InMemorySessions, planned: PlannedAppend): Ap
 export function appendTo(sessions: InMemorySessions, planned: PlannedWrite): AppendResult | "stale" {
   const { session: caller, request } = planned;
   const now = sessions.now();
-  const { stored, answer } = sessions.writableOnce("append", caller, (found) =>
+  const { stored, answer } = sessions.admit("append", caller, everyCheck, (found) =>
     repetitionOf({ ...planned, stored: found, now }),
   );
   const append = { ...planned, stored, now };

@@ -40,15 +40,11 @@ export class InMemorySessions {
   /** Runs a call and reports it, as a round trip to Redis is reported. */
   call<T>(operation: string, { id }: SessionRef, work: () => T): T {
     checkSessionId(id);
-    return this.#call(operation, id, work);
+    return this.callOfAll(operation, work, id);
   }
 
   /** As {@link call}, for a call that concerns an owner or all sessions. */
-  callOfAll<T>(operation: string, work: () => T): T {
-    return this.#call(operation, "", work);
-  }
-
-  #call<T>(operation: string, sessionId: string, work: () => T): T {
+  callOfAll<T>(operation: string, work: () => T, sessionId = ""): T {
     if (this.#closed) {
       throw closed(operation, sessionId);
     }
@@ -87,19 +83,11 @@ export class InMemorySessions {
 
   /** As {@link find}, for a call that writes: applies these checks of the gate. */
   writable(operation: string, session: SessionRef, checks: readonly Check[] = everyCheck): InMemorySession | undefined {
-    return this.#admit(operation, session, checks).stored;
+    return this.admit(operation, session, checks).stored;
   }
 
   /** As {@link writable}, for a call whose first try may have been carried out: with the reply to a repetition. */
-  writableOnce<Answer>(
-    operation: string,
-    session: SessionRef,
-    repeated: (stored: InMemorySession | undefined) => Repetition<Answer>,
-  ): Admitted<Answer> {
-    return this.#admit(operation, session, everyCheck, repeated);
-  }
-
-  #admit<Answer = never>(
+  admit<Answer = never>(
     operation: string,
     session: SessionRef,
     checks: readonly Check[],
