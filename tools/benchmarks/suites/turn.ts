@@ -57,7 +57,7 @@ export async function turnSuite({ server, quick }: Setting): Promise<Section> {
     tables: [comparisonTable("A turn, by network latency", [direct, ...cases])],
     pictures: [barsOf(byLatency, cases)],
     targets: [
-      atMost("a turn of a chain on loopback, against the faster peer", 1.2, loopback! / Math.min(...peersThere)),
+      atMost("a turn of a chain on loopback, against the faster peer", 1, loopback! / Math.min(...peersThere)),
       atLeast("a turn of a chain at 1 ms of latency, against the faster peer", 2, Math.min(...peers) / ours!),
     ],
     headlines: [
