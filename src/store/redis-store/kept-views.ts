@@ -1,3 +1,4 @@
+import { BoundedMap } from "../../base/bounded-map.js";
 import { viewFields } from "../redis/stored-fields.js";
 import { logSum, sumBehind, sumFrom } from "../redis/keys.js";
 import { keptRecords, sealedOf, type KeptRecords } from "../contract/kept-records.js";
@@ -59,16 +60,16 @@ const [epochAt, baseAt, nextAt, sumAt] = (["epoch", "base", "next", "sum"] as co
  */
 export class KeptViews {
   readonly #capacity: number;
-  readonly #views = new Map<string, KeptView>();
-  #bytes = 0;
+  readonly #views: BoundedMap<string, KeptView>;
 
   constructor(capacity: number) {
     this.#capacity = capacity;
+    this.#views = new BoundedMap(capacity, ({ bytes }) => bytes);
   }
 
   /** Bytes of all that is kept, as they are counted: an upper bound for text, a fair guess for its parsed form. */
   get bytes(): number {
-    return this.#bytes;
+    return this.#views.weight;
   }
 
   /** Returns the view of a session, which is now the one read last. */
@@ -79,7 +80,6 @@ export class KeptViews {
       return undefined;
     }
     if (view !== undefined) {
-      this.#views.delete(sessionId);
       this.#views.set(sessionId, view);
     }
     return view;
@@ -103,7 +103,6 @@ export class KeptViews {
       return { made: undefined, isReadOften, opened };
     });
     const extended = {
-      // By concat, which takes half the time of a spread.
       view: { ...before.view, next: at + texts.length, records: before.view.records.concat(texts) },
       sum: sumBehind(before.sum, { count: texts.length, sum }),
       kept: { list: before.kept.list.concat(added), isRefused: before.kept.isRefused },
@@ -150,25 +149,12 @@ export class KeptViews {
   }
 
   delete(sessionId: string): void {
-    this.#bytes -= this.#views.get(sessionId)?.bytes ?? 0;
     this.#views.delete(sessionId);
   }
 
   #set(sessionId: string, view: KeptView): void {
-    this.delete(sessionId);
-    // One that is too large for all of the memory would only drive the others out.
-    if (view.bytes > this.#capacity) {
-      return;
-    }
-    this.#views.set(sessionId, view);
     keptRecords.set(view.view.records, view.kept);
-    this.#bytes += view.bytes;
-    for (const oldest of this.#views.keys()) {
-      if (this.#bytes <= this.#capacity) {
-        break;
-      }
-      this.delete(oldest);
-    }
+    this.#views.set(sessionId, view);
   }
 }
 

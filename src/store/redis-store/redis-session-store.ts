@@ -379,8 +379,6 @@ function shownOf(reply: unknown): Shown {
   return { shown, found };
 }
 
-const capacity = 10_000;
-
 /** The last known positions of a session. Only a hint: other processes may have moved them. */
 export interface SeenSession {
   /** Positions of the oldest kept record and of the first one in the view; undefined if only the end was seen. */
@@ -389,25 +387,15 @@ export interface SeenSession {
   readonly next: number;
 }
 
-/** Cache of the last seen place of up to 10,000 sessions; evicts the one unchanged for longest. */
-export class SessionCache {
-  readonly #sessions = new BoundedMap<string, SeenSession>(capacity);
-
-  get(sessionId: string): SeenSession | undefined {
-    return this.#sessions.get(sessionId);
+/** The last seen places of up to 10,000 sessions; those noted longest ago leave first. */
+export class SessionCache extends BoundedMap<string, SeenSession> {
+  constructor() {
+    super(10_000);
   }
 
   /** Notes the end of the log and the view; without a view, the known one stays. */
   note(sessionId: string, next: number, view = this.get(sessionId)?.view): void {
-    const known = this.get(sessionId);
-    if (known?.next === next && known.view?.base === view?.base && known.view?.start === view?.start) {
-      return;
-    }
-    this.#sessions.set(sessionId, { next, view: view && { base: view.base, start: view.start } });
-  }
-
-  delete(sessionId: string): void {
-    this.#sessions.delete(sessionId);
+    this.set(sessionId, { next, view: view && { base: view.base, start: view.start } });
   }
 }
 
