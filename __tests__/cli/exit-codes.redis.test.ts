@@ -19,11 +19,7 @@ const table: Readonly<Record<string, readonly [args: string[], owned: string[], 
   watch: [["s"], [], [undefined, undefined, undefined, undefined, 130]],
   inspect: [[], [], [undefined, undefined, undefined, undefined, 130]],
   stats: [[], [], [0, undefined, 0, 0, 130]],
-  search: [
-    ["--title", "t"],
-    ["--title", "t", "--owner", "nobody"],
-    [0, 0, 0, 1, 130],
-  ],
+  search: [["t"], ["t", "--owner", "nobody"], [0, 0, 0, 1, 130]],
   check: [["--all"], [], [0, undefined, 0, 1, 130]],
   // Warnings about the settings of the server of the tests.
   doctor: [[], [], [4, undefined, 4, 4, 130]],
