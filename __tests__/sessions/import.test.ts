@@ -79,6 +79,19 @@ describe("an import of sessions", () => {
     expect(await memory.history("c").getTranscript()).toHaveLength(2);
   });
 
+  const numbers = ["base", "start", "rounds", "reductions", "createdAt", "updatedAt", "expiresAt", "tokens"];
+  it.each(numbers)("with a %s that is no such number says so and creates nothing", async (name) => {
+    const lines = (await exported()).slice(0, 4);
+    for (const value of [-1, "1", {}, ...(name === "tokens" ? [] : [0.5, 2 ** 53])]) {
+      const memory = open();
+      const line = JSON.stringify({ ...(JSON.parse(lines[0]!) as object), [name]: value });
+      const { sessions, problems } = await importInto(memory, changed(lines, 0, line));
+      expect({ sessions, lines: problems.map((problem) => problem.line) }).toEqual({ sessions: 0, lines: [1] });
+      expect(problems[0]!.error.message).toContain(name);
+      expect((await memory.sessions.list({ owner: "ann" })).sessions).toEqual([]);
+    }
+  });
+
   it("that ends early leaves out the session that it ends in", async () => {
     const memory = open();
     const lines = await exported();
