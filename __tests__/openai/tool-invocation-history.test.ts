@@ -299,8 +299,8 @@ describe("the callback handler", () => {
     }
     return handler
       .handleToolEnd("x", "0")
-      .then(() => handler.handleToolEnd("y", "1"))
-      .then(() => handler.handleToolError("no error object", "2"))
+      .then(() => handler.handleToolEnd("y", "9999"))
+      .then(() => handler.handleToolError("no error object", "10000"))
       .then(() =>
         expect(log.toList()).toMatchObject([
           { name: "Old", inputs: "{broken", outputs: "y", status: "success" },
