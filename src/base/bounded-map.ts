@@ -22,10 +22,11 @@ export class BoundedMap<K, V> extends Map<K, V> {
   override set(key: K, value: V): this {
     this.delete(key);
     const weight = this.#weigh(value);
-    if (weight <= this.#capacity) {
-      super.set(key, value);
-      this.#weight += weight;
+    if (weight > this.#capacity) {
+      return this;
     }
+    super.set(key, value);
+    this.#weight += weight;
     if (this.#weight > this.#capacity) {
       const most = Math.max(weight, this.#capacity - Math.floor(this.#capacity / 8));
       const oldest = this.keys();
@@ -37,8 +38,11 @@ export class BoundedMap<K, V> extends Map<K, V> {
   }
 
   override delete(key: K): boolean {
-    const known = this.get(key);
-    this.#weight -= this.has(key) ? this.#weigh(known as V) : 0;
+    this.#weight -= this.has(key) ? this.#weigh(this.get(key) as V) : 0;
     return super.delete(key);
+  }
+  override clear(): void {
+    super.clear();
+    this.#weight = 0;
   }
 }
