@@ -6,7 +6,7 @@ import { FakeListChatModel } from "@langchain/core/utils/testing";
 import { ChatDeepSeek } from "@langchain/deepseek";
 import { AzureChatOpenAI, ChatOpenAI } from "@langchain/openai";
 import { createAgent, createMiddleware } from "langchain";
-import { profileOf, toModel } from "../../src/entries/structure.js";
+import { profileOf, repairConversation, type RepairOptions, toModel } from "../../src/entries/structure.js";
 import { captureWire } from "../../testing/wire/capture-wire.js";
 
 const apiKey = "none";
@@ -167,15 +167,24 @@ describe("toModel", () => {
     it("gives calls a form that ChatGoogle reads behind its answer, with no repair, and leaves the rest", async () => {
       const { messages: sent, repairs } = await toModel(asked, { model: hidden });
       const { content, tool_calls, response_metadata } = sent[1] as AIMessage;
-      const named = { type: "tool_call", id: "c", name: "lookup", args: { q: "x" } };
+      const named = { ...call, thoughtSignature: "skip_thought_signature_validator" };
       expect({ content, response_metadata }).toEqual({
         content: [text, named],
         response_metadata: { output_version: "v1" },
       });
-      expect(tool_calls).toEqual([{ ...call, thoughtSignature: "skip_thought_signature_validator" }]);
+      expect(tool_calls).toEqual([call]);
       expect(repairs).toEqual([]);
       expect(sent.filter((message, index) => message !== asked[index])).toEqual([sent[1]]);
       expect((await toModel(sent, { model: hidden })).messages).toEqual(sent);
+    });
+
+    it("gives a ChatGoogle that is named blocks of its own, which each version of it reads", () => {
+      const google: RepairOptions = { profile: "google", purpose: "model-input" };
+      const { messages: sent } = repairConversation(asked, google);
+      const functionCall = { id: "c", name: "lookup", args: { q: "x" } };
+      const named = { type: "functionCall", functionCall, thoughtSignature: "skip_thought_signature_validator" };
+      expect(sent[1]).toMatchObject({ content: [text, named], tool_calls: [call], response_metadata: {} });
+      expect(repairConversation(sent, google).messages).toEqual(sent);
     });
 
     it("is a plain answer for a model in sight", async () => {

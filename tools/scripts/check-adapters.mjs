@@ -27,7 +27,7 @@ const report = await withFolder(values.folder, async (folder) => {
 const isReady = (cell) => cell.startsWith("toModel/") || cell.startsWith("hidden/");
 const invalid = report.failing.filter((cell) => isReady(cell) && !isListed(cell) && !isUnread(cell));
 const lost = Object.entries(report.replays.lost).flatMap(([cell, texts]) => {
-  if (isUnread(cell.replace("hidden: ", "hidden/")) || isToGoogle(cell)) {
+  if (isUnread(cell.replace("hidden: ", "hidden/"))) {
     return [];
   }
   const isNamed = withoutTextsBesideCalls[wanted].some((target) => cell.endsWith(` > ${target}`));
@@ -49,13 +49,7 @@ function isListed(cell) {
   );
 }
 
-/** Behind OpenAI's answers, a ChatGoogle out of sight reads no calls. */
-function isToGoogle(cell) {
-  return /^hidden: (?:openai|responses|deepseek|mistral)\S* > google$/.test(cell);
-}
-
-/** ChatOpenAI before 1.1 sends no calls of messages that are marked for models out of sight. */
+/** ChatOpenAI before 1.1 and ChatBedrockConverse before 1.2 do not read the calls behind ChatGoogle's answers. */
 function isUnread(cell) {
-  const isMarked = /^hidden\/(?:anthropic|google|mistral|bedrock)\S* > (?:openai|responses|deepseek)/.test(cell);
-  return wanted === "lowest" && isMarked;
+  return wanted === "lowest" && /^hidden\/google(?:-v1)? > (?:openai|responses|deepseek|bedrock)/.test(cell);
 }

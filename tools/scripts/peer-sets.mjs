@@ -52,14 +52,15 @@ export const otelSets = [`@opentelemetry/api@${peers["@opentelemetry/api"]}`, ..
 
 /**
  * The lowest versions of LangChain's adapters through which every request of the matrix is valid. ChatAnthropic before
- * them leaves out calls beside blocks, ChatGoogle the names of results, and ChatGoogleGenerativeAI throws at thoughts.
+ * them leaves out calls beside blocks, ChatGoogle sends steps of Google's code with a key that the API refuses, and
+ * ChatGoogleGenerativeAI throws at thoughts.
  */
 export const lowestAdapters = {
-  // The lowest that these allow.
-  "@langchain/core": "1.1.47",
+  // The lowest that these allow, but that ChatGoogle 0.2.1 tries failed requests again and again with one before 1.2.
+  "@langchain/core": "1.2.1",
   "@langchain/openai": "1.0.0",
   "@langchain/anthropic": "1.4.0",
-  "@langchain/google": "0.1.10",
+  "@langchain/google": "0.2.1",
   "@langchain/google-genai": "2.1.26",
   "@langchain/mistralai": "1.0.0",
   "@langchain/aws": "1.0.0",

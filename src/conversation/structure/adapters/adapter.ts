@@ -51,6 +51,8 @@ export interface FormFacts extends RequestPlace {
   readonly storesReasoning: boolean;
   /** The model's name; undefined if it is not known. */
   readonly model: string | undefined;
+  /** True where an answer for ChatGoogle may go to another adapter. */
+  readonly isOutOfSight?: boolean;
   /** Whether the answer belongs to the turn that goes on. */
   readonly isOfThisTurn: boolean;
 }

@@ -139,7 +139,7 @@ function ofUnknown(message: BaseMessage, facts: FormFacts): BaseMessage | undefi
  */
 export function readableByGoogle(message: BaseMessage, facts: FormFacts): BaseMessage {
   const isAnswer = (message.getType() as string) === "ai" && originOf(message) !== "other";
-  return isAnswer && !facts.isOfThisTurn ? plainForm("google", message, facts) : message;
+  return isAnswer && !facts.isOfThisTurn ? plainForm("google", message, { ...facts, isOutOfSight: true }) : message;
 }
 
 /** The rule that a message breaks which is not in the adapter's form. */

@@ -5,7 +5,7 @@ import { isCallBlock } from "../../messages/copies/call-copies.js";
 import { signaturesKey } from "../../messages/copies/plain-answer.js";
 import { isThought, signatureKey } from "../../messages/copies/thoughts.js";
 import { mediaBlock, mediaIn } from "../../messages/media.js";
-import { type Fields, fieldsOf } from "../../messages/values.js";
+import { fieldsOf } from "../../messages/values.js";
 import type { OwnForm } from "./adapter.js";
 import { formedContent, isText, withForm } from "./blocks.js";
 
@@ -49,40 +49,38 @@ function mediaPart(block: Block): readonly Block[] {
 }
 
 /**
- * A plain answer for ChatGoogle, which sends `tool_calls` of standard content only. It is asked not to check the
- * signature of the first one, which another provider's model did not give.
+ * A plain answer for ChatGoogle, which reads calls of the content only, and is asked not to check the signature of the
+ * first one. For a model out of sight it is standard content: other adapters refuse `functionCall` blocks.
  */
-export const plainForGoogle: OwnForm = (message, { model }) => {
-  const calls = callsOf(message);
-  if (calls.length === 0) {
-    return message;
-  }
-  const [first, ...others] = (message as unknown as { readonly tool_calls: readonly Fields[] }).tool_calls;
-  const isSigned = first === undefined || !asksForSignatures(model);
-  return withForm(message, {
-    content: [...blocksOf(message), ...calls.map(({ id, name, args }) => ({ type: "tool_call", id, name, args }))],
-    tool_calls: isSigned ? [first, ...others] : [{ ...first, [signatureKey]: uncheckedSignature }, ...others],
-    response_metadata: { ...fieldsOf(message.response_metadata), output_version: "v1" },
+export const plainForGoogle: OwnForm = (message, { model, isOutOfSight }) => {
+  const calls = callsOf(message).filter(({ readable }) => readable);
+  const blocks = calls.map(({ id, name, args }, place) => {
+    // LangChain's own ids stay out of results as well.
+    const functionCall = { ...(id?.startsWith("lc-tool-call-") !== true && { id }), name, args };
+    const block = isOutOfSight ? { type: "tool_call", id, name, args } : { type: "functionCall", functionCall };
+    return place === 0 && asksForSignatures(model) ? { ...block, [signatureKey]: uncheckedSignature } : block;
   });
+  return calls.length === 0
+    ? message
+    : withForm(message, {
+        content: [...blocksOf(message), ...blocks],
+        response_metadata: { ...fieldsOf(message.response_metadata), ...(isOutOfSight && { output_version: "v1" }) },
+      });
 };
 
-/** ChatGoogleGenerativeAI has a signature of its own for models of this name. */
-const signsByItself = /gemini-3/;
-
+/** ChatGoogleGenerativeAI has a signature of its own for models named `gemini-3`. */
 function needsValue(message: BaseMessage, model: string | undefined): boolean {
-  const [first] = callsOf(message);
+  const id = callsOf(message)[0]?.id;
   const signatures = fieldsOf(fieldsOf(message.additional_kwargs)[signaturesKey]);
-  const isSigned = first?.id === undefined || signatures[first.id] !== undefined;
-  return !isSigned && asksForSignatures(model) && !signsByItself.test(model ?? "");
+  return id !== undefined && signatures[id] === undefined && asksForSignatures(model) && !model?.includes("gemini-3");
 }
 
 /** Generate content, through ChatGoogleGenerativeAI: calls come from `tool_calls`, signatures from other fields. */
 export const googleGenaiAnswer: OwnForm = (message, { model }) => {
   const passes = (block: Block) =>
-    (isText(block) && block["thought"] !== true) ||
+    isText(block) ||
     stepTypes.has(block.type) ||
-    block.type === "thinking" ||
-    block.type === "functionCall" ||
+    ["thinking", "functionCall"].includes(block.type) ||
     (!isThought(block) && isPart(block));
   return !isStandardContent(message) && blockList(message).every(passes) && !needsValue(message, model)
     ? withMedia(message)
