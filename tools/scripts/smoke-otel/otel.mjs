@@ -7,7 +7,8 @@ import { InMemorySessionStore, RedisChatMemory } from "langchain-redis-memory";
 import { openTelemetryHandler } from "langchain-redis-memory/otel";
 
 const required = createRequire(import.meta.url)("langchain-redis-memory/otel");
-for (const makeHandler of [openTelemetryHandler, required.openTelemetryHandler]) {
+const bundled = await import(new URL("src/entries/otel.js", import.meta.resolve("langchain-redis-memory/otel")));
+for (const { openTelemetryHandler: makeHandler } of [{ openTelemetryHandler }, required, bundled]) {
   const spans = [];
   const startSpan = (name, { kind }) => {
     spans.push([name, kind]);
