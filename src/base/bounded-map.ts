@@ -29,8 +29,7 @@ export class BoundedMap<K, V> extends Map<K, V> {
     this.#weight += weight;
     if (this.#weight > this.#capacity) {
       const most = Math.max(weight, this.#capacity - Math.floor(this.#capacity / 8));
-      const oldest = this.keys();
-      while (this.#weight > most) {
+      for (const oldest = this.keys(); this.#weight > most;) {
         this.delete(oldest.next().value!);
       }
     }
@@ -41,6 +40,7 @@ export class BoundedMap<K, V> extends Map<K, V> {
     this.#weight -= this.has(key) ? this.#weigh(this.get(key) as V) : 0;
     return super.delete(key);
   }
+
   override clear(): void {
     super.clear();
     this.#weight = 0;
