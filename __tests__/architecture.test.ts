@@ -14,6 +14,8 @@ const declared = new Set(Object.keys({ ...manifest["dependencies"], ...manifest[
 const wings = [...new Set(Object.keys(ranks).map(wingOf))].filter((wing) => !["cli", "testing"].includes(wing));
 /** To be lowered with each mechanism that goes; 49,000 is the aim. */
 const mostLines = 55_168;
+/** To be lowered to what is reached and 300 more, as room for the tests of what comes; 56,000 is the aim. */
+const mostTestLines = 70_640;
 const maxScriptLines = 60;
 const kebabCase = /^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9]+)*$/;
 const emptyWords = new Set(["util", "utils", "helper", "helpers", "common", "misc"]);
@@ -62,6 +64,14 @@ describe("the source tree", () => {
   it(`has at most ${mostLines} lines of TypeScript and Lua in src, those that a script writes not counted`, () => {
     const written = sources.filter(({ path }) => /^src\/.*\.(ts|lua)$/.test(path) && !luaModules.includes(path));
     expect(written.reduce((sum, { text }) => sum + text.split("\n").length - 1, 0)).toBeLessThanOrEqual(mostLines);
+  });
+
+  it(`has at most ${mostTestLines} lines of code in __tests__`, () => {
+    const tests = readdirSync(__dirname, { recursive: true, encoding: "utf8" }).filter((path) =>
+      /\.[cm]?[tj]s$/.test(path),
+    );
+    const lines = tests.map((path) => readFileSync(join(__dirname, path), "utf8").split("\n").length - 1);
+    expect(lines.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(mostTestLines);
   });
 
   it("has products of their own, each of which can be deleted without breaking another wing", () => {

@@ -160,40 +160,6 @@ describe("HistoryManager", () => {
     expect(messages.slice(-4).map(({ content }) => content)).toEqual(["", "A", "", "B"]);
   });
 
-  it("does not need addToolCallResults to be awaited before the next call", async () => {
-    const manager = newSession().instance();
-    manager.appendToolCalls([call("a")]);
-    const first = manager.addToolCallResults([{ id: "a", name: "search", chunks: chunks(2) }]);
-    manager.appendToolCalls([call("b")]);
-    const second = manager.addToolCallResults([{ id: "b", name: "search", chunks: chunks(2) }]);
-    const { messages } = await manager.getHistoryForModelCall(asking("hi"));
-    expect([sourcesIn(messages, "a"), sourcesIn(messages, "b")]).toEqual([
-      [1, 2],
-      [3, 4],
-    ]);
-    await Promise.all([first, second]);
-  });
-
-  it("stores the whole turn in one write: what the user wrote, calls, results and the answer", async () => {
-    const session = newSession();
-    const manager = session.instance();
-    await manager.getHistoryForModelCall(asking("hi", { renderedUserMessage: "Rendered" }));
-    manager.appendToolCalls([call("c")]);
-    await manager.addToolCallResults([{ id: "c", name: "search", content: "x" }]);
-    manager.addAssistantMessage(new AIMessage("done"));
-    await manager.commit();
-    const stored = await session.history().getTranscript();
-    expect(stored.map((message) => [message.getType(), message.content])).toEqual([
-      ["human", "hi"],
-      ["ai", ""],
-      ["tool", "x"],
-      ["ai", "done"],
-    ]);
-    expect(validateConversation(stored)).toEqual([]);
-    await manager.commit();
-    expect(await session.history().getTranscript()).toHaveLength(4);
-  });
-
   it("needs one read and one write per turn, and one more command if sources are numbered", async () => {
     const session = newSession();
     const manager = session.instance();
@@ -228,43 +194,6 @@ describe("HistoryManager", () => {
     const stored = await session.history().getTranscript();
     expect(stored.map(({ id }) => id)[0]).toBe("mine");
     expect(stored).toHaveLength(2);
-  });
-
-  it("stores a turn once, however often commit is repeated and whatever the later tries bring", async () => {
-    const session = newSession();
-    const run = async (answer: string) => {
-      const manager = session.instance();
-      await manager.getHistoryForModelCall(asking("hi"));
-      manager.addAssistantMessage(new AIMessage(answer));
-      await manager.commit({ turnId: "job-7" });
-    };
-    await run("done");
-    await run("done");
-    await run("something else");
-    expect((await session.history().getTranscript()).map(({ content }) => content)).toEqual(["hi", "done"]);
-  });
-
-  it("stores a turn once when the reply to the write was lost", async () => {
-    const session = newSession();
-    const manager = session.instance();
-    manager.appendToolCalls([call("c")]);
-    await manager.addToolCallResults([{ id: "c", name: "search", chunks: chunks(3) }]);
-    await manager.getHistoryForModelCall(asking("hi"));
-    manager.addAssistantMessage(new AIMessage("As [source2] says."));
-    const append = session.store.append.bind(session.store);
-    let lost = 0;
-    session.store.append = async (...args) => {
-      const result = await append(...args);
-      lost += 1;
-      if (lost === 1) {
-        throw new Error("the reply was lost");
-      }
-      return result;
-    };
-    await expect(manager.commit()).rejects.toThrow("lost");
-    await manager.commit();
-    expect(lost).toBe(2);
-    expect(await session.history().getTranscript()).toHaveLength(4);
   });
 
   it("cuts a result that is too large for any store, and says how much of it is stored", async () => {

@@ -3,8 +3,6 @@ import { tool as createTool } from "@langchain/core/tools";
 import { z } from "zod";
 import { BudgetError } from "../../src/base/errors.js";
 import type { HistoryManager } from "../../src/doors/tool-loop/history-manager.js";
-import { countMessages } from "../../src/conversation/tokens/counted-messages.js";
-import { tiktokenCounter } from "../../src/conversation/tokens/counters/tiktoken-counter.js";
 import { asking, call, characterCounter, chunks, newSession, resultOf, sourcesIn, type Session } from "./instances.js";
 
 /** A loop of iterations, each with one result of so many chunks of 100 characters. */
@@ -32,21 +30,6 @@ const texts = (messages: readonly BaseMessage[]) =>
   messages.map(({ content }) => (typeof content === "string" ? content : JSON.stringify(content)));
 
 describe("the token window", () => {
-  it("counts what is sent, and leaves nothing out where that fits", async () => {
-    const session = newSession();
-    await storeRounds(session, 2);
-    const counter = tiktokenCounter();
-    const manager = session.instance({ tokenCounter: counter });
-    await manager.addUploadedContent([
-      { id: "u1", name: "a.txt", mimeType: "text/plain", text: "some text ".repeat(20) },
-      { id: "u2", name: "b.png", mimeType: "image/png", url: "https://example.com/b.png", messageId: "q1" },
-    ]);
-    await loopOf(manager, [3, 2]);
-    const { messages, outcome } = await manager.getHistoryForModelCall(asking("hi"));
-    expect(outcome.tokens).toBe(await countMessages(counter, messages));
-    expect(outcome).toMatchObject({ limit: 100_000, overBudgetBy: 0, removed: [], shortened: [] });
-  });
-
   it("keeps a safety margin of a tenth by default", async () => {
     const limitOf = async (safetyMargin: number | undefined, maxInputTokens: number) =>
       (await newSession(maxInputTokens).instance({ safetyMargin }).getHistoryForModelCall(asking("hi"))).outcome.limit;
@@ -97,18 +80,6 @@ describe("the token window", () => {
     ]);
     expect([resultOf(messages, "c0"), resultOf(messages, "c1")].every((text) => text.endsWith("\n\nCite."))).toBe(true);
     expect(outcome).toMatchObject({ removed: [], shortened: ["c0"] });
-  });
-
-  it("keeps cited sources longest", async () => {
-    const manager = newSession(900).instance();
-    await loopOf(manager, [5]);
-    manager.addAssistantMessage(new AIMessage("[source5] says so, but I need more."));
-    manager.appendToolCalls([call("more")]);
-    await manager.addToolCallResults([{ id: "more", name: "search", chunks: chunks(5, { length: 100 }) }]);
-    const { messages, outcome } = await manager.getHistoryForModelCall(asking("hi"));
-    expect(outcome.overBudgetBy).toBe(0);
-    expect(sourcesIn(messages, "c0")).toEqual([5]);
-    expect(sourcesIn(messages, "more")).toEqual([6, 7, 8]);
   });
 
   it("shortens long texts, then replaces results with a note; a failure stays readable", async () => {

@@ -1,10 +1,9 @@
 import { AIMessage } from "@langchain/core/messages";
 import { Redis } from "ioredis";
-import { validateConversation } from "../../src/conversation/structure/validate.js";
 import { HistoryManager } from "../../src/doors/tool-loop/history-manager.js";
 import { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
-import { asking, call, characterCounter, chunks, sourcesIn } from "./instances.js";
+import { asking, call, characterCounter, chunks } from "./instances.js";
 
 describe("a session that is served by several instances", () => {
   const clients: Redis[] = [];
@@ -39,50 +38,6 @@ describe("a session that is served by several instances", () => {
     manager.addAssistantMessage(new AIMessage(answer));
     await manager.commit();
   }
-
-  it("gives each source one number and finds it on the other instance", async () => {
-    const prefix = uniquePrefix();
-    const [one, two] = [instance(prefix), instance(prefix)];
-    await turn(one, "a", "See [source2].");
-    await turn(two, "b", "See [source4] and [source6], and [source2] again.");
-    await turn(one, "c", "See [source9].");
-    const { messages } = await two.getHistoryForModelCall(asking("and now?"));
-    const numbers = { a: [1, 2, 3], b: [4, 5, 6], c: [7, 8, 9] };
-    expect(["a", "b", "c"].map((id) => sourcesIn(messages, id))).toEqual(Object.values(numbers));
-    expect(validateConversation(messages, { purpose: "model-input" })).toEqual([]);
-    const third = instance(prefix);
-    await third.getHistoryForModelCall(asking("and now?"));
-    for (const manager of [two, third]) {
-      expect(manager.references.toList().map(({ sourceNumber, toolCallId }) => [sourceNumber, toolCallId])).toEqual(
-        Object.entries(numbers).flatMap(([id, own]) => own.map((number) => [number, id])),
-      );
-      expect(manager.references.chunkOf(6)).toEqual(chunks(3, { id: "b" })[2]);
-      expect(manager.references.lookup("c_c2")).toEqual([
-        { sourceNumber: 9, toolCallId: "c", chunk: chunks(3, { id: "c" })[2] },
-      ]);
-    }
-  });
-
-  it("never gives a number to two concurrent turns", async () => {
-    const prefix = uniquePrefix();
-    const managers = Array.from({ length: 4 }, () => instance(prefix));
-    await Promise.all(managers.map((manager, index) => turn(manager, `t${index}`, "[source1] to [source12]")));
-    const fresh = instance(prefix);
-    await fresh.getHistoryForModelCall(asking("?"));
-    const found = fresh.references.toList().map(({ sourceNumber }) => sourceNumber);
-    expect(new Set(found).size).toBe(found.length);
-    const running = managers.map((manager, index) => {
-      manager.appendToolCalls([call(`u${index}`)]);
-      return manager.addToolCallResults([{ id: `u${index}`, name: "search", chunks: chunks(2) }]);
-    });
-    await Promise.all(running);
-    const numbers = managers
-      .flatMap((manager) => manager.references.toList())
-      .filter(({ toolCallId }) => toolCallId.startsWith("u"));
-    expect(numbers.map(({ sourceNumber }) => sourceNumber).sort((a, b) => a - b)).toEqual([
-      13, 14, 15, 16, 17, 18, 19, 20,
-    ]);
-  });
 
   it("needs four commands for a turn with sources, two of them sent together", async () => {
     const manager = instance(uniquePrefix());

@@ -49,27 +49,6 @@ const answering = (): ToolModel => {
 };
 
 describe("the cost of an agent's turn", () => {
-  it("is one write a model call, the first of which is the read too, and one at the end (step)", async () => {
-    const memory = newMemory();
-    const agent = agentOf(memory, answering());
-    await agent.invoke(ask("warm"), ann);
-    expect(await roundTrips(() => agent.invoke(ask("q", "q1"), ann))).toBe(2);
-    expect(await roundTrips(() => agent.invoke(ask("q", "q1"), ann))).toBe(1);
-    const looping = agentOf(memory, stepsModel(3));
-    expect(await roundTrips(() => looping.invoke(ask("go", "g1"), ann))).toBe(5);
-    expect(await roundTrips(() => looping.invoke(ask("go", "g1"), ann))).toBe(1);
-    expect(await transcript(memory)).toHaveLength(2 + 2 + 8);
-  });
-
-  it("is one read and one write, however many steps it has (turn)", async () => {
-    const memory = newMemory();
-    const agent = agentOf(memory, stepsModel(3), { persist: "turn" });
-    await agent.invoke(ask("warm"), ann);
-    const looping = agentOf(memory, stepsModel(3), { persist: "turn" });
-    expect(await roundTrips(() => looping.invoke(ask("go", "g1"), ann))).toBe(2);
-    expect(await roundTrips(() => looping.invoke(ask("go", "g1"), ann))).toBe(1);
-  });
-
   it("is a read more where the write cannot tell what is new (step)", async () => {
     const memory = newMemory();
     const agent = agentOf(memory, answering());

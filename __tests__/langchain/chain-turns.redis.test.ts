@@ -327,15 +327,6 @@ describe("a run that fails", () => {
 });
 
 describe("the cost of a chain's turn", () => {
-  it("is one read and one write with persist turn, and one read where it is repeated", async () => {
-    const memory = newMemory();
-    const chain = withRedisMemory(countingModel(), { memory, persist: "turn" });
-    await chain.invoke("warm", session);
-    expect(await roundTrips(() => chain.invoke("q", session))).toBe(2);
-    expect(await roundTrips(() => chain.invoke("q", turn("t")))).toBe(2);
-    expect(await roundTrips(() => chain.invoke("q", turn("t")))).toBe(1);
-  });
-
   it("is two writes with persist step, the first of which is the read too, and one where it is repeated", async () => {
     const memory = newMemory();
     const model = countingModel();

@@ -1,7 +1,6 @@
-import { AIMessage, HumanMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
+import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { ChatPromptValue } from "@langchain/core/prompt_values";
-import { ChatPromptTemplate, MessagesPlaceholder } from "@langchain/core/prompts";
-import { RunnableLambda, RunnableMap, RunnablePassthrough } from "@langchain/core/runnables";
+import { RunnableMap, RunnablePassthrough } from "@langchain/core/runnables";
 import { splitRounds } from "../../src/conversation/messages/rounds.js";
 import { ChatMemoryModule, defaultTruncationNotice } from "../../src/memory/histories/chat-memory-module.js";
 import { summary } from "../support/conversations.js";
@@ -32,14 +31,6 @@ const umbrella =
   "user: Should I bring an umbrella?\nassistant: Based on the sunny weather, you won't need an umbrella today.";
 
 describe("ChatMemoryModule as text", () => {
-  it("shows one message per line, a blank line between rounds, and agents by name", async () => {
-    const text = await new ChatMemoryModule({ history: sourceOf(weather) }).retrieve();
-    expect(text).toBe(
-      `user: What is the weather today?\nassistant: Let me check the weather for you.\n` +
-        `weather_agent: It's sunny and 72°F.\n\n${umbrella}\n\n${last}`,
-    );
-  });
-
   it("shows users by name where there are several, and a single one as before", async () => {
     const said = (name: string | undefined, content: string) => new HumanMessage({ content, ...(name && { name }) });
     const several = [said("Ema Vargova", "Who is in?"), ai("You."), said("Bob", "And I!"), said(undefined, "Hm.")];
@@ -80,21 +71,6 @@ describe("ChatMemoryModule as text", () => {
     expect(await memory.retrieve({ nRounds: 2, maxContext: twoRounds.length })).toBe(twoRounds);
   });
 
-  it("drops the oldest messages of a single round that is too long", async () => {
-    const memory = new ChatMemoryModule({ history: sourceOf([human("q".repeat(100)), ai("first"), ai("second")]) });
-    expect(await memory.retrieve({ maxContext: 62 + 34 })).toBe(
-      `${defaultTruncationNotice}assistant: first\nassistant: second`,
-    );
-    expect(await memory.retrieve({ maxContext: 62 + 33 })).toBe(`${defaultTruncationNotice}assistant: second`);
-  });
-
-  it("keeps the last 938 of 2,000 characters of a single message at 1,000", async () => {
-    const message = Array.from({ length: 2000 }, (_, index) => String(index % 10)).join("");
-    const text = await new ChatMemoryModule({ history: sourceOf([human(message)]), maxContext: 1000 }).retrieve();
-    expect(text).toBe(defaultTruncationNotice + message.slice(-938));
-    expect(defaultTruncationNotice).toHaveLength(62);
-  });
-
   it("omits a notice that would fill maxContext, and keeps the end of the text", async () => {
     const memory = new ChatMemoryModule({ history: sourceOf(weather) });
     expect(await memory.retrieve({ maxContext: 62 })).toBe(`${umbrella}\n\n${last}`.slice(-62));
@@ -131,25 +107,9 @@ describe("ChatMemoryModule as text", () => {
     }
   });
 
-  it("leaves out messages without text, and tool results unless requested", async () => {
-    const history = sourceOf([human("Where is it?"), aiCalls("c1"), tool("c1", "in the attic"), ai("In the attic.")]);
-    expect(await new ChatMemoryModule({ history }).retrieve()).toBe("user: Where is it?\nassistant: In the attic.");
-    expect(await new ChatMemoryModule({ history, includeTools: true }).retrieve()).toBe(
-      "user: Where is it?\ntool(lookup): in the attic\nassistant: In the attic.",
-    );
-  });
-
   it("shows `user` for every user, whatever their name", async () => {
     const history = sourceOf([new HumanMessage({ content: "Hi", name: "Ema" })]);
     expect(await new ChatMemoryModule({ history }).retrieve()).toBe("user: Hi");
-  });
-
-  it("shows what precedes the first human message only if more rounds are requested than exist", async () => {
-    const history = sourceOf([system("Be kind."), ai("Welcome!"), human("Hi"), ai("Hello!")]);
-    expect(await new ChatMemoryModule({ history, nRounds: 1 }).retrieve()).toBe("user: Hi\nassistant: Hello!");
-    expect(await new ChatMemoryModule({ history, nRounds: 2 }).retrieve()).toBe(
-      "system: Be kind.\nassistant: Welcome!\n\nuser: Hi\nassistant: Hello!",
-    );
   });
 });
 
@@ -196,16 +156,6 @@ describe("ChatMemoryModule in other formats", () => {
 });
 
 describe("ChatMemoryModule in an application", () => {
-  it("is a step of a chain, and finds the session in the run's config", async () => {
-    const sessions = new Map([["ann", sourceOf(weather)]]);
-    const memory = { history: (sessionId: string) => sessions.get(sessionId) ?? sourceOf([]) };
-    const recall = new ChatMemoryModule({ memory, nRounds: 1 });
-    const chain = RunnableLambda.from(() => undefined).pipe(recall);
-    expect(await chain.invoke("ignored", { configurable: { sessionId: "ann" } })).toBe(last);
-    expect(await recall.invoke({ sessionId: "bob" })).toBe("");
-    await expect(recall.invoke({})).rejects.toMatchObject({ code: "invalid_option", option: "sessionId" });
-  });
-
   it.each([
     [{ nRounds: 0 }, "nRounds"],
     [{ nRounds: -1 }, "nRounds"],
@@ -283,17 +233,7 @@ describe("ChatMemoryModule beside other steps of a chain", () => {
 });
 
 describe("ChatMemoryModule as a trimmer", () => {
-  const prompt = ChatPromptTemplate.fromMessages([["system", "Be kind."], new MessagesPlaceholder("history")]);
   const asked = [...weather, human("Bye?")];
-
-  it("keeps the last rounds between a prompt and a model, behind the system message", async () => {
-    let sent: BaseMessage[] = [];
-    const model = RunnableLambda.from((messages: BaseMessage[]) => ((sent = messages), new AIMessage("Bye!")));
-    const chain = prompt.pipe(new ChatMemoryModule({ nRounds: 2, format: "messages" })).pipe(model);
-    expect((await chain.invoke({ history: asked })).text).toBe("Bye!");
-    expect(sent[0]).toBeInstanceOf(SystemMessage);
-    expect(sent.slice(1)).toEqual(asked.slice(-3));
-  });
 
   it.each([
     ["messages", (list: BaseMessage[]) => list],

@@ -1,7 +1,5 @@
 import { writeTurn } from "../../src/memory/session/append-options.js";
-import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
-import { uniquePrefix } from "../support/shared-redis.js";
 import { closeMemories, events, newMemory, texts } from "../support/memories.js";
 import { ai, human } from "../support/messages.js";
 
@@ -10,22 +8,6 @@ afterEach(closeMemories);
 const turnId = "job-1";
 
 describe("a turn with a name, appended to a plain history", () => {
-  it("is stored once, even if the retry has other ids and texts", async () => {
-    const history = newMemory().history("s");
-    const first = await history.append([human("q"), ai("a")], { turnId });
-    const again = await history.append([human("q", "other"), ai("another answer")], { turnId });
-    expect([first.repeated, again.repeated, again.appended]).toEqual([false, true, 0]);
-    expect(texts(await history.getTranscript())).toEqual(["q", "a"]);
-    expect(events).toContainEqual({ type: "turn_repeated", sessionId: "s", turnId });
-  });
-
-  it("costs one round trip, and so does its repetition", async () => {
-    const history = newMemory().history("s");
-    await history.append([human("q"), ai("a")], { turnId });
-    await history.append([human("q"), ai("a")], { turnId });
-    expect(events.filter(({ type }) => type === "command")).toHaveLength(2);
-  });
-
   it("takes the same part again as done, also where others wrote between its parts", async () => {
     const history = newMemory().history("s");
     const write = (messages: BaseMessage[], stored: number, done: boolean) =>
@@ -43,30 +25,6 @@ describe("a turn with a name, appended to a plain history", () => {
     const { repeated, storedTurn } = await write([ai("another rest")], 2, true);
     expect([repeated, storedTurn?.records.length]).toEqual([true, 3]);
     expect(texts(await history.getTranscript())).toEqual(["q", "other", "said otherwise", "part", "third", "rest"]);
-  });
-
-  it("is stored once by two instances at the same time", async () => {
-    const keyPrefix = uniquePrefix();
-    const histories = [
-      newMemory({ redis: { keyPrefix } }).history("s"),
-      newMemory({ redis: { keyPrefix } }).history("s"),
-    ];
-    const outcomes = await Promise.all(
-      histories.map((history, index) => history.append([human("q"), ai(`a${index}`)], { turnId })),
-    );
-    expect(outcomes.map(({ repeated }) => repeated).sort()).toEqual([false, true]);
-    expect(await histories[0]!.getTranscript()).toHaveLength(2);
-  });
-
-  it.each(["keep", "discard"] as const)("stays known after reductions with retention %s", async (retention) => {
-    const reducer = new ChatHistoryTruncationReducer({ targetCount: 2 });
-    const history = newMemory({ reducer, retention }).history("s");
-    for (let index = 1; index <= 5; index += 1) {
-      await history.append([human(`q${index}`), ai(`a${index}`)], { turnId: `job-${index}` });
-    }
-    const again = await history.append([human("q1"), ai("again")], { turnId });
-    expect(again.repeated).toBe(true);
-    expect(texts(await history.getMessages())).toEqual(["q5", "a5"]);
   });
 
   it("is forgotten by a rewind that removes it, by clear, and by nothing else", async () => {
