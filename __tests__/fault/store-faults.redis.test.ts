@@ -1,3 +1,4 @@
+import { readLastRounds } from "../../src/memory/session/screen-pages.js";
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -102,7 +103,7 @@ describe("RedisSessionStore when replies are lost", () => {
       store.append({ id: "s" }, { records: [record("a")] }),
       store.readView({ id: "s" }),
       store.readView({ id: "s" }, { neverReduced: true }),
-      store.data.readRounds({ id: "s" }, 1),
+      readLastRounds(store, { id: "s" }, 1),
       store.readLog({ id: "s" }),
       store.commitReduction({ id: "s" }, { ...change, start: 0, head: "", headCount: 0 }),
       store.edits.rewind({ id: "s" }, { ...change, to: 0, forget: [] }),

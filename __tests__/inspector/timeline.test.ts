@@ -1,3 +1,4 @@
+import { reductionsOf } from "../../testing/session-store/store-case.js";
 import fc from "fast-check";
 import { ChatHistoryTruncationReducer, InMemorySessionStore, RedisChatMemory } from "langchain-redis-memory";
 import type { OutlineEntry, SessionState } from "../../cli/inspector/model/data.js";
@@ -27,7 +28,7 @@ describe("the timeline of a session", () => {
           starts.push({ end: next, start, head: headCount });
         }
         const { next, start } = await store.readView({ id: "s" });
-        const reductions = await store.data.readReductions({ id: "s" });
+        const reductions = await reductionsOf(store, { id: "s" });
         const cuts = cutsOf({ reductions, reductionCount: reductions.length, start, next }, () => undefined);
         for (const { end, ...seen } of starts) {
           expect({ end, ...viewAt(end, cuts) }).toMatchObject({ end, ...seen });

@@ -1,3 +1,4 @@
+import { storedTurn } from "../../testing/session-store/store-case.js";
 import fc from "fast-check";
 import type { Redis } from "ioredis";
 import { MemoryError, StoreError } from "../../src/base/errors.js";
@@ -179,7 +180,7 @@ describe("A session whose keys were changed by hand", () => {
           () => reader.getTranscript(),
           () => reader.getTranscript({ from: 2, limit: 2 }),
           () => reader.getRounds(2),
-          () => store.data.readTurn({ id: "s" }, "x".repeat(14)),
+          () => storedTurn(store, { id: "s" }, "x".repeat(14)),
           () => store.data.readSide({ id: "s" }, ""),
         ];
         for (const read of reads) {

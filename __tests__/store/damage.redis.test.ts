@@ -1,3 +1,4 @@
+import { readLastRounds } from "../../src/memory/session/screen-pages.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { sessionKeys } from "../../src/store/redis/keys.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
@@ -88,7 +89,7 @@ describe("A session with a missing key", () => {
         ];
         expect(page).toMatchObject({ damaged: true, records: lost ? [] : texts(chat) });
         expect(stats).toMatchObject({ damaged: true, messages: lost ? 0 : 6 });
-        expect(await reader.data.readRounds({ id: "s" }, 2)).toMatchObject({
+        expect(await readLastRounds(reader, { id: "s" }, 2)).toMatchObject({
           damaged: true,
           records: lost ? [] : texts(chat.slice(2)),
         });
@@ -123,7 +124,7 @@ describe("A session with a missing key", () => {
       expect(await store.data.readSide({ id: "s" }, "")).toEqual(stateless ? {} : { field: "x" });
       const again = await store.append({ id: "s" }, { records: [...chat, human("q4")] });
       expect([again.appended, again.duplicates]).toEqual(lost ? [7, 0] : [1, 6]);
-      expect((await store.data.readRounds({ id: "s" }, 1)).firstRound).toBe(lost ? 7 : 4);
+      expect((await readLastRounds(store, { id: "s" }, 1)).firstRound).toBe(lost ? 7 : 4);
     });
 
     it("keeps one expiry for all keys after a rebuild", async () => {

@@ -1,7 +1,7 @@
 import { sessionKeys } from "../../src/store/redis/keys.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import { ownerField } from "../../src/store/redis/stored-fields.js";
-import { asRead, forkOf, human, record, records, texts } from "../../testing/session-store/store-case.js";
+import { storedTurn, asRead, forkOf, human, record, records, texts } from "../../testing/session-store/store-case.js";
 import type { SideChanges } from "../../src/store/contract/side-fields.js";
 import type { NewRecord } from "../../src/store/contract/session-writes.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
@@ -98,7 +98,7 @@ describe("What Redis keeps of a session", () => {
     await store.commitReduction(session, reduced);
     await store.edits.rebuild(session, identify);
     for (const name of names) {
-      expect(await store.data.readTurn(session, name)).toMatchObject({ done: true, count: 2, records: [] });
+      expect(await storedTurn(store, session, name)).toMatchObject({ done: true, count: 2, records: [] });
     }
     expect(await store.append(session, { records: chat })).toMatchObject({ appended: 0, duplicates: 4 });
     expect((await store.readLog(session)).records).toEqual(texts([human("q3")]));

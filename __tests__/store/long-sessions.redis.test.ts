@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { RedisChatMemory } from "langchain-redis-memory";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import { sessionKeys } from "../../src/store/redis/keys.js";
-import { asRead, human, record, records, texts } from "../../testing/session-store/store-case.js";
+import { storedTurn, asRead, human, record, records, texts } from "../../testing/session-store/store-case.js";
 import type { NewRecord } from "../../src/store/contract/session-writes.js";
 import { interceptedClient } from "../../tools/testkit/proxies/intercepted-client.js";
 import { startRedis } from "../../tools/testkit/servers/redis-server.js";
@@ -102,7 +102,7 @@ describe("The pieces of a long session", () => {
     const commit = { epoch, rev, next, start: 2_500, head: "", headCount: 0, discard: true };
     await store.commitReduction(session, commit);
     await store.edits.rebuild(session, identify);
-    expect(await store.data.readTurn(session, name)).toMatchObject({ done: true, count: 2_500, first: 2_500 });
+    expect(await storedTurn(store, session, name)).toMatchObject({ done: true, count: 2_500, first: 2_500 });
     expect(await known(log)).toMatchObject({ appended: 0, duplicates: 5_000 });
     await client.unlink(sessionKeys(keyPrefix, "s").state);
     await store.edits.rebuild(session, identify);

@@ -98,7 +98,7 @@ describe("an error inside a script", () => {
 
   it("names them in the cause only where the message says what to do", () => {
     const error = toStoreError(reply("WRONGTYPE Operation, on @user_script:2."), call, {
-      script: laterScripts.readTurnScript,
+      script: laterScripts.readStatsScript,
     });
     expect(error.message).not.toContain(".lua");
     expect((error.cause as Error).message).toMatch(/\[includes\/[\w-]+\.lua:\d+\]$/);

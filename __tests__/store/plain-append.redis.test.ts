@@ -4,7 +4,7 @@ import { appendScript } from "../../src/store/redis/lua/scripts.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import type { SessionHold, SessionRef } from "../../src/store/contract/session-ref.js";
 import type { AppendRequest, NewRecord } from "../../src/store/contract/session-writes.js";
-import { asRead, human, record, records } from "../../testing/session-store/store-case.js";
+import { storedTurn, asRead, human, record, records } from "../../testing/session-store/store-case.js";
 import { propertyRuns } from "../support/property-runs.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 
@@ -305,6 +305,6 @@ describe("An append that takes the script's short path", () => {
     await store.append({ id: "s" }, { records: [record("n3")], ...turn(2, true) });
     expect(isShort()).toBe(true);
     const other = new RedisSessionStore({ client, keyPrefix });
-    expect(await other.data.readTurn({ id: "s" }, "turn-name-0001")).toMatchObject({ done: true, count: 3 });
+    expect(await storedTurn(other, { id: "s" }, "turn-name-0001")).toMatchObject({ done: true, count: 3 });
   });
 });

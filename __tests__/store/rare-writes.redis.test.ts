@@ -1,6 +1,7 @@
+import { readLastRounds } from "../../src/memory/session/screen-pages.js";
 import { sessionKeys } from "../../src/store/redis/keys.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
-import { asRead, forkOf, human, record, texts } from "../../testing/session-store/store-case.js";
+import { storedTurn, asRead, forkOf, human, record, texts } from "../../testing/session-store/store-case.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { identify } from "../support/store-commands.js";
 
@@ -56,10 +57,10 @@ describe("A rare write to a session", () => {
   it("of stored messages marks no turn, and one of none ends a turn that is open", async () => {
     await store.append(session, { records: chat.slice(0, 2) });
     await store.append(session, { records: chat.slice(0, 2), turn });
-    expect(await store.data.readTurn(session, turn.name)).toBeUndefined();
+    expect(await storedTurn(store, session, turn.name)).toBeUndefined();
     await store.append(session, { records: chat.slice(2), turn: { ...turn, done: false } });
     await store.append(session, { records: [], turn: { ...turn, stored: 2 } });
-    expect(await store.data.readTurn(session, turn.name)).toMatchObject({ done: true, count: 2, first: 2 });
+    expect(await storedTurn(store, session, turn.name)).toMatchObject({ done: true, count: 2, first: 2 });
     const again = await store.append(session, { records: chat.slice(2), turn });
     expect(again.turn).toEqual({ done: true, count: 2, first: 2, records: texts(chat.slice(2)) });
   });
@@ -83,13 +84,13 @@ describe("A rare write to a session", () => {
     await store.append(session, { records: [chat[1]!], turn });
     await client.unlink(keysOf("s").log, keysOf("s").state);
     await store.append(session, { records: [chat[1]!], turn });
-    expect(await store.data.readTurn(session, turn.name)).toMatchObject({ count: 1, first: 0 });
+    expect(await storedTurn(store, session, turn.name)).toMatchObject({ count: 1, first: 0 });
   });
 
   it("of a record whose text only looks like a human message begins no round", async () => {
     const odd = '{"type":"hint","data":{"id":"h"}}';
     await store.append(session, { records: [...chat, { ...record("h"), record: odd }] });
-    expect(await store.data.readRounds(session, 1)).toMatchObject({ records: [...texts(chat.slice(2)), odd] });
+    expect(await readLastRounds(store, session, 1)).toMatchObject({ records: [...texts(chat.slice(2)), odd] });
   });
 
   it("that copies a session gives the copy no ids without messages, and no owner but its own", async () => {

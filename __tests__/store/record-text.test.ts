@@ -1,4 +1,4 @@
-import { lastRounds, ownerMark, ownerMarkIn, withOwnerMark } from "../../src/store/contract/record-text.js";
+import { ownerMark, ownerMarkIn, withOwnerMark } from "../../src/store/contract/record-text.js";
 
 const marked = (owner: string, data: object = {}) =>
   JSON.stringify({ type: "human", data, meta: { v: 1, owner: ownerMark(owner) } });
@@ -26,24 +26,5 @@ describe("the owner's mark of a record", () => {
     expect(withOwnerMark(marked("ann", data), "bob")).toBe(marked("bob", data));
     const unmarked = JSON.stringify({ type: "ai", data, meta: { v: 1 } });
     expect(withOwnerMark(unmarked, "bob")).toBe(unmarked);
-  });
-});
-
-describe("the last rounds of a log", () => {
-  const [human, ai] = ['{"type":"human","data":{}}', '{"type":"ai","data":{}}'];
-  const log = [ai, human, ai, ai, human];
-
-  it.each([
-    [1, [human], 13, 2],
-    [2, [human, ai, ai, human], 10, 1],
-    [3, log, 9, 1],
-  ])("begin with a human message, unless there are fewer: the last %d", (count, records, from, firstRound) => {
-    expect(lastRounds(log, { base: 9, count })).toEqual({ records, from, firstRound });
-    expect(lastRounds(log, { base: 9, count, total: 7 })).toEqual({ records, from, firstRound: firstRound + 5 });
-  });
-
-  it("are all of a log in which none begins", () => {
-    expect(lastRounds([ai, ai], { base: 0, count: 2 })).toEqual({ records: [ai, ai], from: 0, firstRound: 1 });
-    expect(lastRounds([], { base: 4, count: 1 })).toEqual({ records: [], from: 4, firstRound: 1 });
   });
 });

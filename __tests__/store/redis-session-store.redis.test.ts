@@ -1,3 +1,4 @@
+import { readLastRounds } from "../../src/memory/session/screen-pages.js";
 import { createHash } from "node:crypto";
 import { Cluster, Redis } from "ioredis";
 import { Cluster as Cluster5, Redis as Redis5 } from "ioredis5";
@@ -148,7 +149,7 @@ describe("RedisSessionStore's round trips", () => {
     // Every script is known to the server from here on.
     await store.append({ id: "warm" }, { records: records("a", 2) });
     await store.readView({ id: "warm" });
-    await store.data.readRounds({ id: "warm" }, 1);
+    await readLastRounds(store, { id: "warm" }, 1);
     const view = await store.readView({ id: "warm" });
     await store.commitReduction({ id: "warm" }, { ...asRead(view), start: 1, head: "h", headCount: 1 });
     await store.data.writeSide({ id: "warm" }, { set: { field: "x" } });
@@ -193,11 +194,12 @@ describe("RedisSessionStore's round trips", () => {
     expect(await flightsOf(async () => expect((await store.readView({ id: "s" })).records).toHaveLength(10))).toBe(1);
   });
 
-  it("are one for rounds, a page, a commit and side fields, and four for clearing", async () => {
+  it("are one for rounds (two for long ones), a page, a commit and side fields, and four for clearing", async () => {
     const view = (
       await store.append({ id: "s" }, { records: [human("q"), ...records("a", 300)], viewLimit: { messages: 1 } })
     ).view!;
-    expect(await flightsOf(() => store.data.readRounds({ id: "s" }, 3))).toBe(1);
+    expect(await flightsOf(() => readLastRounds(store, { id: "s" }, 40))).toBe(1);
+    expect(await flightsOf(() => readLastRounds(store, { id: "s" }, 3))).toBe(2);
     expect(await flightsOf(() => store.readLog({ id: "s" }, { from: 5, limit: 10 }))).toBe(1);
     expect(
       await flightsOf(() =>
@@ -279,7 +281,7 @@ describe("RedisSessionStore's connection", () => {
     const store = new RedisSessionStore({ client, keyPrefix: uniquePrefix() });
     await store.append({ id: "s" }, { records: records("a", 2) });
     await store.readView({ id: "s" });
-    await store.data.readRounds({ id: "s" }, 1);
+    await readLastRounds(store, { id: "s" }, 1);
     await store.clear({ id: "s" });
     await store.close();
     expect([

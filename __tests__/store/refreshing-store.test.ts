@@ -27,7 +27,6 @@ describe("a store whose reads extend the life of sessions", () => {
     ["readView", (store) => store.readView(s)],
     ["readLog", (store) => store.readLog(s)],
     ["readPage", (store) => store.data.readPage(s, { limit: 1 })],
-    ["readRounds", (store) => store.data.readRounds(s, 1)],
     ["readSide", (store) => store.data.readSide(s, "")],
   ])("extends what %s reads, in the same tick, and tells what is under way", async (_, read) => {
     const { store, extensions, pending } = refreshed();
@@ -44,8 +43,7 @@ describe("a store whose reads extend the life of sessions", () => {
     await store.append(s, { records: [record("a")], turn });
     await store.append(s, { records: [record("b")] });
     await store.data.readStats(s);
-    await store.data.readReductions(s);
-    await store.data.readTurn(s, turn.name);
+    await store.copies.readMarks(s, { turns: [turn.name] });
     await store.data.writeSide(s, { set: { a: "1" } });
     await store.copies.read(s);
     expect(extensions).toEqual([]);

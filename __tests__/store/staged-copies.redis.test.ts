@@ -2,7 +2,7 @@ import { logSum, sessionKeys } from "../../src/store/redis/keys.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import type { CopiedTurn, CopyPage } from "../../src/store/contract/copies.js";
 import { replacing } from "../../testing/session-store/replaced-session.js";
-import { record, texts } from "../../testing/session-store/store-case.js";
+import { storedTurn, record, texts } from "../../testing/session-store/store-case.js";
 import type { NewRecord } from "../../src/store/contract/session-writes.js";
 import { interceptedClient } from "../../tools/testkit/proxies/intercepted-client.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
@@ -77,7 +77,7 @@ describe("A copy that is made of two pages", () => {
     ];
     const [first, second] = marks(3);
     await made([pageOf(list.slice(0, 2), [first]), pageOf(list.slice(2), [second])]);
-    expect(await store.data.readTurn(copy, turn)).toMatchObject({
+    expect(await storedTurn(store, copy, turn)).toMatchObject({
       done: true,
       count: 3,
       first: 1,

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import { idHash, sessionKeys } from "../../src/store/redis/keys.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
-import { asRead, forkOf } from "../../testing/session-store/store-case.js";
+import { storedTurn, asRead, forkOf } from "../../testing/session-store/store-case.js";
 import type { SessionStore } from "../../src/store/contract/session-store.js";
 import type { NewRecord } from "../../src/store/contract/session-writes.js";
 import type { LessenedTurn } from "../../src/store/contract/turns.js";
@@ -20,7 +20,7 @@ function recordOf(turn: number, part: number): NewRecord {
 
 /** Appends records to a turn that may have some already. */
 async function appendTurn(store: SessionStore, turn: number, { count, done }: { count: number; done: boolean }) {
-  const stored = (await store.data.readTurn({ id: session }, nameOf(turn)))?.count ?? 0;
+  const stored = (await storedTurn(store, { id: session }, nameOf(turn)))?.count ?? 0;
   const records = Array.from({ length: count }, (_, index) => recordOf(turn, stored + index));
   return store.append({ id: session }, { records, turn: { name: nameOf(turn), stored, done } });
 }
@@ -102,7 +102,7 @@ describe("The marks of turns in Redis", () => {
     return [
       found,
       seen.map(({ turn }) => turn),
-      await Promise.all([1, 8, 91].map((n) => store.data.readTurn({ id: session }, nameOf(n)))),
+      await Promise.all([1, 8, 91].map((n) => storedTurn(store, { id: session }, nameOf(n)))),
     ];
   };
 
@@ -120,7 +120,7 @@ describe("The marks of turns in Redis", () => {
       const [copied, original] = await Promise.all(
         stores.map(async (store) => {
           await forkOf(store, { id: session }, { id: "copy" }, { copyRecord });
-          return Promise.all([1, 8, 91, 200].map((turn) => store.data.readTurn({ id: "copy" }, nameOf(turn))));
+          return Promise.all([1, 8, 91, 200].map((turn) => storedTurn(store, { id: "copy" }, nameOf(turn))));
         }),
       );
       expect(original).toEqual(copied);
@@ -137,7 +137,7 @@ describe("The marks of turns in Redis", () => {
       expect(discarded).toEqual({ done: false, count: 2, first: 0 });
       const copyRecord = (record: string) => ({ record, identity: identify(record) });
       await forkOf(store, { id: session }, { id: "copy" }, { copyRecord });
-      expect(await store.data.readTurn({ id: "copy" }, nameOf(1))).toMatchObject({ done: false, count: 1, first: 1 });
+      expect(await storedTurn(store, { id: "copy" }, nameOf(1))).toMatchObject({ done: false, count: 1, first: 1 });
     }
   });
 
@@ -195,7 +195,7 @@ describe("The marks of turns in Redis", () => {
       const left = Array.from({ length: to }, (_, turn) => ({ done: turn % 2 === 0, count: 1, first: turn }));
       expect(found).toEqual([...left, ...Array.from({ length: to }, () => undefined)]);
       await appendTurn(store, count - 1, { count: 1, done: true });
-      expect(await store.data.readTurn({ id: session }, nameOf(count - 1))).toMatchObject({ done: true, first: to });
+      expect(await storedTurn(store, { id: session }, nameOf(count - 1))).toMatchObject({ done: true, first: to });
     }
   });
 });

@@ -1,6 +1,6 @@
 import { idHash, sessionKeys, type SessionKeys } from "../../src/store/redis/keys.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
-import { asRead, forkOf, human, record, records, texts } from "../../testing/session-store/store-case.js";
+import { storedTurn, asRead, forkOf, human, record, records, texts } from "../../testing/session-store/store-case.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { identify } from "../support/store-commands.js";
 
@@ -36,7 +36,7 @@ describe("The index of a session's ids", () => {
     const more = { records: [human("q3")], turn: { ...claim, stored: 4 } };
     await expect(store.append(session, more)).rejects.toMatchObject({ code: "damaged" });
     await expect(store.append(session, { ...more, turn: claim })).rejects.toMatchObject({ code: "damaged" });
-    expect(await store.data.readTurn(session, turn)).toBeUndefined();
+    expect(await storedTurn(store, session, turn)).toBeUndefined();
     expect((await store.readLog(session)).records).toEqual(texts(chat));
   });
 

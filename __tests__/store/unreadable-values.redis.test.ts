@@ -1,3 +1,4 @@
+import { readLastRounds } from "../../src/memory/session/screen-pages.js";
 import { idHash, sessionKeys, type SessionKeys } from "../../src/store/redis/keys.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import type { AppendRequest } from "../../src/store/contract/session-writes.js";
@@ -104,7 +105,7 @@ describe("A session with a value that nobody can have written", () => {
 
   it("is sound once it is erased", async () => {
     await store.lists.erase(session, { guardMs: 60_000 });
-    expect(await store.data.readRounds(session, 1)).toMatchObject({ damaged: false, records: [] });
+    expect(await readLastRounds(store, session, 1)).toMatchObject({ damaged: false, records: [] });
     expect(await store.data.readPage(session, { limit: 1 })).toMatchObject({ damaged: false, next: 0 });
   });
 });

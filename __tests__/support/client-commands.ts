@@ -17,7 +17,7 @@ import {
   session,
   type ClientCommand,
 } from "./client-command.js";
-import { forkOf } from "../../testing/session-store/store-case.js";
+import { storedTurn, forkOf } from "../../testing/session-store/store-case.js";
 import { identify } from "./store-commands.js";
 
 const ticket = fc.constantFrom("t1", "t2", "t3");
@@ -47,7 +47,7 @@ const append = command(
     onConflict: fc.constantFrom("keep" as const, "error" as const),
   }),
   async ({ fences }, store, { session: id, records, fence: back, turn, side, ...rest }) => {
-    const stored = turn && ((await store.data.readTurn(called(id, rest.owner), turn))?.count ?? 0);
+    const stored = turn && ((await storedTurn(store, called(id, rest.owner), turn))?.count ?? 0);
     const ofTurn = (item: NewRecord) => ({ ...item, record: `${item.record.slice(0, -1)},"turn":"${turn}"}` });
     const hold = back === undefined ? undefined : fences.at(-1 - back);
     const caller = { ...called(id, rest.owner), ...given({ label: rest.label, hold }) };

@@ -1,3 +1,5 @@
+import { readLastRounds } from "../../src/memory/session/screen-pages.js";
+import { storedTurn, reductionsOf } from "../../testing/session-store/store-case.js";
 import fc from "fast-check";
 import { createHash } from "node:crypto";
 import type { SessionStore } from "../../src/store/contract/session-store.js";
@@ -58,7 +60,7 @@ async function losses({ store }: StoreUnderTest, to: number): Promise<LessenedTu
 
 /** The claim of a writer who mostly knows what is stored of the turn. */
 async function claimOf({ store }: StoreUnderTest, { name, done, unaware }: TurnChoice): Promise<TurnClaim> {
-  const stored = (await store.data.readTurn({ id: session }, name))?.count ?? 0;
+  const stored = (await storedTurn(store, { id: session }, name))?.count ?? 0;
   return { name, done, stored: unaware ? 0 : stored };
 }
 
@@ -230,7 +232,7 @@ const others: fc.Arbitrary<StoreCommand> = fc.oneof(
   fc.integer({ min: 1, max: 4 }).map(
     (count): StoreCommand =>
       ({ store }) =>
-        store.data.readRounds({ id: session }, count),
+        readLastRounds(store, { id: session }, count),
   ),
   fc.record({ from: optional(fc.nat(12)), limit: optional(fc.integer({ min: 1, max: 5 })) }).map(
     (page): StoreCommand =>
@@ -239,7 +241,7 @@ const others: fc.Arbitrary<StoreCommand> = fc.oneof(
   ),
   fc.constantFrom(...turnNames).map((turn): StoreCommand => async ({ store }) => {
     const view = await store.readView({ id: session }, { turn, ids });
-    return [await store.data.readTurn({ id: session }, turn), view.turn, view.positions];
+    return [await storedTurn(store, { id: session }, turn), view.turn, view.positions];
   }),
   fc.constantFrom("", "t:", "u:1").map(
     (prefix): StoreCommand =>
@@ -286,12 +288,12 @@ export async function everything(under: StoreUnderTest): Promise<unknown> {
   under.views.push(view);
   const [log, rounds, side, page, around, stats, reductions] = await Promise.all([
     store.readLog({ id: session }),
-    store.data.readRounds({ id: session }, 2),
+    readLastRounds(store, { id: session }, 2),
     store.data.readSide({ id: session }, ""),
     store.data.readPage({ id: session }, { limit: 4, before: Math.max(0, view.next - 1) }),
     store.data.readPage({ id: session }, { limit: 3, around: "m4" }),
     store.data.readStats({ id: session }),
-    store.data.readReductions({ id: session }),
+    reductionsOf(store, { id: session }),
   ]);
   const rest = { log, rounds, side, page, around, stats, reductions };
   return named({ view, ...rest }, under);

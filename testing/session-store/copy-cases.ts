@@ -1,7 +1,7 @@
 import { strict as assert } from "node:assert";
 import type { CopyPage, CreateRequest, NewState } from "../../src/store/contract/copies.js";
 import type { NewRecord } from "../../src/store/contract/session-writes.js";
-import { asRead, code, human, option, record, records, texts, written } from "./store-case.js";
+import { reductionsOf, asRead, code, human, option, record, records, texts, written } from "./store-case.js";
 import { walk } from "./list-cases.js";
 import type { StoreCase } from "./store-case.js";
 
@@ -72,7 +72,7 @@ export const copyCases: readonly StoreCase[] = [
       const state = (await store.copies.read({ ...session, owner: "ann" }))!;
       assert.deepEqual([state.epoch, state.base, state.start, state.next], [view.epoch, 0, 2, 4]);
       assert.deepEqual([state.owner, state.label, state.hasLabel, state.side], ["ann", label, true, { f: "x" }]);
-      assert.deepEqual(state.reductions, await store.data.readReductions(session));
+      assert.deepEqual(state.reductions, await reductionsOf(store, session));
       assert.equal(state.reduced, 1);
       await assert.rejects(store.copies.read({ ...session, owner: "bob" }), code("other_owner"));
       await assert.rejects(

@@ -1,7 +1,19 @@
 import { strict as assert } from "node:assert";
 import type { CopiedRecord } from "../../src/store/contract/copies.js";
 import type { NewRecord } from "../../src/store/contract/session-writes.js";
-import { asRead, code, forkOf, human, option, record, records, texts, type Copying, written } from "./store-case.js";
+import {
+  storedTurn,
+  asRead,
+  code,
+  forkOf,
+  human,
+  option,
+  record,
+  records,
+  texts,
+  type Copying,
+  written,
+} from "./store-case.js";
 import type { StoreCase } from "./store-case.js";
 
 const turnName = "turn-name-0001";
@@ -135,10 +147,10 @@ export const forkCases: readonly StoreCase[] = [
       await store.append(session, { records: list.slice(1), turn });
       const copy = copying(list, list.slice(1));
       await forkOf(store, session, { id: `${session.id}-whole` }, copy);
-      const whole = await store.data.readTurn({ id: `${session.id}-whole` }, turnName);
+      const whole = await storedTurn(store, { id: `${session.id}-whole` }, turnName);
       assert.deepEqual([whole?.done, whole?.count, whole?.first], [true, 2, 1]);
       await forkOf(store, session, { id: `${session.id}-part` }, { ...copy, at: 2 });
-      const part = await store.data.readTurn({ id: `${session.id}-part` }, turnName);
+      const part = await storedTurn(store, { id: `${session.id}-part` }, turnName);
       assert.deepEqual([part?.done, part?.count, part?.first], [false, 1, 1]);
     },
   },

@@ -1,3 +1,4 @@
+import { readLastRounds } from "../../src/memory/session/screen-pages.js";
 import { strict as assert } from "node:assert";
 import { option, record, type StoreCase } from "./store-case.js";
 
@@ -24,7 +25,7 @@ export const inputCases: readonly StoreCase[] = [
           store.readLog({ id }),
           store.commitReduction({ id }, { epoch: "e", rev: "r", next: 1, start: 0, head: "", headCount: 0 }),
           store.clear({ id }),
-          store.data.readRounds({ id }, 1),
+          readLastRounds(store, { id }, 1),
           store.edits.rewind({ id }, { epoch: "e", rev: "r", next: 1, to: 0, forget: [] }),
           store.edits.rebuild({ id }, () => undefined),
           store.data.readSide({ id }, ""),

@@ -1,3 +1,4 @@
+import { readLastRounds } from "../../src/memory/session/screen-pages.js";
 import { strict as assert } from "node:assert";
 import type { SessionRef } from "../../src/store/contract/session-ref.js";
 import type { StoredKey } from "../../src/store/contract/writer-keys.js";
@@ -43,7 +44,7 @@ export const keyCases: readonly StoreCase[] = [
           await refused(store.readView(caller));
           await refused(store.readLog(caller));
           await refused(store.data.readSide(caller, ""));
-          await refused(store.data.readRounds(caller, 1));
+          await refused(readLastRounds(store, caller, 1));
           await refused(store.data.readPage(caller, { limit: 1 }));
           await refused(store.copies.read(caller));
         }

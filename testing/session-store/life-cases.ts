@@ -1,3 +1,4 @@
+import { readLastRounds } from "../../src/memory/session/screen-pages.js";
 import { strict as assert } from "node:assert";
 import { asRead, code, everything, human, record, records, texts, written, type StoreCase } from "./store-case.js";
 import type { SessionStore } from "../../src/store/contract/session-store.js";
@@ -44,7 +45,7 @@ export const lifeCases: readonly StoreCase[] = [
       const next = await written(context, [human("q1")], { as: { hold: { epoch: "", token: 1 } } });
       assert.ok(next.epoch !== first.epoch);
       assert.deepEqual(next.records, [human("q1").record]);
-      assert.equal((await store.data.readRounds(session, 9)).firstRound, 1);
+      assert.equal((await readLastRounds(store, session, 9)).firstRound, 1);
     },
   },
   {

@@ -1,5 +1,6 @@
+import { readLastRounds } from "../../src/memory/session/screen-pages.js";
 import { strict as assert } from "node:assert";
-import { asRead, code, everything, record, records, written, type StoreCase } from "./store-case.js";
+import { storedTurn, asRead, code, everything, record, records, written, type StoreCase } from "./store-case.js";
 
 /** Whose a session is: what claims it, and who is refused. */
 export const ownerCases: readonly StoreCase[] = [
@@ -36,8 +37,8 @@ export const ownerCases: readonly StoreCase[] = [
       await refused(store.lists.describe({ ...session, owner }));
       await refused(store.lists.relabel({ ...session, owner }, { label: { title: "x" }, version: "" }));
       await refused(store.lists.erase({ ...session, owner }, { guardMs: 1 }));
-      await refused(store.data.readRounds({ ...session, owner }, 1));
-      await refused(store.data.readTurn({ ...session, owner }, "turn-name-0001"));
+      await refused(readLastRounds(store, { ...session, owner }, 1));
+      await refused(storedTurn(store, { ...session, owner }, "turn-name-0001"));
       await refused(store.edits.rewind({ ...session, owner }, { ...asRead(view), to: 0, forget: [] }));
       await refused(store.edits.rebuild({ ...session, owner }, () => undefined));
       await refused(store.data.readSide({ ...session, owner }, ""));

@@ -1,6 +1,6 @@
 import { strict as assert } from "node:assert";
 import { maxReductions } from "../../src/store/contract/session-pages.js";
-import { asRead, human, record, records, texts, written, type StoreCase } from "./store-case.js";
+import { reductionsOf, asRead, human, record, records, texts, written, type StoreCase } from "./store-case.js";
 
 /** Pages, figures and the reductions of a session. */
 export const pageCases: readonly StoreCase[] = [
@@ -38,7 +38,7 @@ export const pageCases: readonly StoreCase[] = [
       assert.deepEqual([page?.records, page?.from, page?.to, page?.next, page?.damaged], [[], 0, 0, 0, false]);
       assert.equal(await store.data.readPage(session, { around: "a1", limit: 3 }), undefined);
       assert.equal(await store.data.readStats(session), undefined);
-      assert.deepEqual(await store.data.readReductions(session), []);
+      assert.deepEqual(await reductionsOf(store, session), []);
     },
   },
   {
@@ -83,7 +83,8 @@ export const pageCases: readonly StoreCase[] = [
         viewTokens: 20,
         counter: "c",
         isWhole: true,
-        reductions: 0,
+        reductions: [],
+        reduced: 0,
         damaged: false,
       });
       assert.equal(createdAt, updatedAt);
@@ -100,7 +101,7 @@ export const pageCases: readonly StoreCase[] = [
       });
       const after = (await store.data.readStats(session))!;
       assert.deepEqual(
-        [after.messages, after.viewMessages, after.viewTokens, after.isWhole, after.reductions],
+        [after.messages, after.viewMessages, after.viewTokens, after.isWhole, after.reduced],
         [4, 3, 11, false, 1],
       );
       assert.equal(after.createdAt, createdAt);
@@ -124,7 +125,7 @@ export const pageCases: readonly StoreCase[] = [
       const { store, session } = context;
       let view = await written(context, records("a", 5));
       await store.commitReduction(session, { ...asRead(view), start: 3, head: "h", headCount: 2 });
-      const [first] = await store.data.readReductions(session);
+      const [first] = await reductionsOf(store, session);
       const { at, ...rest } = first!;
       assert.ok(Number.isSafeInteger(at));
       assert.deepEqual(rest, { start: 3, head: 2, before: { messages: 5 }, after: { messages: 4 } });
@@ -138,16 +139,16 @@ export const pageCases: readonly StoreCase[] = [
         counter: "c",
         maxTokens: 600,
       });
-      const [, second] = await store.data.readReductions(session);
+      const [, second] = await reductionsOf(store, session);
       assert.deepEqual([second!.before, second!.after], [{ messages: 4 }, { messages: 0, tokens: 2.5 }]);
       assert.equal(second!.maxTokens, 600);
       for (let index = 0; index < maxReductions; index += 1) {
         view = await store.readView(session);
         await store.commitReduction(session, { ...asRead(view), start: 5, head: "", headCount: index });
       }
-      const all = await store.data.readReductions(session);
+      const all = await reductionsOf(store, session);
       assert.deepEqual([all.length, all[0]!.head, all.at(-1)!.head], [maxReductions, 0, maxReductions - 1]);
-      assert.equal((await store.data.readStats(session))!.reductions, maxReductions + 2);
+      assert.equal((await store.data.readStats(session))!.reduced, maxReductions + 2);
     },
   },
 ];

@@ -1,3 +1,4 @@
+import { readLastRounds } from "../../src/memory/session/screen-pages.js";
 import { strict as assert } from "node:assert";
 import { asRead, human, record, records, texts, written, type StoreCase } from "./store-case.js";
 
@@ -31,7 +32,7 @@ export const readCases: readonly StoreCase[] = [
           damaged: false,
         };
         assert.deepEqual(await store.readView(session), empty);
-        assert.deepEqual(await store.data.readRounds(session, 3), noRounds);
+        assert.deepEqual(await readLastRounds(store, session, 3), noRounds);
         assert.deepEqual(await store.readLog(session), { records: [], from: 0, base: 0, next: 0, damaged: false });
         assert.deepEqual(await store.data.readSide(session, ""), {});
       }
@@ -41,19 +42,19 @@ export const readCases: readonly StoreCase[] = [
     title: "the last rounds are whole and numbered across the whole session",
     async check({ store, session }) {
       await store.append(session, { records: chat });
-      assert.deepEqual(await store.data.readRounds(session, 1), {
+      assert.deepEqual(await readLastRounds(store, session, 1), {
         records: texts(chat.slice(7)),
         from: 7,
         firstRound: 3,
         damaged: false,
       });
-      assert.deepEqual(await store.data.readRounds(session, 2), {
+      assert.deepEqual(await readLastRounds(store, session, 2), {
         records: texts(chat.slice(3)),
         from: 3,
         firstRound: 2,
         damaged: false,
       });
-      assert.deepEqual(await store.data.readRounds(session, 3), {
+      assert.deepEqual(await readLastRounds(store, session, 3), {
         records: texts(chat.slice(1)),
         from: 1,
         firstRound: 1,
@@ -65,13 +66,13 @@ export const readCases: readonly StoreCase[] = [
     title: "asking for more rounds than exist returns everything, including what precedes the first",
     async check({ store, session }) {
       await store.append(session, { records: chat });
-      assert.deepEqual(await store.data.readRounds(session, 4), {
+      assert.deepEqual(await readLastRounds(store, session, 4), {
         records: texts(chat),
         from: 0,
         firstRound: 1,
         damaged: false,
       });
-      assert.deepEqual(await store.data.readRounds(session, 1_000_000), {
+      assert.deepEqual(await readLastRounds(store, session, 1_000_000), {
         records: texts(chat),
         from: 0,
         firstRound: 1,
@@ -83,7 +84,7 @@ export const readCases: readonly StoreCase[] = [
     title: "a session without a human message is one round",
     async check({ store, session }) {
       await store.append(session, { records: records("a", 3) });
-      assert.deepEqual(await store.data.readRounds(session, 1), {
+      assert.deepEqual(await readLastRounds(store, session, 1), {
         records: texts(records("a", 3)),
         from: 0,
         firstRound: 1,
@@ -103,19 +104,19 @@ export const readCases: readonly StoreCase[] = [
         ...records("c", 40),
       ];
       await store.append(session, { records: long });
-      assert.deepEqual(await store.data.readRounds(session, 1), {
+      assert.deepEqual(await readLastRounds(store, session, 1), {
         records: texts(long.slice(1202)),
         from: 1202,
         firstRound: 3,
         damaged: false,
       });
-      assert.deepEqual(await store.data.readRounds(session, 2), {
+      assert.deepEqual(await readLastRounds(store, session, 2), {
         records: texts(long.slice(701)),
         from: 701,
         firstRound: 2,
         damaged: false,
       });
-      assert.deepEqual(await store.data.readRounds(session, 3), {
+      assert.deepEqual(await readLastRounds(store, session, 3), {
         records: texts(long),
         from: 0,
         firstRound: 1,
@@ -129,7 +130,7 @@ export const readCases: readonly StoreCase[] = [
       const { store, session } = context;
       const view = await written(context, chat);
       await store.commitReduction(session, { ...asRead(view), start: 7, head: "h", headCount: 1 });
-      const rounds = await store.data.readRounds(session, 2);
+      const rounds = await readLastRounds(store, session, 2);
       assert.deepEqual([rounds.from, rounds.firstRound, rounds.records], [3, 2, texts(chat.slice(3))]);
     },
   },
@@ -162,7 +163,7 @@ export const readCases: readonly StoreCase[] = [
       const { store, session } = context;
       const view = await written(context, records("a", 2));
       const page = await store.readLog(session);
-      const rounds = await store.data.readRounds(session, 1);
+      const rounds = await readLastRounds(store, session, 1);
       await store.append(session, { records: records("b", 2) });
       assert.deepEqual([view.records.length, page.records.length, rounds.records.length], [2, 2, 2]);
     },

@@ -1,3 +1,4 @@
+import { readLastRounds } from "../../src/memory/session/screen-pages.js";
 import { strict as assert } from "node:assert";
 import { asRead, everything, human, option, record, records, texts, written, type StoreCase } from "./store-case.js";
 
@@ -140,7 +141,7 @@ export const reductionCases: readonly StoreCase[] = [
         damaged: false,
       });
       const lastRound = { records: texts(chat.slice(4)), from: 4, firstRound: 3, damaged: false };
-      assert.deepEqual(await store.data.readRounds(session, 9), lastRound);
+      assert.deepEqual(await readLastRounds(store, session, 9), lastRound);
       assert.equal((await store.append(session, { records: [record("a3"), record("n")] })).duplicates, 1);
       assert.equal((await store.append(session, { records: [record("a1")] })).next, 7);
     },

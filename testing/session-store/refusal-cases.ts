@@ -127,8 +127,6 @@ const readers: readonly GatedMethod[] = (
   [
     ["readView", ({ store, session }) => store.readView(session)],
     ["readLog", ({ store, session }) => store.readLog(session)],
-    ["data.readTurn", ({ store, session }) => store.data.readTurn(session, turn)],
-    ["data.readRounds", ({ store, session }) => store.data.readRounds(session, 1)],
     ["data.readSide", ({ store, session }) => store.data.readSide(session, "")],
     ["data.readPage", ({ store, session }) => store.data.readPage(session, { limit: 1 })],
     ["copies.read", ({ store, session }) => store.copies.read(session)],
@@ -139,7 +137,6 @@ const readers: readonly GatedMethod[] = (
 const lookers: readonly GatedMethod[] = (
   [
     ["data.readStats", ({ store, session }) => store.data.readStats(session)],
-    ["data.readReductions", ({ store, session }) => store.data.readReductions(session)],
     ["edits.readKey", ({ store, session }) => store.edits.readKey(session)],
     ["lists.describe", ({ store, session }) => store.lists.describe(session)],
     ["copies.readMarks", ({ store, session }) => store.copies.readMarks(session, { turns: [turn] })],

@@ -1,3 +1,4 @@
+import { readLastRounds } from "../../src/memory/session/screen-pages.js";
 import { strict as assert } from "node:assert";
 import { asRead, everything, human, option, record, records, texts, written, type StoreCase } from "./store-case.js";
 
@@ -155,7 +156,7 @@ export const rewindCases: readonly StoreCase[] = [
       const view = await written(context, [human("q1"), record("a1"), human("q2"), record("a2"), human("q3")]);
       await store.edits.rewind(session, { ...asRead(view), to: 2, forget: ["q2", "a2", "q3"] });
       await store.append(session, { records: [human("q4"), record("a4")] });
-      assert.deepEqual(await store.data.readRounds(session, 1), {
+      assert.deepEqual(await readLastRounds(store, session, 1), {
         records: texts([human("q4"), record("a4")]),
         from: 2,
         firstRound: 2,

@@ -1,5 +1,8 @@
+import { readLastRounds } from "../../src/memory/session/screen-pages.js";
 import { createHash } from "node:crypto";
 import { copySession, type CopyRequest } from "../../src/memory/sessions/copy-session.js";
+import type { StoredReduction } from "../../src/store/contract/session-pages.js";
+import type { StoredTurn } from "../../src/store/contract/turns.js";
 import type { ReadState, SessionView } from "../../src/store/contract/session-reads.js";
 import type { SessionRef } from "../../src/store/contract/session-ref.js";
 import type { SessionStore } from "../../src/store/contract/session-store.js";
@@ -83,13 +86,29 @@ export async function withKey(store: SessionStore, session: SessionRef): Promise
   return { ...session, keys: key === undefined ? {} : { name: keyParts(key).name } };
 }
 
+/** The last reductions of a session. */
+export async function reductionsOf(store: SessionStore, session: SessionRef): Promise<readonly StoredReduction[]> {
+  return (await store.data.readStats(session))?.reductions ?? [];
+}
+
+/** A turn of a session by its mark, and the records that the log has from its first on; undefined for none. */
+export async function storedTurn(
+  store: SessionStore,
+  session: SessionRef,
+  name: string,
+): Promise<StoredTurn | undefined> {
+  const [mark] = (await store.copies.readMarks(session, { turns: [name] })).turns;
+  const { base, from, records } = await store.readLog(session, mark && { from: mark.first });
+  return mark && { ...mark, records: records.slice(0, Math.max(0, mark.count - (Math.max(base, from) - mark.first))) };
+}
+
 /** Returns everything that reads show of a session, to check that nothing has changed. */
 export async function everything({ store, session }: StoreContext): Promise<unknown> {
   const stored = await withKey(store, session);
   return {
     view: await store.readView(stored),
     log: await store.readLog(stored),
-    rounds: await store.data.readRounds(stored, 1_000),
+    rounds: await readLastRounds(store, stored, 1_000),
     side: await store.data.readSide(stored, ""),
   };
 }

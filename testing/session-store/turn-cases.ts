@@ -2,7 +2,7 @@ import { strict as assert } from "node:assert";
 import type { SessionView } from "../../src/store/contract/session-reads.js";
 import type { NewRecord } from "../../src/store/contract/session-writes.js";
 import type { TurnClaim } from "../../src/store/contract/turns.js";
-import { asRead, human, record, records, texts, type StoreCase, type StoreContext } from "./store-case.js";
+import { storedTurn, asRead, human, record, records, texts, type StoreCase, type StoreContext } from "./store-case.js";
 
 const name = "turn-name-0001";
 const other = "turn-name-0002";
@@ -98,8 +98,8 @@ export const turnCases: readonly StoreCase[] = [
       assert.deepEqual(view.turn, { done: true, count: 2, first: 1 });
       const without = await store.readView(session, { ids: [], turn: other });
       assert.deepEqual([without.positions, without.turn], [[], undefined]);
-      assert.deepEqual((await store.data.readTurn(session, name))?.records, texts([question, answer]));
-      assert.equal(await store.data.readTurn(session, other), undefined);
+      assert.deepEqual((await storedTurn(store, session, name))?.records, texts([question, answer]));
+      assert.equal(await storedTurn(store, session, other), undefined);
     },
   },
   {
@@ -128,8 +128,8 @@ export const turnCases: readonly StoreCase[] = [
         await store.edits.rewind(session, { ...asRead(view), to: 1, forget: ["a", "q2"], turns }),
         "rewound",
       );
-      assert.equal(await store.data.readTurn(session, other), undefined);
-      assert.deepEqual(await store.data.readTurn(session, name), {
+      assert.equal(await storedTurn(store, session, other), undefined);
+      assert.deepEqual(await storedTurn(store, session, name), {
         done: false,
         count: 1,
         first: 0,
@@ -154,14 +154,14 @@ export const turnCases: readonly StoreCase[] = [
         const { id, digest } = identities.get(text)!;
         return { id, digest, turn: { name: id === "next" ? third : name, ends: id === "a" } };
       });
-      assert.deepEqual(await store.data.readTurn(session, name), {
+      assert.deepEqual(await storedTurn(store, session, name), {
         done: true,
         count: 2,
         first: 1,
         records: texts([question, answer]),
       });
-      assert.equal((await store.data.readTurn(session, other))?.done, true);
-      const { done, count, first } = (await store.data.readTurn(session, third))!;
+      assert.equal((await storedTurn(store, session, other))?.done, true);
+      const { done, count, first } = (await storedTurn(store, session, third))!;
       assert.deepEqual({ done, count, first }, { done: false, count: 1, first: 3 });
     },
   },
@@ -183,7 +183,7 @@ export const turnCases: readonly StoreCase[] = [
       const result = await store.edits.replaceTail(session, { records: [better], cut, ...claim({ stored: 2 }) });
       assert.notEqual(result, "stale");
       assert.deepEqual((await store.readLog(session)).records, texts([question, better]));
-      assert.deepEqual(await store.data.readTurn(session, name), {
+      assert.deepEqual(await storedTurn(store, session, name), {
         done: true,
         count: 2,
         first: 0,

@@ -34,7 +34,7 @@ export async function sendEvents(response: ServerResponse, { server, catalogue, 
     try {
       if (sessionId !== undefined) {
         const stats = await server.store.data.readStats({ id: sessionId });
-        tell("session", JSON.stringify([stats?.messages, stats?.viewMessages, stats?.reductions, stats?.updatedAt]));
+        tell("session", JSON.stringify([stats?.messages, stats?.viewMessages, stats?.reduced, stats?.updatedAt]));
       }
       tell("sessions", await catalogue.version());
       tell("server", "reached");

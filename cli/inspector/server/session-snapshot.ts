@@ -29,10 +29,9 @@ export interface SnapshotSource {
  */
 export async function readSnapshot(source: SnapshotSource, sessionId: string): Promise<SessionState> {
   const { server, outlines } = source;
-  const [stats, details, reductions] = await Promise.all([
+  const [stats, details] = await Promise.all([
     server.store.data.readStats({ id: sessionId }),
     describeSession(server, sessionId),
-    server.store.data.readReductions({ id: sessionId }),
   ]);
   if (stats === undefined) {
     throw new NotFoundError("There is no session with this id. Check --prefix.");
@@ -53,8 +52,8 @@ export async function readSnapshot(source: SnapshotSource, sessionId: string): P
     rounds: stats.rounds,
     head,
     summaries,
-    reductions,
-    reductionCount: stats.reductions,
+    reductions: stats.reductions,
+    reductionCount: stats.reduced,
     ...(remains && { damage: damageOf(remains).sentence }),
     ...timesOf(stats),
   };

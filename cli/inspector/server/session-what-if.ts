@@ -100,11 +100,8 @@ export class SessionWhatIf {
       }
     }
     const { store } = this.#server;
-    const [front, reductions] = [
-      await readFront(this.#server, sessionId),
-      await store.data.readReductions({ id: sessionId }),
-    ];
-    const reductionCount = (await store.data.readStats({ id: sessionId }))?.reductions ?? 0;
+    const front = await readFront(this.#server, sessionId);
+    const { reductions = [], reduced: reductionCount = 0 } = (await store.data.readStats({ id: sessionId })) ?? {};
     const log = { reductions, reductionCount, start: front.start, next: state.next };
     const cuts = cutsOf(log, (position) => times.get(position));
     const recording = { transcript, cuts, head: knownHead(front.items, transcript) };

@@ -42,7 +42,7 @@ export async function gaugeOf(server: Server, sessionId: string, facts: readonly
   if (told === undefined) {
     return {};
   }
-  const [cut] = (await server.store.data.readReductions({ id: sessionId })).slice(-1);
+  const cut = (await server.store.data.readStats({ id: sessionId }))?.reductions.at(-1);
   const isCut = cut !== undefined && cut.at >= (told.at ?? Infinity);
   const messages = entries.map(({ message }) => message);
   const sizes = isCut ? undefined : await sizesOf(messages, told);

@@ -175,7 +175,7 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
   }
 
   /**
-   * Returns the last `count` rounds of the transcript, oldest first; reads only these.
+   * Returns the last `count` rounds of the transcript, oldest first. One round trip; more where they are long.
    *
    * @example
    * import { RedisChatMemory } from "langchain-redis-memory";

@@ -13,7 +13,7 @@ import type { ReductionOutcome } from "../../conversation/reducers/reduction-out
 import { otherOwner } from "../../store/contract/refusals.js";
 import type { HoldPlace, HoldRequest } from "../../store/contract/holds.js";
 import type { SessionHold, SessionRef } from "../../store/contract/session-ref.js";
-import type { SessionView, StoredRounds } from "../../store/contract/session-reads.js";
+import type { SessionView } from "../../store/contract/session-reads.js";
 import type { AppendRequest, AppendResult } from "../../store/contract/session-writes.js";
 import {
   checkedAppend,
@@ -50,8 +50,6 @@ const rebuildSchema = lazy(() => z.strictObject({ owner: z.optional(nonEmptyText
 const reductions = loadedOnce(() => import("./reduce-view.js"));
 /** The code of titles, loaded with the first write of a memory that gives them. */
 const titling = loadedOnce(() => import("./give-title.js"));
-/** Number of extra rounds to read to find the question of a late answer. */
-const furtherRounds = 50;
 
 /** A call on a session that acquires the hold atomically if it gets a request for one. */
 export type TakingCall<Result extends { readonly place?: HoldPlace }> = (
@@ -231,17 +229,18 @@ export class ConversationSession implements SessionOfMemory {
   }
 
   /**
-   * The last `count` rounds of the transcript, each question with its answer. One round trip, which reads only these if
-   * the store can; one or two more if a late answer to an earlier question was stored among them.
+   * The last `count` rounds of the transcript, each question with its answer. One round trip, one more where rounds are
+   * longer than eight messages on average, and where a late answer to an earlier question was stored among them.
    */
   async rounds(count: number): Promise<Round[]> {
     parseOptions("getRounds", roundsSchema(), { count });
-    const stored = await this.#readRounds(count);
-    this.#reportDamage(stored.damaged, "getRounds");
-    const entries = decodeEntries(stored.records, this.#decodeOptions(), stored.from);
-    const late = stored.firstRound > 1 ? await this.#askedBefore(entries, stored.from, count) : new Set();
+    const { readLastRounds } = await import("./screen-pages.js");
+    const { records, from, firstRound, damaged } = await readLastRounds(this.context.store, this.ref, count);
+    this.#reportDamage(damaged, "getRounds");
+    const entries = decodeEntries(records, this.#decodeOptions(), from);
+    const late = firstRound > 1 ? await this.#begunBefore(entries, from) : new Set();
     const own = late.size === 0 ? entries : entries.filter(({ record }) => !late.has(metaOf(record).turn));
-    return roundsInTurnOrder(own, stored.firstRound).slice(-count);
+    return roundsInTurnOrder(own, firstRound).slice(-count);
   }
 
   /** Runs the reducer now and commits its result. */
@@ -279,29 +278,11 @@ export class ConversationSession implements SessionOfMemory {
     await reportUnopened(this);
   }
 
-  /** Names of turns that have a part in these rounds, but their question before them. */
-  async #askedBefore(entries: readonly StoredEntry[], from: number, count: number): Promise<ReadonlySet<unknown>> {
-    const { store } = this.context;
-    const lacking = turnsWithoutQuestion(entries);
-    if (lacking.size === 0) {
-      return lacking;
-    }
-    const wide = await this.#readRounds(count + furtherRounds);
-    const unfound = turnsWithoutQuestion(
-      decodeEntries(wide.records, { ...this.#decodeOptions(), onEvent: undefined }, wide.from),
-    );
-    const late = new Set([...lacking].filter((name) => !unfound.has(name)));
-    for (const name of unfound) {
-      const turn = lacking.has(name) ? await store.data.readTurn(this.ref, name) : undefined;
-      if (turn !== undefined && turn.first < from) {
-        late.add(name);
-      }
-    }
-    return late;
-  }
-
-  async #readRounds(count: number): Promise<StoredRounds> {
-    return this.context.store.data.readRounds(this.ref, count);
+  /** Names of turns that have a part in these rounds, but begin before them. */
+  async #begunBefore(entries: readonly StoredEntry[], from: number): Promise<ReadonlySet<unknown>> {
+    const turns = [...turnsWithoutQuestion(entries)];
+    const marks = turns.length === 0 ? [] : (await this.context.store.copies.readMarks(this.ref, { turns })).turns;
+    return new Set(turns.filter((_, index) => (marks[index]?.first ?? from) < from));
   }
 
   /** How a turn is written; its first write may acquire the hold. */

@@ -3,7 +3,9 @@ import * as z from "zod/mini";
 import { metaOf } from "../../store/codec/decode-record.js";
 import { ConfigurationError, ConflictError } from "../../base/errors.js";
 import { report } from "../../base/events.js";
-import { limitedText } from "../../store/contract/session-ref.js";
+import { limitedText, type SessionRef } from "../../store/contract/session-ref.js";
+import { beginsRound } from "../../store/contract/record-text.js";
+import type { SessionStore } from "../../store/contract/session-store.js";
 import { lazy, nonNegativeInteger, parseOptions, positiveInteger } from "../../base/options.js";
 import { refusedMarkOf } from "../../conversation/messages/roles.js";
 import type { StoredPage, StoredReduction } from "../../store/contract/session-pages.js";
@@ -174,7 +176,8 @@ export async function readHistoryStats({ sessionId, ref, context }: SessionOfMem
   if (stats.damaged) {
     report(context.onEvent, { type: "damaged", sessionId, operation: "stats" });
   }
-  const { messages, rounds, viewMessages, viewTokens, isWhole, reductions, createdAt, updatedAt, expiresAt } = stats;
+  const { messages, rounds, viewMessages, viewTokens, isWhole, reduced: reductions } = stats;
+  const { createdAt, updatedAt, expiresAt } = stats;
   const tokens = viewTokens === undefined ? {} : { tokens: viewTokens };
   return {
     ...{ messages, rounds, reductions, view: { messages: viewMessages, ...tokens } },
@@ -187,7 +190,33 @@ export async function readHistoryStats({ sessionId, ref, context }: SessionOfMem
 
 /** The last reductions of a session, oldest first. One round trip. */
 export async function readLastReductions({ ref, context }: SessionOfMemory): Promise<StoredReduction[]> {
-  return [...(await context.store.data.readReductions(ref))];
+  return [...((await context.store.data.readStats(ref))?.reductions ?? [])];
+}
+
+/** The records of the last rounds. */
+export interface LastRounds extends Pick<StoredPage, "records" | "from" | "damaged"> {
+  /** Number of the first round that begins among them; the first one of a session is 1. */
+  readonly firstRound: number;
+}
+
+/** Records that are read for each round at first; sixteen times as many where they do not suffice. */
+const roundLength = 8;
+
+/** The last `count` rounds of the log, whole, even if they lie before the start; fewer if the log has fewer. */
+export async function readLastRounds(
+  { data }: Pick<SessionStore, "data">,
+  ref: SessionRef,
+  count: number,
+): Promise<LastRounds> {
+  for (let limit = roundLength * count; ; limit *= 16) {
+    const { records, from, base, rounds, damaged } = (await data.readPage(ref, { limit }))!;
+    const begins = records.flatMap((record, index) => (beginsRound(record) ? [index] : []));
+    if (begins.length >= count || from <= base) {
+      const first = begins.at(-count) ?? 0;
+      const firstRound = Math.max(1, rounds - Math.min(count, begins.length) + 1);
+      return { records: records.slice(first), from: from + first, firstRound, damaged };
+    }
+  }
 }
 
 function edgesOf({ base, from, to, next }: StoredPage): Omit<MessagePage, "items"> {

@@ -8,50 +8,32 @@ import type { SessionStore } from "./session-store.js";
 /** The name of a group of methods of a store. */
 export type StoreGroup = keyof SessionStoreGroups;
 
-/** The methods of an interface; true for those whose first argument is a session. `iterates`: returns no promise. */
-type MethodsOf<T> = Readonly<Record<keyof T, boolean | "iterates">>;
+/** All methods of an interface: the compiler refuses a missing and a surplus name. */
+const named =
+  <T>() =>
+  <const Names extends readonly (keyof T)[]>(...names: keyof T extends Names[number] ? Names : never) =>
+    names as readonly string[];
 
-/** Every method of the core. The compiler refuses a missing and a surplus name, here and below. */
-const coreMethods: MethodsOf<SessionStoreCore> = {
-  append: true,
-  readView: true,
-  readLog: true,
-  commitReduction: true,
-  clear: true,
+const coreMethods = named<SessionStoreCore>()("append", "readView", "readLog", "commitReduction", "clear");
+const groupMethods: Readonly<Record<StoreGroup, readonly string[]>> = {
+  edits: named<SessionStoreGroups["edits"]>()("rewind", "replaceTail", "rebuild", "readKey", "rewrapKey"),
+  data: named<SessionStoreGroups["data"]>()(
+    ...(["readSide", "writeSide", "readPage", "readStats"] as const),
+    ...([
+      "acquireHold",
+      "renewHold",
+      "releaseHold",
+      "restart",
+      "acquireLease",
+      "releaseLease",
+      "extendExpiry",
+    ] as const),
+  ),
+  lists: named<SessionStoreGroups["lists"]>()(
+    ...(["list", "count", "describe", "relabel", "erase", "eraseOwners", "scan", "reindex", "flush"] as const),
+  ),
+  copies: named<SessionStoreGroups["copies"]>()("read", "readMarks", "create", "replace"),
 };
-
-const groupMethods: { readonly [G in StoreGroup]: MethodsOf<SessionStoreGroups[G]> } = {
-  edits: { rewind: true, replaceTail: true, rebuild: true, readKey: true, rewrapKey: true },
-  data: {
-    readSide: true,
-    writeSide: true,
-    readTurn: true,
-    readRounds: true,
-    readPage: true,
-    readStats: true,
-    readReductions: true,
-    acquireHold: true,
-    renewHold: true,
-    releaseHold: true,
-    restart: true,
-    acquireLease: true,
-    releaseLease: true,
-    extendExpiry: true,
-  },
-  lists: {
-    list: false,
-    count: false,
-    describe: true,
-    relabel: true,
-    erase: true,
-    eraseOwners: false,
-    scan: "iterates",
-    reindex: false,
-    flush: false,
-  },
-  copies: { read: true, readMarks: true, create: true, replace: true },
-};
-
 const storeGroups = Object.keys(groupMethods) as readonly StoreGroup[];
 
 /** The methods of a group whose code is loaded with the first call of one. */
@@ -79,17 +61,14 @@ function groupsOf(make: (group: StoreGroup) => object): SessionStoreGroups {
 
 type AnyMethods = Readonly<Record<string, (...args: unknown[]) => unknown>>;
 
-function whenUsed<Methods extends object>(
-  names: MethodsOf<Methods>,
-  loaded: () => Methods | Promise<Methods>,
-): Methods {
-  const calls = Object.entries(names).map(([method, kind]) => {
+function whenUsed<Methods extends object>(names: readonly string[], loaded: () => Methods | Promise<Methods>): Methods {
+  const calls = names.map((method) => {
     const iterate = async function* (...args: unknown[]) {
       yield* ((await loaded()) as AnyMethods)[method]!(...args) as AsyncIterable<unknown>;
     };
     const call = (...args: unknown[]) =>
       promised(() => behind(loaded(), (all) => (all as AnyMethods)[method]!(...args)) as Promise<unknown>);
-    return [method, kind === "iterates" ? iterate : call];
+    return [method, method === "scan" ? iterate : call];
   });
   return Object.fromEntries(calls) as Methods;
 }
@@ -115,26 +94,30 @@ export function around(store: SessionStore, wrap: Around): SessionStore {
   return { ...core, ...groups, limits: store.limits, close: () => store.close() };
 }
 
-function wrapped<Methods extends object>(methods: Methods, names: MethodsOf<Methods>, wrap: Around): Methods {
+/** Calls of one session begin with its reference. */
+function wrapped<Methods extends object>(methods: Methods, names: readonly string[], wrap: Around): Methods {
   const target = methods as AnyMethods;
-  const calls = Object.entries(names).map(([method, isOfSession]) => {
+  const calls = names.map((method) => {
     const call = (...args: unknown[]) => target[method]!(...args) as Promise<unknown>;
-    const around = (given: SessionRef, ...rest: unknown[]) =>
-      wrap({ method, session: given }, (session = given) => call(session, ...rest));
-    return [method, isOfSession === true ? around : call];
+    const around = (...[given, ...rest]: unknown[]) =>
+      isSession(given)
+        ? wrap({ method, session: given }, (session = given) => call(session, ...rest))
+        : call(given, ...rest);
+    return [method, around];
   });
   return Object.fromEntries(calls) as Methods;
+}
+
+function isSession(given: unknown): given is SessionRef {
+  return typeof given === "object" && given !== null && "id" in given;
 }
 
 /** Rejects a value that is no store of this package, also of another copy of it. @throws ConfigurationError `store`. */
 export function checkSessionStore(user: string, store: unknown): asserts store is SessionStore {
   const given = (typeof store === "object" ? (store ?? {}) : {}) as Partial<SessionStore>;
-  if (missingMethod(given, coreMethods) || storeGroups.some((group) => given[group] === undefined)) {
+  const isOne = coreMethods.every((name) => typeof (given as AnyMethods)[name] === "function");
+  if (!isOne || storeGroups.some((group) => given[group] === undefined)) {
     const message = `${user}: option "store" must be an InMemorySessionStore or a RedisSessionStore.`;
     throw new ConfigurationError("store", message);
   }
-}
-
-function missingMethod(methods: object, names: object): boolean {
-  return Object.keys(names).some((name) => typeof (methods as AnyMethods)[name] !== "function");
 }

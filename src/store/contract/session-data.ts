@@ -1,9 +1,7 @@
 import type { HeldTicket, HoldPlace, HoldRequest } from "./holds.js";
-import type { StoredPage, StoredPageRequest, StoredReduction, StoredStats } from "./session-pages.js";
-import type { StoredRounds } from "./session-reads.js";
+import type { StoredPage, StoredPageRequest, StoredStats } from "./session-pages.js";
 import type { SessionRef } from "./session-ref.js";
 import type { SideWrite } from "./side-fields.js";
-import type { StoredTurn } from "./turns.js";
 
 /**
  * Data of a session beside its log and its view: it shares the session's lifetime and is written atomically with the
@@ -14,16 +12,10 @@ export interface SessionData {
   readSide(session: SessionRef, prefix: string): Promise<Readonly<Record<string, string>>>;
   /** Writes side fields in one step and creates the session if needed; false if an expected value is not stored. */
   writeSide(session: SessionRef, changes: SideWrite): Promise<boolean>;
-  /** The stored records of a turn; undefined for an unknown turn. */
-  readTurn(session: SessionRef, name: string): Promise<StoredTurn | undefined>;
-  /** The last `count` rounds of the log, whole, even if they lie before the start; fewer if the log has fewer. */
-  readRounds(session: SessionRef, count: number): Promise<StoredRounds>;
   /** A page of the log with the session's bounds and head; undefined if `around` is not in the log. */
   readPage(session: SessionRef, request: StoredPageRequest): Promise<StoredPage | undefined>;
-  /** Statistics of a session; undefined if it does not exist. */
+  /** Statistics of a session and its last reductions; undefined if it does not exist. */
   readStats(session: SessionRef): Promise<StoredStats | undefined>;
-  /** The last reductions, oldest first, at most `maxReductions`. */
-  readReductions(session: SessionRef): Promise<readonly StoredReduction[]>;
   /**
    * Acquires the hold, the exclusive right to write: a lease with a fencing token, granted in FIFO order. The ticket
    * gets it if nobody holds the session and no earlier ticket waits; otherwise the ticket is queued. In the same step

@@ -23,6 +23,8 @@ export interface StoredPage extends LogPage {
   /** The position behind the last record of the page, also where records of it are missing. */
   readonly to: number;
   readonly start: number;
+  /** Rounds that have begun since the session was created. */
+  readonly rounds: number;
   /** The session's head if the page begins before the start; else `""`. */
   readonly head: string;
 }
@@ -36,7 +38,9 @@ export interface StoredStats {
   readonly counter: string;
   /** True if the view is the whole log. */
   readonly isWhole: boolean;
-  readonly reductions: number;
+  /** The last reductions, oldest first, at most `maxReductions`, and the number of all. */
+  readonly reductions: readonly StoredReduction[];
+  readonly reduced: number;
   /** Undefined for a session that was created by an older release. */
   readonly createdAt: number | undefined;
   readonly updatedAt: number | undefined;

@@ -50,18 +50,6 @@ export interface SessionView {
   readonly place?: HoldPlace;
 }
 
-/** The records of the last rounds. */
-export interface StoredRounds {
-  readonly records: readonly string[];
-  readonly from: number;
-  /**
-   * Number of the first round that begins among them, counted since the session was created; its first round
-   * is 1.
-   */
-  readonly firstRound: number;
-  readonly damaged: boolean;
-}
-
 /** A page of the log. */
 export interface LogPage {
   readonly records: readonly string[];
@@ -90,11 +78,6 @@ export interface ReadState {
 export function emptyView(): SessionView {
   const numbers = { base: 0, start: 0, next: 0, headCount: 0 };
   return { epoch: "", rev: "", ...numbers, head: "", tokens: undefined, counter: "", records: [], damaged: false };
-}
-
-/** The rounds of a session that does not exist. */
-export function emptyRounds(): StoredRounds {
-  return { records: [], from: 0, firstRound: 1, damaged: false };
 }
 
 /** The log of a session that does not exist. */

@@ -1,22 +1,13 @@
-import { emptyRounds, type StoredRounds } from "../contract/session-reads.js";
 import type { SessionData } from "../contract/session-data.js";
 import type { HeldTicket, HoldPlace, HoldRequest } from "../contract/holds.js";
 import { randomToken } from "../../base/ids.js";
-import {
-  pageBounds,
-  type StoredPage,
-  type StoredPageRequest,
-  type StoredReduction,
-  type StoredStats,
-} from "../contract/session-pages.js";
+import { pageBounds, type StoredPage, type StoredPageRequest, type StoredStats } from "../contract/session-pages.js";
 import type { SessionRef } from "../contract/session-ref.js";
 import { applySide, sideWithPrefix, type SideWrite } from "../contract/side-fields.js";
-import type { StoredTurn } from "../contract/turns.js";
 import { isUntouched, keepAlive, acquireHold } from "./holds.js";
 import { claimSession } from "./owners.js";
-import { newSession, nextPosition, noteKey, roundsOf, type InMemorySession } from "./session.js";
+import { newSession, nextPosition, noteKey, type InMemorySession } from "./session.js";
 import type { InMemorySessions } from "./sessions.js";
-import { storedTurn } from "./turns.js";
 
 /** In-memory data of sessions beside their logs. */
 export class InMemorySessionData implements SessionData {
@@ -55,21 +46,6 @@ export class InMemorySessionData implements SessionData {
     });
   }
 
-  async readTurn(session: SessionRef, name: string): Promise<StoredTurn | undefined> {
-    const found = (stored: InMemorySession) => {
-      const turn = storedTurn(stored, { name, stored: -1 })!;
-      return turn.count === 0 && !turn.done ? undefined : turn;
-    };
-    return this.#sessions.read("readTurn", session, { found, missing: () => undefined });
-  }
-
-  async readRounds(session: SessionRef, count: number): Promise<StoredRounds> {
-    return this.#sessions.read("readRounds", session, {
-      found: (stored) => roundsOf(stored, count),
-      missing: emptyRounds,
-    });
-  }
-
   async readPage(session: SessionRef, request: StoredPageRequest): Promise<StoredPage | undefined> {
     return this.#sessions.call("readPage", session, () => {
       return screenPageOf(this.#sessions.readable(session) ?? newSession(), request);
@@ -81,10 +57,6 @@ export class InMemorySessionData implements SessionData {
       const stored = this.#sessions.find(session);
       return stored && statsOf(stored);
     });
-  }
-
-  async readReductions(session: SessionRef): Promise<readonly StoredReduction[]> {
-    return this.#sessions.call("readReductions", session, () => [...(this.#sessions.find(session)?.reductions ?? [])]);
   }
 
   async acquireHold(session: SessionRef, request: HoldRequest): Promise<HoldPlace> {
@@ -174,7 +146,7 @@ export class InMemoryLeases {
 }
 
 function screenPageOf(session: InMemorySession, request: StoredPageRequest): StoredPage | undefined {
-  const { epoch, rev, base, start, log, head } = session;
+  const { epoch, rev, base, start, rounds, log, head } = session;
   const isNew = session.created === undefined;
   const next = nextPosition(session);
   const id = request.around ?? request.since;
@@ -193,6 +165,7 @@ function screenPageOf(session: InMemorySession, request: StoredPageRequest): Sto
     base,
     start,
     next,
+    rounds,
     head: from < start ? head : "",
     damaged: false,
   };
@@ -207,7 +180,8 @@ function statsOf(session: InMemorySession): StoredStats {
     viewTokens: total?.tokens,
     counter: total?.counter ?? "",
     isWhole: base === 0 && start === 0 && headCount === 0,
-    reductions: session.reduced,
+    reductions: [...session.reductions],
+    reduced: session.reduced,
     createdAt: session.created,
     updatedAt: session.updated,
     expiresAt,

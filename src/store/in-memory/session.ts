@@ -1,14 +1,7 @@
 import { outOfRange } from "../contract/refusals.js";
 import { randomToken } from "../../base/ids.js";
-import { beginsRound, lastRounds } from "../contract/record-text.js";
-import type {
-  LogPage,
-  ReadState,
-  ReadLogOptions,
-  ReadViewOptions,
-  SessionView,
-  StoredRounds,
-} from "../contract/session-reads.js";
+import { beginsRound } from "../contract/record-text.js";
+import type { LogPage, ReadState, ReadLogOptions, ReadViewOptions, SessionView } from "../contract/session-reads.js";
 import { maxReductions, type ReductionSize, type StoredReduction } from "../contract/session-pages.js";
 import type { SessionRef } from "../contract/session-ref.js";
 import type { CommitRequest, IdentifyRecord, RewindRequest } from "../contract/session-writes.js";
@@ -97,11 +90,6 @@ export function viewOf(session: InMemorySession): SessionView {
   const { epoch, rev, base, start, head, headCount, log, total = unknownTotal } = session;
   const records = log.slice(start - base);
   return { epoch, rev, base, start, next: nextPosition(session), head, headCount, ...total, records, damaged: false };
-}
-
-/** The last rounds of a session's log. */
-export function roundsOf({ log, base, rounds }: InMemorySession, count: number): StoredRounds {
-  return { ...lastRounds(log, { base, count, total: rounds }), damaged: false };
 }
 
 /** A page of a session's log. */

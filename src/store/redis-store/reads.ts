@@ -6,12 +6,10 @@ import {
   emptyPage,
   emptyView,
   type SessionView,
-  type StoredRounds,
 } from "../contract/session-reads.js";
 import type { SessionRef } from "../contract/session-ref.js";
 import { type ScriptRunner, runOnSession, firstScripts, type Command, askText } from "../redis/script-runner.js";
 import type { CallName } from "../redis/errors.js";
-import { beginsRound } from "../contract/record-text.js";
 import { learnKey, refuseOwner } from "../contract/refusals.js";
 
 /** A read of the log from an index on. */
@@ -237,14 +235,6 @@ const nextIndex = viewFields.indexOf("next");
 const ownerIndex = viewFields.indexOf("owner");
 const erasedIndex = viewFields.indexOf("erased");
 const keyIndex = viewFields.indexOf("key");
-
-/** Converts the reply of the script that reads rounds. */
-export function roundsFrom(reply: unknown): StoredRounds {
-  const [, base, rounds, damaged, index, records] = reply as [string, unknown, unknown, string, unknown, string[]];
-  const shown = records.filter(beginsRound).length;
-  const firstRound = Math.max(1, Number(rounds) - shown + 1);
-  return { records, from: Number(base) + Number(index), firstRound, damaged: damaged === "1" };
-}
 
 /** Returns the side fields in byte order of their names, without the prefix `side:`. */
 export function sideFrom(reply: unknown): [string, string][] {

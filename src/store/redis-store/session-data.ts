@@ -11,29 +11,17 @@ import {
   releaseHoldScript,
   renewHoldScript,
   restartSessionScript,
-  readRoundsScript,
   readStatsScript,
-  readTurnScript,
   readWindowScript,
   releaseLeaseScript,
 } from "../redis/lua/later-scripts.js";
 import type { Script } from "../redis/script.js";
 import { idHash } from "../redis/keys.js";
 import type { SessionData } from "../contract/session-data.js";
-import { refuseOwner } from "../contract/refusals.js";
-import {
-  type StoredPage,
-  type StoredPageRequest,
-  type StoredReduction,
-  type StoredStats,
-} from "../contract/session-pages.js";
-import type { StoredRounds } from "../contract/session-reads.js";
+import type { StoredPage, StoredPageRequest, StoredStats } from "../contract/session-pages.js";
 import type { SideWrite } from "../contract/side-fields.js";
-import type { StoredTurn } from "../contract/turns.js";
 import { extendExpiry, keepAlive } from "./holds.js";
-import { roundsFrom } from "./reads.js";
 import { readSide, writeSide } from "./side.js";
-import { turnFrom } from "./turn-marks.js";
 import { reductionsIn } from "./whole-state.js";
 
 /** Data of sessions in Redis beside their logs: fields of `state`, and the lease, a separate key. */
@@ -57,16 +45,6 @@ export class RedisSessionData implements SessionData {
     return this.#calls.follow(session, { ttlMs: changes.ttlMs, write });
   }
 
-  async readTurn(session: SessionRef, name: string): Promise<StoredTurn | undefined> {
-    const [word, ...rest] = (await this.#read("readTurn", session, readTurnScript, [name])) as unknown[];
-    const turn = turnFrom(rest);
-    return word !== "TURN" || (turn.count === 0 && !turn.done) ? undefined : turn;
-  }
-
-  async readRounds(session: SessionRef, count: number): Promise<StoredRounds> {
-    return roundsFrom(await this.#read("readRounds", session, readRoundsScript, [count]));
-  }
-
   async readPage(session: SessionRef, request: StoredPageRequest): Promise<StoredPage | undefined> {
     const args = [...placeOf(request), request.limit];
     const reply = (await this.#read("readPage", session, readWindowScript, args)) as unknown[];
@@ -74,14 +52,14 @@ export class RedisSessionData implements SessionData {
       return undefined;
     }
     const [from, to, base, start, next, damaged] = reply.slice(1, 7).map(Number) as FixedNumbers;
-    const [head, records, epoch, rev] = reply.slice(7) as [string, string[], string, string];
-    return { epoch, rev, records, from, to, base, start, next, head, damaged: damaged === 1 };
+    const [head, records, epoch, rev, rounds] = reply.slice(7) as [string, string[], string, string, unknown];
+    return { epoch, rev, records, from, to, base, start, next, rounds: Number(rounds), head, damaged: damaged === 1 };
   }
 
   async readStats(session: SessionRef): Promise<StoredStats | undefined> {
     const [, ...reply] = (await this.#read("readStats", session, readStatsScript)) as unknown[];
-    const [epoch, length, rounds, viewMessages, tokens, counter, whole, reductions, ...rest] = reply;
-    const [created, updated, expires, damaged] = rest;
+    const [epoch, length, rounds, viewMessages, tokens, counter, whole, reduced, ...rest] = reply;
+    const [created, updated, expires, damaged, reductions] = rest;
     if (epoch === "" && Number(length) === 0) {
       return undefined;
     }
@@ -93,21 +71,13 @@ export class RedisSessionData implements SessionData {
       viewTokens: numberOr(tokens),
       counter: String(counter),
       isWhole: Number(whole) === 1,
-      reductions: Number(reductions),
+      reductions: reductionsIn(String(reductions)),
+      reduced: Number(reduced),
       createdAt: numberOr(created),
       updatedAt: numberOr(updated),
       expiresAt: numberOr(expires),
       damaged: Number(damaged) === 1,
     };
-  }
-
-  async readReductions(session: SessionRef): Promise<readonly StoredReduction[]> {
-    const { runner, keys } = this.#calls.placeOf(session);
-    const name = { operation: "readReductions", sessionId: session.id };
-    const [fields] = await runner.transaction(name, [{ verb: "hmget", args: [keys.state, "reductions", "owner"] }]);
-    const [lines, stored] = fields as (string | null)[];
-    refuseOwner(session, stored);
-    return reductionsIn(lines ?? "");
   }
 
   async acquireHold(session: SessionRef, request: HoldRequest): Promise<HoldPlace> {

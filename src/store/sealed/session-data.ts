@@ -1,13 +1,11 @@
 import type { SessionData } from "../contract/session-data.js";
 import type { StoredPage } from "../contract/session-pages.js";
-import type { StoredRounds } from "../contract/session-reads.js";
 import type { SideWrite } from "../contract/side-fields.js";
 import type { Stored, WithTexts } from "../contract/stored-texts.js";
-import type { StoredTurn } from "../contract/turns.js";
 import { sealSide, type SealedCalls } from "./sealed-calls.js";
 import type { CallsOf } from "./store.js";
 
-/** Data beside the log: seals side fields; opens records of turns, rounds and pages. */
+/** Data beside the log: seals side fields; opens records of pages. */
 export function sealedData(data: Stored<SessionData>, callsOf: CallsOf): WithTexts<SessionData> {
   return {
     readSide: async (session, prefix) => {
@@ -16,10 +14,6 @@ export function sealedData(data: Stored<SessionData>, callsOf: CallsOf): WithTex
       return calls.opened<{ readonly side: Record<string, string> }>({ side }).side;
     },
     writeSide: (session, changes) => writeSide(data, callsOf(session), changes),
-    readTurn: (session, name) =>
-      callsOf(session).readTexts<StoredTurn | undefined>((caller) => data.readTurn(caller, name)),
-    readRounds: (session, count) =>
-      callsOf(session).readTexts<StoredRounds>((caller) => data.readRounds(caller, count)),
     readPage: (session, request) =>
       callsOf(session).readTexts<StoredPage | undefined>((caller) => data.readPage(caller, request)),
   };

@@ -3,8 +3,8 @@
 -- KEYS: log, ids, state.
 -- ARGV: the request as JSON { owner? }; "newest", "before", "after", "around" or "since"; the position, or for the
 --   last two the hash of an id; the number of records.
--- Replies: PAGE from to base start next damaged(1/0) head records epoch rev | those of the gate | UNKNOWN (the log
---   does not hold the id).
+-- Replies: PAGE from to base start next damaged(1/0) head records epoch rev rounds | those of the gate | UNKNOWN (the
+--   log does not hold the id).
 --
 -- twin: store/in-memory/session-data.ts
 --
@@ -33,4 +33,4 @@ end
 to = to or math.min(next, from + limit)
 local records = to > from and redis.call('LRANGE', KEYS[1], from - base, to - 1 - base) or {}
 local head = from < s.start and redis.call('HGET', KEYS[3], 'head') or ''
-return { 'PAGE', from, to, base, s.start, next, s.damaged and 1 or 0, head, records, s.epoch, s.rev }
+return { 'PAGE', from, to, base, s.start, next, s.damaged and 1 or 0, head, records, s.epoch, s.rev, s.rounds }
