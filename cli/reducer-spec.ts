@@ -12,7 +12,7 @@ import type { ContextWindowOptions } from "../src/conversation/reducers/window/o
 import { promptTokens } from "../src/conversation/reducers/window/request-size.js";
 import { countMessages } from "../src/conversation/tokens/counted-messages.js";
 import { tiktokenCounter } from "../src/conversation/tokens/counters/tiktoken-counter.js";
-import type { NamedReducer } from "../src/conversation/reducers/simulation/simulate-reducers.js";
+import type { NamedReducer } from "./simulation/simulate-reducers.js";
 import { UsageError } from "./failure.js";
 
 /** How a reducer is written on the command line, for `--help`. */

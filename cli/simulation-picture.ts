@@ -1,6 +1,6 @@
 import { compile, type TopLevelSpec } from "vega-lite";
 import { parse, View } from "vega";
-import type { ReducerSimulation } from "../src/conversation/reducers/simulation/simulate-reducers.js";
+import type { ReducerSimulation } from "./simulation/simulate-reducers.js";
 
 /** An SVG, 600 pixels wide: for each reducer what it bills, and what the model still saw. */
 export async function simulationPicture(results: readonly ReducerSimulation[]): Promise<string> {

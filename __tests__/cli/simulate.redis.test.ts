@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
-import type { ReducerSimulation } from "../../src/conversation/reducers/simulation/simulate-reducers.js";
+import type { ReducerSimulation } from "../../cli/simulation/simulate-reducers.js";
 import { jsonLines, runCommand } from "../support/built-command.js";
 import { hostedCommands } from "../support/hosted-commands.js";
 import { ai, human } from "../support/messages.js";

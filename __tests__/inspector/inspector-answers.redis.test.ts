@@ -9,8 +9,8 @@ import {
   ChatHistorySummarizationReducer,
   ChatHistoryTokenReducer,
   ChatHistoryTruncationReducer,
-  simulateReducers,
 } from "langchain-redis-memory";
+import { simulateReducers } from "../../cli/simulation/simulate-reducers.js";
 import type {
   Findings,
   MessagePage,

@@ -5,8 +5,8 @@ import {
   ChatHistorySummarizationReducer,
   ChatHistoryTokenReducer,
   ChatHistoryTruncationReducer,
-  simulateReducers,
 } from "langchain-redis-memory";
+import { simulateReducers } from "../../cli/simulation/simulate-reducers.js";
 import type { Page } from "playwright-core";
 import { stampAnswer, walkLedger } from "../../src/entries/structure.js";
 import { addInRounds, inspectedPlaces, type InspectedPlace } from "../support/inspectors.js";
@@ -341,7 +341,7 @@ describe("the inspector's page", () => {
     await addInRounds(here.memory(), "s", travel!);
     const reducer = new ChatHistoryTokenReducer({ maxTokens: 2_000, targetTokens: 1_000 });
     const transcript = await here.memory().history("s").getTranscript();
-    const [none, cut] = await simulateReducers([transcript], [{ name: "none" }, reducer]);
+    const [none, cut] = await simulateReducers([transcript], [{ name: "none" }, { name: "cut", reducer }]);
     const watched = await open();
     const { page } = watched;
     await show(here, watched, "s");

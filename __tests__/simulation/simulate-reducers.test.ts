@@ -1,14 +1,13 @@
 import { RunnableLambda } from "@langchain/core/runnables";
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
-import { ConfigurationError } from "../../src/base/errors.js";
 import { ChatHistorySummarizationReducer } from "../../src/conversation/reducers/summary/summarization-reducer.js";
 import { ChatHistoryTokenReducer } from "../../src/conversation/reducers/token-reducer.js";
 import { ChatHistoryToolResultReducer } from "../../src/conversation/reducers/tool-result-reducer.js";
 import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
 import { pipeReducers } from "../../src/conversation/reducers/pipe-reducers.js";
 import type { ChatHistoryReducer } from "../../src/conversation/reducers/chat-history-reducer.js";
-import { simulateReducers } from "../../src/conversation/reducers/simulation/simulate-reducers.js";
+import { simulateReducers } from "../../cli/simulation/simulate-reducers.js";
 import type { TokenCounter } from "../../src/conversation/tokens/token-counter.js";
 import { orderlyConversation } from "../support/conversations.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
@@ -45,13 +44,13 @@ describe("simulateReducers", () => {
   it("says what a cut costs: the cached beginning, and what the model no longer sees", async () => {
     const conversation = [human("q1"), ai("a1"), human("q2"), ai("a2"), human("q3"), ai("a3")];
     const reducer = new ChatHistoryTruncationReducer({ targetCount: 1 });
-    const [result] = await simulateReducers([conversation], [reducer], {
+    const [result] = await simulateReducers([conversation], [{ name: "one", reducer }], {
       tokenCounter,
       prices: { input: 2, cached: 1 },
     });
     // Each request holds the newest question only: of 1, 2 and 3 questions the model sees one.
     expect(result).toMatchObject({
-      reducer: "ChatHistoryTruncationReducer",
+      reducer: "one",
       ...{ requests: 3, sent: 15, cached: 0, billed: 30, reductions: 2, prefixBreaks: 2, questionsSeen: 3 / 6 },
       billedUncached: 30,
     });
@@ -75,22 +74,26 @@ describe("simulateReducers", () => {
     const conversation = [1, 2, 3, 4].flatMap((n) => [human(`question ${n}`), ai(`answer ${n}`)]);
     const model = RunnableLambda.from(() => "short");
     const reducer = new ChatHistorySummarizationReducer({ model, targetCount: 2, thresholdCount: 1 });
-    const [result] = await simulateReducers([conversation], [reducer], { tokenCounter });
+    const [result] = await simulateReducers([conversation], [{ name: "one", reducer }], { tokenCounter });
     expect(result!.reductions).toBeGreaterThan(0);
     expect(result!.questionsSeen).toBeLessThan(1);
     const views = await replay(conversation, reducer);
     expect(result!.sent).toBeGreaterThan(views.sent);
   });
 
-  it("takes functions and trimmers, and names a reducer by its class", async () => {
+  it("takes functions and trimmers", async () => {
     const lastOne = (messages: BaseMessage[]) => (messages.length > 1 ? messages.slice(-1) : null);
     const trimmer = RunnableLambda.from((messages: BaseMessage[]) => messages.slice(-2));
     const results = await simulateReducers(
       [[human("q"), ai("a"), human("r"), ai("b")]],
-      [lastOne, { name: "two", reducer: trimmer }, pipeReducers(new ChatHistoryTruncationReducer({ targetCount: 3 }))],
+      [
+        { name: "one", reducer: lastOne },
+        { name: "two", reducer: trimmer },
+        { name: "three", reducer: pipeReducers(new ChatHistoryTruncationReducer({ targetCount: 3 })) },
+      ],
       { tokenCounter },
     );
-    expect(results.map(({ reducer }) => reducer)).toEqual(["lastOne", "two", "ReducerPipeline"]);
+    expect(results.map(({ reducer }) => reducer)).toEqual(["one", "two", "three"]);
     expect(results.map(({ questionsSeen }) => questionsSeen)).toEqual([2 / 3, 2 / 3, 1]);
   });
 
@@ -104,24 +107,6 @@ describe("simulateReducers", () => {
     ]);
   });
 
-  it.each<[string, () => Promise<unknown>, string]>([
-    ["conversations that are no array", () => simulateReducers("x" as never, []), "conversations"],
-    ["a conversation that is no array", () => simulateReducers([5 as never], []), "input"],
-    ["a message that is none", () => simulateReducers([[{} as never]], []), "input"],
-    ["reducers that are no array", () => simulateReducers([], {} as never), "reducers"],
-    ["a reducer that is none", () => simulateReducers([], [null as never]), "reducers"],
-    ["an empty name", () => simulateReducers([], [{ name: "" }]), "reducers"],
-    ["a negative price", () => simulateReducers([], [], { prices: { input: -1, cached: 0 } }), "prices.input"],
-    ["an unknown option", () => simulateReducers([], [], { price: 1 } as never), "price"],
-  ])("refuses %s with the option's name", async (_, call, option) => {
-    const error = await call().then(
-      () => undefined,
-      (thrown: unknown) => thrown,
-    );
-    expect(ConfigurationError.isInstance(error)).toBe(true);
-    expect((error as ConfigurationError).option).toBe(option);
-  });
-
   it("agrees with a plain replay of every request, for any conversation and reducer", async () => {
     const reducers: (() => ChatHistoryReducer)[] = [
       () => new ChatHistoryTruncationReducer({ targetCount: 4, thresholdCount: 3 }),
@@ -130,7 +115,9 @@ describe("simulateReducers", () => {
     ];
     await fc.assert(
       fc.asyncProperty(orderlyConversation(), fc.constantFrom(...reducers), async (conversation, reducer) => {
-        const [result] = await simulateReducers([conversation], [reducer()], { tokenCounter });
+        const [result] = await simulateReducers([conversation], [{ name: "any", reducer: reducer() }], {
+          tokenCounter,
+        });
         expect(result).toMatchObject(await replay(conversation, reducer()));
       }),
       { numRuns: propertyRuns(50) },
@@ -140,7 +127,10 @@ describe("simulateReducers", () => {
   it("plays the recorded conversations, and a larger target never shows less", async () => {
     const conversations = recordedConversations().slice(0, 12);
     const reducers = [4, 8, 16].map((targetCount) => new ChatHistoryTruncationReducer({ targetCount }));
-    const results = await simulateReducers(conversations, reducers);
+    const results = await simulateReducers(
+      conversations,
+      reducers.map((reducer) => ({ name: reducer.getName(), reducer })),
+    );
     const seen = results.map(({ questionsSeen }) => questionsSeen);
     expect(seen).toEqual([...seen].sort((a, b) => a - b));
     expect(results.every(({ sent, cached }) => sent > cached && cached > 0)).toBe(true);

@@ -2,11 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import * as z from "zod/mini";
 import { Command, InvalidArgumentError } from "commander";
 import type { BaseMessage } from "@langchain/core/messages";
-import {
-  simulateReducers,
-  type PromptPrices,
-  type ReducerSimulation,
-} from "../../src/conversation/reducers/simulation/simulate-reducers.js";
+import { simulateReducers, type PromptPrices, type ReducerSimulation } from "../simulation/simulate-reducers.js";
 import type { ToolDefinitionLike } from "../../src/conversation/tokens/formulas/tools-cost.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
 import { readConversationFile, shippedConversations } from "../conversation-file.js";

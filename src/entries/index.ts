@@ -84,14 +84,6 @@ export type { ContextWindowOptions } from "../conversation/reducers/window/optio
 export type { WindowTrigger } from "../conversation/reducers/reduction-trigger.js";
 export { pipeReducers } from "../conversation/reducers/pipe-reducers.js";
 
-export { simulateReducers } from "../conversation/reducers/simulation/simulate-reducers.js";
-export type {
-  NamedReducer,
-  PromptPrices,
-  ReducerSimulation,
-  SimulationOptions,
-} from "../conversation/reducers/simulation/simulate-reducers.js";
-
 export {
   ChatMemoryModule,
   type ChatMemoryModuleOptions,

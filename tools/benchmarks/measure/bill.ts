@@ -1,5 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { simulateReducers, type ReducerLike, type SimulationOptions, type TokenCounter } from "langchain-redis-memory";
+import type { ReducerLike, TokenCounter } from "langchain-redis-memory";
+import { simulateReducers, type SimulationOptions } from "../../../cli/simulation/simulate-reducers.js";
 import { isSystem } from "../setting/recorded-conversations.js";
 
 /** What all requests of some conversations cost, and what they showed to the model. */

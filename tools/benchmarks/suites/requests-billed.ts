@@ -5,10 +5,10 @@ import {
   ChatHistoryToolResultReducer,
   contextWindow,
   pipeReducers,
-  simulateReducers,
   type ContextWindowOptions,
   type TokenCounter,
 } from "langchain-redis-memory";
+import { simulateReducers } from "../../../cli/simulation/simulate-reducers.js";
 import { billed, billOf, type Bill, type Policy, type RequestParts } from "../measure/bill.js";
 import { digits, whole } from "../report/format.js";
 import type { Headline, Section, Table, Target } from "../report/section.js";

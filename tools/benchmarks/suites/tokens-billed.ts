@@ -3,10 +3,10 @@ import {
   ChatHistoryTokenReducer,
   ChatHistoryToolResultReducer,
   pipeReducers,
-  simulateReducers,
   tiktokenCounter,
   type TokenCounter,
 } from "langchain-redis-memory";
+import { simulateReducers } from "../../../cli/simulation/simulate-reducers.js";
 import { billed, billOf, withBudgets, type Bill, type Budgeted } from "../measure/bill.js";
 import { bends, kneeOf } from "../measure/knee.js";
 import { budgetPicture } from "../report/budget-picture.js";
@@ -77,7 +77,7 @@ async function toolLoopReductions(counter: TokenCounter): Promise<number> {
     new ChatHistoryToolResultReducer({ keepLast: 3 }),
     new ChatHistoryTokenReducer({ maxTokens: longBudget, tokenCounter: counter }),
   );
-  const [result] = await simulateReducers([messages], [reducer], { tokenCounter: counter });
+  const [result] = await simulateReducers([messages], [{ name: "any", reducer }], { tokenCounter: counter });
   return result!.reductions;
 }
 

@@ -1,8 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { roleOf } from "../../messages/roles.js";
-import type { ChatHistoryReducer } from "../chat-history-reducer.js";
-import { countOf } from "../../tokens/counted-messages.js";
-import type { TokenCounter } from "../../tokens/token-counter.js";
+import { roleOf } from "../../src/conversation/messages/roles.js";
+import type { ChatHistoryReducer } from "../../src/conversation/reducers/chat-history-reducer.js";
+import { countOf } from "../../src/conversation/tokens/counted-messages.js";
+import type { TokenCounter } from "../../src/conversation/tokens/token-counter.js";
 
 /** Costs of a conversation's requests, and counts of the messages that the model saw. */
 export interface RequestTotals {
