@@ -1,7 +1,6 @@
 import { ConfigurationError } from "../../src/base/errors.js";
 import { MessageHistory } from "../../src/formats/openai/message-history.js";
 import type { ContentPart, MessageRole, OpenAIMessage } from "../../src/formats/openai/message.js";
-import { checkWire } from "../../testing/wire/check-wire.js";
 
 const clock = () => new Date("2026-01-31T12:00:00.000Z");
 const timestamp = "2026-01-31T12:00:00.000Z";
@@ -205,63 +204,6 @@ it("takes audio under MASEval's name, also from JSON, and sends it under the API
   expect(history.toOpenAIFormat().map((message) => message.content)).toEqual([named, named]);
   const wrong = [{ role: "user", content: [{ type: "audio", audio: { data: "AAAA" } }] }] as never;
   expect(refusalOf(() => new MessageHistory(wrong)).option).toBe("messages.0.content.0.input_audio.format");
-});
-
-describe("the input of the Responses API", () => {
-  it("has an item for each message, each call and each result, as the service takes them", () => {
-    const history = new MessageHistory([
-      { role: "developer", content: "Be brief.", name: "app" },
-      {
-        role: "user",
-        content: [
-          ...image,
-          { type: "image_file", image_file: { file_id: "file_1", detail: "low" } },
-          { type: "file", file: { file_data: "data:application/pdf;base64,AAAA", filename: "menu.pdf" } },
-          { type: "input_audio", input_audio: { data: "AAAA", format: "wav" } },
-        ],
-      },
-      {
-        role: "assistant",
-        content: [
-          { type: "text", text: "I " },
-          { type: "text", text: "look." },
-        ],
-        tool_calls: [call("a"), { id: "b", type: "custom", custom: { name: "run", input: "ls" } }],
-        reasoning_content: "hm",
-        function_call: { name: "f", arguments: "{}" },
-      },
-      { role: "tool", tool_call_id: "a", content: "4 °C" },
-      { role: "tool", tool_call_id: "b", content: [{ type: "text", text: "menu.pdf" }] },
-      { role: "assistant", content: null, tool_calls: [call("b")] },
-      { role: "tool", tool_call_id: "b", content: "" },
-      { role: "assistant", content: null, refusal: "I cannot.", audio: { id: "audio_1", transcript: " Sorry." } },
-    ]);
-    const input = history.toResponsesInput();
-    const functionCall = { type: "function_call", name: "get_weather", arguments: '{"city":"NYC"}' };
-    expect(input).toEqual([
-      { type: "message", role: "developer", content: "Be brief." },
-      {
-        type: "message",
-        role: "user",
-        content: [
-          { type: "input_text", text: "What's in this image?" },
-          { type: "input_image", image_url: "https://example.com/menu.jpg", detail: "auto" },
-          { type: "input_image", file_id: "file_1", detail: "low" },
-          { type: "input_file", file_data: "data:application/pdf;base64,AAAA", filename: "menu.pdf" },
-          { type: "input_text", text: "(audio left out)" },
-        ],
-      },
-      { type: "message", role: "assistant", content: "I look." },
-      { ...functionCall, call_id: "a" },
-      { type: "custom_tool_call", call_id: "b", name: "run", input: "ls" },
-      { type: "function_call_output", call_id: "a", output: "4 °C" },
-      { type: "custom_tool_call_output", call_id: "b", output: [{ type: "input_text", text: "menu.pdf" }] },
-      { ...functionCall, call_id: "b" },
-      { type: "function_call_output", call_id: "b", output: "" },
-      { type: "message", role: "assistant", content: "I cannot. Sorry." },
-    ]);
-    expect(checkWire("openai-responses", { model: "gpt-5.5", input })).toEqual([]);
-  });
 });
 
 describe("copies in, copies out", () => {

@@ -21,13 +21,6 @@ export type {
   RequestToolMessage,
   RequestUserMessage,
 } from "../formats/openai/request.js";
-export type {
-  ResponsesInputCall,
-  ResponsesInputItem,
-  ResponsesInputMessage,
-  ResponsesInputPart,
-  ResponsesInputResult,
-} from "../formats/openai/responses-input.js";
 export type { ChatHistoryLike } from "../formats/openai/saved-messages.js";
 export type { SimulatedCall } from "../conversation/messages/simulated-calls.js";
 export type { Clock } from "../formats/openai/timestamp.js";

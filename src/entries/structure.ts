@@ -15,12 +15,6 @@ export { repairConversation } from "../conversation/structure/repair-conversatio
 export type { RepairedConversation } from "../conversation/structure/repair/repair.js";
 export type { RepairChoices, RepairOptions } from "../conversation/structure/options.js";
 export {
-  sanitizeConversation,
-  type SanitizeChange,
-  type SanitizeOptions,
-  type SanitizedConversation,
-} from "../conversation/structure/sanitize.js";
-export {
   structureRules,
   type StructureIssue,
   type StructurePurpose,

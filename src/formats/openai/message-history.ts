@@ -8,7 +8,6 @@ import { checkArgument, checkMark, checkNotes } from "./message-arguments.js";
 import { copyMessage, parseMessage, parseMessages, requestMessage } from "./message-schema.js";
 import type { ContentPart, MessageNotes, MessageRole, MessageToolCall, OpenAIMessage } from "./message.js";
 import type { OpenAIRequestMessage } from "./request.js";
-import { responsesInput, type ResponsesInputItem } from "./responses-input.js";
 import { readPrompt } from "./xml-prompt.js";
 import { writePrompt } from "./xml-prompt.js";
 import { checkHistory, SavedMessages, type ChatHistoryLike } from "./saved-messages.js";
@@ -179,26 +178,6 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
   /** Returns all messages with only the fields that OpenAI's API accepts as input. */
   toOpenAIFormat(): OpenAIRequestMessage[] {
     return this.#messages.map(requestMessage);
-  }
-
-  /**
-   * Returns the messages as input of OpenAI's Responses API: for a message its text or parts, and an item for each call
-   * and each result. Names, reasoning and calls without an id (`function_call`) are left out, because that API does not
-   * take them, and so is audio: of the model's the words are kept, in place of the user's stands a note.
-   *
-   * @example
-   * import OpenAI from "openai";
-   * import { MessageHistory, type ResponsesInputItem, type ResponsesInputPart } from "langchain-redis-memory/openai";
-   *
-   * const history = new MessageHistory();
-   * history.addMessage("user", "What is the weather in Oslo?");
-   * const input: ResponsesInputItem[] = history.toResponsesInput();
-   * const clock: ResponsesInputPart = { type: "input_text", text: "It is noon." };
-   * input.push({ type: "message", role: "user", content: [clock] });
-   * const response = await new OpenAI().responses.create({ model: "gpt-5.5", store: false, input });
-   */
-  toResponsesInput(): ResponsesInputItem[] {
-    return responsesInput(this.#messages);
   }
 
   /**

@@ -8,7 +8,11 @@ import {
   ChatHistoryToolResultReducer,
   ChatHistoryTruncationReducer,
 } from "../../../src/entries/index.js";
-import { sanitizeConversation, type RepairChoices } from "../../../src/entries/structure.js";
+import { answeredId, callsOf } from "../../../src/conversation/messages/calls.js";
+import { blocksOf, contentOf, isTextBlock, textBlock } from "../../../src/conversation/messages/content.js";
+import { mediaKinds } from "../../../src/conversation/messages/media.js";
+import { speakerOf } from "../../../src/conversation/messages/roles.js";
+import type { RepairChoices } from "../../../src/entries/structure.js";
 
 /** A change of a conversation between the store and the model. */
 export interface Operation {
@@ -50,11 +54,33 @@ export const operations: readonly Operation[] = [
   { name: "repair, filled", apply: withoutOneResult },
   { name: "rename", oddIds: true, apply: renameAndRepeat },
   { name: "merge", apply: withoutQuestionInside },
-  { name: "sanitize", apply: (messages) => sanitizeConversation(messages, { isKnownResult: () => true }).messages },
+  { name: "sanitize", apply: (messages) => messages.flatMap(rebuilt) },
   { name: "interrupted", apply: interrupt },
   { name: "recalled", apply: recall },
   { name: "rewind", apply: (messages) => [...messages.slice(0, lastQuestion(messages) - 1), hostileQuestion()] },
 ];
+
+/** Built anew of texts, media and calls, as by an application that takes nothing else from its clients. */
+function rebuilt(message: BaseMessage): BaseMessage[] {
+  const speaker = speakerOf(message);
+  const taken = blocksOf(message).flatMap((block) =>
+    isTextBlock(block) ? [textBlock(String(block["text"] ?? ""))] : mediaKinds.has(block.type) ? [block] : [],
+  );
+  const content = typeof message.content === "string" ? message.content : contentOf(taken);
+  const fields = { content, ...(message.name !== undefined && { name: message.name }) };
+  if (speaker === "tool") {
+    const { status } = message as ToolMessage;
+    const result = { ...fields, ...(status === "error" && { status }), tool_call_id: answeredId(message) };
+    return [new ToolMessage(result as never)];
+  }
+  const calls = callsOf(message).filter(({ readable, id, name }) => readable && id && name);
+  const tool_calls = calls.map(({ id, name, args }) => ({ type: "tool_call", id, name, args }));
+  return speaker === "user"
+    ? [new HumanMessage(fields as never)]
+    : speaker === "assistant"
+      ? [new AIMessage({ ...fields, tool_calls } as never)]
+      : [];
+}
 
 /** The number of operations at the front that the first measured table had. */
 export const measuredBefore = 11;
