@@ -4,13 +4,7 @@ import { ChatMistralAI } from "@langchain/mistralai";
 import fc from "fast-check";
 import { createAgent } from "langchain";
 import { redisMemoryMiddleware } from "../../src/entries/agent.js";
-import {
-  InMemorySessionStore,
-  type MemoryEvent,
-  promptCacheMarks,
-  RedisChatMemory,
-  withRedisMemory,
-} from "../../src/entries/index.js";
+import { InMemorySessionStore, type MemoryEvent, RedisChatMemory, withRedisMemory } from "../../src/entries/index.js";
 import { builtInProfiles, repairConversation, toModel, validateConversation } from "../../src/entries/structure.js";
 import { HistoryManager } from "../../src/entries/tool-loop.js";
 import { type ProviderServer, startProviderServer } from "../../testing/provider-server.js";
@@ -83,12 +77,6 @@ it.each<Provider>(["anthropic", "bedrock"])("the newest four marks go to %s, an 
 it("a stored history may hold any number of marks", () => {
   const given = conversation("anthropic", ["short", "short", "short", "short", "hour"]);
   expect(validateConversation(given, { profile: "anthropic" })).toEqual([]);
-});
-
-it("marks of promptCacheMarks keep to what other marks leave", async () => {
-  const given = conversation("anthropic", [undefined, undefined, undefined, "hour", "hour", "hour"]);
-  const sent = marksIn(await promptCacheMarks({ profile: "anthropic" }).invoke(given));
-  expect(sent.map(({ ttl }) => ttl)).toEqual(["1h", "1h", "1h", "1h"]);
 });
 
 describe("pictures and files", () => {
@@ -192,9 +180,9 @@ describe("requests to a server that counts marks", () => {
     expect(server.requests.flatMap(({ violations }) => violations)).toEqual([]);
   });
 
-  it("are accepted from an agent that adds marks to those of its system text and its user", async () => {
+  it("are accepted from an agent with those of its user", async () => {
     const memory = new RedisChatMemory({ store: new InMemorySessionStore(), profile: "auto" });
-    const middleware = [redisMemoryMiddleware({ memory, promptCacheMarks: true })];
+    const middleware = [redisMemoryMiddleware({ memory })];
     const agent = createAgent({ model: claude(), tools: [tool as never], middleware, systemPrompt: "Be brief." });
     for (let turn = 0; turn < 7; turn += 1) {
       await agent.invoke({ messages: [marked(`q${turn}`)] }, { configurable: { sessionId: "marks" } });

@@ -20,8 +20,6 @@ import {
   stampAnswer,
   walkLedger,
 } from "../../src/entries/structure.js";
-import { withCacheMarks } from "../../src/conversation/reducers/prompt-cache/marks.js";
-import { anthropic } from "../../src/conversation/structure/profiles/anthropic.js";
 import type { ProviderReply } from "../../testing/wire/answers/answer.js";
 import { BindingClaude } from "../support/binding-claude.js";
 import { propertyRuns } from "../support/property-runs.js";
@@ -189,7 +187,7 @@ class Conversation {
     expect(walkLedger(whole, { tools }).messages).toEqual(walk.messages);
     this.sent += walk.sent;
     this.dropped += walk.dropped;
-    const messages = this.#isMarked ? withCacheMarks(walk.messages, { profile: anthropic }) : walk.messages;
+    const messages = this.#isMarked ? walk.messages.map(withMark) : walk.messages;
     return { messages, whole, walked: walk.messages, prefix: walk.prefix, tools };
   }
 
@@ -227,3 +225,13 @@ it("keeps each thought behind the very prefix that it was made to, and leaves ou
   );
   expect(Math.min(sent, dropped)).toBeGreaterThan(10);
 });
+
+/** A text with a mark for the provider's prompt cache. */
+function withMark(message: BaseMessage): BaseMessage {
+  const { content, id, name } = message;
+  const block = { type: "text", text: content, cache_control: { type: "ephemeral" } };
+  const isMarkable = message.getType() === "human" && typeof content === "string" && content !== "";
+  return isMarkable
+    ? new HumanMessage({ content: [block], ...(id && { id }), ...(name && { name }) } as never)
+    : message;
+}

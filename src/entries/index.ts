@@ -58,8 +58,6 @@ export {
 export type { ReductionOutcome, ReductionReason } from "../conversation/reducers/reduction-outcome.js";
 export type { SummaryModel } from "../conversation/reducers/summary/summarizer.js";
 export type { SummaryRole } from "../conversation/messages/summary-message.js";
-export { promptCacheMarks, type PromptCacheMarksOptions } from "../conversation/reducers/prompt-cache/marks.js";
-export type { CacheTtl } from "../conversation/reducers/prompt-cache/mark-forms.js";
 export type { ChatHistorySummarizationReducerOptions } from "../conversation/reducers/summary/summarization-options.js";
 export { ChatHistorySummarizationReducer } from "../conversation/reducers/summary/summarization-reducer.js";
 export type { TokenBudgetOptions } from "../conversation/reducers/token-budget.js";

@@ -20,7 +20,6 @@ const suites: Readonly<Record<string, () => Promise<(setting: Setting) => Promis
   tokenizer: async () => (await import("./suites/tokenizer.js")).tokenizerSuite,
   structure: async () => (await import("./suites/structure.js")).structureSuite,
   "tokens-billed": async () => (await import("./suites/tokens-billed.js")).tokensBilledSuite,
-  "prompt-cache": async () => (await import("./suites/prompt-cache.js")).promptCacheSuite,
   "window-costs": async () => (await import("./suites/window-costs.js")).windowCostsSuite,
   "redis-memory": async () => (await import("./suites/redis-memory.js")).redisMemorySuite,
   encryption: async () => (await import("./suites/encryption.js")).encryptionSuite,

@@ -28,9 +28,8 @@ import { currentConfig, isPartOf } from "./run-place.js";
 import { turnIdOf } from "./state.js";
 import { asAnswer, isStructured, structuredAnswer, type ResponseFormat } from "./structured-answer.js";
 
-/** How requests are sent, and how a run holds its session, if runs of a session are serialized. */
+/** How a run holds its session, if runs of a session are serialized. */
 export interface HookOptions {
-  readonly promptCacheMarks: boolean;
   readonly holding: ({ readonly owner: string } & HoldPolicy) | undefined;
 }
 
@@ -196,8 +195,7 @@ export class AgentHooks {
 
   #prepared<Request extends CallRequest>(request: Request, planned: ModelPlan) {
     const { sessionId, context } = this.#setting.session;
-    const isAdding = this.#policy.promptCacheMarks;
-    return preparedCall(request, planned, { sessionId, onEvent: context.onEvent, isAdding });
+    return preparedCall(request, planned, { sessionId, onEvent: context.onEvent });
   }
 
   /** Returns the stored answer as the model's, and streams it. */

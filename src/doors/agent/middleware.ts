@@ -26,7 +26,7 @@ export type ContextOf<Schema> = Schema extends ZodObject ? z.infer<Schema> : unk
 /** Options of {@link redisMemoryMiddleware}. */
 export interface RedisMemoryMiddlewareOptions<Schema extends ZodObject | undefined = undefined> extends Pick<
   WithRedisMemoryOptions,
-  "memory" | "persist" | "onAbort" | "oneTurnAtATime" | "promptCacheMarks" | "profile"
+  "memory" | "persist" | "onAbort" | "oneTurnAtATime" | "profile"
 > {
   /**
    * The session id, or a function of the run that returns it. @default `configurable.sessionId`, else
@@ -54,7 +54,6 @@ const optionsSchema = lazy(() =>
     sessionId: sessionIdSchema<AgentRuntime>("runtime"),
     contextSchema: z.optional(z.custom<ZodObject>(isZodObject, "must be a zod object")),
     ...turnFields(),
-    promptCacheMarks: z._default(z.boolean("must be true or false"), false),
     profile: z.optional(z.custom<BuiltInProfile | StructureProfile | "auto">()),
     readEarlier: readEarlierOption(),
   }),
@@ -130,7 +129,7 @@ function isZodObject(value: unknown): boolean {
 
 /** Finds the run of a hook; opens it at its beginning and after an interrupt. */
 function runFinder(options: CheckedOptions, sessionOfRun: ReturnType<typeof sessionFinder>) {
-  const { persist, onAbort, promptCacheMarks, oneTurnAtATime } = options;
+  const { persist, onAbort, oneTurnAtATime } = options;
   const holding = holdPolicy(oneTurnAtATime);
   const { profile: given } = options;
   const profile = given === undefined ? undefined : resolveProfileChoice(owner, given);
@@ -151,7 +150,7 @@ function runFinder(options: CheckedOptions, sessionOfRun: ReturnType<typeof sess
         isNew && checkpointerOf(config) !== undefined ? await askedState(messages, config, session) : undefined;
       const parts = splitState(asked?.messages ?? messages);
       const setting = { history, session, place, profile, parts, policy: { persist, onAbort } };
-      return new AgentHooks(setting, { promptCacheMarks, holding: held }, asked);
+      return new AgentHooks(setting, { holding: held }, asked);
     };
     if (writer === undefined) {
       return open();

@@ -3,9 +3,7 @@ import type { Runnable, RunnableConfig } from "@langchain/core/runnables";
 import { mayCall } from "../../conversation/messages/calls.js";
 import { mergeMessages } from "../../conversation/messages/copies/merge-messages.js";
 import { roleOf } from "../../conversation/messages/roles.js";
-import { withCacheMarks } from "../../conversation/reducers/prompt-cache/marks.js";
 import { frontMarks, withinMarks } from "../../conversation/structure/rules/mark-rules.js";
-import type { StructureCriteria } from "../../conversation/structure/rules/rules.js";
 import type { StructureProfile } from "../../conversation/structure/profiles/profile.js";
 import {
   boundThoughts,
@@ -37,10 +35,10 @@ interface PreparedCall<Request extends CallRequest> {
 export async function preparedCall<Request extends CallRequest>(
   request: Request,
   { plan, profile }: ModelPlan,
-  { isAdding, ...observer }: RequestObserver & { readonly isAdding: boolean },
+  observer: RequestObserver,
 ): Promise<PreparedCall<Request>> {
   const plain = withOneSystemText(request, plan.criteria.profile);
-  const marked = markedRequest(plain, { ...plan.criteria, isAdding });
+  const marked = markedRequest(plain);
   const { messages, systemMessage, systemPrompt, tools } = marked;
   const bound = await boundThoughts({ profile, messages, system: systemMessage ?? systemPrompt, tools }, observer);
   return { sent: bound === undefined ? marked : { ...marked, messages: bound.messages }, bound };
@@ -114,15 +112,12 @@ function withOneSystemText<Request extends MarkedFields>(
     : request;
 }
 
-/** The request with no more marks for a prompt cache than it may have, system message included; some may be added. */
-function markedRequest<Request extends CallRequest>(
-  request: Request,
-  { profile, isAdding }: Pick<StructureCriteria, "profile"> & { readonly isAdding: boolean },
-): Request {
+/** The request with no more marks for a prompt cache than it may have, system message included. */
+function markedRequest<Request extends CallRequest>(request: Request): Request {
   const { messages, systemMessage, modelSettings } = request;
   const front = frontMarks(toolsOf(request) ?? [], modelSettings);
   const all = [...(systemMessage === undefined ? [] : [systemMessage]), ...messages];
-  const marked = isAdding ? withCacheMarks(all, { profile, front }) : withinMarks(all, front);
+  const marked = withinMarks(all, front);
   if (marked === all) {
     return request;
   }

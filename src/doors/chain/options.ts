@@ -47,11 +47,6 @@ export interface WithRedisMemoryOptions {
    */
   readonly profile?: BuiltInProfile | StructureProfile | "auto";
   /**
-   * True to add prompt-cache marks to requests of Anthropic and Bedrock; see `promptCacheMarks`. Marks are never
-   * stored; other profiles need none. @default false
-   */
-  readonly promptCacheMarks?: boolean;
-  /**
    * Serializes the runs of a session, as `memory.withTurn` does; of two runs of the same turn only one calls the model.
    * A run that waits longer than `waitMs` is refused (ConflictError `busy`); a run that was paused for longer than its
    * hold cannot write once a later one has begun (`fenced`). An agent holds its session until the run ends, fails, is
@@ -80,7 +75,6 @@ const optionsSchema = lazy(() =>
     sessionId: sessionIdSchema<RunnableConfig>("config"),
     ...turnFields(),
     profile: z.optional(z.custom<BuiltInProfile | StructureProfile | "auto">()),
-    promptCacheMarks: z._default(z.boolean("must be true or false"), false),
   }),
 );
 

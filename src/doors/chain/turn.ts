@@ -3,7 +3,6 @@ import type { Runnable, RunnableConfig } from "@langchain/core/runnables";
 import { loadedOnce } from "../../base/loaded-once.js";
 import { overridesAppend, sessionOf } from "../../memory/histories/redis-chat-message-history.js";
 import { roleOf } from "../../conversation/messages/roles.js";
-import { markedInput } from "../../conversation/reducers/prompt-cache/marks.js";
 import type { ConversationSession } from "../../memory/session/conversation-session.js";
 import { readRunNames, sessionIdOf } from "../../memory/session/identity.js";
 import type { ModelPlan } from "../../conversation/structure/seam/model-input.js";
@@ -264,9 +263,7 @@ async function madeRequest({ options, session, config, given }: ChainRun, turn: 
     ? (await wiring()).wiredTurn(whole, { ...planned, ...observer, named: profile, runnable: model })
     : { runnable: model, input: whole };
   const sent = [...forModel.history, ...forModel.turn];
-  const { profile: ofModel, marks } = planned.plan.criteria;
-  const marked = options.promptCacheMarks ? markedInput(forModel, { profile: ofModel, front: marks }) : forModel;
-  return { sent, input: runnableInput(given, marked, options), runnable };
+  return { sent, input: runnableInput(given, forModel, options), runnable };
 }
 
 /** True where no model is in sight whose name or class is known. */
