@@ -115,21 +115,6 @@ describe("an agent without a reducer", () => {
     }
   });
 
-  it("refuses a question that is too large before the model is called, and stores it no answer", async () => {
-    const [model, store] = [new CountingModel(1_500), new InMemorySessionStore()];
-    const memory = new RedisChatMemory({ store, reducer: contextWindow({ maxMessageTokens: 500 }) });
-    const agent = createAgent({
-      model,
-      tools: [search],
-      systemPrompt,
-      middleware: [redisMemoryMiddleware({ memory })],
-    });
-    const ask = (content: string) =>
-      agent.invoke({ messages: [{ role: "user", content }] }, { configurable: { sessionId: "s" } });
-    await expect(ask("and then? ".repeat(1_000))).rejects.toThrow(expect.objectContaining({ name: "BudgetError" }));
-    expect(model.inputs).toEqual([]);
-  });
-
   it("reports at each request what it takes, as the provider counts it", async () => {
     const [model, store, events] = [new CountingModel(2_500), new InMemorySessionStore(), [] as MemoryEvent[]];
     await run(model, { turns: 12, store, onEvent: (event) => void events.push(event) });

@@ -226,10 +226,10 @@ describe("In place of RunnableWithMessageHistory", () => {
     expect(Math.max(...counts)).toBeLessThanOrEqual(6);
   });
 
-  it("a question above maxMessageTokens is refused before the model is called; the next is answered", async () => {
+  it("a question above maxTokens is refused on request before the model is called; the next is answered", async () => {
     const model = answering();
     const tokenCounter = { ...perMessage, countMessage: (message: BaseMessage) => message.text.length };
-    const reducer = new ChatHistoryTokenReducer({ maxTokens: 40, maxMessageTokens: 30, tokenCounter });
+    const reducer = new ChatHistoryTokenReducer({ maxTokens: 40, onOverBudget: "throw", tokenCounter });
     const chat = withRedisMemory(model, { memory: memoryWith({ reducer }) });
     await chat.invoke("hi", inSession);
     await expect(chat.invoke("x".repeat(50), inSession)).rejects.toMatchObject({ name: "BudgetError" });

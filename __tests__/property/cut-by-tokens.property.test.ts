@@ -1,6 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
-import { BudgetError } from "../../src/base/errors.js";
 import { roleOf } from "../../src/conversation/messages/roles.js";
 import { findOrphanResults } from "../../src/conversation/messages/calls.js";
 import { splitsStep } from "../../src/conversation/messages/steps.js";
@@ -126,33 +125,6 @@ describe("a cut by tokens", () => {
         }
       }),
       runs,
-    );
-  });
-
-  it("clamps only answers that are too large, to smaller ones, and refuses only too large a question", async () => {
-    await fc.assert(
-      fc.asyncProperty(cases, fc.integer({ min: 1, max: 120 }), async ({ messages, maxTokens }, maxMessageTokens) => {
-        const reducer = new ChatHistoryTokenReducer({ maxTokens, maxMessageTokens, tokenCounter });
-        const question = messages.findLast((message) => roleOf(message) === "human");
-        const sizeOf = (message: BaseMessage) => tokenCounter.totalOf([message]) - tokenCounter.perRequest;
-        const outcome = await reducer.reduceWithOutcome(messages).catch((error: unknown) => error as BudgetError);
-        if (outcome instanceof BudgetError) {
-          expect(sizeOf(question!)).toBeGreaterThan(maxMessageTokens);
-          expect(tokenCounter.totalOf(messages)).toBeGreaterThan(maxTokens);
-          return;
-        }
-        const total = tokenCounter.totalOf(outcome.messages);
-        expect(outcome.overBudgetBy).toBe(Math.max(0, total - maxTokens));
-        expect(splitsStep({ before: messages, after: outcome.messages })).toBe(false);
-        const given = new Map(messages.map((message) => [message.id, message]));
-        for (const message of outcome.messages.filter((each) => !messages.includes(each))) {
-          const before = given.get(message.id)!;
-          const size = sizeOf(before);
-          expect(sizeOf(message)).toBeLessThan(size);
-          expect(roleOf(message) === "tool" || (roleOf(message) === "ai" && size > maxMessageTokens)).toBe(true);
-        }
-      }),
-      { numRuns: propertyRuns(40) },
     );
   });
 

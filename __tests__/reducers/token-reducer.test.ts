@@ -1,4 +1,4 @@
-import { AIMessage, HumanMessage, ToolMessage, type BaseMessage, type MessageContent } from "@langchain/core/messages";
+import { HumanMessage, ToolMessage, type BaseMessage, type MessageContent } from "@langchain/core/messages";
 import { BudgetError } from "../../src/base/errors.js";
 import { clipMarker } from "../../src/conversation/reducers/clip-tool-results.js";
 import { ChatHistoryTokenReducer } from "../../src/conversation/reducers/token-reducer.js";
@@ -271,7 +271,6 @@ describe("options of the token reducer", () => {
     ["tokenCounter", { maxTokens: 10, tokenCounter: {} }],
     ["tokenCounter", { maxTokens: 10, tokenCounter: counting }],
     ["tokenCounter", { maxTokens: 10, tokenCounter: { ...counting, id: "mine", perRequest: NaN } }],
-    ["maxMessageTokens", { maxTokens: 10, maxMessageTokens: 0 }],
     ["clipToolResults", { maxTokens: 10, clipToolResults: "yes" }],
     ["onOverBudget", { maxTokens: 10, onOverBudget: "ignore" }],
     ["systemMessages", { maxTokens: 10, systemMessages: null }],
@@ -280,48 +279,6 @@ describe("options of the token reducer", () => {
     expect(() => new ChatHistoryTokenReducer(options as never)).toThrow(
       expect.objectContaining({ name: "ConfigurationError", option }),
     );
-  });
-
-  it("clamps larger answers, in text and arguments, where the messages that must stay do not fit", async () => {
-    const tokenCounter = approximateCounter();
-    const letter = `Dear all, ${"we write to you. ".repeat(800)} Yours, Ann`;
-    const args = { to: ["ann", letter], draft: { body: letter, length: 9 } };
-    const asked = new AIMessage({
-      content: [
-        { type: "text", text: letter },
-        { type: "tool_use", id: "c1", name: "send", input: args },
-      ],
-      tool_calls: [{ id: "c1", name: "send", args, type: "tool_call" }],
-      id: "a1",
-    });
-    const list = [human("Write to all."), asked, tool("c1", "sent")];
-    const reducer = new ChatHistoryTokenReducer({ maxTokens: 1_000, maxMessageTokens: 500, tokenCounter });
-    const outcome = await reducer.reduceWithOutcome(list);
-    expect(outcome).toMatchObject({ changed: true, removed: [], overBudgetBy: 0 });
-    expect([outcome.messages[0], outcome.messages[2]]).toEqual([list[0], list[2]]);
-    const clamped = outcome.messages[1] as AIMessage;
-    expect(await tokenCounter.countMessage(clamped)).toBeLessThanOrEqual(500);
-    expect(clamped.id).toBe("a1");
-    expect(clamped.text).toMatch(/^Dear all, .*\n\[… \d+ characters left out …\]\n.*Yours, Ann$/s);
-    const { args: now } = clamped.tool_calls![0]!;
-    expect(now).toMatchObject({
-      to: ["ann", expect.stringMatching(/^Dear all, .* Yours, Ann$/s)],
-      draft: { length: 9 },
-    });
-    expect(asked.text).toBe(letter);
-    expect(await reducer.reduce(outcome.messages)).toBeNull();
-    // Nothing is clamped where all fits.
-    expect(
-      await new ChatHistoryTokenReducer({ maxTokens: 50_000, maxMessageTokens: 500, tokenCounter }).reduce(list),
-    ).toBeNull();
-  });
-
-  it("refuses a question that is larger than a message may be", async () => {
-    const options = { maxTokens: 100, maxMessageTokens: 50, tokenCounter: new CountingCounter() };
-    const reducer = new ChatHistoryTokenReducer(options);
-    const refused = reducer.reduce([human(text), ai(text), human("why? ".repeat(100))]);
-    await expect(refused).rejects.toThrow(expect.objectContaining({ name: "BudgetError", needed: 129, allowed: 50 }));
-    expect(await reducer.reduce([human("why? ".repeat(60))])).toBeNull();
   });
 
   it("reports the view size up to which a history need not reduce, without the request's own cost", () => {

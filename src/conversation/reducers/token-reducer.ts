@@ -2,8 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import * as z from "zod/mini";
 import { sectionsOf, type SectionOptions } from "../messages/sections.js";
 import { BudgetError } from "../../base/errors.js";
-import { loadedOnce } from "../../base/loaded-once.js";
-import { lazy, parseOptions, positiveInteger, type SchemaOutput } from "../../base/options.js";
+import { lazy, parseOptions, type SchemaOutput } from "../../base/options.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 import { ChatHistoryReducer } from "./chat-history-reducer.js";
 import { reduced, unchanged, type ReductionOutcome } from "./reduction-outcome.js";
@@ -25,18 +24,10 @@ import {
   type TokenBudgetOptions,
 } from "./token-budget.js";
 
-const clamping = loadedOnce(() => import("./clamp-messages.js"));
-
 /** Options of {@link ChatHistoryTokenReducer}. */
 export interface ChatHistoryTokenReducerOptions extends TokenBudgetOptions, SectionOptions {
   /** Whether to clip tool results of the newest step if nothing else helps. @default true */
   readonly clipToolResults?: boolean;
-  /**
-   * Tokens of a message from which on an answer keeps beginning and end only, in text and arguments of calls, if the
-   * messages that must stay do not fit otherwise; results are clipped next. The transcript keeps it whole. A question
-   * that is larger is refused with a BudgetError. At least 1. @default none
-   */
-  readonly maxMessageTokens?: number;
   /**
    * Reaction to a result that still does not fit: report it in the outcome (`overBudgetBy`), or throw a BudgetError.
    * @default "report"
@@ -55,7 +46,6 @@ const schema = lazy(() =>
     ...sectionFields(),
     ...triggerField(),
     clipToolResults: z._default(z.boolean("must be true or false"), true),
-    maxMessageTokens: z.optional(positiveInteger()),
     onOverBudget: z._default(z.enum(["report", "throw"], 'must be "report" or "throw"'), "report"),
   }),
 );
@@ -112,7 +102,7 @@ export class ChatHistoryTokenReducer extends ChatHistoryReducer {
     return { tokens: Math.max(0, this.#budget.maxTokens - this.tokenCounter.perRequest) };
   }
 
-  /** @throws BudgetError if the result does not fit and `onOverBudget` is `throw`; for a question that is too large. */
+  /** @throws BudgetError if the result does not fit and `onOverBudget` is `throw`. */
   override async reduceWithOutcome(messages: BaseMessage[]): Promise<ReductionOutcome> {
     const before = await countMessages(this.tokenCounter, messages);
     const sections = sectionsOf(messages, this.#options);
@@ -123,20 +113,10 @@ export class ChatHistoryTokenReducer extends ChatHistoryReducer {
     const indexes = kept === "nothing_removable" ? [...messages.keys()] : kept;
     const pinned = new Set(sections.pinned.map((index) => messages[index]!));
     const staying = indexes.map((index) => messages[index]!);
-    const cut = await this.#clamped(staying, pinned);
-    const result = this.#options.clipToolResults ? await clipToBudget(cut, { budget: this.#budget, pinned }) : cut;
+    const { clipToolResults: clips } = this.#options;
+    const result = clips ? await clipToBudget(staying, { budget: this.#budget, pinned }) : staying;
     const stays = new Set(indexes);
     return this.#outcome({ messages, result, before, removed: messages.filter((_, index) => !stays.has(index)) });
-  }
-
-  async #clamped(messages: readonly BaseMessage[], pinned: ReadonlySet<BaseMessage>): Promise<readonly BaseMessage[]> {
-    const { maxMessageTokens } = this.#options;
-    if (maxMessageTokens === undefined) {
-      return messages;
-    }
-    const { clampMessages } = await clamping();
-    const { counter, maxTokens } = this.#budget;
-    return clampMessages(messages, { maxMessageTokens, maxTokens, counter, pinned });
   }
 
   async #outcome(run: Reduction): Promise<ReductionOutcome> {

@@ -54,11 +54,6 @@ export interface ContextWindowOptions {
    * of the newest round stay. @default all
    */
   readonly keepImages?: number;
-  /**
-   * Tokens of a message from which on an answer keeps beginning and end only, in text and arguments of calls, if the
-   * request does not fit otherwise. A larger question is refused with a `BudgetError`. At least 1. @default none
-   */
-  readonly maxMessageTokens?: number;
   /** Summarizes what leaves the view. If no summary can be written, messages leave without one. @default none */
   readonly summary?: {
     /**
@@ -91,7 +86,6 @@ const schema = lazy(() =>
     ...triggerField(),
     keepToolResults: z._default(nonNegativeInteger(), 3),
     ...shorteningFields(),
-    maxMessageTokens: z.optional(positiveInteger()),
     summary: z.optional(
       z.strictObject({
         model: z.union(

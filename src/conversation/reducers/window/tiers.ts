@@ -139,7 +139,7 @@ interface TierParts {
 
 /** The gentlest first. */
 function tiersOf(
-  { summary, keepToolResults, placeholder, excludeTools, keepImages, maxMessageTokens, shorten }: WindowSettings,
+  { summary, keepToolResults, placeholder, excludeTools, keepImages, shorten }: WindowSettings,
   { counter: tokenCounter, writer, newSteps }: TierParts,
 ): readonly Tier[] {
   const shortened = {
@@ -147,7 +147,7 @@ function tiersOf(
     ...(placeholder !== undefined && { placeholder }),
     ...(keepImages !== undefined && { keepImages }),
   };
-  const cut = { tokenCounter, clipToolResults: shorten === undefined, ...(maxMessageTokens && { maxMessageTokens }) };
+  const cut = { tokenCounter, clipToolResults: shorten === undefined };
   const summarized = (budget: TierBudget) =>
     new ChatHistorySummarizationReducer({ ...summary!, ...writer!, ...budget, tokenCounter, failOnError: false });
   return [

@@ -4,7 +4,7 @@ import { mapBlocks, mapSame, withFields } from "../../messages/copies/edits.js";
 import { type Fields, fieldsOf, isRecord } from "../../messages/values.js";
 
 /** The providers' limit; a request with more marks is refused. */
-export const maxMarks = 4;
+const maxMarks = 4;
 
 /** The marks for a prompt cache in front of a request's messages. */
 export interface FrontMarks {
@@ -32,7 +32,7 @@ export function marksIn(blocks: readonly unknown[]): readonly Fields[] {
 }
 
 /** The mark that a block is, for Bedrock, or carries, for Anthropic; undefined without one. */
-export function markIn(block: unknown): Fields | undefined {
+function markIn(block: unknown): Fields | undefined {
   const { cache_control: carried, cachePoint } = fieldsOf(block);
   return [carried, cachePoint].find(isRecord);
 }
