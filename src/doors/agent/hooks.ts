@@ -14,7 +14,6 @@ import type { TurnHolding, TurnPolicy } from "../../memory/turns/turn-setting.js
 import type { AskedState } from "./asked-question.js";
 import {
   type CallRequest,
-  callAgain,
   changedResponse,
   isAnswer,
   messageOf,
@@ -179,9 +178,7 @@ export class AgentHooks {
   ): Promise<Response> {
     const { messages: state } = request.state;
     const planned = await run.turn.requests.planOf({ model: request.model, tools: toolsOf(request), config });
-    const ask = async (messages: BaseMessage[], inner?: RunnableConfig) =>
-      callAgain((await this.#prepared({ ...request, messages }, planned)).sent, inner);
-    const messages = await run.request(state, request.messages, { ...partsOf(request), planned, config, ask });
+    const messages = await run.request(state, request.messages, { ...partsOf(request), planned, config });
     const { sent, bound } = await this.#prepared({ ...request, messages }, planned);
     // The run may have been stopped meanwhile: saves the model call.
     stopSignal(config)?.throwIfAborted();

@@ -1,5 +1,4 @@
-import { SystemMessage, type AIMessage, type BaseMessage } from "@langchain/core/messages";
-import type { Runnable, RunnableConfig } from "@langchain/core/runnables";
+import type { AIMessage, BaseMessage, SystemMessage } from "@langchain/core/messages";
 import { mayCall } from "../../conversation/messages/calls.js";
 import { mergeMessages } from "../../conversation/messages/copies/merge-messages.js";
 import { roleOf } from "../../conversation/messages/roles.js";
@@ -48,21 +47,6 @@ export async function preparedCall<Request extends CallRequest>(
 export function isAnswer(response: unknown): boolean {
   const message = messageOf(response);
   return message !== undefined && !mayCall(message);
-}
-
-/** A model that takes tools. */
-interface BindableModel {
-  bindTools(tools: readonly unknown[], settings?: object): Runnable<BaseMessage[], BaseMessage>;
-}
-
-/** Calls the model of a request as langchain does, but forces neither a tool nor a form of the answer. */
-export function callAgain(
-  { model, systemMessage, systemPrompt = "", messages, tools = [], modelSettings }: CallRequest,
-  config: RunnableConfig | undefined,
-): Promise<BaseMessage> {
-  const system = systemMessage ?? new SystemMessage(systemPrompt);
-  const called = (model as BindableModel).bindTools(tools, modelSettings);
-  return called.invoke(system.text === "" ? messages : [system, ...messages], config);
 }
 
 /** The parts of a request beside its messages. */

@@ -33,7 +33,7 @@ const fitting = loadedOnce(() => import("./fit-request.js"));
 const reading = loadedOnce(() => import("./readable-turn.js"));
 
 /** A call of the model, as far as a door knows it. */
-export interface ModelCall extends Pick<ReducerRequest, "model" | "system" | "tools" | "isWhole" | "ask"> {
+export interface ModelCall extends Pick<ReducerRequest, "model" | "system" | "tools" | "isWhole"> {
   readonly config: RunnableConfig;
   /** The repair of the request. @default that of the model */
   readonly planned?: ModelPlan;
@@ -109,17 +109,14 @@ export class TurnRequests {
   }
 
   async make(call: ModelCall): Promise<FormedRequest> {
-    const { config, changes, ask, model, system, tools, isWhole = false } = call;
+    const { config, changes, model, system, tools, isWhole = false } = call;
     const planned = call.planned ?? (await this.planOf({ model, system, tools, config }));
     const { plan, profile } = planned;
     this.#update(call);
     await this.openedFor(plan.criteria.profile);
     this.#update(call);
-    const askWith: ReducerRequest["ask"] =
-      ask && ((list, inner) => ask(joined(this.#formed(this.list.asSent(changes, list), plan)), inner));
     const besides = this.list.asSent(changes, []).extra;
-    const parts = { model, system, tools, config, besides, isWhole };
-    const request: ReducerRequest = askWith === undefined ? parts : { ...parts, ask: askWith };
+    const request: ReducerRequest = { model, system, tools, config, besides, isWhole };
     const isOfTurn = (message: BaseMessage) => this.list.isOfTurn(message);
     this.#toFit = { messages: this.list.messages, isOfTurn, request, config };
     const source = this.#opened.state === "stored" ? undefined : windowFor(this.#session, profile);
@@ -259,10 +256,6 @@ export class TurnRequests {
       report(this.#session.context.onEvent, event);
     }
   };
-}
-
-function joined({ history, turn }: ModelInput): BaseMessage[] {
-  return [...history, ...turn];
 }
 
 /** A list for a request, and the messages that others than the memory add to it. */

@@ -56,12 +56,8 @@ export interface ContextWindowOptions {
   readonly keepImages?: number;
   /** Summarizes what leaves the view. If no summary can be written, messages leave without one. @default none */
   readonly summary?: {
-    /**
-     * Writes the summaries; a small model will do. With `"live"` the model that is called does, in the request that it
-     * was sent last with an instruction behind it: the provider's prompt cache has all but that. Outside of agents it
-     * gets a request of its own, and without a model nothing is summarized.
-     */
-    readonly model: SummaryModel | "live";
+    /** Writes the summaries; a small model will do. */
+    readonly model: SummaryModel;
     /** Topic that they are to say more about, in words for the model. @default nothing */
     readonly focus?: string;
   };
@@ -88,10 +84,7 @@ const schema = lazy(() =>
     ...shorteningFields(),
     summary: z.optional(
       z.strictObject({
-        model: z.union(
-          [z.literal("live"), objectWith<SummaryModel>(["invoke"], "a model")],
-          'must be a chat model, another Runnable or "live"',
-        ),
+        model: objectWith<SummaryModel>(["invoke"], "a chat model or another Runnable"),
         ...focusField(),
       }),
     ),

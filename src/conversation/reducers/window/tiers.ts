@@ -1,7 +1,5 @@
-import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { SummaryError } from "../../../base/errors.js";
-import { mayCall } from "../../messages/calls.js";
 import { sameElements } from "../../messages/copies/edits.js";
 import { roleOf } from "../../messages/roles.js";
 import { stepsOf } from "../../messages/steps.js";
@@ -12,8 +10,6 @@ import type { TokenBudget } from "../token-budget.js";
 import { clipToolResults, type ClipRequest } from "../clip-tool-results.js";
 import { joinOutcomes } from "../pipe-reducers.js";
 import { reduced, unchanged, type ReductionOutcome } from "../reduction-outcome.js";
-import type { ChatHistorySummarizationReducerOptions } from "../summary/summarization-options.js";
-import type { SummaryModel } from "../summary/summarizer.js";
 import { ChatHistorySummarizationReducer } from "../summary/summarization-reducer.js";
 import { ChatHistoryTokenReducer } from "../token-reducer.js";
 import { ChatHistoryToolResultReducer, lineWithHint, resultsOfTools } from "../tool-result-reducer.js";
@@ -50,11 +46,10 @@ export async function reduceInTiers(
   const outcomes: ReductionOutcome[] = [];
   let [current, tokens] = [messages, await countMessages(counter, messages)];
   const { placeholder = readsEarlier ? lineWithHint : undefined } = settings;
-  const writer = writerOf(settings, messages, request);
   const newSteps = stepsOf(messages.slice(lastQuestion(messages) + 1)).filter(
     ({ indexes }) => indexes.length > 1,
   ).length;
-  for (const tier of tiersOf({ ...settings, placeholder }, { counter, writer, newSteps })) {
+  for (const tier of tiersOf({ ...settings, placeholder }, { counter, newSteps })) {
     // A list that fits the room already must still become smaller, or the next request would be reduced again.
     const maxTokens = tokens > most ? most : Math.max(goal, Math.ceil(tokens) - 1);
     const outcome = await tier({ maxTokens, targetTokens: goal }).reduceWithOutcome(current, config, request);
@@ -69,70 +64,8 @@ export async function reduceInTiers(
   return joinOutcomes(messages, { outcomes, overBudgetBy, counter });
 }
 
-/** Who writes the summary, and of how much at once. */
-type Writer = Pick<ChatHistorySummarizationReducerOptions, "model" | "maxInputTokens">;
-
-/** Undefined where nothing is to be summarized, or nobody is there to do it. */
-function writerOf(
-  { summary }: WindowSettings,
-  messages: readonly BaseMessage[],
-  { ask, model }: ReducerRequest = {},
-): Writer | undefined {
-  if (summary === undefined) {
-    return undefined;
-  }
-  if (summary.model !== "live") {
-    return { model: summary.model };
-  }
-  if (ask !== undefined) {
-    const sent = sentBefore(messages);
-    // Its text for the model has no messages in it, so it is never divided.
-    return { model: { invoke: (asked, config) => askLive({ ask, sent, asked, config }) }, maxInputTokens: 1e9 };
-  }
-  return isSummaryModel(model) ? { model } : undefined;
-}
-
-function isSummaryModel(model: unknown): model is SummaryModel {
-  return typeof (model as Partial<SummaryModel> | undefined)?.invoke === "function";
-}
-
-/** The messages of the last request, with its answer where that is whole: all in front of what is new. */
-function sentBefore(messages: readonly BaseMessage[]): readonly BaseMessage[] {
-  const answer = messages.findLastIndex((message) => roleOf(message) === "ai");
-  const question = messages.findIndex((message, index) => index > answer && roleOf(message) === "human");
-  return messages.slice(0, question < 0 ? Math.max(0, answer) : question);
-}
-
-const liveInstruction =
-  "The messages above are this conversation. Write one summary of all of them now. Call no tool, say nothing else.";
-
-interface LiveSummary {
-  readonly ask: NonNullable<ReducerRequest["ask"]>;
-  readonly sent: readonly BaseMessage[];
-  /** The request to a model that has seen nothing: its first message has the instructions. */
-  readonly asked: readonly BaseMessage[];
-  readonly config: Partial<RunnableConfig> | undefined;
-}
-
-/** @throws SummaryError `failed` for a call in the place of a summary, or if the model was sent nothing before. */
-async function askLive({ ask, sent, asked, config }: LiveSummary): Promise<BaseMessage> {
-  if (sent.length === 0) {
-    throw new SummaryError("The model was sent nothing that it could summarize; no message was removed.", {
-      code: "failed",
-    });
-  }
-  const answer = await ask([...sent, new HumanMessage(`${asked[0]!.text}\n\n${liveInstruction}`)], config);
-  if (mayCall(answer)) {
-    throw new SummaryError("The model called a tool in the place of a summary; no message was removed.", {
-      code: "failed",
-    });
-  }
-  return answer;
-}
-
 interface TierParts {
   readonly counter: TokenCounter;
-  readonly writer: Writer | undefined;
   /** Steps with results behind the newest question. */
   readonly newSteps: number;
 }
@@ -140,7 +73,7 @@ interface TierParts {
 /** The gentlest first. */
 function tiersOf(
   { summary, keepToolResults, placeholder, excludeTools, keepImages, shorten }: WindowSettings,
-  { counter: tokenCounter, writer, newSteps }: TierParts,
+  { counter: tokenCounter, newSteps }: TierParts,
 ): readonly Tier[] {
   const shortened = {
     ...{ thresholdCount: 0, excludeTools },
@@ -149,13 +82,13 @@ function tiersOf(
   };
   const cut = { tokenCounter, clipToolResults: shorten === undefined };
   const summarized = (budget: TierBudget) =>
-    new ChatHistorySummarizationReducer({ ...summary!, ...writer!, ...budget, tokenCounter, failOnError: false });
+    new ChatHistorySummarizationReducer({ ...summary!, ...budget, tokenCounter, failOnError: false });
   return [
     () => new ChatHistoryToolResultReducer({ ...shortened, keepLast: keepToolResults }),
     // No message is to leave for the sake of a finished turn's result: its answer tells what mattered.
     () => new ChatHistoryToolResultReducer({ ...shortened, keepLast: Math.min(keepToolResults, newSteps) }),
     clippedTurn({ counter: tokenCounter, excluded: new Set(excludeTools), shorten }),
-    ...(writer === undefined ? [] : [summarized]),
+    ...(summary === undefined ? [] : [summarized]),
     (budget) => new ChatHistoryTokenReducer({ ...budget, ...cut }),
   ];
 }
