@@ -79,7 +79,7 @@ export {
 } from "../conversation/reducers/truncation-reducer.js";
 export { contextWindow } from "../conversation/reducers/window/context-window.js";
 export type { ContextWindowOptions } from "../conversation/reducers/window/options.js";
-export type { WindowTrigger } from "../conversation/reducers/reduction-trigger.js";
+export type { WindowTrigger } from "../conversation/reducers/window/trigger.js";
 export { pipeReducers } from "../conversation/reducers/pipe-reducers.js";
 
 export {

@@ -3,18 +3,9 @@ import * as z from "zod/mini";
 import { cutByRounds } from "../messages/cut-by-count.js";
 import { sectionsOf, type SectionOptions } from "../messages/sections.js";
 import { lazy, nonNegativeInteger, parseOptions, positiveInteger, type SchemaOutput } from "../../base/options.js";
-import type { TokenCounter } from "../tokens/token-counter.js";
 import { ChatHistoryReducer } from "./chat-history-reducer.js";
 import { sectionFields } from "./options.js";
-import { cutOutcome, unchanged, type ReductionOutcome } from "./reduction-outcome.js";
-import {
-  counterField,
-  mayReduce,
-  reducerTriggers,
-  triggerField,
-  type ReducerTriggers,
-  type WindowTrigger,
-} from "./reduction-trigger.js";
+import { cutOutcome, type ReductionOutcome } from "./reduction-outcome.js";
 
 /** Options of {@link ChatHistoryRoundReducer}. */
 export interface ChatHistoryRoundReducerOptions extends Omit<SectionOptions, "cutAt"> {
@@ -26,13 +17,6 @@ export interface ChatHistoryRoundReducerOptions extends Omit<SectionOptions, "cu
    * @default 0
    */
   readonly thresholdRounds?: number;
-  /** Counts the tokens of a `trigger`. @default none */
-  readonly tokenCounter?: TokenCounter;
-  /**
-   * Sizes from which the view is reduced, any of a list: below all of them it is left as it is, whatever the other
-   * options say. Tokens require `tokenCounter`. @default every size
-   */
-  readonly trigger?: WindowTrigger | readonly WindowTrigger[];
 }
 
 const schema = lazy(() =>
@@ -41,8 +25,6 @@ const schema = lazy(() =>
     thresholdRounds: z._default(nonNegativeInteger(), 0),
     systemMessages: sectionFields().systemMessages,
     pin: sectionFields().pin,
-    ...triggerField(),
-    ...counterField(),
   }),
 );
 
@@ -58,16 +40,11 @@ const schema = lazy(() =>
  */
 export class ChatHistoryRoundReducer extends ChatHistoryReducer {
   readonly #options: SchemaOutput<typeof schema>;
-  readonly #triggers: ReducerTriggers;
-  override readonly tokenCounter: TokenCounter | undefined;
 
   /** @throws ConfigurationError naming the option. */
   constructor(options: ChatHistoryRoundReducerOptions) {
     super();
     this.#options = parseOptions("ChatHistoryRoundReducer", schema(), options);
-    this.tokenCounter = this.#options.tokenCounter;
-    const measure = { counter: this.tokenCounter };
-    this.#triggers = reducerTriggers("ChatHistoryRoundReducer", this.#options, measure);
   }
 
   static override lc_name(): string {
@@ -83,8 +60,6 @@ export class ChatHistoryRoundReducer extends ChatHistoryReducer {
 
   override async reduceWithOutcome(messages: BaseMessage[]): Promise<ReductionOutcome> {
     const { targetRounds: target, thresholdRounds: threshold, ...sections } = this.#options;
-    return (await mayReduce(messages, this.#triggers))
-      ? cutOutcome(messages, cutByRounds(messages, sectionsOf(messages, sections), { target, threshold }))
-      : unchanged(messages, { reason: "within_limit" });
+    return cutOutcome(messages, cutByRounds(messages, sectionsOf(messages, sections), { target, threshold }));
   }
 }

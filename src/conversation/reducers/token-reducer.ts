@@ -7,13 +7,6 @@ import type { TokenCounter } from "../tokens/token-counter.js";
 import { ChatHistoryReducer } from "./chat-history-reducer.js";
 import { reduced, unchanged, type ReductionOutcome } from "./reduction-outcome.js";
 import { sectionFields } from "./options.js";
-import {
-  mayReduce,
-  reducerTriggers,
-  triggerField,
-  type ReducerTriggers,
-  type WindowTrigger,
-} from "./reduction-trigger.js";
 import { countMessages } from "../tokens/counted-messages.js";
 import {
   budgetFields,
@@ -33,18 +26,12 @@ export interface ChatHistoryTokenReducerOptions extends TokenBudgetOptions, Sect
    * @default "report"
    */
   readonly onOverBudget?: "report" | "throw";
-  /**
-   * Sizes from which the view is reduced, any of a list: below all of them it is left as it is, whatever the other
-   * options say. A `fraction` is a share of `maxTokens`. @default every size
-   */
-  readonly trigger?: WindowTrigger | readonly WindowTrigger[];
 }
 
 const schema = lazy(() =>
   z.strictObject({
     ...budgetFields(),
     ...sectionFields(),
-    ...triggerField(),
     clipToolResults: z._default(z.boolean("must be true or false"), true),
     onOverBudget: z._default(z.enum(["report", "throw"], 'must be "report" or "throw"'), "report"),
   }),
@@ -77,7 +64,6 @@ interface Reduction {
 export class ChatHistoryTokenReducer extends ChatHistoryReducer {
   readonly #options: SchemaOutput<typeof schema>;
   readonly #budget: TokenBudget;
-  readonly #triggers: ReducerTriggers;
   override readonly tokenCounter: TokenCounter;
 
   /** @throws ConfigurationError naming the option. */
@@ -86,9 +72,7 @@ export class ChatHistoryTokenReducer extends ChatHistoryReducer {
     const owner = "ChatHistoryTokenReducer";
     this.#options = parseOptions(owner, schema(), options);
     this.#budget = budgetOf(owner, options);
-    const { counter, maxTokens: full } = this.#budget;
-    this.#triggers = reducerTriggers(owner, this.#options, { counter, full });
-    this.tokenCounter = counter;
+    this.tokenCounter = this.#budget.counter;
   }
 
   static override lc_name(): string {
@@ -107,7 +91,7 @@ export class ChatHistoryTokenReducer extends ChatHistoryReducer {
     const before = await countMessages(this.tokenCounter, messages);
     const sections = sectionsOf(messages, this.#options);
     const kept = await cutToBudget(messages, { sections, budget: this.#budget });
-    if (kept === "within_limit" || !(await mayReduce(messages, this.#triggers))) {
+    if (kept === "within_limit") {
       return unchanged(messages, { reason: "within_limit", tokens: before });
     }
     const indexes = kept === "nothing_removable" ? [...messages.keys()] : kept;

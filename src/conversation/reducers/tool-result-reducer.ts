@@ -9,15 +9,6 @@ import { changeContent } from "../messages/copies/change-content.js";
 import { isScreenshot, roleOf } from "../messages/roles.js";
 import { stepsOf } from "../messages/steps.js";
 import { lazy, nonEmptyText, nonNegativeInteger, parseOptions, positiveInteger } from "../../base/options.js";
-import type { TokenCounter } from "../tokens/token-counter.js";
-import {
-  counterField,
-  mayReduce,
-  reducerTriggers,
-  triggerField,
-  type ReducerTriggers,
-  type WindowTrigger,
-} from "./reduction-trigger.js";
 import { ChatHistoryReducer } from "./chat-history-reducer.js";
 import { asShortened, reduced, unchanged, withShorterContent, type ReductionOutcome } from "./reduction-outcome.js";
 
@@ -45,13 +36,6 @@ export interface ChatHistoryToolResultReducerOptions {
    * At least 0. @default all
    */
   readonly keepImages?: number;
-  /** Counts the tokens of a `trigger`. @default none */
-  readonly tokenCounter?: TokenCounter;
-  /**
-   * Sizes from which the view is reduced, any of a list: below all of them it is left as it is, whatever the other
-   * options say. Tokens require `tokenCounter`. @default every size
-   */
-  readonly trigger?: WindowTrigger | readonly WindowTrigger[];
 }
 
 /** Schema fields of the options that say what is shortened, and to what. */
@@ -72,8 +56,6 @@ const schema = lazy(() =>
     thresholdCount: z.optional(nonNegativeInteger()),
     maxCharacters: z._default(positiveInteger(), defaultLine),
     ...shorteningFields(),
-    ...triggerField(),
-    ...counterField(),
   }),
 );
 
@@ -102,8 +84,6 @@ export class ChatHistoryToolResultReducer extends ChatHistoryReducer {
   readonly #lineFor: (message: ToolMessage) => string;
   readonly #excluded: ReadonlySet<string>;
   readonly #keepImages: number;
-  readonly #triggers: ReducerTriggers;
-  override readonly tokenCounter: TokenCounter | undefined;
 
   /** @throws ConfigurationError naming the option. */
   constructor(options: ChatHistoryToolResultReducerOptions) {
@@ -115,16 +95,12 @@ export class ChatHistoryToolResultReducer extends ChatHistoryReducer {
       placeholder = (message: ToolMessage) => lineOf(message, maxCharacters),
       excludeTools,
       keepImages = Infinity,
-      trigger,
-      tokenCounter,
     } = parseOptions("ChatHistoryToolResultReducer", schema(), options);
     this.#keepLast = keepLast;
     this.#threshold = thresholdCount;
     this.#lineFor = typeof placeholder === "string" ? () => placeholder : placeholder;
     this.#excluded = new Set(excludeTools);
     this.#keepImages = keepImages;
-    this.#triggers = reducerTriggers("ChatHistoryToolResultReducer", { trigger }, { counter: tokenCounter });
-    this.tokenCounter = tokenCounter;
   }
 
   static override lc_name(): string {
@@ -140,12 +116,6 @@ export class ChatHistoryToolResultReducer extends ChatHistoryReducer {
   }
 
   override async reduceWithOutcome(messages: BaseMessage[]): Promise<ReductionOutcome> {
-    return (await mayReduce(messages, this.#triggers))
-      ? this.#shorten(messages)
-      : unchanged(messages, { reason: "within_limit" });
-  }
-
-  #shorten(messages: readonly BaseMessage[]): ReductionOutcome {
     const steps = stepsOf(messages).filter(({ indexes }) => indexes.length > 1);
     const excluded = resultsOfTools(messages, this.#excluded);
     const short = messages.map((message, index) =>

@@ -4,17 +4,8 @@ import { cutByCount } from "../messages/cut-by-count.js";
 import { sectionsOf, type SectionOptions } from "../messages/sections.js";
 import { lazy, nonNegativeInteger, parseOptions, positiveInteger, type SchemaOutput } from "../../base/options.js";
 import { ChatHistoryReducer } from "./chat-history-reducer.js";
-import { cutOutcome, unchanged, type ReductionOutcome } from "./reduction-outcome.js";
+import { cutOutcome, type ReductionOutcome } from "./reduction-outcome.js";
 import { sectionFields } from "./options.js";
-import {
-  counterField,
-  mayReduce,
-  reducerTriggers,
-  triggerField,
-  type ReducerTriggers,
-  type WindowTrigger,
-} from "./reduction-trigger.js";
-import type { TokenCounter } from "../tokens/token-counter.js";
 
 /** Options of {@link ChatHistoryTruncationReducer}. */
 export interface ChatHistoryTruncationReducerOptions extends SectionOptions {
@@ -27,13 +18,6 @@ export interface ChatHistoryTruncationReducerOptions extends SectionOptions {
    * @default 0
    */
   readonly thresholdCount?: number;
-  /** Counts the tokens of a `trigger`. @default none */
-  readonly tokenCounter?: TokenCounter;
-  /**
-   * Sizes from which the view is reduced, any of a list: below all of them it is left as it is, whatever the other
-   * options say. Tokens require `tokenCounter`. @default every size
-   */
-  readonly trigger?: WindowTrigger | readonly WindowTrigger[];
 }
 
 const schema = lazy(() =>
@@ -41,8 +25,6 @@ const schema = lazy(() =>
     targetCount: positiveInteger(),
     thresholdCount: z._default(nonNegativeInteger(), 0),
     ...sectionFields(),
-    ...triggerField(),
-    ...counterField(),
   }),
 );
 
@@ -60,16 +42,11 @@ const schema = lazy(() =>
  */
 export class ChatHistoryTruncationReducer extends ChatHistoryReducer {
   readonly #options: SchemaOutput<typeof schema>;
-  readonly #triggers: ReducerTriggers;
-  override readonly tokenCounter: TokenCounter | undefined;
 
   /** @throws ConfigurationError naming the option. */
   constructor(options: ChatHistoryTruncationReducerOptions) {
     super();
     this.#options = parseOptions("ChatHistoryTruncationReducer", schema(), options);
-    this.tokenCounter = this.#options.tokenCounter;
-    const measure = { counter: this.tokenCounter };
-    this.#triggers = reducerTriggers("ChatHistoryTruncationReducer", this.#options, measure);
   }
 
   static override lc_name(): string {
@@ -85,8 +62,6 @@ export class ChatHistoryTruncationReducer extends ChatHistoryReducer {
 
   override async reduceWithOutcome(messages: BaseMessage[]): Promise<ReductionOutcome> {
     const { targetCount: target, thresholdCount: threshold, ...sections } = this.#options;
-    return (await mayReduce(messages, this.#triggers))
-      ? cutOutcome(messages, cutByCount(messages, sectionsOf(messages, sections), { target, threshold }))
-      : unchanged(messages, { reason: "within_limit" });
+    return cutOutcome(messages, cutByCount(messages, sectionsOf(messages, sections), { target, threshold }));
   }
 }

@@ -14,7 +14,6 @@ import type { SummaryModel } from "./summarizer.js";
 import { countMeasure, tokenMeasure, type SummaryMeasure } from "./measure.js";
 import type { SummaryRole } from "../../messages/summary-message.js";
 import { defaultInstructions } from "./prompt.js";
-import { reducerTriggers, triggerField, type ReducerTriggers, type WindowTrigger } from "../reduction-trigger.js";
 import { budgetFields, budgetOf } from "../token-budget.js";
 import { focusField, sectionFields } from "../options.js";
 
@@ -34,10 +33,7 @@ export interface ChatHistorySummarizationReducerOptions {
   readonly maxTokens?: number;
   /** Tokens to reduce to, including the summary, from 1 to `maxTokens`. @default 80 % of maxTokens */
   readonly targetTokens?: number;
-  /**
-   * Counts tokens for `maxTokens`, `maxInputTokens` and `trigger`, which requires it beside `targetCount`.
-   * @default tiktokenCounter()
-   */
+  /** Counts tokens for `maxTokens` and `maxInputTokens`. @default tiktokenCounter() */
   readonly tokenCounter?: TokenCounter;
   /** Which system messages stay when messages are removed. @default "all" */
   readonly systemMessages?: SystemMessages;
@@ -93,11 +89,6 @@ export interface ChatHistorySummarizationReducerOptions {
    * @default 32000
    */
   readonly maxInputTokens?: number;
-  /**
-   * Sizes from which the view is reduced, any of a list: below all of them it is left as it is, whatever the other
-   * options say. A `fraction` is a share of `maxTokens`. @default every size
-   */
-  readonly trigger?: WindowTrigger | readonly WindowTrigger[];
 }
 
 const minimumInputTokens = 1_000;
@@ -116,7 +107,6 @@ const schema = lazy(() =>
       defaultInstructions,
     ),
     ...focusField(),
-    ...triggerField(),
     useSingleSummary: z._default(z.boolean("must be true or false"), true),
     maxSummaries: z._default(
       z.int("must be an integer of 2 or more").check(z.minimum(2, "must be an integer of 2 or more")),
@@ -139,7 +129,6 @@ const schema = lazy(() =>
 /** The checked options with their defaults. */
 export type SummarizationSettings = SchemaOutput<typeof schema> & {
   readonly measure: SummaryMeasure;
-  readonly triggers: ReducerTriggers;
 };
 
 const owner = "ChatHistorySummarizationReducer";
@@ -151,10 +140,7 @@ const owner = "ChatHistorySummarizationReducer";
  */
 export function summarizationSettings(options: ChatHistorySummarizationReducerOptions): SummarizationSettings {
   const settings = parseOptions(owner, schema(), options);
-  const measure = measureOf(settings);
-  const counter = measure.tokenCounter ?? settings.tokenCounter;
-  const triggers = reducerTriggers(owner, settings, { counter, full: settings.maxTokens });
-  return { ...settings, measure, triggers };
+  return { ...settings, measure: measureOf(settings) };
 }
 
 function measureOf(settings: SchemaOutput<typeof schema>): SummaryMeasure {

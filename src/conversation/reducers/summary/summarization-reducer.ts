@@ -7,7 +7,6 @@ import type { ViewLimit } from "../view-limit.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
 import { ChatHistoryReducer, type ReducerRequest } from "../chat-history-reducer.js";
 import { FailurePause } from "./failure-pause.js";
-import { mayReduce } from "../reduction-trigger.js";
 import { reduced, removedMessages, unchanged, viewSize, type ReductionOutcome } from "../reduction-outcome.js";
 import { SegmentWriter } from "./segment-writer.js";
 import {
@@ -48,7 +47,7 @@ export class ChatHistorySummarizationReducer extends ChatHistoryReducer {
     super();
     this.#settings = summarizationSettings(options);
     this.#writer = new SegmentWriter(this.#settings);
-    this.tokenCounter = this.#settings.measure.tokenCounter ?? countedBy(this.#settings);
+    this.tokenCounter = this.#settings.measure.tokenCounter;
     this.leaseMs = this.#settings.timeout + leaseMarginMs;
   }
 
@@ -69,10 +68,7 @@ export class ChatHistorySummarizationReducer extends ChatHistoryReducer {
     config?: RunnableConfig,
     request?: ReducerRequest,
   ): Promise<ReductionOutcome> {
-    const { measure, systemMessages, cutAt, useSingleSummary, triggers } = this.#settings;
-    if (!(await mayReduce(messages, triggers))) {
-      return unchanged(messages, { reason: "within_limit", ...(await this.#size(messages)) });
-    }
+    const { measure, systemMessages, cutAt, useSingleSummary } = this.#settings;
     const sections = sectionsOf(messages, { systemMessages, cutAt });
     const earlier = sections.summaries.map((index) => messages[index]!);
     const staying: Sections = useSingleSummary ? { ...sections, summaries: [] } : sections;
@@ -162,11 +158,6 @@ export class ChatHistorySummarizationReducer extends ChatHistoryReducer {
   #size(messages: readonly BaseMessage[]): Promise<ViewSize> {
     return viewSize(messages, this.tokenCounter);
   }
-}
-
-/** The counter of triggers that count, for a measure in messages. */
-function countedBy({ triggers, tokenCounter }: SummarizationSettings): TokenCounter | undefined {
-  return triggers.trigger.some(({ tokens }) => tokens !== undefined) ? tokenCounter : undefined;
 }
 
 interface Parts {

@@ -12,7 +12,7 @@ import { countMessages } from "../../tokens/counted-messages.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
 import { ChatHistoryReducer, type ReducerRequest, type RefusedRequest } from "../chat-history-reducer.js";
 import { unchanged, type ReductionOutcome } from "../reduction-outcome.js";
-import { fires, leastMessages, tokensOf } from "../reduction-trigger.js";
+import { fires, leastMessages, tokensOf } from "./trigger.js";
 import { windowSettings, type ContextWindowOptions, type WindowSettings } from "./options.js";
 import {
   askedName,

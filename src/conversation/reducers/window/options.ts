@@ -15,7 +15,7 @@ import type { TokenCounter } from "../../tokens/token-counter.js";
 import type { ShortenResult } from "../clip-tool-results.js";
 import { budgetFields } from "../token-budget.js";
 import { focusField } from "../options.js";
-import { triggerField, triggersIn, type WindowTrigger } from "../reduction-trigger.js";
+import { triggerField, triggersIn, type WindowTrigger } from "./trigger.js";
 import type { SummaryModel } from "../summary/summarizer.js";
 import { shorteningFields } from "../tool-result-reducer.js";
 

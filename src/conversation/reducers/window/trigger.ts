@@ -1,34 +1,20 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import * as z from "zod/mini";
-import { ConfigurationError } from "../../base/errors.js";
-import { lazy, objectWith } from "../../base/options.js";
-import { roundsIn } from "../messages/rounds.js";
-import { countMessages } from "../tokens/counted-messages.js";
-import type { TokenCounter } from "../tokens/token-counter.js";
+import { lazy } from "../../../base/options.js";
+import { roundsIn } from "../../messages/rounds.js";
 
 /**
- * A size from which messages are reduced. All given parts must hold. At least one is required. At `contextWindow` it
- * is the size of a request that still fits; at the other reducers that of a view: below it they leave as it is what
- * they would reduce.
+ * A size from which a request is reduced although it fits. All given parts must hold. At least one is required.
  * @example
- * import { ChatHistoryToolResultReducer, contextWindow, tiktokenCounter } from "langchain-redis-memory";
- * import type { WindowTrigger } from "langchain-redis-memory";
+ * import { contextWindow, type WindowTrigger } from "langchain-redis-memory";
  *
  * const either: WindowTrigger[] = [{ fraction: 0.7, messages: 40 }, { tokens: 50_000 }];
  * const window = contextWindow({ trigger: either });
- * const results = new ChatHistoryToolResultReducer({
- *   keepLast: 3,
- *   trigger: { tokens: 20_000 },
- *   tokenCounter: tiktokenCounter(),
- * });
  */
 export interface WindowTrigger {
-  /**
-   * Share from 0 to 1: at `contextWindow` of the room, not of the window; at a reducer with `maxTokens` of these. The
-   * other reducers have nothing that it could be a share of.
-   */
+  /** Share from 0 to 1 of the room, not of the window. */
   readonly fraction?: number;
-  /** Tokens of the request, or of the view. */
+  /** Tokens of the request. */
   readonly tokens?: number;
   /** Messages of the view, without the system prompt of a request. */
   readonly messages?: number;
@@ -68,11 +54,6 @@ export function triggersIn({ trigger }: TriggerOption): readonly WindowTrigger[]
   return trigger === undefined ? [] : listOf(trigger);
 }
 
-/** Schema field of a counter. */
-export const counterField = lazy(() => ({
-  tokenCounter: z.optional(objectWith<TokenCounter>(["countMessage", "countText"], "a TokenCounter")),
-}));
-
 /** A size to compare triggers with: `full` is what its fraction is a share of. */
 export interface TriggerSize {
   readonly tokens: number;
@@ -98,45 +79,4 @@ export function leastMessages({ messages = 0, rounds = 0 }: WindowTrigger): numb
 /** The tokens from which a trigger may fire; undefined if it names none. */
 export function tokensOf({ fraction: share = 0, tokens = 0 }: WindowTrigger, full: number): number | undefined {
   return Math.max(share * full, tokens) || undefined;
-}
-
-/** How a reducer measures for its triggers. */
-interface TriggerMeasure {
-  readonly counter: TokenCounter | undefined;
-  /** Tokens that a fraction is a share of. */
-  readonly full?: number | undefined;
-}
-
-/** The triggers of a reducer, and how it measures. */
-export interface ReducerTriggers extends TriggerMeasure {
-  readonly trigger: readonly WindowTrigger[];
-}
-
-/** @throws ConfigurationError naming `trigger`, for one that the reducer cannot measure. */
-export function reducerTriggers(owner: string, option: TriggerOption, measure: TriggerMeasure): ReducerTriggers {
-  const { counter, full } = measure;
-  const trigger = triggersIn(option);
-  if (full === undefined && trigger.some((each) => each.fraction !== undefined)) {
-    throw new ConfigurationError(
-      "trigger",
-      `${owner}: a "fraction" in option "trigger" requires "maxTokens", of which it is a share; give "tokens".`,
-    );
-  }
-  if (counter === undefined && trigger.some((each) => each.tokens !== undefined)) {
-    throw new ConfigurationError("trigger", `${owner}: "tokens" in option "trigger" require "tokenCounter".`);
-  }
-  return { trigger, ...measure };
-}
-
-/** True if a reducer may reduce the messages: one of its triggers fires, or it has none. */
-export async function mayReduce(
-  messages: readonly BaseMessage[],
-  { trigger, counter, full = 0 }: ReducerTriggers,
-): Promise<boolean> {
-  if (trigger.length === 0) {
-    return true;
-  }
-  const counts = trigger.some((each) => tokensOf(each, full) !== undefined);
-  const tokens = counts ? await countMessages(counter!, messages) : 0;
-  return fires(trigger, { tokens, messages, full });
 }
