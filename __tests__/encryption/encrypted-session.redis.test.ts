@@ -1,3 +1,5 @@
+import { withKey } from "../../testing/session-store/store-case.js";
+import { readLog } from "../../src/store/contract/session-pages.js";
 import { inspect } from "node:util";
 import { AIMessage, HumanMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
 import { ConflictError, EncryptionError } from "../../src/base/errors.js";
@@ -13,7 +15,7 @@ import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-sessio
 import { sessionKeys } from "../../src/store/redis/keys.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import type { SessionStore } from "../../src/store/contract/session-store.js";
-import { withKey } from "../../testing/session-store/store-case.js";
+
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 import { testKey, testKeys } from "../support/test-keys.js";
 
@@ -49,7 +51,7 @@ describe.each(["Redis", "memory"])("an encrypted session in a store in %s", (kin
     expect(await sealed.history("old").getMessages()).toEqual(expected);
     expect(await sealed.history("old").getTranscript()).toEqual(expected);
     expect(await plain.history("other").getMessages()).toEqual(turn("x"));
-    const { records } = await store.readLog(stored("old"));
+    const { records } = await readLog(store, await withKey(store, { id: "old" }));
     expect(records.map((record) => record.includes("secret"))).toEqual([true, true, false, false]);
     expect(records[2]).toMatch(
       /^\{"type":"human","data":\{"id":"2-q"\},"sealed":"[\w-]{8}","meta":\{"v":2,"at":\d+\}\}\n[\u0000-\u007f]+$/,
@@ -223,7 +225,7 @@ describe.each(["Redis", "memory"])("an encrypted session in a store in %s", (kin
   it("can be read by a process that still writes plain text, before encryption is switched on", async () => {
     const early = memoryWith({ current: null, previous: [testKey("k1")] });
     await early.history("s").addMessages(turn("1"));
-    expect((await store.readLog(stored("s"))).records.join()).toContain("secret");
+    expect((await readLog(store, await withKey(store, { id: "s" }))).records.join()).toContain("secret");
     await memoryWith(testKeys("k1")).history("s").addMessages(turn("2"));
     await early.history("s").addMessages(turn("3"));
     expect(await early.history("s").append(turn("2"))).toMatchObject({ duplicates: 2 });
@@ -254,11 +256,11 @@ describe.each(["Redis", "memory"])("an encrypted session in a store in %s", (kin
       const memory = memoryWith(testKeys("k1"));
       await memory.history("s").addMessages(turn("1"));
       await memory.history("s2").addMessages(turn("1"));
-      const [question, answer] = (await store.readLog(stored("s"))).records as [string, string];
+      const [question, answer] = (await readLog(store, await withKey(store, { id: "s" }))).records as [string, string];
       const sealedOf = (record: string) => record.slice(record.indexOf("\n") + 1);
       const changed = String.fromCharCode(question.charCodeAt(question.length - 1) ^ 1);
       const forged = [
-        (await store.readLog(stored("s2"))).records[0]!,
+        (await readLog(store, await withKey(store, { id: "s2" }))).records[0]!,
         question.replace('"1-q"', '"1-x"'),
         question.replace('"human"', '"system"'),
         question.replace(/"at":\d/, '"at":9'),

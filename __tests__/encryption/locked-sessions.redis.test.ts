@@ -1,3 +1,5 @@
+import { withKey } from "../../testing/session-store/store-case.js";
+import { readLog } from "../../src/store/contract/session-pages.js";
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import type { MemoryEvent } from "../../src/base/events.js";
 import type { OwnerExportOptions } from "../../src/memory/sessions/requests.js";
@@ -116,7 +118,10 @@ describe.each(["Redis", "memory"])("sessions whose key is missing, in a store in
     expect(await memory.history("copy", ann).getMessages()).toEqual(turn);
     const { sessions } = await memory.sessions.list(ann);
     expect(sessions[0]).toMatchObject({ sessionId: "copy", title: "Secret branch", metadata: { a: "secret" } });
-    const stored = [await store.readLog({ id: "copy", keys: {} }), await store.lists!.describe({ id: "copy" })];
+    const stored = [
+      await readLog(store, await withKey(store, { id: "copy" })),
+      await store.lists!.describe({ id: "copy" }),
+    ];
     expect(JSON.stringify(stored)).not.toMatch(/[sS]ecret/);
     await expect(memoryWith(testKeys("k1")).history("copy", { owner: "bob" }).getPage()).rejects.toMatchObject({
       code: "other_owner",

@@ -1,3 +1,4 @@
+import { readLog } from "../../src/store/contract/session-pages.js";
 import { AIMessage, HumanMessage, SystemMessage } from "@langchain/core/messages";
 import type { MemoryEvent } from "../../src/base/events.js";
 import type { EncryptionOptions } from "../../src/store/sealed/keys/encryption-options.js";
@@ -40,7 +41,7 @@ describe.each(["Redis", "memory"])("re-encryption in a store in %s", (kind) => {
     const view = await store.readView(stored);
     return [
       view.head,
-      ...(await store.readLog(stored)).records,
+      ...(await readLog(store, stored)).records,
       ...Object.values(await store.data.readSide(stored, "")),
     ];
   };
@@ -85,7 +86,7 @@ describe.each(["Redis", "memory"])("re-encryption in a store in %s", (kind) => {
       .history("s")
       .append(turn("1"), { side: { set: { a: "secret" } } });
     const before = await everything();
-    const reads = jest.spyOn(store, "readLog");
+    const reads = jest.spyOn(store.data, "readPage");
     const done = await reencryptAll(sealedWith(testKeys("k2", "k1")), { sessionIds: ["s"] });
     expect(done).toEqual({ ...none, sessions: 1, keys: 1 });
     expect(reads).not.toHaveBeenCalled();

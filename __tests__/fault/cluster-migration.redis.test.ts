@@ -1,3 +1,4 @@
+import { readLog } from "../../src/store/contract/session-pages.js";
 import { readLastRounds } from "../../src/memory/session/screen-pages.js";
 import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
 import { Cluster } from "ioredis";
@@ -57,7 +58,7 @@ describe("A session whose slot is being moved", () => {
     });
     const view = await store.readView({ id: "s" });
     expect(view.records).toHaveLength(7);
-    expect((await store.readLog({ id: "s" }, { from: 5 })).records).toEqual(texts(records("b", 2)));
+    expect((await readLog(store, { id: "s" }, { from: 5 })).records).toEqual(texts(records("b", 2)));
     expect((await readLastRounds(store, { id: "s" }, 1)).records).toHaveLength(7);
     expect(await store.commitReduction({ id: "s" }, { ...asRead(view), start: 5, head: "h", headCount: 1 })).toBe(
       "committed",

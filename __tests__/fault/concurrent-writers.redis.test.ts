@@ -1,3 +1,4 @@
+import { readLog } from "../../src/store/contract/session-pages.js";
 import { Redis } from "ioredis";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import { human, record, texts } from "../../testing/session-store/store-case.js";
@@ -46,7 +47,7 @@ describe("Two writers and a reducer on one session", () => {
     writing = false;
     await reducing;
 
-    const { records: log, next } = await third!.readLog({ id: "s" });
+    const { records: log, next } = await readLog(third!, { id: "s" });
     expect(next).toBe(4 * turns);
     for (const writer of ["a", "b"]) {
       const mine = Array.from({ length: turns }, (_, turn) => texts(turnOf(writer, turn)));

@@ -1,3 +1,4 @@
+import { readLog } from "../../src/store/contract/session-pages.js";
 import { AIMessage, HumanMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
 import { RunnableLambda } from "@langchain/core/runnables";
 import { createAgent } from "langchain";
@@ -97,7 +98,7 @@ describe("a failover to an older log while a copy is made", () => {
     await bringBack();
     await store.append({ id: "ann" }, { records: other });
     await forkOf(store, { id: "ann" }, { id: "copy" }, { copyRecord: identify });
-    const copy = await store.readLog({ id: "copy" });
+    const copy = await readLog(store, { id: "copy" });
     expect(copy.records).toEqual([...first, ...other].map(({ record }) => record));
     await store.close();
   });

@@ -1,3 +1,4 @@
+import { readLog } from "../../src/store/contract/session-pages.js";
 import { readLastRounds } from "../../src/memory/session/screen-pages.js";
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -104,7 +105,7 @@ describe("RedisSessionStore when replies are lost", () => {
       store.readView({ id: "s" }),
       store.readView({ id: "s" }, { neverReduced: true }),
       readLastRounds(store, { id: "s" }, 1),
-      store.readLog({ id: "s" }),
+      readLog(store, { id: "s" }),
       store.commitReduction({ id: "s" }, { ...change, start: 0, head: "", headCount: 0 }),
       store.edits.rewind({ id: "s" }, { ...change, to: 0, forget: [] }),
       store.clear({ id: "s" }),
@@ -246,7 +247,7 @@ describe("RedisSessionStore when Redis refuses commands or is unavailable", () =
     // As long as the log is a list, everything else is derived from it.
     const rebuilt = store.edits.rebuild({ id: "s" }, () => undefined);
     await (part === "log" ? expect(rebuilt).rejects.toEqual(wrong) : rebuilt);
-    expect(await store.readLog({ id: "s" }).catch(() => wrong)).toEqual(
+    expect(await readLog(store, { id: "s" }).catch(() => wrong)).toEqual(
       part === "log" ? wrong : expect.objectContaining({ damaged: false, records: texts(records("a", 2)) }),
     );
     await store.clear({ id: "s" });

@@ -1,3 +1,4 @@
+import { readLog } from "../../src/store/contract/session-pages.js";
 import { AIMessage, HumanMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
 import { ChatPromptTemplate } from "@langchain/core/prompts";
 import { tool } from "@langchain/core/tools";
@@ -132,7 +133,7 @@ describe("an agent without a reducer", () => {
   it("keeps with each answer what its request was thought to take, by model", async () => {
     const [model, store] = [new CountingModel(100_000), new InMemorySessionStore()];
     await run(model, { turns: 1, store });
-    const { records } = await store.readLog({ id: "s" });
+    const { records } = await readLog(store, { id: "s" });
     const kept = records.map((record) => /"asked:[\w-]{8}":(\d+)/.exec(record)?.[1]);
     expect(kept.map((tokens) => tokens !== undefined)).toEqual([false, true, false, true]);
     expect(Number(kept[3])).toBeGreaterThan(Number(kept[1]));

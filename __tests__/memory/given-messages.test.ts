@@ -1,3 +1,4 @@
+import { readLog } from "../../src/store/contract/session-pages.js";
 import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { ConfigurationError, RecordError, type StoreError } from "../../src/base/errors.js";
 import { HistoryManager } from "../../src/doors/tool-loop/history-manager.js";
@@ -70,7 +71,7 @@ describe.each(counters)("messages that are changed after the call, with %s", (_,
     const call = history.append([message], { turnId: "t" });
     message.content = "changed";
     await call;
-    const [record] = (await store.readLog({ id: "ann" })).records;
+    const [record] = (await readLog(store, { id: "ann" })).records;
     expect(JSON.parse(record!).meta.tokens).toEqual(tokenCounter && { characters: 3 });
   });
 

@@ -1,3 +1,4 @@
+import { readLog } from "../../src/store/contract/session-pages.js";
 import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { Redis } from "ioredis";
 import { identifyRecord } from "../../src/store/codec/message-ids.js";
@@ -189,7 +190,7 @@ describe("pages and branches of a session", () => {
     copied.length = 0;
     await forkOf(store, { id: "source" }, { id: "target" }, { copyRecord: copyUntil(-1) });
     expect(copied[0]).toBe(599);
-    expect((await store.readLog({ id: "target" })).records).toEqual((await store.readLog({ id: "source" })).records);
+    expect((await readLog(store, { id: "target" })).records).toEqual((await readLog(store, { id: "source" })).records);
     expect((await store.append({ id: "target" }, { records: [] })).next).toBe(1_400);
   });
 
@@ -206,7 +207,7 @@ describe("pages and branches of a session", () => {
       forkOf(store, { id: "of ann" }, { id: "of another", owner }, { copyRecord: copyFor(owner, end) });
     await expect(fork("bob", 700)).rejects.toThrow("interrupted");
     await fork("eve", -1);
-    const { records } = await store.readLog({ id: "of another" });
+    const { records } = await readLog(store, { id: "of another" });
     expect(new Set(records.map(ownerMarkIn))).toEqual(new Set([ownerMark("eve")]));
     await store.close();
   });

@@ -16,16 +16,20 @@ class NotingStore extends InMemorySessionStore {
   unreadable = -1;
   failing: Error | undefined;
 
-  override async readLog(...given: Parameters<InMemorySessionStore["readLog"]>) {
-    this.logs.push(given[1] as LogRequest);
-    if (this.failing !== undefined) {
-      throw this.failing;
-    }
-    const page = await super.readLog(...given);
-    return {
-      ...page,
-      records: page.records.map((record, at) => (page.from + at === this.unreadable ? "needle" : record)),
-    };
+  constructor() {
+    super();
+    const readPage = this.data.readPage.bind(this.data);
+    jest.spyOn(this.data, "readPage").mockImplementation(async (session, request) => {
+      const { before, limit } = request;
+      const from = Math.max(0, (before ?? 0) - limit);
+      this.logs.push(...(before === undefined ? [] : [{ from, limit: before - from }]));
+      if (before !== undefined && this.failing !== undefined) {
+        throw this.failing;
+      }
+      const page = (await readPage(session, request))!;
+      const isNoted = (at: number) => before !== undefined && page.from + at === this.unreadable;
+      return { ...page, records: page.records.map((record, at) => (isNoted(at) ? "needle" : record)) };
+    });
   }
 }
 

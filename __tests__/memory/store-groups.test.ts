@@ -3,7 +3,7 @@ import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-sessio
 import { around, storeWhenUsed } from "../../src/store/contract/groups.js";
 import type { SessionStore } from "../../src/store/contract/session-store.js";
 
-const core = ["append", "readView", "readLog", "commitReduction", "clear"];
+const core = ["append", "readView", "commitReduction", "clear"];
 
 /** A complete store on which some methods are replaced. */
 function storeWith(methods: object): InMemorySessionStore {

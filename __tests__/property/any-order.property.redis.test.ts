@@ -1,3 +1,4 @@
+import { readLog } from "../../src/store/contract/session-pages.js";
 import fc from "fast-check";
 import type { Redis } from "ioredis";
 import { ConflictError, StoreError } from "../../src/base/errors.js";
@@ -103,7 +104,7 @@ async function expectNothingWrong(
 }
 
 async function expectWholeLog(store: RedisSessionStore, id: string): Promise<Found> {
-  const { records } = await store.readLog({ id });
+  const { records } = await readLog(store, { id });
   const ids = records.map((each) => identify(each).id);
   const { damaged, next, base } = await store.readView({ id });
   expect({ damaged, length: next - base, ids }).toEqual({ damaged: false, length: ids.length, ids: [...new Set(ids)] });

@@ -1,3 +1,4 @@
+import { readLog } from "../../src/store/contract/session-pages.js";
 import { storedTurn } from "../../testing/session-store/store-case.js";
 import fc from "fast-check";
 import type { Redis } from "ioredis";
@@ -215,7 +216,7 @@ describe("A session whose keys were changed by hand", () => {
           expect(kept.slice(0, logBefore.length)).toEqual(logBefore);
         }
         const view = await store.readView({ id: "s" });
-        const page = await store.readLog({ id: "s" });
+        const page = await readLog(store, { id: "s" });
         expect([view.damaged, page.damaged, page.records]).toEqual([false, false, kept]);
         const messages = [human("after", "after"), ai("answer", { id: "answer" })];
         await expect(reader.append(messages, { turnId: "after" })).resolves.toMatchObject({ appended: 2 });
@@ -223,7 +224,7 @@ describe("A session whose keys were changed by hand", () => {
         const texts = (await reader.getMessages()).map(({ text }) => text);
         expect(texts.slice(-2)).toEqual(["after", "answer"]);
         await reader.rewind("after");
-        expect(await client.exists(keys.log)).toBe((await store.readLog({ id: "s" })).records.length > 0 ? 1 : 0);
+        expect(await client.exists(keys.log)).toBe((await readLog(store, { id: "s" })).records.length > 0 ? 1 : 0);
         await expect(reader.append([human("last", "last")])).resolves.toMatchObject({ appended: 1 });
         expect((await reader.getMessages()).at(-1)!.text).toBe("last");
         await client.unlink(keys.log, keys.ids, keys.state);

@@ -1,6 +1,6 @@
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import { LogReader } from "../../src/memory/sessions/read-log.js";
-import type { ReadLogOptions } from "../../src/store/contract/session-reads.js";
+import type { SessionData } from "../../src/store/contract/session-data.js";
 import { record, texts } from "../../testing/session-store/store-case.js";
 
 /** Reads a log of records of this many bytes to its end, and returns the number of records of each page. */
@@ -9,12 +9,12 @@ async function pagesOf(count: number, bytes: number): Promise<number[]> {
   const list = Array.from({ length: count }, (_, index) => record(`a${index}`, { text: "x".repeat(bytes) }));
   await store.append({ id: "s" }, { records: list });
   const pages: number[] = [];
-  const readLog = async (session: { readonly id: string }, options?: ReadLogOptions) => {
-    const page = await store.readLog(session, options);
-    pages.push(page.records.length);
+  const readPage: SessionData["readPage"] = async (session, request) => {
+    const page = await store.data.readPage(session, request);
+    pages.push(page!.records.length);
     return page;
   };
-  const reader = new LogReader({ readLog }, { id: "s" });
+  const reader = new LogReader({ data: { readPage } }, { id: "s" });
   const found: string[] = [];
   while (found.length < count) {
     found.push(...(await reader.read(found.length, count))!);

@@ -1,3 +1,4 @@
+import { readLog } from "../../src/store/contract/session-pages.js";
 import type { Redis } from "ioredis";
 import type { RedisClient } from "../../src/store/redis/client.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
@@ -152,7 +153,7 @@ describe("A write to a session of an owner whom it does not name", () => {
       });
       const store = new RedisSessionStore({ client: interrupted, keyPrefix });
       const result = await store.clear({ ...session, ...(owner && { owner }) }).catch((error: unknown) => error);
-      const { records } = await other.readLog(session);
+      const { records } = await readLog(other, session);
       await Promise.all([other, store].map((each) => each.close()));
       return { result, records };
     };

@@ -1,3 +1,4 @@
+import { readLog } from "../../src/store/contract/session-pages.js";
 import { readLastRounds } from "../../src/memory/session/screen-pages.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { sessionKeys } from "../../src/store/redis/keys.js";
@@ -78,8 +79,8 @@ describe("A session with a missing key", () => {
         expect(view.damaged).toBe(true);
         expect(view.records).toEqual(lost ? [] : stateless ? texts(chat) : texts(chat.slice(4)));
         expect([view.base, view.start, view.next]).toEqual(stateless ? [0, 0, 6] : [0, 4, 6]);
-        expect(await reader.readLog({ id: "s" })).toMatchObject({ damaged: true, records: lost ? [] : texts(chat) });
-        expect(await reader.readLog({ id: "s" }, { from: 3, limit: 2 })).toMatchObject({
+        expect(await readLog(reader, { id: "s" })).toMatchObject({ damaged: true, records: lost ? [] : texts(chat) });
+        expect(await readLog(reader, { id: "s" }, { from: 3, limit: 2 })).toMatchObject({
           damaged: true,
           records: lost ? [] : texts(chat.slice(3, 5)),
         });

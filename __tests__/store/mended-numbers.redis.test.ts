@@ -1,3 +1,4 @@
+import { readLog } from "../../src/store/contract/session-pages.js";
 import { sessionKeys, type SessionKeys } from "../../src/store/redis/keys.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import { asRead, human, record, texts } from "../../testing/session-store/store-case.js";
@@ -85,7 +86,7 @@ describe("The numbers of a session, by a rebuild", () => {
     expect(await store.data.readStats({ id: "s" })).toMatchObject({ damaged: await areWrong() });
     await store.edits.rebuild({ id: "s" }, identify);
     expect(await stored()).toEqual({ ...sound, ...damageKept(damage), ...mended });
-    expect((await store.readLog({ id: "s" })).records).toEqual(texts(chat));
+    expect((await readLog(store, { id: "s" })).records).toEqual(texts(chat));
     expect(await store.append({ id: "s" }, { records: [...chat, human("q4")] })).toMatchObject({ appended: 1 });
   });
 

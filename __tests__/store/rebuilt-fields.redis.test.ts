@@ -1,3 +1,4 @@
+import { readLog } from "../../src/store/contract/session-pages.js";
 import type { RedisClient } from "../../src/store/redis/client.js";
 import { sessionKeys, type SessionKeys } from "../../src/store/redis/keys.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
@@ -89,7 +90,7 @@ describe("What a rebuild leaves in Redis", () => {
     expect(isFirst).toBe(false);
     const written = [...chat.slice(0, 3), other];
     expect(await store.append(session, { records: written })).toMatchObject({ appended: 0, duplicates: 4 });
-    expect((await store.readLog(session)).records).toEqual(texts(written));
+    expect((await readLog(store, session)).records).toEqual(texts(written));
   });
 
   it("is the same if it is carried out twice, of a session that has no owner", async () => {

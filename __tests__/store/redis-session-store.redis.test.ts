@@ -1,3 +1,4 @@
+import { readLog } from "../../src/store/contract/session-pages.js";
 import { readLastRounds } from "../../src/memory/session/screen-pages.js";
 import { createHash } from "node:crypto";
 import { Cluster, Redis } from "ioredis";
@@ -200,7 +201,7 @@ describe("RedisSessionStore's round trips", () => {
     ).view!;
     expect(await flightsOf(() => readLastRounds(store, { id: "s" }, 40))).toBe(1);
     expect(await flightsOf(() => readLastRounds(store, { id: "s" }, 3))).toBe(2);
-    expect(await flightsOf(() => store.readLog({ id: "s" }, { from: 5, limit: 10 }))).toBe(1);
+    expect(await flightsOf(() => readLog(store, { id: "s" }, { from: 5, limit: 10 }))).toBe(1);
     expect(
       await flightsOf(() =>
         store.commitReduction({ id: "s" }, { ...asRead(view), start: 290, head: "h", headCount: 1 }),
@@ -413,7 +414,7 @@ describe("RedisSessionStore's options", () => {
       code: "too_large",
     });
     expect((await store.append({ id: "s" }, { records: most })).next).toBe(most.length);
-    expect((await store.readLog({ id: "s" }, { from: most.length - 1 })).records).toEqual([String(most.length - 1)]);
+    expect((await readLog(store, { id: "s" }, { from: most.length - 1 })).records).toEqual([String(most.length - 1)]);
     await store.clear({ id: "s" });
     await store.close();
   });

@@ -1,3 +1,4 @@
+import { readLog } from "../../src/store/contract/session-pages.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import { refreshedOnRead } from "../../src/store/contract/refreshing-store.js";
 import type { SessionStore } from "../../src/store/contract/session-store.js";
@@ -25,7 +26,6 @@ function refreshed(ttlMs = 60_000) {
 describe("a store whose reads extend the life of sessions", () => {
   it.each<[string, (store: SessionStore) => unknown]>([
     ["readView", (store) => store.readView(s)],
-    ["readLog", (store) => store.readLog(s)],
     ["readPage", (store) => store.data.readPage(s, { limit: 1 })],
     ["readSide", (store) => store.data.readSide(s, "")],
   ])("extends what %s reads, in the same tick, and tells what is under way", async (_, read) => {
@@ -61,7 +61,7 @@ describe("a store whose reads extend the life of sessions", () => {
     await store.readView(s);
     jest.advanceTimersByTime(pause - 1);
     await store.readView(s);
-    await store.readLog(s);
+    await readLog(store, s);
     expect(extensions.length).toBe(1);
     await store.readView({ id: "other" });
     expect(extensions.length).toBe(2);

@@ -1,3 +1,4 @@
+import { readLog } from "../../src/store/contract/session-pages.js";
 import { forkKeys, sessionKeys } from "../../src/store/redis/keys.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import type { CopyPage, CreateRequest, NewState } from "../../src/store/contract/copies.js";
@@ -40,7 +41,7 @@ describe("A session that is created page by page", () => {
       return plain;
     };
     await expect(store.copies.create(session, creating(list, { finish }))).rejects.toMatchObject({ code: "exists" });
-    expect((await store.readLog(session)).records).toEqual(texts([record("other")]));
+    expect((await readLog(store, session)).records).toEqual(texts([record("other")]));
   });
 
   it("is not begun where its pages have expired before its end", async () => {

@@ -1,3 +1,4 @@
+import { readLog } from "../../src/store/contract/session-pages.js";
 import { logSum, sessionKeys } from "../../src/store/redis/keys.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import type { CopiedTurn, CopyPage } from "../../src/store/contract/copies.js";
@@ -112,6 +113,6 @@ describe("A copy that takes the place of its session", () => {
     const records = list.map((each) => ({ ...each, record: `${each.record} sealed`, digest: "sealed--" }));
     expect(await store.copies.replace(source, replacing(was, { records, key }))).toBe("replaced");
     const caller = { ...source, keys: { name: "x3Rk90aB" } };
-    expect((await store.readLog(caller)).records).toEqual(texts(records));
+    expect((await readLog(store, caller)).records).toEqual(texts(records));
   });
 });

@@ -1,3 +1,4 @@
+import { readLog } from "../../src/store/contract/session-pages.js";
 import fc from "fast-check";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import { idHash, sessionKeys } from "../../src/store/redis/keys.js";
@@ -27,7 +28,7 @@ async function appendTurn(store: SessionStore, turn: number, { count, done }: { 
 
 /** Position and turn of each record. */
 async function positions(store: SessionStore) {
-  const { records, from } = await store.readLog({ id: session });
+  const { records, from } = await readLog(store, { id: session });
   return records.map((record, index) => ({ name: identify(record).turn!.name, position: from + index }));
 }
 
@@ -40,7 +41,7 @@ async function rewind(store: SessionStore, share: number) {
     name,
     removed: names.filter((other) => other === name).length,
   }));
-  const { records } = await store.readLog({ id: session }, { from: to });
+  const { records } = await readLog(store, { id: session }, { from: to });
   const forget = records.map((record) => identify(record).id);
   return store.edits.rewind({ id: session }, { ...asRead(view), to, forget, turns });
 }
@@ -114,7 +115,7 @@ describe("The marks of turns in Redis", () => {
         const [model, real] = [await each(stores[0]), await each(stores[1])] as [unknown, unknown];
         expect(typeof real).toBe(typeof model);
         expect(await marks(stores[1])).toEqual(await marks(stores[0]));
-        expect(await stores[1].readLog({ id: session })).toEqual(await stores[0].readLog({ id: session }));
+        expect(await readLog(stores[1], { id: session })).toEqual(await readLog(stores[0], { id: session }));
       }
       const copyRecord = (record: string) => ({ record, identity: identify(record) });
       const [copied, original] = await Promise.all(

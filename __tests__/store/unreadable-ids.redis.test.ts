@@ -1,3 +1,4 @@
+import { readLog } from "../../src/store/contract/session-pages.js";
 import { idHash, sessionKeys, type SessionKeys } from "../../src/store/redis/keys.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import { storedTurn, asRead, forkOf, human, record, records, texts } from "../../testing/session-store/store-case.js";
@@ -26,7 +27,7 @@ describe("The index of a session's ids", () => {
     await store.append(session, { records: chat });
     await client.hset(keys.ids, idHash("a2"), chat[3]!.digest + position);
     await expect(store.append(session, { records: chat.slice(3) })).rejects.toMatchObject({ code: "damaged" });
-    expect((await store.readLog(session)).records).toEqual(texts(chat));
+    expect((await readLog(store, session)).records).toEqual(texts(chat));
   });
 
   it("refuses a turn whose mark cannot be read, which is shown to nobody", async () => {
@@ -37,7 +38,7 @@ describe("The index of a session's ids", () => {
     await expect(store.append(session, more)).rejects.toMatchObject({ code: "damaged" });
     await expect(store.append(session, { ...more, turn: claim })).rejects.toMatchObject({ code: "damaged" });
     expect(await storedTurn(store, session, turn)).toBeUndefined();
-    expect((await store.readLog(session)).records).toEqual(texts(chat));
+    expect((await readLog(store, session)).records).toEqual(texts(chat));
   });
 
   it("says nothing of a turn where all else of the session is lost", async () => {
@@ -45,7 +46,7 @@ describe("The index of a session's ids", () => {
     await store.append(session, request);
     await client.unlink(keys.log, keys.state);
     expect(await store.append(session, request)).toMatchObject({ appended: 4, duplicates: 0 });
-    expect((await store.readLog(session)).records).toEqual(texts(chat));
+    expect((await readLog(store, session)).records).toEqual(texts(chat));
   });
 
   it.each([
@@ -62,7 +63,7 @@ describe("The index of a session's ids", () => {
       const to = count / 2;
       await store.edits.rewind(caller, { ...asRead(await store.readView(session)), to, forget: [] });
       expect(await store.append(caller, { records: list })).toMatchObject({ appended: to, duplicates: to });
-      expect((await store.readLog(session)).records).toEqual(texts(list));
+      expect((await readLog(store, session)).records).toEqual(texts(list));
     },
   );
 

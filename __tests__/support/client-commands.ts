@@ -1,3 +1,4 @@
+import { readLog } from "../../src/store/contract/session-pages.js";
 import fc from "fast-check";
 import type { SessionLabel } from "../../src/store/contract/lists.js";
 import { byId, listOf } from "./listed-sessions.js";
@@ -62,7 +63,7 @@ const append = command(
 );
 
 const read = command("read", fc.record({ session, owner }), async (clients, store, { session: id, owner: caller }) => {
-  const log = await store.readLog(called(id, caller));
+  const log = await readLog(store, called(id, caller));
   return [log, await look(clients, store, id)];
 });
 
@@ -90,7 +91,7 @@ const rewind = command(
   async (clients, store, options) => {
     const { epoch, rev, next, base } = await lookBack(clients, store, options);
     const to = Math.max(base, next - options.back);
-    const { records } = await store.readLog({ id: options.session }, { from: to });
+    const { records } = await readLog(store, { id: options.session }, { from: to });
     const cut = { epoch, rev, next, to, forget: messageIds, turns: turnsIn(records) };
     return store.edits.rewind(called(options.session, options.owner), cut);
   },

@@ -1,3 +1,4 @@
+import { readLog } from "../../src/store/contract/session-pages.js";
 import { readLastRounds } from "../../src/memory/session/screen-pages.js";
 import { storedTurn, reductionsOf } from "../../testing/session-store/store-case.js";
 import fc from "fast-check";
@@ -51,7 +52,7 @@ function ofTurn(item: NewRecord, turn: string | undefined): NewRecord {
 
 /** What a rewind removes of each turn. */
 async function losses({ store }: StoreUnderTest, to: number): Promise<LessenedTurn[]> {
-  const { records, from } = await store.readLog({ id: session });
+  const { records, from } = await readLog(store, { id: session });
   const names = records.slice(Math.max(0, to - from)).map((record) => identify(record).turn?.name);
   return turnNames
     .filter((name) => names.includes(name))
@@ -237,7 +238,7 @@ const others: fc.Arbitrary<StoreCommand> = fc.oneof(
   fc.record({ from: optional(fc.nat(12)), limit: optional(fc.integer({ min: 1, max: 5 })) }).map(
     (page): StoreCommand =>
       ({ store }) =>
-        store.readLog({ id: session }, page),
+        readLog(store, { id: session }, page),
   ),
   fc.constantFrom(...turnNames).map((turn): StoreCommand => async ({ store }) => {
     const view = await store.readView({ id: session }, { turn, ids });
@@ -287,7 +288,7 @@ export async function everything(under: StoreUnderTest): Promise<unknown> {
   const view = await store.readView({ id: session });
   under.views.push(view);
   const [log, rounds, side, page, around, stats, reductions] = await Promise.all([
-    store.readLog({ id: session }),
+    readLog(store, { id: session }),
     readLastRounds(store, { id: session }, 2),
     store.data.readSide({ id: session }, ""),
     store.data.readPage({ id: session }, { limit: 4, before: Math.max(0, view.next - 1) }),

@@ -1,3 +1,4 @@
+import { readLog } from "../../src/store/contract/session-pages.js";
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
 import { Redis } from "ioredis";
@@ -214,7 +215,7 @@ function operations(client: Redis): Record<string, () => Promise<unknown>> {
     },
     readView: () => store.readView({ id: "plain" }),
     "readView with turns and ids": () => store.readView({ id: "plain" }, { turn: "turn-name-0001", ids: ["a1"] }),
-    readLog: () => store.readLog({ id: "plain" }),
+    readLog: () => readLog(store, { id: "plain" }),
     readRounds: () => lasting.getRounds(1),
     rewind: () => lasting.rewind("ta"),
     "side data": async () => {

@@ -1,3 +1,4 @@
+import { readLog } from "../../src/store/contract/session-pages.js";
 import { Cluster, Redis } from "ioredis";
 import { Cluster as Cluster5, Redis as Redis5 } from "ioredis5";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
@@ -74,7 +75,7 @@ describe("TLS between all processes", () => {
     master.process.kill("SIGKILL");
     await untilPromoted();
     // The new master has no replica, so the store says of its writes that nobody else has them.
-    await expect(untilAnswered(() => store.readLog({ id: "s" }))).resolves.toMatchObject({ next: 1, damaged: false });
+    await expect(untilAnswered(() => readLog(store, { id: "s" }))).resolves.toMatchObject({ next: 1, damaged: false });
     await store.close();
     await setup.stop();
   });

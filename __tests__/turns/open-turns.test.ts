@@ -1,3 +1,4 @@
+import { wholeLog } from "../../src/store/contract/session-pages.js";
 import type { BaseMessage } from "@langchain/core/messages";
 import { RedisChatMessageHistory, sessionOf } from "../../src/memory/histories/redis-chat-message-history.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
@@ -21,10 +22,17 @@ class NotingStore extends InMemorySessionStore {
     return this.damaged ? { ...view, damaged: true } : view;
   }
 
-  override async readLog(...given: Parameters<InMemorySessionStore["readLog"]>) {
-    this.logs.push(given[1]);
-    const page = await super.readLog(...given);
-    return { ...page, records: page.records.map((record, at) => (page.from + at === this.unreadable ? "?" : record)) };
+  constructor() {
+    super();
+    const readPage = this.data.readPage.bind(this.data);
+    jest.spyOn(this.data, "readPage").mockImplementation(async (session, request) => {
+      this.logs.push({ from: request.after! + 1, ...(request.limit < wholeLog && { limit: request.limit }) });
+      const page = (await readPage(session, request))!;
+      return {
+        ...page,
+        records: page.records.map((record, at) => (page.from + at === this.unreadable ? "?" : record)),
+      };
+    });
   }
 }
 

@@ -1,3 +1,4 @@
+import { readLog } from "../../src/store/contract/session-pages.js";
 import { strict as assert } from "node:assert";
 import { code, everything, human, record, records, texts, written, type StoreCase } from "./store-case.js";
 
@@ -80,7 +81,7 @@ export const appendCases: readonly StoreCase[] = [
       const result = await store.append(session, { records: mixed });
       assert.deepEqual([result.appended, result.duplicates, result.next], [3, 2, 5]);
       assert.deepEqual(
-        (await store.readLog(session, { from: 2 })).records,
+        (await readLog(store, session, { from: 2 })).records,
         texts([record("n1"), record("n2"), record("n3")]),
       );
     },

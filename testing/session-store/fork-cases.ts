@@ -1,3 +1,4 @@
+import { readLog } from "../../src/store/contract/session-pages.js";
 import { strict as assert } from "node:assert";
 import type { CopiedRecord } from "../../src/store/contract/copies.js";
 import type { NewRecord } from "../../src/store/contract/session-writes.js";
@@ -58,7 +59,7 @@ export const forkCases: readonly StoreCase[] = [
       assert.deepEqual([more.appended, more.duplicates, more.next], [1, 1, 5]);
       assert.deepEqual(await store.readView(session), view);
       await store.clear(session);
-      assert.equal((await store.readLog({ id: `${session.id}-copy` })).records.length, 5);
+      assert.equal((await readLog(store, { id: `${session.id}-copy` })).records.length, 5);
     },
   },
   {
@@ -163,7 +164,7 @@ export const forkCases: readonly StoreCase[] = [
       const discard = true;
       await store.commitReduction(session, { ...asRead(view), start: 3, head: "", headCount: 0, discard });
       await forkOf(store, session, { id: `${session.id}-copy` }, { ...copying(list), at: 5 });
-      const log = await store.readLog({ id: `${session.id}-copy` });
+      const log = await readLog(store, { id: `${session.id}-copy` });
       assert.deepEqual([log.base, log.next, log.records], [3, 5, texts(list.slice(3, 5))]);
     },
   },

@@ -1,3 +1,4 @@
+import { readLog } from "../../src/store/contract/session-pages.js";
 import { strict as assert } from "node:assert";
 import type { NewRecord } from "../../src/store/contract/session-writes.js";
 import {
@@ -62,7 +63,7 @@ export const forkKnowledgeCases: readonly StoreCase[] = [
       await store.commitReduction(session, { ...asRead(view), start: 2, head: "", headCount: 0, discard });
       const early = forkOf(store, session, { id: `${session.id}-copy` }, copying(list, { at: 1 }));
       await assert.rejects(early, code("position"));
-      assert.equal((await store.readLog({ id: `${session.id}-copy` })).next, 0);
+      assert.equal((await readLog(store, { id: `${session.id}-copy` })).next, 0);
       await forkOf(store, session, { id: `${session.id}-copy` }, copying(list, { at: 0 }));
       const { appended, next } = await store.append({ id: `${session.id}-copy` }, { records: list.slice(0, 2) });
       assert.deepEqual([appended, next], [2, 2]);

@@ -1,3 +1,4 @@
+import { readLog } from "../../src/store/contract/session-pages.js";
 import { readLastRounds } from "../../src/memory/session/screen-pages.js";
 import { strict as assert } from "node:assert";
 import { option, record, type StoreCase } from "./store-case.js";
@@ -22,7 +23,7 @@ export const inputCases: readonly StoreCase[] = [
         const calls = [
           store.append({ id }, { records: [record("a")] }),
           store.readView({ id }),
-          store.readLog({ id }),
+          readLog(store, { id }),
           store.commitReduction({ id }, { epoch: "e", rev: "r", next: 1, start: 0, head: "", headCount: 0 }),
           store.clear({ id }),
           readLastRounds(store, { id }, 1),

@@ -1,3 +1,4 @@
+import { readLog } from "../../src/store/contract/session-pages.js";
 import { readLastRounds } from "../../src/memory/session/screen-pages.js";
 import { strict as assert } from "node:assert";
 import type { SessionRef } from "../../src/store/contract/session-ref.js";
@@ -42,7 +43,7 @@ export const keyCases: readonly StoreCase[] = [
         await refused(store.edits.rebuild(caller, () => undefined));
         if (keys === undefined) {
           await refused(store.readView(caller));
-          await refused(store.readLog(caller));
+          await refused(readLog(store, caller));
           await refused(store.data.readSide(caller, ""));
           await refused(readLastRounds(store, caller, 1));
           await refused(store.data.readPage(caller, { limit: 1 }));
@@ -66,7 +67,7 @@ export const keyCases: readonly StoreCase[] = [
       const own = { ...session, keys: { name: first } };
       assert.equal(await keyIn(store.append(own, { records: [record("a")] })), undefined);
       await store.append({ ...session, keys: making(second) }, { records: [record("a")] });
-      await store.readLog({ ...reader, keys: { ...reader.keys, name: second } });
+      await store.readView({ ...reader, keys: { ...reader.keys, name: second } });
       assert.deepEqual(learned.at(-1), making(second).made);
     },
   },
@@ -182,7 +183,7 @@ async function replacesSession(context: StoreContext): Promise<void> {
   assert.ok(Math.abs(after.expiresAt! - was.expiresAt!) < 1_000);
   const { expiresAt } = after;
   assert.deepEqual({ ...after, sum: "" }, { ...was, ...now, expiresAt, isSealed: true, sum: "" });
-  assert.deepEqual((await store.readLog(caller)).records, texts(records));
+  assert.deepEqual((await readLog(store, caller)).records, texts(records));
   assert.deepEqual((await store.edits.readKey(session))!.stored, made);
   const statsNow = await store.data.readStats(session);
   assert.deepEqual({ ...statsNow, bytes: 0, expiresAt }, { ...stats, bytes: 0, expiresAt });

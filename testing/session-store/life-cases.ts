@@ -1,3 +1,4 @@
+import { readLog } from "../../src/store/contract/session-pages.js";
 import { readLastRounds } from "../../src/memory/session/screen-pages.js";
 import { strict as assert } from "node:assert";
 import { asRead, code, everything, human, record, records, texts, written, type StoreCase } from "./store-case.js";
@@ -40,7 +41,7 @@ export const lifeCases: readonly StoreCase[] = [
       assert.equal(first.next, 2);
       await wait(400);
       assert.equal((await store.readView(session)).epoch, "");
-      assert.deepEqual((await store.readLog(session)).records, []);
+      assert.deepEqual((await readLog(store, session)).records, []);
       assert.deepEqual(await store.data.readSide(session, ""), {});
       const next = await written(context, [human("q1")], { as: { hold: { epoch: "", token: 1 } } });
       assert.ok(next.epoch !== first.epoch);

@@ -1,3 +1,4 @@
+import { readLog } from "../../src/store/contract/session-pages.js";
 import { readLastRounds } from "../../src/memory/session/screen-pages.js";
 import { strict as assert } from "node:assert";
 import { storedTurn, asRead, code, everything, record, records, written, type StoreCase } from "./store-case.js";
@@ -29,7 +30,7 @@ export const ownerCases: readonly StoreCase[] = [
       await refused(store.append({ ...session, owner }, { records: records("b", 1) }));
       await refused(store.append({ ...session, owner }, { records: records("a", 3) }));
       await refused(store.readView({ ...session, owner }));
-      await refused(store.readLog({ ...session, owner }));
+      await refused(readLog(store, { ...session, owner }));
       await refused(
         store.commitReduction({ ...session, owner }, { ...asRead(view), start: 1, head: "", headCount: 0 }),
       );
@@ -55,7 +56,7 @@ export const ownerCases: readonly StoreCase[] = [
       await store.append({ ...session, owner: "ann" }, { records: records("b", 1) });
       await store.append(session, { records: records("c", 1) });
       assert.equal((await store.readView({ ...session, owner: "ann" })).next, 3);
-      assert.equal((await store.readLog(session)).next, 3);
+      assert.equal((await readLog(store, session)).next, 3);
     },
   },
   {

@@ -1,3 +1,4 @@
+import { readLog } from "../../src/store/contract/session-pages.js";
 import { readLastRounds } from "../../src/memory/session/screen-pages.js";
 import { strict as assert } from "node:assert";
 import { asRead, human, record, records, texts, written, type StoreCase } from "./store-case.js";
@@ -33,7 +34,7 @@ export const readCases: readonly StoreCase[] = [
         };
         assert.deepEqual(await store.readView(session), empty);
         assert.deepEqual(await readLastRounds(store, session, 3), noRounds);
-        assert.deepEqual(await store.readLog(session), { records: [], from: 0, base: 0, next: 0, damaged: false });
+        assert.deepEqual(await readLog(store, session), { records: [], from: 0, base: 0, next: 0, damaged: false });
         assert.deepEqual(await store.data.readSide(session, ""), {});
       }
     },
@@ -148,13 +149,13 @@ export const readCases: readonly StoreCase[] = [
         next: 10,
         damaged: false,
       });
-      assert.deepEqual(await store.readLog(session), page(0, 10));
-      assert.deepEqual(await store.readLog(session, { limit: 4 }), page(0, 4));
-      assert.deepEqual(await store.readLog(session, { from: 4, limit: 4 }), page(4, 4));
-      assert.deepEqual(await store.readLog(session, { from: 8, limit: 4 }), page(8, 2));
-      assert.deepEqual(await store.readLog(session, { from: 9 }), page(9, 1));
-      assert.deepEqual(await store.readLog(session, { from: 10, limit: 1 }), page(10, 0));
-      assert.deepEqual(await store.readLog(session, { from: 99 }), page(10, 0));
+      assert.deepEqual(await readLog(store, session), page(0, 10));
+      assert.deepEqual(await readLog(store, session, { limit: 4 }), page(0, 4));
+      assert.deepEqual(await readLog(store, session, { from: 4, limit: 4 }), page(4, 4));
+      assert.deepEqual(await readLog(store, session, { from: 8, limit: 4 }), page(8, 2));
+      assert.deepEqual(await readLog(store, session, { from: 9 }), page(9, 1));
+      assert.deepEqual(await readLog(store, session, { from: 10, limit: 1 }), page(10, 0));
+      assert.deepEqual(await readLog(store, session, { from: 99 }), page(10, 0));
     },
   },
   {
@@ -162,7 +163,7 @@ export const readCases: readonly StoreCase[] = [
     async check(context) {
       const { store, session } = context;
       const view = await written(context, records("a", 2));
-      const page = await store.readLog(session);
+      const page = await readLog(store, session);
       const rounds = await readLastRounds(store, session, 1);
       await store.append(session, { records: records("b", 2) });
       assert.deepEqual([view.records.length, page.records.length, rounds.records.length], [2, 2, 2]);

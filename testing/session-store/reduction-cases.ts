@@ -1,3 +1,4 @@
+import { readLog } from "../../src/store/contract/session-pages.js";
 import { readLastRounds } from "../../src/memory/session/screen-pages.js";
 import { strict as assert } from "node:assert";
 import { asRead, everything, human, option, record, records, texts, written, type StoreCase } from "./store-case.js";
@@ -20,7 +21,7 @@ export const reductionCases: readonly StoreCase[] = [
         ["a head\n{}", 2, texts(records("a", 10).slice(7))],
       );
       assert.notEqual(reduced.rev, view.rev);
-      assert.deepEqual((await store.readLog(session)).records, texts(records("a", 10)));
+      assert.deepEqual((await readLog(store, session)).records, texts(records("a", 10)));
     },
   },
   {
@@ -133,7 +134,7 @@ export const reductionCases: readonly StoreCase[] = [
       );
       const left = await store.readView(session);
       assert.deepEqual([left.base, left.start, left.next, left.records], [4, 4, 6, texts(chat.slice(4))]);
-      assert.deepEqual(await store.readLog(session, { from: 0, limit: 1 }), {
+      assert.deepEqual(await readLog(store, session, { from: 0, limit: 1 }), {
         records: [chat[4]!.record],
         from: 4,
         base: 4,

@@ -1,3 +1,4 @@
+import { readLog } from "../../src/store/contract/session-pages.js";
 import { strict as assert } from "node:assert";
 import { randomUUID } from "node:crypto";
 import type { SessionView } from "../../src/store/contract/session-reads.js";
@@ -114,7 +115,7 @@ const writers: readonly GatedMethod[] = [
     call: async ({ store, session }) => {
       const anybody = { id: session.id, keys };
       const was = await store.copies.read(anybody);
-      const { records: texts } = await store.readLog(anybody);
+      const { records: texts } = await readLog(store, anybody);
       const copied = texts.map((text, index) => ({ ...record(`a${index + 1}`), record: text }));
       const request = { records: copied, key: { ...keys.made, key: "BBBBBBBB k1" }, tag: randomUUID() };
       return store.copies.replace(session, replacing(was ?? unreadState, request));
@@ -126,7 +127,6 @@ const writers: readonly GatedMethod[] = [
 const readers: readonly GatedMethod[] = (
   [
     ["readView", ({ store, session }) => store.readView(session)],
-    ["readLog", ({ store, session }) => store.readLog(session)],
     ["data.readSide", ({ store, session }) => store.data.readSide(session, "")],
     ["data.readPage", ({ store, session }) => store.data.readPage(session, { limit: 1 })],
     ["copies.read", ({ store, session }) => store.copies.read(session)],

@@ -1,3 +1,4 @@
+import { readLog } from "../../src/store/contract/session-pages.js";
 import { strict as assert } from "node:assert";
 import { code, record, records, texts, written, type StoreCase } from "./store-case.js";
 
@@ -53,7 +54,7 @@ export const sideCases: readonly StoreCase[] = [
       assert.equal((await written(context, records("a", 2))).next, 2);
       await wait(500);
       assert.equal((await store.readView(session)).epoch, "");
-      assert.deepEqual((await store.readLog(session)).records, []);
+      assert.deepEqual((await readLog(store, session)).records, []);
     },
   },
   {

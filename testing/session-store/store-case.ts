@@ -1,3 +1,4 @@
+import { readLog } from "../../src/store/contract/session-pages.js";
 import { readLastRounds } from "../../src/memory/session/screen-pages.js";
 import { createHash } from "node:crypto";
 import { copySession, type CopyRequest } from "../../src/memory/sessions/copy-session.js";
@@ -98,7 +99,7 @@ export async function storedTurn(
   name: string,
 ): Promise<StoredTurn | undefined> {
   const [mark] = (await store.copies.readMarks(session, { turns: [name] })).turns;
-  const { base, from, records } = await store.readLog(session, mark && { from: mark.first });
+  const { base, from, records } = await readLog(store, session, mark && { from: mark.first });
   return mark && { ...mark, records: records.slice(0, Math.max(0, mark.count - (Math.max(base, from) - mark.first))) };
 }
 
@@ -107,7 +108,7 @@ export async function everything({ store, session }: StoreContext): Promise<unkn
   const stored = await withKey(store, session);
   return {
     view: await store.readView(stored),
-    log: await store.readLog(stored),
+    log: await readLog(store, stored),
     rounds: await readLastRounds(store, stored, 1_000),
     side: await store.data.readSide(stored, ""),
   };

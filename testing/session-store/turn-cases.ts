@@ -1,3 +1,4 @@
+import { readLog } from "../../src/store/contract/session-pages.js";
 import { strict as assert } from "node:assert";
 import type { SessionView } from "../../src/store/contract/session-reads.js";
 import type { NewRecord } from "../../src/store/contract/session-writes.js";
@@ -25,7 +26,7 @@ export const turnCases: readonly StoreCase[] = [
       const again = await store.append(session, { records: [human("q2"), record("a2")], ...claim() });
       assert.deepEqual([again.appended, again.duplicates, again.next], [0, 2, 2]);
       assert.deepEqual(again.turn, { done: true, count: 2, first: 0, records: texts([question, answer]) });
-      assert.deepEqual((await store.readLog(session)).records, texts([question, answer]));
+      assert.deepEqual((await readLog(store, session)).records, texts([question, answer]));
     },
   },
   {
@@ -35,7 +36,7 @@ export const turnCases: readonly StoreCase[] = [
         ["x", "y", "z"].map((id) => store.append(session, { records: [human(`q${id}`), record(id)], ...claim() })),
       );
       assert.deepEqual(results.map(({ appended }) => appended).sort(), [0, 0, 2]);
-      assert.equal((await store.readLog(session)).next, 2);
+      assert.equal((await readLog(store, session)).next, 2);
     },
   },
   {
@@ -68,7 +69,7 @@ export const turnCases: readonly StoreCase[] = [
     async check({ store, session }) {
       const result = await store.append(session, { records: [answer], ...claim({ stored: 1 }) });
       assert.deepEqual([result.appended, result.turn?.count, result.turn?.done], [0, 0, false]);
-      assert.equal((await store.readLog(session)).next, 0);
+      assert.equal((await readLog(store, session)).next, 0);
     },
   },
   {
@@ -182,7 +183,7 @@ export const turnCases: readonly StoreCase[] = [
       const better = record("a", { text: "better" });
       const result = await store.edits.replaceTail(session, { records: [better], cut, ...claim({ stored: 2 }) });
       assert.notEqual(result, "stale");
-      assert.deepEqual((await store.readLog(session)).records, texts([question, better]));
+      assert.deepEqual((await readLog(store, session)).records, texts([question, better]));
       assert.deepEqual(await storedTurn(store, session, name), {
         done: true,
         count: 2,
@@ -200,7 +201,7 @@ export const turnCases: readonly StoreCase[] = [
       await store.append(session, { records: [record("late")] });
       const cut = { ...asRead(view), to: 1, forget: ["a"], turns: [] };
       assert.equal(await store.edits.replaceTail(session, { records: [record("b")], cut }), "stale");
-      assert.equal((await store.readLog(session)).next, 3);
+      assert.equal((await readLog(store, session)).next, 3);
     },
   },
   {
@@ -211,7 +212,7 @@ export const turnCases: readonly StoreCase[] = [
       const cut = { ...asRead(view), to: 1, forget: ["a"], turns: [] };
       const request = { records: [{ ...question, digest: "other-01" }], cut };
       await assert.rejects(store.edits.replaceTail(session, request));
-      assert.deepEqual((await store.readLog(session)).records, texts([question, answer]));
+      assert.deepEqual((await readLog(store, session)).records, texts([question, answer]));
     },
   },
 ];

@@ -1,3 +1,4 @@
+import { readLog } from "../../src/store/contract/session-pages.js";
 import type { Redis } from "ioredis";
 import { encryption } from "./client/doors.js";
 import { openStores } from "./client/open-stores.js";
@@ -63,7 +64,7 @@ export async function readSessionsOf(place: SessionPlace, { ids, erased }: Wante
 async function readSession({ store, slotOf }: SessionPlace, id: string): Promise<FinalSession> {
   const view = await store.readView({ id });
   const { entries } = decodeView(view, { sessionId: id, strict: false, onEvent: undefined });
-  const { records, damaged } = await store.readLog({ id });
+  const { records, damaged } = await readLog(store, { id });
   const messages = entries.map(({ message }) => message);
   const head = entries.filter(({ position }) => position === undefined).map(({ message }) => message);
   const slot = await slotOf(id);

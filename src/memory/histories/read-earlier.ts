@@ -185,7 +185,7 @@ async function* newestFirst(session: ConversationSession): AsyncGenerator<Search
   let page: SearchedPage = await pageOf(session, { limit: firstRecords });
   for (let isFirst = true; ; isFirst = false) {
     const { from, base, records } = page;
-    const read = () => pageBefore(session, from, Math.max(base, from - nextLimit(records)));
+    const read = () => pageOf(session, { before: from, limit: nextLimit(records) });
     const ahead = isFirst || from <= base ? undefined : read();
     // Awaited later, or never.
     ahead?.catch(() => undefined);
@@ -195,17 +195,6 @@ async function* newestFirst(session: ConversationSession): AsyncGenerator<Search
     }
     page = await (ahead ?? read());
   }
-}
-
-/** By native commands: a script that returns as many records takes twice the time, of both ends. */
-async function pageBefore(
-  { ref, context: { store } }: ConversationSession,
-  before: number,
-  from: number,
-): Promise<SearchedPage> {
-  const page = await store.readLog(ref, { from, limit: before - from });
-  // A page begins later if what it asked for is gone.
-  return { ...page, records: page.records.slice(0, Math.max(0, before - page.from)) };
 }
 
 function pageOf(

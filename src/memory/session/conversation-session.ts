@@ -1,3 +1,4 @@
+import { readLog } from "../../store/contract/session-pages.js";
 import type { BaseMessage } from "@langchain/core/messages";
 import * as z from "zod/mini";
 import { identifyRecord } from "../../store/codec/message-ids.js";
@@ -50,6 +51,9 @@ const rebuildSchema = lazy(() => z.strictObject({ owner: z.optional(nonEmptyText
 const reductions = loadedOnce(() => import("./reduce-view.js"));
 /** The code of titles, loaded with the first write of a memory that gives them. */
 const titling = loadedOnce(() => import("./give-title.js"));
+
+/** Number of extra rounds to read to find the question of a late answer. */
+const furtherRounds = 50;
 
 /** A call on a session that acquires the hold atomically if it gets a request for one. */
 export type TakingCall<Result extends { readonly place?: HoldPlace }> = (
@@ -157,7 +161,7 @@ export class ConversationSession implements SessionOfMemory {
 
   /** The messages of a page of the log, each with its record and position. One round trip. */
   async readEntries(options: { readonly from: number; readonly limit?: number }): Promise<StoredEntry[]> {
-    const page = await this.context.store.readLog(this.ref, options);
+    const page = await readLog(this.context.store, this.ref, options);
     return decodeEntries(page.records, this.#decodeOptions(), page.from);
   }
 
@@ -223,14 +227,14 @@ export class ConversationSession implements SessionOfMemory {
 
   /** The whole log, or a page of it, oldest first. One round trip. */
   async transcript(options: { readonly from?: number; readonly limit?: number } = {}): Promise<BaseMessage[]> {
-    const page = await this.context.store.readLog(this.ref, parseOptions("getTranscript", pageSchema(), options));
+    const page = await readLog(this.context.store, this.ref, parseOptions("getTranscript", pageSchema(), options));
     this.#reportDamage(page.damaged, "getTranscript");
     return decodeMessages(page.records, this.#decodeOptions(), page.from);
   }
 
   /**
    * The last `count` rounds of the transcript, each question with its answer. One round trip, one more where rounds are
-   * longer than eight messages on average, and where a late answer to an earlier question was stored among them.
+   * longer than eight messages on average, and two where a late answer to an earlier question was stored among them.
    */
   async rounds(count: number): Promise<Round[]> {
     parseOptions("getRounds", roundsSchema(), { count });
@@ -238,7 +242,7 @@ export class ConversationSession implements SessionOfMemory {
     const { records, from, firstRound, damaged } = await readLastRounds(this.context.store, this.ref, count);
     this.#reportDamage(damaged, "getRounds");
     const entries = decodeEntries(records, this.#decodeOptions(), from);
-    const late = firstRound > 1 ? await this.#begunBefore(entries, from) : new Set();
+    const late = firstRound > 1 ? await this.#askedBefore(entries, { from, count }) : new Set();
     const own = late.size === 0 ? entries : entries.filter(({ record }) => !late.has(metaOf(record).turn));
     return roundsInTurnOrder(own, firstRound).slice(-count);
   }
@@ -278,11 +282,21 @@ export class ConversationSession implements SessionOfMemory {
     await reportUnopened(this);
   }
 
-  /** Names of turns that have a part in these rounds, but begin before them. */
-  async #begunBefore(entries: readonly StoredEntry[], from: number): Promise<ReadonlySet<unknown>> {
-    const turns = [...turnsWithoutQuestion(entries)];
-    const marks = turns.length === 0 ? [] : (await this.context.store.copies.readMarks(this.ref, { turns })).turns;
-    return new Set(turns.filter((_, index) => (marks[index]?.first ?? from) < from));
+  /** Names of turns that have a part in these rounds, but their question, or their beginning, before them. */
+  async #askedBefore(entries: readonly StoredEntry[], { from, count }: { from: number; count: number }) {
+    const { store } = this.context;
+    const lacking = [...turnsWithoutQuestion(entries)];
+    if (lacking.length === 0) {
+      return new Set<unknown>();
+    }
+    const { readLastRounds } = await import("./screen-pages.js");
+    const wide = await readLastRounds(store, this.ref, count + furtherRounds);
+    const options = { ...this.#decodeOptions(), onEvent: undefined };
+    const unfound = turnsWithoutQuestion(decodeEntries(wide.records, options, wide.from));
+    const { turns } = await store.copies.readMarks(this.ref, { turns: lacking });
+    return new Set<unknown>(
+      lacking.filter((name, index) => !unfound.has(name) || (turns[index]?.first ?? from) < from),
+    );
   }
 
   /** How a turn is written; its first write may acquire the hold. */

@@ -1,3 +1,4 @@
+import { readLog } from "../../store/contract/session-pages.js";
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { HumanMessage, SystemMessage } from "@langchain/core/messages";
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
@@ -87,7 +88,7 @@ async function titleUnderLease(
     if (details === undefined) {
       return true;
     }
-    const { records, from } = await store.readLog(ref, { limit: shownMessages });
+    const { records, from } = await readLog(store, ref, { limit: shownMessages });
     const shown = decodeMessages(records, { sessionId: ref.id, strict: false, onEvent: undefined }, from);
     const written = await asked(model, [
       new SystemMessage(prompt),

@@ -1,3 +1,4 @@
+import { readLog } from "../../store/contract/session-pages.js";
 import { EncryptionError } from "../../base/errors.js";
 import { report } from "../../base/events.js";
 import { decodeHead } from "../../store/codec/head.js";
@@ -40,7 +41,7 @@ export async function reportUnopened({ context: { store, onEvent }, ref, session
   const calls = sealed && new SealedCalls(sealed.keys, ref);
   for (let from: number | undefined; sealed !== undefined && calls !== undefined;) {
     const request = { limit: pageLength, ...(from !== undefined && { from }) };
-    const page = await calls.read((caller) => sealed.store.readLog(caller, request));
+    const page = await calls.read((caller) => readLog(sealed.store, caller, request));
     for (const [index, record] of page.records.entries()) {
       const error = unlessChanged(() => calls.record(record));
       if (EncryptionError.isInstance(error)) {

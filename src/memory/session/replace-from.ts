@@ -4,7 +4,8 @@ import { identifyRecord, messageIdOf } from "../../store/codec/message-ids.js";
 import { ConfigurationError, ConflictError } from "../../base/errors.js";
 import { keptChanging, positionConflict } from "../../store/contract/refusals.js";
 import type { AppendOptions, AppendOutcome, TurnAppendOptions, TurnOutcome, TurnSettings } from "./append-options.js";
-import { cutOf, wholeEnd } from "./rewind-session.js";
+import { wholeLog } from "../../store/contract/session-pages.js";
+import { cutOf } from "./rewind-session.js";
 import type { SessionOfMemory } from "./session-of-memory.js";
 
 /** Request to replace a message and everything after it. */
@@ -33,7 +34,7 @@ export async function replaceFrom(replacement: Replacement): Promise<AppendOutco
     throw new ConfigurationError("messages", "replaceFrom: give at least one message; rewind() only removes messages.");
   }
   for (let attempt = 1; attempt <= maxTries.edit; attempt += 1) {
-    const page = await data.readPage(ref, { since: messageId, limit: wholeEnd });
+    const page = await data.readPage(ref, { since: messageId, limit: wholeLog });
     if (page === undefined) {
       return repetition(replacement);
     }

@@ -4,13 +4,10 @@ import { identifyRecord, lastIdOf } from "../../store/codec/message-ids.js";
 import { metaOf } from "../../store/codec/decode-record.js";
 import { ConfigurationError, ConflictError, StoreError } from "../../base/errors.js";
 import { keptChanging } from "../../store/contract/refusals.js";
-import type { StoredPage } from "../../store/contract/session-pages.js";
+import { wholeLog, type StoredPage } from "../../store/contract/session-pages.js";
 import type { RewindRequest } from "../../store/contract/session-writes.js";
 import type { SessionOfMemory } from "./session-of-memory.js";
 import { decodeEntries } from "./view.js";
-
-/** More records than a session can hold. */
-export const wholeEnd = 2 ** 40;
 
 /** Messages that one request removes at most, so that Redis serves others in between. */
 const pieceLength = 1_000;
@@ -41,7 +38,7 @@ export async function rewindTo(session: SessionOfMemory, messageId: string): Pro
     }
     last = page;
     const isRest = page.to === page.next;
-    const end = isRest ? page : await data.readPage(ref, { after: page.next - pieceLength - 1, limit: wholeEnd });
+    const end = isRest ? page : await data.readPage(ref, { after: page.next - pieceLength - 1, limit: wholeLog });
     // In the state of the first read: a log that was cut meanwhile may end before the message.
     const outcome = end && (await edits.rewind(ref, cutOf({ ...end, epoch: page.epoch, rev: page.rev })));
     if (outcome === "rewound" && isRest) {

@@ -1,3 +1,4 @@
+import { readLog } from "../../store/contract/session-pages.js";
 import type { BaseMessage } from "@langchain/core/messages";
 import { decodeRecord, metaOf } from "../../store/codec/decode-record.js";
 import { turnNameOf } from "../../store/codec/encode-message.js";
@@ -31,7 +32,7 @@ export async function wholeTurn(
   if (turn.records.length === turn.count && turn.records.every((record) => metaOf(record).turn === name)) {
     return turn;
   }
-  const { records, from } = await context.store.readLog(ref, { from: turn.first });
+  const { records, from } = await readLog(context.store, ref, { from: turn.first });
   const own = records
     .map((record, index) => ({ record, position: from + index }))
     .filter(({ record }) => metaOf(record).turn === name);

@@ -140,9 +140,10 @@ function invalidText(sessionId: string, place: string | number): RecordError {
 /** The records of a session under another key. */
 function copyOf({ store, session }: Reencryption, calls: SealedCalls, key: OpenKey | undefined) {
   const copy = { openTurns: new Set<string>(), exact: new Map<number, string>(), plainRecords: 0, pages };
-  const readLog: typeof store.readLog = (_, options) => calls.read((caller) => store.readLog(caller, options));
+  const readPage: typeof store.data.readPage = (_, request) =>
+    calls.read((caller) => store.data.readPage(caller, request));
   async function* pages({ base, next }: Stored<WholeState>, from: number): AsyncGenerator<Stored<CopyPage>> {
-    const reader = new LogReader({ readLog }, session);
+    const reader = new LogReader({ data: { readPage } }, session);
     for (let position = from; position < next;) {
       const overlap = position > base ? 1 : 0;
       const stored = (await reader.read(position - overlap, next)) ?? [];

@@ -8,7 +8,7 @@ import type { TurnMark } from "./turns.js";
 import type { StoredKey } from "./writer-keys.js";
 
 /**
- * Snapshots of whole sessions, read and created: the basis of forks, exports and imports. `readLog` reads the records.
+ * Snapshots of whole sessions, read and created: the basis of forks, exports and imports. `readPage` reads the records.
  */
 export interface SessionCopies {
   /**

@@ -14,7 +14,7 @@ const named =
   <const Names extends readonly (keyof T)[]>(...names: keyof T extends Names[number] ? Names : never) =>
     names as readonly string[];
 
-const coreMethods = named<SessionStoreCore>()("append", "readView", "readLog", "commitReduction", "clear");
+const coreMethods = named<SessionStoreCore>()("append", "readView", "commitReduction", "clear");
 const groupMethods: Readonly<Record<StoreGroup, readonly string[]>> = {
   edits: named<SessionStoreGroups["edits"]>()("rewind", "replaceTail", "rebuild", "readKey", "rewrapKey"),
   data: named<SessionStoreGroups["data"]>()(

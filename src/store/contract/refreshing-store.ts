@@ -5,7 +5,7 @@ import type { SessionStore } from "./session-store.js";
 import type { AppendResult } from "./session-writes.js";
 
 /** Methods whose reads keep a session alive. */
-const reads = new Set(["readView", "readLog", "readPage", "readSide"]);
+const reads = new Set(["readView", "readPage", "readSide"]);
 /**
  * Minimum interval between two extensions of a session, in milliseconds; a tenth of its time to live if that is less.
  */

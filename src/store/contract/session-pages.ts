@@ -1,5 +1,6 @@
 import type { ViewSize } from "../../base/events.js";
-import type { LogPage } from "./session-reads.js";
+import type { SessionData } from "./session-data.js";
+import type { SessionRef } from "./session-ref.js";
 
 /** Number of reductions that a session remembers; the oldest are forgotten first. */
 export const maxReductions = 100;
@@ -14,6 +15,15 @@ export interface StoredPageRequest {
   /** The records from the message of this id on. */
   readonly since?: string;
   readonly limit: number;
+}
+
+/** A page of the log. */
+export interface LogPage {
+  readonly records: readonly string[];
+  readonly from: number;
+  readonly base: number;
+  readonly next: number;
+  readonly damaged: boolean;
 }
 
 /** A page of the log, with the state of the session. */
@@ -74,6 +84,20 @@ export interface StoredReduction {
   readonly after: ReductionSize;
   /** The reducer's limit of the view in tokens; left out for a reducer that counts messages. */
   readonly maxTokens?: number;
+}
+
+/** More records than a session can hold. */
+export const wholeLog = 2 ** 40;
+
+/** Records of the log from a position on, by default all; oldest first. */
+export async function readLog(
+  { data }: { readonly data: Pick<SessionData, "readPage"> },
+  session: SessionRef,
+  options: { readonly from?: number; readonly limit?: number } = {},
+): Promise<LogPage> {
+  const request = { after: (options.from ?? 0) - 1, limit: options.limit ?? wholeLog };
+  const { records, from, base, next, damaged } = (await data.readPage(session, request))!;
+  return { records, from, base, next, damaged };
 }
 
 /** The positions of a page: its first, and the one behind its last. `found` is that of the id in the request. */

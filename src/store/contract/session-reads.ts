@@ -15,13 +15,6 @@ export interface ReadViewOptions {
   readonly take?: HoldRequest;
 }
 
-/** Which part of the log to read. */
-export interface ReadLogOptions {
-  /** Position of the first record. @default the oldest that is kept */
-  readonly from?: number;
-  readonly limit?: number;
-}
-
 /** The state of a session and the log from its start on. */
 export interface SessionView {
   /** `""` if the session does not exist (then all else is empty or 0). */
@@ -50,15 +43,6 @@ export interface SessionView {
   readonly place?: HoldPlace;
 }
 
-/** A page of the log. */
-export interface LogPage {
-  readonly records: readonly string[];
-  readonly from: number;
-  readonly base: number;
-  readonly next: number;
-  readonly damaged: boolean;
-}
-
 /**
  * The version of a session that was read, for compare-and-set: a write that names it is refused as `stale` if the
  * session has changed since.
@@ -78,9 +62,4 @@ export interface ReadState {
 export function emptyView(): SessionView {
   const numbers = { base: 0, start: 0, next: 0, headCount: 0 };
   return { epoch: "", rev: "", ...numbers, head: "", tokens: undefined, counter: "", records: [], damaged: false };
-}
-
-/** The log of a session that does not exist. */
-export function emptyPage(): LogPage {
-  return { records: [], from: 0, base: 0, next: 0, damaged: false };
 }

@@ -3,7 +3,7 @@ import type { SessionCopies } from "./copies.js";
 import type { SessionEdits } from "./edits.js";
 import type { SessionLists } from "./lists.js";
 import type { SessionRef } from "./session-ref.js";
-import type { LogPage, ReadLogOptions, ReadViewOptions, SessionView } from "./session-reads.js";
+import type { ReadViewOptions, SessionView } from "./session-reads.js";
 import type { AppendRequest, AppendResult, CommitRequest } from "./session-writes.js";
 import type { SizeLimits } from "./request-checks.js";
 
@@ -37,8 +37,6 @@ export interface SessionStoreCore {
   append(session: SessionRef, request: AppendRequest): Promise<AppendResult>;
   /** The head and the log from the start on. An unknown session is an empty view with epoch `""`. */
   readView(session: SessionRef, options?: ReadViewOptions): Promise<SessionView>;
-  /** Records of the log, oldest first. */
-  readLog(session: SessionRef, options?: ReadLogOptions): Promise<LogPage>;
   /** Moves the start and replaces the head if the session is as it was read; else changes nothing (`stale`). */
   commitReduction(session: SessionRef, request: CommitRequest): Promise<"committed" | "stale">;
   /** Removes the session and its side fields. The next append creates a new one, with another epoch. */

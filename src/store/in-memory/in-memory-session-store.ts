@@ -6,14 +6,7 @@ import type { SessionData } from "../contract/session-data.js";
 import type { SessionCopies } from "../contract/copies.js";
 import type { SessionEdits } from "../contract/edits.js";
 import type { HoldRequest } from "../contract/holds.js";
-import {
-  emptyPage,
-  emptyView,
-  type LogPage,
-  type ReadLogOptions,
-  type ReadViewOptions,
-  type SessionView,
-} from "../contract/session-reads.js";
+import { emptyView, type ReadViewOptions, type SessionView } from "../contract/session-reads.js";
 import type { SessionLists } from "../contract/lists.js";
 import type { SizeLimits } from "../contract/request-checks.js";
 import type { SessionRef } from "../contract/session-ref.js";
@@ -26,7 +19,7 @@ import { InMemoryCopies } from "./copies.js";
 import { InMemoryEdits } from "./edits.js";
 import { acquireHold } from "./holds.js";
 import { InMemoryLists } from "./lists.js";
-import { commitTo, lookUp, newSession, pageOf, viewOf } from "./session.js";
+import { commitTo, lookUp, newSession, viewOf } from "./session.js";
 import { InMemorySessions } from "./sessions.js";
 
 /** Options of `InMemorySessionStore`. */
@@ -85,13 +78,6 @@ export class InMemorySessionStore implements SessionStore {
       return this.#sessions.call("readView", session, () => this.#viewOf(session, options));
     }
     return this.#sessions.call("acquireHold", session, () => this.#acquireAndRead(session, options, take));
-  }
-
-  async readLog(session: SessionRef, { from, limit }: ReadLogOptions = {}): Promise<LogPage> {
-    return this.#sessions.read("readLog", session, {
-      found: (stored) => pageOf(stored, { from, limit }),
-      missing: emptyPage,
-    });
   }
 
   async commitReduction(session: SessionRef, request: CommitRequest): Promise<"committed" | "stale"> {

@@ -1,7 +1,7 @@
 import { outOfRange } from "../contract/refusals.js";
 import { randomToken } from "../../base/ids.js";
 import { beginsRound } from "../contract/record-text.js";
-import type { LogPage, ReadState, ReadLogOptions, ReadViewOptions, SessionView } from "../contract/session-reads.js";
+import type { ReadState, ReadViewOptions, SessionView } from "../contract/session-reads.js";
 import { maxReductions, type ReductionSize, type StoredReduction } from "../contract/session-pages.js";
 import type { SessionRef } from "../contract/session-ref.js";
 import type { CommitRequest, IdentifyRecord, RewindRequest } from "../contract/session-writes.js";
@@ -90,15 +90,6 @@ export function viewOf(session: InMemorySession): SessionView {
   const { epoch, rev, base, start, head, headCount, log, total = unknownTotal } = session;
   const records = log.slice(start - base);
   return { epoch, rev, base, start, next: nextPosition(session), head, headCount, ...total, records, damaged: false };
-}
-
-/** A page of a session's log. */
-export function pageOf(session: InMemorySession, options: ReadLogOptions): LogPage {
-  const { base, log } = session;
-  const next = nextPosition(session);
-  const from = Math.min(Math.max(options.from ?? base, base), next);
-  const to = Math.min(next, from + (options.limit ?? Infinity));
-  return { records: log.slice(from - base, to - base), from, base, next, damaged: false };
 }
 
 /** Moves the start and replaces the head by compare-and-set; false if the session has changed since it was read. */

@@ -1,14 +1,8 @@
 import type { SessionKeys } from "../redis/keys.js";
 import { viewFields } from "../redis/stored-fields.js";
-import {
-  type LogPage,
-  type ReadLogOptions,
-  emptyPage,
-  emptyView,
-  type SessionView,
-} from "../contract/session-reads.js";
+import { emptyView, type SessionView } from "../contract/session-reads.js";
 import type { SessionRef } from "../contract/session-ref.js";
-import { type ScriptRunner, runOnSession, firstScripts, type Command, askText } from "../redis/script-runner.js";
+import type { ScriptRunner, Command } from "../redis/script-runner.js";
 import type { CallName } from "../redis/errors.js";
 import { learnKey, refuseOwner } from "../contract/refusals.js";
 
@@ -42,64 +36,6 @@ export async function readTail(
   const [fields, records, known, found] = await runner.transaction(name, commands);
   const reply = viewReply([fields, records, known, index], found);
   return hasLostState(reply) ? undefined : reply;
-}
-
-/**
- * Reads at most `limit` records from the index on (default: all), the state, and the lengths of the log and of its
- * index of ids, as one snapshot.
- */
-async function readPage(
-  { runner, session, name, keys: { log, ids, state }, index }: Read,
-  limit: number | undefined,
-): Promise<PageReply> {
-  const last = limit === undefined ? -1 : index + limit - 1;
-  const commands = [
-    { verb: "hmget", args: [state, ...viewFields] },
-    { verb: "lrange", args: [log, index, last] },
-    { verb: "llen", args: [log] },
-    { verb: "hlen", args: [ids] },
-  ];
-  const reply = await runner.transaction(name, commands);
-  const page = pageReply(reply, index);
-  if (!hasLostState({ ...page, ids: page.length + page.ids })) {
-    return page;
-  }
-  const { readPageScript: script } = await firstScripts();
-  const call = { script, keys: [log, ids, state], args: [askText(session), index, last], writes: false };
-  const [, ...found] = (await runOnSession(runner, name, call)) as unknown[];
-  return pageReply(found, index);
-}
-
-function pageReply([fields, records, length, ids]: readonly unknown[], index: number): PageReply {
-  const counts = { length: Number(length), ids: Number(ids) };
-  return { fields: fields as (string | null)[], records: records as string[], ...counts, index };
-}
-
-/**
- * Reads a page of the log; `base` is the last known beginning of the log. Also returns the session's owner, or `""`.
- */
-export async function readLogPage(
-  {
-    runner,
-    session,
-    keys,
-  }: { readonly runner: ScriptRunner; readonly session: SessionRef; readonly keys: SessionKeys },
-  { from, limit }: ReadLogOptions,
-  base: number,
-): Promise<{ readonly page: LogPage; readonly owner: string }> {
-  for (let first = base; ;) {
-    const index = from === undefined ? 0 : Math.max(0, from - first);
-    const reply = await readPage(
-      { runner, session, name: { operation: "readLog", sessionId: session.id }, keys, index },
-      limit,
-    );
-    const stored = checkOwner(session, accessIn(reply.fields));
-    const page = pageFrom(reply, from);
-    if (page !== undefined) {
-      return { page, owner: stored };
-    }
-    first = baseFrom(reply.fields);
-  }
 }
 
 /** True if a session lost its state but has records or ids: only the gate can identify its owner and its data key. */
@@ -185,35 +121,6 @@ function isDamaged(
   return !isWhole || (length > 0 && ids <= length);
 }
 
-/** A page of the log as read from Redis. */
-export interface PageReply {
-  readonly fields: readonly (string | null)[];
-  readonly records: readonly string[];
-  readonly length: number;
-  readonly ids: number;
-  /** Index in the log of the first record. */
-  readonly index: number;
-}
-
-/** Returns the page, or undefined if the base moved since this process read it last, so that the records are others. */
-export function pageFrom(
-  { fields, records, length, ids, index }: PageReply,
-  from: number | undefined,
-): LogPage | undefined {
-  const state = stateFrom(fields);
-  if (state.isErased) {
-    return emptyPage();
-  }
-  const isReadable = state.begun && state.sound;
-  const base = isReadable ? state.base : 0;
-  const next = isReadable ? state.next : length;
-  if (index !== (from === undefined ? 0 : Math.max(0, from - base))) {
-    return undefined;
-  }
-  const damaged = isDamaged(state, { length, ids });
-  return { records, from: Math.min(Math.max(from ?? base, base), next), base, next, damaged };
-}
-
 /**
  * Refuses a read of a session of another owner, and one of a session with a data key by a caller that does not encrypt.
  * Returns the session's owner; `""` if it has none.
@@ -264,17 +171,6 @@ function stateFrom(fields: readonly (string | null | undefined)[]) {
     /** False if a number cannot be read (then it is NaN), or if they do not fit each other. */
     sound: base <= start && start <= next && !Number.isNaN(headCount) && !Number.isNaN(tokens),
   };
-}
-
-/** Positions of the oldest kept record and of the first one in the view; undefined if they cannot be read. */
-function placeFrom(fields: ViewReply["fields"]): { readonly base: number; readonly start: number } | undefined {
-  const { begun, sound, base, start } = stateFrom(fields);
-  return begun && sound ? { base, start } : undefined;
-}
-
-/** The position of the log's first record, from `state`; 0 if it is unreadable. */
-function baseFrom(fields: readonly (string | null)[]): number {
-  return placeFrom(fields)?.base ?? 0;
 }
 
 /** The number in a field, 0 if it is missing; NaN unless the scripts accept it too. */

@@ -24,13 +24,7 @@ import { groupWhenUsed } from "../contract/groups.js";
 import { defaultGuardMs, type SessionLists } from "../contract/lists.js";
 import { outOfRange } from "../contract/refusals.js";
 import type { SizeLimits } from "../contract/request-checks.js";
-import {
-  emptyView,
-  type LogPage,
-  type ReadLogOptions,
-  type ReadViewOptions,
-  type SessionView,
-} from "../contract/session-reads.js";
+import { emptyView, type ReadViewOptions, type SessionView } from "../contract/session-reads.js";
 import type { SessionRef } from "../contract/session-ref.js";
 import type { SessionStore } from "../contract/session-store.js";
 import type { AppendRequest, AppendResult, CommitRequest } from "../contract/session-writes.js";
@@ -48,7 +42,7 @@ import type { PlannedRequest, RedisCalls, SessionCall, SessionPlace } from "./ca
 import { commitArguments } from "./commit-call.js";
 import { type HeldReadOptions, keepAlive, acquireAndRead } from "./holds.js";
 import { KeptViews, keptTexts, readOf, viewBehind, type KeptView, type ReadView, type Shown } from "./kept-views.js";
-import { checkOwner, readLogPage, readTail, viewFrom } from "./reads.js";
+import { checkOwner, readTail, viewFrom } from "./reads.js";
 
 /** The connection of a store, for data that lies beside its sessions. */
 export interface RedisWire {
@@ -131,13 +125,6 @@ export class RedisSessionStore implements SessionStore {
       }
       return known === undefined ? this.#readAll(session, options) : this.#readBehind(session, options, known);
     });
-  }
-
-  async readLog(session: SessionRef, options: ReadLogOptions = {}): Promise<LogPage> {
-    const base = this.#seen.get(session.id)?.view?.base ?? 0;
-    const { page, owner } = await readLogPage(this.#session(session), options, base);
-    this.#noteOwner(session.id, owner);
-    return page;
   }
 
   async commitReduction(session: SessionRef, request: CommitRequest): Promise<"committed" | "stale"> {

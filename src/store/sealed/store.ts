@@ -1,6 +1,6 @@
 import { around, type StoreGroup } from "../contract/groups.js";
 import type { SessionEdits } from "../contract/edits.js";
-import type { LogPage, SessionView } from "../contract/session-reads.js";
+import type { SessionView } from "../contract/session-reads.js";
 import type { SessionRef } from "../contract/session-ref.js";
 import type { IdentifyRecord } from "../contract/session-writes.js";
 import type { SessionStore, SessionStoreCore } from "../contract/session-store.js";
@@ -79,7 +79,6 @@ function sealedCore(inner: Stored<SessionStoreCore>, callsOf: CallsOf): WithText
       ),
     readView: (session, options) =>
       callsOf(session).readTexts<SessionView>((caller) => inner.readView(caller, options)),
-    readLog: (session, options) => callsOf(session).readTexts<LogPage>((caller) => inner.readLog(caller, options)),
     commitReduction: (session, request) =>
       callsOf(session).write(
         (caller, key) => inner.commitReduction(caller, { ...request, head: sealHead(key, request.head) }),
