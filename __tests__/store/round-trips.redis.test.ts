@@ -17,9 +17,9 @@ function listenersOf(client: Redis): number {
 function tripsOf(client: Redis, { commandTimeout = 60_000, ready = Promise.resolve() } = {}) {
   const connection = { client: () => ready.then(() => client as unknown as RedisClient), renew: () => undefined };
   const trips = new RoundTrips({ connection, commandTimeout, onEvent: undefined });
-  const exchange = { accept: (reply: unknown) => reply, recover: (error: unknown) => Promise.reject(error as Error) };
+  const exchange = { name, writes: true, accept: (reply: unknown) => reply };
   return (send = ping, milliseconds = commandTimeout) =>
-    trips.make({ name, writes: true, at: performance.now() + milliseconds }, { ...exchange, send });
+    trips.make({ ...exchange, send }, performance.now() + milliseconds);
 }
 
 describe("round trips", () => {
@@ -71,7 +71,7 @@ describe("round trips", () => {
     const make = tripsOf(client);
     for (let round = 0; round < 3; round += 1) {
       await Promise.all(
-        Array.from({ length: 10 }, () => expect(make()).rejects.toMatchObject({ code: "ECONNREFUSED" })),
+        Array.from({ length: 10 }, () => expect(make()).rejects.toMatchObject({ code: "unavailable" })),
       );
       expect(listenersOf(client)).toBe(0);
     }
@@ -87,5 +87,15 @@ describe("round trips", () => {
     open();
     await new Promise((resolve) => setImmediate(resolve));
     expect({ sent: send.mock.calls.length, listeners: listenersOf(client) }).toEqual({ sent: 0, listeners: 0 });
+  });
+
+  it("say what the server refused for the moment where the next try has no reply in time", async () => {
+    client = new Redis(sharedRedisUrl());
+    const make = tripsOf(client);
+    await make();
+    const loading = Object.assign(new Error("LOADING Redis is loading the dataset in memory"), { name: "ReplyError" });
+    const sends = [() => Promise.reject(loading), () => new Promise<never>(() => undefined)];
+    await expect(make(() => sends.shift()!(), 50)).rejects.toMatchObject({ code: "unavailable", cause: loading });
+    expect(sends).toHaveLength(0);
   });
 });

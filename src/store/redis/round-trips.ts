@@ -3,7 +3,16 @@ import { report, type MemoryEventHandler } from "../../base/events.js";
 import { closed } from "../contract/refusals.js";
 import { ConnectionWatch, type Connection } from "./connection.js";
 import { corkForTick, serverOf, type RedisClient } from "./client.js";
-import { isClientTimeout, isReply, isUnknownScript, timeoutError, toStoreError, type CallName } from "./errors.js";
+import {
+  isClientTimeout,
+  isPassing,
+  isReply,
+  isUnknownScript,
+  timeoutError,
+  toStoreError,
+  unknownReply,
+  type CallName,
+} from "./errors.js";
 
 /** Timeouts in a row after which a connection counts as stalled. */
 const stalledAfter = 3;
@@ -19,51 +28,53 @@ export interface RoundTripOptions {
   readonly onEvent: MemoryEventHandler | undefined;
 }
 
-/** A call and the end of its time, as `performance.now()`. */
-export interface Deadline {
+/** A call: how it is sent, and the result of its reply. */
+export interface Exchange<Reply, Result> {
   readonly name: CallName;
   /** True if the call may change something. */
   readonly writes: boolean;
-  readonly at: number;
   /** The script that is run; undefined for commands. */
   readonly script?: Script | undefined;
-  /** The server's last refusal for the moment, which says more than that the next try has no reply in time. */
-  refusal?: unknown;
+  readonly send: (client: RedisClient, trip: RoundTrip) => Promise<Reply>;
+  readonly accept: (reply: Reply) => Result | Promise<Result>;
 }
 
-/** A round trip under way. */
-interface Trip {
-  /** When it began, as `performance.now()`: a failure before that is none of its own. */
+/** One try of a call, under way. */
+export interface RoundTrip {
+  readonly exchange: Exchange<unknown, unknown>;
+  /** End of the call's time, as `performance.now()`. */
+  readonly at: number;
+  /** When the try began: a failure before that is none of its own. */
   readonly began: number;
-  readonly deadline: Deadline;
-  readonly send: (client: RedisClient) => Promise<unknown>;
-  readonly resolve: (reply: unknown) => void;
-  readonly reject: (failure: unknown) => void;
-  /** Called when the connection is open that the round trip waits for. */
+  /** True if the server did not know the script by its hash. */
+  readonly needsText: boolean;
+  /** Milliseconds until the next try. */
+  readonly pause: number;
+  /** The server's last refusal for the moment, which says more than that the next try has no reply in time. */
+  readonly refusal: unknown;
+  readonly settle: (result: unknown) => void;
+  readonly refuse: (error: unknown) => void;
+  /** Called when the connection is open that the try waits for. */
   opened?: () => void;
 }
 
-/** Sending of a round trip, and the results of its reply and of its error. */
-export interface Exchange<Reply, Result> {
-  readonly send: (client: RedisClient) => Promise<Reply>;
-  readonly accept: (reply: Reply) => Result | Promise<Result>;
-  readonly recover: (error: unknown) => Promise<Result>;
-}
+const longestPause = 100;
 
 /**
- * Makes round trips to Redis, each of them within its deadline; one timer serves all that are under way.
+ * Makes round trips to Redis, each call of them within its time; one timer serves all that are under way.
  *
  * A round trip fails at once if the connection cannot be opened: one that is known to be down is tried to be opened at
  * once, whatever pause the client makes, and what comes of that counts. One that was open and broke is first given a
- * fifth of the command timeout to come back. Every round trip is reported as a `command` event, and a connection that
- * lets three in a row time out as `connection_stalled`.
+ * fifth of the command timeout to come back. What the server refuses for the moment is tried again until the time is
+ * up, and a script that it does not know is sent as text. Every round trip is reported as a `command` event, and a
+ * connection that lets three in a row time out as `connection_stalled`.
  */
 export class RoundTrips {
   readonly #options: RoundTripOptions;
   readonly #patienceMs: number;
   #closed = false;
   /** Those under way: nothing is sent for any other, and no reply of one counts. */
-  readonly #trips = new Set<Trip>();
+  readonly #trips = new Set<RoundTrip>();
   readonly #listener = {
     opened: () => this.#trips.forEach((trip) => trip.opened?.()),
     failed: () => this.#check(),
@@ -83,85 +94,125 @@ export class RoundTrips {
   }
 
   /**
-   * Makes a round trip; errors of ioredis come to `recover` unchanged. One promise for all of it: LangChain follows
-   * promises by hooks of Node.js, which take longer than the promise itself.
+   * Makes a call. One promise for all its tries: LangChain follows promises by hooks of Node.js, which take longer than
+   * the promise itself.
+   *
+   * @throws StoreError
    */
-  make<Reply, Result>(deadline: Deadline, { send, accept, recover }: Exchange<Reply, Result>): Promise<Result> {
-    const { name } = deadline;
-    const { onEvent } = this.#options;
-    if (this.#closed) {
-      return Promise.reject(closed(name.operation, name.sessionId));
-    }
+  make<Reply, Result>(
+    exchange: Exchange<Reply, Result>,
+    at = performance.now() + this.#options.commandTimeout,
+  ): Promise<Result> {
     return new Promise<Result>((settle, refuse) => {
-      const end = (error?: Error) => {
-        this.#leave(trip);
-        if (onEvent !== undefined) {
-          const milliseconds = performance.now() - trip.began;
-          report(onEvent, { type: "command", ...name, milliseconds, ...(error && { error }) });
-        }
-      };
-      const reject = (error: unknown) => {
-        if (this.#trips.has(trip)) {
-          // "Connection is closed" and the like say less than the error that closed it.
-          const cause = isReply(error) ? error : (this.#watch?.failure(0) ?? error);
-          end(isUnknownScript(cause) ? undefined : this.explain(cause, deadline));
-          settle(recover(cause));
-        }
-      };
-      // Any reply, even one after the deadline, shows that the connection is alive.
-      const resolve = (reply: unknown) => {
-        this.#silence.timeouts = 0;
-        if (this.#trips.has(trip)) {
-          end();
-          try {
-            settle(accept(reply as Reply));
-          } catch (error) {
-            refuse(error);
-          }
-        }
-      };
-      const trip: Trip = { began: performance.now(), deadline, send, resolve, reject };
-      this.#enter(trip);
+      this.#enter({
+        exchange: exchange as Exchange<unknown, unknown>,
+        at,
+        began: performance.now(),
+        needsText: false,
+        pause: 10,
+        refusal: undefined,
+        settle: settle as (result: unknown) => void,
+        refuse,
+      });
     });
   }
 
   /** Sends at once where the connection is up that the last round trip went over: nothing is to be waited for. */
-  #enter(trip: Trip): void {
+  #enter(trip: RoundTrip): void {
+    if (this.#closed) {
+      const { operation, sessionId } = trip.exchange.name;
+      trip.refuse(closed(operation, sessionId));
+      return;
+    }
     const client = this.#client;
     const watch = client && ConnectionWatch.of(client);
     this.#trips.add(trip);
     this.#timer?.ref();
     this.#wakeFor(trip);
     if (client === undefined || watch === undefined || watch !== this.#watch || !watch.isUp) {
-      this.#sendWhenUsable(trip).catch(trip.reject);
+      this.#sendWhenUsable(trip).catch((error: unknown) => this.#failed(trip, error));
       return;
     }
     watch.listeners.add(this.#listener);
     this.#send(trip, client);
   }
 
-  #send({ send, resolve, reject, deadline: { name } }: Trip, client: RedisClient): void {
+  #send(trip: RoundTrip, client: RedisClient): void {
     corkForTick(client);
     try {
-      send(client).then(resolve, (error: unknown) => {
-        if (isClientTimeout(error)) {
-          this.#noteSilence(name);
-        } else {
-          this.#silence.timeouts = 0;
-        }
-        reject(error);
-      });
+      trip.exchange.send(client, trip).then(
+        (reply) => this.#received(trip, reply),
+        (error: unknown) => this.#refused(trip, error),
+      );
     } catch (error) {
-      reject(error);
+      this.#failed(trip, error);
     }
   }
 
-  #leave(trip: Trip): void {
+  /** Any reply, even one after the call's time, shows that the connection is alive. */
+  #received(trip: RoundTrip, reply: unknown): void {
+    this.#silence.timeouts = 0;
+    if (!this.#trips.has(trip)) {
+      return;
+    }
+    this.#end(trip);
+    const { exchange, settle, refuse } = trip;
+    try {
+      // Somebody opened a transaction on the connection: nothing was run yet.
+      if (reply === "QUEUED" && exchange.script !== undefined) {
+        throw unknownReply(exchange.name);
+      }
+      settle(exchange.accept(reply));
+    } catch (error) {
+      refuse(error);
+    }
+  }
+
+  #refused(trip: RoundTrip, error: unknown): void {
+    if (isClientTimeout(error)) {
+      this.#noteSilence(trip.exchange.name);
+    } else {
+      this.#silence.timeouts = 0;
+    }
+    this.#failed(trip, error);
+  }
+
+  /** Tries again what the server refuses for the moment, and by its text a script that it does not know. */
+  #failed(trip: RoundTrip, error: unknown): void {
+    if (!this.#trips.has(trip)) {
+      return;
+    }
+    // "Connection is closed" and the like say less than the error that closed it.
+    const cause = isReply(error) ? error : (this.#watch?.failure(0) ?? error);
+    if (isUnknownScript(cause) && !trip.needsText) {
+      this.#end(trip);
+      this.#enter({ ...trip, began: performance.now(), needsText: true });
+      return;
+    }
+    const { exchange, pause, at, refuse } = trip;
+    const { name, writes, script } = exchange;
+    const explained = toStoreError(cause, name, { writes, server: this.#client && serverOf(this.#client), script });
+    this.#end(trip, explained);
+    if (!isPassing(cause) || performance.now() + pause >= at) {
+      refuse(explained);
+      return;
+    }
+    const next = { ...trip, refusal: cause, pause: Math.min(2 * pause, longestPause) };
+    setTimeout(() => this.#enter({ ...next, began: performance.now() }), pause);
+  }
+
+  #end(trip: RoundTrip, error?: Error): void {
     this.#trips.delete(trip);
     if (this.#trips.size === 0) {
       // The timer stays for the calls to come, for which it keeps no process alive.
       this.#timer?.unref();
       this.#watch?.listeners.delete(this.#listener);
+    }
+    const { onEvent } = this.#options;
+    if (onEvent !== undefined) {
+      const { began, exchange } = trip;
+      const milliseconds = performance.now() - began;
+      report(onEvent, { type: "command", ...exchange.name, milliseconds, ...(error && { error }) });
     }
   }
 
@@ -172,16 +223,16 @@ export class RoundTrips {
     this.#wakesAt = Infinity;
     for (const trip of this.#trips) {
       const failure = this.#watch?.failure(this.#patienceMs, trip.began);
-      if (failure === undefined && performance.now() < trip.deadline.at) {
+      if (failure === undefined && performance.now() < trip.at) {
         this.#wakeFor(trip);
       } else {
-        trip.reject(failure ?? this.#timedOut(trip.deadline));
+        this.#failed(trip, failure ?? this.#timedOut(trip));
       }
     }
   }
 
   /** Sets the timer for the end of a round trip, or of the time in which a broken connection may come back. */
-  #wakeFor({ deadline: { at } }: Trip): void {
+  #wakeFor({ at }: RoundTrip): void {
     const patience = this.#patienceMs - (this.#watch?.brokenFor ?? Infinity);
     const soonest = patience > 0 ? Math.min(at, performance.now() + patience + 1) : at;
     if (soonest < this.#wakesAt) {
@@ -189,11 +240,6 @@ export class RoundTrips {
       this.#wakesAt = soonest;
       this.#timer = setTimeout(() => this.#check(), soonest - performance.now());
     }
-  }
-
-  /** The error to throw for one of ioredis or Redis. */
-  explain(error: unknown, { name, writes, script }: Deadline): Error {
-    return toStoreError(error, name, { writes, server: this.#client && serverOf(this.#client), script });
   }
 
   /** Makes all later round trips fail with `closed`. */
@@ -207,7 +253,7 @@ export class RoundTrips {
    *
    * @throws the failure, before anything is sent, if the client makes no further attempt.
    */
-  async #sendWhenUsable(trip: Trip): Promise<void> {
+  async #sendWhenUsable(trip: RoundTrip): Promise<void> {
     const client = await this.#options.connection.client();
     this.#client = client;
     // Opening may take longer than the call has.
@@ -235,8 +281,8 @@ export class RoundTrips {
     this.#send(trip, client);
   }
 
-  #timedOut({ name, writes }: Deadline): unknown {
-    const failure = this.#watch?.failure(0) ?? this.#watch?.refusal;
+  #timedOut({ exchange: { name, writes }, refusal }: RoundTrip): unknown {
+    const failure = this.#watch?.failure(0) ?? this.#watch?.refusal ?? refusal;
     if (failure === undefined) {
       this.#noteSilence(name);
     }

@@ -1,8 +1,8 @@
 import type { RedisClient, CommandBatch } from "./client.js";
-import { isPassing, isUnknownScript, type CallName, isRedirection, replicaError, unknownReply } from "./errors.js";
+import { type CallName, isRedirection, replicaError, unknownReply } from "./errors.js";
 import { StoreError } from "../../base/errors.js";
 import { laterScripts } from "./loaded-scripts.js";
-import { RoundTrips, type Deadline, type Exchange, type RoundTripOptions } from "./round-trips.js";
+import { RoundTrips, type RoundTrip, type RoundTripOptions } from "./round-trips.js";
 import type { Script } from "./script.js";
 import { refusalFrom } from "../contract/refusals.js";
 import { randomToken } from "../../base/ids.js";
@@ -62,25 +62,15 @@ export class ScriptRunner {
     call: ScriptCall,
     accept: Accept<Result> = same as Accept<Result>,
   ): Promise<Result> {
-    const deadline = this.#deadline(name, call.writes, call.script);
-    return this.#attempt(deadline, {
-      send: (client) => this.#sendScript(client, call, deadline),
-      sendText: (client) => this.#send(client, sendingOf(call, false), deadline),
-      accept: (reply) => {
-        // Somebody opened a transaction on the connection: nothing was run yet.
-        if (reply === "QUEUED") {
-          throw unknownReply(name);
-        }
-        return accept(reply);
-      },
-    });
+    const { script, writes } = call;
+    const send = (client: RedisClient, trip: RoundTrip) => this.#sendScript(client, call, trip);
+    return this.#roundTrips.make({ name, writes, script, send, accept });
   }
 
   /** Sends a command and returns its reply. */
   command(name: CallName, command: Command, keys: readonly string[] = []): Promise<unknown> {
-    const deadline = this.#deadline(name, true);
-    const send = (client: RedisClient) => this.#send(client, { command, keys, writes: true }, deadline);
-    return this.#attempt(deadline, { send, accept: same });
+    const send = (client: RedisClient, trip: RoundTrip) => this.#send(client, { command, keys, writes: true }, trip);
+    return this.#roundTrips.make({ name, writes: true, send, accept: same });
   }
 
   /** Sends a command that changes nothing and returns its reply. */
@@ -90,7 +80,7 @@ export class ScriptRunner {
 
   /** Runs a read of `send` on the client itself, within the command timeout. */
   send<T>(name: CallName, send: (client: RedisClient) => Promise<T>): Promise<T> {
-    return this.#attempt(this.#deadline(name, false), { send, accept: same });
+    return this.#roundTrips.make({ name, writes: false, send, accept: same });
   }
 
   /**
@@ -100,18 +90,18 @@ export class ScriptRunner {
   transaction(name: CallName, commands: readonly Command[]): Promise<unknown[]> {
     const send = (client: RedisClient) => sendTogether(client, commands);
     const accept = (replies: unknown[]) => repliesTo(name, commands, replies);
-    return this.#attempt(this.#deadline(name, false), { send, accept }).catch((error: unknown) =>
-      this.#byScript(name, commands, error),
-    );
+    return this.#roundTrips
+      .make({ name, writes: false, send, accept })
+      .catch((error: unknown) => this.#byScript(name, commands, error));
   }
 
   /** As {@link transaction}, for several that are sent together, each of one hash slot. */
   transactions(name: CallName, all: readonly (readonly Command[])[]): Promise<unknown[][]> {
     const send = (client: RedisClient) => Promise.all(all.map((commands) => sendTogether(client, commands)));
     const accept = (replies: unknown[][]) => all.map((commands, index) => repliesTo(name, commands, replies[index]!));
-    return this.#attempt(this.#deadline(name, false), { send, accept }).catch((error: unknown) =>
-      Promise.all(all.map((commands) => this.#byScript(name, commands, error))),
-    );
+    return this.#roundTrips
+      .make({ name, writes: false, send, accept })
+      .catch((error: unknown) => Promise.all(all.map((commands) => this.#byScript(name, commands, error))));
   }
 
   /** A server that is out of memory queues no command, not even a read, but still runs a script that reads. */
@@ -130,59 +120,24 @@ export class ScriptRunner {
     this.#roundTrips.close();
   }
 
-  #sendScript(client: RedisClient, call: ScriptCall, deadline: Deadline): Promise<unknown> {
+  #sendScript(client: RedisClient, call: ScriptCall, trip: RoundTrip): Promise<unknown> {
     const { sha } = call.script;
-    const sent = sentScripts.get(client);
-    if (sent?.has(sha) === true) {
-      return this.#send(client, sendingOf(call, true), deadline);
+    if (!trip.needsText && sentScripts.get(client)?.has(sha) === true) {
+      return this.#send(client, sendingOf(call, true), trip);
     }
-    return this.#send(client, sendingOf(call, false), deadline).then((reply) => {
+    return this.#send(client, sendingOf(call, false), trip).then((reply) => {
       sentScripts.set(client, (sentScripts.get(client) ?? new Set()).add(sha));
       return reply;
     });
   }
 
-  #send(client: RedisClient, { command, keys, writes }: Sending, { name, at }: Deadline): Promise<unknown> {
+  #send(client: RedisClient, { command, keys, writes }: Sending, trip: RoundTrip): Promise<unknown> {
     const asked = writes ? this.#options.waitReplicas : undefined;
+    const { exchange, at } = trip;
     return asked === undefined
       ? sendAlone(client, command)
-      : sendAndWait(client, { command, key: keys[0]!, name, asked, at });
+      : sendAndWait(client, { command, key: keys[0]!, name: exchange.name, asked, at });
   }
-
-  #deadline(name: CallName, writes: boolean, script?: Script): Deadline {
-    return { name, writes, at: performance.now() + this.#options.commandTimeout, script };
-  }
-
-  #attempt<Reply, Result>(deadline: Deadline, attempt: Attempt<Reply, Result>, pause = 10): Promise<Result> {
-    const recover = (error: unknown) => this.#recover(error, { deadline, attempt, pause });
-    return this.#roundTrips.make(deadline, { ...attempt, recover });
-  }
-
-  /** Tries again what the server refuses for the moment, and by its text a script that it does not know. */
-  async #recover<Reply, Result>(error: unknown, { deadline, attempt, pause }: Failed<Reply, Result>): Promise<Result> {
-    const { sendText } = attempt;
-    if (sendText !== undefined && isUnknownScript(error)) {
-      return this.#attempt(deadline, { ...attempt, send: sendText, sendText: undefined });
-    }
-    if (!isPassing(error) || performance.now() + pause >= deadline.at) {
-      throw this.#roundTrips.explain(error, deadline);
-    }
-    deadline.refusal = error;
-    await new Promise((resolve) => setTimeout(resolve, pause));
-    return this.#attempt(deadline, attempt, Math.min(2 * pause, 100));
-  }
-}
-
-/** A call that may be tried again; `sendText` sends the text of a script that the server does not know. */
-interface Attempt<Reply, Result> extends Omit<Exchange<Reply, Result>, "recover"> {
-  readonly sendText?: Exchange<Reply, Result>["send"] | undefined;
-}
-
-interface Failed<Reply, Result> {
-  readonly deadline: Deadline;
-  readonly attempt: Attempt<Reply, Result>;
-  /** Milliseconds until the next try. */
-  readonly pause: number;
 }
 
 const same = <T>(reply: T) => reply;
@@ -222,9 +177,9 @@ export function runOnSession<Result = unknown>(
   accept: Accept<Result> = same as Accept<Result>,
 ): Promise<Result> {
   return runner.run(name, call, (reply) => {
+    // The short paths reply with a number, or a list that begins with one, and refuse nothing.
     const [word, detail] = Array.isArray(reply) ? (reply as unknown[]) : [];
-    // Replies of the short path begin with a number, and refuse nothing.
-    const refusal = /^[A-Z]/.test(String(word ?? "")) ? refusalFrom(word, detail, name) : undefined;
+    const refusal = typeof word === "string" && word >= "A" ? refusalFrom(word, detail, name) : undefined;
     if (refusal !== undefined) {
       throw refusal;
     }
@@ -351,7 +306,9 @@ export function askOf({ owner, label, hold, keys }: SessionRef) {
   };
 }
 
-/** The request of a script without further fields. */
+/** The request of a script without further fields; mostly an empty one. */
 export function askText(session: SessionRef): string {
-  return JSON.stringify(askOf(session));
+  const { owner, label, hold, keys } = session;
+  const asksNothing = owner === undefined && label === undefined && hold === undefined && keys === undefined;
+  return asksNothing ? "{}" : JSON.stringify(askOf(session));
 }
