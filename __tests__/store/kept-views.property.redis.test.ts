@@ -263,12 +263,12 @@ describe("The memory for views", () => {
     ...{ counter: "", records: ["x".repeat(length), "y".repeat(length)], damaged: false },
   });
 
-  it("is bounded, and holds those that were read last", () => {
+  it("is bounded, and holds those that changed last", () => {
     const views = new KeptViews(10_000);
     views.keep("a", { sum, view: view(400) });
     views.keep("b", { sum, view: view(400) });
     expect(views.bytes).toBe(2 * (2 * 400 * 4 + 800));
-    views.get("a");
+    views.keep("a", { sum, view: view(400) });
     views.keep("c", { sum, view: view(400) });
     expect(["a", "b", "c"].map((id) => views.get(id) !== undefined)).toEqual([true, false, true]);
     views.keep("d", { sum, view: view(4_000) });

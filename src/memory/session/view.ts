@@ -52,15 +52,26 @@ export interface DecodeOptions {
  */
 export function viewMessages(stored: SessionView, options: DecodeOptions): BaseMessage[] {
   reportDamage(stored, options);
+  const { records, start } = stored;
+  const kept = stored.head === "" ? keptRecords.get(records) : undefined;
+  if (kept?.isShownAsStored === true) {
+    return decodeMessages(records, options, start);
+  }
   const head = headRecords(stored.head, options);
-  if (!isShownInOrder(stored.records, head)) {
+  if (!isInTurnOrder(head.length === 0 ? records : [...head, ...records])) {
     return shownEntries(stored, head, options).entries.map(({ message }) => message);
   }
-  const log = decodeMessages(stored.records, options, stored.start);
+  const log = decodeMessages(records, options, start);
   const all = head.length === 0 ? log : [...decodeMessages(head, options), ...log];
   const messages = fromCompaction(withoutRefusedMessages(all), (message) => message) as BaseMessage[];
   const orphans = orphanResults(messages, options);
-  return orphans === undefined ? messages : messages.filter((_, index) => !orphans.has(index));
+  if (orphans !== undefined) {
+    return messages.filter((_, index) => !orphans.has(index));
+  }
+  if (kept !== undefined) {
+    kept.isShownAsStored = messages.length === records.length;
+  }
+  return messages;
 }
 
 /** Returns the same messages, each with its record. */
@@ -269,22 +280,6 @@ interface Group<E> {
  */
 export function inTurnOrder<E extends Entry>(entries: readonly E[], inHead = 0): readonly E[] {
   return isInTurnOrder(entries.map(({ record }) => record)) ? entries : grouped(entries, inHead).groups.flat();
-}
-
-/** As {@link isInTurnOrder} for a view. Kept records are checked once. */
-function isShownInOrder(records: readonly string[], head: readonly string[]): boolean {
-  if (head.length > 0) {
-    return isInTurnOrder([...head, ...records]);
-  }
-  const kept = keptRecords.get(records);
-  if (kept?.isInOrder === true) {
-    return true;
-  }
-  const isInOrder = isInTurnOrder(records);
-  if (kept !== undefined) {
-    kept.isInOrder = isInOrder;
-  }
-  return isInOrder;
 }
 
 /** Conservative check without decoding: true only for records whose order {@link inTurnOrder} keeps. */

@@ -23,8 +23,8 @@ export interface KeptRecords {
   readonly source?: KeptRecords;
   /** True if a record could not be read: the store asks for all again, so that a repair by hand is seen. */
   isRefused: boolean;
-  /** True once a reader found that the records stand in the order of the conversation, behind an empty head. */
-  isInOrder?: boolean;
+  /** True once a reader found that all of them are shown as they stand, behind an empty head. */
+  isShownAsStored?: boolean;
 }
 
 /** The kept records of texts that a read returned, in the same order, by the list of texts; not all are kept. */

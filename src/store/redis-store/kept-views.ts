@@ -52,7 +52,7 @@ const [epochAt, baseAt, nextAt, sumAt] = (["epoch", "base", "next", "sum"] as co
 ) as [number, number, number, number];
 
 /**
- * The views that this process read or began last, up to a number of bytes; those read longest ago leave first.
+ * The views that this process read or wrote, up to a number of bytes; those that changed longest ago leave first.
  *
  * A read names the kept view, and the script says that it is still the session's, or what is behind its last record. It
  * is the log's if epoch and base are the same, and the checksum in the reply is the kept one extended by the records
@@ -72,15 +72,12 @@ export class KeptViews {
     return this.#views.weight;
   }
 
-  /** Returns the view of a session, which is now the one read last. */
+  /** Returns the view of a session. */
   get(sessionId: string): KeptView | undefined {
     const view = this.#views.get(sessionId);
     if (view?.kept.isRefused === true) {
       this.delete(sessionId);
       return undefined;
-    }
-    if (view !== undefined) {
-      this.#views.set(sessionId, view);
     }
     return view;
   }

@@ -267,9 +267,11 @@ export class RedisSessionStore implements SessionStore {
 
   /** Notes and keeps a view that was read, and returns it with what was looked up. */
   #noteRead(session: SessionRef, options: ReadViewOptions, read: ReadView): SessionView {
-    const { view } = read;
+    const { view, known } = read;
     this.#noteOwner(session.id, checkOwner(session, read.access));
-    this.#seen.note(session.id, view.next, view);
+    if (view.records !== known?.view.records) {
+      this.#seen.note(session.id, view.next, view);
+    }
     this.#views.keep(session.id, read);
     const asked = options.ids !== undefined || options.turn !== undefined;
     return asked ? { ...view, ...lookedUp(view, read.found, options) } : view;

@@ -65,9 +65,9 @@ const longestPause = 100;
  *
  * A round trip fails at once if the connection cannot be opened: one that is known to be down is tried to be opened at
  * once, whatever pause the client makes, and what comes of that counts. One that was open and broke is first given a
- * fifth of the command timeout to come back. What the server refuses for the moment is tried again until the time is
- * up, and a script that it does not know is sent as text. Every round trip is reported as a `command` event, and a
- * connection that lets three in a row time out as `connection_stalled`.
+ * fifth of the command timeout to come back. Calls that the server refuses for the moment are tried again until
+ * their time is up, and a script that it does not know is sent as text. Every round trip is reported as a `command`
+ * event, and a connection that lets three in a row time out as `connection_stalled`.
  */
 export class RoundTrips {
   readonly #options: RoundTripOptions;
