@@ -1,8 +1,6 @@
-import { RecordError } from "../../base/errors.js";
 import { randomToken, shortHash } from "../../base/ids.js";
 import { maxTries } from "../../base/tries.js";
 import { identifyRecord } from "../../store/codec/message-ids.js";
-import { sha1 } from "../../store/redis/keys.js";
 import { sealedCopy, sealedTexts } from "../../store/sealed/copies.js";
 import type { OpenKey } from "../../store/sealed/keys/data-keys.js";
 import { parseSealed } from "../../store/sealed/keys/header.js";
@@ -20,7 +18,7 @@ import {
   type CopyPage,
   type WholeState,
 } from "../../store/contract/copies.js";
-import { damaged, sessionLabel } from "../../store/contract/refusals.js";
+import { damaged } from "../../store/contract/refusals.js";
 import type { SessionRef } from "../../store/contract/session-ref.js";
 import { keyParts } from "../../store/contract/writer-keys.js";
 import { turnsOf } from "./copy-session.js";
@@ -39,8 +37,7 @@ const nothing = { count: 1, sealed: 0, rewrapped: false, isLeft: false };
  * Wraps the data key of a session with the current master key, while others write to it: they may hold either. Where a
  * text of it is plain, or with `dataKeys`, it gets another data key, and a copy sealed with that takes its place.
  *
- * @throws EncryptionError if a key is missing; StoreError `damaged`; RecordError `corrupt` for a text that cannot be
- *   copied, however often this is called.
+ * @throws EncryptionError if a key is missing; StoreError `damaged`.
  */
 export async function reencryptSession(work: Reencryption): Promise<Reencrypted> {
   const { store, session, keys, dataKeys } = work;
@@ -91,7 +88,6 @@ async function recopy(work: Reencryption, key: OpenKey | undefined): Promise<Ree
   const calls = new SealedCalls(keys, session);
   const token = randomToken();
   const begun = new Map<string, ReturnType<typeof copyOf>>();
-  let invalid: string | number | undefined;
   for (let count = 1; count <= maxTries.write; count += 1) {
     const was = await calls.read((caller) => copies.read(caller));
     if (was === undefined) {
@@ -104,42 +100,24 @@ async function recopy(work: Reencryption, key: OpenKey | undefined): Promise<Ree
     const copy = begun.get(tag) ?? copyOf(work, calls, key);
     begun.set(tag, copy);
     const now = sealedTexts(key?.key, calls.opened<WholeState>(was));
-    const { openTurns, exact } = copy;
     const pages = (from: number) => copy.pages(was, from);
-    const request = { was, now, key: key?.stored, tag, openTurns, exact, pages };
+    const request = { was, now, key: key?.stored, tag, openTurns: copy.openTurns, pages };
     if ((await calls.read((caller) => copies.replace(caller, request))) === "replaced") {
       keys.delete(session.id);
-      return { ...nothing, sealed: copy.plainRecords + plainFields(was).length };
+      return { ...nothing, sealed: copy.plainRecords + plainFields(was) };
     }
-    [invalid] = [...exact.keys(), ...plainFields(was).flatMap(([name, text]) => (text.includes("\ufffd") ? name : []))];
-  }
-  if (invalid !== undefined) {
-    throw invalidText(session.id, invalid);
   }
   return { ...nothing, isLeft: true };
 }
 
-function plainFields(was: Stored<WholeState>): [name: string, text: string][] {
-  const fields = Object.entries(textFields(was as unknown as WholeState));
-  return fields.filter(([, text]) => sealedTextParts(text) === undefined);
-}
-
-/**
- * A text with U+FFFD may not be the text that Redis holds: it stands for bytes that are not valid UTF-8, and no
- * comparison with it ever succeeds.
- */
-function invalidText(sessionId: string, place: string | number): RecordError {
-  const name = typeof place === "number" ? `record at position ${place}` : `field "${place}"`;
-  return new RecordError(
-    `The ${name} of ${sessionLabel(sessionId)} holds bytes that are not valid UTF-8, so the session was not ` +
-      "encrypted. Remove it, by replaceFrom(), rewind() or clear(), and call reencrypt() again.",
-    { code: "corrupt", position: typeof place === "number" ? place : undefined },
-  );
+function plainFields(was: Stored<WholeState>): number {
+  const texts = Object.values(textFields(was as unknown as WholeState));
+  return texts.filter((text) => sealedTextParts(text) === undefined).length;
 }
 
 /** The records of a session under another key. */
 function copyOf({ store, session }: Reencryption, calls: SealedCalls, key: OpenKey | undefined) {
-  const copy = { openTurns: new Set<string>(), exact: new Map<number, string>(), plainRecords: 0, pages };
+  const copy = { openTurns: new Set<string>(), plainRecords: 0, pages };
   const readPage: typeof store.data.readPage = (_, request) =>
     calls.read((caller) => store.data.readPage(caller, request));
   async function* pages({ base, next }: Stored<WholeState>, from: number): AsyncGenerator<Stored<CopyPage>> {
@@ -150,14 +128,10 @@ function copyOf({ store, session }: Reencryption, calls: SealedCalls, key: OpenK
       if (stored.length <= overlap) {
         return;
       }
-      const records: Stored<CopiedRecord>[] = [];
-      for (const [index, text] of stored.entries()) {
-        if (text.includes("\ufffd")) {
-          copy.exact.set(position - overlap + index, sha1(text));
-        }
+      const records = stored.map((text) => {
         const record = calls.record(text);
-        records.push(sealedCopy(key?.key, { record, identity: identifyRecord(record) }));
-      }
+        return sealedCopy(key?.key, { record, identity: identifyRecord(record) });
+      });
       const before = overlap === 0 ? undefined : records.shift();
       yield { records, turns: await marksOf(records, { base, from: position }), before };
       position += records.length;

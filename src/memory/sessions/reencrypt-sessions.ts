@@ -29,7 +29,7 @@ export interface ReencryptProgress {
    * repeat the call when these have the current key.
    */
   readonly incomplete: number;
-  /** Skipped ones: a key, or a part of the session, is missing, or a record holds bytes that are not UTF-8. */
+  /** Skipped ones: a key, or a part of the session, is missing. */
   readonly failed: number;
 }
 

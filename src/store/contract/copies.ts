@@ -154,8 +154,6 @@ export interface ReplaceRequest {
   pages(from: number): AsyncIterable<CopyPage>;
   /** Turns that are not done, whose marks are taken over at the end; `pages` adds to them. */
   readonly openTurns: ReadonlySet<string>;
-  /** SHA-1 of records, by their positions, which must be the same as well; `pages` adds to them. */
-  readonly exact: ReadonlyMap<number, string>;
   readonly tag: string;
 }
 

@@ -87,7 +87,7 @@ export class RedisCopies implements SessionCopies {
   }
 
   async replace(session: SessionRef, request: ReplaceRequest): Promise<"replaced" | "stale"> {
-    const { was, now, key, openTurns, exact, tag } = request;
+    const { was, now, key, openTurns, tag } = request;
     const writer = { ...session, keys: key && { name: keyParts(key).name, made: key } };
     const { base, owner } = was;
     const staged = { base, pages: (from: number) => request.pages(from), tag, owners: owner ? [owner] : [] };
@@ -98,7 +98,7 @@ export class RedisCopies implements SessionCopies {
     const texts = textFields(now);
     const fields = Object.entries(textFields(was)).map(([name, text]) => [name, sha1(text), texts[name]!]);
     const { epoch, cut, next, sum } = was;
-    const asked = { ...askOf(session), epoch, cut, base, next, sum, key, turns: [...openTurns], exact: [...exact] };
+    const asked = { ...askOf(session), epoch, cut, base, next, sum, key, turns: [...openTurns] };
     const args = [JSON.stringify(asked), ...fields.flat()];
     const [word] = await this.#run(session, replaceSessionScript, [...copy.target, ...copy.staging], args);
     this.#calls.forget(session.id);

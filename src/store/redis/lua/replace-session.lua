@@ -2,9 +2,9 @@
 -- if both are as they were read. Holds, counts, times and marks of turns stay.
 --
 -- KEYS: log, ids, state; log, ids, state of the copy.
--- ARGV: the request as JSON { owner?, keys?, epoch, cut, base, next, sum?, key?, turns, exact }; for each text of
---   `state` its field, the SHA-1 of what was read, and the new text. `key` is the data key of the copy, `turns` are
---   names of turns whose marks may have changed since; `exact` pairs of position and SHA-1 of a record.
+-- ARGV: the request as JSON { owner?, keys?, epoch, cut, base, next, sum?, key?, turns }; for each text of `state`
+--   its field, the SHA-1 of what was read, and the new text. `key` is the data key of the copy, `turns` are names of
+--   turns whose marks may have changed since.
 -- Replies: REPLACED | those of the gate | STALE.
 --
 -- twin: store/in-memory/copies.ts
@@ -44,9 +44,6 @@ end
 for i = 2, #ARGV, 3 do
   same = same and isSame(ARGV[i], ARGV[i + 1])
   fields[#fields + 1], fields[#fields + 2] = ARGV[i], ARGV[i + 2]
-end
-for _, pair in ipairs(request.exact) do
-  same = same and redis.sha1hex(redis.call('LINDEX', log, pair[1] - s.base) or '') == pair[2]
 end
 if not same or texts ~= (#ARGV - 1) / 3 then return { 'STALE' } end
 local left, marks = redis.call('PTTL', state), {}
