@@ -25,6 +25,8 @@ export interface KeptRecords {
   isRefused: boolean;
   /** True once a reader found that all of them are shown as they stand, behind an empty head. */
   isShownAsStored?: boolean;
+  /** The plain texts of all, from the reader that decrypted them last. */
+  opened?: { readonly keys: object; readonly texts: readonly string[] };
 }
 
 /** The kept records of texts that a read returned, in the same order, by the list of texts; not all are kept. */

@@ -157,7 +157,9 @@ export class SealedCalls {
     for (let tries = 1; ; tries += 1) {
       try {
         const result = await call();
-        await (this.#learned && this.learn(this.#learned));
+        if (this.#learned !== undefined) {
+          await this.learn(this.#learned);
+        }
         return result;
       } catch (error) {
         if (!(error instanceof KeyNeeded) || tries === maxTries.write) {
@@ -190,13 +192,19 @@ export class SealedCalls {
     }) as Read;
   }
 
-  #records(stored: readonly StoredText[]): string[] {
+  /** Records that the store underneath keeps are opened once with these keys, and their list is made once. */
+  #records(stored: readonly StoredText[]): readonly string[] {
     const kept = keptRecords.get(stored as readonly unknown[] as readonly string[]);
-    return kept === undefined ? stored.map((record) => this.record(record)) : this.#keptOf(stored, kept);
+    if (kept === undefined) {
+      return stored.map((record) => this.record(record));
+    }
+    if (kept.opened?.keys !== this.#keys) {
+      kept.opened = { keys: this.#keys, texts: this.#keptOf(stored, kept) };
+    }
+    return kept.opened.texts;
   }
 
-  /** The same of records that the store underneath keeps: each is opened once with these keys. */
-  #keptOf(stored: readonly StoredText[], sealed: KeptRecords): string[] {
+  #keptOf(stored: readonly StoredText[], sealed: KeptRecords): readonly string[] {
     const keys = this.#keys;
     try {
       const list = sealed.list.map((kept, index) => {
