@@ -29,7 +29,7 @@ export function sealRecord(key: SessionKey, record: string, id: string): StoredT
   const plainMeta = data === undefined ? wholeMeta : meta;
   const version = `{"v":${sealedVersion}`;
   const line = `{"type":"${type}","data":{"id":${idText}},"sealed":"${key.id}","meta":${version}${plainMeta}}`;
-  const sealed = toSevenBitText(key.seal(data ?? record, ["record 3", "", line]));
+  const sealed = toSevenBitText(key.seal(data ?? record, Buffer.from(line)));
   return `${line}\n${sealed}` as unknown as StoredText;
 }
 
@@ -38,8 +38,18 @@ function idEnd(id: string): string {
   return `,"id":${id}}`;
 }
 
+/** The text behind the version in `meta`, of records that this package wrote. */
+const usualMeta = (() => {
+  const [word, name] = [String.raw`(?:\d+|"[\w-]*")`, String.raw`"[\w .:/@-]*"`];
+  const fields = `${name}:${word}(?:,${name}:${word})*`;
+  return new RegExp(`^(?:,"(?:at|tokens|turn|output|owner)":(?:${word}|{${fields}}))*}$`);
+})();
+
 /** True for what can follow the version in `meta`; false for what is more than that. */
 function isMeta(meta: string): boolean {
+  if (usualMeta.test(meta)) {
+    return true;
+  }
   return meta !== wholeMeta && /^[,}].*$/.test(meta) && fieldsOf(valueIn(`{"v":1${meta}`))["v"] === 1;
 }
 
@@ -48,7 +58,7 @@ const wholeMeta = ',"whole":true}';
 /** The record that was sealed, letter for letter; undefined if the key does not open it. */
 export function openRecord(key: SessionKey, { type, id, meta, line, text }: SealedRecord): string | undefined {
   const bytes = fromSevenBitText(text);
-  const plain = bytes && key.open(bytes, ["record 3", "", line]);
+  const plain = bytes && key.open(bytes, Buffer.from(line));
   return plain === undefined || meta === wholeMeta
     ? plain
     : `${type},"data":${decodeJson(plain)}${idEnd(id)}${metaStart}${meta}}`;

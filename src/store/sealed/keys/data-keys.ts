@@ -6,12 +6,11 @@ import type { SessionRef } from "../../contract/session-ref.js";
 import { keyParts, type StoredKey } from "../../contract/writer-keys.js";
 import { keyBytes } from "./encryption-options.js";
 import { keyLifeMs, type KeyRing, type MasterKey } from "./key-ring.js";
-import { SessionKey } from "./session-key.js";
+import { decrypted, encrypted, SessionKey } from "./session-key.js";
 
-const algorithm = "aes-256-gcm";
-const tagBytes = 16;
 /** Each key wraps one other only: see {@link DataKeys}. */
 const nonce = Buffer.alloc(12);
+const nowhere = Buffer.alloc(0);
 /** Characters of a key's name, 48 random bits: a session seldom gets another key. */
 const nameLength = 8;
 /** Each key counts twice. Unwrapping one takes 10 µs. */
@@ -75,8 +74,9 @@ export class DataKeys<Key extends OpenKey = OpenKey> extends BoundedMap<string, 
   async #unwrapped(id: string, stored: StoredKey): Promise<Buffer> {
     const { masterId } = keyParts(stored);
     const master = await this.ring.master(masterId, id);
-    const bytes = unwrap(stored.dek, this.#wrappingKey(id, stored, master));
-    if (bytes === undefined) {
+    const sealed = Buffer.from(stored.dek, "base64url");
+    const bytes = decrypted(this.#wrappingKey(id, stored, master), nonce, sealed, nowhere);
+    if (bytes?.length !== keyBytes) {
       throw wrongKey(id, masterId);
     }
     return bytes;
@@ -182,21 +182,5 @@ function opened(id: string, bytes: Buffer, stored: StoredKey): OpenKey {
 
 /** 48 bytes as 64 characters: a longer field would take Redis out of the compact form of a hash. */
 function wrap(bytes: Buffer, wrappingKey: Buffer): string {
-  const cipher = crypto.createCipheriv(algorithm, wrappingKey, nonce, { authTagLength: tagBytes });
-  const body = Buffer.concat([cipher.update(bytes), cipher.final()]);
-  return Buffer.concat([body, cipher.getAuthTag()]).toString("base64url");
-}
-
-function unwrap(text: string, wrappingKey: Buffer): Buffer | undefined {
-  const bytes = Buffer.from(text, "base64url");
-  if (bytes.length !== keyBytes + tagBytes) {
-    return undefined;
-  }
-  const decipher = crypto.createDecipheriv(algorithm, wrappingKey, nonce, { authTagLength: tagBytes });
-  decipher.setAuthTag(bytes.subarray(keyBytes));
-  try {
-    return Buffer.concat([decipher.update(bytes.subarray(0, keyBytes)), decipher.final()]);
-  } catch {
-    return undefined;
-  }
+  return Buffer.concat(encrypted(wrappingKey, nonce, bytes, nowhere)).toString("base64url");
 }

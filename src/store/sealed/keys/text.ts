@@ -1,4 +1,4 @@
-import type { SessionKey } from "./session-key.js";
+import { measured, type SessionKey } from "./session-key.js";
 
 const sealedText = /^~([\w-]{1,64}) ([\w-]{38,})$/;
 
@@ -10,7 +10,7 @@ export interface SealedTextParts {
 
 /** A text sealed for its place, in a kind of texts: the same for the same text, so that it can be compared. */
 export function sealText(key: SessionKey, text: string, type: string, name: string): string {
-  return `~${key.id} ${key.sealSame(text, ["text 1", type, name]).toString("base64url")}`;
+  return `~${key.id} ${key.sealSame(text, placeOf(type, name)).toString("base64url")}`;
 }
 
 /**
@@ -24,5 +24,11 @@ export function sealedTextParts(stored: string): SealedTextParts | undefined {
 
 /** The text that was sealed for the place; undefined if the key does not open it. */
 export function openText(key: SessionKey, { sealed }: SealedTextParts, type: string, name: string): string | undefined {
-  return key.open(Buffer.from(sealed, "base64url"), ["text 1", type, name]);
+  return key.open(Buffer.from(sealed, "base64url"), placeOf(type, name));
+}
+
+/** A kind of texts, and the name of a field or item, the checkpoint of a thread, or the place in a run. */
+function placeOf(type: string, name: string): Buffer {
+  // Every string has its own bytes in UTF-16; in UTF-8 all halves of surrogate pairs share theirs.
+  return Buffer.from(`text 1 ${measured(type)}${name}`, "utf16le");
 }
