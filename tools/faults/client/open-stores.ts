@@ -2,7 +2,10 @@ import { Cluster } from "ioredis";
 import { RedisSessionStore } from "../../../src/store/redis-store/redis-session-store.js";
 import type { Address } from "../../testkit/topologies/topology.js";
 
-/** The stores of a process: one that waits for a replica where asked, and one that does not. */
+/**
+ * The stores of a process: one that waits for a replica where asked and keeps no views, and one that does the contrary:
+ * what holds with kept views holds without them, beside each other.
+ */
 export interface Stores {
   readonly plain: RedisSessionStore;
   readonly waiting: RedisSessionStore;
@@ -25,7 +28,7 @@ export function openStores(address: Address, isPatient = false): Stores {
     });
     client.on("error", () => undefined);
     const plain = new RedisSessionStore({ client, commandTimeout });
-    const waiting = new RedisSessionStore({ client, commandTimeout, waitReplicas: 1 });
+    const waiting = new RedisSessionStore({ client, commandTimeout, waitReplicas: 1, viewCacheBytes: 0 });
     return { plain, waiting, close: async () => client.disconnect() };
   }
   const config =
@@ -33,6 +36,6 @@ export function openStores(address: Address, isPatient = false): Stores {
       ? { host: "127.0.0.1", port: address.port }
       : { sentinels: address.sentinels, name: address.name, natMap: address.map };
   const plain = new RedisSessionStore({ config, commandTimeout });
-  const waiting = new RedisSessionStore({ config, commandTimeout, waitReplicas: 1 });
+  const waiting = new RedisSessionStore({ config, commandTimeout, waitReplicas: 1, viewCacheBytes: 0 });
   return { plain, waiting, close: async () => void (await Promise.all([plain.close(), waiting.close()])) };
 }

@@ -45,8 +45,8 @@ export class Application {
   readonly #journal: JournalWriter;
   readonly #doors: Doors[] = [];
 
-  constructor(client: RedisClient, journal: JournalWriter) {
-    this.#store = new RedisSessionStore({ client, commandTimeout: 2_500 });
+  constructor(client: RedisClient, journal: JournalWriter, { keepsViews }: { readonly keepsViews: boolean }) {
+    this.#store = new RedisSessionStore({ client, commandTimeout: 2_500, ...(!keepsViews && { viewCacheBytes: 0 }) });
     this.#journal = journal;
   }
 

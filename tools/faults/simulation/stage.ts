@@ -163,7 +163,7 @@ export class Stage {
     });
     const { Application } = programs.processes[number]!;
     const application = world.within({ process, random: randomOf(scenario.seed, "begin", name) }, () => {
-      return new Application(connection, journal);
+      return new Application(connection, journal, { keepsViews: number % 2 === 0 });
     });
     let kill = () => undefined as void;
     const died = new Promise<void>((resolve) => (kill = resolve));
