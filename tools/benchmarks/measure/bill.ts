@@ -1,6 +1,10 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { ReducerLike, TokenCounter } from "langchain-redis-memory";
-import { simulateReducers, type SimulationOptions } from "../../../cli/simulation/simulate-reducers.js";
+import {
+  simulateReducers,
+  type NamedReducer,
+  type SimulationOptions,
+} from "../../../cli/simulation/simulate-reducers.js";
 import { isSystem } from "../setting/recorded-conversations.js";
 
 /** What all requests of some conversations cost, and what they showed to the model. */
@@ -67,7 +71,8 @@ export async function billOf(
   ];
   for (const { messages, budget } of conversations) {
     const reducer = policy.reducerFor(budget);
-    const candidate = { name: policy.name, ...(reducer !== undefined && { reducer }) };
+    // The built package's class, where the simulation names that of the source.
+    const candidate = { name: policy.name, reducer } as unknown as NamedReducer;
     const [result] = await simulateReducers([messages], [candidate], { tokenCounter: counter, ...request });
     total.sent += result!.sent;
     total.cached += result!.cached;

@@ -8,6 +8,8 @@ import { names, openContenders, openVariants, type Contender } from "../setting/
 import { conversation } from "../setting/messages.js";
 
 const length = 20;
+/** Each contender works so long before it is measured. */
+const warmUpMs = 10_000;
 
 /** Microseconds of processor time for one call, one figure a block. */
 interface Used {
@@ -24,31 +26,21 @@ interface Used {
 
 /** Processor time of the server for a turn, and of the client for reads and appends: the cost of many instances. */
 export async function processorTimeSuite({ server, quick }: Setting): Promise<Section> {
-  const contenders = [...openContenders(server.url), ...openVariants(server.url)];
-  for (const contender of contenders) {
-    // One read opens the connection: @langchain/redis cannot begin with several.
-    await contender.history("first").getMessages();
-  }
+  const contenders = openContenders(server.url);
   const meter = new ServerMeter([server.port]);
-  const parts: Part[] = [];
-  for (const lanes of [8, 1]) {
-    const used = contenders.map((): Used => ({
-      ...{ turn: [], firstTurn: [], turnOfClient: [] },
-      ...{ read: [], firstRead: [], append: [], appendOne: [] },
-    }));
-    for (let block = -1; block < (quick ? 2 : 15); block += 1) {
-      for (const [index, contender] of contenders.entries()) {
-        await measureBlock(contender, meter, { lanes, quick, used: block < 0 ? undefined : used[index]! });
-      }
-    }
-    parts.push(partOf(used, { lanes, contenders: contenders.map(({ name }) => name) }));
-  }
+  const peers = await measureTogether(contenders, meter, quick);
+  // Behind the peers: what each of them runs would be compiled for all that the variants do besides.
+  const variants = openVariants(server.url);
+  const others = await measureTogether([contenders[0]!, ...variants], meter, quick);
   meter.close();
-  await Promise.all(contenders.map((contender) => contender.close()));
+  await Promise.all([...contenders, ...variants].map((contender) => contender.close()));
+  const all = [...contenders, ...variants].map(({ name }) => name);
+  const parts = [8, 1].map((lanes, at) => partOf(peers[at]!, { lanes, contenders: all, others: others[at]! }));
   return {
     title: "Processor time",
     about:
-      "A turn is a read of 20 messages and an append of 2 with a time to live, eight at once and one at a time. " +
+      "A turn is a read of 20 messages and an append of 2 with a time to live, eight at once and one at a time, in " +
+      "processes that did the same for ten seconds before. " +
       "The server's time is that of its main thread (INFO), the client's that of the process; medians of alternating " +
       "blocks, with the tenth and the ninetieth percentile. Unlike a clock, they do not depend on other work on the " +
       "machine. What one core carries is a second over the server's time: with the clients on other cores, as in " +
@@ -59,6 +51,36 @@ export async function processorTimeSuite({ server, quick }: Setting): Promise<Se
     targets: parts.flatMap(({ targets }) => targets),
     headlines: parts[0]!.headlines.map((headline, at) => both(headline, parts[1]!.headlines[at]!)),
   };
+}
+
+/** Measures contenders in turn, warm: eight calls at once, then one. */
+async function measureTogether(
+  contenders: readonly Contender[],
+  meter: ServerMeter,
+  quick: boolean,
+): Promise<Used[][]> {
+  for (const contender of contenders) {
+    // One read opens the connection: @langchain/redis cannot begin with several.
+    await contender.history("first").getMessages();
+    const until = performance.now() + (quick ? 0 : warmUpMs);
+    do {
+      await measureBlock(contender, meter, { lanes: 8, quick, used: undefined });
+    } while (performance.now() < until);
+  }
+  const found: Used[][] = [];
+  for (const lanes of [8, 1]) {
+    const used = contenders.map((): Used => ({
+      ...{ turn: [], firstTurn: [], turnOfClient: [] },
+      ...{ read: [], firstRead: [], append: [], appendOne: [] },
+    }));
+    for (let block = -1; block < (quick ? 2 : 15); block += 1) {
+      for (const [index, contender] of contenders.entries()) {
+        await measureBlock(contender, meter, { lanes, quick, used: block < 0 ? undefined : used[index]! });
+      }
+    }
+    found.push(used);
+  }
+  return found;
 }
 
 /** What was found with so many calls at once. */
@@ -145,31 +167,35 @@ const rowNames: Readonly<Record<keyof Used, string>> = {
   turnOfClient: "the client, a turn",
 };
 
+/** `others` are this package again, and its variants. */
 function partOf(
   used: readonly Used[],
-  { lanes, contenders }: { readonly lanes: number; readonly contenders: readonly string[] },
+  {
+    lanes,
+    contenders,
+    others,
+  }: { readonly lanes: number; readonly contenders: readonly string[]; readonly others: readonly Used[] },
 ): Part {
   const way = lanes === 1 ? "one at a time" : `${["", "", "", "", "", "", "", "", "eight"][lanes]} at once`;
   const kinds = Object.keys(rowNames) as (keyof Used)[];
-  const middles = (kind: keyof Used) => used.map((each) => quantile(each[kind], 0.5));
+  const middlesOf = (all: readonly Used[]) => (kind: keyof Used) => all.map((each) => quantile(each[kind], 0.5));
+  const [middles, middlesOfOthers] = [middlesOf(used), middlesOf(others)];
   const cell = (values: readonly number[]) =>
     `${digits(quantile(values, 0.5))} µs (${digits(quantile(values, 0.1))}–${digits(quantile(values, 0.9))})`;
-  const cells = (kind: keyof Used, from: number, to?: number) => used.slice(from, to).map((each) => cell(each[kind]));
-  const ratios = (kind: keyof Used, of: readonly number[], to: (figures: readonly number[], at: number) => number) =>
-    of.map((at) => `${digits(to(middles(kind), at))} ×`);
-  const peers = [1, 2];
-  const variants = used.map((_, at) => at).slice(3);
-  const rates = middles("turn").slice(0, 3);
+  const cells = (all: readonly Used[], kind: keyof Used) => all.map((each) => cell(each[kind]));
+  const times = (ratio: number) => `${digits(ratio)} ×`;
   const data: Table = {
     title: `Processor time, ${way}`,
     head: ["", ...contenders.slice(0, 3), `against ${names.redis}`, `against ${names.community}`],
     rows: [
       ...kinds.map((kind) => [
         rowNames[kind],
-        ...cells(kind, 0, 3),
-        ...ratios(kind, peers, (all, at) => all[0]! / all[at]!),
+        ...cells(used, kind),
+        ...middles(kind)
+          .slice(1)
+          .map((peer) => times(middles(kind)[0]! / peer)),
       ]),
-      ["turns a second that one core of Redis carries", ...rates.map((cpu) => whole(1e6 / cpu)), "–", "–"],
+      ["turns a second that one core of Redis carries", ...middles("turn").map((cpu) => whole(1e6 / cpu)), "–", "–"],
     ],
   };
   const alone: Table = {
@@ -177,18 +203,19 @@ function partOf(
     head: ["", names.ours, ...contenders.slice(3), ...contenders.slice(3).map((name) => `${name}, against without`)],
     rows: kinds.map((kind) => [
       rowNames[kind],
-      ...cells(kind, 0, 1),
-      ...cells(kind, 3),
-      ...ratios(kind, variants, (all, at) => all[at]! / all[0]!),
+      ...cells(others, kind),
+      ...middlesOfOthers(kind)
+        .slice(1)
+        .map((variant) => times(variant / middlesOfOthers(kind)[0]!)),
     ]),
   };
   const headline = (kind: keyof Used, what: string) => {
-    const [ours, ...others] = middles(kind).map((microseconds) => microseconds / 1000);
-    return timeHeadline({ what, inReadme: true, ours: ours!, others: others.slice(0, 2) });
+    const [ours, ...peers] = middles(kind).map((microseconds) => microseconds / 1000);
+    return timeHeadline({ what, inReadme: true, ours: ours!, others: peers });
   };
   return {
     tables: [data, alone],
-    targets: targetsOf({ way, lanes, contenders, middles, kinds }),
+    targets: targetsOf({ way, lanes, contenders, middles, middlesOfOthers, kinds }),
     headlines: [
       headline("turn", "processor time of the server for a turn"),
       headline("read", `processor time of the client for a read of ${length}`),
@@ -201,12 +228,14 @@ function targetsOf({
   lanes,
   contenders,
   middles,
+  middlesOfOthers,
   kinds,
 }: {
   readonly way: string;
   readonly lanes: number;
   readonly contenders: readonly string[];
   readonly middles: (kind: keyof Used) => readonly number[];
+  readonly middlesOfOthers: (kind: keyof Used) => readonly number[];
   readonly kinds: readonly (keyof Used)[];
 }): Target[] {
   const fasterPeer = (kind: keyof Used) => {
@@ -227,7 +256,7 @@ function targetsOf({
       ? { read: 1.1, firstRead: 1.6, append: 1.2, appendOne: 1.4 }
       : { read: 0.6, firstRead: 1.8, append: 1, appendOne: 1.4 };
   const besides = contenders.slice(3).map((name, at) => {
-    const worst = Math.max(...kinds.map((kind) => middles(kind)[3 + at]! / middles(kind)[0]!));
+    const worst = Math.max(...kinds.map((kind) => middlesOfOthers(kind)[1 + at]! / middlesOfOthers(kind)[0]!));
     return atMost(`the dearest of these, ${way}, ${name}, against without`, 1.25, worst);
   });
   return [
