@@ -52,15 +52,19 @@ export interface KeyedHash {
   readonly plain: (scan: KeyScan, id: string, seal: TextAtPlace) => AsyncIterable<PlainTexts>;
 }
 
+/** A kind without an operation of its own, for one reason. */
+function nothing(none: string) {
+  const out: LeftOut = { none };
+  return { owner: out, count: out, read: out, erase: out, check: out, reencrypt: out } as const;
+}
+
 /** Every kind of data that this package keeps. A new part of a key, or a kind without an entry, does not compile. */
 const kinds = {
   session: {
-    owner: { none: "a scan reads it, also of a session that lost a key (scanKeys)" },
-    count: { none: "its store describes each" },
-    read: { none: "its store reads it in pages (exportSession)" },
-    erase: { none: "erase-session.lua goes first, and says whose the rest is" },
+    ...nothing(
+      "its store describes, exports and reencrypts it; erase-session.lua goes first, scanKeys reads its owner",
+    ),
     check: "by its reader",
-    reencrypt: { none: "its store does it (reencryptSession), in Redis and in memory" },
   },
   run: {
     owner: async (scan, id) => stringIn((await newestRun(scan, id))?.["owner"]),
@@ -111,24 +115,14 @@ const kinds = {
     reencrypt: { part: "checkpoints", plain: plainTexts },
   },
   lease: {
-    owner: { none: "it is the session's" },
-    count: { none: "it lives for the seconds of a summary" },
-    read: { none: "it holds a random token" },
+    ...nothing("it holds a random token, for the seconds of a summary"),
     erase: async (scan, id, { isNamelessOwn }) => {
       await (isNamelessOwn ? command(scan, id, "unlink", "lease") : undefined);
       return false;
     },
-    check: { none: "it holds a random token" },
-    reencrypt: { none: "it holds a random token" },
   },
-  copy: {
-    owner: { none: "a scan reads it with the copy's tag (scanKeys)" },
-    count: { none: "it lives for ten minutes" },
-    read: { none: "it is a part of a session that is there" },
-    erase: { none: "a copy goes by its tag with its owner (dropCopy), or in ten minutes" },
-    check: { none: "it becomes a session, or expires in ten minutes" },
-    reencrypt: { none: "it becomes a session of the process that writes it, or expires in ten minutes" },
-  },
+  // It goes by its tag with its owner (dropCopy).
+  copy: nothing("it becomes a session of the process that writes it, or expires in ten minutes"),
   item: {
     owner: { none: "items belong to namespaces of the application" },
     read: { none: "items belong to namespaces of the application: search()" },
@@ -138,22 +132,8 @@ const kinds = {
     check: (scan) => checkItems(scan),
     reencrypt: { part: "values", plain: plainItems },
   },
-  list: {
-    owner: { none: "its key names it" },
-    count: { none: "it lists sessions, which are counted" },
-    read: { none: "it lists sessions" },
-    erase: { none: "entries leave the list of the owner with the session" },
-    check: { none: "a page looks at each of its sessions" },
-    reencrypt: { none: "it holds ids and times" },
-  },
-  mailbox: {
-    owner: { none: "it is a process's" },
-    count: { none: "it lives as long as its process" },
-    read: { none: "it holds names of runs" },
-    erase: { none: "it is a process's, and ends with it" },
-    check: { none: "it holds names, and lives for minutes" },
-    reencrypt: { none: "it holds names, and lives for minutes" },
-  },
+  list: nothing("it holds ids and times of sessions, which a page looks at; its key names its owner"),
+  mailbox: nothing("it is a process's, holds names of runs, and lives as long as its process"),
 } as const satisfies { readonly [K in DataKind]: KindEntry };
 const entries: { readonly [K in DataKind]: KindEntry } = kinds;
 
