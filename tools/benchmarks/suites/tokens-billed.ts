@@ -6,7 +6,7 @@ import {
   tiktokenCounter,
   type TokenCounter,
 } from "langchain-redis-memory";
-import { simulateReducers } from "../../../cli/simulation/simulate-reducers.js";
+import { simulateReducers, type NamedReducer } from "../../../cli/simulation/simulate-reducers.js";
 import { billed, billOf, withBudgets, type Bill, type Budgeted } from "../measure/bill.js";
 import { bends, kneeOf } from "../measure/knee.js";
 import { budgetPicture } from "../report/budget-picture.js";
@@ -77,7 +77,9 @@ async function toolLoopReductions(counter: TokenCounter): Promise<number> {
     new ChatHistoryToolResultReducer({ keepLast: 3 }),
     new ChatHistoryTokenReducer({ maxTokens: longBudget, tokenCounter: counter }),
   );
-  const [result] = await simulateReducers([messages], [{ name: "any", reducer }], { tokenCounter: counter });
+  // The built package's class, where the simulation names that of the source.
+  const candidate = { name: "any", reducer } as unknown as NamedReducer;
+  const [result] = await simulateReducers([messages], [candidate], { tokenCounter: counter });
   return result!.reductions;
 }
 
