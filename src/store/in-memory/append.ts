@@ -21,7 +21,7 @@ import { applySide } from "../contract/side-fields.js";
 import { exceedsLimit, totalAfterAppend, unknownTotal } from "./token-total.js";
 import { aheadIn, takeIn } from "./holds.js";
 import { claimSession, countUsage } from "./owners.js";
-import { isAsRead, newSession, nextPosition, noteKey, truncate, viewOf, type InMemorySession } from "./session.js";
+import { isUnchanged, newSession, nextPosition, noteKey, truncate, viewOf, type InMemorySession } from "./session.js";
 import { everyCheck, type Repetition } from "./gate.js";
 import type { InMemorySessions } from "./sessions.js";
 import { keyParts } from "../contract/writer-keys.js";
@@ -68,7 +68,7 @@ export function appendTo(sessions: InMemorySessions, planned: PlannedWrite): App
   if (request.expectedNext !== undefined && request.expectedNext !== next && !isRepetition(append)) {
     throw positionConflict(caller.id, request.expectedNext, next);
   }
-  if (request.cut !== undefined && (stored === undefined || !isAsRead(stored, request.cut))) {
+  if (request.cut !== undefined && (stored === undefined || !isUnchanged(stored, request.cut))) {
     return "stale";
   }
   const { to = 0, next: end = 0 } = request.cut ?? {};

@@ -98,7 +98,7 @@ export function commitTo(
   caller: SessionRef,
   { request, now: at }: { readonly request: CommitRequest; readonly now: number },
 ): session is InMemorySession {
-  if (session === undefined || request.next > nextPosition(session) || !isSameLog(session, request)) {
+  if (session === undefined || request.next > nextPosition(session) || !isAsRead(session, request)) {
     return false;
   }
   const { start, head, headCount, discard } = request;
@@ -132,7 +132,7 @@ function viewSize(session: InMemorySession): ReductionSize {
 
 /** Removes the records from a position on; `"ended"` if neither record, head, owner nor title is left. */
 export function rewindTo(session: InMemorySession | undefined, request: RewindRequest): "rewound" | "stale" | "ended" {
-  if (session === undefined || !isAsRead(session, request)) {
+  if (session === undefined || !isUnchanged(session, request)) {
     return "stale";
   }
   if (request.to < session.base || request.to > request.next) {
@@ -146,12 +146,12 @@ export function rewindTo(session: InMemorySession | undefined, request: RewindRe
 }
 
 /** True if nothing has changed since the session was read. */
-export function isAsRead(session: InMemorySession, request: ReadState): boolean {
-  return request.next === nextPosition(session) && isSameLog(session, request);
+export function isUnchanged(session: InMemorySession, request: ReadState): boolean {
+  return request.next === nextPosition(session) && isAsRead(session, request);
 }
 
 /** True if the session is as it was read, except for later appends. */
-function isSameLog({ epoch, rev, ids }: InMemorySession, read: ReadState): boolean {
+function isAsRead({ epoch, rev, ids }: InMemorySession, read: ReadState): boolean {
   const isSame = epoch === read.epoch && rev === read.rev;
   return isSame && (read.lastId === undefined || ids.get(read.lastId)?.position === read.next - 1);
 }
