@@ -1,29 +1,29 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { toStoreError } from "../../src/store/redis/errors.js";
 import * as threadScripts from "../../src/langgraph/checkpoint/lua/scripts.js";
 import * as itemScripts from "../../src/langgraph/long-term/lua/scripts.js";
 import * as runScripts from "../../src/runs/lua/scripts.js";
 import * as laterScripts from "../../src/store/redis/lua/later-scripts.js";
 import * as scripts from "../../src/store/redis/lua/scripts.js";
-import type { Script, ScriptPart } from "../../src/store/redis/script.js";
+import type { Script } from "../../src/store/redis/script.js";
 import {
   assemble,
   luaFolder,
   luaFolders,
   luaModules,
   moduleFrom,
+  originOf,
   readsFrom,
 } from "../../tools/scripts/lua/assemble.js";
 
 const root = join(__dirname, "../..");
-const all = Object.entries<Script | ScriptPart>({
+const all = Object.entries<Script | string>({
   ...scripts,
   ...laterScripts,
   ...threadScripts,
   ...itemScripts,
   ...runScripts,
-}).filter((entry): entry is [string, Script] => "sha" in entry[1]);
+}).filter((entry): entry is [string, Script] => typeof entry[1] !== "string");
 
 const files: Record<string, string> = {
   "sum.lua": "-- Adds.\n--- @include plus\n--- @include minus\n\nreturn plus(minus(1), 2)\n",
@@ -59,14 +59,17 @@ describe("the Lua scripts put together", () => {
     expect(textOf("value")[0]).toMatch(/^return \{ 8 \+ 1, s\.digestLength, 'epoch', 'rev', .*'sum', 'key', 'dek' \}$/);
   });
 
-  it.each(all)("know of each line of %s where it stands", (_, { source, originOf }) => {
+  it.each(all)("are told line by line where they come from: %s", (name, { source }) => {
+    const file = name.replace(/Script$/, "").replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    const folder = luaFolders.find((place) => existsSync(join(root, place, `${file}.lua`)))!;
+    const { parts } = assemble(file, readsFrom(root), folder);
     source.split("\n").forEach((text, index) => {
-      const [file, line] = originOf(index + 1)!.split(":");
-      const folder = luaFolders.find((place) => existsSync(join(root, place, file!)))!;
-      const stored = readFileSync(join(root, folder, file!), "utf8").split("\n")[Number(line) - 1]!;
+      const [origin, line] = originOf(parts, index + 1)!.split(":");
+      const from = [folder, ...luaFolders].find((place) => existsSync(join(root, place, origin!)))!;
+      const stored = readFileSync(join(root, from, origin!), "utf8").split("\n")[Number(line) - 1]!;
       expect(stored.trim().startsWith(text.split(/[\d']/)[0]!.trimEnd())).toBe(true);
     });
-    expect(originOf(source.split("\n").length + 1)).toBeUndefined();
+    expect(originOf(parts, source.split("\n").length + 1)).toBeUndefined();
   });
 
   it("are made anew of a file that was changed", () => {
@@ -79,28 +82,5 @@ describe("the Lua scripts put together", () => {
     );
     expect(changed).not.toBe(moduleFrom(root, sessions));
     expect(changed.replace("\n\nlocal x`", "`")).toBe(moduleFrom(root, sessions));
-  });
-});
-
-describe("an error inside a script", () => {
-  const reply = (message: string) => Object.assign(new Error(message), { name: "ReplyError" });
-  const call = { operation: "append", sessionId: "a" };
-
-  it.each([
-    "ERR user_script:90: attempt to index a nil value script: abc, on @user_script:90.",
-    "ERR Error running script (call to f_abc): @user_script:90: user_script:90: attempt to index a nil value",
-  ])("names file and line: %s", (message) => {
-    const { originOf } = scripts.appendScript;
-    const error = toStoreError(reply(message), call, { script: scripts.appendScript });
-    expect(error.message).toContain(`(${originOf(90)!}).`);
-    expect((error.cause as Error).message).toBe(`${message} [${originOf(90)!}]`);
-  });
-
-  it("names them in the cause only where the message says what to do", () => {
-    const error = toStoreError(reply("WRONGTYPE Operation, on @user_script:2."), call, {
-      script: laterScripts.readStatsScript,
-    });
-    expect(error.message).not.toContain(".lua");
-    expect((error.cause as Error).message).toMatch(/\[includes\/[\w-]+\.lua:\d+\]$/);
   });
 });

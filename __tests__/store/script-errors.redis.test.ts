@@ -3,16 +3,13 @@ import { script } from "../../src/store/redis/script.js";
 import { ScriptRunner } from "../../src/store/redis/script-runner.js";
 import { sharedRedisUrl } from "../support/shared-redis.js";
 
-const broken = script([
-  { file: "includes/sound.lua", line: 4, text: "local function sound()\nend" },
-  { file: "broken.lua", line: 7, text: "sound()\nlocal nothing\nreturn nothing.field" },
-]);
+const broken = script(["local function sound()\nend", "sound()\nlocal nothing\nreturn nothing.field"]);
 
 describe("A script that fails on a server", () => {
   const connection = openConnection("the test", { url: sharedRedisUrl() }, 60_000);
   afterAll(() => connection.close(1_000));
 
-  it("names the file and the line of the Lua sources", async () => {
+  it("names its line in the cause", async () => {
     const runner = new ScriptRunner({
       connection,
       commandTimeout: 60_000,
@@ -23,8 +20,7 @@ describe("A script that fails on a server", () => {
     await expect(runner.run({ operation: "append", sessionId: "a" }, call)).rejects.toMatchObject({
       name: "StoreError",
       code: "script_failed",
-      message: expect.stringContaining("(broken.lua:9)"),
-      cause: { message: expect.stringMatching(/user_script:5.*\[broken\.lua:9\]$/s) },
+      cause: { message: expect.stringMatching(/user_script:5/) },
     });
   });
 });

@@ -3,8 +3,7 @@
 // each line with its number and its origin; a number behind it shows the lines around the one that an error of Redis
 // names. Works in the current folder.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { script } from "../../src/store/redis/script.ts";
-import { assemble, luaFolders, luaModules, moduleFrom, readsFrom } from "./lua/assemble.ts";
+import { assemble, luaFolders, luaModules, moduleFrom, originOf, readsFrom } from "./lua/assemble.ts";
 
 const root = process.cwd();
 const [argument, line] = process.argv.slice(2);
@@ -33,13 +32,15 @@ async function check() {
 
 function print(name, around) {
   const folder = luaFolders.find((place) => existsSync(`${place}/${name}.lua`));
-  const { source, originOf } = script(assemble(name, readsFrom(root), folder).parts);
+  const { parts } = assemble(name, readsFrom(root), folder);
+  const originAt = (number) => originOf(parts, number) ?? "";
+  const source = parts.map(({ text }) => text).join("\n");
   const lines = source.split("\n").map((text, index) => ({ text, number: index + 1 }));
   const wanted = Number(around);
   const shown = around === undefined ? lines : lines.filter(({ number }) => Math.abs(number - wanted) <= 5);
-  const width = Math.max(...shown.map(({ number }) => originOf(number)?.length ?? 0));
+  const width = Math.max(...shown.map(({ number }) => originAt(number).length));
   for (const { text, number } of shown) {
     const mark = number === wanted ? ">" : " ";
-    console.log(`${mark}${String(number).padStart(4)}  ${originOf(number).padEnd(width)}  ${text}`);
+    console.log(`${mark}${String(number).padStart(4)}  ${originAt(number).padEnd(width)}  ${text}`);
   }
 }

@@ -1,7 +1,6 @@
 import type { StoreErrorCode } from "../../base/error-codes.js";
 import { MemoryError, StoreError } from "../../base/errors.js";
 import { capitalized, sessionLabel } from "../contract/refusals.js";
-import type { Script } from "./script.js";
 
 /** Names the call that failed. */
 export interface CallName {
@@ -19,8 +18,6 @@ export interface CallSetting {
   readonly writes?: boolean;
   /** The server's address, without user and password; undefined where it is not known. */
   readonly server?: string | undefined;
-  /** The script that the call runs; undefined for a command. */
-  readonly script?: Script | undefined;
 }
 
 /** The beginning of an error's text: the session, thread or owner of the call. */
@@ -170,14 +167,9 @@ const failed: Cause = {
 const passing = /\b(TRYAGAIN|CLUSTERDOWN|LOADING|MASTERDOWN|MOVED|ASK)\b/;
 
 /**
- * Turns an error of ioredis or Redis into a {@link StoreError}; returns errors of this package unchanged. The cause
- * of an error inside a script names file and line, and where nothing else is known of it, the message too.
+ * Turns an error of ioredis or Redis into a {@link StoreError}; returns errors of this package unchanged.
  */
-export function toStoreError(
-  error: unknown,
-  name: CallName,
-  { writes = true, server, script }: CallSetting = {},
-): Error {
+export function toStoreError(error: unknown, name: CallName, { writes = true, server }: CallSetting = {}): Error {
   if (MemoryError.isInstance(error)) {
     return error;
   }
@@ -186,23 +178,15 @@ export function toStoreError(
   const cause = causeOf(original, name);
   const { code, retryable, sentence, ofWrite, advice } = cause;
   const known = server ?? addressIn(original);
-  const origin = originIn(original, script);
-  const reason =
-    cause === failed ? origin : cause === unreachable || cause === badCertificate ? codeOf(original) : undefined;
+  const reason = cause === unreachable || cause === badCertificate ? codeOf(original) : undefined;
   const message = [
     `${subjectOf(name)}${sentence.replace("%s", known === undefined ? "Redis" : `Redis at ${known}`)}`,
     reason === undefined ? "" : ` (${reason})`,
     writes && ofWrite !== undefined ? `; ${ofWrite}` : "",
     advice === undefined ? "." : `. ${advice}.`,
   ].join("");
-  const bare = withoutArguments(original, origin);
+  const bare = withoutArguments(original);
   return new StoreError(capitalized(message), { code, operation, sessionId, retryable, cause: bare });
-}
-
-/** File and line of the script that an error of Redis names: "on @user_script:90", or "user_script:90: …". */
-function originIn({ message }: Error, script: Script | undefined): string | undefined {
-  const line = /\buser_script: ?(\d+)/.exec(message)?.[1];
-  return line === undefined ? undefined : script?.originOf(Number(line));
 }
 
 /** The address that an error of a socket names. */
@@ -313,9 +297,9 @@ function rootOf(error: unknown): Error {
 
 // ioredis attaches the command with all its arguments, which hold message text or passwords, and some servers repeat
 // arguments in the message. node:tls attaches whole certificates.
-function withoutArguments(error: Error, origin: string | undefined): Error {
+function withoutArguments(error: Error): Error {
   const message = error.message.replace(/,? with args beginning with:.*$/s, "");
-  const bare = new Error(origin === undefined ? message : `${message} [${origin}]`);
+  const bare = new Error(message);
   const code = codeOf(error);
   Object.defineProperty(bare, "name", { value: error.name, enumerable: false });
   Object.defineProperty(bare, "stack", { value: error.stack?.replace(error.message, bare.message), enumerable: false });

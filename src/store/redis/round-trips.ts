@@ -190,8 +190,8 @@ export class RoundTrips {
       return;
     }
     const { exchange, pause, at, refuse } = trip;
-    const { name, writes, script } = exchange;
-    const explained = toStoreError(cause, name, { writes, server: this.#client && serverOf(this.#client), script });
+    const { name, writes } = exchange;
+    const explained = toStoreError(cause, name, { writes, server: this.#client && serverOf(this.#client) });
     this.#end(trip, explained);
     if (!isPassing(cause) || performance.now() + pause >= at) {
       refuse(explained);

@@ -29,7 +29,9 @@ export function scriptNames(): ReadonlyMap<string, string> {
   const all = Object.entries({ ...scripts, ...laterScripts, ...checkpointScripts });
   return new Map(
     all.flatMap(([name, value]) =>
-      "sha" in value ? ([value.sha, value.source] as const).map((text) => [text, name.replace(/Script$/, "")]) : [],
+      typeof value === "object"
+        ? ([value.sha, value.source] as const).map((text) => [text, name.replace(/Script$/, "")])
+        : [],
     ),
   );
 }

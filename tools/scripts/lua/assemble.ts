@@ -11,7 +11,6 @@
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
-import type { ScriptPart } from "../../../src/store/redis/script.js";
 import { luaConstants } from "./constants.js";
 
 /** The folder of the scripts of sessions, from the root of the project. */
@@ -21,7 +20,7 @@ export const luaFolder = "src/store/redis/lua";
 export const luaFolders = [luaFolder, "src/langgraph/checkpoint/lua", "src/langgraph/long-term/lua", "src/runs/lua"];
 
 /** Scripts that every history sends. The others of sessions are loaded when first used. */
-const firstScripts = ["append", "clear-session", "read-epoch", "read-page", "read-view"];
+const firstScripts = ["append", "clear-session", "read-epoch", "read-view"];
 
 /** The modules that hold the assembled scripts, from the root of the project. */
 export const luaModules = [...luaFolders.map((folder) => `${folder}/scripts.ts`), `${luaFolder}/later-scripts.ts`];
@@ -30,6 +29,21 @@ const isFirst = (name: string): boolean => firstScripts.includes(name);
 
 /** Returns the text of a file of the project, by its path from the root. */
 export type ReadFile = (path: string) => string;
+
+/** Consecutive lines of a script that come from one file of `lua/`; `line` is the number that the first has there. */
+export interface ScriptPart {
+  readonly file: string;
+  readonly line: number;
+  readonly text: string;
+}
+
+/** File and line from which a line of a script comes. */
+export function originOf(parts: readonly ScriptPart[], line: number): string | undefined {
+  const origins = parts.flatMap(({ file, line: first, text }) =>
+    text.split("\n").map((_, index) => `${file}:${first + index}`),
+  );
+  return origins[line - 1];
+}
 
 /** A script: its name, and the parts that are sent one after the other. */
 export interface AssembledScript {
@@ -171,17 +185,15 @@ function writeModule(
   const script = posix.relative(folder, "src/store/redis/script.js");
   const shared = [...imported].map((name) => `  ${name},\n`).join("");
   const imports = [
-    `import { script, type ScriptPart } from "${script}";`,
+    `import { script } from "${script}";`,
     ...(shared === "" ? [] : [`import {\n${shared}} from "./scripts.js";`]),
   ].join("\n");
   const head = ["// Written by `npm run lua` from the .lua files of this folder. Change those.", imports];
   return { text: `${[...head, ...declarations, ...exported].join("\n\n")}\n`, names };
 }
 
-function declarationOf(name: string, { file, line, text }: ScriptPart): string {
-  const escaped = text.replaceAll(/[\\`]|\$\{/g, "\\$&");
-  const fields = [`  file: ${JSON.stringify(file)},`, `  line: ${line},`, "  text: `\\", `${escaped}\`,`];
-  return [`export const ${name}: ScriptPart = {`, ...fields, "};"].join("\n");
+function declarationOf(name: string, { text }: ScriptPart): string {
+  return `export const ${name} = \`\\\n${text.replaceAll(/[\\`]|\$\{/g, "\\$&")}\`;`;
 }
 
 function camelCase(name: string): string {
