@@ -2,16 +2,15 @@ import { AIMessage, SystemMessage, type BaseMessage } from "@langchain/core/mess
 import { JsonOutputParser, StringOutputParser } from "@langchain/core/output_parsers";
 import { RunnableLambda } from "@langchain/core/runnables";
 import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
-import type { AppendOptions } from "../../src/memory/session/append-options.js";
 import { ConversationSession } from "../../src/memory/session/conversation-session.js";
 import type { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
-import { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
 import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
 import { validateConversation } from "../../src/conversation/structure/validate.js";
 import { closeMemories, events, newMemory, texts } from "../support/memories.js";
 import { ai, aiCalls, human } from "../support/messages.js";
 import { ScriptedModel } from "../support/scripted-model.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { RedactingHistory } from "../support/redacting-history.js";
 
 afterEach(closeMemories);
 
@@ -461,16 +460,6 @@ describe("what the model is given", () => {
 });
 
 describe("a history that redacts what is written", () => {
-  class RedactingHistory extends RedisChatMessageHistory {
-    override append(messages: readonly BaseMessage[], options?: AppendOptions) {
-      const redacted = messages.map((message) => {
-        const Kind = message.constructor as new (fields: object) => BaseMessage;
-        return new Kind({ id: message.id, content: message.text.replaceAll(/\d/g, "#") });
-      });
-      return super.append(redacted, options);
-    }
-  }
-
   it.each(["turn", "step"] as const)("decides about all that a run stores with persist %s", async (persist) => {
     const options = { url: sharedRedisUrl(), redis: { keyPrefix: uniquePrefix() } };
     const histories: RedactingHistory[] = [];

@@ -11,16 +11,7 @@ import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-sessio
 import { ToolModel } from "../support/agents.js";
 import { managerTurn } from "../support/manager-turn.js";
 import { ai } from "../support/messages.js";
-
-class RedactingHistory extends RedisChatMessageHistory {
-  override append(messages: readonly BaseMessage[], options?: AppendOptions): Promise<AppendOutcome> {
-    const redacted = messages.map((message) => {
-      const Kind = message.constructor as new (fields: object) => BaseMessage;
-      return new Kind({ id: message.id, content: message.text.replaceAll(/\d/g, "#") });
-    });
-    return super.append(redacted, options);
-  }
-}
+import { RedactingHistory } from "../support/redacting-history.js";
 
 class RedactingMemory extends RedisChatMemory {
   readonly #store: InMemorySessionStore;

@@ -1,8 +1,8 @@
-import { AIMessage, HumanMessage, SystemMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
+import { AIMessage, HumanMessage, SystemMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import type { HistoryManagerOptions, ModelCallRequest } from "../../src/doors/tool-loop/history-manager-options.js";
 import { HistoryManager } from "../../src/doors/tool-loop/history-manager.js";
-import { writeTurn, type AppendOptions, type AppendOutcome } from "../../src/memory/session/append-options.js";
+import { writeTurn } from "../../src/memory/session/append-options.js";
 import type { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
 import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
@@ -11,6 +11,7 @@ import { ai, human } from "../support/messages.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { characterCounter } from "../history-manager/instances.js";
 import { closeMemories, events, eventTypes, newMemory, texts } from "../support/memories.js";
+import { RedactingHistory } from "../support/redacting-history.js";
 
 afterEach(closeMemories);
 
@@ -445,19 +446,6 @@ describe("a turn of a HistoryManager", () => {
     expect(stored.filter((message) => message.getType() === "system")).toHaveLength(1);
   });
 });
-
-class RedactingHistory extends RedisChatMessageHistory {
-  override append(messages: readonly BaseMessage[], options?: AppendOptions): Promise<AppendOutcome> {
-    const redacted = messages.map((message) =>
-      message instanceof ToolMessage
-        ? message
-        : new (message.constructor as new (fields: object) => BaseMessage)({
-            ...{ id: message.id, content: message.text.replaceAll(/\d/g, "#") },
-          }),
-    );
-    return super.append(redacted, options);
-  }
-}
 
 describe("a turn of a HistoryManager on a history that redacts what it writes", () => {
   it("is stored redacted, once, and shows its question once when it runs again", async () => {

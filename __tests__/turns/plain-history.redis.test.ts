@@ -1,12 +1,13 @@
 import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
-import { writeTurn, type AppendOptions, type AppendOutcome } from "../../src/memory/session/append-options.js";
-import { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
+import { writeTurn } from "../../src/memory/session/append-options.js";
+import type { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
 import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
 import { repairConversation } from "../../src/conversation/structure/repair-conversation.js";
 import { validateConversation } from "../../src/conversation/structure/validate.js";
 import { ai, human, system } from "../support/messages.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { closeMemories, events, eventTypes, newMemory, texts } from "../support/memories.js";
+import { RedactingHistory } from "../support/redacting-history.js";
 
 afterEach(closeMemories);
 
@@ -149,18 +150,6 @@ describe("a turn", () => {
     expect(await stored(without)).toEqual(["Be brief.", "q1", "Be brief.", "q2", "Be brief.", "q3"]);
   });
 });
-
-class RedactingHistory extends RedisChatMessageHistory {
-  override append(messages: readonly BaseMessage[], options?: AppendOptions): Promise<AppendOutcome> {
-    const redacted = messages.map(
-      (message) =>
-        new (message.constructor as new (fields: object) => BaseMessage)({
-          ...{ id: message.id, content: message.text.replaceAll(/\d/g, "#") },
-        }),
-    );
-    return super.append(redacted, options);
-  }
-}
 
 describe("a subclass that redacts what it appends", () => {
   it("stores no digit by any method, and a repeated turn once", async () => {

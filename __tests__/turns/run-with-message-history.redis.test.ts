@@ -1,9 +1,8 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { ChatPromptTemplate, MessagesPlaceholder } from "@langchain/core/prompts";
 import { RunnableLambda, RunnableWithMessageHistory, type Runnable } from "@langchain/core/runnables";
-import type { AppendOptions, AppendOutcome } from "../../src/memory/session/append-options.js";
 import type { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
-import { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
+import type { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
 import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
 import { conversationGuard } from "../../src/conversation/reducers/conversation-guard.js";
 import { validateConversation } from "../../src/conversation/structure/validate.js";
@@ -11,6 +10,7 @@ import { ai, human, system } from "../support/messages.js";
 import { ScriptedModel } from "../support/scripted-model.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { closeMemories, newMemory, texts } from "../support/memories.js";
+import { RedactingHistory } from "../support/redacting-history.js";
 
 afterEach(closeMemories);
 
@@ -232,15 +232,3 @@ describe("what RunnableWithMessageHistory cannot do, and withRedisMemory can", (
     expect(await stored(memory)).toEqual(["Be brief.", "q1", "a1", "Be brief.", "q2", "a2"]);
   });
 });
-
-class RedactingHistory extends RedisChatMessageHistory {
-  override append(messages: readonly BaseMessage[], options?: AppendOptions): Promise<AppendOutcome> {
-    const redacted = messages.map(
-      (message) =>
-        new (message.constructor as new (fields: object) => BaseMessage)({
-          ...{ id: message.id, content: message.text.replaceAll(/\d/g, "#") },
-        }),
-    );
-    return super.append(redacted, options);
-  }
-}
