@@ -10,6 +10,7 @@ import { RedisToolInvocationHistory } from "langchain-redis-memory/openai";
 import { redisRuns, type RedisRuns, type Run } from "langchain-redis-memory/runs";
 import { startContractServer } from "../contract/contract-server.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
+import { sessionKeys } from "../../src/store/redis/keys.js";
 import { sessionStoreContract } from "../../testing/session-store-contract.js";
 import { asRead, records } from "../../testing/session-store/store-case.js";
 import { identify } from "../support/store-commands.js";
@@ -50,8 +51,10 @@ describe("A Redis user with the least commands", () => {
       client = await open("least", allLeastCommands);
     });
     afterAll(() => client.disconnect());
+    let keyPrefix: string;
     for (const { title, run } of sessionStoreContract({
-      create: () => new RedisSessionStore({ client, keyPrefix: uniquePrefix() }),
+      create: () => new RedisSessionStore({ client, keyPrefix: (keyPrefix = uniquePrefix()) }),
+      damage: (_, sessionId) => own.client.unlink(sessionKeys(keyPrefix, sessionId).ids),
       wait: (milliseconds) => own.server.wait(milliseconds),
     })) {
       it(title, () => run());
