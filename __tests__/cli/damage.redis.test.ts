@@ -163,13 +163,6 @@ describe("A session that is not there", () => {
       expect(errors).toBe("nosuch: there is no session of this id; check --prefix.\n0 sessions exported, 1 problem.\n");
     }
   });
-
-  it("is also one that was deleted a moment ago", async () => {
-    const { command } = await place();
-    await command("delete", "trip", "--yes");
-    expect((await command("check", "trip")).exitCode).toBe(1);
-    expect((await command("rebuild", "trip")).errors).toBe('rebuild: there is no session "trip". Check --prefix.\n');
-  });
 });
 
 describe.each(["ids", "state"])("A session whose %s is another type of value", (part) => {
@@ -258,23 +251,5 @@ describe("Export of a session of which messages cannot be read", () => {
     expect(exitCode).toBe(1);
     expect(errors).toMatch(/^trip: damaged: only 0 of the 20 messages that are left can be read; run rebuild, .*\n/);
     expect(errors).toMatch(/^[^\n]*\n\d sessions? exported, 1 problem\.\n$/);
-  });
-
-  it("names the damage of a long session once", async () => {
-    const { key, command, memory } = await place();
-    const more = Array.from({ length: 1_100 }, (_, index) => human(`m${index}`));
-    await memory.history("trip", { owner: "ann" }).addMessages(more);
-    await client.lpop(key("log"));
-    const { errors } = await command("export", "trip", "--format", "openai");
-    expect(errors.match(/damaged/g)).toHaveLength(1);
-  });
-
-  it("writes nothing where only the index is left", async () => {
-    const { key, command } = await place();
-    await client.unlink(key("log"), key("state"));
-    const { exitCode, output, errors } = await command("export", "--all");
-    expect([exitCode, output]).toEqual([1, ""]);
-    expect(errors).toContain("trip: damaged: no message is left");
-    expect(errors).toContain("0 sessions exported, 1 problem.\n");
   });
 });

@@ -126,33 +126,9 @@ describe("the command show", () => {
     expect(messages.map(({ inView }) => inView)).toEqual([true, false, false, false, false, true, true]);
     expect(messages[3]).toMatchObject({ position: 3, kind: "result of lookup", content: "secret result" });
   });
-
-  it("says that a session is not there, and exits with 1", async () => {
-    const { command } = place();
-    const { exitCode, errors } = await command("show", "nobody");
-    expect({ exitCode, errors }).toEqual({
-      exitCode: 1,
-      errors: 'show: there is no session "nobody". Check --prefix.\n',
-    });
-  });
 });
 
 describe("the commands check, rebuild and delete", () => {
-  it("find damage, repair it, and find nothing afterwards", async () => {
-    const { prefix, memory, command } = place();
-    await weatherTalk(memory, "ann");
-    await weatherTalk(memory, "bob");
-    expect(await command("check", "--all")).toMatchObject({ exitCode: 0, output: "2 sessions checked, 0 findings.\n" });
-    await client.lpop(`${prefix}:{ann}:log`);
-    const damaged = await command("check", "--all", "--json");
-    expect(damaged.exitCode).toBe(1);
-    expect(jsonLines(damaged.output)).toEqual([expect.objectContaining({ sessionId: "ann", problem: "damaged" })]);
-    expect((await command("rebuild", "ann")).output).toMatch(
-      /^ann: rebuilt: 6 of 7 messages are left; position 0 is gone\.\n$/,
-    );
-    expect((await command("check", "ann")).exitCode).toBe(0);
-  });
-
   it("name what breaks a rule of the profile, and records that cannot be read", async () => {
     const { prefix, memory, command } = place();
     await memory.history("ann").addMessages([human("q"), aiCalls("c1"), human("and?")]);

@@ -16,7 +16,7 @@ import {
 import { decodeRecord } from "../../src/store/codec/decode-record.js";
 import { digestMessage, encodeMessage } from "../../src/store/codec/encode-message.js";
 import { RecordError } from "../../src/base/errors.js";
-import { aiCalls, human, tool } from "../support/messages.js";
+import { aiCalls, human } from "../support/messages.js";
 import { publicFields } from "../support/public-fields.js";
 
 const roundTrip = (message: BaseMessage): BaseMessage =>
@@ -71,31 +71,11 @@ describe("a record", () => {
     expect(digest).toBe(encodeMessage(human("hi"), { id: "m2" }).digest);
   });
 
-  it.each(rich.map((message) => [message.getType(), message] as const))(
-    "of type %s brings back every field and the class",
-    (_, message) => {
-      const decoded = roundTrip(message);
-      expect(publicFields(decoded)).toStrictEqual(publicFields(message));
-      expect(decoded).toEqual(message);
-      expect(decoded.constructor).toBe(message.constructor);
-      expect(decoded.contentBlocks).toEqual(message.contentBlocks);
-      expect(JSON.parse(JSON.stringify(decoded))).toEqual(JSON.parse(JSON.stringify(message)));
-    },
-  );
-
   it("is read by LangChain's own reader", () => {
     const stored = rich.map(
       (message) => JSON.parse(encodeMessage(message, { id: message.id! }).record) as StoredMessage,
     );
     expect(mapStoredMessagesToChatMessages(stored).map(publicFields)).toEqual(rich.map(publicFields));
-  });
-
-  it("keeps the order of keys in arguments and content, which prompt caches depend on", () => {
-    const message = new AIMessage({
-      content: "",
-      tool_calls: [{ id: "c", name: "n", args: { z: 1, a: { y: 1, b: 2 } } }],
-    });
-    expect(JSON.stringify((roundTrip(message) as AIMessage).tool_calls![0]!.args)).toBe('{"z":1,"a":{"y":1,"b":2}}');
   });
 });
 
@@ -375,22 +355,6 @@ describe("the digest", () => {
       tool_calls: [{ name: "n", args: { b: { d: [{ f: 2, e: 1 }], c: 2 }, a: 1 }, id: "c" }],
     });
     expect(encodeMessage(first, { id: "1", tokens: { a: 1 } }).digest).toBe(digestMessage(second));
-  });
-
-  it.each<[string, BaseMessage, BaseMessage]>([
-    ["type", human("x"), new SystemMessage("x")],
-    ["content", human("x"), human("y")],
-    ["name", human("x"), new HumanMessage({ content: "x", name: "Bo" })],
-    ["calls", aiCalls("c1"), aiCalls("c2")],
-    ["order of calls", aiCalls("c1", "c2"), aiCalls("c2", "c1")],
-    ["artifact", tool("c"), Object.assign(tool("c"), { artifact: null })],
-    [
-      "a date and its text",
-      Object.assign(tool("c"), { artifact: new Date(0) }),
-      Object.assign(tool("c"), { artifact: new Date(0).toISOString() }),
-    ],
-  ])("differs by %s", (_, first, second) => {
-    expect(digestMessage(first)).not.toBe(digestMessage(second));
   });
 
   it("stays what it was in stored sessions", () => {

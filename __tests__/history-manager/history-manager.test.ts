@@ -54,14 +54,6 @@ describe("HistoryManager", () => {
     expect(manager.references.nextNumber).toBe(2);
   });
 
-  it("puts a reminder after a blank line", async () => {
-    const manager = newSession().instance();
-    manager.appendToolCalls([call("c")]);
-    await manager.addToolCallResults([{ id: "c", name: "search", content: "text", systemReminder: "Cite." }]);
-    const { messages } = await manager.getHistoryForModelCall(asking("hi"));
-    expect(resultOf(messages, "c")).toBe("text\n\nCite.");
-  });
-
   it("accepts the model's own message with its calls, also as a stream chunk, and keeps it unchanged", async () => {
     const manager = newSession().instance();
     const message = new AIMessageChunk({ content: "Let me see.", tool_calls: [{ type: "tool_call", ...call("c") }] });
@@ -92,14 +84,6 @@ describe("HistoryManager", () => {
     await manager.addToolCallResults([{ id: "c2", name: "search", errorMessage: "cancelled" }]);
     await manager.commit();
     expect(await session.history().getTranscript()).toHaveLength(4);
-  });
-
-  it("shows a result that was not successful as an error, with its content where there is no message", async () => {
-    const manager = newSession().instance();
-    manager.addAssistantMessage(new AIMessage({ content: "", tool_calls: [{ type: "tool_call", ...call("c1") }] }));
-    await manager.addToolCallResults([{ id: "c1", name: "search", successful: false, content: "no index" }]);
-    const { messages } = await manager.getHistoryForModelCall(asking("hi"));
-    expect(resultOf(messages, "c1")).toBe("Tool call search failed with error: no index");
   });
 
   it("goes on behind a call whose arguments cannot be read, once its result says so", async () => {

@@ -48,29 +48,6 @@ describe("HistoryManager, where an earlier implementation failed", () => {
     expect(await shown()).toEqual(first);
   });
 
-  it("drops images that do not fit", async () => {
-    const manager = newSession(1200).instance();
-    manager.appendToolCalls([call("old"), call("new")]);
-    await manager.addToolCallResults(
-      ["old", "new"].map((id) => ({
-        id,
-        name: "search",
-        content: id,
-        imageDataUrls: [`https://example.com/${id}.png`],
-      })),
-    );
-    const { messages, outcome } = await manager.getHistoryForModelCall(asking("hi"));
-    const parts = messages[1]?.content as { type: string; text?: string }[];
-    expect(parts.map(({ type, text }) => text ?? type)).toEqual([
-      "hi",
-      "[Image from tool call old (search) omitted: it does not fit the context window.]",
-      "Image from tool call new (search):",
-      "image_url",
-    ]);
-    expect(outcome.overBudgetBy).toBe(0);
-    expect(outcome.shortened).toEqual(["tool-image:old:0"]);
-  });
-
   it("keeps the history beside a long user message if there is room", async () => {
     const session = newSession(2000);
     await session.history().addMessages([new HumanMessage("before"), new AIMessage("answer")]);

@@ -62,15 +62,6 @@ describe("uploaded content", () => {
     expect(textOf(messages.at(-1))).toBe("and?");
   });
 
-  it("is written in the same write as the turn", async () => {
-    const session = newSession();
-    const manager = session.instance();
-    await manager.addUploadedContent([note]);
-    await manager.getHistoryForModelCall(asking("hi"));
-    await manager.commit();
-    expect(session.commands).toEqual(["readView", "readSide", "append"]);
-  });
-
   it("moves to the current message if its own message is no longer shown", async () => {
     const session = newSession();
     await session
@@ -200,14 +191,5 @@ describe("uploaded content", () => {
     [{ id: "a", name: "a", mimeType: "text/plain", text: "x", size: 3 } as never],
   ])("refuses invalid content: %j", async (content) => {
     await expect(newSession().instance().addUploadedContent([content])).rejects.toThrow(ConfigurationError);
-  });
-
-  it("is not stored by a turn that is discarded", async () => {
-    const session = newSession();
-    const manager = session.instance();
-    await manager.addUploadedContent([note]);
-    manager.discardTurn();
-    await manager.commit();
-    expect(textOf((await manager.getHistoryForModelCall(asking("hi"))).messages.at(-1))).toBe("hi");
   });
 });

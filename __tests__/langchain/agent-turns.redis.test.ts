@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { AIMessage, HumanMessage, SystemMessage, type BaseMessage, type ContentBlock } from "@langchain/core/messages";
 import { Command, MemorySaver } from "@langchain/langgraph";
 import { tool as makeTool } from "@langchain/core/tools";
@@ -6,7 +5,6 @@ import {
   ClearToolUsesEdit,
   contextEditingMiddleware,
   createAgent,
-  createMiddleware,
   humanInTheLoopMiddleware,
   modelCallLimitMiddleware,
   piiMiddleware,
@@ -373,33 +371,6 @@ describe("an agent's streams and state", () => {
     expect(sketch(model.sent[0]!)).toEqual(["earlier", "long ago", "look"]);
     expect(JSON.stringify(chunks)).not.toMatch(/earlier|long ago|_memory/);
   });
-
-  it("do not grow with the session", async () => {
-    const memory = newMemory();
-    const { agent } = newAgent(memory, new ToolModel(() => new AIMessage({ content: "fine", id: randomUUID() })));
-    const sizes: number[] = [];
-    for (let turn = 0; turn < 10; turn += 1) {
-      const updates: unknown[] = [];
-      for await (const update of await agent.stream(ask("how?"), { ...ann, streamMode: "updates" })) {
-        updates.push(update);
-      }
-      sizes.push(JSON.stringify(updates).length);
-    }
-    expect(new Set(sizes).size).toBe(1);
-  });
-
-  it("hold with a checkpointer only what the runs brought", async () => {
-    const memory = newMemory();
-    await memory.history("ann").append([human("earlier"), ai("long ago")]);
-    const middleware = [redisMemoryMiddleware({ memory })];
-    const model = countingModel();
-    const agent = createAgent({ model, tools: [lookup], middleware, checkpointer: new MemorySaver() });
-    const thread = { configurable: { thread_id: "ann" } };
-    await agent.invoke(ask("look"), thread);
-    const { values } = (await agent.graph.getState(thread)) as { values: Record<string, unknown> };
-    expect(Object.keys(values)).toEqual(["messages"]);
-    expect(sketch(values["messages"] as BaseMessage[])).toEqual(["look", "<ai>", "found look", "answer 2"]);
-  });
 });
 
 describe("a long loop of an agent", () => {
@@ -504,21 +475,6 @@ describe("an agent that another middleware ends, pauses or edits", () => {
     expect(sketch(model.sent.at(-1)!)).toContain("[cleared]");
     expect(await transcript(memory)).toHaveLength(10);
     expect(await transcript(memory)).not.toContain("[cleared]");
-  });
-
-  it("stores messages as another middleware edited them", async () => {
-    const memory = newMemory();
-    const shout = createMiddleware({
-      name: "Shout",
-      beforeModel: ({ messages }) => ({
-        messages: messages
-          .filter((message) => message.getType() === "human" && message.text !== message.text.toUpperCase())
-          .map(({ id, text }) => new HumanMessage({ content: text.toUpperCase(), ...(id !== undefined && { id }) })),
-      }),
-    });
-    const { agent } = newAgent(memory, countingModel(), { others: [shout] });
-    await agent.invoke(ask("hello"), ann);
-    expect(await transcript(memory)).toEqual(["HELLO", "answer 1"]);
   });
 });
 
@@ -642,11 +598,6 @@ describe("a subagent with a memory", () => {
 });
 
 describe("the session of an agent", () => {
-  it("is not named by a number", async () => {
-    const { agent } = newAgent(newMemory());
-    await expect(agent.invoke(ask("q"), { configurable: { thread_id: 7 } })).rejects.toThrow("is a number");
-  });
-
   it("is named by a function of the context, which a schema types", async () => {
     const memory = newMemory();
     const middleware = redisMemoryMiddleware({
@@ -667,40 +618,5 @@ describe("the session of an agent", () => {
     for (const id of ids) {
       expect(sketch(await memory.history(id).getTranscript())).toEqual([id, `answer to ${id}`]);
     }
-  });
-});
-
-describe("a reduction in an agent's run", () => {
-  it("is a child run named reduce_view with sizes, the summary call inside it, and not in the stream", async () => {
-    const summaries = new ToolModel(() => "A SUMMARY");
-    const reducer = new ChatHistorySummarizationReducer({ model: summaries, targetCount: 2, thresholdCount: 2 });
-    const memory = newMemory({ reducer, reduceWhen: "always" });
-    const { agent } = newAgent(memory, stepsModel(3));
-    const runs: { name: string; id: string; parent: string | undefined; outputs?: unknown }[] = [];
-    const tracer = {
-      handleChainStart: (...args: unknown[]) =>
-        void runs.push({ name: String(args[7]), id: String(args[2]), parent: args[3] as string | undefined }),
-      handleChainEnd: (outputs: unknown, id: string) =>
-        void Object.assign(
-          runs.find((run) => run.id === id)!,
-          { outputs },
-        ),
-      handleChatModelStart: (...args: unknown[]) =>
-        void runs.push({ name: "model", id: String(args[2]), parent: args[3] as string | undefined }),
-    };
-    const chunks: unknown[] = [];
-    const config = { ...ann, streamMode: "messages" as const, recursionLimit: 60, callbacks: [tracer] };
-    for await (const chunk of await agent.stream(ask("go"), config)) {
-      chunks.push(chunk);
-    }
-    const reductions = runs.filter(({ name }) => name === "reduce_view");
-    expect(reductions.length).toBeGreaterThan(0);
-    expect(reductions[0]!.outputs).toMatchObject({ before: { messages: 5 }, after: { messages: expect.any(Number) } });
-    expect(runs.find(({ id }) => id === reductions[0]!.parent)!.name).toBe("model_request");
-    const inside = new Set(reductions.map(({ id }) => id));
-    expect(runs.filter(({ name, parent }) => name === "model" && inside.has(parent!))).toHaveLength(
-      summaries.sent.length,
-    );
-    expect(JSON.stringify(chunks)).not.toContain("SUMMARY");
   });
 });

@@ -339,16 +339,6 @@ describe("withRedisMemory, sessions and turns", () => {
     expect(await stored("carl")).toEqual(["two", "reply to two"]);
   });
 
-  it("stores the answer to a message that was stored before the run", async () => {
-    const { memory, stored } = newMemory();
-    const question = human("go", "message-9");
-    await memory.history("ann").addMessages([question]);
-    const model = echoModel();
-    await withRedisMemory(model, { memory }).invoke([question], session);
-    expect(model.sent[0]!.map(({ text }) => text)).toEqual(["go"]);
-    expect(await stored()).toEqual(["go", "reply to go"]);
-  });
-
   it("treats a question without an id as new each time", async () => {
     const { memory, stored } = newMemory();
     const agent = withRedisMemory(echoModel(), { memory });

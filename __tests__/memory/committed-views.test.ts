@@ -52,40 +52,12 @@ const committed = async () => {
 };
 
 describe("the view that a reduction commits", () => {
-  it("takes no message of the log into the head that can stay where it is", async () => {
-    const history = historyWith((messages) => [rules(), ...messages.filter(({ id }) => id !== "rules")]);
-    await history.addMessages([...turn(1), ...turn(2)]);
-    await history.reduceView();
-    expect(await committed()).toMatchObject({ start: 0, headCount: 1, head: [{ data: { id: "rules" } }] });
-    await historyWith((messages) => messages.filter(({ id }) => id !== "q1" && id !== "a1")).reduceView();
-    expect(await committed()).toMatchObject({ start: 2, headCount: 1, head: [{ data: { id: "rules" } }] });
-    expect(idsOf(await history.getMessages())).toEqual(["rules", "q2", "a2"]);
-  });
-
-  it("holds the messages that the reducer left, not others that say the same", async () => {
-    const history = historyWith((messages) => messages.slice(0, 2));
-    await history.addMessages(
-      ["1", "2"].flatMap((name) => [human("again", `q${name}`), ai("yes", { id: `a${name}` })]),
-    );
-    await history.reduceView();
-    expect(idsOf(await history.getMessages())).toEqual(["q1", "a1"]);
-  });
-
   it("keeps records of other packages in the head as they are, also without an id", async () => {
     const foreign = ["one", "two"].map((content) => JSON.stringify({ type: "human", data: { content, custom: 1 } }));
     const records = foreign.map((record) => ({ ...identifyRecord(record)!, record }));
     await store.append({ id: "s" }, { records });
     await historyWith(([first, second]) => [second!, first!]).reduceView();
     expect((await store.readView({ id: "s" })).head).toBe(`[${foreign[1]},${foreign[0]}]`);
-  });
-
-  it("keeps the records of messages that the reducer copied", async () => {
-    const copies = ([first, second]: BaseMessage[]) => [ai(second!.text, { id: second!.id! }), human("q1", first!.id)];
-    const history = historyWith(copies);
-    await history.addMessages(turn(1));
-    const { records } = await store.readView({ id: "s" });
-    await history.reduceView();
-    expect((await store.readView({ id: "s" })).head).toBe(`[${records[1]},${records[0]}]`);
   });
 
   it("shows a question that stands in front of the answer to an earlier one", async () => {

@@ -2,13 +2,10 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { AIMessage, type BaseMessage } from "@langchain/core/messages";
+import { type BaseMessage } from "@langchain/core/messages";
 import { RunnableLambda } from "@langchain/core/runnables";
-import { tool } from "@langchain/core/tools";
-import { FakeListChatModel } from "@langchain/core/utils/testing";
 import { Redis } from "ioredis";
 import { createAgent } from "langchain";
-import { z } from "zod";
 import type { MemoryEvent } from "../../src/base/events.js";
 import { redisMemoryMiddleware } from "../../src/doors/agent/middleware.js";
 import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
@@ -134,24 +131,6 @@ describe("one turn of a session at a time", () => {
     expect(await newMemory({ redis: { keyPrefix } }).history("ann").getTranscript()).toHaveLength(50);
   });
 
-  it("asks Redis for the first waiter of a process only", async () => {
-    const keyPrefix = uniquePrefix();
-    const memory = newMemory({ redis: { keyPrefix } });
-    let end!: () => void;
-    const first = newMemory({ redis: { keyPrefix } }).withTurn(
-      "ann",
-      () => new Promise<void>((resolve) => (end = resolve)),
-    );
-    await until(async () => end !== undefined);
-    const order: number[] = [];
-    const turns = [1, 2, 3, 4].map((index) => memory.withTurn("ann", () => void order.push(index)));
-    await until(async () => (await redis.hget(stateOf(keyPrefix, "ann"), "waiters")) !== null);
-    expect((await redis.hget(stateOf(keyPrefix, "ann"), "waiters"))!.split(" ")).toHaveLength(2);
-    end();
-    await Promise.all([first, ...turns]);
-    expect(order).toEqual([1, 2, 3, 4]);
-  });
-
   it("says busy after waitMs, also behind waiters of the same process, and leaves the queue", async () => {
     const keyPrefix = uniquePrefix();
     const [one, other] = [newMemory({ redis: { keyPrefix } }), newMemory({ redis: { keyPrefix } })];
@@ -167,26 +146,6 @@ describe("one turn of a session at a time", () => {
       expect(await redis.hget(stateOf(keyPrefix, "ann"), "waiters")).toBeNull();
     });
     expect(await other.withTurn("ann", () => "now", { waitMs: 0 })).toBe("now");
-  });
-
-  it("holds the turn for as long as the function runs", async () => {
-    const keyPrefix = uniquePrefix();
-    const [one, other] = [patientMemory(keyPrefix), newMemory({ redis: { keyPrefix } })];
-    const heldUntil = async () => Number((await redis.hget(stateOf(keyPrefix, "ann"), "holder"))!.split(" ")[1]);
-    const began = performance.now();
-    await one.withTurn(
-      "ann",
-      async () => {
-        const first = await heldUntil();
-        // It is renewed three times in the time for which it is held.
-        await until(async () => commands("renewHold") > 3);
-        expect(await heldUntil()).toBeGreaterThan(first);
-        await expect(other.withTurn("ann", () => "never", { waitMs: 0 })).rejects.toMatchObject({ code: "busy" });
-      },
-      { holdMs: 1_500 },
-    );
-    const milliseconds = performance.now() - began;
-    expect(commands("renewHold")).toBeLessThanOrEqual(1 + milliseconds / 500);
   });
 
   it("passes over a waiter that died at the front", async () => {
@@ -295,17 +254,6 @@ describe("a turn of an owner", () => {
     await expect(memory.withTurn("ann-1", () => 7, { owner: "bob" })).rejects.toMatchObject(refused);
     await expect(memory.withTurn("ann-1", () => 7, { owner: "" })).rejects.toMatchObject({ option: "owner" });
     await expect(memory.withTurn("ann-1", () => 7)).resolves.toBe(7);
-  });
-
-  it("takes its place in one line with all turns of the process", async () => {
-    const memory = newMemory();
-    const order: number[] = [];
-    await memory.withTurn("s", () => undefined);
-    const turns = [{}, { owner: "ann" }, {}, { owner: "ann" }].map((options, index) =>
-      memory.withTurn("s", () => void order.push(index), options),
-    );
-    await Promise.all(turns);
-    expect(order).toEqual([0, 1, 2, 3]);
   });
 
   it("takes the session that it clears from the list, and lists what it writes then", async () => {
@@ -462,18 +410,6 @@ describe("a turn within a turn of the same session", () => {
     await expect(ask()).resolves.toBeDefined();
   });
 
-  it("is refused at once for an agent that a turn runs", async () => {
-    const memory = newMemory();
-    const agent = createAgent({
-      model: new FakeListChatModel({ responses: ["a"] }),
-      middleware: [redisMemoryMiddleware({ memory, oneTurnAtATime: true })],
-    });
-    const asked = memory.withTurn("s", () =>
-      agent.invoke({ messages: [human("q")] }, { configurable: { sessionId: "s" } }),
-    );
-    await expect(asked).rejects.toMatchObject({ code: "nested_turn" });
-  });
-
   it("is refused at once within a chain that is invoked or streamed, and the session is free afterwards", async () => {
     const memory = newMemory();
     const config = { configurable: { sessionId: "s" } };
@@ -495,21 +431,6 @@ describe("a turn within a turn of the same session", () => {
       await expect(reading).rejects.toMatchObject({ code: "nested_turn" });
       expect(await begin()).toBe("a");
     }
-  });
-
-  it("is refused at once in a tool of an agent that holds the session, and the error says why", async () => {
-    const memory = newMemory();
-    const call = { name: "ask", args: {}, id: "c1", type: "tool_call" as const };
-    const model = new ToolModel((messages) => {
-      const last = messages.at(-1)!;
-      return last.getType() === "tool" ? last.text : new AIMessage({ content: "", tool_calls: [call] });
-    });
-    const ask = tool(() => memory.withTurn("s", () => "a"), { name: "ask", schema: z.object({}) });
-    const middleware = [redisMemoryMiddleware({ memory, oneTurnAtATime: true })];
-    const agent = createAgent({ model, tools: [ask], middleware });
-    const { messages } = await agent.invoke({ messages: [human("q")] }, { configurable: { sessionId: "s" } });
-    const why = /in a tool or hook of a run that holds the same session.*Use the history that the turn was given/s;
-    expect(messages.at(-1)!.text).toMatch(why);
   });
 
   it("waits where another memory holds the session", async () => {

@@ -1,11 +1,9 @@
 import {
   AIMessage,
-  AIMessageChunk,
   ChatMessage,
   FunctionMessage,
   HumanMessage,
   RemoveMessage,
-  SystemMessage,
   ToolMessage,
   type BaseMessage,
 } from "@langchain/core/messages";
@@ -28,38 +26,6 @@ const call = (id: string, text: string) => ({
 });
 
 describe("LangChain messages in OpenAI's format", () => {
-  it.each<[string, BaseMessage, OpenAIMessage]>([
-    [
-      "what the user said",
-      new HumanMessage({ content: "Hi", name: "ema" }),
-      { role: "user", content: "Hi", name: "ema" },
-    ],
-    ["an instruction", new SystemMessage("Be kind."), { role: "system", content: "Be kind." }],
-    [
-      "a developer's instruction",
-      new SystemMessage({ content: "Be kind.", additional_kwargs: { __openai_role__: "developer" } }),
-      { role: "developer", content: "Be kind." },
-    ],
-    [
-      "a tool's result",
-      new ToolMessage({ content: "42", tool_call_id: "c", name: "f" }),
-      { role: "tool", content: "42", name: "f", tool_call_id: "c" },
-    ],
-    [
-      "calls without text have no content",
-      new AIMessage({ content: "", tool_calls: [{ type: "tool_call", id: "c", name: "f", args: { a: 1 } }] }),
-      { role: "assistant", tool_calls: [call("c", '{"a":1}')] },
-    ],
-    [
-      "a refusal and audio",
-      new AIMessage({ content: "", additional_kwargs: { refusal: "No.", audio: { id: "audio_1", data: "AA" } } }),
-      { role: "assistant", refusal: "No.", audio: { id: "audio_1", data: "AA" } },
-    ],
-  ])("convert to equal messages: %s", (_, message, expected) => {
-    expect(one(message)).toEqual(expected);
-    expect(back(expected).toDict()).toEqual(message.toDict());
-  });
-
   it("keep id, usage, metadata, artifact and status for the way back, and do not send them to models", () => {
     const answer = new AIMessage({
       id: "run-1",
@@ -242,14 +208,6 @@ describe("LangChain messages in OpenAI's format", () => {
     const message = new ChatMessage({ role: "developer", content: "Be kind." });
     expect(one(message)).toMatchObject({ role: "developer", content: "Be kind." });
     expect(back(one(message)).toDict()).toEqual(message.toDict());
-  });
-
-  it("become whole messages if they are chunks", () => {
-    const chunk = new AIMessageChunk({
-      content: "",
-      tool_call_chunks: [{ type: "tool_call_chunk", id: "c", name: "f", args: '{"a":1}', index: 0 }],
-    });
-    expect(one(chunk)).toEqual({ role: "assistant", tool_calls: [call("c", '{"a":1}')] });
   });
 
   it("are not changed by the conversion", () => {

@@ -1,7 +1,5 @@
-import { type BaseMessage, HumanMessage, SystemMessage, trimMessages } from "@langchain/core/messages";
-import { ChatPromptTemplate, MessagesPlaceholder } from "@langchain/core/prompts";
-import { type Runnable, RunnableLambda, RunnableSequence } from "@langchain/core/runnables";
-import { FakeListChatModel } from "@langchain/core/utils/testing";
+import type { HumanMessage } from "@langchain/core/messages";
+import { type BaseMessage, SystemMessage, trimMessages } from "@langchain/core/messages";
 import { inspect } from "node:util";
 import { asReducer } from "../../src/conversation/reducers/as-reducer.js";
 import { ChatHistoryReducer } from "../../src/conversation/reducers/chat-history-reducer.js";
@@ -18,45 +16,6 @@ class LastOnly extends ChatHistoryReducer {
 }
 
 describe("a reducer as a Runnable", () => {
-  it("works between a prompt and a model", async () => {
-    const prompt = ChatPromptTemplate.fromMessages([
-      ["system", "S"],
-      new MessagesPlaceholder("history"),
-      ["human", "{question}"],
-    ]);
-    const chain = prompt.pipe(reducer).pipe(new FakeListChatModel({ responses: ["fine"] }));
-    const answer = await chain.invoke({ history: conversation, question: "4" });
-    expect(answer.content).toBe("fine");
-    const messages: BaseMessage[] = await prompt.pipe(reducer).invoke({ history: conversation, question: "4" });
-    expect(messages.map(({ content }) => content)).toEqual(["S", "4"]);
-  });
-
-  it("works after a function and in a sequence, as a Runnable from messages to messages", async () => {
-    const lambda = RunnableLambda.from((question: string) => [...conversation, new HumanMessage(question)]);
-    const piped: Runnable<string, BaseMessage[]> = lambda.pipe(reducer);
-    const sequence: Runnable<string, BaseMessage[]> = RunnableSequence.from([lambda, reducer]);
-    const plain: Runnable<BaseMessage[], BaseMessage[]> = reducer;
-    expect(await piped.invoke("4")).toHaveLength(2);
-    expect(await sequence.invoke("4")).toHaveLength(2);
-    expect(await plain.invoke(conversation)).toEqual(conversation.slice(2));
-  });
-
-  it("accepts messages, message-likes, a prompt value and an object with messages", async () => {
-    const prompt = await ChatPromptTemplate.fromMessages([
-      ["system", "S"],
-      ["human", "1"],
-      ["ai", "a"],
-      ["human", "2"],
-    ]).invoke({});
-    expect((await reducer.invoke(prompt)).map(({ content }) => content)).toEqual(["S", "2"]);
-    expect(
-      (await reducer.invoke({ messages: [["system", "S"], "1", { role: "assistant", content: "a" }, "2"] })).map(
-        ({ content }) => content,
-      ),
-    ).toEqual(["S", "2"]);
-    expect((await reducer.invoke(["1", ["ai", "a"], "2"]))[0]!.getType()).toBe("human");
-  });
-
   it.each([undefined, null, 7, "text", {}, { messages: "text" }])(
     "refuses %p as input with a typed error",
     async (input) => {
@@ -96,15 +55,6 @@ describe("a reducer as a Runnable", () => {
     expect(result).toEqual(few);
     expect(result).not.toBe(few);
     expect(result[0]).toBe(few[0]);
-  });
-
-  it("streams its single result and supports batch", async () => {
-    const chunks: BaseMessage[][] = [];
-    for await (const chunk of await reducer.stream(conversation)) {
-      chunks.push(chunk);
-    }
-    expect(chunks).toEqual([await reducer.invoke(conversation)]);
-    expect(await reducer.batch([conversation, []])).toEqual([await reducer.invoke(conversation), []]);
   });
 
   it("has its name in traces and passes on the caller's callbacks", async () => {

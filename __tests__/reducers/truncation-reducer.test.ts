@@ -32,14 +32,6 @@ describe("the cut by count", () => {
     expect(await reduce(messages, { targetCount: 3, thresholdCount: 2 })).toEqual(messages.slice(2));
   });
 
-  it("keeps the call and the human message of a result at which it would cut", async () => {
-    const messages = [
-      ...[human("1"), ai("a"), human("2"), ai("b"), human("3"), aiCalls("c5"), tool("c5"), ai("c")],
-      ...[human("4"), aiCalls("c9"), tool("c9"), ai("d"), human("5"), ai("e")],
-    ];
-    expect(await reduce(messages, { targetCount: 4 })).toEqual(messages.slice(-6));
-  });
-
   it("keeps the newest message with its human message if system messages fill the target", async () => {
     const [first, last, answer] = [system("S"), human("2"), ai("b")];
     expect(await reduce([first, human("1"), ai("a"), last, answer], { targetCount: 1 })).toEqual([first, last, answer]);
@@ -56,14 +48,6 @@ describe("the cut by count", () => {
     const [one, two] = [summary("first"), summary("second")];
     const messages = [one, two, aiCalls("c"), tool("c"), ai("a")];
     expect(await reduce(messages, { targetCount: 1 })).toEqual([one, two, messages[4]]);
-  });
-
-  it.each([
-    ["parted by a human message", [aiCalls("c"), human("1"), tool("c")], 1],
-    ["interleaved", [aiCalls("c"), ai("a"), tool("c")], 2],
-    ["pending", [human("1"), aiCalls("c"), ai("still at it")], 1],
-  ])("never splits a step that is %s", async (_, messages, targetCount) => {
-    expect(await reduce(messages, { targetCount, thresholdCount: 0 })).toBeNull();
   });
 
   it("has nothing to do up to target plus threshold", async () => {
@@ -99,16 +83,6 @@ describe("the cut by count", () => {
   });
 });
 
-describe("pinning", () => {
-  it("keeps a pinned message in its place, with its step and the human message that it serves", async () => {
-    const round = [human("1"), aiCalls("c"), tool("c", "KEEP"), ai("a")];
-    const later = [human("2"), ai("b"), human("3"), ai("c")];
-    const pin = (message: BaseMessage): boolean => message.content === "KEEP";
-    const result = await reduce([human("0"), ai("z"), ...round, ...later], { targetCount: 5, pin });
-    expect(result).toEqual([...round.slice(0, 3), ...later.slice(2)]);
-  });
-});
-
 describe("the outcome", () => {
   const reducer = new ChatHistoryTruncationReducer({ targetCount: 10 });
 
@@ -122,14 +96,6 @@ describe("the outcome", () => {
       overBudgetBy: 0,
     });
     expect(outcome.removed).toEqual(answers.slice(0, 10));
-  });
-
-  it("returns the messages unchanged in a new array if there is nothing to do", async () => {
-    const few = answers.slice(0, 3);
-    const outcome = await reducer.reduceWithOutcome(few);
-    expect(outcome).toMatchObject({ changed: false, reason: "within_limit", removed: [] });
-    expect(outcome.messages).toEqual(few);
-    expect(outcome.messages).not.toBe(few);
   });
 
   it("says where nothing can be removed", async () => {

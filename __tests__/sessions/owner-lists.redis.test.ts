@@ -131,24 +131,6 @@ describe("a list of an owner names each session before it is written", () => {
 });
 
 describe("a write that is refused leaves no entry behind", () => {
-  it("for another owner", async () => {
-    await append(store, "s");
-    await expect(store.append({ id: "s", owner: "bob" }, { records: records("b", 1) })).rejects.toMatchObject({
-      code: "other_owner",
-    });
-    await store.lists.flush();
-    expect([await entries("bob"), await listed()]).toEqual([[], ["s"]]);
-  });
-
-  it("for a session that was erased", async () => {
-    await append(store, "s");
-    await store.lists.erase({ id: "s" }, { guardMs });
-    expect(await entries()).toEqual([]);
-    await expect(append(store, "s")).rejects.toMatchObject({ code: "erased" });
-    await store.lists.flush();
-    expect(await entries()).toEqual([]);
-  });
-
   it("for a copy whose id is taken, and keeps the session that has it", async () => {
     await append(store, "source");
     await append(store, "taken");
@@ -231,15 +213,6 @@ describe("a session that ends", () => {
     expect(await store.lists.count(owner)).toBe(1);
   });
 
-  it("makes room on a page that would be empty without", async () => {
-    await append(store, "alive");
-    const dead = Array.from({ length: 9 }, (_, index) => `dead${index}`);
-    const later = (await secondsAgo(0)) + 60_000_000;
-    await client.zadd(list, ...dead.flatMap((id, index) => [later + index, id]));
-    const { sessions } = await store.lists.list(owner, { limit: 2 });
-    expect(sessions.map(({ sessionId }) => sessionId)).toEqual(["alive"]);
-  });
-
   it("by its expiry leaves no list behind that ends much later", async () => {
     await append(store, "s", 2_000);
     const left = await client.pttl(list);
@@ -265,19 +238,6 @@ describe("a session that ends", () => {
     await append(writer, "mortal", 60_000);
     await append(writer, "mortal");
     expect(await client.pttl(list)).toBe(-1);
-  });
-
-  it("does so in a list that a reduction or an extended life has followed", async () => {
-    await append(store, "s", 60_000);
-    const { epoch, rev, next } = await store.readView({ id: "s" });
-    const other = another();
-    await other.commitReduction(
-      { id: "s", owner },
-      { epoch, rev, next, start: 1, head: "h", headCount: 1, lastId: undefined },
-    );
-    expect(await client.pttl(list)).toBeGreaterThan(0);
-    await other.data.extendExpiry({ id: "s", owner }, 600_000);
-    expect(await client.pttl(list)).toBeGreaterThan(600_000);
   });
 
   it("does not fill a list that nobody reads", async () => {

@@ -39,28 +39,6 @@ describe("a valid conversation has no issues", () => {
 
 describe("the profile langchain finds", () => {
   it.each<[string, BaseMessage[], string[]]>([
-    ["a greeting as a warning", [ai("hello"), human("q")], ["S02@0?"]],
-    ["a system message after others", [human("q"), system("s"), human("q")], ["S03@1"]],
-    ["a result without a call", [human("q"), tool("a"), human("q")], ["S07@1"]],
-    ["a result before its call", [human("q"), tool("a"), aiCalls("a")], ["S07@1"]],
-    ["an interrupted call", [human("q"), aiCalls("a"), human("q")], ["S08@1"]],
-    ["a call that the model talked over", [human("q"), aiCalls("a"), ai("a")], ["S08@1"]],
-    ["a late result", [human("q"), aiCalls("a"), human("q"), tool("a")], ["S09@3"]],
-    [
-      "a result behind a later call's message",
-      [human("q"), aiCalls("a"), aiCalls("b"), tool("a"), tool("b")],
-      ["S09@3"],
-    ],
-    ["parallel calls answered in part", [human("q"), aiCalls("a", "b"), tool("a"), human("q")], ["S10@1"]],
-    ["two calls of one message with one id", [human("q"), aiCalls("a", "a"), tool("a"), tool("a")], ["S11@1"]],
-    ["an id used again, as a warning", [human("q"), aiCalls("a"), tool("a"), aiCalls("a"), tool("a")], ["S11@3?"]],
-    ["a second result", [human("q"), aiCalls("a"), tool("a"), tool("a")], ["S12@3"]],
-    ["a second result that comes later", [human("q"), aiCalls("a"), tool("a"), human("q"), tool("a")], ["S12@4"]],
-  ])("%s", (_, messages, issues) => {
-    expect(issuesOf(messages)).toEqual(issues);
-  });
-
-  it.each<[string, BaseMessage[], string[]]>([
     ["no message", [], ["S01@0"]],
     ["only system messages", [system("s"), system("t")], ["S01@1"]],
     ["an answer at the end", [human("q"), ai("a")], ["S05@1"]],

@@ -1,5 +1,4 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { RunnableLambda } from "@langchain/core/runnables";
 import {
   contextWindow,
   InMemorySessionStore,
@@ -78,26 +77,6 @@ const view = async ({ store }: { readonly store: LateStore }) => {
 };
 
 describe("the request of a turn", () => {
-  it("is not reduced where it fits", async () => {
-    const scene = await sceneOf(2);
-    const turn = await scene.open("new");
-    const { history, turn: own } = await turn.request(call);
-    expect([history.length, own.length]).toEqual([4, 1]);
-    expect(scene.types()).toEqual(["profile_guessed", "context_usage"]);
-    expect(scene.reductions).not.toHaveBeenCalled();
-  });
-
-  it("is not reduced where the turn is stored with its answer", async () => {
-    const scene = await sceneOf(30);
-    await new RedisChatMemory({ store: scene.store }).history("s").append([human("now?", "old"), ai("so.")], {
-      turnId: "t",
-    });
-    const turn = await scene.open("old", "t");
-    await turn.request(call);
-    expect(turn.replay).toHaveLength(2);
-    expect(scene.reductions).not.toHaveBeenCalled();
-  });
-
   it("is reduced, and that is stored behind the answer of a model that accepted it", async () => {
     const scene = await sceneOf(30);
     const turn = await scene.open("new");
@@ -155,14 +134,6 @@ describe("the request of a turn", () => {
     expect(fitted.messages).toEqual([messages[0], ...own]);
   });
 
-  it("is sent as it is where the window is not known", async () => {
-    const { fit, types } = await sceneOf(0);
-    const messages = [human("why? ".repeat(900))];
-    const from = { load: () => contextWindow() as never, isTold: true };
-    expect(await fit(messages, { from })).toEqual({ messages, measured: undefined, before: undefined });
-    expect(types()).toEqual([]);
-  });
-
   it("is sent as it is where a reducer fails, which is said", async () => {
     const { fit, reductions, events } = await sceneOf(0, { trigger: { messages: 1 } });
     const messages = [human("q"), ai("a")];
@@ -170,14 +141,6 @@ describe("the request of a turn", () => {
     reductions.mockRejectedValueOnce(error);
     expect(await fit(messages)).toMatchObject({ messages, before: undefined });
     expect(events[0]).toMatchObject({ type: "reduction_failed", sessionId: "s", error });
-  });
-
-  it("reports a summary that failed", async () => {
-    const model = RunnableLambda.from(() => Promise.reject<string>(new Error("no model")));
-    const { fit, events } = await sceneOf(0, { summary: { model: model as never } });
-    const messages = Array.from({ length: 40 }, (_, at) => [human(`why? ${at}`), ai("so. ".repeat(20))]).flat();
-    await fit([...messages, human("now?")]);
-    expect(events.map(({ type }) => type)).toContain("reduction_failed");
   });
 
   it("has its reduction stored later with reduceWhen: background", async () => {

@@ -60,7 +60,6 @@ const shown = ({ state, history, stored, turn, newMessages }: OpenTurn) => ({
 });
 
 const round = (name: string) => [human(`q${name}`, `q${name}`), ai(`a${name}`, { id: `a${name}` })];
-const rounds = (count: number) => Array.from({ length: count }, (_, at) => round(String(at))).flat();
 const plain = (messages: readonly BaseMessage[]) =>
   messages.map((message) => (message.getType() === "human" ? human(message.text) : ai(message.text)));
 const step = [ai("", { calls: ["c"], id: "call" }), Object.assign(tool("c", "found"), { id: "result" })];
@@ -274,27 +273,6 @@ describe("a client without ids whose history was discarded", () => {
 });
 
 describe("what is read to open a turn", () => {
-  it("is the view for a new question, whatever stands before the view's start", async () => {
-    const { history, open, store } = sceneOf({ keeps: 1 });
-    await history.append([...round("1"), ai("more")]);
-    await open([human("q2", "q2")]);
-    expect([store.views, store.logs]).toEqual([1, []]);
-  });
-
-  it.each([
-    ["by its name", "t"],
-    ["by its question", undefined],
-  ])("is the log from a turn on that left the view, and what stands before it (%s)", async (_, turnId) => {
-    const { history, open, store } = sceneOf({ keeps: 2 });
-    await history.append(round("0"));
-    await history.append(round("1"), { turnId: "t" });
-    await history.append([...round("2"), ...round("3")]);
-    expect(shown(await open(round("1").slice(0, 1), turnId))).toMatchObject({
-      ...{ state: "stored", history: ["q0", "a0"], stored: ["q1", "a1"] },
-    });
-    expect([store.views, store.logs]).toEqual([1, [{ from: 2 }, { from: 0, limit: 2 }]]);
-  });
-
   it.each([
     ["an answer", 3, "t", ["q1"]],
     ["a question", 2, undefined, []],
@@ -306,27 +284,6 @@ describe("what is read to open a turn", () => {
     store.unreadable = at;
     expect(shown(await open(round("1").slice(0, 1), turnId))).toMatchObject({ stored });
     expect(store.views).toBeGreaterThan(1);
-  });
-
-  it.each([
-    ["holds what left the view", rounds(300).slice(0, -2)],
-    ["holds something else", round("x")],
-  ])("is the view where a client without ids %s", async (_, held) => {
-    const { history, open, store } = sceneOf({ keeps: 2 });
-    await history.append(rounds(300));
-    expect(shown(await open([...plain(held), human("new")])).newMessages).toEqual(["new"]);
-    expect([store.views, store.logs]).toEqual([1, []]);
-  });
-
-  it("is the end of the log, once, where the view holds copies only", async () => {
-    const { store, open } = sceneOf();
-    const reducer = (messages: BaseMessage[]) => messages.slice(0, -1);
-    const history = new RedisChatMessageHistory({ ...{ sessionId: "s", store, retention: "keep", reducer } });
-    await history.append([...rounds(100), human("q")]);
-    const { stored } = await open([]).then(({ view }) => view);
-    expect(stored.start).toBe(stored.next);
-    expect(shown(await open([...plain(rounds(100)), human("q")]))).toMatchObject({ state: "open", newMessages: [] });
-    expect(store.logs[0]).toEqual({ from: 101 });
   });
 });
 

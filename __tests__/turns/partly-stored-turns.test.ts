@@ -135,23 +135,6 @@ describe("an append to a turn that was stopped", () => {
     expect(await turn.log()).toEqual(["human: q", "ai: whole"]);
   });
 
-  it("counts what its cut keeps, so that the turn goes on behind it", async () => {
-    const turn = open();
-    await turn.write([human("q"), human("and"), half()], { done: false });
-    const session = sessionOf("test", turn.history);
-    const own = await session.readEntries({ from: 0 });
-    const cut = replacedTail({ own, read: await turn.store.readView({ id: "s" }), turnId });
-    const others = [{ name: "other-12345678", removed: 7 }, ...cut.turns!];
-    const written = await turn.write([aiCalls("c"), tool("c")], {
-      stored: 3,
-      done: false,
-      cut: { ...cut, turns: others },
-    });
-    expect(written).toMatchObject({ appended: 2, turnCount: 4 });
-    await turn.write([ai("whole", { id: "2" })], { stored: 4 });
-    expect((await turn.log()).slice(2)).toEqual(["ai: ", "tool: result of c", "ai: whole"]);
-  });
-
   it("is refused where it brings no answer", async () => {
     const turn = open();
     await turn.write([human("q"), half()], { done: false });

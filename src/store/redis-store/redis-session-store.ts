@@ -377,7 +377,7 @@ export interface SeenSession {
 }
 
 /** The last seen places of up to 10,000 sessions; those noted longest ago leave first. */
-export class SessionCache extends BoundedMap<string, SeenSession> {
+class SessionCache extends BoundedMap<string, SeenSession> {
   constructor() {
     super(10_000);
   }
