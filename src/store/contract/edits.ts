@@ -2,10 +2,7 @@ import type { AppendResult, IdentifyRecord, ReplaceTailRequest, RewindRequest } 
 import type { SessionRef } from "./session-ref.js";
 import type { StoredKey } from "./writer-keys.js";
 
-/**
- * Changes of stored records; all other methods only append. One group, because each has to keep the same indexes
- * consistent: ids, turns and rounds.
- */
+/** Changes of stored records, with their indexes; all other methods only append. */
 export interface SessionEdits {
   /**
    * Removes all records from position `to` on if the session is as it was read. Before the start, and at the start

@@ -84,11 +84,7 @@ export const maxListLimit = 1_000;
 /** Cardinality limit of the usage by model; further models are counted as `other`. */
 export const maxUsageModels = 32;
 
-/**
- * Lists of sessions by owner: ids and times. All else that a list shows is read from the sessions. A session enters
- * its owner's list in front of each write, so that a list may name a session that has ended, which is not shown, and
- * misses none that exists.
- */
+/** Lists of sessions by owner: they may name a session that has ended, which is not shown, and miss none. */
 export interface SessionLists {
   /** A page of the sessions of an owner, newest first by their last write. Two round trips. */
   list(owner: string, request: { readonly limit: number; readonly before?: ListPlace }): Promise<SessionsPage>;

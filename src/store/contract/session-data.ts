@@ -3,10 +3,7 @@ import type { StoredPage, StoredPageRequest, StoredStats } from "./session-pages
 import type { SessionRef } from "./session-ref.js";
 import type { SideWrite } from "./side-fields.js";
 
-/**
- * Data of a session beside its log and its view: it shares the session's lifetime and is written atomically with the
- * log.
- */
+/** Data of a session beside its log and its view, with the same lifetime. */
 export interface SessionData {
   /** Side fields of the session whose names begin with `prefix`. */
   readSide(session: SessionRef, prefix: string): Promise<Readonly<Record<string, string>>>;

@@ -43,10 +43,7 @@ export interface SessionView {
   readonly place?: HoldPlace;
 }
 
-/**
- * The version of a session that was read, for compare-and-set: a write that names it is refused as `stale` if the
- * session has changed since.
- */
+/** The version of a session that was read: a write that names it is `stale` if the session has changed since. */
 export interface ReadState {
   readonly epoch: string;
   readonly rev: string;

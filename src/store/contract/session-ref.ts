@@ -5,10 +5,8 @@ import { ConfigurationError } from "../../base/errors.js";
 import { nonEmptyText } from "../../base/options.js";
 
 /**
- * A session and the rights of its caller: id, owner, hold and encryption keys. The first argument of every store method
- * that concerns one session, so that no call can omit a check.
- *
- * A store checks it before everything else, and a call that is refused changes nothing.
+ * A session and the rights of its caller, which a store checks before everything else: the first argument of every
+ * method that concerns one session. A call that is refused changes nothing.
  */
 export interface SessionRef {
   /** The session's id, 1 to 512 bytes. */
@@ -29,10 +27,7 @@ export interface SessionRef {
   readonly keys?: WriterKeys;
 }
 
-/**
- * Preconditions of a write: the session's epoch as the caller knows it, and the fencing token of its hold. No write
- * passes once that epoch has ended, or a later hold has begun.
- */
+/** Preconditions of a write: it does not pass once the epoch has ended, or a later hold has begun. */
 export interface SessionHold {
   /** A write is refused with `epoch` unless this is the session's epoch; `""` means that it must not exist. */
   readonly epoch: string;

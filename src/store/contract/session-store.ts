@@ -8,23 +8,12 @@ import type { AppendRequest, AppendResult, CommitRequest } from "./session-write
 import type { SizeLimits } from "./request-checks.js";
 
 /**
- * A store of conversations: the methods of the log. This is the contract in prose; `testing/session-store-contract.ts`
- * is the same contract as tests.
+ * The methods of the log; `testing/session-store-contract.ts` is the contract as tests.
  *
- * A session is a *log* of records (opaque strings, oldest first, numbered by *position* from 0 without gaps, never
- * changed), a *start* (the position from which the model sees the log as it is) and a *head* (an opaque string that
- * stands for what the model sees before it). A store never looks inside a record, with one exception: a record whose
- * text begins with `{"type":"human"` begins a round.
- *
- * - Every method is atomic. In Redis it makes one round trip (`rewind`, `rebuild` and a read after another process
- *   rewound may make more).
- * - A session exists from its first append or side write until `clear`, expiry, or a rewind to nothing. Each time it is
- *   created it gets a new `epoch`.
- * - `rev` is a random token that is new after each reduction, rewind and rebuild; `next` only falls by a rewind.
- * - A method that fails with a `StoreError` `timeout` or `unavailable` may or may not have happened; repeating it is
- *   safe.
- * - A call that is refused changes nothing.
- * - Every method takes a {@link SessionRef}, whose owner, hold and keys are checked first.
+ * A session is a *log* of records (opaque strings, numbered by *position* from 0 without gaps), a *start* and a *head*;
+ * each time it is created it gets a new `epoch`, and with each reduction, rewind and rebuild a new `rev`. A store looks
+ * inside no record, but that one whose text begins with `{"type":"human"` begins a round. Every method is atomic and
+ * may be repeated where its outcome is not known.
  */
 export interface SessionStoreCore {
   /**

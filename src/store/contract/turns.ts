@@ -1,8 +1,6 @@
 /**
- * The turn of an append, and the state in which the caller expects it (compare-and-set).
- *
- * A store keeps a mark for each turn of a session: whether it is done, and how many records it has. An append whose
- * claim does not fit the mark writes nothing, so a turn is stored once, even if a retry has other ids and texts.
+ * The turn of an append, and the state in which the caller expects its mark: an append whose claim does not fit it
+ * writes nothing, so a turn is stored once, even if a retry has other ids and texts.
  */
 export interface TurnClaim {
   /** A hash of the turn's id: 14 characters of base64url. */
