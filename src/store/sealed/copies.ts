@@ -11,7 +11,7 @@ import { anyDigest } from "../contract/session-writes.js";
 import type { Stored, WithTexts } from "../contract/stored-texts.js";
 import type { SessionKey } from "./keys/session-key.js";
 import { sealRecord } from "./record.js";
-import { sealHead, sealLabel, sealSide, unsealed } from "./sealed-calls.js";
+import { sealFields, sealHead, sealLabel, unsealed } from "./sealed-calls.js";
 import type { CallsOf } from "./store.js";
 
 /** Whole sessions, opened on their way out and sealed with a key of their own on their way in. */
@@ -40,7 +40,7 @@ export function sealedTexts(
   key: SessionKey | undefined,
   { head, label, side }: Pick<KeptState, "head" | "label" | "side">,
 ): Stored<Pick<KeptState, "head" | "label" | "side">> {
-  return { head: sealHead(key, head), label: sealLabel(key, label), side: sealSide(key, side) };
+  return { head: sealHead(key, head), label: sealLabel(key, label), side: sealFields(key, side) };
 }
 
 function sealedState(key: SessionKey | undefined, state: NewState): Stored<NewState> {

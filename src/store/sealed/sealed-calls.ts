@@ -34,29 +34,21 @@ export function sealHead(key: SessionKey | undefined, head: string): StoredText 
   return head === "" ? unsealed(head) : sealField(key, headField, head);
 }
 
-/** Fields with sealed values, each bound to its name. */
-function sealFields(
+/** Side fields, or others, with sealed values, each bound to its name. */
+export function sealFields<Fields extends object>(
   key: SessionKey | undefined,
-  fields: object,
-  prefix: string,
-): Record<string, StoredText | undefined> {
+  fields: Fields,
+  prefix = sidePrefix,
+): Stored<Fields> {
   const texts: [string, string | undefined][] = Object.entries(fields);
   return Object.fromEntries(
     texts.map(([name, text]) => [name, text === undefined ? text : sealField(key, prefix + name, text)]),
-  );
-}
-
-/** Side fields with sealed values. */
-export function sealSide<Side extends Readonly<Record<string, string | undefined>>>(
-  key: SessionKey | undefined,
-  side: Side,
-): Stored<Side> {
-  return sealFields(key, side, sidePrefix) as Stored<Side>;
+  ) as Stored<Fields>;
 }
 
 /** A label with sealed texts. */
 export function sealLabel(key: SessionKey | undefined, label: SessionLabel): Stored<SessionLabel> {
-  return sealFields(key, withoutUndefined(label), "") as Stored<SessionLabel>;
+  return sealFields(key, withoutUndefined(label), "");
 }
 
 /** Names under which results hold texts. */

@@ -2,7 +2,7 @@ import type { SessionData } from "../contract/session-data.js";
 import type { StoredPage } from "../contract/session-pages.js";
 import type { SideWrite } from "../contract/side-fields.js";
 import type { Stored, WithTexts } from "../contract/stored-texts.js";
-import { sealSide, type SealedCalls } from "./sealed-calls.js";
+import { sealFields, type SealedCalls } from "./sealed-calls.js";
 import type { CallsOf } from "./store.js";
 
 /** Data beside the log: seals side fields; opens records of pages. */
@@ -27,8 +27,8 @@ async function writeSide(
   const write = (asStored: Stored<Readonly<Record<string, string>>> = {}) =>
     calls.write(
       (caller, key) => {
-        const wanted = expected && { expected: { ...sealSide(key, expected), ...asStored } };
-        return data.writeSide(caller, { ...changes, set: sealSide(key, set), ...wanted });
+        const wanted = expected && { expected: { ...sealFields(key, expected), ...asStored } };
+        return data.writeSide(caller, { ...changes, set: sealFields(key, set), ...wanted });
       },
       (written) => written && Object.keys(set).length > 0,
     );

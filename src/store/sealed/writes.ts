@@ -5,7 +5,7 @@ import type { SessionView } from "../contract/session-reads.js";
 import type { AppendRequest, AppendResult } from "../contract/session-writes.js";
 import type { Stored } from "../contract/stored-texts.js";
 import type { StoredTurn } from "../contract/turns.js";
-import { sealSide, type SealedCalls } from "./sealed-calls.js";
+import { sealFields, type SealedCalls } from "./sealed-calls.js";
 
 type AppendTexts = Pick<AppendRequest, "records" | "side">;
 
@@ -27,7 +27,7 @@ export async function sealedAppend<Other extends "stale" = never>(
   const sent = (hasOther: boolean) =>
     calls.write((caller, key) => {
       const sealed = records.map((record) => calls.sealNew(key, record, hasOther));
-      const sealedSide = side && { side: { ...changes, ...(set && { set: sealSide(key, set) }) } };
+      const sealedSide = side && { side: { ...changes, ...(set && { set: sealFields(key, set) }) } };
       return send(caller, { records: sealed, ...sealedSide });
     }, stores);
   const result = await sent(false).catch((error: unknown) => {
