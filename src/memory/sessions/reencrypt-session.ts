@@ -45,11 +45,11 @@ export async function reencryptSession(work: Reencryption): Promise<Reencrypted>
   if (found === undefined) {
     return nothing;
   }
-  const master = dataKeys ? await keys.ring.current(session.id) : await keys.ring.required(session.id);
+  const master = await keys.ring.current(session.id);
   const parts = found.stored && keyParts(found.stored);
   const isCopied = found.epoch !== "" && (dataKeys || parts?.hasPlain !== false);
   const key = master && keys.make(session.id, master, parts?.mark);
-  if (isCopied && (key ?? parts) !== undefined) {
+  if (isCopied && (key ?? (dataKeys ? parts : undefined)) !== undefined) {
     const outcome = await recopy(work, key).catch((error: unknown) => ({ error }));
     if ("error" in outcome || outcome.isLeft) {
       await (master && rewrap(work, master));
@@ -63,7 +63,7 @@ export async function reencryptSession(work: Reencryption): Promise<Reencrypted>
   if (found.epoch === "") {
     throw damaged("reencrypt", session.id);
   }
-  return { ...nothing, ...rewrapped };
+  return { ...nothing, isLeft: master === undefined && !dataKeys, ...rewrapped };
 }
 
 /** Brings the data key under the current master key. */

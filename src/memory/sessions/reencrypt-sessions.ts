@@ -55,11 +55,11 @@ export interface ReencryptRequest extends ProblemListeners {
  */
 export async function reencryptAll(store: SessionStore, request: ReencryptRequest): Promise<ReencryptProgress> {
   const parts = sealedParts(store);
-  if (parts === undefined) {
-    throw new ConfigurationError("encryption", 'reencrypt() needs the option "encryption".');
-  }
   const { onProgress, onIncomplete, signal, dataKeys = false, ...listeners } = request;
-  await (dataKeys ? parts.keys.ring.current("") : parts.keys.ring.required(""));
+  const master = await parts?.keys.ring.current("");
+  if (parts === undefined || (master === undefined && !dataKeys)) {
+    throw new ConfigurationError("encryption", 'reencrypt() needs a current key in the option "encryption".');
+  }
   const none = { sessions: 0, threads: 0, items: 0, runs: 0 };
   const progress = { ...none, keys: 0, sealed: 0, incomplete: 0, failed: 0 };
   for await (const { kind, id, ...done } of reencrypted(parts, request)) {

@@ -69,19 +69,6 @@ export class KeyRing {
   }
 
   /**
-   * The key that a re-encryption brings data under.
-   *
-   * @throws ConfigurationError where plain text is written, and as {@link current}.
-   */
-  async required(sessionId: string): Promise<MasterKey> {
-    const master = await this.current(sessionId);
-    if (master === undefined) {
-      throw new ConfigurationError("encryption", "reencrypt() needs a current key in the option encryption.");
-    }
-    return master;
-  }
-
-  /**
    * A master key, which is asked for where it is not at hand.
    *
    * @throws EncryptionError `unknown_key`, `retryable` where the source failed; RecordError `corrupt` for an id that is
