@@ -32,9 +32,6 @@ export interface KeptRecords {
 /** The kept records of texts that a read returned, in the same order, by the list of texts; not all are kept. */
 export const keptRecords = new WeakMap<readonly string[], KeptRecords>();
 
-/** The plain text of records that are appended, with the keys that sealed it. */
-export const sealedOf = new WeakMap<object, Pick<OpenedRecord, "keys" | "text">>();
-
 /** Says that a record could not be read. */
 export function refuseKept(kept: KeptRecords | undefined): void {
   for (let each = kept; each !== undefined; each = each.source) {

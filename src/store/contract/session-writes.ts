@@ -24,6 +24,8 @@ export interface RecordIdentity {
 /** A record to append; `tokens` is its count under the request's `counter`. */
 export interface NewRecord extends RecordIdentity {
   readonly record: string;
+  /** The plain text of a sealed record, with the keys that sealed it: for the view that is kept, and not stored. */
+  readonly opened?: { readonly keys: object; readonly text: string };
   /** Another digest under which the id may be stored, as that of a plain record. */
   readonly otherDigest?: string;
   /** The message's tokens; 0 or more. Left out without a counter. */

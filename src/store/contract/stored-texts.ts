@@ -9,7 +9,7 @@ export interface StoredText {
 type PlainName =
   | ("id" | "ids" | "sessionId" | "lastId" | "owner" | "owners" | "keys" | "key" | "dek" | "hold" | "tag" | "name")
   | ("epoch" | "rev" | "cut" | "sum" | "version" | "labelVersion" | "counter" | "digest" | "digests" | "otherDigest")
-  | ("turns" | "openTurns" | "forget" | "remove" | "bound" | "take" | "release" | "place" | "member")
+  | ("turns" | "openTurns" | "opened" | "forget" | "remove" | "bound" | "take" | "release" | "place" | "member")
   | ("usage" | "reductions" | "knownIds" | "identity" | "onProblem" | "ticket" | "token" | "around" | "since");
 
 type StoredArguments<List extends readonly unknown[]> = { [Index in keyof List]: Stored<List[Index]> };

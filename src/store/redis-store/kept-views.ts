@@ -1,7 +1,7 @@
 import { BoundedMap } from "../../base/bounded-map.js";
 import { viewFields } from "../redis/stored-fields.js";
 import { logSum, sumBehind, sumFrom } from "../redis/keys.js";
-import { keptRecords, sealedOf, type KeptRecords } from "../contract/kept-records.js";
+import { keptRecords, type KeptRecords } from "../contract/kept-records.js";
 import type { AppendPlan } from "../contract/append-decision.js";
 import { emptyView, type SessionView } from "../contract/session-reads.js";
 import type { CommitRequest } from "../contract/session-writes.js";
@@ -94,10 +94,8 @@ export class KeptViews {
       return undefined;
     }
     const isReadOften = at > 0;
-    const added = plan.records.map((record) => {
-      const plain = sealedOf.get(record);
-      const opened = plain && { made: undefined, isReadOften, keys: plain.keys, text: plain.text };
-      return { made: undefined, isReadOften, opened };
+    const added = plan.records.map(({ opened }) => {
+      return { made: undefined, isReadOften, opened: opened && { made: undefined, isReadOften, ...opened } };
     });
     const extended = {
       view: { ...before.view, next: at + texts.length, records: before.view.records.concat(texts) },

@@ -1,7 +1,7 @@
 import { EncryptionError } from "../../base/errors.js";
 import { maxTries } from "../../base/tries.js";
 import type { SessionLabel } from "../contract/lists.js";
-import { keptRecords, refuseKept, sealedOf, type KeptRecords } from "../contract/kept-records.js";
+import { keptRecords, refuseKept, type KeptRecords } from "../contract/kept-records.js";
 import { KeyNeeded, plainText, unknownKey, wrongKey } from "../contract/refusals.js";
 import { checkSessionId, type SessionRef } from "../contract/session-ref.js";
 import type { NewRecord } from "../contract/session-writes.js";
@@ -220,10 +220,9 @@ export class SealedCalls {
     if (key === undefined) {
       return { ...added, record: unsealed(record) };
     }
-    const other = hasOther ? { otherDigest: digest } : undefined;
-    const sealed = { ...added, digest: key.digest(digest), record: sealRecord(key, record, id), ...other };
-    sealedOf.set(sealed, { keys: this.#keys, text: record });
-    return sealed;
+    const opened = { keys: this.#keys, text: record };
+    const sealed = { ...added, digest: key.digest(digest), record: sealRecord(key, record, id), opened };
+    return hasOther ? { ...sealed, otherDigest: digest } : sealed;
   }
 
   /** A record as it was before it was sealed; one that is plain text as it is, unless that is refused. */
