@@ -150,58 +150,23 @@ describe("S33, the first thought of a turn,", () => {
   });
 });
 
-describe("S34, a late system message,", () => {
-  const inHistory = { profile: "anthropic", model: "claude-opus-5-5" } as const;
-  const waiting = new AIMessage({ content: [], invalid_tool_calls: [{ id: "" }] });
-
-  it.each<[string, readonly BaseMessage[]]>([
-    ["follows another at the front once a result without a call is gone", [tool("c1"), system("a"), system("b")]],
-    ["stands in front of a call that waits", [ai("a"), system("s"), waiting]],
-    ["stands in front of one in a turn", [human("q"), ai("a"), system("s"), waiting]],
-  ])("is repaired where it %s", (_case, messages) => {
-    const { messages: repaired } = repairConversation(messages, inHistory);
-    expect(rulesIn(repaired, inHistory).filter((rule) => !rule.startsWith("S01"))).toEqual([]);
-    expect(repairConversation(repaired, inHistory).repairs).toEqual([]);
-  });
-});
-
 describe("what only a model's name tells", () => {
   const claude = (model: string, fields: object = {}) => new ChatAnthropic({ model, apiKey: "none", ...fields });
   const byHand = { thinking: { type: "enabled", budget_tokens: 1024 } };
 
-  it.each<[string, object, object]>([
-    ["claude-sonnet-4-5", {}, { S33: undefined, lateSystem: undefined }],
-    ["claude-sonnet-4-5", byHand, { S33: "error", lateSystem: undefined }],
-    ["claude-opus-4-8", {}, { S33: undefined, lateSystem: "accepted" }],
-    ["claude-opus-5-5", {}, { S33: undefined, lateSystem: "accepted" }],
-    ["claude-sonnet-5-5", byHand, { S33: undefined, lateSystem: "accepted" }],
+  it.each<[string, object, string | undefined]>([
+    ["claude-sonnet-4-5", {}, undefined],
+    ["claude-sonnet-4-5", byHand, "error"],
+    ["claude-opus-5-5", byHand, undefined],
   ])("of %s with %j is in its profile", async (name, fields, expected) => {
     const { profile } = await profileOf(claude(name, fields));
-    const { S33, S34 } = profile.rules;
-    expect({ S33, lateSystem: profile.lateSystem }).toEqual(expected);
-    expect(S34).toBe(profile.lateSystem === undefined ? undefined : "error");
+    expect(profile.rules.S33).toBe(expected);
     expect((await profileOf(claude(name, fields))).profile).toEqual(profile);
   });
 
-  it.each([
-    [{ versions: { "@langchain/anthropic": "1.5.10" } }, false],
-    [{ versions: { "@langchain/anthropic": "1.5.11" } }, true],
-    [{ versions: { "@langchain/anthropic": "1.10.0-dev.1" } }, true],
-    [{ versions: { "@langchain/core": "1.4.0" } }, false],
-    [undefined, false],
-  ])("goes out where it is known that an adapter of %j sends it", async (metadata, isSent) => {
-    const model = claude("claude-opus-5-5");
-    model.metadata = metadata;
+  it("changes nothing about system messages, which go to the front", async () => {
     const given = [human("q"), system("s"), ai("a"), human("r")];
-    const { messages } = await toModel(given, { model });
-    expect(messages.map(({ text }) => text)).toEqual(isSent ? ["q", "s", "a", "r"] : ["s", "q", "a", "r"]);
-  });
-
-  it("does not change a profile that says it itself", () => {
-    const profile = { ...builtInProfiles.anthropic, lateSystem: "refused" } as const;
-    const given = [human("q"), system("s"), ai("a"), human("r")];
-    const facts = { model: "claude-opus-5-5", purpose: "model-input" } as const;
-    expect(rulesIn(given, { ...facts, profile })).toEqual(["S03@1"]);
-    expect(rulesIn(given, { ...facts, profile: "anthropic" })).toEqual([]);
+    const { messages } = await toModel(given, { model: claude("claude-opus-5-5") });
+    expect(messages.map(({ text }) => text)).toEqual(["s", "q", "a", "r"]);
   });
 });

@@ -471,22 +471,6 @@ const cases: readonly Case[] = [
     repaired: ["human: q"],
   },
   {
-    rule: "S34",
-    breach: "a late system message before a question, for a model that takes one behind it",
-    messages: [q(), ai("a"), system("s"), human("r"), ai("b"), human("t")],
-    errorIn: ["anthropic"],
-    options: { model: "claude-opus-4-8" },
-    repaired: ["human: q", "ai: a", "human: r", "system: s", "ai: b", "human: t"],
-  },
-  {
-    rule: "S34",
-    breach: "late system messages behind each other and behind an answer that is to be gone on with",
-    messages: [q(), system("s"), system("t"), ai("a"), system("u")],
-    errorIn: ["anthropic"],
-    options: { model: "claude-opus-4-8", ...forModel },
-    repaired: ["system: u", "human: q", "system: s\n\nt", "ai: a"],
-  },
-  {
     rule: "S36",
     breach: "other arguments in the content than in the call",
     messages: [

@@ -37,7 +37,6 @@ const profileSchema = lazy(() =>
     firstMessage: oneOf("user", "not-a-call"),
     resultOrder: oneOf("any", "calls"),
     blankText: oneOf("accepted", "refused"),
-    lateSystem: oneOf("accepted", "refused"),
     names: z.optional(z.strictObject({ characters: text(), maxLength: nonNegativeInteger() })),
     blocks: z.optional(record(["system", "user", "tool", "other"], texts())),
     maxMedia: z.optional(nonNegativeInteger()),

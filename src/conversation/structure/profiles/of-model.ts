@@ -8,9 +8,6 @@ export function bindsThoughts(name: string | undefined): boolean {
   return name !== undefined && binding.test(name);
 }
 
-/** Claude's models that take a system message behind a user's, from Opus 4.8 on. */
-const takesLateSystem = /claude-(?:(?:opus|sonnet|haiku)-(?:4-[89]|[5-9])|fable-|mythos-)/;
-
 /** Claude's models that want the thought of a turn's first step, where thinking is enabled by hand. */
 const wantsFirstThought = /claude-(?:3-7|(?:opus|sonnet|haiku)-4)/;
 
@@ -19,28 +16,15 @@ export interface ModelFacts {
   readonly model: string | undefined;
   /** True where the request enables thinking with a budget. @default false */
   readonly thinksByHand?: boolean;
-  /** False where the adapter takes system messages at the front only. @default true */
-  readonly sendsLateSystem?: boolean;
 }
 
 /** The profile with what is known only by the model's name; itself if that is nothing. */
 export function profileOfModel(
   profile: StructureProfile,
-  { model, thinksByHand = false, sendsLateSystem = true }: ModelFacts,
+  { model, thinksByHand = false }: ModelFacts,
 ): StructureProfile {
-  const { adapter, lateSystem, rules } = profile;
-  if (model === undefined || (adapter !== "anthropic" && adapter !== "bedrock")) {
-    return profile;
-  }
-  const isOpen = adapter === "anthropic" && lateSystem === undefined && takesLateSystem.test(model);
-  const isLate = isOpen && sendsLateSystem;
-  const wantsFirst = rules.S33 === undefined && thinksByHand && wantsFirstThought.test(model);
-  if (!isOpen && !wantsFirst) {
-    return profile;
-  }
-  return {
-    ...profile,
-    ...(isOpen && { lateSystem: isLate ? "accepted" : "refused" }),
-    rules: { ...rules, ...(wantsFirst && { S33: "error" }), ...(isLate && { S34: rules.S34 ?? "error" }) },
-  };
+  const { adapter, rules } = profile;
+  const isOfClaude = adapter === "anthropic" || adapter === "bedrock";
+  const wantsFirst = isOfClaude && thinksByHand && model !== undefined && wantsFirstThought.test(model);
+  return wantsFirst && rules.S33 === undefined ? { ...profile, rules: { ...rules, S33: "error" } } : profile;
 }

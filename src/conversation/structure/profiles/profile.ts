@@ -65,11 +65,6 @@ export interface StructureProfile {
   readonly resultOrder?: "any" | "calls";
   /** For rule S15: whether blank text is accepted, so that only empty content is an error. @default "refused" */
   readonly blankText?: "accepted" | "refused";
-  /**
-   * For rules S03 and S34: whether a system message may stand behind others. Accepted, it keeps its place in the
-   * conversation, right behind the user's newest message. @default what the model's name tells, else "refused"
-   */
-  readonly lateSystem?: "accepted" | "refused";
   /** For rule S26: the form of speaker and tool names. */
   readonly names?: NameForm;
   /** For rule S27: allowed content block types by speaker but the model's; a missing speaker may use all. */

@@ -10,7 +10,7 @@ const missingRequest = "(Please go on.)";
 const missingAnswer = "(no answer to the tool results)";
 
 /** The places that break a rule of order. */
-export function outOfOrder(entries: readonly Entry[], session: RepairSession, rule: StructureRule) {
+function outOfOrder(entries: readonly Entry[], session: RepairSession, rule: StructureRule) {
   return errorsIn(structureOf(entries, session), checkOrder)(rule);
 }
 
@@ -57,7 +57,7 @@ function mergeRuns(entries: readonly Entry[], session: RepairSession, rule: "S04
 }
 
 /** The entries of one speaker as one: the first, or, of answers, the last, whose calls the next messages answer. */
-export function mergedOf(run: readonly Entry[]): Entry {
+function mergedOf(run: readonly Entry[]): Entry {
   const [first] = run;
   if (run.length === 1) {
     return first!;
@@ -143,6 +143,6 @@ export function synthesized(id: string): { readonly id: string; readonly additio
 }
 
 /** True for a system message. */
-export function isSystem({ message }: Entry): boolean {
+function isSystem({ message }: Entry): boolean {
   return speakerOf(message) === "system";
 }

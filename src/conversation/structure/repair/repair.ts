@@ -9,7 +9,6 @@ import { foldFirstSteps, foldTools } from "./fold-tools.js";
 import { giveForm } from "./form.js";
 import { repairCallIds } from "./call-ids.js";
 import type { RepairPlan } from "../options.js";
-import { placeLateSystems } from "./late-systems.js";
 import { mergeSpeakers, mergeSystemMessages, moveSystemMessages, repairTurns } from "./order.js";
 import { mustHold, note, type Entry, structureOf, type RepairSession, type StructureRepair } from "./session.js";
 import { repairTools } from "./tools.js";
@@ -76,7 +75,6 @@ function repairEntries(entries: readonly Entry[], session: RepairSession): reado
     giveForm,
     early,
     mergeSpeakers,
-    placeLateSystems,
     repairTurns,
     (given) => repairMessages(given, session, lateRules),
     giveForm,

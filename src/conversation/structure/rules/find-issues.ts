@@ -23,7 +23,7 @@ import type {
 import { checkRequest } from "./request-rules.js";
 import { wellFormedText } from "./text-rules.js";
 import { knownRoles, namedResults, readableCalls, wellFormedNames } from "./name-rules.js";
-import { checkFirstThought, checkLateSystems } from "./turn-rules.js";
+import { checkFirstThought } from "./turn-rules.js";
 import type { FormFacts } from "../adapters/adapter.js";
 import { formFor, ruleOfForm } from "../adapters/form.js";
 import { placesInRequest } from "../adapters/request-place.js";
@@ -152,26 +152,22 @@ export function readStructure(messages: readonly BaseMessage[], criteria: Struct
   };
 }
 
-/** Checks the order of speakers: rules S01 to S06, S25 and S34. */
+/** Checks the order of speakers: rules S01 to S06 and S25. */
 export function checkOrder(context: StructureContext, report: ReportFinding): void {
   checkSystemMessages(context, report);
-  if (context.profile.lateSystem === "accepted") {
-    checkLateSystems(context, report);
-  }
   checkBeginning(context, report);
   checkNeighbours(context, report);
   checkEnd(context, report);
 }
 
-function checkSystemMessages({ speakers, profile }: StructureContext, report: ReportFinding): void {
+function checkSystemMessages({ speakers }: StructureContext, report: ReportFinding): void {
   const front = speakers.findIndex((speaker) => speaker !== "system");
   let seen = false;
   speakers.forEach((speaker, index) => {
-    const isLate = front !== -1 && index > front;
-    if (speaker !== "system" || (isLate && profile.lateSystem === "accepted")) {
+    if (speaker !== "system") {
       return;
     }
-    if (isLate) {
+    if (front !== -1 && index > front) {
       report({ rule: "S03", index, message: "A system message comes after other messages; it belongs at the front." });
     }
     if (seen) {

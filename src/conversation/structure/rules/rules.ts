@@ -43,7 +43,6 @@ export const structureRules = {
   S31: "Every role is known to the provider.",
   S32: "A thought of a model that binds thoughts goes out only behind the very request that it was made to.",
   S33: "A turn with calls that goes on begins with the model's thought, for models that ask for it.",
-  S34: "A late system message stands right behind the newest message of the user or tool result before an answer.",
   S36: "An answer goes out as its own provider gave it and takes it back, or plain: as text, calls and media.",
   S37: "Every block of text has one, without half of a surrogate pair.",
   S38: "A request has four marks of a prompt cache at most, and none for an hour behind one for five minutes.",
@@ -52,7 +51,7 @@ export const structureRules = {
 
 /** The ids of {@link structureRules} by themselves: a check of a profile needs no sentences. */
 export const ruleIds: readonly string[] =
-  "01 02 03 04 05 06 07 08 09 10 11 12 13 15 16 19 20 25 26 27 28 30 31 32 33 34 36 37 38 39"
+  "01 02 03 04 05 06 07 08 09 10 11 12 13 15 16 19 20 25 26 27 28 30 31 32 33 36 37 38 39"
     .split(" ")
     .map((number) => `S${number}`);
 

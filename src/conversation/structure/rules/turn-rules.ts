@@ -2,7 +2,6 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { callsOf } from "../../messages/calls.js";
 import { blocksOf } from "../../messages/content.js";
 import { isThought } from "../../messages/copies/thoughts.js";
-import type { Speaker } from "../../messages/roles.js";
 import type { ReportFinding, StructureContext } from "./rules.js";
 
 /** True for an answer that begins with a thought. */
@@ -31,27 +30,4 @@ export function thoughtlessStart({
   const first = speakers.indexOf("assistant", lastUser + 1);
   const goesOn = first !== -1 && messages.slice(first).some((message) => callsOf(message).length > 0);
   return goesOn && !beginsWithThought(messages[first]!) ? first : -1;
-}
-
-/**
- * Checks that late system messages stand behind the last of the user's messages or tool results before an answer: rule
- * S34. At the end of a history one waits for the user's next message.
- */
-export function checkLateSystems({ speakers, purpose }: StructureContext, report: ReportFinding): void {
-  const front = speakers.findIndex((speaker) => speaker !== "system");
-  let next: Speaker | undefined;
-  for (let index = speakers.length - 1; index > front && front !== -1; index -= 1) {
-    const speaker = speakers[index]!;
-    const waits = purpose === "history" && next === undefined;
-    if (speaker === "system" && !waits && (isAsking(next) || !isAsking(speakers[index - 1]))) {
-      const message = "A late system message does not stand right behind the newest message of the user.";
-      report({ rule: "S34", index, message });
-    }
-    next = speaker === "system" ? next : speaker;
-  }
-}
-
-/** True for a speaker whose messages go out as the user's. */
-export function isAsking(speaker: Speaker | undefined): boolean {
-  return speaker === "user" || speaker === "tool";
 }

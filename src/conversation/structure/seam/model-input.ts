@@ -13,7 +13,6 @@ import { repairRequest } from "../repair/repair.js";
 import { synthesized } from "../repair/order.js";
 import { type FrontMarks, frontMarks, noMarks } from "../rules/mark-rules.js";
 import { findIssues } from "../rules/find-issues.js";
-import type { StructureRule } from "../rules/rules.js";
 import type { ModelProfile } from "./profile-of.js";
 
 /** A request to a model, as far as its messages' form depends on it. */
@@ -162,52 +161,24 @@ export interface ModelInput {
 }
 
 /**
- * The conversation in a form that the profile accepts: system messages first, unless the profile takes them where they
- * stand; violations repaired and reported. The turn keeps its messages, one by one, each in the profile's form; the
- * given objects are not modified.
+ * The conversation in a form that the profile accepts: system messages first, violations repaired and reported. The turn
+ * keeps its messages, one by one, each in the profile's form; the given objects are not modified.
  */
-export function modelInput(request: ModelInputRequest): ModelInput {
-  const { plan, sessionId, onEvent } = request;
-  const asGiven = plan.criteria.profile.lateSystem === "accepted" ? asTheyStand(plan, request) : undefined;
-  const { rules, ...input } = asGiven ?? systemsFirst(plan, request);
-  if (rules.size > 0) {
-    report(onEvent, { type: "repaired", sessionId, rules: [...rules] });
-  }
-  return input;
-}
-
-interface RepairedInput extends ModelInput {
-  readonly rules: ReadonlySet<StructureRule>;
-}
-
-type InputParts = Pick<ModelInputRequest, "history" | "turn">;
-
-/** With system messages where they stand; undefined if a message of the turn would move for one. */
-function asTheyStand(plan: RepairPlan, { history, turn }: InputParts): RepairedInput | undefined {
-  const { messages, rules } = repairedList(plan, [...history, ...turn]);
-  const input = splitBefore(turn, messages);
-  return input && { ...input, rules };
-}
-
-function systemsFirst(plan: RepairPlan, parts: InputParts): RepairedInput {
+export function modelInput({ plan, sessionId, onEvent, ...parts }: ModelInputRequest): ModelInput {
   const isSystem = (message: BaseMessage) => roleOf(message) === "system";
   const turn = parts.turn.filter((message) => !isSystem(message));
   const systems = [...parts.history, ...parts.turn].filter(isSystem);
   const history = [...systems, ...parts.history.filter((message) => !isSystem(message))];
   // Repairs both parts together, because a tool result of the turn may answer a call at the end of the history.
-  const { messages, rules } = repairedList(plan, [...history, ...turn]);
+  const { messages, repairs } = repairRequest(plan, [...history, ...turn]);
+  if (repairs.length > 0) {
+    report(onEvent, { type: "repaired", sessionId, rules: [...new Set(repairs.map(({ rule }) => rule))] });
+  }
   const before = () => historyBefore(turn, { history, plan });
-  const input = splitBefore(turn, messages) ??
-    splitBefore(turn, repairRequest(plan, [...before(), ...turn]).messages) ?? { history: before(), turn };
-  return { ...input, rules };
-}
-
-function repairedList(
-  plan: RepairPlan,
-  given: readonly BaseMessage[],
-): Pick<RepairedInput, "rules"> & { readonly messages: BaseMessage[] } {
-  const { messages, repairs } = repairRequest(plan, given);
-  return { messages, rules: new Set(repairs.map(({ rule }) => rule)) };
+  return (
+    splitBefore(turn, messages) ??
+    splitBefore(turn, repairRequest(plan, [...before(), ...turn]).messages) ?? { history: before(), turn }
+  );
 }
 
 /** The repaired list as history and turn; undefined if the turn's messages are no longer its last ones, one by one. */

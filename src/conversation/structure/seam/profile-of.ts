@@ -119,9 +119,8 @@ function profileFor(called: unknown, found: readonly Described[]): ModelProfile 
     return { profile: isInSight ? otherClass : adapterProfiles.neutral, guessedFor, ...facts, ...common };
   }
   const thinksByHand = found.some((each) => each.thinksByHand);
-  const sendsLateSystem = found.every((each) => each.sendsLateSystem);
   return {
-    profile: profileOfModel(adapterProfiles[first.adapter!], { model, thinksByHand, sendsLateSystem }),
+    profile: profileOfModel(adapterProfiles[first.adapter!], { model, thinksByHand }),
     guessedFor: undefined,
     model,
     hasTools: found.every(({ hasTools }) => hasTools === first.hasTools) ? first.hasTools : undefined,
@@ -217,7 +216,6 @@ interface Described {
   readonly storesReasoning: boolean;
   readonly window: ModelWindow;
   readonly thinksByHand: boolean;
-  readonly sendsLateSystem: boolean;
 }
 
 function describe({ model, given }: BoundModel): Described {
@@ -240,15 +238,7 @@ function describe({ model, given }: BoundModel): Described {
       maxTokens: amountIn(given["maxTokens"]) ?? amountIn(given["max_tokens"]) ?? amountIn(model["maxTokens"]),
     },
     thinksByHand: fieldsOf(model["thinking"])["type"] === "enabled",
-    sendsLateSystem: sendsLateSystem(model),
   };
-}
-
-/** ChatAnthropic throws at a system message behind others, up to 1.5.10. */
-function sendsLateSystem({ metadata }: Record<string, unknown>): boolean {
-  const version = stringIn(fieldsOf(fieldsOf(metadata)["versions"])["@langchain/anthropic"]) ?? "";
-  const [major = 0, minor = 0, patch = 0] = version.split(/[.-]/).map(Number);
-  return major > 1 || (major === 1 && (minor > 5 || (minor === 5 && patch > 10)));
 }
 
 /** A number of tokens; undefined for anything else, as for ChatOpenAI's -1. */
