@@ -51,9 +51,7 @@ export async function* checkpointsOf(server: Server, threadId: string): AsyncGen
   const reader = new ThreadReader(threadId, opaqueSerializer, sealedTexts);
   for (const [upper, lower] of bounds) {
     for (let next: string | undefined = upper; next !== undefined;) {
-      const page: CheckpointPage | undefined = await store.list(threadId, [next, lower], pageLength, {
-        withItems: true,
-      });
+      const page: CheckpointPage | undefined = await store.list(threadId, [next, lower], pageLength);
       const { checkpoints, items: stored } = page ?? nothing;
       const items = reader.openItems(stored);
       // Awaited with each checkpoint, if there is one.

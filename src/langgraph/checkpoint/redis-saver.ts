@@ -123,7 +123,7 @@ export class RedisSaver extends BaseCheckpointSaver {
 
   /**
    * Yields the checkpoints of a thread, or of all threads, newest first. `filter` matches values of the metadata.
-   * Unreadable checkpoints are reported to `onEvent` and skipped. One round trip per page of 100, with a filter two.
+   * Unreadable checkpoints are reported to `onEvent` and skipped. One round trip per page of 100.
    */
   override async *list(config: RunnableConfig, options: CheckpointListOptions = {}): AsyncGenerator<CheckpointTuple> {
     const { limit = Infinity, before, filter } = options;

@@ -127,14 +127,13 @@ export class ThreadStore {
     return { token: token as string, found, items: itemsFrom(items, number), isOlder: isBefore(oldest) };
   }
 
-  /** A page of checkpoints between two members, the newest first, with or without items; undefined for no thread. */
+  /** A page of checkpoints between two members, the newest first, with their items; undefined for no thread. */
   async list(
     threadId: string,
     bounds: readonly [upper: string, lower: string],
     count: number,
-    { withItems }: { readonly withItems: boolean },
   ): Promise<CheckpointPage | undefined> {
-    const args = [...bounds, count, ...(withItems ? ["items"] : [])];
+    const args = [...bounds, count];
     return this.#page("list", threadId, { script: listCheckpointsScript, args, writes: false });
   }
 

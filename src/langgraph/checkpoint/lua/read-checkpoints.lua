@@ -13,4 +13,4 @@ local thread = loadThread()
 local refusal = refuses(thread)
 if refusal then return refusal end
 if not thread then return { 'NONE' } end
-return readPage(thread, ARGV, true)
+return readPage(thread, ARGV)
