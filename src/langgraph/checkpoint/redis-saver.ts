@@ -28,7 +28,6 @@ import {
   type KnownPlace,
 } from "./config.js";
 import { listThread } from "./list.js";
-import { channelHistories, type ChannelHistory } from "./delta-history.js";
 import { copyThread } from "./copy-thread.js";
 import { KnownItems } from "./known-items.js";
 import { checkpointSegments, writesSegments, type ValueSetting } from "./record-segments.js";
@@ -204,24 +203,6 @@ export class RedisSaver extends BaseCheckpointSaver {
     checkThreadId(threadId);
     this.#parts.known.forget(threadId);
     await this.#parts.store.remove(threadId);
-  }
-
-  /**
-   * Returns the writes of channels along the ancestors of a checkpoint, from which LangGraph builds a `DeltaChannel`.
-   */
-  override async getDeltaChannelHistory(options: {
-    /** Names the checkpoint; without an id, the newest. */
-    config: RunnableConfig;
-    /** The channels. */
-    channels: string[];
-  }): Promise<Record<string, ChannelHistory>> {
-    const { config, channels } = options;
-    if (channels.length === 0) {
-      return {};
-    }
-    const { threadId, ns, id = "" } = placeIn(config);
-    await this.#writer.settled(threadId);
-    return channelHistories({ threadId, ns, id, channels }, this.#parts);
   }
 
   /**

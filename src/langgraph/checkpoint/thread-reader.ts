@@ -56,7 +56,8 @@ export class ThreadReader {
     const { id } = placeOf(member);
     const own = parseRecord(record ?? "");
     const others = writeRecords(writes).map(parseRecord);
-    if (own === undefined || others.includes(undefined)) {
+    // Who walks back from one that is its own parent finds no end.
+    if (own === undefined || own.parent === id || others.includes(undefined)) {
       throw corruptCheckpoint(this.#threadId, id);
     }
     const lines = others.map((other) => other!);
@@ -114,7 +115,7 @@ export class ThreadReader {
     const [values, metadata, pendingWrites] = await Promise.all([
       this.value(json.d, opened, items),
       this.metadata(opened, items),
-      this.pendingWrites(opened, items),
+      this.#pendingWrites(opened, items),
     ]);
     const channel_values = values as CheckpointTuple["checkpoint"]["channel_values"];
     const threadId = this.#threadId;
@@ -132,11 +133,10 @@ export class ThreadReader {
   }
 
   /** The writes of tasks beside a checkpoint, in order; of some channels, or of all. */
-  async pendingWrites(opened: OpenedCheckpoint, items: Items, channels?: ReadonlySet<string>) {
+  async #pendingWrites(opened: OpenedCheckpoint, items: Items) {
     const { member } = opened;
-    const wanted = writesInOrder(opened.writes).filter(({ channel }) => channels?.has(channel) ?? true);
     return Promise.all(
-      wanted.map(async ({ taskId, channel, json, base }): Promise<[string, string, unknown]> => {
+      writesInOrder(opened.writes).map(async ({ taskId, channel, json, base }): Promise<[string, string, unknown]> => {
         return [taskId, channel, await this.value(json, { member, base }, items)];
       }),
     );

@@ -8,9 +8,7 @@ import {
   pruneThreadScript,
   putCheckpointScript,
   putWritesScript,
-  readAncestorsScript,
   readCheckpointScript,
-  readCheckpointsScript,
 } from "./lua/scripts.js";
 import type { WrittenItems } from "./known-items.js";
 import { refusalFrom } from "../../store/contract/refusals.js";
@@ -134,21 +132,8 @@ export class ThreadStore {
     count: number,
   ): Promise<CheckpointPage | undefined> {
     const args = [...bounds, count];
-    return this.#page("list", threadId, { script: listCheckpointsScript, args, writes: false });
-  }
-
-  /**
-   * The ancestors of a checkpoint, the nearest first, without items; of the newest one where the id is empty. Undefined
-   * for no such checkpoint.
-   */
-  async ancestors(threadId: string, ns: string, id: string, count: number): Promise<CheckpointPage | undefined> {
-    const call = { script: readAncestorsScript, args: [ns, id, count], writes: false };
-    return this.#page("getDeltaChannelHistory", threadId, call);
-  }
-
-  /** Checkpoints with their items; those that were dropped are left out. Undefined for no thread. */
-  async readAll(threadId: string, members: readonly string[], operation: string): Promise<CheckpointPage | undefined> {
-    return this.#page(operation, threadId, { script: readCheckpointsScript, args: members, writes: false });
+    const reply = await this.#run("list", threadId, { script: listCheckpointsScript, args, writes: false });
+    return pageFrom(reply, numbersOf("list", threadId));
   }
 
   /** Drops all but the newest checkpoints; returns their number. */
@@ -179,14 +164,6 @@ export class ThreadStore {
     const { state } = sessionKeys(this.#settings.keyPrefix, threadId);
     const owner = await this.#runner.read(callOf("copyThread", threadId), { verb: "hget", args: [state, "owner"] });
     return typeof owner === "string" ? owner : undefined;
-  }
-
-  async #page(
-    operation: string,
-    threadId: string,
-    call: Omit<ScriptCall, "keys">,
-  ): Promise<CheckpointPage | undefined> {
-    return pageFrom(await this.#run(operation, threadId, call), numbersOf(operation, threadId));
   }
 
   async #run(operation: string, threadId: string, call: Omit<ScriptCall, "keys">): Promise<unknown[]> {

@@ -35,14 +35,6 @@ export function unknownCheckpoint(threadId: string, id: string): ConflictError {
   );
 }
 
-/** The error for a thread that others kept changing while it was written or listed. */
-export function changedThread(threadId: string): ConflictError {
-  return new ConflictError(`Others kept dropping parts of ${threadLabel(threadId)} during the call; try again.`, {
-    code: "stale",
-    sessionId: threadId,
-  });
-}
-
 /** The error for something of a checkpoint that exceeds `maxItemBytes`. */
 export function tooLargeItem(operation: string, threadId: string, bytes: number, limit: number): StoreError {
   return new StoreError(

@@ -161,8 +161,8 @@ export interface ModelInput {
 }
 
 /**
- * The conversation in a form that the profile accepts: system messages first, violations repaired and reported. The turn
- * keeps its messages, one by one, each in the profile's form; the given objects are not modified.
+ * The conversation in a form that the profile accepts: system messages first, violations repaired and reported. The
+ * turn keeps its messages, one by one, each in the profile's form; the given objects are not modified.
  */
 export function modelInput({ plan, sessionId, onEvent, ...parts }: ModelInputRequest): ModelInput {
   const isSystem = (message: BaseMessage) => roleOf(message) === "system";
