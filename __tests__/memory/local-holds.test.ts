@@ -1,11 +1,66 @@
+import { setImmediate as tick } from "node:timers/promises";
 import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { RunnableLambda } from "@langchain/core/runnables";
 import { withRedisMemory } from "../../src/doors/chain/with-redis-memory.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { sessionOf } from "../../src/memory/histories/redis-chat-message-history.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
-import { isWithin, RunningTurn } from "../../src/memory/session/hold/local-holds.js";
+import { isWithin, type LocalHolder, LocalHolds, RunningTurn } from "../../src/memory/session/hold/local-holds.js";
 import { holdAgain } from "../../src/memory/session/hold/acquire-hold.js";
+
+describe("the holds of a process", () => {
+  const holder = (isCaller: boolean, release = async () => undefined): LocalHolder => ({
+    ...{ owner: "test", isCaller: () => isCaller, release },
+  });
+
+  it("know a session until the last of its holders has left it", () => {
+    const holds = new LocalHolds();
+    const leave = [holder(false), holder(false)].map((each) => holds.note("s", each));
+    leave[0]!();
+    expect([holds.has("s"), holds.has("other")]).toEqual([true, false]);
+    leave[1]!();
+    expect(holds.has("s")).toBe(false);
+    holds.note("s", holder(false));
+    leave[1]!();
+    expect(holds.has("s")).toBe(true);
+  });
+
+  it("find the holder in whose run the caller is", () => {
+    const holds = new LocalHolds();
+    const caller = holder(true);
+    [holder(false), caller].forEach((each) => holds.note("s", each));
+    holds.note("other", holder(false));
+    expect([holds.around("s"), holds.around("other"), holds.around("free")]).toEqual([caller, undefined, undefined]);
+  });
+
+  it("are all given back when their memory is closed", async () => {
+    const holds = new LocalHolds();
+    const released: string[] = [];
+    for (const id of ["a", "a", "b"]) {
+      holds.note(
+        id,
+        holder(false, async () => void released.push(id)),
+      );
+    }
+    await holds.releaseAll();
+    expect(released).toEqual(["a", "a", "b"]);
+  });
+
+  it("have a caller wait for the last of the queue, though the first has left it", async () => {
+    const holds = new LocalHolds();
+    const [first, second] = [holds.join("s"), holds.join("s")];
+    first.leave();
+    await second.first;
+    await tick();
+    const third = holds.join("s");
+    expect(third.first).toBeDefined();
+    second.leave();
+    await third.first;
+    third.leave();
+    await tick();
+    expect(holds.join("s").first).toBeUndefined();
+  });
+});
 
 describe("code inside a turn", () => {
   it("is within this turn alone: its session in its store, until it ends", async () => {

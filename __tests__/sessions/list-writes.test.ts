@@ -1,0 +1,79 @@
+import { ListWrites } from "../../src/store/redis-lists/list-writes.js";
+import type { OwnerLists } from "../../src/store/redis-lists/owner-lists.js";
+
+/** Lists whose server answers with a time of its own, and what they were sent. */
+function listsAt(micros: () => number) {
+  const sent: [kind: "script" | "ZADD", session: string, score?: number][] = [];
+  const lists = {
+    enter: async (_: string, session: string) => {
+      sent.push(["script", session]);
+      return micros();
+    },
+    move: async (_: string, session: string, score: number) => void sent.push(["ZADD", session, score]),
+  };
+  return { sent, writes: new ListWrites(lists as unknown as OwnerLists, () => undefined) };
+}
+
+describe("the entries of a process", () => {
+  beforeEach(() => void jest.useFakeTimers());
+  afterEach(() => void jest.useRealTimers());
+
+  it("have scores that grow with each write, also of one microsecond, and behind those of the server", async () => {
+    const { sent, writes } = listsAt(() => 1_000_000);
+    for (const sessionId of ["a", "b", "a", "b", "a"]) {
+      await writes.send({ owner: "ann", sessionId });
+    }
+    jest.advanceTimersByTime(7);
+    await writes.send({ owner: "ann", sessionId: "b" });
+    expect(sent).toEqual([
+      ["script", "a"],
+      ["script", "b"],
+      ["ZADD", "a", 1_000_001],
+      ["ZADD", "b", 1_000_002],
+      ["ZADD", "a", 1_000_003],
+      ["ZADD", "b", 1_007_000],
+    ]);
+  });
+
+  it("keep the list once in a tenth of a time to live, for a longer one, and for a session that stays", async () => {
+    const { sent, writes } = listsAt(() => 1_000_000);
+    const kinds = async (ttlMs: number | undefined, passMs: number) => {
+      jest.advanceTimersByTime(passMs);
+      await writes.send({ owner: "ann", sessionId: "s", ttlMs });
+      return sent.at(-1)![0];
+    };
+    expect(await kinds(1_000, 0)).toBe("script");
+    expect(await kinds(1_000, 99)).toBe("ZADD");
+    expect(await kinds(1_000, 2)).toBe("script");
+    expect(await kinds(2_000, 0)).toBe("script");
+    expect(await kinds(1_000, 0)).toBe("ZADD");
+    expect(await kinds(0, 0)).toBe("ZADD");
+    expect(await kinds(undefined, 0)).toBe("script");
+    expect(await kinds(5_000_000, 600_000)).toBe("ZADD");
+  });
+
+  it("are sent again until they arrive, one of them at a time, and leave no timer then", async () => {
+    let fails = true;
+    const tried: string[] = [];
+    const lists = {
+      enter: async (_: string, session: string) => {
+        tried.push(session);
+        if (fails) {
+          throw new Error("down");
+        }
+        return 1_000_000;
+      },
+    };
+    const writes = new ListWrites(lists as unknown as OwnerLists, () => undefined);
+    await Promise.all(["a", "b"].map((sessionId) => writes.enter({ owner: "ann", sessionId })));
+    tried.length = 0;
+    await jest.advanceTimersByTimeAsync(1_000);
+    expect(tried).toEqual(["a"]);
+    await jest.advanceTimersByTimeAsync(1_999);
+    expect(tried).toEqual(["a"]);
+    fails = false;
+    await jest.advanceTimersByTimeAsync(1);
+    expect([...tried].sort()).toEqual(["a", "a", "b"]);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+});
