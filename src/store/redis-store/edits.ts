@@ -40,7 +40,8 @@ export class RedisEdits implements SessionEdits {
   ): Promise<void> {
     const { id } = session;
     const name = { operation: "rebuild", sessionId: id };
-    const rebuild = { ...this.#calls.placeOf(session), name, identify, assigns };
+    const { keyPrefix } = this.#calls;
+    const rebuild = { ...this.#calls.placeOf(session), keyPrefix, name, identify, assigns };
     await this.#calls.follow(session, {
       ttlMs: keepsExpiry,
       write: async () => this.#calls.noteOwner(id, await rebuildSession(rebuild)),

@@ -1,19 +1,25 @@
 import { maxTries } from "../../base/tries.js";
 import { randomToken } from "../../base/ids.js";
+import { dropCopy } from "../redis-lists/owner-erasure.js";
 import { keptChanging, ownerLost } from "../contract/refusals.js";
 import type { SessionRef } from "../contract/session-ref.js";
 import { askOf, type ScriptRunner, runOnSession } from "../redis/script-runner.js";
-import { logSum, type SessionKeys } from "../redis/keys.js";
+import { digestLength } from "../redis/stored-fields.js";
+import { forkKeys, logSum, type SessionKeys } from "../redis/keys.js";
 import { beginsRound } from "../contract/record-text.js";
-import { readAllScript, rebuildScript } from "../redis/lua/later-scripts.js";
+import { readAllScript, rebuildScript, stageIndexScript } from "../redis/lua/later-scripts.js";
 import type { IdentifiedRecord } from "../contract/session-writes.js";
 import { marksIn } from "../contract/turns.js";
 import { identityOf } from "./copies.js";
 import { sizesOf } from "./turn-marks.js";
 import type { CallName } from "../redis/errors.js";
 
-/** Records that one read returns, and fields of `ids` in one argument. */
+/** Records of a page, and fields of `ids` that a script writes at most. */
 const pageLength = 1_000;
+/** Records and fields of `ids` that are rebuilt by one script; of a longer session, the new `ids` are staged first. */
+const mostAtOnce = 2_000;
+/** Time to live of what is staged after the last piece, in milliseconds. */
+const stagingMs = 600_000;
 
 /** Context of a rebuild. */
 export interface Rebuild {
@@ -21,6 +27,7 @@ export interface Rebuild {
   /** True to assign the owner of `session` if the owner is lost. */
   readonly assigns: boolean;
   readonly runner: ScriptRunner;
+  readonly keyPrefix: string;
   readonly name: CallName;
   readonly keys: SessionKeys;
   readonly identify: (record: string, position: number) => IdentifiedRecord | undefined;
@@ -32,13 +39,14 @@ interface LogReading {
   readonly fields: readonly string[];
   readonly rounds: number;
   readonly sum: number;
-  /** The fields of `ids` and their values. */
-  readonly index: ReadonlyMap<string, string>;
 }
 
+/** The fields of `ids` and their values. */
+type Index = Map<string, string>;
+
 /**
- * Derives `ids` and `state` from the log, read page by page, and writes them by compare-and-set, in one script. Returns
- * the owner, or `""`.
+ * Derives `ids` and `state` from the log, page by page, and writes them by compare-and-set; no script takes longer in a
+ * long session. Returns the owner, or `""`.
  *
  * @throws ConflictError `stale` if it changed during each try, `other_owner`; StoreError `erased`, and `damaged` if its
  *   owner is lost.
@@ -46,7 +54,9 @@ interface LogReading {
 export async function rebuildSession(rebuild: Rebuild): Promise<string> {
   const { name } = rebuild;
   for (let count = 0; count < maxTries.write; count += 1) {
-    const [word, found] = await write(rebuild, await readWholeLog(rebuild));
+    const { index, known, owner, ...read } = await readWholeLog(rebuild);
+    const isLong = read.length + known > mostAtOnce;
+    const [word, found] = await (isLong ? writeStaged(rebuild, read, { index, owner }) : write(rebuild, read, index));
     if (word === "OWNED") {
       throw ownerLost(name.sessionId);
     }
@@ -57,23 +67,61 @@ export async function rebuildSession(rebuild: Rebuild): Promise<string> {
   throw keptChanging("rebuild", name.sessionId);
 }
 
-/** Writes the index, a page an argument: Redis closes a connection for a million of them. */
+/** Writes the index; or puts the staged one in its place, whose key and number of fields are given. */
 async function write(
   { runner, name, keys, session, assigns }: Rebuild,
-  { index, ...read }: LogReading,
+  read: LogReading,
+  index: Index,
+  staged?: string,
 ): Promise<[word: string, owner?: string]> {
-  const request = { ...read, newEpoch: randomToken(), newRev: randomToken(), assigns, ...askOf(session) };
-  const lines = [...index].map(([field, value]) => `${field} ${value}\n`);
-  const pages = Array.from({ length: Math.ceil(lines.length / pageLength) }, (_, page) =>
-    lines.slice(page * pageLength, (page + 1) * pageLength).join(""),
-  );
-  const args = [JSON.stringify(request), ...pages];
-  const call = { script: rebuildScript, keys: [keys.log, keys.ids, keys.state], args, writes: true };
-  return (await runOnSession(runner, name, call)) as [string];
+  const size = staged === undefined ? {} : { staged: index.size };
+  const request = { ...read, ...size, newEpoch: randomToken(), newRev: randomToken(), assigns, ...askOf(session) };
+  const args = [JSON.stringify(request), ...(staged === undefined ? [...index].flat() : [])];
+  const all = [keys.log, keys.ids, keys.state, ...(staged === undefined ? [] : [staged])];
+  return (await runOnSession(runner, name, { script: rebuildScript, keys: all, args, writes: true })) as [string];
 }
 
-async function readWholeLog({ runner, session, assigns, name, keys, identify }: Rebuild): Promise<LogReading> {
-  const index = new Map<string, string>();
+/** Stages the index under a key of its own, with what is known of discarded messages, before it is written. */
+async function writeStaged(
+  rebuild: Rebuild,
+  read: LogReading,
+  { index, owner }: { readonly index: Index; readonly owner: string },
+): Promise<[word: string, owner?: string]> {
+  const { runner, name, keyPrefix } = rebuild;
+  const tag = randomToken();
+  const { ids, state } = forkKeys(keyPrefix, name.sessionId, tag);
+  const whole: Index = new Map([...(await discardedIn(rebuild, Number(read.fields[2]))), ...index]);
+  const pairs = [...whole];
+  try {
+    for (let from = 0; from < pairs.length; from += pageLength) {
+      const args = [owner, stagingMs, ...pairs.slice(from, from + pageLength).flat()];
+      await runner.run(name, { script: stageIndexScript, keys: [ids, state], args, writes: true });
+    }
+    return await write(rebuild, read, whole, ids);
+  } finally {
+    await dropCopy({ runner, keyPrefix }, { sessionId: name.sessionId, tag });
+  }
+}
+
+/** The fields of `ids` for messages and turns before a position. */
+async function discardedIn({ runner, name, keys }: Rebuild, base: number): Promise<Index> {
+  const index: Index = new Map();
+  for (let cursor = base > 0 ? "0" : undefined; cursor !== undefined;) {
+    const command = { verb: "hscan", args: [keys.ids, cursor, "COUNT", pageLength] };
+    const [next, found] = (await runner.read(name, command)) as [string, string[]];
+    for (let at = 0; at < found.length; at += 2) {
+      const position = /^-?\d+$/.exec(found[at + 1]!.slice(digestLength))?.[0];
+      if (position !== undefined && Number(position) < base) {
+        index.set(found[at]!, found[at + 1]!);
+      }
+    }
+    cursor = next === "0" ? undefined : next;
+  }
+  return index;
+}
+
+async function readWholeLog({ runner, session, assigns, name, keys, identify }: Rebuild) {
+  const index: Index = new Map();
   const identified: (IdentifiedRecord | undefined)[] = [];
   let rounds = 0;
   let sum = 0;
@@ -81,9 +129,9 @@ async function readWholeLog({ runner, session, assigns, name, keys, identify }: 
     const from = identified.length;
     const args = [JSON.stringify({ ...askOf(session), assigns }), from, from + pageLength - 1];
     const call = { script: readAllScript, keys: [keys.log, keys.ids, keys.state], args, writes: false };
-    const [, records, fields, first] = (await runOnSession(runner, name, call)) as AllReply;
+    const [, records, fields, first, count, owner] = (await runOnSession(runner, name, call)) as AllReply;
     // An application may have its client return numbers as strings.
-    const base = Number(first);
+    const [base, known] = [Number(first), Number(count)];
     sum = logSum(records, sum);
     for (const record of records) {
       const position = base + identified.length;
@@ -96,9 +144,9 @@ async function readWholeLog({ runner, session, assigns, name, keys, identify }: 
     }
     if (records.length < pageLength) {
       marksIn(identified).forEach((mark, turn) => index.set(turn, sizesOf(mark) + String(base + mark.first)));
-      return { length: identified.length, fields, rounds, sum, index };
+      return { length: identified.length, fields, rounds, sum, index, known, owner };
     }
   }
 }
 
-type AllReply = [word: string, records: string[], fields: string[], base: unknown];
+type AllReply = [word: string, records: string[], fields: string[], base: unknown, known: unknown, owner: string];
