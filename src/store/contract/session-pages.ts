@@ -17,17 +17,13 @@ export interface StoredPageRequest {
   readonly limit: number;
 }
 
-/** A page of the log. */
-export interface LogPage {
+/** A page of the log, with the state of the session. */
+export interface StoredPage {
   readonly records: readonly string[];
   readonly from: number;
   readonly base: number;
   readonly next: number;
   readonly damaged: boolean;
-}
-
-/** A page of the log, with the state of the session. */
-export interface StoredPage extends LogPage {
   readonly epoch: string;
   readonly rev: string;
   /** The position behind the last record of the page, also where records of it are missing. */
@@ -94,7 +90,7 @@ export async function readLog(
   { data }: { readonly data: Pick<SessionData, "readPage"> },
   session: SessionRef,
   options: { readonly from?: number; readonly limit?: number } = {},
-): Promise<LogPage> {
+): Promise<Pick<StoredPage, "records" | "from" | "base" | "next" | "damaged">> {
   const request = { after: (options.from ?? 0) - 1, limit: options.limit ?? wholeLog };
   const { records, from, base, next, damaged } = (await data.readPage(session, request))!;
   return { records, from, base, next, damaged };
