@@ -7,7 +7,7 @@ import { closedAfterEach } from "../support/closed-after-each.js";
 import { closeMemories, newMemory } from "../support/memories.js";
 import { echoModel } from "../support/scripted-model.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
-import { testKeys } from "../support/test-keys.js";
+import { plainAndEncrypted, testKeys } from "../support/test-keys.js";
 
 afterEach(closeMemories);
 
@@ -15,7 +15,7 @@ afterEach(closeMemories);
 const calm: RedisRunsOptions = { lostAfterMs: 600_000, batchMs: 1 };
 
 /** Two instances of an application. */
-function twoInstances(settings: RedisRunsOptions = calm, options: Parameters<typeof newMemory>[0] = {}) {
+function instances(settings: RedisRunsOptions = calm, options: Parameters<typeof newMemory>[0] = {}) {
   const redis = { keyPrefix: uniquePrefix() };
   const [a, b] = [newMemory({ ...options, redis }), newMemory({ ...options, redis })];
   return {
@@ -25,7 +25,8 @@ function twoInstances(settings: RedisRunsOptions = calm, options: Parameters<typ
   };
 }
 
-describe("a run", () => {
+describe.each(plainAndEncrypted)("a run, %s", (_, form) => {
+  const twoInstances = (settings?: RedisRunsOptions) => instances(settings, form);
   const closed = closedAfterEach();
 
   it("is read by its own process and by another one, whole and in order, and ends as done", async () => {
@@ -316,19 +317,6 @@ describe("a run", () => {
     expect(await runs[1]!.active("s", { owner: "ann" })).toMatchObject({ turnId: "t" });
   });
 
-  it("is sealed where the memory is encrypted, and read by who has the key", async () => {
-    const { runs, keyPrefix } = twoInstances(calm, { encryption: testKeys("k1") });
-    const client = closed(new Redis(sharedRedisUrl()));
-    const { work, say, end } = spoken();
-    await runs[0]!.start("s", { turnId: "t" }, work);
-    say("a secret");
-    end();
-    expect(chunksOf(await all(runs[1]!.join("s")))).toEqual(["a secret"]);
-    expect(JSON.stringify(await client.xrange(`${keyPrefix}:{s}:run`, "-", "+"))).not.toContain("secret");
-    const without = redisRuns(newMemory({ redis: { keyPrefix } }), calm);
-    await expect(all(without.join("s"))).rejects.toMatchObject({ code: "unknown_key" });
-  });
-
   it.each(["delete", "clear"] as const)(
     "ends for all readers behind a %s, also while its work is silent",
     async (how) => {
@@ -383,7 +371,7 @@ describe("a run", () => {
 
   it("goes on for a reader whose process is closed, on another one", async () => {
     const { runs, memories, keyPrefix } = twoInstances();
-    const third = redisRuns(newMemory({ redis: { keyPrefix } }), calm);
+    const third = redisRuns(newMemory({ ...form, redis: { keyPrefix } }), calm);
     const { work, say, end } = spoken();
     await runs[0]!.start("s", { turnId: "t" }, work);
     say("a");
@@ -401,7 +389,25 @@ describe("a run", () => {
   });
 });
 
-describe("a run of a chain with memory", () => {
+describe("a run of a memory that encrypts", () => {
+  const closed = closedAfterEach();
+
+  it("is encrypted in Redis, and read by who has the key", async () => {
+    const { runs, keyPrefix } = instances(calm, { encryption: testKeys("k1") });
+    const client = closed(new Redis(sharedRedisUrl()));
+    const { work, say, end } = spoken();
+    await runs[0]!.start("s", { turnId: "t" }, work);
+    say("a secret");
+    end();
+    expect(chunksOf(await all(runs[1]!.join("s")))).toEqual(["a secret"]);
+    expect(JSON.stringify(await client.xrange(`${keyPrefix}:{s}:run`, "-", "+"))).not.toContain("secret");
+    const without = redisRuns(newMemory({ redis: { keyPrefix } }), calm);
+    await expect(all(without.join("s"))).rejects.toMatchObject({ code: "unknown_key" });
+  });
+});
+
+describe.each(plainAndEncrypted)("a run of a chain with memory, %s", (_, form) => {
+  const twoInstances = () => instances(calm, form);
   const closed = closedAfterEach();
   const ask = (memory: RedisChatMemory, turnId: string, text: string) => {
     const chat = withRedisMemory(echoModel(), { memory });

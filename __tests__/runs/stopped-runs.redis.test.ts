@@ -9,6 +9,7 @@ import { until } from "../../tools/testkit/servers/until.js";
 import { SlowModel } from "../support/agents.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
 import { closeMemories, newMemory } from "../support/memories.js";
+import { plainAndEncrypted } from "../support/test-keys.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { all, chunksOf, first, spoken } from "./spoken-source.js";
 
@@ -17,16 +18,17 @@ afterEach(closeMemories);
 /** Nobody is taken for dead, however slow the machine. */
 const calm: RedisRunsOptions = { lostAfterMs: 600_000, batchMs: 1 };
 
-function twoInstances() {
-  const redis = { keyPrefix: uniquePrefix() };
-  const memories = [newMemory({ redis }), newMemory({ redis })] as const;
+function instances(form: Parameters<typeof newMemory>[0]) {
+  const options = { ...form, redis: { keyPrefix: uniquePrefix() } };
+  const memories = [newMemory(options), newMemory(options)] as const;
   return { memories, runs: [redisRuns(memories[0], calm), redisRuns(memories[1], calm)] as const };
 }
 
 const config = sessionConfig({ sessionId: "s", turnId: "t" });
 const many = Array.from({ length: 10_000 }, (_, word) => `w${word} `);
 
-describe("a run that is stopped", () => {
+describe.each(plainAndEncrypted)("a run that is stopped, %s", (_, form) => {
+  const twoInstances = () => instances(form);
   const closed = closedAfterEach();
 
   it("is known, read and stopped by another instance before its work begins to stream", async () => {

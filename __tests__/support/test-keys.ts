@@ -10,3 +10,9 @@ export function testKey(id: string): EncryptionKey {
 export function testKeys(current: string, ...previous: string[]): EncryptionKeys {
   return { current: testKey(current), previous: previous.map(testKey) };
 }
+
+/** What holds for plain sessions holds for encrypted ones: options of a memory, by name. */
+export const plainAndEncrypted = [
+  ["plain", {}],
+  ["encrypted", { encryption: testKeys("k1") }],
+] as const;
