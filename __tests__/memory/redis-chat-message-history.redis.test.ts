@@ -1,11 +1,12 @@
 import type { MemorySettings } from "../../src/memory/session/memory-context.js";
-import { AIMessage, RemoveMessage, type BaseMessage } from "@langchain/core/messages";
+import { AIMessage, HumanMessage, RemoveMessage, type BaseMessage } from "@langchain/core/messages";
+import { Redis } from "ioredis";
 import type { MemoryEvent } from "../../src/base/events.js";
 import { RedisChatMemory } from "../../src/memory/histories/redis-chat-memory.js";
 import { RedisChatMessageHistory } from "../../src/memory/histories/redis-chat-message-history.js";
 import { ChatHistoryTruncationReducer } from "../../src/conversation/reducers/truncation-reducer.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
-import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
+import { sharedClient, sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 
 const client = sharedClient();
 
@@ -76,9 +77,67 @@ describe("RedisChatMessageHistory, as LangChain uses it", () => {
     expect(await history.getMessages()).toEqual([]);
     expect(await client.keys(`${history.sessionId}*`)).toEqual([]);
   });
+
+  it("returns a fresh array at each read, and messages with ids", async () => {
+    const { history } = newHistory();
+    const message = human("one");
+    await history.addMessage(message);
+    const first = await history.getMessages();
+    first.push(ai("not stored"));
+    const [stored] = await history.getMessages();
+    expect(await history.getMessages()).toHaveLength(1);
+    expect(stored!.id).toEqual(expect.any(String));
+    expect(message.id).toBeUndefined();
+  });
+
+  it("keeps records that redis-cli shows as plain JSON, and that LangChain's own format reads", async () => {
+    const { history, keyPrefix } = newHistory();
+    await history.addMessage(new HumanMessage({ content: "Grüße", id: "m1" }));
+    const [record] = await client.lrange(`${keyPrefix}:{ann}:log`, 0, -1);
+    expect(record).toMatch(/^\{"type":"human","data":\{/);
+    expect(JSON.parse(record!)).toMatchObject({ type: "human", data: { content: "Grüße", id: "m1" }, meta: { v: 1 } });
+  });
+
+  it("opens and closes its own connection from a url or ioredis options, and never closes the caller's", async () => {
+    const url = new URL(sharedRedisUrl());
+    for (const connection of [{ url: url.href }, { config: { host: url.hostname, port: Number(url.port) } }]) {
+      const own = new RedisChatMessageHistory({
+        sessionId: "ann",
+        redis: { keyPrefix: uniquePrefix() },
+        ...connection,
+      });
+      await own.addUserMessage("hello");
+      expect(await own.getMessages()).toHaveLength(1);
+      await own.close();
+      await expect(own.getMessages()).rejects.toMatchObject({ name: "StoreError", code: "closed" });
+    }
+    const { history } = newHistory();
+    await history.addUserMessage("hello");
+    await history.close();
+    expect(await client.ping()).toBe("PONG");
+  });
 });
 
 describe("writes", () => {
+  it("adds nothing when the same messages are written again", async () => {
+    const { history } = newHistory();
+    const turn = [human("one"), ai("two")];
+    expect(await history.append(turn)).toEqual({ appended: 2, duplicates: 0, next: 2, repeated: false });
+    expect(await history.append(turn)).toEqual({ appended: 0, duplicates: 2, next: 2, repeated: false });
+  });
+
+  it("adds nothing when another process writes the same turn", async () => {
+    const { history, keyPrefix } = newHistory();
+    const other = newHistory({ redis: { keyPrefix } }).history;
+    await history.append([human("one"), ai("two")], { turnId: "job-1" });
+    expect(await other.append([human("one"), ai("two")], { turnId: "job-1" })).toEqual({
+      appended: 0,
+      duplicates: 2,
+      next: 2,
+      repeated: true,
+    });
+  });
+
   it("refuses other content for a stored id, or keeps the first and reports it", async () => {
     const { history, keyPrefix } = newHistory();
     await history.addMessage(human("first", "m1"));
@@ -107,9 +166,29 @@ describe("writes", () => {
     });
     expect(await history.getMessages()).toEqual([]);
   });
+
+  it("sets the same time to live for all keys of a session, and leaves it alone without a sessionTTL", async () => {
+    const { history, keyPrefix } = newHistory({ sessionTTL: 100 });
+    await history.addMessages([human("one"), ai("two")]);
+    const expiries = () =>
+      Promise.all(["log", "ids", "state"].map((part) => client.pexpiretime(`${keyPrefix}:{ann}:${part}`)));
+    const before = await expiries();
+    expect(new Set(before).size).toBe(1);
+    expect(before[0]).toBeGreaterThan(Date.now());
+    await newHistory({ redis: { keyPrefix } }).history.addMessage(human("three"));
+    expect(await expiries()).toEqual(before);
+  });
 });
 
 describe("round trips", () => {
+  it.each([1, 10, 1000])("writes %d messages with a time to live in one round trip", async (count) => {
+    const { history, commands } = newHistory({ sessionTTL: 60 });
+    await history.addMessage(human("warm up"));
+    const before = commands();
+    await history.addMessages(Array.from({ length: count }, (_, index) => human(`message ${index}`)));
+    expect(commands() - before).toBe(1);
+  });
+
   it("reads the view, the transcript and rounds in one round trip each", async () => {
     const { history, commands } = newHistory();
     await history.addMessages(
@@ -120,6 +199,23 @@ describe("round trips", () => {
       await read();
       expect(commands() - before).toBe(1);
     }
+  });
+
+  it("needs one more round trip for a turn that reduces", async () => {
+    const reducer = new ChatHistoryTruncationReducer({ targetCount: 4, thresholdCount: 2 });
+    const { history, commands, events } = newHistory({ reducer });
+    const perTurn: number[] = [];
+    for (let turn = 0; turn < 8; turn += 1) {
+      const before = commands();
+      const reductions = events.filter(({ type }) => type === "reduced").length;
+      await history.getMessages();
+      await history.addMessages([human(`q${turn}`), ai(`a${turn}`)]);
+      const reduced = events.filter(({ type }) => type === "reduced").length - reductions;
+      expect(commands() - before).toBe(2 + reduced);
+      perTurn.push(commands() - before);
+    }
+    expect(perTurn).toContain(2);
+    expect(perTurn).toContain(3);
   });
 });
 
@@ -180,6 +276,15 @@ describe("transcript, rounds and rewind", () => {
     await history.rewind("q3");
     expect(texts(await history.getMessages())).toEqual(["q1", "a1", "q2", "a2"]);
   });
+
+  it("rewinds to nothing, and starts again", async () => {
+    const { history } = newHistory();
+    await history.addMessages([human("one", "m1"), ai("two")]);
+    await history.rewind("m1");
+    expect(await history.getMessages()).toEqual([]);
+    await history.addMessages([human("one", "m1")]);
+    expect(texts(await history.getMessages())).toEqual(["one"]);
+  });
 });
 
 describe("views", () => {
@@ -209,6 +314,18 @@ describe("views", () => {
     expect((await history.getRounds(5)).map(({ index }) => index)).toEqual([10]);
   });
 
+  it("discards what was kept before once retention is discard", async () => {
+    const reducer = new ChatHistoryTruncationReducer({ targetCount: 2 });
+    const { history, keyPrefix } = newHistory({ reducer });
+    for (let turn = 0; turn < 5; turn += 1) {
+      await history.addMessages([human(`q${turn}`, `q${turn}`), ai(`a${turn}`)]);
+    }
+    const discarding = newHistory({ redis: { keyPrefix }, reducer, retention: "discard" }).history;
+    await discarding.addMessages([human("q5"), ai("a5")]);
+    expect(texts(await discarding.getTranscript())).toEqual(["q5", "a5"]);
+    expect(await discarding.append([human("q0", "q0")])).toMatchObject({ appended: 0, duplicates: 1 });
+  });
+
   it("hides a tool result whose call is not in the view, and reports it", async () => {
     const { history, events } = newHistory();
     await history.addMessages([human("q"), tool("lost"), ai("a")]);
@@ -234,6 +351,16 @@ describe("views", () => {
     await expect(newHistory({ redis: { keyPrefix } }).history.reduceView()).rejects.toMatchObject({
       option: "reducer",
     });
+  });
+
+  it("refuses a reduction that splits a step and changes nothing", async () => {
+    const { history } = newHistory({
+      reducer: async (messages: BaseMessage[]) => messages.slice(-2),
+      reduceWhen: "never",
+    });
+    await history.addMessages([human("q"), aiCalls("c1"), tool("c1"), ai("a")]);
+    await expect(history.reduceView()).rejects.toMatchObject({ name: "StructureError" });
+    expect(await history.getMessages()).toHaveLength(4);
   });
 
   it("stores the turn even if the reducer fails, and tries again with the next turn", async () => {
@@ -298,6 +425,15 @@ describe("records that cannot be read", () => {
   });
 });
 
+it("a message that a rewind removed is stored again, also where the log has grown past its place", async () => {
+  const { history } = newHistory();
+  const gone = [ai("two", { id: "m2" }), human("three", "m3")];
+  await history.addMessages([human("one", "m1"), ...gone]);
+  await history.rewind("m2");
+  await history.addMessages([ai("four"), human("five"), ai("six")]);
+  expect(await history.append(gone)).toMatchObject({ appended: 2, duplicates: 0, next: 6 });
+});
+
 describe("damage", () => {
   it("is an error for a write, an event for a read, and repaired by rebuild or onDamage", async () => {
     const { history, events, keyPrefix } = newHistory();
@@ -326,5 +462,37 @@ describe("damage", () => {
       repeated: false,
     });
     expect(texts(await mending.getMessages())).toEqual(["one", "two", "three", "four"]);
+  });
+});
+
+describe("a reduction that races writers", () => {
+  it("loses nothing: the transcript has every message once, and the view those added meanwhile", async () => {
+    const keyPrefix = uniquePrefix();
+    const reducer = new ChatHistoryTruncationReducer({ targetCount: 6, thresholdCount: 2 });
+    const clients = [new Redis(sharedRedisUrl()), new Redis(sharedRedisUrl())];
+    const writers = clients.map(
+      (own) => new RedisChatMessageHistory({ sessionId: "ann", client: own, redis: { keyPrefix }, reducer }),
+    );
+    const turns = 150;
+    await Promise.all(
+      writers.map(async (writer, number) => {
+        for (let turn = 0; turn < turns; turn += 1) {
+          await writer.addMessages([
+            human(`q${number}-${turn}`, `q${number}-${turn}`),
+            ai(`a${number}-${turn}`, { id: `a${number}-${turn}` }),
+          ]);
+        }
+      }),
+    );
+    const transcript = (await writers[0]!.getTranscript()).map(({ id }) => id!);
+    expect(new Set(transcript).size).toBe(2 * 2 * turns);
+    expect(transcript).toHaveLength(2 * 2 * turns);
+    transcript.forEach((id, index) =>
+      id.startsWith("q") ? expect(transcript[index + 1]).toBe(id.replace("q", "a")) : undefined,
+    );
+    const view = (await writers[0]!.getMessages()).map(({ id }) => id!);
+    expect(view).toEqual(transcript.slice(-view.length));
+    expect(view.length).toBeLessThanOrEqual(12);
+    await Promise.all(clients.map((own) => own.quit()));
   });
 });

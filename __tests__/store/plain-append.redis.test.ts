@@ -4,7 +4,7 @@ import { appendScript } from "../../src/store/redis/lua/scripts.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import type { SessionHold, SessionRef } from "../../src/store/contract/session-ref.js";
 import type { AppendRequest, NewRecord } from "../../src/store/contract/session-writes.js";
-import { asRead, human, record, records } from "../../testing/session-store/store-case.js";
+import { storedTurn, asRead, human, record, records } from "../../testing/session-store/store-case.js";
 import { propertyRuns } from "../support/property-runs.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
 
@@ -182,6 +182,14 @@ describe("An append that takes the script's short path", () => {
     expect(shortOnes).toBeGreaterThan(10);
   });
 
+  it("names the session's epoch and the server's time", async () => {
+    const { store, state, lifetimes } = await session();
+    const { epoch, time } = await store.append({ id: "s" }, { records: [record("n")], ttlMs: 90_000 });
+    expect(isShort()).toBe(true);
+    expect(await client.hmget(state, "epoch", "updated")).toEqual([epoch, String(time)]);
+    expect(await lifetimes()).toEqual([time! + 90_000, time! + 90_000, time! + 90_000]);
+  });
+
   const repeated: NewRecord = { ...chat[0]!, digest: "otherone" };
   it.each<[string, AppendRequest & Pick<SessionRef, "owner">, object]>([
     ["a repetition", { records: [chat[3]!, record("n")] }, { appended: 1, duplicates: 1 }],
@@ -223,6 +231,50 @@ describe("An append that takes the script's short path", () => {
     expect(isShort()).toBe(false);
   });
 
+  const take = (ticket: string, holdMs = 60_000) => ({ ticket, holdMs, graceMs: 60_000 });
+
+  it("takes the hold for as long as it is asked for, and gives it back though nobody has it any more", async () => {
+    const { store } = await session();
+    const { place } = await store.append({ id: "s" }, { records: [record("n1")], take: take("one") });
+    expect([isShort(), place?.isHeld]).toEqual([true, true]);
+    expect(await store.data.acquireHold({ id: "s" }, take("two"))).toEqual({ isHeld: false, ahead: 0 });
+    await store.data.releaseHold({ id: "s" }, "two");
+    await store.data.releaseHold({ id: "s" }, "one");
+    const held = { id: "s", ...(place?.isHeld && { hold: place.hold }) };
+    const late = await store.append(held, { records: [record("n2")], release: "one" });
+    expect(late).toMatchObject({ appended: 1, next: 6 });
+  });
+
+  it("takes no hold before those that wait for it", async () => {
+    const { store } = await session(async (other) => {
+      await other.data.acquireHold({ id: "s" }, take("one"));
+      await other.data.acquireHold({ id: "s" }, take("two"));
+      await other.data.releaseHold({ id: "s" }, "one");
+    });
+    const { appended, place } = await store.append({ id: "s" }, { records: [record("n")], take: take("three") });
+    expect([appended, place]).toEqual([0, { isHeld: false, ahead: 1 }]);
+  });
+
+  it("leaves the life of a session alone that takes a hold and does not end soon", async () => {
+    const { store, lifetimes } = await session();
+    const [before] = await lifetimes();
+    const request = { records: [record("n")], take: { ...take("one", 1_000), ttlMs: 3_600_000 } };
+    expect((await store.append({ id: "s" }, request)).place?.isHeld).toBe(true);
+    await store.lists.flush();
+    expect([isShort(), await lifetimes()]).toEqual([true, [before, before, before]]);
+  });
+
+  it("tells the list of an owner who has claimed the session since", async () => {
+    const { keyPrefix, store } = await session();
+    const other = new RedisSessionStore({ client, keyPrefix });
+    await other.data.writeSide({ id: "s", owner: "ann" }, { set: { field: "x" } });
+    await other.lists.flush();
+    await store.append({ id: "s" }, { records: [record("n")] });
+    expect(isShort()).toBe(true);
+    await store.lists.flush();
+    expect((await other.lists.list("ann", { limit: 1 })).sessions).toMatchObject([{ messages: 5 }]);
+  });
+
   it("shows the whole view, of which it sends nothing to who keeps the rest", async () => {
     const { keyPrefix, store } = await session(discarded);
     const asked = { viewLimit: { messages: 0 } };
@@ -241,5 +293,18 @@ describe("An append that takes the script's short path", () => {
     expect(isShort()).toBe(true);
     expect(further.view).toMatchObject({ start: 3, next: 6 });
     expect(further.view?.records).toEqual([chat[3]!, record("n1"), record("n2")].map(({ record: text }) => text));
+  });
+
+  it("goes on with a turn whose mark has its own field among many ids", async () => {
+    const { keyPrefix, store } = await session();
+    const turn = (stored: number, done: boolean) => ({ turn: { name: "turn-name-0001", stored, done } });
+    await store.append({ id: "s" }, { records: [record("n1")], ...turn(0, false) });
+    await store.append({ id: "s" }, { records: records("m", 60) });
+    await store.append({ id: "s" }, { records: [record("n2")], ...turn(1, false) });
+    expect(isShort()).toBe(true);
+    await store.append({ id: "s" }, { records: [record("n3")], ...turn(2, true) });
+    expect(isShort()).toBe(true);
+    const other = new RedisSessionStore({ client, keyPrefix });
+    expect(await storedTurn(other, { id: "s" }, "turn-name-0001")).toMatchObject({ done: true, count: 3 });
   });
 });

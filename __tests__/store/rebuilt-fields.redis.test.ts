@@ -2,6 +2,7 @@ import { readLog } from "../../src/store/contract/session-pages.js";
 import type { RedisClient } from "../../src/store/redis/client.js";
 import { sessionKeys, type SessionKeys } from "../../src/store/redis/keys.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
+import { ownerField } from "../../src/store/redis/stored-fields.js";
 import { asRead, human, record, texts } from "../../testing/session-store/store-case.js";
 import { interceptedClient } from "../../tools/testkit/proxies/intercepted-client.js";
 import { sharedClient, uniquePrefix } from "../support/shared-redis.js";
@@ -21,6 +22,29 @@ describe("What a rebuild leaves in Redis", () => {
     store = new RedisSessionStore({ client, keyPrefix });
     keys = sessionKeys(keyPrefix, "s");
   });
+  const lives = () => Promise.all([keys.log, keys.ids, keys.state].map((key) => client.pttl(key)));
+
+  it("is nothing where only ids were left", async () => {
+    await store.append(session, { records: chat });
+    await client.unlink(keys.log, keys.state);
+    await store.edits.rebuild(session, identify);
+    expect(await client.exists(keys.log, keys.ids, keys.state)).toBe(0);
+  });
+
+  it("has no ids without a message", async () => {
+    for (const owner of [undefined, "ann"]) {
+      await store.data.writeSide({ ...session, ...(owner && { owner }) }, { set: { note: "x" } });
+      await store.edits.rebuild(session, identify);
+      expect(await client.exists(keys.log, keys.ids)).toBe(0);
+    }
+  });
+
+  it("names the owner beside the ids", async () => {
+    await store.append({ ...session, owner: "ann" }, { records: chat });
+    await client.unlink(keys.ids);
+    await store.edits.rebuild(session, identify);
+    expect(await client.hget(keys.ids, ownerField)).toBe("ann");
+  });
 
   it("keeps the data key in both hashes, of which one may be lost, and makes none", async () => {
     await store.append(session, { records: chat });
@@ -37,6 +61,18 @@ describe("What a rebuild leaves in Redis", () => {
       expect(await client.hmget(keys.state, "key", "dek")).toEqual([made.key, made.dek]);
       expect(await client.hmget(keys.ids, "[key]", "[dek]")).toEqual([made.key, made.dek]);
     }
+  });
+
+  it("expires like the log, or never", async () => {
+    await store.append(session, { records: chat });
+    await client.pexpire(keys.state, 60_000);
+    await store.edits.rebuild(session, identify);
+    expect(await lives()).toEqual([-1, -1, -1]);
+    await client.pexpire(keys.log, 60_000);
+    await store.edits.rebuild(session, identify);
+    const found = await lives();
+    expect(Math.min(...found)).toBeGreaterThan(30_000);
+    expect(Math.max(...found)).toBeLessThanOrEqual(60_000);
   });
 
   it("knows what another process wrote while the log was read", async () => {

@@ -1,7 +1,8 @@
 import { readLog } from "../../src/store/contract/session-pages.js";
 import { readLastRounds } from "../../src/memory/session/screen-pages.js";
 import { createHash } from "node:crypto";
-import { Redis } from "ioredis";
+import { Cluster, Redis } from "ioredis";
+import { Cluster as Cluster5, Redis as Redis5 } from "ioredis5";
 import type { MemoryEvent } from "../../src/base/events.js";
 import { sessionKeys } from "../../src/store/redis/keys.js";
 import type { RedisClient } from "../../src/store/redis/client.js";
@@ -117,6 +118,14 @@ describe("RedisSessionStore's keys", () => {
     // The log that begins anew gets what is left of the life, read a moment before the clock.
     expect(Math.abs(after[0]! - before[0]!)).toBeLessThan(20_000);
   });
+
+  it("do not remain after a lease is acquired and released", async () => {
+    const token = await store.data.acquireLease({ id: "s" }, 60_000);
+    expect(await keysOf()).toEqual([`${keyPrefix}:{s}:lease`]);
+    expect(await client.pttl(`${keyPrefix}:{s}:lease`)).toBeGreaterThan(50_000);
+    await store.data.releaseLease({ id: "s" }, token!);
+    expect(await keysOf()).toEqual([]);
+  });
 });
 
 describe("RedisSessionStore's round trips", () => {
@@ -160,6 +169,19 @@ describe("RedisSessionStore's round trips", () => {
     expect(events.filter(({ type }) => type === "command")).toHaveLength(proxy.flights());
     return proxy.flights();
   };
+
+  it.each([1, 10, 1_000])(
+    "are one for an append of %d records with time to live, side fields and a view in the reply",
+    async (count) => {
+      const request = {
+        records: records("a", count),
+        ttlMs: 60_000,
+        side: { set: { field: "x" } },
+        viewLimit: { messages: 0 },
+      };
+      expect(await flightsOf(() => store.append({ id: "s" }, request))).toBe(1);
+    },
+  );
 
   it("are one for a view, known or not, reduced or not, whoever reduced it", async () => {
     await store.append({ id: "s" }, { records: records("a", 300) });
@@ -208,6 +230,14 @@ describe("RedisSessionStore's round trips", () => {
     expect(proxy.flights()).toBe(1);
   });
 
+  it("do not carry a script's text again for another store on the same client", async () => {
+    await store.append({ id: "s" }, { records: records("a", 1) });
+    const sent = jest.spyOn(client, "call");
+    await new RedisSessionStore({ client, keyPrefix }).append({ id: "s" }, { records: records("b", 1) });
+    expect(sent.mock.calls.map(([verb]) => verb)).toEqual(["evalsha"]);
+    sent.mockRestore();
+  });
+
   it("are one more, once, after the script cache is flushed", async () => {
     await store.append({ id: "s" }, { records: records("a", 2) });
     await client.script("FLUSH");
@@ -226,6 +256,20 @@ describe("RedisSessionStore's connection", () => {
     probe.disconnect();
     return list.split("\n").filter((line) => line.includes(`name=${name}`)).length;
   };
+
+  it("is an ioredis Redis or Cluster, of version 5 or 6, without a cast", () => {
+    const clients: (RedisClient & { disconnect(): void })[] = [
+      new Redis({ lazyConnect: true }),
+      new Redis({ lazyConnect: true, replyMapping: "resp3" }),
+      new Cluster([], { lazyConnect: true }),
+      new Redis5({ lazyConnect: true }),
+      new Cluster5([], { lazyConnect: true }),
+    ];
+    for (const client of clients) {
+      expect(() => new RedisSessionStore({ client })).not.toThrow();
+      client.disconnect();
+    }
+  });
 
   it("stays the caller's: the store adds no methods and does not close it", async () => {
     const client = new Redis(sharedRedisUrl());
@@ -279,6 +323,16 @@ describe("RedisSessionStore's connection", () => {
     await expect(pending).resolves.toMatchObject({ appended: 100 });
   });
 
+  it("closes a store that never connected", async () => {
+    await new RedisSessionStore({ url: "redis://127.0.0.1:1" }).close();
+  });
+
+  it("must be specified exactly once", () => {
+    const url = sharedRedisUrl();
+    expect(() => new RedisSessionStore({} as never)).toThrow(refused("client", /exactly one of/));
+    expect(() => new RedisSessionStore({ url, config: {} } as never)).toThrow(refused("client", /url and config/));
+  });
+
   it("is refused with a clear message if it is not an ioredis client", () => {
     const nodeRedis = { hSet: () => 1, sendCommand: () => 1, multi: () => 1, isOpen: true } as unknown as RedisClient;
     expect(() => new RedisSessionStore({ client: nodeRedis })).toThrow(refused("client", /node-redis client/));
@@ -292,6 +346,16 @@ describe("RedisSessionStore's connection", () => {
     );
     client.disconnect();
   });
+
+  it.each(["http://host", "localhost:6379", "", "redis://", "redis://a b", 7, null])(
+    "is refused for the URL %j, without showing it",
+    (url) => {
+      expect(() => new RedisSessionStore({ url: url as string })).toThrow(refused("url", /redis:\/\//));
+      expect(() => new RedisSessionStore({ url: "http://:secret@host" })).toThrow(
+        expect.objectContaining({ message: expect.not.stringContaining("secret") }),
+      );
+    },
+  );
 });
 
 describe("RedisSessionStore's options", () => {

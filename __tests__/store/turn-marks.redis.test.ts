@@ -1,7 +1,7 @@
 import { readLog } from "../../src/store/contract/session-pages.js";
 import fc from "fast-check";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
-import { idHash } from "../../src/store/redis/keys.js";
+import { idHash, sessionKeys } from "../../src/store/redis/keys.js";
 import { RedisSessionStore } from "../../src/store/redis-store/redis-session-store.js";
 import { storedTurn, asRead, forkOf } from "../../testing/session-store/store-case.js";
 import type { SessionStore } from "../../src/store/contract/session-store.js";
@@ -139,6 +139,46 @@ describe("The marks of turns in Redis", () => {
       const copyRecord = (record: string) => ({ record, identity: identify(record) });
       await forkOf(store, { id: session }, { id: "copy" }, { copyRecord });
       expect(await storedTurn(store, { id: "copy" }, nameOf(1))).toMatchObject({ done: false, count: 1, first: 1 });
+    }
+  });
+
+  it("have a field of their own each, however many there are", async () => {
+    const keyPrefix = uniquePrefix();
+    const store = new RedisSessionStore({ client, keyPrefix });
+    for (let turn = 0; turn < 100; turn += 1) {
+      await appendTurn(store, turn, { count: 1, done: true });
+    }
+    const { ids } = sessionKeys(keyPrefix, session);
+    const fields = await client.hgetall(ids);
+    expect(fields[nameOf(70)]).toBe("T000000170");
+    expect(Object.keys(fields).every((name) => name.length === 14)).toBe(true);
+    expect(Object.keys(fields)).toHaveLength(201);
+  });
+
+  it("are less by what a replaced tail takes from them", async () => {
+    for (const count of [1, 40]) {
+      for (const store of [new InMemorySessionStore(), new RedisSessionStore({ client, keyPrefix: uniquePrefix() })]) {
+        const others = Array.from({ length: count }, (_, index) => 100 + index);
+        for (const turn of others) {
+          await appendTurn(store, turn, { count: 1, done: false });
+        }
+        await appendTurn(store, 1, { count: 3, done: true });
+        await appendTurn(store, 2, { count: 2, done: true });
+        // Each mark is written behind those of before.
+        for (const turn of others) {
+          await appendTurn(store, turn, { count: 0, done: true });
+        }
+        const turns = [1, 2, 2, 1].map((removed, index) => ({ name: nameOf(index + 1), removed }));
+        const forget = [recordOf(1, 2), recordOf(2, 0), recordOf(2, 1)].map(({ id }) => id);
+        const cut = { ...asRead(await store.readView({ id: session })), to: count + 2, forget, turns };
+        await store.edits.replaceTail({ id: session }, { cut, records: [recordOf(5, 0)] });
+        const names = [1, 2, 3, 4, ...others].map(nameOf);
+        expect((await store.copies.readMarks({ id: session }, { turns: names })).turns).toEqual([
+          { done: false, count: 2, first: count },
+          ...[undefined, undefined, undefined],
+          ...others.map((_, first) => ({ done: true, count: 1, first })),
+        ]);
+      }
     }
   });
 
