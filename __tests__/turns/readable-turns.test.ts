@@ -146,7 +146,7 @@ describe("a turn behind a compaction that only another provider can read", () =>
     [
       "by the reducer",
       { kept: ["s", "noon"] },
-      ["What was said.\n\nBe brief.", "(The conversation begins with the assistant.)", "noon"],
+      [`Be brief.\n\n${summary.text}`, "(The conversation begins with the assistant.)", "noon"],
     ],
     [
       "never, where it never reduces",
