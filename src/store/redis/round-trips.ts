@@ -1,4 +1,3 @@
-import type { Script } from "./script.js";
 import { report, type MemoryEventHandler } from "../../base/events.js";
 import { closed } from "../contract/refusals.js";
 import { ConnectionWatch, type Connection } from "./connection.js";
@@ -10,7 +9,6 @@ import {
   isUnknownScript,
   timeoutError,
   toStoreError,
-  unknownReply,
   type CallName,
 } from "./errors.js";
 
@@ -33,8 +31,6 @@ export interface Exchange<Reply, Result> {
   readonly name: CallName;
   /** True if the call may change something. */
   readonly writes: boolean;
-  /** The script that is run; undefined for commands. */
-  readonly script?: Script | undefined;
   readonly send: (client: RedisClient, trip: RoundTrip) => Promise<Reply>;
   readonly accept: (reply: Reply) => Result | Promise<Result>;
 }
@@ -156,15 +152,10 @@ export class RoundTrips {
       return;
     }
     this.#end(trip);
-    const { exchange, settle, refuse } = trip;
     try {
-      // Somebody opened a transaction on the connection: nothing was run yet.
-      if (reply === "QUEUED" && exchange.script !== undefined) {
-        throw unknownReply(exchange.name);
-      }
-      settle(exchange.accept(reply));
+      trip.settle(trip.exchange.accept(reply));
     } catch (error) {
-      refuse(error);
+      trip.refuse(error);
     }
   }
 

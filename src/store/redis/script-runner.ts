@@ -62,9 +62,15 @@ export class ScriptRunner {
     call: ScriptCall,
     accept: Accept<Result> = same as Accept<Result>,
   ): Promise<Result> {
-    const { script, writes } = call;
     const send = (client: RedisClient, trip: RoundTrip) => this.#sendScript(client, call, trip);
-    return this.#roundTrips.make({ name, writes, script, send, accept });
+    const acceptRun = (reply: unknown) => {
+      // Somebody opened a transaction on the connection: nothing was run yet.
+      if (reply === "QUEUED") {
+        throw unknownReply(name);
+      }
+      return accept(reply);
+    };
+    return this.#roundTrips.make({ name, writes: call.writes, send, accept: acceptRun });
   }
 
   /** Sends a command and returns its reply. */
@@ -306,9 +312,7 @@ export function askOf({ owner, label, hold, keys }: SessionRef) {
   };
 }
 
-/** The request of a script without further fields; mostly an empty one. */
+/** The request of a script without further fields; an empty one of a caller that has nothing but the id. */
 export function askText(session: SessionRef): string {
-  const { owner, label, hold, keys } = session;
-  const asksNothing = owner === undefined && label === undefined && hold === undefined && keys === undefined;
-  return asksNothing ? "{}" : JSON.stringify(askOf(session));
+  return Object.keys(session).length === 1 ? "{}" : JSON.stringify(askOf(session));
 }
