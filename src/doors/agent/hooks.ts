@@ -10,7 +10,7 @@ import type { HoldPolicy } from "../../memory/turns/defaults.js";
 import { checkpointerOf } from "../../memory/turns/langgraph-config.js";
 import { showAnswer } from "../../memory/turns/show-answer.js";
 import { PartialOutput, StopListener, stopSignal } from "../../memory/turns/stop.js";
-import type { TurnHolding, TurnPolicy } from "../../memory/turns/turn-setting.js";
+import type { TurnHolding } from "../../memory/turns/turn-setting.js";
 import type { AskedState } from "./asked-question.js";
 import {
   type CallRequest,
@@ -27,10 +27,8 @@ import { currentConfig, isPartOf } from "./run-place.js";
 import { turnIdOf } from "./state.js";
 import { asAnswer, isStructured, structuredAnswer, type ResponseFormat } from "./structured-answer.js";
 
-/** How a run holds its session, if runs of a session are serialized. */
-export interface HookOptions {
-  readonly holding: ({ readonly owner: string } & HoldPolicy) | undefined;
-}
+/** How a run holds its session, where runs of a session are serialized. */
+type Holding = { readonly owner: string } & HoldPolicy;
 
 /** Maximum time without a model call or hook before a run loses its hold, in milliseconds. */
 const longestMs = 5 * 60_000;
@@ -52,7 +50,7 @@ interface StateUpdate {
  */
 export class AgentHooks {
   readonly #setting: RunSetting;
-  readonly #policy: HookOptions & TurnPolicy;
+  readonly #holding: Holding | undefined;
   /** The state as the run begins, where it is not the one that it was given. */
   readonly #asked: AskedState | undefined;
   readonly #stop = new StopListener(() => this.#stopped());
@@ -75,10 +73,9 @@ export class AgentHooks {
   /** The write of a stopped run. */
   #stopping = Promise.resolve();
 
-  constructor(setting: Omit<RunSetting, "holding">, options: HookOptions, asked?: AskedState) {
-    const { holding } = options;
+  constructor(setting: Omit<RunSetting, "holding">, holding: Holding | undefined, asked?: AskedState) {
     this.#setting = { ...setting, holding: holding && (() => holdingIn(this.#config, holding)) };
-    this.#policy = { ...options, ...setting.policy };
+    this.#holding = holding;
     this.#asked = asked;
   }
 
@@ -88,9 +85,8 @@ export class AgentHooks {
    * @throws ConflictError `nested_turn` within a turn of the session, where the user asked for a hold.
    */
   begin(): StateUpdate | undefined {
-    const { holding } = this.#policy;
-    if (holding !== undefined) {
-      mayHold(this.#setting.session, holding);
+    if (this.#holding !== undefined) {
+      mayHold(this.#setting.session, this.#holding);
     }
     // Its steps are counted from that of this hook.
     const [first, limit] = [stepOf(this.#config), this.#config.recursionLimit];
@@ -151,7 +147,7 @@ export class AgentHooks {
     const { messages: state } = request.state;
     this.#format = request;
     this.#state = state;
-    const run = await this.#open(state, { writes: this.#policy.persist === "step" });
+    const run = await this.#open(state, { writes: this.#setting.policy.persist === "step" });
     run.turn.signOfLife(Infinity);
     const replay = this.#isCalled ? undefined : run.replay();
     this.#isCalled = true;
@@ -183,7 +179,7 @@ export class AgentHooks {
     // The run may have been stopped meanwhile: saves the model call.
     stopSignal(config)?.throwIfAborted();
     const answer = async () => handler(sent);
-    const given = await (this.#policy.onAbort === "keep" ? this.#listening(config, answer) : answer());
+    const given = await (this.#setting.policy.onAbort === "keep" ? this.#listening(config, answer) : answer());
     const stamp = bound?.stamp ?? ((message) => message);
     const response = changedResponse(given, (message) => run.answered(stamp(message), state));
     const message = messageOf(response);
@@ -287,7 +283,7 @@ export class AgentHooks {
 
   /** Keeps what was said, and releases the hold. */
   #stopped(): void {
-    const state = this.#policy.onAbort === "keep" ? this.#state : undefined;
+    const state = this.#setting.policy.onAbort === "keep" ? this.#state : undefined;
     if (state !== undefined && !this.#isStopped && !this.#isRefused) {
       this.#isStopped = true;
       const said = this.#said();
@@ -316,10 +312,7 @@ function stepOf({ metadata }: RunnableConfig): number | undefined {
 }
 
 /** How a run holds its session, as its hook that was called last says. */
-function holdingIn(
-  config: ReturnType<typeof currentConfig>,
-  holding: NonNullable<HookOptions["holding"]>,
-): TurnHolding {
+function holdingIn(config: ReturnType<typeof currentConfig>, holding: Holding): TurnHolding {
   const isCaller = () => isPartOf(currentConfig(), config);
   const longest = checkpointerOf(config) === undefined ? longestUnobservedMs : longestMs;
   return { ...holding, longestMs: longest, signal: stopSignal(config), isCaller };

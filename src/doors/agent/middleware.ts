@@ -144,13 +144,12 @@ function runFinder(options: CheckedOptions, sessionOfRun: ReturnType<typeof sess
     const open = async () => {
       const { place, history, session } = sessionOfRun(config);
       // Without a writer each hook opens a run of its own, and would wait for the one before it.
-      const isHeld = holding !== undefined && writer !== undefined;
-      const held = isHeld ? { owner: `${owner}: oneTurnAtATime`, ...holding } : undefined;
+      const held = holding && writer && { owner: `${owner}: oneTurnAtATime`, ...holding };
       const asked =
         isNew && checkpointerOf(config) !== undefined ? await askedState(messages, config, session) : undefined;
       const parts = splitState(asked?.messages ?? messages);
       const setting = { history, session, place, profile, parts, policy: { persist, onAbort } };
-      return new AgentHooks(setting, { holding: held }, asked);
+      return new AgentHooks(setting, held, asked);
     };
     if (writer === undefined) {
       return open();
