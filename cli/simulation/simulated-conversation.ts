@@ -124,6 +124,7 @@ export class SimulatedConversation {
     this.#totals.prefixBreaks += same < before.length ? 1 : 0;
     return (await this.#sumOf(this.#view.slice(0, same))).tokens;
   }
+
   async #sumOf(messages: readonly BaseMessage[]): Promise<Sum> {
     let [tokens, questions, toolResults] = [0, 0, 0];
     for (const message of messages) {

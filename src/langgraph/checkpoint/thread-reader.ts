@@ -132,7 +132,7 @@ export class ThreadReader {
     return (await this.value(opened.json.m, opened, items)) as CheckpointMetadata;
   }
 
-  /** The writes of tasks beside a checkpoint, in order; of some channels, or of all. */
+  /** The pending writes of a checkpoint, in order. */
   async #pendingWrites(opened: OpenedCheckpoint, items: Items) {
     const { member } = opened;
     return Promise.all(

@@ -51,6 +51,8 @@ const rebuildSchema = lazy(() => z.strictObject({ owner: z.optional(nonEmptyText
 const reductions = loadedOnce(() => import("./reduce-view.js"));
 /** The code of titles, loaded with the first write of a memory that gives them. */
 const titling = loadedOnce(() => import("./give-title.js"));
+/** The code of pages and rounds, loaded with the first call of one. */
+const pages = loadedOnce(() => import("./screen-pages.js"));
 
 /** Number of extra rounds to read to find the question of a late answer. */
 const furtherRounds = 50;
@@ -238,7 +240,7 @@ export class ConversationSession implements SessionOfMemory {
    */
   async rounds(count: number): Promise<Round[]> {
     parseOptions("getRounds", roundsSchema(), { count });
-    const { readLastRounds } = await import("./screen-pages.js");
+    const { readLastRounds } = await pages();
     const { records, from, firstRound, damaged } = await readLastRounds(this.context.store, this.ref, count);
     this.#reportDamage(damaged, "getRounds");
     const entries = decodeEntries(records, this.#decodeOptions(), from);
@@ -289,7 +291,7 @@ export class ConversationSession implements SessionOfMemory {
     if (lacking.length === 0) {
       return new Set<unknown>();
     }
-    const { readLastRounds } = await import("./screen-pages.js");
+    const { readLastRounds } = await pages();
     const wide = await readLastRounds(store, this.ref, count + furtherRounds);
     const options = { ...this.#decodeOptions(), onEvent: undefined };
     const unfound = turnsWithoutQuestion(decodeEntries(wide.records, options, wide.from));

@@ -18,19 +18,28 @@ const coreMethods = named<SessionStoreCore>()("append", "readView", "commitReduc
 const groupMethods: Readonly<Record<StoreGroup, readonly string[]>> = {
   edits: named<SessionStoreGroups["edits"]>()("rewind", "replaceTail", "rebuild", "readKey", "rewrapKey"),
   data: named<SessionStoreGroups["data"]>()(
-    ...(["readSide", "writeSide", "readPage", "readStats"] as const),
-    ...([
-      "acquireHold",
-      "renewHold",
-      "releaseHold",
-      "restart",
-      "acquireLease",
-      "releaseLease",
-      "extendExpiry",
-    ] as const),
+    "readSide",
+    "writeSide",
+    "readPage",
+    "readStats",
+    "acquireHold",
+    "renewHold",
+    "releaseHold",
+    "restart",
+    "acquireLease",
+    "releaseLease",
+    "extendExpiry",
   ),
   lists: named<SessionStoreGroups["lists"]>()(
-    ...(["list", "count", "describe", "relabel", "erase", "eraseOwners", "scan", "reindex", "flush"] as const),
+    "list",
+    "count",
+    "describe",
+    "relabel",
+    "erase",
+    "eraseOwners",
+    "scan",
+    "reindex",
+    "flush",
   ),
   copies: named<SessionStoreGroups["copies"]>()("read", "readMarks", "create", "replace"),
 };
@@ -99,11 +108,11 @@ function wrapped<Methods extends object>(methods: Methods, names: readonly strin
   const target = methods as AnyMethods;
   const calls = names.map((method) => {
     const call = (...args: unknown[]) => target[method]!(...args) as Promise<unknown>;
-    const around = (...[given, ...rest]: unknown[]) =>
+    const wrappedCall = (...[given, ...rest]: unknown[]) =>
       isSession(given)
         ? wrap({ method, session: given }, (session = given) => call(session, ...rest))
         : call(given, ...rest);
-    return [method, around];
+    return [method, wrappedCall];
   });
   return Object.fromEntries(calls) as Methods;
 }

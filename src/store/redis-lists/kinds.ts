@@ -61,9 +61,7 @@ function nothing(none: string) {
 /** Every kind of data that this package keeps. A new part of a key, or a kind without an entry, does not compile. */
 const kinds = {
   session: {
-    ...nothing(
-      "its store describes, exports and reencrypts it; erase-session.lua goes first, scanKeys reads its owner",
-    ),
+    ...nothing("its store describes, exports and reencrypts it behind erase-session.lua; scanKeys reads its owner"),
     check: "by its reader",
   },
   run: {
