@@ -7,7 +7,7 @@ function listsAt(micros: () => number) {
   const lists = {
     enter: async (_: string, session: string) => {
       sent.push(["script", session]);
-      return micros();
+      return { score: micros() };
     },
     move: async (_: string, session: string, score: number) => void sent.push(["ZADD", session, score]),
   };
@@ -61,7 +61,7 @@ describe("the entries of a process", () => {
         if (fails) {
           throw new Error("down");
         }
-        return 1_000_000;
+        return { score: 1_000_000 };
       },
     };
     const writes = new ListWrites(lists as unknown as OwnerLists, () => undefined);

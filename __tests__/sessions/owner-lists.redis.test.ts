@@ -131,12 +131,13 @@ describe("a list of an owner names each session before it is written", () => {
 });
 
 describe("a write that is refused leaves no entry behind", () => {
+  const copyRecord = (text: string) => ({ record: text, identity: undefined });
+
   it("for a copy whose id is taken, and keeps the session that has it", async () => {
     await append(store, "source");
     await append(store, "taken");
     await store.append({ id: "nobody's" }, { records: records("n", 1) });
     for (const id of ["taken", "nobody's"]) {
-      const copyRecord = (text: string) => ({ record: text, identity: undefined });
       await expect(forkOf(store, { id: "source" }, { id }, { copyRecord })).rejects.toMatchObject({ code: "exists" });
     }
     await store.lists.flush();
@@ -147,6 +148,27 @@ describe("a write that is refused leaves no entry behind", () => {
     await store.append({ id: "s", owner }, { records: [] });
     await store.lists.flush();
     expect(await entries()).toEqual([]);
+  });
+
+  const withoutWrite: [name: string, write: (by: RedisSessionStore) => Promise<unknown>][] = [
+    ["has nothing to write", (by) => by.append({ id: "s", owner }, { records: [] })],
+    ["copies a session that does not exist", (by) => forkOf(by, { id: "source" }, { id: "s", owner }, { copyRecord })],
+  ];
+  it.each(withoutWrite)("and one that %s takes back no entry of a write that is under way", async (_, write) => {
+    let letGo!: () => void;
+    const held = new Promise<void>((resolve) => (letGo = resolve));
+    const slow = another(async (send, args) => {
+      await (isOf(args, sessionKeys(keyPrefix, "s").state) && held);
+      return send();
+    });
+    const written = append(slow, "s");
+    await pause(50);
+    expect(await entries()).toEqual(["s"]);
+    await write(store).catch(() => undefined);
+    await store.lists.flush();
+    letGo();
+    await written;
+    expect(await listed()).toEqual(["s"]);
   });
 
   it("and takes back no entry that another write has made since", async () => {

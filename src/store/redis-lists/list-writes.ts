@@ -1,6 +1,5 @@
 import { BoundedMap } from "../../base/bounded-map.js";
-import type { ListEntry, OwnerLists } from "./owner-lists.js";
-import { encodeSessionId } from "../contract/session-ref.js";
+import type { OwnEntry, OwnerLists } from "./owner-lists.js";
 
 const capacity = 10_000;
 /** A list outlives what it was kept for by a fifth of the time to live: the half of it lets most writes go without. */
@@ -40,7 +39,7 @@ export class ListWrites {
   }
 
   /** Enters a session, sent in this tick, and returns its entry; undefined if that failed: it is then sent again. */
-  async enter(written: WrittenSession): Promise<ListEntry | undefined> {
+  async enter(written: WrittenSession): Promise<OwnEntry | undefined> {
     const key = keyOf(written);
     try {
       const entry = await this.send(written);
@@ -55,12 +54,9 @@ export class ListWrites {
   }
 
   /** As {@link enter}. @throws StoreError. */
-  async send(written: WrittenSession): Promise<ListEntry> {
+  async send(written: WrittenSession): Promise<OwnEntry> {
     const { owner, sessionId } = written;
-    const isKept = this.#isKept(written);
-    const score = isKept ? this.#nextScore() : await this.#keep(written, false);
-    await (isKept ? this.#lists.move(owner, sessionId, score) : undefined);
-    return { sessionId, member: encodeSessionId(sessionId), score };
+    return this.#isKept(written) ? this.#lists.move(owner, sessionId, this.#nextScore()) : this.#keep(written, false);
   }
 
   /** Keeps the list of a session whose expiry was extended; the session stays in its place. */
@@ -88,19 +84,19 @@ export class ListWrites {
     return (this.#keptUntil.get(keyOf(written)) ?? -Infinity) >= performance.now() + needed * ttlMs;
   }
 
-  async #keep(written: WrittenSession, keepsPlace: boolean): Promise<number> {
+  async #keep(written: WrittenSession, keepsPlace: boolean): Promise<OwnEntry> {
     const { owner, sessionId, ttlMs } = written;
     const sent = performance.now();
-    const micros = await this.#lists.enter(owner, sessionId, { ttlMs, keepsPlace });
-    this.#offset = micros / 1_000 - performance.now();
-    this.#lastScore = Math.max(this.#lastScore, micros);
+    const entry = await this.#lists.enter(owner, sessionId, { ttlMs, keepsPlace });
+    this.#offset = entry.score / 1_000 - performance.now();
+    this.#lastScore = Math.max(this.#lastScore, entry.score);
     if (ttlMs !== 0) {
       this.#keptUntil.set(keyOf(written), ttlMs === undefined ? Infinity : sent + kept * ttlMs);
     }
     if (ttlMs !== undefined) {
       this.#onKept(owner);
     }
-    return micros;
+    return entry;
   }
 
   /** Grows with each write of this process, also with two of one microsecond. */

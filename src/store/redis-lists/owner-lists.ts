@@ -11,6 +11,12 @@ export interface ListEntry extends ListPlace {
   readonly sessionId: string | undefined;
 }
 
+/** The entry that a write made in front of itself. */
+export interface OwnEntry extends ListEntry {
+  /** False if the session was listed: by another write, which may be under way. */
+  readonly isNew: boolean;
+}
+
 /** How a session enters a list. */
 export interface Entering {
   /** Milliseconds that the session lives; undefined for ever, 0 where its expiry is as it was. */
@@ -31,18 +37,22 @@ export class OwnerLists {
     this.#keyPrefix = keyPrefix;
   }
 
-  /** Enters a session, and keeps the list as long as the session lives. Returns the server's time in microseconds. */
-  async enter(owner: string, sessionId: string, { ttlMs, keepsPlace = false, score }: Entering): Promise<number> {
-    const args = [encodeSessionId(sessionId), keepsPlace ? "NX" : "GT", score ?? "", ttlMs ?? ""];
+  /** Enters a session, and keeps the list as long as the session lives. Its score is the server's time. */
+  async enter(owner: string, sessionId: string, { ttlMs, keepsPlace = false, score }: Entering): Promise<OwnEntry> {
+    const member = encodeSessionId(sessionId);
+    const args = [member, keepsPlace ? "NX" : "GT", score ?? "", ttlMs ?? ""];
     // No WAIT of its own: the write behind it has one.
     const call = { script: enterSessionScript, keys: [this.#key(owner)], args, writes: false };
-    return Number(await this.#runner.run(nameOf("enterSession", owner), call));
+    const [micros, added] = (await this.#runner.run(nameOf("enterSession", owner), call)) as [string, number];
+    return { sessionId, member, score: Number(micros), isNew: Number(added) === 1 };
   }
 
   /** Moves a session forward to a score, or back with `LT`. */
-  async move(owner: string, sessionId: string, score: number, mode: "GT" | "LT" = "GT"): Promise<void> {
-    const command = { verb: "zadd", args: [this.#key(owner), mode, score, encodeSessionId(sessionId)] };
-    await this.#runner.send(nameOf("enterSession", owner), (client) => sendAlone(client, command));
+  async move(owner: string, sessionId: string, score: number, mode: "GT" | "LT" = "GT"): Promise<OwnEntry> {
+    const member = encodeSessionId(sessionId);
+    const command = { verb: "zadd", args: [this.#key(owner), mode, score, member] };
+    const added = await this.#runner.send(nameOf("enterSession", owner), (client) => sendAlone(client, command));
+    return { sessionId, member, score, isNew: Number(added) === 1 };
   }
 
   /** A page, newest first. Entries of one score are in reverse order of their members, as Redis sorts them. */

@@ -17,7 +17,7 @@ import type {
 import type { SessionRef } from "../contract/session-ref.js";
 import { ListWrites, type WrittenSession } from "./list-writes.js";
 import { eraseOwners, eraseSession } from "./owner-erasure.js";
-import { OwnerLists, type ListEntry } from "./owner-lists.js";
+import { OwnerLists, type OwnEntry } from "./owner-lists.js";
 import { reindexSessions } from "./reindex-sessions.js";
 import { StoredDetails } from "./stored-details.js";
 
@@ -140,7 +140,7 @@ export class RedisLists implements SessionLists {
   }
 
   /** Enters a session in a list. Never fails: what failed is sent again. */
-  enter(written: WrittenSession): Promise<ListEntry | undefined> {
+  enter(written: WrittenSession): Promise<OwnEntry | undefined> {
     const entered = this.#writes.enter(written);
     this.#aside(entered);
     return entered;
@@ -179,10 +179,10 @@ export class RedisLists implements SessionLists {
     await this.#lists.drop(owner, ended, graceMs);
   }
 
-  /** The entry goes only if it is still the same: another write may be under way. */
-  async #dropUnlessAlive(owner: string, entry: ListEntry): Promise<void> {
-    const { ended } = await this.#details.see(owner, [entry]);
-    await this.#lists.drop(owner, ended, 0);
+  /** The entry goes only if no other write has made or moved it, whose session is yet to come. */
+  async #dropUnlessAlive(owner: string, entry: OwnEntry): Promise<void> {
+    const { ended, missing } = await this.#details.see(owner, [entry]);
+    await this.#lists.drop(owner, entry.isNew || missing.length === 0 ? ended : [], 0);
   }
 
   #scan(): KeyScan {

@@ -22,6 +22,8 @@ export interface SeenEntries {
   readonly sessions: readonly SessionSummary[];
   /** Entries of sessions that have ended, or are not the owner's. */
   readonly ended: readonly ListEntry[];
+  /** Those of the ended that have no session, so that the first write of one may be under way. */
+  readonly missing: readonly ListEntry[];
 }
 
 /** Reads what `state` says of sessions. */
@@ -69,9 +71,12 @@ export class StoredDetails {
     const ids = entries.map(({ sessionId }) => sessionId);
     const known = ids.filter((id) => id !== undefined);
     const found = await this.#readEach({ operation: "listSessions", sessionId: "", owner }, known);
+    const foundOf = ({ sessionId }: ListEntry) =>
+      sessionId === undefined ? undefined : found[known.indexOf(sessionId)];
     const seen = await Promise.all(
-      entries.map(async ({ sessionId, score }): Promise<SessionSummary | undefined> => {
-        const details = sessionId === undefined ? undefined : found[known.indexOf(sessionId)];
+      entries.map(async (entry): Promise<SessionSummary | undefined> => {
+        const { sessionId, score } = entry;
+        const details = foundOf(entry);
         if (sessionId === undefined || !isUnclear(details)) {
           return details !== "lost" && details?.owner === owner ? summaryOf(details) : undefined;
         }
@@ -80,9 +85,11 @@ export class StoredDetails {
         return rest && { sessionId, label: {}, createdAt: at, updatedAt: at, ...rest };
       }),
     );
+    const ended = entries.filter((_, index) => seen[index] === undefined);
     return {
       sessions: seen.filter((session) => session !== undefined),
-      ended: entries.filter((_, index) => seen[index] === undefined),
+      ended,
+      missing: ended.filter((entry) => isUnclear(foundOf(entry))),
     };
   }
 

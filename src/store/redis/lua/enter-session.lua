@@ -3,7 +3,7 @@
 -- KEYS: sessions.
 -- ARGV: the session; GT (never moves back) or NX (stays where it is); its score in microseconds, or "" for now;
 --   milliseconds that the session lives, "" for ever, or 0 where its expiry is as it was.
--- Replies: the server's time in microseconds.
+-- Replies: the server's time in microseconds, and 1 if the list did not have the session.
 --
 -- A list that a session without an expiry is in stays for ever. A list of this session alone is a new one.
 --
@@ -12,10 +12,10 @@
 local list, session, mode, score, life = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local time, left = redis.call('TIME'), redis.call('PTTL', list)
 local micros = string.format('%.0f', time[1] * 1000000 + time[2])
-redis.call('ZADD', list, mode, score == '' and micros or score, session)
+local added = redis.call('ZADD', list, mode, score == '' and micros or score, session)
 if life == '' then
   redis.call('PERSIST', list)
 elseif life ~= '0' and left < 1.2 * life and (left ~= -1 or redis.call('ZCOUNT', list, '-inf', '+inf') == 1) then
-  redis.call('PEXPIREAT', list, string.format('%.0f', micros / 1000 + 1.2 * life))
+  redis.call('PEXPIREAT', list, string.format('%.0f', math.floor(micros / 1000 + 1.2 * life)))
 end
-return micros
+return {micros, added}
