@@ -138,11 +138,6 @@ describe("the view that a reduction commits", () => {
 });
 
 describe("a reduction", () => {
-  it.each([7, ""])("has no focus %j", async (focus) => {
-    const history = historyWith(() => null);
-    await expect(history.reduceView({ focus: focus as string })).rejects.toMatchObject({ option: "focus" });
-  });
-
   it.each<[string, Reduced]>([
     ["has nothing to do", () => null],
     ["returns the same", (messages) => [...messages]],

@@ -9,8 +9,6 @@ import {
 import { StringOutputParser } from "@langchain/core/output_parsers";
 import { RunnableLambda } from "@langchain/core/runnables";
 import {
-  InMemorySessionStore,
-  RedisChatMemory,
   type ChatHistorySummarizationReducerOptions,
 } from "../../src/entries/index.js";
 import { summaryMarkOf } from "../../src/conversation/messages/roles.js";
@@ -497,23 +495,5 @@ describe("options of the summarization reducer", () => {
     expect(() => new ChatHistorySummarizationReducer(options as never)).toThrow(
       expect.objectContaining({ name: "ConfigurationError", option }),
     );
-  });
-});
-
-describe("a focus", () => {
-  it("is added to the instructions: that of the reducer, or of one call of reduceView", async () => {
-    const model = writer();
-    const reducer = reducerOf(model, { targetCount: 2, thresholdCount: 0, focus: "prices" });
-    const store = new InMemorySessionStore();
-    const history = new RedisChatMemory({ store, reducer, reduceWhen: "never" }).history("s");
-    await history.addMessages(talk);
-    await history.reduceView();
-    await history.addMessages([human("one more", "last 1"), ai("said", { id: "last 2" })]);
-    await history.reduceView({ focus: "Oslo" });
-    const focus = model.sent.map(([instructions]) =>
-      /Say more about this than about the rest: (.*)$/.exec(instructions!.text),
-    );
-    expect(focus.map((found) => found?.[1])).toEqual(["prices", "Oslo"]);
-    await expect(history.reduceView({ focus: "" })).rejects.toMatchObject({ option: "focus" });
   });
 });

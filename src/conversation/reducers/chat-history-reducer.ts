@@ -39,8 +39,6 @@ export interface ReducerRequest extends PrefixParts {
   readonly config?: object | undefined;
   /** Messages that are sent in addition to those to reduce. @default none */
   readonly besides?: readonly BaseMessage[];
-  /** Topic that the summary of this reduction is to say more about, in words for the model that writes it. */
-  readonly focus?: string;
   /** Given where the provider refused the request as too long: it is to become smaller, whatever its estimate. */
   readonly refused?: {
     /** Tokens of the window; left out where the provider did not name them. */

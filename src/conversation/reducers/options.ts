@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import * as z from "zod/mini";
-import { anyFunction, lazy, nonEmptyText } from "../../base/options.js";
+import { anyFunction, lazy } from "../../base/options.js";
 
 /** Schema fields of the options that say which messages always stay. */
 export const sectionFields = lazy(() => ({
@@ -8,6 +8,3 @@ export const sectionFields = lazy(() => ({
   pin: z.optional(anyFunction<(message: BaseMessage) => boolean>()),
   cutAt: z.optional(z.enum(["turn", "step"], 'must be "turn" or "step"')),
 }));
-
-/** Schema field of the option that says what summaries are to say more about. */
-export const focusField = lazy(() => ({ focus: z.optional(nonEmptyText()) }));

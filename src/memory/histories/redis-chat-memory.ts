@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
 import type { ReductionOutcome } from "../../conversation/reducers/reduction-outcome.js";
-import type { ReduceViewOptions } from "../session/reduce-view.js";
 import type { AppendOptions, AppendOutcome } from "../session/append-options.js";
 import {
   createMemoryContext,
@@ -176,8 +176,8 @@ class RunScopedHistory extends RedisChatMessageHistory {
     return this.#change(() => super.append(messages, options));
   }
 
-  override reduceView(options?: ReduceViewOptions): Promise<ReductionOutcome> {
-    return this.#change(() => super.reduceView(options));
+  override reduceView(config?: RunnableConfig): Promise<ReductionOutcome> {
+    return this.#change(() => super.reduceView(config));
   }
 
   override rewind(messageId: string): Promise<void> {

@@ -7,12 +7,12 @@ import {
   SystemMessage,
   ToolMessage,
 } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
 import type { Round } from "../../conversation/messages/rounds.js";
 import { toMessage } from "../../conversation/messages/values.js";
 import type { SimulatedCall } from "../../conversation/messages/simulated-calls.js";
 import type { ReducerRequest } from "../../conversation/reducers/chat-history-reducer.js";
 import type { ReductionOutcome } from "../../conversation/reducers/reduction-outcome.js";
-import type { ReduceViewOptions } from "../session/reduce-view.js";
 import { writeTurn, type AppendOptions, type AppendOutcome } from "../session/append-options.js";
 import { ConversationSession } from "../session/conversation-session.js";
 import {
@@ -229,14 +229,13 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
   }
 
   /**
-   * Runs the reducer now and stores the reduced view; the transcript stays. Takes a config of LangChain, and `focus`:
-   * what a summary that is written now is to say more about.
+   * Runs the reducer now and stores the reduced view; the transcript stays. Takes a config of LangChain.
    *
-   * @throws ConfigurationError without a reducer, or for a `focus` that is no text; ConflictError `stale` while another
-   *   process reduces the session, or if others kept changing the view; errors of the reducer.
+   * @throws ConfigurationError without a reducer; ConflictError `stale` while another process reduces the session, or
+   *   if others kept changing the view; errors of the reducer.
    */
-  reduceView(options?: ReduceViewOptions): Promise<ReductionOutcome> {
-    return this.#session.reduceView(options);
+  reduceView(config?: RunnableConfig): Promise<ReductionOutcome> {
+    return this.#session.reduceView(config);
   }
 
   /**

@@ -1,5 +1,6 @@
 import { readLog } from "../../store/contract/session-pages.js";
 import type { BaseMessage } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
 import * as z from "zod/mini";
 import { identifyRecord } from "../../store/codec/message-ids.js";
 import { metaOf } from "../../store/codec/decode-record.js";
@@ -29,7 +30,6 @@ import {
 import { appendTurn, type Appended, type Write } from "./append-turn.js";
 import type { MemoryContext } from "./memory-context.js";
 import type { SessionOfMemory } from "./session-of-memory.js";
-import type { ReduceViewOptions } from "./reduce-view.js";
 import { currentRun, traceOf, traceOfReader, type TracePlace } from "./reduction-trace.js";
 import {
   roundsInTurnOrder,
@@ -250,12 +250,12 @@ export class ConversationSession implements SessionOfMemory {
   }
 
   /** Runs the reducer now and commits its result. */
-  async reduceView(options?: ReduceViewOptions): Promise<ReductionOutcome> {
+  async reduceView(config?: RunnableConfig): Promise<ReductionOutcome> {
     if (this.context.reducer === undefined) {
       throw new ConfigurationError("reducer", 'reduceView() needs the option "reducer".');
     }
     const { reduceAndCommit } = await reductions();
-    return reduceAndCommit(this, options);
+    return reduceAndCommit(this, config);
   }
 
   /** Removes the message and everything after it. At least two round trips, one to find the message. */

@@ -2,21 +2,14 @@ import { maxTries } from "../../base/tries.js";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { copyMessage } from "../../store/codec/copy-message.js";
 import { lastIdOf } from "../../store/codec/message-ids.js";
-import { ConfigurationError, ConflictError } from "../../base/errors.js";
+import { ConflictError } from "../../base/errors.js";
 import { report } from "../../base/events.js";
-import type { ReducerRequest } from "../../conversation/reducers/chat-history-reducer.js";
 import type { ReductionOutcome } from "../../conversation/reducers/reduction-outcome.js";
 import type { SessionView } from "../../store/contract/session-reads.js";
 import { hidesRecords, planCommit, type CommitPlan } from "./plan-commit.js";
 import { tracedReduction, type TracePlace } from "./reduction-trace.js";
 import type { SessionOfMemory } from "./session-of-memory.js";
 import { decodeView, type DecodedView } from "./view.js";
-
-/** A config of LangChain, and the topic of a summary. */
-export interface ReduceViewOptions extends RunnableConfig {
-  /** Topic that a summary written now is to say more about. @default the reducer's own `focus` */
-  readonly focus?: string;
-}
 
 /**
  * Reduces the view and commits the result by compare-and-set; reads and reduces again if another process changed it.
@@ -26,16 +19,12 @@ export interface ReduceViewOptions extends RunnableConfig {
  */
 export async function reduceAndCommit(
   target: SessionOfMemory,
-  { focus, ...config }: ReduceViewOptions = {},
+  config: RunnableConfig | undefined,
 ): Promise<ReductionOutcome> {
   const { sessionId, context } = target;
-  if (focus !== undefined && (typeof focus !== "string" || focus === "")) {
-    throw new ConfigurationError("focus", 'reduceView: option "focus" must be a text that is not empty.');
-  }
-  const how = { config, ...(focus !== undefined && { request: { focus } }) };
   const result = await underLease(target, async () => {
     for (let attempt = 1; attempt <= maxTries.edit; attempt += 1) {
-      const outcome = await reduceOnce(target, await context.store.readView(target.ref), how);
+      const outcome = await reduceOnce(target, await context.store.readView(target.ref), config);
       if (outcome !== "stale") {
         return outcome;
       }
@@ -73,7 +62,7 @@ export async function reduceAfterWrite(
   try {
     // Under a lease the view is read again: the last holder may have reduced it since.
     const read = async () => (context.reducer!.requiresLease ? context.store.readView(target.ref) : view);
-    if ((await underLease(target, async () => reduceOnce(target, await read(), { config: trace }))) === "stale") {
+    if ((await underLease(target, async () => reduceOnce(target, await read(), trace))) === "stale") {
       report(context.onEvent, { type: "reduction_stale", sessionId });
     }
   } catch (error) {
@@ -103,13 +92,13 @@ async function underLease<T>({ ref, context }: SessionOfMemory, reduce: () => Pr
 async function reduceOnce(
   target: SessionOfMemory,
   stored: SessionView,
-  { config, request }: { readonly config: RunnableConfig | undefined; readonly request?: ReducerRequest },
+  config: RunnableConfig | undefined,
 ): Promise<ReductionOutcome | "stale"> {
   const { sessionId, context } = target;
   const view = decodeView(stored, { ...context, sessionId });
   const noteCounts = context.recounts?.apply(sessionId, view);
   const messages = view.entries.map(({ message }) => message);
-  const outcome = await tracedReduction(context.reducer!, messages, config, request);
+  const outcome = await tracedReduction(context.reducer!, messages, config);
   await noteCounts?.();
   const moves = outcome.changed || hidesRecords(view);
   const committed = moves ? await commitOutcome(target, view, outcome) : undefined;

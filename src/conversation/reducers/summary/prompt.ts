@@ -23,11 +23,6 @@ export const defaultInstructions = [
     "much shorter than the messages themselves.",
 ].join("\n");
 
-/** Instructions that ask for more about something. */
-export function focused(instructions: string, focus: string | undefined): string {
-  return focus === undefined ? instructions : `${instructions}\n\nSay more about this than about the rest: ${focus}`;
-}
-
 /** How messages are written as text for the model. */
 export interface TranscriptOptions {
   /** Whether to include arguments and results of tool calls; otherwise only the tools' names appear. */

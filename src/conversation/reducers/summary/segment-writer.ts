@@ -25,7 +25,6 @@ export interface WrittenSummaries {
 interface Leaving {
   readonly earlier: readonly BaseMessage[];
   readonly covered: readonly BaseMessage[];
-  readonly focus?: string | undefined;
 }
 
 /**
@@ -53,14 +52,14 @@ export class SegmentWriter {
   }
 
   /** @throws SummaryError if a summary could not be written; the signal's reason if the config's signal aborts. */
-  async write({ earlier, covered, focus }: Leaving, config: RunnableConfig | undefined): Promise<WrittenSummaries> {
+  async write({ earlier, covered }: Leaving, config: RunnableConfig | undefined): Promise<WrittenSummaries> {
     if (this.#settings.useSingleSummary) {
-      return this.#written([{ replaced: earlier, covered, context: [], focus }], { staying: [], config });
+      return this.#written([{ replaced: earlier, covered, context: [] }], { staying: [], config });
     }
     const folded = earlier.slice(0, this.#foldedCount(earlier.length));
     const staying = earlier.slice(folded.length);
-    const newest: SummaryTask = { replaced: [], covered, context: earlier, focus };
-    const fold: SummaryTask = { replaced: folded, covered: [], context: [], focus };
+    const newest: SummaryTask = { replaced: [], covered, context: earlier };
+    const fold: SummaryTask = { replaced: folded, covered: [], context: [] };
     return this.#written(folded.length > 0 ? [fold, newest] : [newest], { staying, config });
   }
 
@@ -109,6 +108,6 @@ export class SegmentWriter {
   #keyOf(task: SummaryTask): string {
     const ids = [...task.replaced, ...task.covered].map(({ id }) => id);
     const told = [this.#summarizer.sourceText(task), ...task.context.map(summaryText)];
-    return shortHash(JSON.stringify([ids, told, task.focus]), 43);
+    return shortHash(JSON.stringify([ids, told]), 43);
   }
 }

@@ -15,7 +15,7 @@ import { countMeasure, tokenMeasure, type SummaryMeasure } from "./measure.js";
 import type { SummaryRole } from "../../messages/summary-message.js";
 import { defaultInstructions } from "./prompt.js";
 import { budgetFields, budgetOf } from "../token-budget.js";
-import { focusField, sectionFields } from "../options.js";
+import { sectionFields } from "../options.js";
 
 /** Options of {@link ChatHistorySummarizationReducer}. Either `targetCount` or `maxTokens` is required. */
 export interface ChatHistorySummarizationReducerOptions {
@@ -48,11 +48,6 @@ export interface ChatHistorySummarizationReducerOptions {
    * @default instructions that ask for a brief account of facts, decisions and open questions
    */
   readonly summarizationInstructions?: string;
-  /**
-   * Topic that summaries are to say more about, in words for the model; added to the instructions. The `focus` of
-   * `reduceView` goes before it. @default nothing
-   */
-  readonly focus?: string;
   /** `true` keeps one summary and updates it; `false` adds each new summary after the earlier ones. @default true */
   readonly useSingleSummary?: boolean;
   /**
@@ -106,7 +101,6 @@ const schema = lazy(() =>
       z.string("must be a string").check(z.minLength(1, "must not be empty")),
       defaultInstructions,
     ),
-    ...focusField(),
     useSingleSummary: z._default(z.boolean("must be true or false"), true),
     maxSummaries: z._default(
       z.int("must be an integer of 2 or more").check(z.minimum(2, "must be an integer of 2 or more")),

@@ -5,7 +5,7 @@ import { SummaryError } from "../../../base/errors.js";
 import type { ViewSize } from "../../../base/events.js";
 import type { ViewLimit } from "../view-limit.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
-import { ChatHistoryReducer, type ReducerRequest } from "../chat-history-reducer.js";
+import { ChatHistoryReducer } from "../chat-history-reducer.js";
 import { FailurePause } from "./failure-pause.js";
 import { reduced, removedMessages, unchanged, viewSize, type ReductionOutcome } from "../reduction-outcome.js";
 import { SegmentWriter } from "./segment-writer.js";
@@ -63,11 +63,7 @@ export class ChatHistorySummarizationReducer extends ChatHistoryReducer {
    * @throws SummaryError if no summary could be written and `failOnError` is on; the signal's reason if the config's
    *   signal aborts.
    */
-  override async reduceWithOutcome(
-    messages: BaseMessage[],
-    config?: RunnableConfig,
-    request?: ReducerRequest,
-  ): Promise<ReductionOutcome> {
+  override async reduceWithOutcome(messages: BaseMessage[], config?: RunnableConfig): Promise<ReductionOutcome> {
     const { measure, systemMessages, cutAt, useSingleSummary } = this.#settings;
     const sections = sectionsOf(messages, { systemMessages, cutAt });
     const earlier = sections.summaries.map((index) => messages[index]!);
@@ -88,8 +84,7 @@ export class ChatHistorySummarizationReducer extends ChatHistoryReducer {
       const isShorter = covered.length === 0 && left.length < messages.length;
       return this.#finish(messages, await measure.fit(isShorter ? left : messages));
     }
-    const focus = request?.focus ?? this.#settings.focus;
-    return this.#replace({ messages, systems, earlier, covered, rest, focus }, config);
+    return this.#replace({ messages, systems, earlier, covered, rest }, config);
   }
 
   async #replace(parts: Parts, config: RunnableConfig | undefined): Promise<ReductionOutcome> {
@@ -166,7 +161,6 @@ interface Parts {
   readonly earlier: readonly BaseMessage[];
   readonly covered: readonly BaseMessage[];
   readonly rest: readonly BaseMessage[];
-  readonly focus: string | undefined;
 }
 
 /** Returns the messages that leave, without system messages, which are not summarized. */

@@ -7,7 +7,7 @@ import type { TokenCounter } from "../../tokens/token-counter.js";
 import { chunkEntries } from "./chunks.js";
 import { summaryText, type SummarySource } from "../../messages/summary-message.js";
 import { askForText } from "../../messages/written-text.js";
-import { focused, summaryRequest, transcriptEntries, type SummaryRequest, type TranscriptOptions } from "./prompt.js";
+import { summaryRequest, transcriptEntries, type SummaryRequest, type TranscriptOptions } from "./prompt.js";
 
 /** A chat model, an LLM, or any Runnable from messages to text or a message. */
 export interface SummaryModel {
@@ -29,7 +29,6 @@ interface SummarizerSettings extends TranscriptOptions {
 /** The messages to summarize; `context` holds earlier summaries that stay beside the new one. */
 export interface SummaryTask extends SummarySource {
   readonly context: readonly BaseMessage[];
-  readonly focus: string | undefined;
 }
 
 /** Tags and metadata that keep a summary's text out of the stream of the run that needs it. */
@@ -73,7 +72,7 @@ export class Summarizer {
 
   async #inChunks(task: SummaryTask, config: RunnableConfig): Promise<string> {
     const { maxInputTokens, tokenCounter: counter = tiktokenCounter() } = this.#settings;
-    const instructions = focused(this.#settings.summarizationInstructions, task.focus);
+    const { summarizationInstructions: instructions } = this.#settings;
     const { entries, ...given } = await this.#material(task, { counter, instructions });
     let { soFar, replacesSoFar } = given;
     if (entries.length === 0 && soFar.length === 1) {

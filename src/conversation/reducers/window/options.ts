@@ -14,7 +14,6 @@ import { toolListSchema, type ToolDefinitionLike } from "../../tokens/formulas/t
 import type { TokenCounter } from "../../tokens/token-counter.js";
 import type { ShortenResult } from "../clip-tool-results.js";
 import { budgetFields } from "../token-budget.js";
-import { focusField } from "../options.js";
 import { triggerField, triggersIn, type WindowTrigger } from "./trigger.js";
 import type { SummaryModel } from "../summary/summarizer.js";
 import { shorteningFields } from "../tool-result-reducer.js";
@@ -58,8 +57,6 @@ export interface ContextWindowOptions {
   readonly summary?: {
     /** Writes the summaries; a small model will do. */
     readonly model: SummaryModel;
-    /** Topic that they are to say more about, in words for the model. @default nothing */
-    readonly focus?: string;
   };
   /** The system prompt of the requests, where the place of the reducer does not show it. @default none */
   readonly systemPrompt?: string;
@@ -83,10 +80,7 @@ const schema = lazy(() =>
     keepToolResults: z._default(nonNegativeInteger(), 3),
     ...shorteningFields(),
     summary: z.optional(
-      z.strictObject({
-        model: objectWith<SummaryModel>(["invoke"], "a chat model or another Runnable"),
-        ...focusField(),
-      }),
+      z.strictObject({ model: objectWith<SummaryModel>(["invoke"], "a chat model or another Runnable") }),
     ),
     systemPrompt: z.optional(z.string("must be a string")),
     tools: toolListSchema(),
