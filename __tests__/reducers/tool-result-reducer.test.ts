@@ -1,4 +1,4 @@
-import { AIMessage, HumanMessage, ToolMessage, type BaseMessage, type MessageContent } from "@langchain/core/messages";
+import { AIMessage, ToolMessage, type MessageContent } from "@langchain/core/messages";
 import { ChatHistoryToolResultReducer } from "../../src/conversation/reducers/tool-result-reducer.js";
 import { ai, aiCalls, human, tool } from "../support/messages.js";
 
@@ -113,30 +113,6 @@ describe("ChatHistoryToolResultReducer", () => {
     expect(new ChatHistoryToolResultReducer({ keepLast: 3 }).viewLimit).toEqual({ fromStart: 13 });
   });
 
-  it("keeps the newest images of user messages and all of the newest round, once", async () => {
-    const image = { type: "image_url", image_url: { url: "https://example.com/a.png" } };
-    const seen = (...content: object[]) => new HumanMessage({ content: content as MessageContent });
-    const say = { type: "text", text: "look" };
-    const list = [seen(image, say, image), ai("yes"), seen(say, image), ai("yes"), seen(image, image), ai("yes")];
-    const imagesOf = (messages: readonly BaseMessage[]) =>
-      messages.map(({ content }) =>
-        (content as { type: string }[]).flatMap?.(({ type }, at) => (type === "image_url" ? at : [])),
-      );
-    const reducer = new ChatHistoryToolResultReducer({ keepLast: 1, thresholdCount: 0, keepImages: 4 });
-    const outcome = await reducer.reduceWithOutcome(list);
-    expect(outcome).toMatchObject({ changed: true, removed: [], after: { messages: 6 } });
-    expect(imagesOf(outcome.messages.filter(({ type }) => type === "human"))).toEqual([[2], [1], [0, 1]]);
-    expect(outcome.messages[0]!.content).toEqual([{ type: "text", text: "[image removed]" }, say, image]);
-    expect(list[0]!.content).toEqual([image, say, image]);
-    expect(await reducer.reduce(outcome.messages)).toBeNull();
-    const none = new ChatHistoryToolResultReducer({ keepLast: 1, thresholdCount: 0, keepImages: 0 });
-    expect(imagesOf((await none.reduce(list))!.filter(({ type }) => type === "human"))).toEqual([[], [], [0, 1]]);
-    expect(
-      await new ChatHistoryToolResultReducer({ keepLast: 1, keepImages: 1, thresholdCount: 3 }).reduce(list),
-    ).toBeNull();
-    expect(await new ChatHistoryToolResultReducer({ keepLast: 1, thresholdCount: 0 }).reduce(list)).toBeNull();
-  });
-
   it("does not count steps with short results", async () => {
     const short = Array.from({ length: 20 }, (_, index) => [aiCalls(`s${index}`), tool(`s${index}`, "ok")]).flat();
     const reducer = new ChatHistoryToolResultReducer({ keepLast: 1, thresholdCount: 1 });
@@ -148,7 +124,6 @@ describe("ChatHistoryToolResultReducer", () => {
     ["keepLast", { keepLast: -1 }],
     ["thresholdCount", { keepLast: 1, thresholdCount: 1.5 }],
     ["maxCharacters", { keepLast: 1, maxCharacters: 0 }],
-    ["keepImages", { keepLast: 1, keepImages: -1 }],
     ["keep", { keepLast: 1, keep: 1 }],
   ])("refuses an invalid %s by name", (option, options) => {
     expect(() => new ChatHistoryToolResultReducer(options as never)).toThrow(

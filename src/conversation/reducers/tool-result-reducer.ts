@@ -3,14 +3,12 @@ import * as z from "zod/mini";
 import { keepFirstUnits } from "../../base/graphemes.js";
 import { jsonText } from "../../base/json-text.js";
 import { answeredId, linkCalls, readEarlierName } from "../messages/calls.js";
-import { blocksOf, partsInWords } from "../messages/content.js";
-import { mediaKinds } from "../messages/media.js";
-import { changeContent } from "../messages/copies/change-content.js";
+import { partsInWords } from "../messages/content.js";
 import { isScreenshot, roleOf } from "../messages/roles.js";
 import { stepsOf } from "../messages/steps.js";
 import { lazy, nonEmptyText, nonNegativeInteger, parseOptions, positiveInteger } from "../../base/options.js";
 import { ChatHistoryReducer } from "./chat-history-reducer.js";
-import { asShortened, reduced, unchanged, withShorterContent, type ReductionOutcome } from "./reduction-outcome.js";
+import { reduced, unchanged, withShorterContent, type ReductionOutcome } from "./reduction-outcome.js";
 
 /** Options of {@link ChatHistoryToolResultReducer}. */
 export interface ChatHistoryToolResultReducerOptions {
@@ -31,11 +29,6 @@ export interface ChatHistoryToolResultReducerOptions {
   readonly placeholder?: string | ((message: ToolMessage) => string);
   /** Names of tools whose results stay whole. @default none */
   readonly excludeTools?: readonly string[];
-  /**
-   * How many of the newest images of user messages to keep; older ones become a note. Those of the newest round stay.
-   * At least 0. @default all
-   */
-  readonly keepImages?: number;
 }
 
 /** Schema fields of the options that say what is shortened, and to what. */
@@ -47,7 +40,6 @@ export const shorteningFields = lazy(() => ({
     ),
   ),
   excludeTools: z._default(z.array(nonEmptyText(), "must be an array of names of tools"), []),
-  keepImages: z.optional(nonNegativeInteger()),
 }));
 
 const schema = lazy(() =>
@@ -60,15 +52,12 @@ const schema = lazy(() =>
 );
 
 const defaultLine = 200;
-/** Stands in the place of an image that is left out. */
-const imageNote = { type: "text", text: "[image removed]" };
 /** Ends a line that is cut. */
 const ellipsis = " […]";
 
 /**
- * Shortens the tool results of all but the newest steps to one line each, and with `keepImages` leaves out old images;
- * removes no message. This is the gentlest way to make room: old tool results are seldom needed again, and the calls
- * still show what was done. Linear.
+ * Shortens the tool results of all but the newest steps to one line each; removes no message. This is the gentlest way
+ * to make room: old tool results are seldom needed again, and the calls still show what was done. Linear.
  *
  * @example
  * import { ChatHistoryTokenReducer, ChatHistoryToolResultReducer, pipeReducers } from "langchain-redis-memory";
@@ -83,7 +72,6 @@ export class ChatHistoryToolResultReducer extends ChatHistoryReducer {
   readonly #threshold: number;
   readonly #lineFor: (message: ToolMessage) => string;
   readonly #excluded: ReadonlySet<string>;
-  readonly #keepImages: number;
 
   /** @throws ConfigurationError naming the option. */
   constructor(options: ChatHistoryToolResultReducerOptions) {
@@ -94,13 +82,11 @@ export class ChatHistoryToolResultReducer extends ChatHistoryReducer {
       maxCharacters,
       placeholder = (message: ToolMessage) => lineOf(message, maxCharacters),
       excludeTools,
-      keepImages = Infinity,
     } = parseOptions("ChatHistoryToolResultReducer", schema(), options);
     this.#keepLast = keepLast;
     this.#threshold = thresholdCount;
     this.#lineFor = typeof placeholder === "string" ? () => placeholder : placeholder;
     this.#excluded = new Set(excludeTools);
-    this.#keepImages = keepImages;
   }
 
   static override lc_name(): string {
@@ -111,8 +97,8 @@ export class ChatHistoryToolResultReducer extends ChatHistoryReducer {
     /** The most records from the start on of a view that is left as it is. */
     readonly fromStart: number;
   } {
-    // Each step with results has at least two messages, and whole ones are not in the head. A message has any images.
-    return { fromStart: this.#keepImages === Infinity ? 2 * (this.#keepLast + this.#threshold) + 1 : 1 };
+    // Each step with results has at least two messages, and whole ones are not in the head.
+    return { fromStart: 2 * (this.#keepLast + this.#threshold) + 1 };
   }
 
   override async reduceWithOutcome(messages: BaseMessage[]): Promise<ReductionOutcome> {
@@ -122,15 +108,12 @@ export class ChatHistoryToolResultReducer extends ChatHistoryReducer {
       roleOf(message) === "tool" && !excluded.has(index) ? shortened(message as ToolMessage, this.#lineFor) : message,
     );
     const whole = steps.filter(({ indexes }) => indexes.some((index) => short[index] !== messages[index]));
-    const images = oldImages(messages, this.#keepImages);
-    const imageCount = [...images.values()].reduce((sum, places) => sum + places.size, 0);
-    if (whole.length <= this.#keepLast + this.#threshold && imageCount <= this.#threshold) {
+    if (whole.length <= this.#keepLast + this.#threshold) {
       return unchanged(messages, { reason: "within_limit" });
     }
     const old = steps.slice(0, Math.max(0, steps.length - this.#keepLast)).flatMap(({ indexes }) => indexes);
     const result = [...messages];
     old.forEach((index) => (result[index] = short[index]!));
-    images.forEach((places, index) => (result[index] = withoutImages(messages[index]!, places)));
     const size = { messages: messages.length };
     return reduced(result, { removed: [], before: size, after: size });
   }
@@ -144,29 +127,6 @@ export function resultsOfTools(messages: readonly BaseMessage[], names: Readonly
   const { callOf } = linkCalls(messages);
   const nameOf = (index: number) => callOf[index]?.name ?? messages[index]!.name ?? "";
   return new Set([...messages.keys()].filter((index) => names.has(nameOf(index))));
-}
-
-/** Places of the images in user messages before the newest round, by the message's place, but for the newest `keep`. */
-function oldImages(messages: readonly BaseMessage[], keep: number): ReadonlyMap<number, ReadonlySet<number>> {
-  const newestRound = messages.findLastIndex((message) => roleOf(message) === "human");
-  const old = new Map<number, ReadonlySet<number>>();
-  let left = keep;
-  for (let index = left === Infinity ? -1 : newestRound; index >= 0; index -= 1) {
-    const message = messages[index]!;
-    const blocks = roleOf(message) === "human" && Array.isArray(message.content) ? blocksOf(message) : [];
-    const places = [...blocks.keys()].filter((place) => mediaKinds.get(blocks[place]!.type) === "image");
-    const surplus = places.slice(0, Math.max(0, places.length - Math.max(0, left)));
-    left -= places.length;
-    if (surplus.length > 0 && index < newestRound) {
-      old.set(index, new Set(surplus));
-    }
-  }
-  return old;
-}
-
-function withoutImages(message: BaseMessage, places: ReadonlySet<number>): BaseMessage {
-  const content = blocksOf(message).map((block, place) => (places.has(place) ? imageNote : block));
-  return asShortened(changeContent(message, content), message);
 }
 
 /** Shortens a result to one line; returns the message itself if that would not be shorter. */

@@ -48,11 +48,6 @@ export interface ContextWindowOptions {
   readonly placeholder?: string | ((message: ToolMessage) => string);
   /** Names of tools whose results stay whole for as long as their messages stay. @default none */
   readonly excludeTools?: readonly string[];
-  /**
-   * How many of the newest images of user messages to keep when a request is too large; older ones become a note. Those
-   * of the newest round stay. @default all
-   */
-  readonly keepImages?: number;
   /** Summarizes what leaves the view. If no summary can be written, messages leave without one. @default none */
   readonly summary?: {
     /** Writes the summaries; a small model will do. */

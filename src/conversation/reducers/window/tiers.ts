@@ -72,13 +72,12 @@ interface TierParts {
 
 /** The gentlest first. */
 function tiersOf(
-  { summary, keepToolResults, placeholder, excludeTools, keepImages, shorten }: WindowSettings,
+  { summary, keepToolResults, placeholder, excludeTools, shorten }: WindowSettings,
   { counter: tokenCounter, newSteps }: TierParts,
 ): readonly Tier[] {
   const shortened = {
     ...{ thresholdCount: 0, excludeTools },
     ...(placeholder !== undefined && { placeholder }),
-    ...(keepImages !== undefined && { keepImages }),
   };
   const cut = { tokenCounter, clipToolResults: shorten === undefined };
   const summarized = (budget: TierBudget) =>
