@@ -35,33 +35,6 @@ describe("uploaded content", () => {
     expect((await session.history().getTranscript()).map(({ content }) => content)).toEqual(["hi", "seen"]);
   });
 
-  it("holds images of tools apart from the user's message, the newest that fit, while that is shown", async () => {
-    const session = newSession();
-    const look = async (turn: number, bytes: number) => {
-      const manager = session.instance({ maxUploadsBytes: 1_000, maxUploadBytes: 600 });
-      const { messages } = await manager.getHistoryForModelCall(asking(`look ${turn}`));
-      manager.appendToolCalls([{ id: "c1", name: "plot", args: {} }]);
-      const imageDataUrls = [`data:image/png;base64,${"A".repeat(bytes)}`];
-      await manager.addToolCallResults([{ id: "c1", name: "plot", content: "done", imageDataUrls }]);
-      manager.addAssistantMessage(new AIMessage("seen"));
-      await manager.commit();
-      return messages.filter(({ type }) => type === "human").map(textOf);
-    };
-    const image = "Image from tool call c1 (plot):|image_url";
-    expect(await look(1, 200)).toEqual(["look 1"]);
-    expect(await look(2, 200)).toEqual([`look 1|${image}`, "look 2"]);
-    expect(await look(3, 2_000)).toEqual([`look 1|${image}`, `look 2|${image}`, "look 3"]);
-    expect(await look(4, 200)).toEqual([`look 1|${image}`, `look 2|${image}`, "look 3", "look 4"]);
-    const last = await look(5, 200);
-    expect(last).toEqual(["look 1", `look 2|${image}`, "look 3", `look 4|${image}`, "look 5"]);
-    const questions = (await session.history().getTranscript()).filter(({ type }) => type === "human");
-    expect(questions.map(({ content }) => content)).toEqual([1, 2, 3, 4, 5].map((turn) => `look ${turn}`));
-    await session.history().rewind(questions[3]!.id!);
-    const { messages } = await session.instance().getHistoryForModelCall(asking("and?"));
-    expect(messages.map(textOf).join("\n")).not.toContain("look 4");
-    expect(textOf(messages.at(-1))).toBe("and?");
-  });
-
   it("moves to the current message if its own message is no longer shown", async () => {
     const session = newSession();
     await session

@@ -27,7 +27,7 @@ import { LoopTurn, SourceNumbering, toolCallRequestsSchema, type ToolCallRequest
 import { RequestWindow, type FittedWindow } from "./token-window/request-window.js";
 import { toolCallResponsesSchema, type ToolCallResponse } from "./turn/tool-results.js";
 import { recordTurn } from "./turn/record.js";
-import { imagesOf, shownUploads } from "./stored/tool-images.js";
+import { imagesOf } from "./turn/tool-images.js";
 import { uploadedContentsSchema, type UploadedContent } from "./stored/uploads.js";
 import { userVisible, withCurrentTurn } from "./user-visible.js";
 
@@ -175,7 +175,7 @@ export class HistoryManager {
     const window = await this.#window.fit(opened.requests, {
       ...this.#promptOf([renderedSystemMessage, rendered, stored.current]),
       history: { ...stored, earlier, pinned: stored.pinned.filter(({ content }) => content !== renderedSystemMessage) },
-      uploads: [...shownUploads(turn.uploadsWith(uploads), stored), ...turn.results().flatMap(imagesOf)],
+      uploads: [...turn.uploadsWith(uploads), ...turn.results().flatMap(imagesOf)],
       steps: turn.steps,
       cited: new Set(answers.flatMap((message) => this.references.cited(textOf(message)))),
       plan: planned.plan,
@@ -229,8 +229,7 @@ export class HistoryManager {
   /**
    * Stores the whole turn in one write (one round trip) and ends it: the original user message, all calls and results,
    * the answer, uploads and references. All sources that tools found are stored, cited or not.
-   * Images from tools are stored beside the messages, the newest within `maxUploadBytes` and `maxUploadsBytes`, and
-   * shown with their question as long as that is in the view. An empty turn writes nothing.
+   * Images from tools are not stored: add those that later turns are to see as uploads. An empty turn writes nothing.
    *
    * Call it again after an error: nothing is stored twice. A job that another process may run again needs a `turnId`
    * for that, best one that `getHistoryForModelCall` is given too. A turn that is stored already is not stored again
@@ -293,10 +292,9 @@ export class HistoryManager {
 
   /** The messages and side data that a turn stores. */
   async #record(turn: LoopTurn) {
-    const { turn: opened, uploads } = await this.#reader.read(turn.name);
+    const { turn: opened } = await this.#reader.read(turn.name);
     await this.#number();
     const { messages, data } = await recordTurn(turn, {
-      uploads: { stored: uploads, limits: this.#options },
       stored: readStoredHistory(opened.opened, turn.originalUserMessage),
       cited: new Set(turn.steps.flatMap(({ message }) => this.references.cited(textOf(message)))),
       forms: this.#session.context.forms,

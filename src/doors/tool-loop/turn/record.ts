@@ -4,8 +4,6 @@ import type { TurnData } from "../stored/session-data.js";
 import type { StoredHistory } from "../stored/history.js";
 import { resultMessage, storedBody, storedSources } from "./tool-results.js";
 import type { LoopTurn } from "./turn.js";
-import { withToolImages } from "../stored/tool-images.js";
-import type { Upload, UploadLimits } from "../stored/uploads.js";
 import type { StoredForms } from "../../../memory/session/stored-forms.js";
 
 /** The messages and side data that a turn stores. */
@@ -18,8 +16,6 @@ export interface TurnRecord {
 export interface RecordRequest {
   /** Whether the user's message is stored already, or was; then it is not stored again. */
   readonly stored: Pick<StoredHistory, "current" | "isAsked">;
-  /** The uploads that are stored, and how large they may become. */
-  readonly uploads: { readonly stored: readonly Upload[]; readonly limits: UploadLimits };
   /** Numbers of the sources that the turn's texts cite. */
   readonly cited: ReadonlySet<number>;
   /** Forms made by the memory's `beforeStore`, which the sources get here; the messages get theirs when written. */
@@ -33,7 +29,7 @@ export interface RecordRequest {
  * @throws StructureError if a call has no result, because every later model call would fail; RecordError `refused`.
  */
 export async function recordTurn(turn: LoopTurn, request: RecordRequest): Promise<TurnRecord> {
-  const { stored, uploads: known, cited, forms } = request;
+  const { stored, cited, forms } = request;
   const { originalUserMessage, name: turnId } = turn;
   const messages = turn.steps.flatMap(({ message, results }) => [
     message,
@@ -44,17 +40,15 @@ export async function recordTurn(turn: LoopTurn, request: RecordRequest): Promis
     !stored.isAsked && originalUserMessage !== undefined
       ? new HumanMessage({ content: originalUserMessage, id: `${turnId}-0` })
       : undefined;
-  const results = turn.results();
   const messageId = (stored.current ?? userMessage)?.id;
-  const kept = withToolImages(turn.uploadsWith(known.stored), { turnId, results, limits: known.limits });
-  const uploads = [...turn.uploads.values(), ...kept.added].map((upload) => ({
+  const uploads = [...turn.uploads.values()].map((upload) => ({
     ...(messageId !== undefined && { messageId }),
     ...upload,
   }));
-  const references = (await Promise.all(results.map((result) => storedSources(result, forms)))).flat();
+  const references = (await Promise.all(turn.results().map((result) => storedSources(result, forms)))).flat();
   return {
     messages: userMessage === undefined ? messages : [userMessage, ...messages],
-    data: { uploads, removedUploads: [...turn.removedUploads, ...kept.removed], references },
+    data: { uploads, removedUploads: [...turn.removedUploads], references },
   };
 }
 

@@ -25,7 +25,7 @@ export interface ToolCallResponse {
   readonly successful?: boolean;
   /** Follows the result after a blank line, and stays however much the result is shortened. */
   readonly systemReminder?: string;
-  /** Images as data URLs or links, shown with the user's message. They are stored beside the messages. */
+  /** Images as data URLs or links, shown with the user's message in this turn. They are not stored. */
   readonly imageDataUrls?: readonly string[];
 }
 
